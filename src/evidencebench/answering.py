@@ -1,0 +1,84 @@
+"""Ask a system: hand it the query and the brief, and nothing else, and take its answer or its failure."""
+
+import math
+import operator
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from evidencebench.instance import Instance
+from evidencebench.runs import Answer, Failure
+from evidencebench.system import Brief, Ranking
+from evidencebench.systems import NamedSystem
+from evidencebench.tasks import TASKS, Task
+
+_MAX_ERROR_CHARACTERS = 500
+
+
+def default_tasks(system: NamedSystem) -> tuple[Task, ...]:
+    """Return the tasks that a system can answer: all six, or those with a budget for systems that only rank."""
+    return tuple(task for task in TASKS.values() if system.selects or task.budget is not None)
+
+
+def answer_instance(system: NamedSystem, instance: Instance, task: Task | None) -> Answer:
+    """Return a system's answer to an instance, or the failure in its place.
+
+    Parameters
+    ----------
+    system
+        What answers. Unless it knows the labels by declaration, only the query is handed to it.
+    instance
+        What to answer.
+    task
+        What the brief is made for; None for a system that does not read it.
+    """
+    brief = Brief(budget=None) if task is None else task.brief(instance)
+    try:
+        if system.knows_labels:
+            answer = system.system.rank_knowing(instance.labels, brief)  # type: ignore[union-attr]
+        else:
+            answer = system.system.rank(instance.query, brief)  # type: ignore[union-attr]
+        return _plain(answer)
+    except Exception as error:  # noqa: BLE001 - whatever one item does wrong, the others are still answered
+        return Failure(error=f"{type(error).__name__}: {error}"[:_MAX_ERROR_CHARACTERS])
+
+
+def _plain(answer: object) -> Ranking:
+    """Return the answer in plain Python numbers, which is what a run can hold."""
+    if not isinstance(answer, Ranking):
+        raise TypeError(f"expected a Ranking, got {type(answer).__name__}")
+    scores = None if answer.scores is None else tuple(map(float, answer.scores))
+    if scores is not None and not all(map(math.isfinite, scores)):
+        raise ValueError("expected finite scores")
+    sentences = tuple(map(operator.index, answer.sentences))
+    return Ranking(sentences=sentences, scores=scores, ordered=bool(answer.ordered))
+
+
+def answers_from(
+    system: NamedSystem, hypotheses: Mapping[str, str] | None = None
+) -> Callable[[Instance, Task], Answer]:
+    """Return a function that answers any instance under any task, asking once where one answer serves every task.
+
+    Parameters
+    ----------
+    system
+        What answers.
+    hypotheses
+        Instance id -> the hypothesis to ask instead of its own; None: its own.
+    """
+    last: tuple[str, Answer] | None = None
+
+    def answer(instance: Instance, task: Task) -> Answer:
+        nonlocal last
+        if last is not None and last[0] == instance.id:
+            return last[1]
+        asked = instance if hypotheses is None else with_hypothesis(instance, hypotheses[instance.id])
+        found = answer_instance(system, asked, task if system.reads_brief else None)
+        last = None if system.reads_brief else (instance.id, found)
+        return found
+
+    return answer
+
+
+def with_hypothesis(instance: Instance, hypothesis: str) -> Instance:
+    """Return the instance with another hypothesis in its query."""
+    return replace(instance, query=replace(instance.query, hypothesis=hypothesis))

@@ -1,0 +1,192 @@
+"""Compare systems on the same instances: differences, overlaps, ranks."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+import numpy as np
+
+from evidencebench.answering import answers_from
+from evidencebench.dataset import Dataset
+from evidencebench.derangement import derange_hypotheses
+from evidencebench.errors import RunMismatchError, UndefinedScoreError
+from evidencebench.evaluation import TaskScores, evaluate
+from evidencebench.selection import Selection
+from evidencebench.significance import (
+    DEFAULT_DRAWS,
+    DEFAULT_LEVEL,
+    Estimate,
+    PairedTest,
+    bootstrap,
+    paired_test,
+    rank_ranges,
+)
+from evidencebench.systems import NamedSystem
+from evidencebench.tasks import Task
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """Two systems on one task.
+
+    Attributes
+    ----------
+    first, second
+        Mean aspect recall of each.
+    test
+        The paired difference, first - second.
+    overlap
+        How much the selections share, in 0..1 (see `overlap_of`).
+    """
+
+    task: Task
+    first: Estimate
+    second: Estimate
+    test: PairedTest
+    overlap: Estimate
+
+
+def compare(
+    first: TaskScores,
+    second: TaskScores,
+    *,
+    measure: str = "aspect_recall",
+    seed: int = 0,
+    n_draws: int = DEFAULT_DRAWS,
+    level: float = DEFAULT_LEVEL,
+) -> Comparison:
+    """Compare two systems' scores on the same task and instances.
+
+    Raises
+    ------
+    RunMismatchError
+        If the instances differ.
+    """
+    require_same_instances([first, second])
+    a, b = first.scores[measure], second.scores[measure]
+    defined = ~(np.isnan(a) | np.isnan(b))
+    clusters = [cluster for cluster, keep in zip(first.clusters, defined, strict=True) if keep]
+    return Comparison(
+        task=first.task,
+        first=bootstrap(a[defined], clusters, np.random.default_rng(seed), n_draws=n_draws, level=level),
+        second=bootstrap(b[defined], clusters, np.random.default_rng(seed), n_draws=n_draws, level=level),
+        test=paired_test(a[defined], b[defined], clusters, np.random.default_rng(seed), n_draws=n_draws, level=level),
+        overlap=_mean_overlap(first, second, np.random.default_rng(seed), n_draws=n_draws, level=level),
+    )
+
+
+def require_same_instances(columns: Sequence[TaskScores]) -> None:
+    """Raise unless all scores are of the same instances in the same order.
+
+    Raises
+    ------
+    RunMismatchError
+        If they are not.
+    """
+    for other in columns[1:]:
+        if other.ids != columns[0].ids:
+            raise RunMismatchError(
+                f"task '{other.task.name}': the runs cover different instances ({len(columns[0].ids)} and "
+                f"{len(other.ids)}); run them on the same data with the same --limit"
+            )
+
+
+def overlap_of(first: Selection, second: Selection) -> float:
+    """Return the Jaccard overlap of two selections: shared sentences / sentences in either.
+
+    A sentence that is drawn counts with its probability: the sum of the smaller ones over the sum of the larger ones.
+
+    Raises
+    ------
+    UndefinedScoreError
+        If both are empty.
+
+    Examples
+    --------
+    >>> overlap_of(Selection(certain=(1, 2)), Selection(certain=(2, 3)))
+    0.3333333333333333
+    """
+    p, q = _probabilities(first), _probabilities(second)
+    union = p.keys() | q.keys()
+    if not union:
+        raise UndefinedScoreError("the overlap of two empty selections is undefined")
+    shared = sum(min(p.get(index, 0.0), q.get(index, 0.0)) for index in union)
+    return shared / sum(max(p.get(index, 0.0), q.get(index, 0.0)) for index in union)
+
+
+def _probabilities(selection: Selection) -> dict[int, float]:
+    drawn = selection.n_drawn / len(selection.tied) if selection.tied else 0.0
+    return dict(chain(((index, 1.0) for index in selection.certain), ((index, drawn) for index in selection.tied)))
+
+
+def _mean_overlap(
+    first: TaskScores, second: TaskScores, generator: np.random.Generator, *, n_draws: int, level: float
+) -> Estimate:
+    pairs = zip(first.selections, second.selections, first.clusters, strict=True)
+    overlaps = [(overlap_of(a, b), cluster) for a, b, cluster in pairs if a.size or b.size]
+    if not overlaps:
+        raise UndefinedScoreError(f"task '{first.task.name}': both runs select nothing anywhere")
+    values, clusters = zip(*overlaps, strict=True)
+    return bootstrap(values, clusters, generator, n_draws=n_draws, level=level)
+
+
+def ranks(
+    scores: Mapping[str, TaskScores],
+    *,
+    measure: str = "aspect_recall",
+    seed: int = 0,
+    n_draws: int = DEFAULT_DRAWS,
+) -> dict[str, tuple[int, int]]:
+    """Return the best and worst rank that each system can claim on one task (see `rank_ranges`).
+
+    Raises
+    ------
+    RunMismatchError
+        If the scores are not of the same instances.
+    """
+    columns = list(scores.values())
+    require_same_instances(columns)
+    values = {name: np.nan_to_num(column.scores[measure]) for name, column in scores.items()}
+    return rank_ranges(values, columns[0].clusters, np.random.default_rng(seed), n_draws=n_draws)
+
+
+def wrong_hypothesis_control(
+    system: NamedSystem,
+    dataset: Dataset,
+    tasks: Sequence[Task],
+    *,
+    seed: int = 0,
+    limit: int | None = None,
+    n_draws: int = DEFAULT_DRAWS,
+    level: float = DEFAULT_LEVEL,
+) -> dict[str, Comparison]:
+    """Return, for each task, a system asked with each paper's own hypothesis against it asked with another's.
+
+    A system whose recall and selections stay the same did not use the hypothesis, however high it scores.
+
+    Parameters
+    ----------
+    system
+        What answers.
+    dataset
+        What is asked; hypotheses are swapped over all of it.
+    tasks
+        What the answers are measured on.
+    seed
+        Of the swap and of the intervals.
+    limit
+        Only the first so many instances; None: all.
+
+    Raises
+    ------
+    UndefinedScoreError
+        If hypotheses cannot be swapped between papers.
+    """
+    swapped = derange_hypotheses(dataset.queries(), np.random.default_rng(seed))
+    sources = {"own": answers_from(system), "wrong": answers_from(system, swapped)}
+    scores = evaluate(sources, dataset, tasks, limit=limit)
+    return {
+        name: compare(own, scores["wrong"][name], seed=seed, n_draws=n_draws, level=level)
+        for name, own in scores["own"].items()
+        if own.ids
+    }

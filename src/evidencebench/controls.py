@@ -1,0 +1,69 @@
+"""Label-free controls: what a system must beat before its score means anything."""
+
+from dataclasses import dataclass
+
+from evidencebench.query import Kind, Query
+from evidencebench.system import Brief, Ranking, rank_by_score
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RandomControl:
+    """Every sentence, in no order: a budget cuts it by exact expectation, so its score is random selection's mean."""
+
+    def rank(self, query: Query, brief: Brief) -> Ranking:  # noqa: ARG002 - the contract's signature
+        """Return the whole paper as a set."""
+        return Ranking(sentences=tuple(range(len(query.sentences))), ordered=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lead:
+    """The paper from its beginning."""
+
+    def rank(self, query: Query, brief: Brief) -> Ranking:  # noqa: ARG002 - the contract's signature
+        """Return the sentences in paper order."""
+        return Ranking(sentences=tuple(range(len(query.sentences))))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeadNoHeadings:
+    """The paper from its beginning, the headings last."""
+
+    def rank(self, query: Query, brief: Brief) -> Ranking:  # noqa: ARG002 - the contract's signature
+        """Return abstract and body in paper order, then the headings."""
+        return Ranking(sentences=query.indices_of(Kind.ABSTRACT, Kind.BODY) + query.indices_of(Kind.HEADING))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AbstractFirst:
+    """The abstract forwards, then the rest in paper order."""
+
+    def rank(self, query: Query, brief: Brief) -> Ranking:  # noqa: ARG002 - the contract's signature
+        """Return the abstract, then all else."""
+        return Ranking(sentences=query.indices_of(Kind.ABSTRACT) + query.indices_of(Kind.HEADING, Kind.BODY))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AbstractBackwards:
+    """The abstract backwards, conclusions and results first, then the rest in paper order."""
+
+    def rank(self, query: Query, brief: Brief) -> Ranking:  # noqa: ARG002 - the contract's signature
+        """Return the abstract from its end, then all else."""
+        return Ranking(sentences=query.indices_of(Kind.ABSTRACT)[::-1] + query.indices_of(Kind.HEADING, Kind.BODY))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Longest:
+    """The sentences with the most characters."""
+
+    def rank(self, query: Query, brief: Brief) -> Ranking:  # noqa: ARG002 - the contract's signature
+        """Return the sentences by length."""
+        return rank_by_score([len(sentence) for sentence in query.sentences])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MostDigits:
+    """The sentences with the most digits, where results tend to stand."""
+
+    def rank(self, query: Query, brief: Brief) -> Ranking:  # noqa: ARG002 - the contract's signature
+        """Return the sentences by their number of digits."""
+        return rank_by_score([sum(map(str.isdigit, sentence)) for sentence in query.sentences])

@@ -1,0 +1,238 @@
+"""Open, read and write files in the published format, lazily: a 3 GB file costs an index, not its contents."""
+
+import gzip
+import hashlib
+import mmap
+import os
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import cached_property
+from itertools import islice
+from pathlib import Path
+from typing import IO, overload
+
+import msgspec
+
+from evidencebench.errors import DataError, FormatError, UnknownInstanceError, UnreadableError
+from evidencebench.indexing import Content, Index, index_json, index_lines
+from evidencebench.instance import Instance
+from evidencebench.query import Query
+from evidencebench.record import decode_instance, encode_instance
+
+_LINE_SUFFIXES = (".jsonl", ".ndjson")
+_CHUNK_BYTES = 1 << 20
+# A gzip bomb ends here rather than on a full disk; the largest published file unpacks to 3 GB.
+MAX_UNPACKED_BYTES = 64 << 30
+
+
+class Dataset:
+    """The instances of one file, decoded when they are asked for.
+
+    Make one with `open_dataset`. Its length and ids are known at once; ``dataset["id"]`` and ``dataset[0]`` decode one
+    instance; iterating decodes one after the other and keeps none.
+
+    Attributes
+    ----------
+    path
+        The file.
+    ids
+        Instance ids, in file order.
+
+    Examples
+    --------
+    >>> from evidencebench import load_sample
+    >>> dataset = load_sample()
+    >>> dataset[0].id == dataset.ids[0]
+    True
+    """
+
+    def __init__(self, path: Path, raws: Mapping[str, msgspec.Raw]) -> None:
+        self.path = path
+        self.ids = tuple(raws)
+        self._raws = raws
+
+    @property
+    def name(self) -> str:
+        """The file's name, without its folder."""
+        return self.path.name
+
+    @cached_property
+    def sha256(self) -> str:
+        """The checksum of the file as it lies on disk, in hexadecimal; read once, when first asked for."""
+        with self.path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def __contains__(self, instance_id: object) -> bool:
+        return instance_id in self._raws
+
+    def __iter__(self) -> Iterator[Instance]:
+        return self.instances()
+
+    @overload
+    def __getitem__(self, key: str | int) -> Instance: ...
+    @overload
+    def __getitem__(self, key: slice) -> list[Instance]: ...
+    def __getitem__(self, key: str | int | slice) -> Instance | list[Instance]:
+        if isinstance(key, slice):
+            return [self[instance_id] for instance_id in self.ids[key]]
+        if isinstance(key, int):
+            if not -len(self) <= key < len(self):
+                raise UnknownInstanceError(f"{self.name}: no instance at position {key}; it holds {len(self)}")
+            key = self.ids[key]
+        if key not in self._raws:
+            raise UnknownInstanceError(
+                f"{self.name}: no instance '{key}'; its ids look like '{self.ids[0]}'"
+                if self.ids
+                else f"{self.name}: no instance '{key}'; the file holds none"
+            )
+        return self._decode(key)
+
+    def instances(self, limit: int | None = None) -> Iterator[Instance]:
+        """Yield the instances in file order, at most ``limit`` of them (None: all)."""
+        return map(self._decode, islice(self.ids, limit))
+
+    def queries(self, limit: int | None = None) -> Iterator[Query]:
+        """Yield what systems may read, in file order, at most ``limit`` of them (None: all)."""
+        return (instance.query for instance in self.instances(limit))
+
+    def _decode(self, instance_id: str) -> Instance:
+        try:
+            return decode_instance(instance_id, self._raws[instance_id])
+        except FormatError as error:
+            raise FormatError(
+                f"{self.path}: {error}; 'evidencebench data validate {self.path}' lists every violation"
+            ) from error
+
+
+def open_dataset(path: str | os.PathLike[str]) -> Dataset:
+    """Return the data set that a file holds, without decoding its instances.
+
+    Parameters
+    ----------
+    path
+        ``.json`` (one object: id -> instance), ``.jsonl`` (one instance a line with its ``id``, or one
+        ``{id: instance}`` a line), or gzip of either (``.gz``).
+
+    Raises
+    ------
+    UnreadableError
+        If the file is missing, a folder, empty, not UTF-8, not JSON, or not an object at the top.
+    FormatError
+        If two instances have the same id.
+    """
+    path = Path(path)
+    index = index_file(path)
+    if index.duplicates:
+        raise FormatError(f"{path}: instance id '{index.duplicates[0]}' stands more than once; ids must be unique")
+    return Dataset(path, index.raws)
+
+
+def index_file(path: Path) -> Index:
+    """Return where each instance of a file stands, with the ids that stand more than once."""
+    try:
+        content = _content(path)
+    except (OSError, EOFError, gzip.BadGzipFile) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise UnreadableError(f"{path}: cannot be read: {reason}") from error
+    if not len(content):
+        raise UnreadableError(f"{path}: the file is empty; expected a JSON object of instances")
+    plain_name = path.name.removesuffix(".gz")
+    index = index_lines if plain_name.endswith(_LINE_SUFFIXES) else index_json
+    try:
+        return index(content)
+    except UnreadableError as error:
+        raise UnreadableError(f"{path}: {error}") from error
+
+
+def _content(path: Path) -> Content:
+    if path.is_dir():
+        raise UnreadableError(f"{path}: is a folder; expected a data file (.json, .jsonl, or .gz of either)")
+    if path.name.endswith(".gz"):
+        with tempfile.TemporaryFile() as unpacked, gzip.open(path, "rb") as packed:
+            _unpack(packed, unpacked, path)
+            return _mapped(unpacked)
+    with path.open("rb") as file:
+        return _mapped(file)
+
+
+def _unpack(packed: IO[bytes], unpacked: IO[bytes], path: Path) -> None:
+    while block := packed.read(_CHUNK_BYTES):
+        unpacked.write(block)
+        if unpacked.tell() > MAX_UNPACKED_BYTES:
+            raise UnreadableError(f"{path}: unpacks to more than {MAX_UNPACKED_BYTES} bytes; unpack it yourself first")
+    unpacked.flush()
+
+
+def _mapped(file: IO[bytes]) -> Content:
+    # An empty file cannot be mapped; the map stays valid after the file is closed.
+    if os.fstat(file.fileno()).st_size == 0:
+        return b""
+    return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+
+
+def write_dataset(path: str | os.PathLike[str], instances: Iterable[Instance]) -> int:
+    """Write instances in the published format and return how many.
+
+    The file appears whole or not at all. Its suffix decides the form, as in `open_dataset`; gzip output is the
+    same bytes for the same instances.
+
+    Raises
+    ------
+    FormatError
+        If two instances have the same id.
+    DataError
+        If the file cannot be written.
+    """
+    path = Path(path)
+    as_lines = path.name.removesuffix(".gz").endswith(_LINE_SUFFIXES)
+    written: set[str] = set()
+    with _atomic_writer(path) as file:
+        for instance in instances:
+            if instance.id in written:
+                raise FormatError(f"{path}: instance id '{instance.id}' was to be written twice; ids must be unique")
+            file.write(_line(instance) if as_lines else _member(instance, is_first=not written))
+            written.add(instance.id)
+        if not as_lines:
+            file.write(b"\n}\n" if written else b"{}\n")
+    return len(written)
+
+
+def _member(instance: Instance, *, is_first: bool) -> bytes:
+    return (b"{\n" if is_first else b",\n") + msgspec.json.encode(instance.id) + b": " + encode_instance(instance)
+
+
+def _line(instance: Instance) -> bytes:
+    fields = encode_instance(instance)
+    return b'{"id":' + msgspec.json.encode(instance.id) + b"," + fields.removeprefix(b"{") + b"\n"
+
+
+@contextmanager
+def _atomic_writer(path: Path) -> Iterator[IO[bytes]]:
+    """Give a file that becomes ``path`` when the block ends well, and vanishes when it does not."""
+    try:
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
+    except OSError as error:
+        raise DataError(f"{path}: cannot be written: {error.strerror}") from error
+    part = Path(name)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            if path.name.endswith(".gz"):
+                with gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as packed:
+                    yield packed
+            else:
+                yield file
+            file.flush()
+            os.fsync(file.fileno())
+        # mkstemp files are private; a data set is as readable as any file its owner makes.
+        umask = os.umask(0)
+        os.umask(umask)
+        part.chmod(0o666 & ~umask)
+        part.replace(path)
+    except OSError as error:
+        raise DataError(f"{path}: cannot be written: {error.strerror}") from error
+    finally:
+        part.unlink(missing_ok=True)

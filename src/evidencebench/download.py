@@ -1,0 +1,498 @@
+"""Fetch a file of the catalogue: go on where a download was cut, refuse what is wrong.
+
+::
+
+    <file>.part        the bytes that came so far; its length is where the next request starts
+    <file>.part.json   the address they came from, and the ETag or date that the server gave with them
+    <file>             absent or whole: it appears by one rename, after its size and checksum were right
+
+A failure is of one of two kinds. A `_PassingError` (a cut, a timeout, a busy server) may be gone at the next attempt;
+a `DownloadError` (a wrong file, a missing one, a full disk) is final.
+"""
+
+import json
+import os
+import re
+import shutil
+import ssl
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from http import HTTPStatus
+from http.client import HTTPException, HTTPResponse, InvalidURL
+from pathlib import Path
+from string import punctuation
+from urllib.error import URLError
+from urllib.parse import quote, urljoin, urlsplit
+from urllib.request import HTTPHandler, HTTPSHandler, OpenerDirector, ProxyHandler, Request
+
+from evidencebench.catalog import CatalogEntry, Fetched, check_file
+from evidencebench.errors import DownloadError
+
+Progress = Callable[[int, int | None], None]
+"""Told after each block: the bytes held so far, and the bytes of the whole file (None: not known)."""
+
+LONGEST_PAUSE_SECONDS = 60.0
+"""A server's Retry-After is obeyed up to this: more is for the user to wait, not for us."""
+
+_BLOCK_BYTES = 1 << 18
+_MOST_REDIRECTS = 5
+_SCHEMES = frozenset({"http", "https"})
+_REDIRECTS = frozenset({301, 302, 303, 307, 308})
+_MAY_PASS = frozenset({408, 429, 500, 502, 503, 504})
+_TRY_ELSEWHERE = "give another address or mirror, or a copy of the file"
+
+
+class _PassingError(Exception):
+    """A failure that the next attempt may not meet; `wait_seconds` is what the server asked for."""
+
+    def __init__(self, message: str, *, wait_seconds: float = 0.0) -> None:
+        super().__init__(message)
+        self.wait_seconds = wait_seconds
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Job:
+    """One file on its way: what it should be, from where, and the part file that grows."""
+
+    entry: CatalogEntry
+    address: str
+    part: Path
+    timeout_seconds: float
+    progress: Progress
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Origin:
+    """Where the bytes of a part file came from, as kept beside it."""
+
+    address: str
+    etag: str | None
+    last_modified: str | None
+
+    @property
+    def validator(self) -> str | None:
+        """What If-Range may carry: a strong ETag, else the date (RFC 9110, section 13.1.5)."""
+        if self.etag is not None and not self.etag.startswith("W/"):
+            return self.etag
+        return self.last_modified
+
+
+def doubling_pause(attempt: int) -> float:
+    """Return the seconds to wait after a failed attempt: 1, 2, 4, ... up to a minute.
+
+    Parameters
+    ----------
+    attempt
+        Which attempt failed, counted from 1.
+
+    Examples
+    --------
+    >>> [doubling_pause(attempt) for attempt in (1, 2, 3, 99)]
+    [1.0, 2.0, 4.0, 60.0]
+    """
+    return min(2.0 ** (attempt - 1), LONGEST_PAUSE_SECONDS)
+
+
+def fetch(
+    entry: CatalogEntry,
+    folder: Path,
+    *,
+    mirror: str | None = None,
+    url: str | None = None,
+    source_file: Path | None = None,
+    attempts: int = 5,
+    timeout_seconds: float = 30.0,
+    pause_seconds: Callable[[int], float] = doubling_pause,
+    sleep: Callable[[float], object] = time.sleep,
+    progress: Progress | None = None,
+    force: bool = False,
+) -> Fetched:
+    """Return the file of a catalogue entry, fetched into a folder unless it lies there already.
+
+    Parameters
+    ----------
+    entry
+        The data set; whatever its size and checksum say must be true of the file.
+    folder
+        Where the file goes, under the entry's file name; made if it is absent.
+    mirror
+        Address of a folder to fetch the file from, in place of the entry's own address.
+    url
+        Address of the file itself, in place of the entry's own. At most one of `mirror`, `url`, `source_file`.
+    source_file
+        A copy on this machine to take in place of fetching.
+    attempts
+        How many requests to make before giving up, 1 or more. Each goes on where the one before was cut.
+    timeout_seconds
+        How long the server may stay silent, above 0.
+    pause_seconds
+        Seconds to wait after attempt 1, 2, ...; a longer Retry-After of the server counts instead.
+    sleep
+        What waits.
+    progress
+        Told of every block that came.
+    force
+        Fetch even if the file is there, and replace it.
+
+    Raises
+    ------
+    DownloadError
+        The file that is there or that came is not the right one; the server does not have it or did not deliver it
+        in all attempts; an address is not http or https, or leads away from it; the disk refused; an argument is
+        out of range. The file in the folder is then what it was before.
+
+    Source
+    ------
+    RFC 9110, section 13.1.5 (If-Range), 14 (Range, 206, 416) and 10.2.3 (Retry-After).
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from evidencebench.catalog import CATALOG
+    >>> with tempfile.TemporaryDirectory() as name:
+    ...     fetch(CATALOG["dev"], Path(name), url="file:///etc/hosts")
+    Traceback (most recent call last):
+    evidencebench.errors.DownloadError: file:///etc/hosts: expected an http or https address, got another; correct it
+    """
+    if attempts < 1 or timeout_seconds <= 0:
+        raise _wrong(
+            "fetch", "1 or more attempts and a timeout above 0 s", f"{attempts} and {timeout_seconds:g} s", "raise them"
+        )
+    if sum(place is not None for place in (mirror, url, source_file)) > 1:
+        raise _wrong("fetch", "at most one of mirror, url and source file", "several", "choose one")
+    target = folder / entry.file_name
+    with _disk_errors(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        is_there = target.exists()
+    if is_there and not force:
+        with _advice("replace it by force"):
+            return check_file(entry, target)
+    part = target.with_name(f"{target.name}.part")
+    if source_file is not None:
+        _copy(entry, source_file, part)
+    else:
+        address = url if url is not None else entry.url if mirror is None else f"{mirror.rstrip('/')}/{target.name}"
+        job = _Job(
+            entry=entry,
+            address=_require_web_address(address),
+            part=part,
+            timeout_seconds=timeout_seconds,
+            progress=progress or (lambda _held, _total: None),
+        )
+        _complete(job, attempts, lambda error, attempt: sleep(max(pause_seconds(attempt), error.wait_seconds)))
+    return _install(entry, part, target)
+
+
+# The part file: grown by requests or copied whole, then put in place.
+
+
+def _complete(job: _Job, attempts: int, pause: Callable[[_PassingError, int], object]) -> None:
+    """Bring the part file to its full length, in at most so many requests."""
+    for attempt in range(1, attempts + 1):
+        try:
+            _advance(job)
+        except _PassingError as error:
+            if attempt == attempts:
+                size = job.entry.size_bytes
+                expected = "the whole file" if size is None else f"{size:,} bytes"
+                got = f"{_held_bytes(job.part):,} in {attempts} attempts, the last of which failed: {error}"
+                raise _wrong(job.address, expected, got, "run it again to go on from there") from error
+            pause(error, attempt)
+        else:
+            return
+
+
+def _copy(entry: CatalogEntry, source: Path, part: Path) -> None:
+    with _advice("give the right file"):
+        check_file(entry, source)  # before the part file, which may hold hours of download, is given up
+    with _disk_errors(part):
+        _discard(part)
+        shutil.copyfile(source, part)
+
+
+def _install(entry: CatalogEntry, part: Path, target: Path) -> Fetched:
+    """Put a complete part file in the target's place if it is the right file; drop it otherwise."""
+    try:
+        with _advice("the part file is deleted: run it again, or give another address, mirror or copy"):
+            came = check_file(entry, part)
+    except DownloadError:
+        with _disk_errors(part):
+            _discard(part)
+        raise
+    with _disk_errors(target):
+        with part.open("r+b") as file:
+            os.fsync(file.fileno())  # or a power cut could leave the new name without the bytes
+        part.replace(target)
+        _discard(part)
+    return Fetched(path=target, size_bytes=came.size_bytes, sha256=came.sha256, verified=came.verified)
+
+
+def _held_bytes(part: Path) -> int:
+    return part.stat().st_size if part.exists() else 0
+
+
+def _origin_file(part: Path) -> Path:
+    return part.with_name(f"{part.name}.json")
+
+
+def _discard(part: Path) -> None:
+    """Delete a part file and its origin, in this order: bytes of unknown origin are safe, a wrong origin is not."""
+    part.unlink(missing_ok=True)
+    _origin_file(part).unlink(missing_ok=True)
+
+
+def _read_origin(job: _Job) -> _Origin | None:
+    """Return where the part file came from; None if that is not known or another address."""
+    try:
+        stored = json.loads(_origin_file(job.part).read_bytes())
+        etag, last_modified = (str(stored[name]) if stored[name] else None for name in ("etag", "last_modified"))
+        is_ours = stored["address"] == job.address
+    except (OSError, ValueError, TypeError, KeyError):  # absent, torn by a kill, or not ours: as good as absent
+        return None
+    return _Origin(address=job.address, etag=etag, last_modified=last_modified) if is_ours else None
+
+
+def _write_origin(job: _Job, response: HTTPResponse) -> None:
+    etag, last_modified = (response.headers[name] or None for name in ("ETag", "Last-Modified"))
+    origin = _Origin(address=job.address, etag=etag, last_modified=last_modified)
+    _origin_file(job.part).write_text(json.dumps(asdict(origin)), encoding="utf-8")
+
+
+# One request.
+
+
+def _advance(job: _Job) -> None:
+    """Bring the part file to its full length with one request, or raise."""
+    origin = _read_origin(job)
+    with _disk_errors(job.part):
+        start = _resumable_bytes(job, origin)
+    if start and start == job.entry.size_bytes:
+        return  # killed after the last byte: nothing to ask for
+    with _ask(job, _headers(start, origin)) as response:
+        total: int | None
+        if start and response.status == HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
+            _require_whole(job, response, start, origin)
+            return
+        if start and response.status == HTTPStatus.PARTIAL_CONTENT:
+            total = _continued_total(job, response, start, origin)
+        elif response.status == HTTPStatus.OK:  # also how a server answers that knows no ranges, or a changed file
+            start, total = 0, response.length
+        else:
+            raise _refusal(job, response)
+        _require_data(job, response, start=start, total=total)
+        if start == 0:
+            with _disk_errors(job.part):
+                _discard(job.part)
+                _write_origin(job, response)
+        _receive(job, response, start=start, total=job.entry.size_bytes if total is None else total)
+
+
+def _resumable_bytes(job: _Job, origin: _Origin | None) -> int:
+    """Return how many bytes of the part file may be kept."""
+    held = _held_bytes(job.part)
+    if job.entry.size_bytes is not None and held > job.entry.size_bytes:
+        return 0
+    # Where no checksum could tell that two versions were spliced, only the server can: by If-Range.
+    is_guarded = job.entry.sha256 is not None or (origin is not None and origin.validator is not None)
+    return held if is_guarded else 0
+
+
+def _headers(start: int, origin: _Origin | None) -> dict[str, str]:
+    headers = {"User-Agent": "evidencebench", "Accept-Encoding": "identity"}
+    if start:
+        headers["Range"] = f"bytes={start}-"
+        if origin is not None and origin.validator is not None:
+            headers["If-Range"] = origin.validator
+    return headers
+
+
+def _continued_total(job: _Job, response: HTTPResponse, start: int, origin: _Origin | None) -> int:
+    """Return the whole file's length from a 206 that goes on at `start`; start again at any other."""
+    place = response.headers["Content-Range"] or "no Content-Range"
+    match = re.fullmatch(r"bytes (\d{1,18})-\d+/(\d{1,18})", place.strip())
+    if match is None or int(match[1]) != start:
+        raise _start_again(job, f"asked for the bytes from {start:,} on, got '{place}'")
+    if _has_changed(response, origin):
+        raise _start_again(job, "the file on the server changed between two parts")
+    return int(match[2])
+
+
+def _require_whole(job: _Job, response: HTTPResponse, start: int, origin: _Origin | None) -> None:
+    """Accept a 416 as the news that nothing is missing; start again at any other."""
+    match = re.fullmatch(r"bytes \*/(\d{1,18})", (response.headers["Content-Range"] or "").strip())
+    if match is None or int(match[1]) != start or _has_changed(response, origin):
+        raise _start_again(job, f"the server has no bytes from {start:,} on")
+
+
+def _has_changed(response: HTTPResponse, origin: _Origin | None) -> bool:
+    """Return whether the server's file is another version; the ETag decides, the date where one has no ETag."""
+    if origin is None:
+        return False
+    pairs = ((origin.etag, response.headers["ETag"]), (origin.last_modified, response.headers["Last-Modified"]))
+    return next((before != now for before, now in pairs if before and now), False)
+
+
+def _start_again(job: _Job, reason: str) -> _PassingError:
+    with _disk_errors(job.part):
+        _discard(job.part)
+    return _PassingError(f"{reason}, so it starts again from the first byte")
+
+
+def _refusal(job: _Job, response: HTTPResponse) -> Exception:
+    """Return what an answer without the file means."""
+    got = f"{response.status} {response.reason}".strip()
+    if response.status in _MAY_PASS:
+        asked = response.headers["Retry-After"] or ""  # a date instead of seconds: our own pause will do
+        wait = min(float(asked), LONGEST_PAUSE_SECONDS) if re.fullmatch(r"\d{1,9}", asked) else 0.0
+        return _PassingError(f"the server answered {got}", wait_seconds=wait)
+    return _wrong(job.address, "the file", f"the answer {got}")
+
+
+def _require_data(job: _Job, response: HTTPResponse, *, start: int, total: int | None) -> None:
+    """Refuse, before anything is written, an answer that cannot be the file."""
+    encoding = response.headers["Content-Encoding"] or "identity"
+    size = job.entry.size_bytes
+    if encoding.lower() != "identity":
+        raise _wrong(job.address, "plain bytes", f"them encoded as {encoding}")
+    with _passing_errors():
+        is_markup = start == 0 and response.peek(1024).lstrip().startswith(b"<")
+    if is_markup or response.headers.get_content_type() == "text/html":
+        raise _wrong(job.address, "a JSON file", "a web page", "open it in a browser to see why")
+    if size is not None and total not in {None, size}:
+        raise _wrong(job.address, f"{size:,} bytes", f"a file of {total:,}")
+    if total is None and not response.chunked and size is None and job.entry.sha256 is None:
+        raise _wrong(job.address, "a Content-Length", "none, so that a cut would go unnoticed")
+
+
+def _receive(job: _Job, response: HTTPResponse, *, start: int, total: int | None) -> None:
+    """Write an answer's bytes from `start` on; raise unless the part file is `total` bytes long then."""
+    held = start
+    with _disk_errors(job.part), job.part.open("r+b" if start else "wb") as file:
+        file.seek(start)
+        for block in _blocks(response):
+            held += len(block)
+            if total is not None and held > total:
+                break
+            file.write(block)
+            job.progress(held, total)
+    if total is not None and held > total:
+        with _disk_errors(job.part):
+            _discard(job.part)
+        raise _wrong(job.address, f"{total:,} bytes", "more")
+    if held == 0:
+        raise _PassingError("the answer was empty")
+    if total is not None and held < total:
+        raise _PassingError(f"the connection ended after {held:,} of {total:,} bytes")
+
+
+def _blocks(response: HTTPResponse) -> Iterator[bytes]:
+    """Yield an answer's bytes as they come, never more than its Content-Length."""
+    left = response.length  # counted here: http.client does not in every version, nor does it miss what never came
+    while left is None or left > 0:
+        with _passing_errors():
+            block = response.read1(_BLOCK_BYTES if left is None else min(left, _BLOCK_BYTES))
+        if not block:
+            return
+        if left is not None:
+            left -= len(block)
+        yield block
+
+
+# Addresses and the way to them.
+
+
+def _ask(job: _Job, headers: dict[str, str]) -> HTTPResponse:
+    """Return the server's answer, of whatever status, after redirects."""
+    opener = OpenerDirector()  # with these three only: no file:, ftp: or data:, and redirects are followed here
+    for handler in (ProxyHandler(), HTTPHandler(), HTTPSHandler()):
+        opener.add_handler(handler)
+    address = job.address
+    for _ in range(_MOST_REDIRECTS + 1):
+        response = _open(opener, address, headers, job.timeout_seconds)
+        if response.status not in _REDIRECTS:
+            return response
+        with response:
+            address = _redirected(address, response.headers["Location"])
+    raise _wrong(job.address, f"at most {_MOST_REDIRECTS} redirects", "more")
+
+
+def _open(opener: OpenerDirector, address: str, headers: dict[str, str], timeout_seconds: float) -> HTTPResponse:
+    try:
+        with _passing_errors():
+            request = Request(address, headers=headers)  # noqa: S310 - the address has passed _require_web_address
+            response: HTTPResponse = opener.open(request, timeout=timeout_seconds)
+            return response
+    except ssl.SSLCertVerificationError as error:  # which is a ValueError too
+        raise _wrong(address, "a certificate that can be trusted", error.verify_message) from error
+    except (InvalidURL, ValueError) as error:
+        raise _wrong(address, "an http or https address", str(error), "correct it") from error
+
+
+def _require_web_address(address: str) -> str:
+    try:
+        parts = urlsplit(address)
+        is_web = parts.scheme in _SCHEMES and bool(parts.hostname)
+    except ValueError:  # for example a bracket that is not closed
+        is_web = False
+    if not is_web:
+        raise _wrong(address, "an http or https address", "another", "correct it")
+    return address
+
+
+def _redirected(address: str, location: str | None) -> str:
+    """Return where a redirect leads, if one may go there: to the web, and never from https down to http."""
+    if location is None:
+        raise _wrong(address, "a redirect to an address", "one to nowhere")
+    try:
+        # Some servers send spaces or bytes above 127 here; escape them and leave what is escaped already.
+        there = urljoin(address, quote(location, encoding="latin-1", safe=punctuation))
+    except ValueError as error:
+        raise _wrong(address, "a redirect to an http or https address", f"one to {location}") from error
+    if urlsplit(there).scheme not in _SCHEMES:
+        raise _wrong(address, "a redirect to an http or https address", f"one to {there}")
+    if urlsplit(address).scheme == "https" and urlsplit(there).scheme != "https":
+        raise _wrong(address, "a redirect that stays on https", f"one to {there}")
+    return _require_web_address(there)
+
+
+# What failed: the network, the disk, or the file.
+
+
+@contextmanager
+def _passing_errors() -> Iterator[None]:
+    """Turn what goes wrong on the network into a passing error; let what no retry can mend through."""
+    try:
+        yield
+    except (InvalidURL, ssl.SSLCertVerificationError):
+        raise
+    except URLError as error:
+        if isinstance(error.reason, ssl.SSLCertVerificationError):
+            raise error.reason from error
+        raise _PassingError(str(error.reason)) from error
+    except (OSError, HTTPException) as error:
+        raise _PassingError(str(error) or type(error).__name__) from error
+
+
+@contextmanager
+def _disk_errors(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise _wrong(
+            path, "to write there", error.strerror or str(error), "free the place or choose another"
+        ) from error
+
+
+@contextmanager
+def _advice(what_to_do: str) -> Iterator[None]:
+    """Add what to do to an error that says what is wrong."""
+    try:
+        yield
+    except DownloadError as error:
+        raise DownloadError(f"{error}; {what_to_do}") from error
+
+
+def _wrong(where: object, expected: str, got: str, what_to_do: str = _TRY_ELSEWHERE) -> DownloadError:
+    return DownloadError(f"{where}: expected {expected}, got {got}; {what_to_do}")

@@ -1,0 +1,78 @@
+"""Every error raised on purpose, one class a cause.
+
+::
+
+    EvidenceBenchError
+    ├── DataError               a data file or an instance
+    │   ├── UnreadableError     the file cannot be opened, decoded or parsed
+    │   ├── FormatError         the file parses but breaks the published format
+    │   └── UnknownInstanceError  no instance of that id or position
+    ├── RunError                a run or an answers file
+    │   ├── RunFormatError      it cannot be read
+    │   └── RunMismatchError    it does not belong to this data, task or system
+    ├── AnswerError             an answer names a sentence that does not exist
+    ├── UndefinedScoreError     the measure has no value here
+    ├── TaskError               no such task, or one that a run cannot answer
+    ├── SystemSpecError         no such system, or an option it does not take
+    ├── DownloadError           a file could not be fetched or is not the right one
+    └── MissingExtraError       an optional dependency is not installed
+
+A message says *where*: *what rule broke, expected and got*; *what to do*. The inner layer says what, each outer
+layer adds where.
+"""
+
+
+class EvidenceBenchError(Exception):
+    """The root: catch this to catch everything that evidencebench raises on purpose."""
+
+
+class DataError(EvidenceBenchError):
+    """A data file or an instance is not what it should be."""
+
+
+class UnreadableError(DataError):
+    """A data file cannot be opened, decoded or parsed."""
+
+
+class FormatError(DataError):
+    """A data file parses as JSON but breaks the published format."""
+
+
+class UnknownInstanceError(DataError, LookupError):
+    """A data set holds no instance of the id or position asked for."""
+
+
+class RunError(EvidenceBenchError):
+    """A run or an answers file is not what it should be."""
+
+
+class RunFormatError(RunError):
+    """A run or an answers file cannot be read."""
+
+
+class RunMismatchError(RunError):
+    """A run does not belong to the data, task or system it is used with."""
+
+
+class AnswerError(EvidenceBenchError):
+    """An answer names a sentence that the paper does not have."""
+
+
+class UndefinedScoreError(EvidenceBenchError):
+    """A measure has no value for this input; it is never reported as 0."""
+
+
+class TaskError(EvidenceBenchError):
+    """A task is unknown, or the run cannot answer it."""
+
+
+class SystemSpecError(EvidenceBenchError):
+    """A system is unknown, or does not take an option or its value."""
+
+
+class DownloadError(EvidenceBenchError):
+    """A file could not be fetched, or is not the file it should be."""
+
+
+class MissingExtraError(EvidenceBenchError, ImportError):
+    """An optional dependency is not installed; the message names the command that installs it."""

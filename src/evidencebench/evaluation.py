@@ -1,0 +1,308 @@
+"""Grade answers: one pass over the data, any number of runs, tasks and controls.
+
+This is where answers from systems and labels meet. A failed, an empty and a missing answer all score 0 and are
+counted apart; an instance that a task does not apply to is left out, and n says so.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from evidencebench.cover import Coverage, ceiling, coverage_of
+from evidencebench.dataset import Dataset
+from evidencebench.errors import AnswerError, RunMismatchError, TaskError, UndefinedScoreError
+from evidencebench.instance import Instance
+from evidencebench.measures import MEASURES
+from evidencebench.runs import Answer, Failure, RunFile
+from evidencebench.selection import OutOfRange, OverLength, Selection, Ties, check_answer, select
+from evidencebench.significance import DEFAULT_DRAWS, DEFAULT_LEVEL, Estimate, Floats, bootstrap
+from evidencebench.system import Ranking
+from evidencebench.tasks import TASKS, Task, task_named
+
+AnswerSource = Callable[[Instance, Task], Answer | None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """How answers that do not fit the budget are read; the fields are those of `select` and `check_answer`."""
+
+    over_length: OverLength = "expected"
+    ties: Ties = "index"
+    out_of_range: OutOfRange = "error"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counts:
+    """What happened to the answers of one task.
+
+    Attributes
+    ----------
+    failed, empty, missing
+        Answers that failed, that select nothing, and that are not there; each scores 0.
+    duplicates
+        Repeated sentences, removed.
+    out_of_range
+        Sentences that do not exist, dropped on request.
+    over_length
+        Unordered answers with more sentences than the budget.
+    not_applicable
+        Instances left out because none of their aspects counts.
+    """
+
+    failed: int = 0
+    empty: int = 0
+    missing: int = 0
+    duplicates: int = 0
+    out_of_range: int = 0
+    over_length: int = 0
+    not_applicable: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskScores:
+    """The scores of one system on one task, an instance at a time.
+
+    Attributes
+    ----------
+    task
+        What was asked.
+    ids, clusters
+        Id of each instance that counts, and what it is resampled by (its review, or else its paper).
+    scores
+        Measure -> one score an instance; NaN where the measure is undefined for it, which leaves it out.
+    selections
+        What counted of each answer.
+    counts
+        What happened to the answers.
+    """
+
+    task: Task
+    ids: tuple[str, ...]
+    clusters: tuple[str, ...]
+    scores: Mapping[str, Floats]
+    selections: tuple[Selection, ...]
+    counts: Counts
+
+    def estimate(
+        self, measure: str, *, seed: int = 0, n_draws: int = DEFAULT_DRAWS, level: float = DEFAULT_LEVEL
+    ) -> Estimate:
+        """Return the mean of a measure with its interval, over the instances where it is defined.
+
+        Raises
+        ------
+        UndefinedScoreError
+            If it is defined nowhere.
+        """
+        defined = ~np.isnan(self.scores[measure])
+        if not defined.any():
+            raise UndefinedScoreError(f"task '{self.task.name}': {measure} is undefined: no instance counts")
+        clusters = [cluster for cluster, is_defined in zip(self.clusters, defined, strict=True) if is_defined]
+        generator = np.random.default_rng(seed)
+        return bootstrap(self.scores[measure][defined], clusters, generator, n_draws=n_draws, level=level)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """One instance under one task: what its answers are measured against."""
+
+    instance: Instance
+    task: Task
+    coverage: Coverage
+    budget: int | None
+
+    def score(self, selection: Selection) -> dict[str, float]:
+        """Return every measure that is defined, by name."""
+        scores = {}
+        for name, measure in MEASURES.items():
+            try:
+                scores[name] = measure(selection, self.coverage)
+            except UndefinedScoreError:
+                continue
+        most = ceiling(self.coverage, self.budget) / self.coverage.n_aspects
+        scores |= {"ceiling": most, "regret": most - scores["aspect_recall"]}
+        if most:
+            scores["relative_recall"] = scores["aspect_recall"] / most
+        return scores
+
+
+MEASURE_NAMES = (*MEASURES, "relative_recall", "regret", "ceiling")
+"""Every measure of `TaskScores.scores`. The last three compare with the most that the budget can cover."""
+
+
+def evaluate(
+    sources: Mapping[str, AnswerSource],
+    dataset: Dataset,
+    tasks: Sequence[Task],
+    *,
+    rules: Rules | None = None,
+    limit: int | None = None,
+    on_progress: Callable[[int, int], None] | None = None,
+) -> dict[str, dict[str, TaskScores]]:
+    """Return the scores of each source of answers on each task: source name -> task name -> scores.
+
+    Parameters
+    ----------
+    sources
+        Name -> function that gives the answer for an instance and a task: `answers_of` a run, or a system.
+    dataset
+        What the answers are for.
+    tasks
+        What they are measured on.
+    rules
+        How answers that do not fit are read; None: the defaults.
+    limit
+        Only the first so many instances; None: all.
+    on_progress
+        Called with (instances done, instances in all).
+
+    Raises
+    ------
+    AnswerError
+        If an answer selects a sentence that does not exist, unless the rules drop those.
+    """
+    rules = rules or Rules()
+    ledgers = {name: {task.name: _Ledger(task) for task in tasks} for name in sources}
+    n_instances = len(dataset.ids[:limit])
+    for n_done, instance in enumerate(dataset.instances(limit), 1):
+        for task in tasks:
+            case = case_of(instance, task)
+            for name, source in sources.items():
+                ledger = ledgers[name][task.name]
+                if case is None:
+                    ledger.leave_out()
+                    continue
+                try:
+                    ledger.enter(case, source(instance, task), rules)
+                except AnswerError as error:
+                    raise AnswerError(f"{name}: {instance.id}: {error}") from error
+        if on_progress is not None:
+            on_progress(n_done, n_instances)
+    return {name: {task: ledger.close() for task, ledger in by_task.items()} for name, by_task in ledgers.items()}
+
+
+def case_of(instance: Instance, task: Task) -> Case | None:
+    """Return what answers to an instance are measured against, or None where the task does not apply."""
+    if not task.applies_to(instance.labels):
+        return None
+    return Case(
+        instance=instance,
+        task=task,
+        coverage=coverage_of(instance.labels, task.scope),
+        budget=task.budget_for(instance),
+    )
+
+
+class _Ledger:
+    """Collects one source's scores on one task."""
+
+    def __init__(self, task: Task) -> None:
+        self._task = task
+        self._ids: list[str] = []
+        self._clusters: list[str] = []
+        self._selections: list[Selection] = []
+        self._columns: dict[str, list[float]] = {name: [] for name in MEASURE_NAMES}
+        self._counts: dict[str, int] = dict.fromkeys(Counts.__dataclass_fields__, 0)
+
+    def leave_out(self) -> None:
+        self._counts["not_applicable"] += 1
+
+    def enter(self, case: Case, answer: Answer | None, rules: Rules) -> None:
+        selection = self._selection(case, answer, rules)
+        scores = case.score(selection)
+        if not (isinstance(answer, Ranking) and answer.sentences):
+            scores["precision"] = 0.0  # undefined of nothing, but giving no answer must never pay
+        self._ids.append(case.instance.id)
+        self._clusters.append(case.instance.cluster)
+        self._selections.append(selection)
+        for name, column in self._columns.items():
+            column.append(scores.get(name, float("nan")))
+
+    def _selection(self, case: Case, answer: Answer | None, rules: Rules) -> Selection:
+        counts = self._counts
+        if answer is None or isinstance(answer, Failure):
+            counts["missing" if answer is None else "failed"] += 1
+            return Selection(certain=())
+        checked = check_answer(answer, len(case.instance.query.sentences), rules.out_of_range)
+        counts["duplicates"] += checked.n_duplicates
+        counts["out_of_range"] += checked.n_out_of_range
+        sentences = checked.ranking.sentences
+        counts["empty"] += not sentences
+        counts["over_length"] += (
+            not checked.ranking.ordered and case.budget is not None and len(sentences) > case.budget
+        )
+        return select(checked.ranking, case.budget, over_length=rules.over_length, ties=rules.ties)
+
+    def close(self) -> TaskScores:
+        return TaskScores(
+            task=self._task,
+            ids=tuple(self._ids),
+            clusters=tuple(self._clusters),
+            scores={name: np.array(column) for name, column in self._columns.items()},
+            selections=tuple(self._selections),
+            counts=Counts(**self._counts),
+        )
+
+
+def answers_of(run: RunFile) -> AnswerSource:
+    """Return a run's answers as a source for `evaluate`."""
+    return lambda instance, task: run.answer(instance.id, task.name)
+
+
+def check_belongs(run: RunFile, dataset: Dataset) -> None:
+    """Raise unless a run was made on this data.
+
+    Raises
+    ------
+    RunMismatchError
+        If the run's header names another file, or an answer is for an instance that the data does not hold.
+    """
+    if run.header is not None and run.header.data.sha256 != dataset.sha256:
+        made_on = run.header.data
+        raise RunMismatchError(
+            f"{run.path}: made on {made_on.name} (sha256 {made_on.sha256[:12]}, {made_on.n} instances), but "
+            f"{dataset.path} has sha256 {dataset.sha256[:12]} and {len(dataset)} instances; score it on its own data"
+        )
+    unknown = sorted(instance_id for instance_id in run.ids if instance_id not in dataset)
+    if unknown:
+        raise RunMismatchError(
+            f"{run.path}: answers '{unknown[0]}'{f' and {len(unknown) - 1} more' if len(unknown) > 1 else ''}, "
+            f"which {dataset.path} does not hold; its ids look like '{next(iter(dataset.ids), '')}'"
+        )
+
+
+def tasks_of(run: RunFile, dataset: Dataset) -> tuple[Task, ...]:
+    """Return the tasks that a run can answer on this data, in the order of its header or of `TASKS`."""
+    names = run.header.tasks if run.header is not None else tuple(TASKS)
+    return tuple(task for task in map(task_named, names) if _lacking(run, task, dataset) is None)
+
+
+def check_answers(run: RunFile, task: Task, dataset: Dataset) -> None:
+    """Raise unless a run can answer a task.
+
+    Raises
+    ------
+    TaskError
+        Saying what it lacks.
+    """
+    lacking = _lacking(run, task, dataset)
+    if lacking is not None:
+        raise TaskError(f"{run.path}: cannot answer task '{task.name}': {lacking}")
+
+
+def _lacking(run: RunFile, task: Task, dataset: Dataset) -> str | None:
+    header = run.header
+    if header is not None and header.per_task and task.name not in header.tasks:
+        return f"it holds answers for {', '.join(header.tasks)} only"
+    if task.budget is None and (header is None or not header.per_task) and _ranks_everything(run, dataset):
+        return "it ranks all sentences and a task without a budget does not cut it; give a budget with --budget"
+    return None
+
+
+def _ranks_everything(run: RunFile, dataset: Dataset) -> bool:
+    """Say whether the first answer that there is orders its sentences, and so needs a budget to end."""
+    for instance_id in dataset.ids:
+        answer = run.answer(instance_id, None)
+        if isinstance(answer, Ranking):
+            return answer.ordered
+    return False

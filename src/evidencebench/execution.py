@@ -1,0 +1,183 @@
+"""Run a system over a data set into a run file: durably, resumably, in parallel."""
+
+import platform
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+import numpy as np
+
+from evidencebench import __version__
+from evidencebench.answering import answer_instance, default_tasks, with_hypothesis
+from evidencebench.dataset import Dataset, open_dataset
+from evidencebench.derangement import derange_hypotheses
+from evidencebench.engine.local import map_in_order
+from evidencebench.journal import open_journal
+from evidencebench.runs import (
+    Answer,
+    DataHeader,
+    Failure,
+    RunHeader,
+    SystemHeader,
+    check_same_run,
+    encode_answer,
+    read_run,
+)
+from evidencebench.systems import NamedSystem, make_system
+from evidencebench.tasks import Task, task_named
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunReport:
+    """What one call of `execute` did.
+
+    Attributes
+    ----------
+    n_instances
+        Instances in the scope of the run.
+    n_resumed
+        Instances that an earlier call had answered.
+    n_failed
+        Answers that failed, by this call's count.
+    first_error
+        The first failure's message, or None.
+    """
+
+    n_instances: int
+    n_resumed: int
+    n_failed: int
+    first_error: str | None = None
+
+
+def execute(
+    system: str,
+    dataset: Dataset,
+    path: Path,
+    *,
+    tasks: Sequence[Task] = (),
+    limit: int | None = None,
+    jobs: int = 1,
+    seed: int = 0,
+    hypothesis: str = "own",
+    overwrite: bool = False,
+    retry_failed: bool = False,
+    on_progress: Callable[[int, int], None] | None = None,
+) -> RunReport:
+    """Run a system and append each answer to a run file as it comes.
+
+    Called again with the same arguments after any interruption, it computes what is missing and nothing else.
+
+    Parameters
+    ----------
+    system
+        A specification as `make_system` takes it.
+    dataset
+        What to answer.
+    path
+        The run file; continued if it holds the same run.
+    tasks
+        What the answers are for; empty: `default_tasks`.
+    limit
+        Only the first so many instances; None: all.
+    jobs
+        Processes.
+    seed
+        Of everything random.
+    hypothesis
+        ``"own"``, or ``"wrong"`` to ask each instance with another paper's.
+    overwrite
+        Start over where the file exists.
+    retry_failed
+        Ask again for answers that failed in an earlier call.
+    on_progress
+        Called with (instances done, instances in all).
+
+    Raises
+    ------
+    RunMismatchError
+        If the file holds another run.
+    RunError
+        If the file cannot be written, or another process writes it.
+    SystemSpecError
+        If there is no such system.
+    """
+    named = make_system(system, seed=seed)
+    tasks = tuple(tasks) or default_tasks(named)
+    header = _header(named, dataset, tasks, limit=limit, seed=seed, hypothesis=hypothesis)
+    hypotheses = _hypotheses(dataset, hypothesis, seed)
+    ids = dataset.ids[:limit]
+    with open_journal(path, truncate=overwrite) as journal:
+        if journal.is_empty:
+            journal.append(msgspec.json.encode(header))
+        run = read_run(path)
+        check_same_run(path, run.header or header, header)
+        done = run.done - run.failed if retry_failed else run.done
+        todo = list(_todo(ids, tasks, done, per_task=named.reads_brief))
+        n_resumed, n_failed, first_error = len(ids) - len(todo), 0, None
+        arguments = (system, seed, dataset.path, hypotheses)
+        results = map_in_order(_answerer, arguments, todo, jobs=min(jobs, 1 + len(todo) // 16))
+        for n_done, answers in enumerate(results, n_resumed + 1):
+            for instance_id, task_name, answer in answers:
+                journal.append(encode_answer(instance_id, task_name, answer))
+                if isinstance(answer, Failure):
+                    n_failed += 1
+                    first_error = first_error or f"{instance_id}: {answer.error}"
+            if on_progress is not None:
+                on_progress(n_done, len(ids))
+    return RunReport(n_instances=len(ids), n_resumed=n_resumed, n_failed=n_failed, first_error=first_error)
+
+
+_Todo = tuple[str, tuple[str, ...] | None]
+_Answers = list[tuple[str, str | None, Answer]]
+
+
+def _todo(
+    ids: Sequence[str], tasks: Sequence[Task], done: frozenset[tuple[str, str | None]], *, per_task: bool
+) -> Iterator[_Todo]:
+    for instance_id in ids:
+        if not per_task:
+            if (instance_id, None) not in done:
+                yield instance_id, None
+        elif missing := tuple(task.name for task in tasks if (instance_id, task.name) not in done):
+            yield instance_id, missing
+
+
+def _answerer(
+    spec: str, seed: int, data_path: Path, hypotheses: Mapping[str, str] | None
+) -> Callable[[_Todo], _Answers]:
+    system, dataset = make_system(spec, seed=seed), open_dataset(data_path)
+
+    def answer(todo: _Todo) -> _Answers:
+        instance_id, task_names = todo
+        instance = dataset[instance_id]
+        if hypotheses is not None:
+            instance = with_hypothesis(instance, hypotheses[instance_id])
+        if task_names is None:
+            return [(instance_id, None, answer_instance(system, instance, None))]
+        tasks = [task for task in map(task_named, task_names) if task.applies_to(instance.labels)]
+        return [(instance_id, task.name, answer_instance(system, instance, task)) for task in tasks]
+
+    return answer
+
+
+def _hypotheses(dataset: Dataset, hypothesis: str, seed: int) -> dict[str, str] | None:
+    if hypothesis == "own":
+        return None
+    return derange_hypotheses(dataset.queries(), np.random.default_rng(seed))
+
+
+def _header(
+    system: NamedSystem, dataset: Dataset, tasks: Sequence[Task], *, limit: int | None, seed: int, hypothesis: str
+) -> RunHeader:
+    return RunHeader(
+        system=SystemHeader(name=system.name, options=dict(system.options)),
+        data=DataHeader(name=dataset.name, path=str(dataset.path), sha256=dataset.sha256, n=len(dataset)),
+        tasks=tuple(task.name for task in tasks),
+        per_task=system.reads_brief,
+        limit=limit,
+        seed=seed,
+        hypothesis=hypothesis,
+        versions={"evidencebench": __version__, "numpy": np.__version__, "python": platform.python_version()},
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+    )

@@ -1,0 +1,146 @@
+"""Where each instance stands in a file: one pass over its bytes, nothing decoded but the ids."""
+
+import json
+import mmap
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import msgspec
+import numpy as np
+
+from evidencebench.errors import UnreadableError
+
+Content = bytes | mmap.mmap
+
+# Above this size a broken file is not parsed again just to word its error.
+_MAX_DIAGNOSED_BYTES = 64 << 20
+
+_members = msgspec.json.Decoder(dict[str, msgspec.Raw])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Index:
+    """Instance id -> its JSON text, a view into the file; and the ids that stand more than once."""
+
+    raws: Mapping[str, msgspec.Raw]
+    duplicates: tuple[str, ...] = ()
+
+
+def index_json(content: Content) -> Index:
+    """Index one JSON object: id -> instance.
+
+    Raises
+    ------
+    UnreadableError
+        If the content is not UTF-8 JSON with an object at the top.
+    """
+    raws = _decode_members(content)
+    return Index(raws=raws, duplicates=() if _fills(content, raws) else _repeated_keys(content))
+
+
+def index_lines(content: Content) -> Index:
+    """Index JSON Lines: an instance with its ``id``, or ``{id: instance}``, a line; blank lines are skipped.
+
+    Raises
+    ------
+    UnreadableError
+        If a line is not such an object; the message names the line.
+    """
+    raws: dict[str, msgspec.Raw] = {}
+    repeated: list[str] = []
+    view = memoryview(content)
+    start, number = 0, 0
+    while start < len(content):
+        number += 1
+        end = content.find(b"\n", start)
+        end = len(content) if end < 0 else end
+        line = view[start:end]
+        start = end + 1
+        if not bytes(line[:64]).strip() and not bytes(line).strip():
+            continue
+        try:
+            instance_id, raw = _line_member(line)
+        except UnreadableError as error:
+            raise UnreadableError(f"line {number}: {error}") from error
+        if instance_id in raws:
+            repeated.append(instance_id)
+        raws[instance_id] = raw
+    return Index(raws=raws, duplicates=tuple(dict.fromkeys(repeated)))
+
+
+def _line_member(line: memoryview) -> tuple[str, msgspec.Raw]:
+    members = _decode_members(line)
+    if "id" in members:
+        try:
+            return msgspec.json.decode(members["id"], type=str), msgspec.Raw(line)
+        except msgspec.DecodeError as error:
+            raise UnreadableError(f"id: {error}") from error
+    if len(members) == 1:
+        return next(iter(members.items()))
+    raise UnreadableError("expected an instance with an 'id', or one {id: instance}")
+
+
+def _decode_members(content: Content | memoryview) -> dict[str, msgspec.Raw]:
+    try:
+        return _members.decode(content)
+    except RecursionError as error:
+        raise UnreadableError("not readable as JSON: nested too deeply") from error
+    except UnicodeDecodeError as error:
+        raise UnreadableError(f"not UTF-8: byte {error.object[error.start]:#04x} cannot be decoded") from error
+    except msgspec.ValidationError as error:
+        raise UnreadableError(f"expected a JSON object (id -> instance) at the top: {error}") from error
+    except msgspec.DecodeError as error:
+        raise UnreadableError(_diagnosis(content, str(error))) from error
+
+
+def _diagnosis(content: Content | memoryview, message: str) -> str:
+    """Return why the content is not JSON, with line and column where that is affordable."""
+    head = bytes(content[:4])
+    if head.startswith((b"\xff\xfe", b"\xfe\xff", b"\xef\xbb\xbf")):
+        return "not plain UTF-8: it begins with a byte-order mark; save it as UTF-8 without one"
+    if len(content) > _MAX_DIAGNOSED_BYTES:
+        return f"not valid JSON: {message}"
+    try:
+        json.loads(bytes(content).decode())
+    except UnicodeDecodeError as error:
+        return f"not UTF-8: byte {error.object[error.start]:#04x} at offset {error.start}"
+    except json.JSONDecodeError as error:
+        return f"not valid JSON: {error.msg} at line {error.lineno}, column {error.colno}"
+    except RecursionError:
+        return "not readable as JSON: nested too deeply"
+    return f"not valid JSON: {message}"
+
+
+def _fills(content: Content, raws: Mapping[str, msgspec.Raw]) -> bool:
+    """Say whether the members, in order, account for every byte: a repeated key would leave its first value over."""
+    base = np.frombuffer(content, dtype=np.uint8).ctypes.data
+    end = 0
+    for raw in raws.values():
+        view = memoryview(raw)
+        start = np.frombuffer(view, dtype=np.uint8).ctypes.data - base
+        if not _is_separator(bytes(content[end:start]) if start >= end else b""):
+            return False
+        end = start + len(view)
+    return True
+
+
+def _is_separator(gap: bytes) -> bool:
+    """Say whether the bytes between two values are a brace or comma, one key and a colon."""
+    try:
+        msgspec.json.decode(gap.strip()[1:-1], type=str)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return False
+    return True
+
+
+def _repeated_keys(content: Content) -> tuple[str, ...]:
+    repeated: list[str] = []
+
+    def note(pairs: list[tuple[str, object]]) -> None:
+        counts = Counter(key for key, _ in pairs)
+        # The hook runs for inner objects first, so that what stays is the outermost object's.
+        repeated[:] = [key for key, count in counts.items() if count > 1]
+
+    json.loads(bytes(content), object_pairs_hook=note)
+    return tuple(repeated)

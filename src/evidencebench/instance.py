@@ -1,0 +1,79 @@
+"""What grades an answer: labels, kept apart from the query so that no system can read them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from evidencebench.query import AspectScope, Query
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evaluation:
+    """A stored optimum: one best selection and what it covers.
+
+    Attributes
+    ----------
+    sentences
+        Indices of one optimal selection, in stored order.
+    covered
+        Ids of the aspects that the selection covers.
+    optimal
+        Fewest sentences that cover every coverable aspect; None in the evaluations with a fixed budget.
+    """
+
+    sentences: tuple[int, ...]
+    covered: tuple[str, ...]
+    optimal: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Labels:
+    """Which sentences are sources of which study aspects.
+
+    Attributes
+    ----------
+    aspects
+        Aspect ids, in file order.
+    results
+        The aspects labelled Results, in file order; empty when there are none (the files write null).
+    sources
+        Aspect id -> indices of its source sentences. An aspect without a source is *uncoverable*; its entry is
+        empty or absent.
+    texts
+        Aspect id -> text, where the data set has it; else empty.
+    review_id
+        The systematic review that the instance comes from, or None where the data set does not say.
+    evaluations
+        Stored optima by task name; a task whose optimum is null or missing in the file has no entry.
+    """
+
+    aspects: tuple[str, ...]
+    results: tuple[str, ...] = ()
+    sources: Mapping[str, tuple[int, ...]]
+    texts: Mapping[str, str] = field(default_factory=dict)
+    review_id: str | None = None
+    evaluations: Mapping[str, Evaluation] = field(default_factory=dict)
+
+    def that_count(self, scope: AspectScope) -> tuple[str, ...]:
+        """Return the aspects in ``scope``: ``"all"`` of them, or those labelled ``"results"``."""
+        return self.aspects if scope == "all" else self.results
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Instance:
+    """A query together with the labels that grade its answers."""
+
+    query: Query
+    labels: Labels
+    origin: Any = field(default=None, compare=False, repr=False)
+    """The file's own bytes for this instance, so that writing keeps what this version does not know."""
+
+    @property
+    def id(self) -> str:
+        """The instance's name in its data set."""
+        return self.query.instance_id
+
+    @property
+    def cluster(self) -> str:
+        """What scores are resampled by: the review where the data names one, else the paper."""
+        return self.labels.review_id or self.query.paper_id

@@ -1,0 +1,120 @@
+"""A file that only grows: one JSON object a line, a header first. What was written survives kill -9 at any byte.
+
+Every line is written with one system call, so that a process which dies leaves at most one torn line, the last.
+Opening the journal again repairs it: a line that is whole but for its line end is kept, any other is cut off.
+"""
+
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+
+from evidencebench.errors import RunError
+
+try:
+    import fcntl
+except ImportError:  # no such module on Windows, where two writers are not kept apart
+    fcntl = None  # type: ignore[assignment]
+
+_SYNC_SECONDS = 1.0
+
+
+class Journal:
+    """An open journal. Lines reach the operating system at once, and the disk at least every second.
+
+    Make one with `open_journal`.
+    """
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self._synced_at = time.monotonic()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing stands in it, not even a header."""
+        return os.fstat(self._descriptor).st_size == 0
+
+    def append(self, line: bytes) -> None:
+        """Write one line, given without its line end."""
+        rest = memoryview(line + b"\n")
+        while rest:
+            rest = rest[os.write(self._descriptor, rest) :]
+        if time.monotonic() - self._synced_at > _SYNC_SECONDS:
+            self.sync()
+
+    def sync(self) -> None:
+        """Wait until everything written is on the disk."""
+        os.fsync(self._descriptor)
+        self._synced_at = time.monotonic()
+
+
+@contextmanager
+def open_journal(path: Path, *, truncate: bool = False) -> Iterator[Journal]:
+    """Open a journal to append to, its torn last line repaired; made if it does not exist.
+
+    Parameters
+    ----------
+    path
+        The file.
+    truncate
+        Whether what it holds is thrown away.
+
+    Raises
+    ------
+    RunError
+        If it cannot be written, or another process is writing it.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
+    except OSError as error:
+        raise RunError(f"{path}: cannot be written: {error.strerror}") from error
+    try:
+        _lock(descriptor, path)
+        if truncate:
+            os.ftruncate(descriptor, 0)
+        _repair(descriptor)
+        journal = Journal(descriptor)
+        yield journal
+        journal.sync()
+    except OSError as error:
+        raise RunError(f"{path}: cannot be written: {error.strerror}") from error
+    finally:
+        os.close(descriptor)
+
+
+def _lock(descriptor: int, path: Path) -> None:
+    if fcntl is None:
+        return
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        raise RunError(f"{path}: another process is writing this file; wait for it, or choose another name") from error
+
+
+def _repair(descriptor: int) -> None:
+    size = os.fstat(descriptor).st_size
+    tail_start = _start_of_last_line(descriptor, size)
+    tail = os.pread(descriptor, size - tail_start, tail_start)
+    if not tail:
+        return
+    try:
+        msgspec.json.decode(tail, type=dict[str, msgspec.Raw])
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        os.ftruncate(descriptor, tail_start)
+    else:
+        os.write(descriptor, b"\n")
+
+
+def _start_of_last_line(descriptor: int, size: int) -> int:
+    """Return the offset behind the last line end."""
+    block, end = 1 << 16, size
+    while end > 0:
+        start = max(0, end - block)
+        found = os.pread(descriptor, end - start, start).rfind(b"\n")
+        if found >= 0:
+            return start + found + 1
+        end = start
+    return 0

@@ -1,0 +1,57 @@
+"""What a system may read: the hypothesis and the paper, never the answers."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Literal
+
+AspectScope = Literal["all", "results"]
+"""Which aspects count: all of them, or those labelled Results. A system may know it; it may not know the aspects."""
+
+
+class Kind(StrEnum):
+    """What a sentence is in its paper. The values are the original data set's own spellings."""
+
+    HEADING = "section_name"
+    ABSTRACT = "abstract"
+    BODY = "normal_paragraph"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Query:
+    """One hypothesis asked of one paper.
+
+    Attributes
+    ----------
+    instance_id
+        Name of the instance in its data set.
+    paper_id
+        Name of the paper, such as ``pmc_1280405``; two queries can share a paper.
+    hypothesis
+        One sentence.
+    sentences
+        The paper in reading order, headings included; a sentence's 0-based index is its name everywhere.
+    kinds
+        One `Kind` a sentence, in the same order.
+
+    Examples
+    --------
+    >>> query = Query(
+    ...     instance_id="q1",
+    ...     paper_id="p1",
+    ...     hypothesis="Tea lowers blood pressure.",
+    ...     sentences=("Results", "Tea lowered systolic pressure by 3 mmHg."),
+    ...     kinds=(Kind.HEADING, Kind.BODY),
+    ... )
+    >>> query.indices_of(Kind.BODY)
+    (1,)
+    """
+
+    instance_id: str
+    paper_id: str
+    hypothesis: str
+    sentences: tuple[str, ...]
+    kinds: tuple[Kind, ...]
+
+    def indices_of(self, *kinds: Kind) -> tuple[int, ...]:
+        """Return the indices of the sentences of these kinds, in paper order."""
+        return tuple(index for index, kind in enumerate(self.kinds) if kind in kinds)

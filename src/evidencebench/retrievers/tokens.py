@@ -1,0 +1,30 @@
+"""How lexical retrievers cut text into terms."""
+
+import re
+
+_TOKEN = re.compile(r"[^\W_]+")
+
+# The articles, prepositions and auxiliaries of English that carry no topic; the list of Lucene's English analyser.
+STOPWORDS = frozenset(
+    "a an and are as at be but by for if in into is it no not of on or such that the their then there these they this "
+    "to was will with".split()
+)
+
+
+def tokens(text: str, *, stopwords: bool = True) -> list[str]:
+    """Return the lower-case words and numbers of a text.
+
+    Parameters
+    ----------
+    text
+        Any text.
+    stopwords
+        Whether words without a topic are left out.
+
+    Examples
+    --------
+    >>> tokens("The odds ratio was 2.93")
+    ['odds', 'ratio', '2', '93']
+    """
+    found = _TOKEN.findall(text.lower())
+    return [token for token in found if token not in STOPWORDS] if stopwords else found

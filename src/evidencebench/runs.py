@@ -1,0 +1,279 @@
+"""A run: a header with everything that decides the result, then one answer a line."""
+
+import mmap
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from evidencebench.errors import RunFormatError, RunMismatchError
+from evidencebench.system import Ranking
+
+FORMAT_VERSION = 1
+
+
+class SystemHeader(msgspec.Struct, frozen=True, kw_only=True):
+    """The system: its table name or import path, and every option, defaults included."""
+
+    name: str
+    options: dict[str, Any] = {}
+
+    @property
+    def signature(self) -> str:
+        """Such as ``bm25(k1=0.9,b=0.4)``."""
+        options = ",".join(f"{key}={value}" for key, value in self.options.items())
+        return f"{self.name}({options})" if options else self.name
+
+
+class DataHeader(msgspec.Struct, frozen=True, kw_only=True):
+    """The data: its file, the file's checksum and how many instances it holds."""
+
+    name: str
+    path: str
+    sha256: str
+    n: int
+
+
+class RunHeader(msgspec.Struct, frozen=True, kw_only=True):
+    """The first line of a run.
+
+    Attributes
+    ----------
+    evidencebench_run
+        Version of this file format.
+    system, data
+        What ran on what.
+    tasks
+        Names of the tasks that the answers are for.
+    per_task
+        Whether each task has answers of its own; else one answer an instance serves every task.
+    limit
+        Only the first so many instances were run; None: all.
+    seed
+        Of everything random.
+    hypothesis
+        ``"own"``, or ``"wrong"`` where each instance was asked with another paper's.
+    versions
+        Of this package and what its numbers come from.
+    created
+        When the run was begun, ISO 8601, UTC.
+    """
+
+    evidencebench_run: int = FORMAT_VERSION
+    system: SystemHeader
+    data: DataHeader
+    tasks: tuple[str, ...]
+    per_task: bool = False
+    limit: int | None = None
+    seed: int = 0
+    hypothesis: str = "own"
+    versions: dict[str, str] = {}
+    created: str = ""
+
+    @property
+    def signature(self) -> str:
+        """The system as it ran, such as ``bm25(k1=0.9,b=0.4)`` or ``bm25(k1=0.9,b=0.4)[wrong hypothesis, seed 0]``."""
+        wrong = "" if self.hypothesis == "own" else f"[{self.hypothesis} hypothesis, seed {self.seed}]"
+        return self.system.signature + wrong
+
+
+class AnswerLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One answer: sentences, or the error that stands in their place."""
+
+    id: str
+    task: str | None = None
+    sentences: tuple[int, ...] | None = None
+    scores: tuple[float, ...] | None = None
+    ordered: bool = True
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """The system gave no answer, and why: not the same as an empty answer, nor as a missing one."""
+
+    error: str
+
+
+Answer = Ranking | Failure
+
+_header_decoder = msgspec.json.Decoder(RunHeader)
+_line_decoder = msgspec.json.Decoder(AnswerLine)
+
+
+
+
+class RunFile:
+    """A run as it lies on disk, its answers decoded when they are asked for.
+
+    Attributes
+    ----------
+    path
+        The file.
+    header
+        What decides the result; None in the files of others.
+    """
+
+    def __init__(
+        self, path: Path, header: RunHeader | None, lines: Mapping[tuple[str, str | None], memoryview | Answer]
+    ) -> None:
+        self.path = path
+        self.header = header
+        self._lines = lines
+
+    @property
+    def name(self) -> str:
+        """The system's signature; for files of others, the file's name."""
+        return self.header.signature if self.header else self.path.name
+
+    @property
+    def ids(self) -> frozenset[str]:
+        """Ids of the instances that have a line, failures included."""
+        return frozenset(instance_id for instance_id, _ in self._lines)
+
+    @property
+    def failed(self) -> frozenset[tuple[str, str | None]]:
+        """(instance id, task or None) of the answers that failed."""
+        return frozenset(key for key in self._lines if isinstance(self.answer(*key), Failure))
+
+    @property
+    def done(self) -> frozenset[tuple[str, str | None]]:
+        """(instance id, task or None) of every line, failures included."""
+        return frozenset(self._lines)
+
+    def answer(self, instance_id: str, task: str | None) -> Answer | None:
+        """Return the answer for an instance and task, or None where the run has none."""
+        line = self._lines.get((instance_id, task))
+        if line is None:
+            line = self._lines.get((instance_id, None))
+        if line is None or isinstance(line, Ranking | Failure):
+            return line
+        return _answer_of(_line_decoder.decode(line))
+
+
+def _answer_of(line: AnswerLine) -> Answer:
+    if line.sentences is None:
+        return Failure(error=line.error or "unknown")
+    return Ranking(sentences=line.sentences, scores=line.scores, ordered=line.ordered)
+
+
+def encode_answer(instance_id: str, task: str | None, answer: Answer) -> bytes:
+    """Return one line of a run, without its line end."""
+    if isinstance(answer, Failure):
+        return msgspec.json.encode(AnswerLine(id=instance_id, task=task, error=answer.error))
+    return msgspec.json.encode(
+        AnswerLine(
+            id=instance_id, task=task, sentences=answer.sentences, scores=answer.scores, ordered=answer.ordered
+        )
+    )
+
+
+def read_run(path: Path) -> RunFile:
+    """Read a run in this package's own form.
+
+    A torn last line, as a killed process leaves it, is left out.
+
+    Raises
+    ------
+    RunFormatError
+        If the file cannot be read, has no header, or a line is not an answer; the message names the line.
+    """
+    content = read_content(path)
+    view = memoryview(content)
+    header: RunHeader | None = None
+    lines: dict[tuple[str, str | None], memoryview | Answer] = {}
+    number, start = 0, 0
+    while start < len(content):
+        number += 1
+        end = content.find(b"\n", start)
+        if end < 0:
+            if not _is_whole(view[start:]):
+                break
+            end = len(content)
+        line = view[start:end]
+        start = end + 1
+        try:
+            if header is None:
+                header = _header_decoder.decode(line)
+                _check_version(path, header)
+            else:
+                _add(path, number, lines, line)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            what = "the header of a run" if header is None else "an answer"
+            raise RunFormatError(f"{path}: line {number}: expected {what}: {error}") from error
+    if header is None:
+        raise RunFormatError(f"{path}: line 1: expected the header of a run, got nothing whole")
+    return RunFile(path, header, lines)
+
+
+def _add(path: Path, number: int, lines: dict[tuple[str, str | None], memoryview | Answer], line: memoryview) -> None:
+    # Decoded once in full here, so that a bad line is found now and by its number.
+    decoded = _line_decoder.decode(line)
+    key = (decoded.id, decoded.task)
+    if (decoded.sentences is None) == (decoded.error is None):
+        raise RunFormatError(f"{path}: line {number}: expected either 'sentences' or 'error'")
+    if key in lines and not isinstance(lines[key], Failure):
+        raise RunFormatError(f"{path}: line {number}: a second answer for '{decoded.id}'")
+    lines[key] = Failure(error=decoded.error) if decoded.error is not None else line
+
+
+def _is_whole(line: memoryview) -> bool:
+    try:
+        msgspec.json.decode(line, type=dict[str, msgspec.Raw])
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return False
+    return True
+
+
+def _check_version(path: Path, header: RunHeader) -> None:
+    if header.evidencebench_run != FORMAT_VERSION:
+        raise RunFormatError(
+            f"{path}: run format {header.evidencebench_run}, but this version reads {FORMAT_VERSION}; "
+            "upgrade with 'pip install -U evidencebench'"
+        )
+
+
+def read_content(path: Path) -> bytes | mmap.mmap:
+    """Return the bytes of a run file, mapped where it is not empty.
+
+    Raises
+    ------
+    RunFormatError
+        If it cannot be opened.
+    """
+    if path.is_dir():
+        raise RunFormatError(f"{path}: is a folder; expected a run file")
+    try:
+        with path.open("rb") as file:
+            if os.fstat(file.fileno()).st_size == 0:
+                return b""
+            return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    except OSError as error:
+        raise RunFormatError(f"{path}: cannot be read: {error.strerror}") from error
+
+
+def check_same_run(path: Path, old: RunHeader, new: RunHeader) -> None:
+    """Raise unless a run begun under one header may be continued under another.
+
+    Everything must agree but where the data lies and when the run was begun.
+
+    Raises
+    ------
+    RunMismatchError
+        Naming every field that differs.
+    """
+    before, after = _deciding(old), _deciding(new)
+    differing = [f"{key} was {before[key]!r}, now {after[key]!r}" for key in before if before[key] != after[key]]
+    if differing:
+        raise RunMismatchError(
+            f"{path}: begun as another run: {'; '.join(differing)}; choose another file, or start over with --overwrite"
+        )
+
+
+def _deciding(header: RunHeader) -> dict[str, Any]:
+    fields: dict[str, Any] = msgspec.to_builtins(header)
+    del fields["created"], fields["data"]["path"], fields["data"]["name"]
+    return fields

@@ -1,0 +1,285 @@
+"""How sure a mean is: intervals, paired tests and ranks, all resampled by cluster.
+
+Instances that share a paper (or a review) are not independent, so whole clusters are resampled. Every function takes
+its random generator as an argument; the same seed gives the same digits.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from statistics import NormalDist
+
+import numpy as np
+import numpy.typing as npt
+
+from evidencebench.errors import UndefinedScoreError
+
+Floats = npt.NDArray[np.float64]
+
+DEFAULT_DRAWS = 10_000
+DEFAULT_LEVEL = 0.95
+# At most this many random numbers at a time: 32 MB.
+_BLOCK_NUMBERS = 4_000_000
+# Up to this many clusters with a difference, all sign patterns are enumerated and p is exact.
+_MAX_ENUMERATED_CLUSTERS = 14
+# A resampled mean equal to the observed one but for rounding counts as equal.
+_ROUNDING = 1e-12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Estimate:
+    """A mean over instances with its interval.
+
+    Attributes
+    ----------
+    mean
+        Mean over instances.
+    low, high
+        Ends of the percentile interval.
+    n
+        Instances behind the mean.
+    n_clusters
+        Papers (or reviews) behind it, which is what the interval resamples.
+    """
+
+    mean: float
+    low: float
+    high: float
+    n: int
+    n_clusters: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairedTest:
+    """The difference of two systems on the same instances.
+
+    Attributes
+    ----------
+    difference
+        Mean of first - second, with the paired bootstrap's interval.
+    p_value
+        Two-sided, from sign-flip randomisation over clusters.
+    exact
+        Whether every sign pattern was enumerated.
+    minimum_detectable
+        The smallest true difference that such a test would find at the 5 % level with 80 % power.
+    n_better, n_equal, n_worse
+        Instances on which the first system scores higher, the same, lower.
+    """
+
+    difference: Estimate
+    p_value: float
+    exact: bool
+    minimum_detectable: float
+    n_better: int
+    n_equal: int
+    n_worse: int
+
+
+def bootstrap(
+    values: Sequence[float] | Floats,
+    clusters: Sequence[str],
+    generator: np.random.Generator,
+    *,
+    n_draws: int = DEFAULT_DRAWS,
+    level: float = DEFAULT_LEVEL,
+) -> Estimate:
+    """Return the mean with a percentile interval, clusters resampled with replacement.
+
+    Parameters
+    ----------
+    values
+        One score an instance.
+    clusters
+        One cluster name an instance, in the same order.
+    generator
+        Source of randomness.
+    n_draws
+        Bootstrap draws, at least 1.
+    level
+        Coverage of the interval, in 0..1.
+
+    Raises
+    ------
+    UndefinedScoreError
+        If there is no value.
+
+    Examples
+    --------
+    >>> estimate = bootstrap([0.0, 1.0, 1.0, 0.0], ["p", "q", "r", "s"], np.random.default_rng(0))
+    >>> estimate.mean, estimate.low, estimate.high
+    (0.5, 0.0, 1.0)
+    """
+    scores = np.asarray(values, dtype=np.float64)
+    if not len(scores):
+        raise UndefinedScoreError("the mean of no instance is undefined")
+    sums, sizes = _by_cluster(scores, clusters)
+    means = _bootstrap_means(sums, sizes, generator, n_draws)
+    low, high = np.quantile(means, [(1 - level) / 2, (1 + level) / 2])
+    return Estimate(
+        mean=float(scores.mean()), low=float(low), high=float(high), n=len(scores), n_clusters=len(sums)
+    )
+
+
+def paired_test(
+    first: Sequence[float] | Floats,
+    second: Sequence[float] | Floats,
+    clusters: Sequence[str],
+    generator: np.random.Generator,
+    *,
+    n_draws: int = DEFAULT_DRAWS,
+    level: float = DEFAULT_LEVEL,
+) -> PairedTest:
+    """Compare two systems on the same instances.
+
+    Parameters
+    ----------
+    first, second
+        One score an instance, the instances in the same order.
+    clusters
+        One cluster name an instance.
+    generator, n_draws, level
+        As in `bootstrap`.
+
+    Raises
+    ------
+    UndefinedScoreError
+        If there is no instance.
+    """
+    differences = np.asarray(first, dtype=np.float64) - np.asarray(second, dtype=np.float64)
+    difference = bootstrap(differences, clusters, generator, n_draws=n_draws, level=level)
+    p_value, exact = sign_flip(differences, clusters, generator, n_draws=n_draws)
+    return PairedTest(
+        difference=difference,
+        p_value=p_value,
+        exact=exact,
+        minimum_detectable=minimum_detectable_difference(differences, clusters),
+        n_better=int((differences > _ROUNDING).sum()),
+        n_equal=int((np.abs(differences) <= _ROUNDING).sum()),
+        n_worse=int((differences < -_ROUNDING).sum()),
+    )
+
+
+def sign_flip(
+    differences: Sequence[float] | Floats,
+    clusters: Sequence[str],
+    generator: np.random.Generator,
+    *,
+    n_draws: int = DEFAULT_DRAWS,
+) -> tuple[float, bool]:
+    """Return the two-sided p-value that the mean difference is 0, and whether it is exact.
+
+    Were the systems equal, the sign of each cluster's difference would be a coin's toss. With few clusters all
+    patterns are enumerated; otherwise p = (1 + draws at least as extreme) / (1 + draws) [1]_.
+
+    References
+    ----------
+    .. [1] Phipson and Smyth, "Permutation p-values should never be zero", Statistical Applications in Genetics and
+       Molecular Biology 9 (2010).
+    """
+    sums, _ = _by_cluster(np.asarray(differences, dtype=np.float64), clusters)
+    sums = sums[sums != 0]  # a cluster without a difference looks the same whichever way it is flipped
+    threshold = abs(sums.sum()) - _ROUNDING * max(1.0, float(np.abs(sums).sum()))
+    if len(sums) <= _MAX_ENUMERATED_CLUSTERS:
+        patterns = np.arange(1 << len(sums))[:, None] >> np.arange(len(sums)) & 1
+        totals = (1 - 2 * patterns) @ sums
+        return float((np.abs(totals) >= threshold).mean()), True
+    n_extreme = 0
+    for n_rows in _blocks(n_draws, len(sums)):
+        signs = generator.integers(0, 2, size=(n_rows, len(sums)), dtype=np.int8)
+        n_extreme += int((np.abs((1.0 - 2.0 * signs) @ sums) >= threshold).sum())
+    return (1 + n_extreme) / (1 + n_draws), False
+
+
+def minimum_detectable_difference(
+    differences: Sequence[float] | Floats, clusters: Sequence[str], *, alpha: float = 0.05, power: float = 0.8
+) -> float:
+    """Return the smallest true mean difference that a two-sided paired test of this size would detect.
+
+    (z(1 - alpha/2) + z(power)) times the cluster-robust standard error of the observed differences.
+    """
+    values = np.asarray(differences, dtype=np.float64)
+    residuals, _ = _by_cluster(values - values.mean(), clusters)
+    n_clusters = len(residuals)
+    if n_clusters < 2:  # noqa: PLR2004 - no spread between fewer than two
+        return float("inf")
+    standard_error = np.sqrt(float(residuals @ residuals) * n_clusters / (n_clusters - 1)) / len(values)
+    return float((NormalDist().inv_cdf(1 - alpha / 2) + NormalDist().inv_cdf(power)) * standard_error)
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Return p-values adjusted for multiple tests by Holm's step-down method, in the given order [1]_.
+
+    References
+    ----------
+    .. [1] Holm, "A simple sequentially rejective multiple test procedure", Scandinavian Journal of Statistics 6 (1979).
+
+    Examples
+    --------
+    >>> holm([0.01, 0.04, 0.03])
+    [0.03, 0.06, 0.06]
+    """
+    adjusted = [0.0] * len(p_values)
+    highest = 0.0
+    for rank, position in enumerate(sorted(range(len(p_values)), key=lambda position: p_values[position])):
+        highest = max(highest, min(1.0, (len(p_values) - rank) * p_values[position]))
+        adjusted[position] = highest
+    return adjusted
+
+
+def rank_ranges(
+    scores: Mapping[str, Floats],
+    clusters: Sequence[str],
+    generator: np.random.Generator,
+    *,
+    n_draws: int = DEFAULT_DRAWS,
+    alpha: float = 0.05,
+) -> dict[str, tuple[int, int]]:
+    """Return the best and worst rank that each system can claim, 1 being the best.
+
+    Every pair is tested by sign flips, and the p-values are adjusted by Holm over all pairs. A system's best rank is 1 +
+    how many are significantly better; its worst is the number of systems - how many are significantly worse.
+
+    Parameters
+    ----------
+    scores
+        System name -> one score an instance, the instances in the same order.
+    clusters
+        One cluster name an instance.
+    """
+    pairs = list(combinations(scores, 2))
+    p_values = [sign_flip(scores[a] - scores[b], clusters, generator, n_draws=n_draws)[0] for a, b in pairs]
+    better, worse = dict.fromkeys(scores, 0), dict.fromkeys(scores, 0)
+    for (a, b), p_value in zip(pairs, holm(p_values), strict=True):
+        if p_value < alpha:
+            winner, loser = (a, b) if scores[a].mean() > scores[b].mean() else (b, a)
+            better[loser] += 1
+            worse[winner] += 1
+    return {name: (1 + better[name], len(scores) - worse[name]) for name in scores}
+
+
+def _by_cluster(values: Floats, clusters: Sequence[str]) -> tuple[Floats, Floats]:
+    """Return the sum and the number of the values of each cluster, clusters in order of first appearance."""
+    position_of: dict[str, int] = {}
+    positions = [position_of.setdefault(cluster, len(position_of)) for cluster in clusters]
+    if len(positions) != len(values):
+        raise ValueError(f"expected one cluster for each of {len(values)} values, got {len(positions)}")
+    sums = np.bincount(positions, weights=values, minlength=len(position_of))
+    sizes = np.bincount(positions, minlength=len(position_of)).astype(np.float64)
+    return sums, sizes
+
+
+def _bootstrap_means(sums: Floats, sizes: Floats, generator: np.random.Generator, n_draws: int) -> Floats:
+    means: list[Floats] = []
+    for n_rows in _blocks(n_draws, len(sums)):
+        drawn = generator.integers(0, len(sums), size=(n_rows, len(sums)), dtype=np.int32)
+        means.append(sums[drawn].sum(axis=1) / sizes[drawn].sum(axis=1))
+    return np.concatenate(means)
+
+
+def _blocks(n_rows: int, n_columns: int) -> Iterator[int]:
+    """Yield sizes of row blocks that add up to ``n_rows`` and keep memory bounded."""
+    size = max(1, _BLOCK_NUMBERS // max(1, n_columns))
+    while n_rows > 0:
+        yield min(size, n_rows)
+        n_rows -= size

@@ -1,0 +1,185 @@
+"""The only table of system names, and how a system is made from its name and options."""
+
+import importlib
+import re
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, is_dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, cast, get_type_hints
+
+import msgspec
+
+from evidencebench import controls, oracle
+from evidencebench.errors import EvidenceBenchError, SystemSpecError
+from evidencebench.oracle import KnowingSystem
+from evidencebench.retrievers import bm25, tfidf
+from evidencebench.system import System
+
+SYSTEMS: Mapping[str, Callable[..., System | KnowingSystem]] = MappingProxyType(
+    {
+        "random": controls.RandomControl,
+        "lead": controls.Lead,
+        "lead_no_headings": controls.LeadNoHeadings,
+        "abstract_first": controls.AbstractFirst,
+        "abstract_backwards": controls.AbstractBackwards,
+        "longest": controls.Longest,
+        "most_digits": controls.MostDigits,
+        "oracle": oracle.Oracle,
+        "greedy_oracle": oracle.GreedyOracle,
+        "bm25": bm25.BM25,
+        "bm25_abstract_first": bm25.BM25AbstractFirst,
+        "tfidf": tfidf.TfIdf,
+        "tfidf_char": tfidf.TfIdfChar,
+    }
+)
+"""System name -> its class, whose fields are its options."""
+
+# name, or package.module:factory; then options behind another colon
+_SPEC = re.compile(r"(?P<name>[A-Za-z_][\w.]*(?::[A-Za-z_]\w*(?![\w=]))?)(?::(?P<options>.*))?", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamedSystem:
+    """A system with the name and options that make it again.
+
+    Attributes
+    ----------
+    name
+        A name of `SYSTEMS`, or ``package.module:factory``.
+    options
+        Every option by name, defaults included.
+    system
+        The object that answers.
+    """
+
+    name: str
+    options: Mapping[str, Any]
+    system: System | KnowingSystem
+
+    @property
+    def reads_brief(self) -> bool:
+        """Whether each task needs an answer of its own."""
+        return bool(getattr(self.system, "reads_brief", False))
+
+    @property
+    def selects(self) -> bool:
+        """Whether its answers end by themselves, so that tasks without a budget can be answered."""
+        return bool(getattr(self.system, "selects", False))
+
+    @property
+    def knows_labels(self) -> bool:
+        """Whether it is given the labels: a ceiling, not a competitor."""
+        return hasattr(self.system, "rank_knowing")
+
+
+def make_system(spec: str, *, seed: int | None = None) -> NamedSystem:
+    """Return the system that a specification names.
+
+    Parameters
+    ----------
+    spec
+        ``name`` or ``name:option=value,option=value``, where ``name`` is one of `SYSTEMS` or
+        ``package.module:factory`` for own code: a callable that takes the options and returns a system. The current
+        folder is searched for own code too.
+    seed
+        Given to a system that has an option of that name which the specification leaves open.
+
+    Raises
+    ------
+    SystemSpecError
+        If there is no such system, or an option or its value does not fit; the message lists what would.
+
+    Examples
+    --------
+    >>> make_system("bm25:k1=1.2").options
+    {'k1': 1.2, 'b': 0.4, 'stopwords': True}
+    """
+    found = _SPEC.fullmatch(spec.strip())
+    if found is None:
+        raise SystemSpecError(f"system '{spec}': expected name:option=value,... or package.module:factory")
+    name = found["name"]
+    factory = _factory(name)
+    options = _parse_options(name, found["options"] or "")
+    hints = _option_types(factory)
+    if seed is not None and "seed" in hints:
+        options.setdefault("seed", str(seed))
+    try:
+        system = factory(**_convert(name, factory, options, hints))
+    except EvidenceBenchError:
+        raise
+    except (TypeError, ValueError) as error:
+        raise SystemSpecError(f"system '{spec}': {error}") from error
+    if not (hasattr(system, "rank") or hasattr(system, "rank_knowing")):
+        raise SystemSpecError(f"system '{spec}': expected an object with a method rank(query, brief), got {system!r}")
+    return NamedSystem(name=name, options=_all_options(system, options), system=system)
+
+
+def _factory(name: str) -> Callable[..., Any]:
+    if name in SYSTEMS:
+        return SYSTEMS[name]
+    if ":" not in name:
+        known = ", ".join(SYSTEMS)
+        raise SystemSpecError(f"no system '{name}'; expected one of {known}, or package.module:factory")
+    module_name, _, attribute = name.partition(":")
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.insert(0, here)
+    try:
+        factory = getattr(importlib.import_module(module_name), attribute)
+    except (ImportError, AttributeError) as error:
+        raise SystemSpecError(f"system '{name}': cannot be imported: {error}") from error
+    if not callable(factory):
+        raise SystemSpecError(f"system '{name}': expected a class or function that makes a system, got {factory!r}")
+    return cast("Callable[..., Any]", factory)
+
+
+def _parse_options(name: str, text: str) -> dict[str, str]:
+    options: dict[str, str] = {}
+    for part in filter(None, text.split(",")):
+        key, equals, value = part.partition("=")
+        if not equals or not key.strip():
+            raise SystemSpecError(f"system '{name}': expected option=value, got '{part}'")
+        if key.strip() in options:
+            raise SystemSpecError(f"system '{name}': option '{key.strip()}' is given twice")
+        options[key.strip()] = value.strip()
+    return options
+
+
+def _option_types(factory: Callable[..., Any]) -> dict[str, Any]:
+    """Return option name -> type for a dataclass; nothing is known of other callables."""
+    if not (isinstance(factory, type) and is_dataclass(factory)):
+        return {}
+    hints = get_type_hints(factory)
+    return {field.name: hints[field.name] for field in fields(factory) if field.init}
+
+
+def _convert(name: str, factory: Callable[..., Any], options: dict[str, str], hints: dict[str, Any]) -> dict[str, Any]:
+    if not hints:
+        if options and factory in SYSTEMS.values():
+            raise SystemSpecError(f"system '{name}': takes no options, got {', '.join(options)}")
+        return {key: _scalar(value) for key, value in options.items()}
+    converted: dict[str, Any] = {}
+    for key, text in options.items():
+        if key not in hints:
+            raise SystemSpecError(f"system '{name}': no option '{key}'; it takes {', '.join(hints)}")
+        try:
+            converted[key] = msgspec.convert(text, type=hints[key], strict=False)
+        except msgspec.ValidationError as error:
+            raise SystemSpecError(f"system '{name}': option '{key}': {error}, got '{text}'") from error
+    return converted
+
+
+def _scalar(text: str) -> Any:
+    """Return a number, true, false or null as such, and anything else as text."""
+    try:
+        return msgspec.json.decode(text, type=int | float | bool | None)
+    except msgspec.DecodeError:
+        return text
+
+
+def _all_options(system: Any, given: Mapping[str, Any]) -> dict[str, Any]:
+    if is_dataclass(system):
+        return {field.name: getattr(system, field.name) for field in fields(system)}
+    return dict(given)
