@@ -42,9 +42,7 @@ def _sentence_pool(generator: np.random.Generator) -> list[str]:
     weights = 1 / np.arange(1, _N_WORDS + 1)
     drawn = generator.choice(_N_WORDS, size=(_N_SENTENCES, 40), p=weights / weights.sum())
     lengths = generator.integers(8, 41, _N_SENTENCES)
-    return [
-        " ".join(words[word] for word in row[:length]) + "." for row, length in zip(drawn, lengths, strict=True)
-    ]
+    return [" ".join(words[word] for word in row[:length]) + "." for row, length in zip(drawn, lengths, strict=True)]
 
 
 def _instance(instance_id: str, number: int, pool: list[str], generator: np.random.Generator) -> dict[str, Any]:

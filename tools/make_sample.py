@@ -67,53 +67,54 @@ def _fail(path: Path, line: int, expected: str) -> ValueError:
 
 def _parse_header(path: Path, lines: Iterator[tuple[int, str]]) -> tuple[str, list[_Header]]:
     """Read the lines up to ``---``; return the paper id and the instances."""
-    paper_id = ""
+    papers: list[str] = []
     headers: list[_Header] = []
-    seen: set[str] = set()
     number = 0
     for number, line in lines:
         if line == "---":
             break
         if match := _ASPECT.fullmatch(line):
-            if not headers:
-                raise _fail(path, number, "'instance: ID' before the first aspect")
-            if match["key"] in seen:
-                raise _fail(path, number, f"an aspect key not yet used in this file, found {match['key']!r} again")
-            seen.add(match["key"])
-            headers[-1].aspects.append(_Aspect(match["key"], match["text"], match["results"] is not None, number))
+            _add_aspect(path, number, headers, match)
         elif match := _FIELD.fullmatch(line):
-            name, value = match["name"], match["value"]
-            if name == "paper":
-                if paper_id:
-                    raise _fail(path, number, "one 'paper: ID' line, found a second one")
-                paper_id = value
-            elif name == "instance":
-                if not _INSTANCE_ID.fullmatch(value):
-                    raise _fail(path, number, f"an instance id that ends in '_id_N', found {value!r}")
-                if any(header.instance_id == value for header in headers):
-                    raise _fail(path, number, f"an instance id not yet used in this file, found {value!r} again")
-                headers.append(_Header(value, number))
-            elif not headers or headers[-1].hypothesis:
-                raise _fail(path, number, "one 'hypothesis: TEXT' line after each 'instance: ID' line")
-            else:
-                headers[-1].hypothesis = value
+            _add_field(path, number, papers, headers, match)
         else:
-            raise _fail(
-                path,
-                number,
-                "'paper: ID', 'instance: ID', 'hypothesis: TEXT', 'aspect KEY: TEXT', "
-                f"'aspect KEY [results]: TEXT' or '---', found {line!r}",
+            expected = (
+                "'paper: ID', 'instance: ID', 'hypothesis: TEXT', 'aspect KEY: TEXT', 'aspect KEY [results]: TEXT'"
             )
+            raise _fail(path, number, f"{expected} or '---', found {line!r}")
     else:
         raise _fail(path, number + 1, "a line '---' after the aspects, found the end of the file")
-    if not paper_id:
-        raise _fail(path, number, "'paper: ID' above '---'")
-    if not headers:
-        raise _fail(path, number, "at least one 'instance: ID' above '---'")
+    if not papers or not headers:
+        raise _fail(path, number, "'paper: ID' and at least one 'instance: ID' above '---'")
     for header in headers:
         if not header.hypothesis or not header.aspects:
             raise _fail(path, header.line, f"a hypothesis and at least one aspect for {header.instance_id}")
-    return paper_id, headers
+    return papers[0], headers
+
+
+def _add_aspect(path: Path, number: int, headers: list[_Header], match: re.Match[str]) -> None:
+    if not headers:
+        raise _fail(path, number, "'instance: ID' before the first aspect")
+    if any(aspect.key == match["key"] for header in headers for aspect in header.aspects):
+        raise _fail(path, number, f"an aspect key not yet used in this file, found {match['key']!r} again")
+    aspect = _Aspect(key=match["key"], text=match["text"], is_result=match["results"] is not None, line=number)
+    headers[-1].aspects.append(aspect)
+
+
+def _add_field(path: Path, number: int, papers: list[str], headers: list[_Header], match: re.Match[str]) -> None:
+    name, value = match["name"], match["value"]
+    if name == "paper":
+        if papers:
+            raise _fail(path, number, "one 'paper: ID' line, found a second one")
+        papers.append(value)
+    elif name == "instance":
+        if not _INSTANCE_ID.fullmatch(value) or any(header.instance_id == value for header in headers):
+            raise _fail(path, number, f"an instance id that ends in '_id_N' and is new, found {value!r}")
+        headers.append(_Header(instance_id=value, line=number))
+    else:
+        if not headers or headers[-1].hypothesis:
+            raise _fail(path, number, "one 'hypothesis: TEXT' line after each 'instance: ID' line")
+        headers[-1].hypothesis = value
 
 
 def _parse_sentences(path: Path, lines: Iterator[tuple[int, str]], known: set[str]) -> list[_Sentence]:

@@ -1,12 +1,12 @@
 """evidencebench: which sentences of a paper are the evidence for or against a hypothesis.
 
-Read the package in this order: `query`, `instance`, `dataset`, `cover`, `tasks`, `selection`, `measures`, `significance`
-(answers known); `system`, `controls`, `retrievers` (answers not known); `runs`, `execution`, `evaluation`, `comparison`
-(where they meet); `cli`.
+Read the package in this order: `query`, `instance`, `dataset`, `cover`, `tasks`, `selection`, `measures`,
+`significance` (answers known); `system`, `controls`, `retrievers` (answers not known); `runs`, `execution`,
+`evaluation`, `comparison` (where they meet); `cli`.
 """
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 __version__ = "0.1.0"
 
@@ -48,7 +48,7 @@ _MODULE_OF = {
     "wrong_hypothesis_control": "comparison",
 }
 
-__all__ = ["__version__", *sorted(_MODULE_OF)]
+__all__ = ["__version__", *sorted(_MODULE_OF)]  # noqa: PLE0604 - the table above is the one list of names
 
 
 def __getattr__(name: str) -> Any:

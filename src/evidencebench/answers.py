@@ -20,8 +20,8 @@ def open_run(path: Path) -> RunFile:
     Parameters
     ----------
     path
-        A run of this package (JSON Lines); a JSON object ``{instance id: [indices]}``, where null marks a failed answer;
-        or a TREC run, ``qid Q0 docno rank score tag``, whose docno ends in the sentence's index
+        A run of this package (JSON Lines); a JSON object ``{instance id: [indices]}``, where null marks a failed
+        answer; or a TREC run, ``qid Q0 docno rank score tag``, whose docno ends in the sentence's index
         (``any_id#00042`` or ``42``).
 
     Raises

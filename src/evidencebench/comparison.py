@@ -13,10 +13,10 @@ from evidencebench.errors import RunMismatchError, UndefinedScoreError
 from evidencebench.evaluation import TaskScores, evaluate
 from evidencebench.selection import Selection
 from evidencebench.significance import (
-    DEFAULT_DRAWS,
-    DEFAULT_LEVEL,
+    DEFAULT_RESAMPLING,
     Estimate,
     PairedTest,
+    Resampling,
     bootstrap,
     paired_test,
     rank_ranges,
@@ -51,9 +51,7 @@ def compare(
     second: TaskScores,
     *,
     measure: str = "aspect_recall",
-    seed: int = 0,
-    n_draws: int = DEFAULT_DRAWS,
-    level: float = DEFAULT_LEVEL,
+    resampling: Resampling = DEFAULT_RESAMPLING,
 ) -> Comparison:
     """Compare two systems' scores on the same task and instances.
 
@@ -66,12 +64,14 @@ def compare(
     a, b = first.scores[measure], second.scores[measure]
     defined = ~(np.isnan(a) | np.isnan(b))
     clusters = [cluster for cluster, keep in zip(first.clusters, defined, strict=True) if keep]
+    n_draws, level = resampling.n_draws, resampling.level
+    test = paired_test(a[defined], b[defined], clusters, resampling.generator(), n_draws=n_draws, level=level)
     return Comparison(
         task=first.task,
-        first=bootstrap(a[defined], clusters, np.random.default_rng(seed), n_draws=n_draws, level=level),
-        second=bootstrap(b[defined], clusters, np.random.default_rng(seed), n_draws=n_draws, level=level),
-        test=paired_test(a[defined], b[defined], clusters, np.random.default_rng(seed), n_draws=n_draws, level=level),
-        overlap=_mean_overlap(first, second, np.random.default_rng(seed), n_draws=n_draws, level=level),
+        first=first.estimate(measure, resampling),
+        second=second.estimate(measure, resampling),
+        test=test,
+        overlap=_mean_overlap(first, second, resampling),
     )
 
 
@@ -119,23 +119,20 @@ def _probabilities(selection: Selection) -> dict[int, float]:
     return dict(chain(((index, 1.0) for index in selection.certain), ((index, drawn) for index in selection.tied)))
 
 
-def _mean_overlap(
-    first: TaskScores, second: TaskScores, generator: np.random.Generator, *, n_draws: int, level: float
-) -> Estimate:
+def _mean_overlap(first: TaskScores, second: TaskScores, resampling: Resampling) -> Estimate:
     pairs = zip(first.selections, second.selections, first.clusters, strict=True)
     overlaps = [(overlap_of(a, b), cluster) for a, b, cluster in pairs if a.size or b.size]
     if not overlaps:
         raise UndefinedScoreError(f"task '{first.task.name}': both runs select nothing anywhere")
     values, clusters = zip(*overlaps, strict=True)
-    return bootstrap(values, clusters, generator, n_draws=n_draws, level=level)
+    return bootstrap(values, clusters, resampling.generator(), n_draws=resampling.n_draws, level=resampling.level)
 
 
 def ranks(
     scores: Mapping[str, TaskScores],
     *,
     measure: str = "aspect_recall",
-    seed: int = 0,
-    n_draws: int = DEFAULT_DRAWS,
+    resampling: Resampling = DEFAULT_RESAMPLING,
 ) -> dict[str, tuple[int, int]]:
     """Return the best and worst rank that each system can claim on one task (see `rank_ranges`).
 
@@ -147,7 +144,7 @@ def ranks(
     columns = list(scores.values())
     require_same_instances(columns)
     values = {name: np.nan_to_num(column.scores[measure]) for name, column in scores.items()}
-    return rank_ranges(values, columns[0].clusters, np.random.default_rng(seed), n_draws=n_draws)
+    return rank_ranges(values, columns[0].clusters, resampling.generator(), n_draws=resampling.n_draws)
 
 
 def wrong_hypothesis_control(
@@ -155,10 +152,8 @@ def wrong_hypothesis_control(
     dataset: Dataset,
     tasks: Sequence[Task],
     *,
-    seed: int = 0,
     limit: int | None = None,
-    n_draws: int = DEFAULT_DRAWS,
-    level: float = DEFAULT_LEVEL,
+    resampling: Resampling = DEFAULT_RESAMPLING,
 ) -> dict[str, Comparison]:
     """Return, for each task, a system asked with each paper's own hypothesis against it asked with another's.
 
@@ -172,21 +167,21 @@ def wrong_hypothesis_control(
         What is asked; hypotheses are swapped over all of it.
     tasks
         What the answers are measured on.
-    seed
-        Of the swap and of the intervals.
     limit
         Only the first so many instances; None: all.
+    resampling
+        Of the intervals; its seed is the swap's too.
 
     Raises
     ------
     UndefinedScoreError
         If hypotheses cannot be swapped between papers.
     """
-    swapped = derange_hypotheses(dataset.queries(), np.random.default_rng(seed))
+    swapped = derange_hypotheses(dataset.queries(), resampling.generator())
     sources = {"own": answers_from(system), "wrong": answers_from(system, swapped)}
     scores = evaluate(sources, dataset, tasks, limit=limit)
     return {
-        name: compare(own, scores["wrong"][name], seed=seed, n_draws=n_draws, level=level)
+        name: compare(own, scores["wrong"][name], resampling=resampling)
         for name, own in scores["own"].items()
         if own.ids
     }

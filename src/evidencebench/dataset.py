@@ -159,7 +159,7 @@ def _content(path: Path) -> Content:
         return _mapped(file)
 
 
-def _unpack(packed: IO[bytes], unpacked: IO[bytes], path: Path) -> None:
+def _unpack(packed: gzip.GzipFile, unpacked: IO[bytes], path: Path) -> None:
     while block := packed.read(_CHUNK_BYTES):
         unpacked.write(block)
         if unpacked.tell() > MAX_UNPACKED_BYTES:
@@ -211,7 +211,7 @@ def _line(instance: Instance) -> bytes:
 
 
 @contextmanager
-def _atomic_writer(path: Path) -> Iterator[IO[bytes]]:
+def _atomic_writer(path: Path) -> Iterator[IO[bytes] | gzip.GzipFile]:
     """Give a file that becomes ``path`` when the block ends well, and vanishes when it does not."""
     try:
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")

@@ -11,8 +11,8 @@ from evidencebench.query import Query
 def derange_hypotheses(queries: Iterable[Query], generator: np.random.Generator) -> dict[str, str]:
     """Return instance id -> a hypothesis that was asked of another paper.
 
-    Every hypothesis is used once. Papers are put in random order, and each query takes the hypothesis that stands as far
-    on in this order as the largest paper has queries, so that no paper keeps one of its own.
+    Every hypothesis is used once. Papers are put in random order, and each query takes the hypothesis that stands as
+    far on in this order as the largest paper has queries, so that no paper keeps one of its own.
 
     Parameters
     ----------

@@ -16,7 +16,7 @@ from evidencebench.instance import Instance
 from evidencebench.measures import MEASURES
 from evidencebench.runs import Answer, Failure, RunFile
 from evidencebench.selection import OutOfRange, OverLength, Selection, Ties, check_answer, select
-from evidencebench.significance import DEFAULT_DRAWS, DEFAULT_LEVEL, Estimate, Floats, bootstrap
+from evidencebench.significance import DEFAULT_RESAMPLING, Estimate, Floats, Resampling, bootstrap
 from evidencebench.system import Ranking
 from evidencebench.tasks import TASKS, Task, task_named
 
@@ -84,9 +84,7 @@ class TaskScores:
     selections: tuple[Selection, ...]
     counts: Counts
 
-    def estimate(
-        self, measure: str, *, seed: int = 0, n_draws: int = DEFAULT_DRAWS, level: float = DEFAULT_LEVEL
-    ) -> Estimate:
+    def estimate(self, measure: str, resampling: Resampling = DEFAULT_RESAMPLING) -> Estimate:
         """Return the mean of a measure with its interval, over the instances where it is defined.
 
         Raises
@@ -98,8 +96,13 @@ class TaskScores:
         if not defined.any():
             raise UndefinedScoreError(f"task '{self.task.name}': {measure} is undefined: no instance counts")
         clusters = [cluster for cluster, is_defined in zip(self.clusters, defined, strict=True) if is_defined]
-        generator = np.random.default_rng(seed)
-        return bootstrap(self.scores[measure][defined], clusters, generator, n_draws=n_draws, level=level)
+        return bootstrap(
+            self.scores[measure][defined],
+            clusters,
+            resampling.generator(),
+            n_draws=resampling.n_draws,
+            level=resampling.level,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

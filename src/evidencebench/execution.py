@@ -28,6 +28,7 @@ from evidencebench.runs import (
 from evidencebench.systems import NamedSystem, make_system
 from evidencebench.tasks import Task, task_named
 
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunReport:
     """What one call of `execute` did.

@@ -92,7 +92,7 @@ class Search:
             most += 1
         return most
 
-    def can_reach(self, universe: int, masks: Iterable[int], size: int, target: int) -> bool:
+    def can_reach(self, universe: int, masks: Iterable[int], size: int, target: int) -> bool:  # noqa: PLR0911 - a guard a bound
         """Say whether ``size`` masks can cover at least ``target`` aspects of the universe."""
         if target <= 0:
             return True

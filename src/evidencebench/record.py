@@ -89,7 +89,9 @@ def decode_instance(instance_id: str, raw: msgspec.Raw | bytes) -> Instance:
         sources=record.aspect2sentence_indices,
         texts=record.aspect_id2aspect or {},
         review_id=None if review_id is None else str(review_id),
-        evaluations={task: _evaluation(found) for task, key in EVALUATION_KEYS.items() if (found := getattr(record, key))},
+        evaluations={
+            task: _evaluation(found) for task, key in EVALUATION_KEYS.items() if (found := getattr(record, key))
+        },
     )
     return Instance(query=query, labels=labels, origin=raw)
 
@@ -135,6 +137,8 @@ def encode_instance(instance: Instance) -> bytes:
     changed = {key: value for key, value in new.items() if key not in old or old[key] != value}
     if "sentence_types_in_candidate_pool" in changed and spells_with_spaces(fields["sentence_types_in_candidate_pool"]):
         changed["sentence_types_in_candidate_pool"] = [kind.replace("_", " ") for kind in instance.query.kinds]
+    if not changed.keys().isdisjoint(EVALUATION_KEYS.values()):
+        changed |= {key: new[key] for key in EVALUATION_KEYS.values()}  # derived anew: all four, null included
     return msgspec.json.encode(fields | changed)
 
 

@@ -104,8 +104,6 @@ _header_decoder = msgspec.json.Decoder(RunHeader)
 _line_decoder = msgspec.json.Decoder(AnswerLine)
 
 
-
-
 class RunFile:
     """A run as it lies on disk, its answers decoded when they are asked for.
 
@@ -165,9 +163,7 @@ def encode_answer(instance_id: str, task: str | None, answer: Answer) -> bytes:
     if isinstance(answer, Failure):
         return msgspec.json.encode(AnswerLine(id=instance_id, task=task, error=answer.error))
     return msgspec.json.encode(
-        AnswerLine(
-            id=instance_id, task=task, sentences=answer.sentences, scores=answer.scores, ordered=answer.ordered
-        )
+        AnswerLine(id=instance_id, task=task, sentences=answer.sentences, scores=answer.scores, ordered=answer.ordered)
     )
 
 

@@ -27,6 +27,32 @@ _ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Resampling:
+    """How intervals and tests are resampled.
+
+    Attributes
+    ----------
+    seed
+        Of the random generator; the same seed gives the same digits.
+    n_draws
+        Resamplings, at least 1.
+    level
+        Coverage of the intervals, in 0..1.
+    """
+
+    seed: int = 0
+    n_draws: int = DEFAULT_DRAWS
+    level: float = DEFAULT_LEVEL
+
+    def generator(self) -> np.random.Generator:
+        """Return a new generator, so that every figure is drawn alike."""
+        return np.random.default_rng(self.seed)
+
+
+DEFAULT_RESAMPLING = Resampling()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Estimate:
     """A mean over instances with its interval.
 
@@ -116,9 +142,7 @@ def bootstrap(
     sums, sizes = _by_cluster(scores, clusters)
     means = _bootstrap_means(sums, sizes, generator, n_draws)
     low, high = np.quantile(means, [(1 - level) / 2, (1 + level) / 2])
-    return Estimate(
-        mean=float(scores.mean()), low=float(low), high=float(high), n=len(scores), n_clusters=len(sums)
-    )
+    return Estimate(mean=float(scores.mean()), low=float(low), high=float(high), n=len(scores), n_clusters=len(sums))
 
 
 def paired_test(
@@ -237,8 +261,8 @@ def rank_ranges(
 ) -> dict[str, tuple[int, int]]:
     """Return the best and worst rank that each system can claim, 1 being the best.
 
-    Every pair is tested by sign flips, and the p-values are adjusted by Holm over all pairs. A system's best rank is 1 +
-    how many are significantly better; its worst is the number of systems - how many are significantly worse.
+    Every pair is tested by sign flips, and the p-values are adjusted by Holm over all pairs. A system's best rank is
+    1 + how many are significantly better; its worst is the number of systems - how many are significantly worse.
 
     Parameters
     ----------
@@ -264,7 +288,7 @@ def _by_cluster(values: Floats, clusters: Sequence[str]) -> tuple[Floats, Floats
     positions = [position_of.setdefault(cluster, len(position_of)) for cluster in clusters]
     if len(positions) != len(values):
         raise ValueError(f"expected one cluster for each of {len(values)} values, got {len(positions)}")
-    sums = np.bincount(positions, weights=values, minlength=len(position_of))
+    sums = np.bincount(positions, weights=values, minlength=len(position_of)).astype(np.float64)
     sizes = np.bincount(positions, minlength=len(position_of)).astype(np.float64)
     return sums, sizes
 

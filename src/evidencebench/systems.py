@@ -36,6 +36,9 @@ SYSTEMS: Mapping[str, Callable[..., System | KnowingSystem]] = MappingProxyType(
 )
 """System name -> its class, whose fields are its options."""
 
+KNOWING_SYSTEMS = frozenset({"oracle", "greedy_oracle"})
+"""The systems that are given the labels: ceilings, not competitors."""
+
 # name, or package.module:factory; then options behind another colon
 _SPEC = re.compile(r"(?P<name>[A-Za-z_][\w.]*(?::[A-Za-z_]\w*(?![\w=]))?)(?::(?P<options>.*))?", re.DOTALL)
 

@@ -1,0 +1,1 @@
+"""The command line: parse arguments, call one function, print. One command a file."""

@@ -1,0 +1,1 @@
+"""Systems without a language model that rank sentences, one a file."""

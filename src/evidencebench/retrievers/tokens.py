@@ -5,10 +5,11 @@ import re
 _TOKEN = re.compile(r"[^\W_]+")
 
 # The articles, prepositions and auxiliaries of English that carry no topic; the list of Lucene's English analyser.
-STOPWORDS = frozenset(
+_STOPWORDS = (
     "a an and are as at be but by for if in into is it no not of on or such that the their then there these they this "
-    "to was will with".split()
+    "to was will with"
 )
+STOPWORDS = frozenset(_STOPWORDS.split())
 
 
 def tokens(text: str, *, stopwords: bool = True) -> list[str]:

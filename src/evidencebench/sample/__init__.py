@@ -12,7 +12,7 @@ def sample_path() -> Path:
 
 
 def load_sample() -> Dataset:
-    """Return the sample data set. Its papers, numbers and places are invented; it is for trying things, not for results.
+    """Return the sample data set: for trying things, not for results, since all of it is invented.
 
     Examples
     --------

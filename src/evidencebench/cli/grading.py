@@ -1,0 +1,138 @@
+"""Open runs and grade them, the way `score`, `compare` and `leaderboard` share."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from evidencebench.answering import answers_from
+from evidencebench.answers import open_run
+from evidencebench.dataset import Dataset
+from evidencebench.errors import RunMismatchError, TaskError
+from evidencebench.evaluation import (
+    AnswerSource,
+    Rules,
+    TaskScores,
+    answers_of,
+    check_answers,
+    check_belongs,
+    evaluate,
+    tasks_of,
+)
+from evidencebench.reporting import signature
+from evidencebench.runs import RunFile
+from evidencebench.significance import Resampling
+from evidencebench.systems import make_system
+from evidencebench.tasks import Task
+
+CONTROLS = ("random", "lead", "abstract_backwards", "oracle")
+"""The controls that are computed beside every score."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Graded:
+    """Runs and controls with their scores.
+
+    Attributes
+    ----------
+    dataset, rules
+        On what, and how answers that do not fit were read.
+    tasks
+        What was graded.
+    runs
+        Label -> run.
+    scores
+        Label -> task name -> scores, of runs.
+    controls
+        Control's name -> task name -> scores.
+    """
+
+    dataset: Dataset
+    rules: Rules
+    tasks: tuple[Task, ...]
+    runs: Mapping[str, RunFile]
+    scores: Mapping[str, Mapping[str, TaskScores]]
+    controls: Mapping[str, Mapping[str, TaskScores]]
+
+
+def grade(
+    paths: Sequence[Path],
+    dataset: Dataset,
+    tasks: Sequence[Task],
+    *,
+    rules: Rules,
+    with_controls: bool = True,
+    on_progress: Callable[[int, int], None] | None = None,
+) -> Graded:
+    """Grade run files on the tasks asked for, or on all that every one of them can answer.
+
+    Raises
+    ------
+    RunMismatchError
+        If a run does not belong to the data, or the runs cover different parts of it.
+    TaskError
+        If a run cannot answer a task that is asked for, or there is no task that all can answer.
+    """
+    runs = labelled([open_run(path) for path in paths])
+    for run in runs.values():
+        check_belongs(run, dataset)
+        for task in tasks:
+            check_answers(run, task, dataset)
+    asked = tuple(tasks) or common_tasks(list(runs.values()), dataset)
+    limit = _common_limit(runs)
+    sources: dict[str, AnswerSource] = {f"run {label}": answers_of(run) for label, run in runs.items()}
+    if with_controls:
+        sources |= {f"control {name}": answers_from(make_system(name)) for name in CONTROLS}
+    graded = evaluate(sources, dataset, asked, rules=rules, limit=limit, on_progress=on_progress)
+    applicable = tuple(task for task in asked if next(iter(graded.values()))[task.name].ids)
+    for task in asked:
+        if task not in applicable and (task in tasks or not applicable):
+            raise TaskError(f"{dataset.path}: task '{task.name}' applies to none of the instances")
+    return Graded(
+        dataset=dataset,
+        rules=rules,
+        tasks=applicable,
+        runs=runs,
+        scores={label: graded[f"run {label}"] for label in runs},
+        controls={name: graded[f"control {name}"] for name in CONTROLS} if with_controls else {},
+    )
+
+
+def signature_of(graded: Graded, label: str, task: Task, resampling: Resampling) -> str:
+    """Return the signature of a run's score."""
+    scores, system = graded.scores[label][task.name], graded.runs[label].name
+    return signature(scores, graded.dataset, system, rules=graded.rules, resampling=resampling)
+
+
+def labelled(runs: Sequence[RunFile]) -> dict[str, RunFile]:
+    """Return runs by the shortest label that tells them apart: system name, its signature, or the file."""
+    labels = [run.header.system.name if run.header and run.header.hypothesis == "own" else run.name for run in runs]
+    for finer in (lambda run: run.name, lambda run: str(run.path)):
+        counts = Counter(labels)
+        labels = [finer(run) if counts[label] > 1 else label for label, run in zip(labels, runs, strict=True)]
+    if len(set(labels)) < len(labels):
+        raise RunMismatchError(f"{next(label for label, n in Counter(labels).items() if n > 1)}: given twice")
+    return dict(zip(labels, runs, strict=True))
+
+
+def common_tasks(runs: Sequence[RunFile], dataset: Dataset) -> tuple[Task, ...]:
+    """Return the tasks that every run can answer, in the first one's order.
+
+    Raises
+    ------
+    TaskError
+        If there is none.
+    """
+    by_run = [tasks_of(run, dataset) for run in runs]
+    common = tuple(task for task in by_run[0] if all(task in tasks for tasks in by_run))
+    if not common:
+        raise TaskError("the runs have no task in common; name one with --task")
+    return common
+
+
+def _common_limit(runs: Mapping[str, RunFile]) -> int | None:
+    limits = {label: run.header.limit if run.header else None for label, run in runs.items()}
+    if len(set(limits.values())) > 1:
+        parts = ", ".join(f"{label}: {'all' if limit is None else limit}" for label, limit in limits.items())
+        raise RunMismatchError(f"the runs cover different parts of the data ({parts}); run them with the same --limit")
+    return next(iter(limits.values()))

@@ -1,0 +1,200 @@
+"""``evidencebench leaderboard``."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from evidencebench.cli.grading import Graded, grade, signature_of
+from evidencebench.cli.options import (
+    controls_option,
+    data_option,
+    format_option,
+    json_option,
+    open_data,
+    progress_option,
+    resampling_options,
+    rule_options,
+    task_options,
+)
+from evidencebench.cli.output import print_json, print_table, progress, wrapped
+from evidencebench.comparison import ranks
+from evidencebench.dataset import Dataset
+from evidencebench.evaluation import Rules
+from evidencebench.published import PUBLISHED, TEST_SHA256_ENDS
+from evidencebench.reporting import estimate_fields, percent
+from evidencebench.significance import Estimate, Resampling
+from evidencebench.systems import KNOWING_SYSTEMS
+from evidencebench.tables import Cell, Table, printable
+from evidencebench.tasks import Task
+
+
+@click.command
+@click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="RUN...")
+@data_option
+@task_options
+@rule_options
+@click.option("--published", is_flag=True, help="Add the published figures (official test split).")
+@controls_option
+@resampling_options
+@json_option
+@format_option
+@progress_option
+def command(
+    *,
+    runs: tuple[Path, ...],
+    data: str,
+    tasks: tuple[Task, ...],
+    rules: Rules,
+    published: bool,
+    controls: bool,
+    resampling: Resampling,
+    as_json: bool,
+    table_format: str,
+    progress_style: str,
+) -> None:
+    r"""Rank runs by aspect recall, with intervals, beside the controls.
+
+    Ranks are ranges: 1 + the number of systems that are significantly better, to
+    the number of systems - those significantly worse (sign flips by paper, Holm
+    over all pairs).
+
+    \b
+    Example: evidencebench leaderboard bm25.jsonl lead.jsonl --data sample
+    """
+    dataset = open_data(data)
+    with progress("scoring", progress_style) as on_progress:
+        graded = grade(runs, dataset, tasks, rules=rules, with_controls=controls, on_progress=on_progress)
+    board = {task.name: ranked_rows(graded, task, resampling) for task in graded.tasks}
+    if as_json:
+        shown: dict[str, Any] = {"data": str(dataset.path), "tasks": board}
+        print_json(shown | ({"published": _published_fields(dataset)} if published else {}))
+        return
+    print_board(board, table_format)
+    if published:
+        _print_published(dataset, graded, table_format)
+    if table_format == "text":
+        for rows in board.values():
+            for row in rows:
+                if row["signature"] is not None:
+                    click.echo(wrapped(printable(row["signature"])))
+
+
+def ranked_rows(graded: Graded, task: Task, resampling: Resampling) -> list[dict[str, Any]]:
+    """Return one row a system on one task, the best first; systems that know the labels have no rank."""
+    ran = {run.header.system.name for run in graded.runs.values() if run.header and run.header.hypothesis == "own"}
+    controls = {name: scores[task.name] for name, scores in graded.controls.items() if name not in ran}
+    runs = {label: scores[task.name] for label, scores in graded.scores.items()}
+    scores = {**runs, **{f"{name} *": found for name, found in controls.items()}}
+    rankable = {label: found for label, found in scores.items() if not _knows_labels(label, graded)}
+    rank_of = ranks(rankable, resampling=resampling) if rankable else {}
+    rows = [
+        {
+            "system": label,
+            "aspect_recall": estimate_fields(found.estimate("aspect_recall", resampling)),
+            "rank": rank_of.get(label),
+            "n": len(found.ids),
+            "failed": found.counts.failed,
+            "empty": found.counts.empty,
+            "missing": found.counts.missing,
+            "is_control": label not in runs,
+            "signature": signature_of(graded, label, task, resampling) if label in runs else None,
+        }
+        for label, found in scores.items()
+    ]
+    return sorted(rows, key=lambda row: -row["aspect_recall"]["mean"])
+
+
+def _knows_labels(label: str, graded: Graded) -> bool:
+    run = graded.runs.get(label)
+    name = label.removesuffix(" *") if run is None else run.header.system.name if run.header else ""
+    return name in KNOWING_SYSTEMS
+
+
+def print_board(board: dict[str, list[dict[str, Any]]], table_format: str) -> None:
+    """Print a table a task; as CSV one table with a column for the task."""
+    if table_format == "csv":
+        columns = [
+            "task",
+            "system",
+            "mean",
+            "low",
+            "high",
+            "rank_best",
+            "rank_worst",
+            "n",
+            "failed",
+            "empty",
+            "missing",
+        ]
+        print_table(
+            Table(columns=columns, rows=[_csv_row(task, row) for task, rows in board.items() for row in rows]), "csv"
+        )
+        return
+    for task, rows in board.items():
+        body: list[list[Cell]] = [
+            [
+                row["system"],
+                percent(Estimate(**row["aspect_recall"])),
+                "" if row["rank"] is None else "-".join(map(str, dict.fromkeys(row["rank"]))),
+                row["n"],
+                row["failed"],
+                row["empty"],
+                row["missing"],
+            ]
+            for row in rows
+        ]
+        columns = ["system", "aspect recall", "ranks", "n", "failed", "empty", "missing"]
+        print_table(Table(title=task, columns=columns, rows=body), table_format)
+    if table_format == "text" and any(row["is_control"] for rows in board.values() for row in rows):
+        click.echo("* a control, computed here; oracle knows the answers: the ceiling, without a rank\n")
+
+
+def _csv_row(task: str, row: dict[str, Any]) -> list[Cell]:
+    estimate = row["aspect_recall"]
+    best, worst = row["rank"] or (None, None)
+    numbers: list[Cell] = [estimate["mean"], estimate["low"], estimate["high"], best, worst]
+    return [task, row["system"], *numbers, row["n"], row["failed"], row["empty"], row["missing"]]
+
+
+def _is_official_test(dataset: Dataset) -> bool:
+    begins, ends = TEST_SHA256_ENDS
+    return dataset.sha256.startswith(begins) and dataset.sha256.endswith(ends)
+
+
+def _split_note(dataset: Dataset) -> str:
+    if _is_official_test(dataset):
+        return "the official test split, which is this data"
+    return f"the official test split: ANOTHER split than {printable(dataset.name)}, not comparable row by row"
+
+
+def _published_fields(dataset: Dataset) -> dict[str, Any]:
+    return {
+        "split": "test",
+        "same_split": _is_official_test(dataset),
+        "source": "arXiv:2504.18736",
+        "results": [
+            {
+                "system": row.system,
+                "strategy": row.strategy,
+                "aspect_recall": {k: v / 100 for k, v in row.recalls.items()},
+            }
+            for row in PUBLISHED
+        ],
+    }
+
+
+def _print_published(dataset: Dataset, graded: Graded, table_format: str) -> None:
+    tasks = [task.name for task in graded.tasks if any(task.name in row.recalls for row in PUBLISHED)]
+    rows: list[list[Cell]] = [
+        [row.system, row.strategy, *(row.recalls.get(task) for task in tasks)]
+        for row in PUBLISHED
+        if any(task in row.recalls for task in tasks)
+    ]
+    columns = [
+        "published system",
+        "strategy",
+        *(task.replace("result_er", "rer").replace("optimal", "opt") for task in tasks),
+    ]
+    title = f"Published figures (arXiv:2504.18736), % on {_split_note(dataset)}"
+    print_table(Table(title=title, columns=columns, rows=rows), table_format)

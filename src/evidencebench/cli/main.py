@@ -1,0 +1,85 @@
+"""The entry point: finds the command, and turns errors into messages and exit codes."""
+
+import os
+import sys
+from importlib import import_module
+
+import click
+
+from evidencebench import __version__
+from evidencebench.errors import EvidenceBenchError
+
+# Command -> (module, one line of help). The line stands here so that --help imports no command.
+COMMANDS = {
+    "demo": ("demo", "Validate, solve, run and score the embedded sample."),
+    "systems": ("systems", "List the systems and their options."),
+    "tasks": ("tasks", "List the tasks."),
+    "data": ("data", "Validate, describe, show, solve, convert and download data."),
+    "run": ("run", "Run a system over a data set into a run file."),
+    "score": ("score", "Score a run, or answers from elsewhere."),
+    "compare": ("compare", "Compare runs pair by pair on the same instances."),
+    "leaderboard": ("leaderboard", "Rank runs beside the controls."),
+    "wrong-hypothesis": ("wrong_hypothesis", "Measure whether a system uses the hypothesis."),
+}
+
+EXIT_OK, EXIT_FOUND, EXIT_BAD_INPUT, EXIT_INTERRUPTED = 0, 1, 2, 130
+
+
+class _LazyGroup(click.Group):
+    """Imports a command when it is used, so that ``--help`` answers at once."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - as above
+        if cmd_name not in COMMANDS:
+            return None
+        module = import_module(f"evidencebench.cli.{COMMANDS[cmd_name][0]}")
+        command: click.Command = module.command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - as above
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
+
+
+@click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80})
+@click.version_option(__version__, prog_name="evidencebench")
+def cli() -> None:
+    r"""Find the evidence for or against a hypothesis in a paper, and score it.
+
+    \b
+    evidencebench demo                                  the whole path, in seconds
+    evidencebench run bm25 --data sample -o bm25.jsonl  answer
+    evidencebench score bm25.jsonl --data sample        grade
+
+    Every option can also be set in the environment, as in
+    EVIDENCEBENCH_RUN_JOBS=2. Exit codes: 0 done; 1 done, but something was found
+    (violations, failed answers); 2 bad input; 130 interrupted.
+    """
+
+
+def main() -> None:
+    """Run the command line and exit."""
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # a terminal may not be UTF-8
+    try:
+        code = cli.main(standalone_mode=False, auto_envvar_prefix="EVIDENCEBENCH")
+        sys.stdout.flush()
+    except BrokenPipeError:  # the reader of the pipe has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(EXIT_OK)
+    except click.exceptions.Abort:
+        click.echo("interrupted; what was finished is kept: the same command goes on from there", err=True)
+        sys.exit(EXIT_INTERRUPTED)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(EXIT_BAD_INPUT)
+    except EvidenceBenchError as error:
+        click.echo(f"error: {error}", err=True)
+        sys.exit(EXIT_BAD_INPUT)
+    sys.exit(code if isinstance(code, int) else EXIT_OK)
+
+
+if __name__ == "__main__":
+    main()

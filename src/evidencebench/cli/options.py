@@ -1,0 +1,171 @@
+"""Options and arguments that several commands share."""
+
+import functools
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+import click
+
+from evidencebench.catalog import CATALOG, data_folder
+from evidencebench.dataset import Dataset, open_dataset
+from evidencebench.errors import EvidenceBenchError, UnreadableError
+from evidencebench.evaluation import Rules
+from evidencebench.sample import sample_path
+from evidencebench.significance import DEFAULT_DRAWS, DEFAULT_LEVEL, Resampling
+from evidencebench.tables import RENDERERS
+from evidencebench.tasks import Task, task_named
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def data_path(name: str) -> Path:
+    """Return the file that a path or a catalogue name means.
+
+    Raises
+    ------
+    UnreadableError
+        If it is a catalogue name whose file is not here.
+    """
+    if name == "sample":
+        return sample_path()
+    if name not in CATALOG:
+        return Path(name)
+    path = data_folder(os.environ) / CATALOG[name].file_name
+    if not path.exists():
+        raise UnreadableError(f"{name}: not on this machine yet; fetch it with 'evidencebench data download {name}'")
+    return path
+
+
+def open_data(name: str) -> Dataset:
+    """Open the data that a path or a catalogue name means."""
+    return open_dataset(data_path(name))
+
+
+class _TaskType(click.ParamType[Task]):
+    name = "task"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Task:
+        if isinstance(value, Task):
+            return value
+        try:
+            return task_named(value)
+        except EvidenceBenchError as error:
+            self.fail(str(error), param, ctx)
+
+
+def data_option(command: Command) -> Command:
+    """Add ``--data``."""
+    return click.option(
+        "-d", "--data", required=True, metavar="D", help="Data file, or a catalogue name (see 'data list')."
+    )(command)
+
+
+def task_options(command: Command) -> Command:
+    """Add ``--task`` and ``--budget``; the command gets ``tasks``, a tuple that is empty where nothing is asked for."""
+
+    @functools.wraps(command)
+    def bundled(*args: Any, tasks: tuple[Task, ...], budget: int | None, **kwargs: Any) -> Any:
+        asked = (*tasks, task_named(f"er_at_{budget}")) if budget else tasks
+        return command(*args, tasks=tuple({task.name: task for task in asked}.values()), **kwargs)
+
+    task_option = click.option(
+        "-t",
+        "--task",
+        "tasks",
+        multiple=True,
+        type=_TaskType(),
+        metavar="T",
+        help="Task name, or er_at_K or result_er_at_K; repeatable. Default: all that can be answered.",
+    )
+    budget_option = click.option(
+        "--budget", type=click.IntRange(1), metavar="K", help="Short for --task er_at_K: K sentences, all aspects."
+    )
+    return cast("Command", task_option(budget_option(bundled)))
+
+
+seed_option = click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of everything random.")
+
+
+def resampling_options(command: Command) -> Command:
+    """Add ``--seed``, ``--draws`` and ``--level``; the command gets ``resampling``."""
+
+    @functools.wraps(command)
+    def bundled(*args: Any, seed: int, n_draws: int, level: float, **kwargs: Any) -> Any:
+        return command(*args, resampling=Resampling(seed=seed, n_draws=n_draws, level=level), **kwargs)
+
+    draws_option = click.option(
+        "--draws",
+        "n_draws",
+        type=click.IntRange(1),
+        default=DEFAULT_DRAWS,
+        show_default=True,
+        help="Resamplings behind intervals and tests.",
+    )
+    level_option = click.option(
+        "--level",
+        type=click.FloatRange(0, 1, min_open=True, max_open=True),
+        default=DEFAULT_LEVEL,
+        show_default=True,
+        help="Coverage of the intervals.",
+    )
+    return cast("Command", seed_option(draws_option(level_option(bundled))))
+
+
+def rule_options(command: Command) -> Command:
+    """Add how answers that do not fit are read; the command gets ``rules``."""
+
+    @functools.wraps(command)
+    def bundled(*args: Any, over_length: Any, ties: Any, out_of_range: Any, **kwargs: Any) -> Any:
+        rules = Rules(over_length=over_length, ties=ties, out_of_range=out_of_range)
+        return command(*args, rules=rules, **kwargs)
+
+    over_length_option = click.option(
+        "--over-length",
+        type=click.Choice(["expected", "first"]),
+        default="expected",
+        show_default=True,
+        help="Unordered answers over budget: the exact mean over all subsets, or the first.",
+    )
+    ties_option = click.option(
+        "--ties",
+        type=click.Choice(["index", "expected"]),
+        default="index",
+        show_default=True,
+        help="Equal scores at the cut: by sentence index, or the exact mean over all orders.",
+    )
+    out_of_range_option = click.option(
+        "--out-of-range",
+        type=click.Choice(["error", "drop"]),
+        default="error",
+        show_default=True,
+        help="A sentence that does not exist: stop, or drop and count it.",
+    )
+    return cast("Command", over_length_option(ties_option(out_of_range_option(bundled))))
+
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+format_option = click.option(
+    "--format",
+    "table_format",
+    type=click.Choice(list(RENDERERS)),
+    default="text",
+    show_default=True,
+    help="How tables are printed.",
+)
+jobs_option = click.option(
+    "-j", "--jobs", type=click.IntRange(1), default=1, show_default=True, metavar="N", help="Processes."
+)
+limit_option = click.option("--limit", type=click.IntRange(1), metavar="N", help="Only the first N instances.")
+progress_option = click.option(
+    "--progress",
+    "progress_style",
+    type=click.Choice(["auto", "rich", "plain", "none"]),
+    default="auto",
+    show_default=True,
+    help="How progress is shown, on standard error; auto: rich on a terminal, else none.",
+)
+controls_option = click.option(
+    "--controls/--no-controls", default=True, show_default=True, help="Show the label-free controls and the ceiling."
+)

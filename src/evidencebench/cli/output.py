@@ -1,0 +1,67 @@
+"""What commands print, and how progress is shown."""
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import click
+import msgspec
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from evidencebench.tables import RENDERERS, Table
+
+WIDTH = 80
+_PLAIN_SECONDS = 5.0
+
+
+def print_json(value: Any) -> None:
+    """Print one JSON value, indented."""
+    click.echo(msgspec.json.format(msgspec.json.encode(value), indent=2).decode())
+
+
+def print_table(table: Table, table_format: str = "text") -> None:
+    """Print a table and an empty line behind it; CSV without one."""
+    click.echo(RENDERERS[table_format](table))
+    if table_format != "csv":
+        click.echo()
+
+
+def wrapped(signature: str, indent: str = "  ") -> str:
+    """Return a signature broken behind its bars, so that no line is wider than a terminal."""
+    lines, line = [], indent
+    for part in signature.split("|"):
+        piece = part if line.strip() == "" else f"|{part}"
+        if len(line) + len(piece) > WIDTH and line.strip():
+            lines.append(line)
+            line = indent
+        line += piece
+    return "\n".join([*lines, line])
+
+
+@contextmanager
+def progress(what: str, style: str) -> Iterator[Callable[[int, int], None]]:
+    """Give a function to call with (done, in all); it shows progress on standard error."""
+    if style == "rich" or (style == "auto" and sys.stderr.isatty()):
+        columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
+        with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+            shown = bar.add_task(what, total=None)
+            yield lambda n_done, n_all: bar.update(shown, completed=n_done, total=n_all)
+    elif style == "plain":
+        yield _plain(what)
+    else:
+        yield lambda *_: None
+
+
+def _plain(what: str) -> Callable[[int, int], None]:
+    shown_at = time.monotonic()
+
+    def show(n_done: int, n_all: int) -> None:
+        nonlocal shown_at
+        if n_done == n_all or time.monotonic() - shown_at >= _PLAIN_SECONDS:
+            shown_at = time.monotonic()
+            click.echo(f"{what}: {n_done}/{n_all}", err=True)
+
+    return show

@@ -1,0 +1,58 @@
+"""``evidencebench systems``."""
+
+import inspect
+from dataclasses import MISSING, fields, is_dataclass
+from typing import Any
+
+import click
+
+from evidencebench.cli.options import format_option, json_option
+from evidencebench.cli.output import print_json, print_table
+from evidencebench.systems import SYSTEMS
+from evidencebench.tables import Table
+
+
+@click.command
+@json_option
+@format_option
+def command(*, as_json: bool, table_format: str) -> None:
+    r"""List the systems with their options and defaults.
+
+    Options follow the name: bm25:k1=1.2,b=0.75. Own code is named
+    package.module:factory, where factory returns an object with
+    rank(query, brief).
+
+    \b
+    Example: evidencebench systems --json
+    """
+    if as_json:
+        print_json({name: {"description": _line(name), "options": _defaults(name)} for name in SYSTEMS})
+        return
+    rows = [(name, _line(name)) for name in SYSTEMS]
+    print_table(Table(columns=["system", "what it returns first"], rows=_folded(rows)), table_format)
+    options = [
+        (name, ",".join(f"{key}={value}" for key, value in _defaults(name).items()))
+        for name in SYSTEMS
+        if _defaults(name)
+    ]
+    print_table(Table(columns=["system", "options with their defaults"], rows=options), table_format)
+
+
+def _line(name: str) -> str:
+    return (inspect.getdoc(SYSTEMS[name]) or "").splitlines()[0]
+
+
+def _defaults(name: str) -> dict[str, Any]:
+    factory: Any = SYSTEMS[name]
+    if not is_dataclass(factory):
+        return {}
+    return {field.name: None if field.default is MISSING else field.default for field in fields(factory)}
+
+
+def _folded(rows: list[tuple[str, str]], width: int = 56) -> list[tuple[str, str]]:
+    """Break long descriptions over several rows."""
+    folded: list[tuple[str, str]] = []
+    for name, text in rows:
+        lines = click.formatting.wrap_text(text, width).splitlines()
+        folded += [(name if position == 0 else "", line) for position, line in enumerate(lines)]
+    return folded

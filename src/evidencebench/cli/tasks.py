@@ -1,0 +1,31 @@
+"""``evidencebench tasks``."""
+
+import click
+
+from evidencebench.cli.options import format_option, json_option
+from evidencebench.cli.output import print_json, print_table
+from evidencebench.tables import Table
+from evidencebench.tasks import TASKS
+
+_MEANINGS = {"optimal": "as many as the optimum", None: "no limit; recall and precision"}
+
+
+@click.command
+@json_option
+@format_option
+def command(*, as_json: bool, table_format: str) -> None:
+    r"""List the tasks: how many sentences count, and which aspects.
+
+    Any other budget is a task too: er_at_25, result_er_at_3.
+
+    \b
+    Example: evidencebench tasks --json
+    """
+    if as_json:
+        print_json({task.name: {"aspects": task.scope, "budget": task.budget} for task in TASKS.values()})
+        return
+    rows = [
+        (task.name, _MEANINGS[task.budget] if not isinstance(task.budget, int) else str(task.budget), task.scope)
+        for task in TASKS.values()
+    ]
+    print_table(Table(columns=["task", "sentences that count", "aspects that count"], rows=rows), table_format)

@@ -1,0 +1,58 @@
+"""``evidencebench wrong-hypothesis``."""
+
+import click
+
+from evidencebench.answering import default_tasks
+from evidencebench.cli.compare import print_comparisons
+from evidencebench.cli.options import (
+    data_option,
+    format_option,
+    json_option,
+    limit_option,
+    open_data,
+    resampling_options,
+    task_options,
+)
+from evidencebench.cli.output import print_json
+from evidencebench.comparison import wrong_hypothesis_control
+from evidencebench.reporting import comparison_fields
+from evidencebench.significance import Resampling, holm
+from evidencebench.systems import make_system
+from evidencebench.tasks import Task
+
+
+@click.command
+@click.argument("system")
+@data_option
+@task_options
+@limit_option
+@resampling_options
+@json_option
+@format_option
+def command(
+    *,
+    system: str,
+    data: str,
+    tasks: tuple[Task, ...],
+    limit: int | None,
+    resampling: Resampling,
+    as_json: bool,
+    table_format: str,
+) -> None:
+    r"""Ask SYSTEM each paper's own hypothesis, then another paper's, and compare.
+
+    A high score does not show that a system used the hypothesis. If recall stays
+    and the selections overlap, it did not. 'first' is its own hypothesis, 'second'
+    the wrong one.
+
+    \b
+    Example: evidencebench wrong-hypothesis bm25 --data sample
+    """
+    named = make_system(system, seed=resampling.seed)
+    asked = tasks or default_tasks(named)
+    found = wrong_hypothesis_control(named, open_data(data), asked, limit=limit, resampling=resampling)
+    if as_json:
+        print_json({name: comparison_fields(comparison) for name, comparison in found.items()})
+        return
+    compared = [(f"{system}, own hypothesis", f"{system}, wrong hypothesis", one) for one in found.values()]
+    print_comparisons(compared, holm([one.test.p_value for one in found.values()]), table_format)

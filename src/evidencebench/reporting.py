@@ -1,0 +1,129 @@
+"""Scores as people and programs read them: signatures, JSON objects and table rows."""
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from evidencebench import __version__
+from evidencebench.comparison import Comparison
+from evidencebench.cover import Coverage, coverage_of
+from evidencebench.dataset import Dataset
+from evidencebench.errors import UndefinedScoreError
+from evidencebench.evaluation import MEASURE_NAMES, Rules, TaskScores
+from evidencebench.measures import aspect_recall
+from evidencebench.query import Kind
+from evidencebench.selection import Selection
+from evidencebench.significance import DEFAULT_RESAMPLING, Estimate, Resampling
+
+
+def signature(
+    scores: TaskScores,
+    dataset: Dataset,
+    system: str,
+    *,
+    measure: str = "aspect_recall",
+    rules: Rules | None = None,
+    resampling: Resampling = DEFAULT_RESAMPLING,
+) -> str:
+    """Return everything that decides a score, on one line, so that it can be repeated."""
+    rules = rules or Rules()
+    default = Rules()
+    parts = [
+        measure,
+        f"task:{scores.task.name}",
+        f"data:{dataset.name}@sha256:{dataset.sha256[:12]}",
+        f"system:{system}",
+        f"instances:{len(scores.ids)}",
+        f"interval:{resampling.level:g}/bootstrap/{resampling.n_draws}/seed{resampling.seed}",
+    ]
+    parts += [
+        f"{name}:{getattr(rules, name)}"
+        for name in ("over_length", "ties", "out_of_range")
+        if getattr(rules, name) != getattr(default, name)
+    ]
+    return "|".join([*parts, f"evidencebench:{__version__}"])
+
+
+def estimate_fields(estimate: Estimate) -> dict[str, float | int]:
+    """Return an estimate as a JSON object."""
+    return asdict(estimate)
+
+
+def score_fields(scores: TaskScores, resampling: Resampling = DEFAULT_RESAMPLING) -> dict[str, Any]:
+    """Return one task's scores as a JSON object: every measure with its interval, the counts, and each instance.
+
+    A measure that is undefined on every instance is null.
+    """
+    fields: dict[str, Any] = {}
+    for measure in MEASURE_NAMES:
+        try:
+            estimate = scores.estimate(measure, resampling)
+        except UndefinedScoreError:
+            fields[measure] = None
+        else:
+            fields[measure] = estimate_fields(estimate)
+    fields |= {"n": len(scores.ids), **asdict(scores.counts)}
+    fields["per_instance"] = dict(zip(scores.ids, scores.scores["aspect_recall"].tolist(), strict=True))
+    return fields
+
+
+def comparison_fields(comparison: Comparison) -> dict[str, Any]:
+    """Return a comparison as a JSON object."""
+    test = comparison.test
+    return {
+        "first": estimate_fields(comparison.first),
+        "second": estimate_fields(comparison.second),
+        "difference": estimate_fields(test.difference),
+        "p_value": test.p_value,
+        "p_value_is_exact": test.exact,
+        "minimum_detectable_difference": test.minimum_detectable,
+        "n_better": test.n_better,
+        "n_equal": test.n_equal,
+        "n_worse": test.n_worse,
+        "overlap": estimate_fields(comparison.overlap),
+    }
+
+
+def kind_breakdown(scores: TaskScores, dataset: Dataset) -> dict[str, dict[str, float]]:
+    """Return, for each kind of sentence, where a system looks and what it finds there.
+
+    Returns
+    -------
+    dict
+        Kind (``abstract``, ``heading``, ``body``) -> ``selected``: its share of all selected sentences; ``recall``:
+        mean aspect recall of its selected sentences alone; ``available``: mean aspect recall of all its sentences.
+    """
+    table = {kind.name.lower(): {"selected": 0.0, "recall": 0.0, "available": 0.0} for kind in Kind}
+    n_selected = 0.0
+    for instance_id, selection in zip(scores.ids, scores.selections, strict=True):
+        instance = dataset[instance_id]
+        coverage = coverage_of(instance.labels, scores.task.scope)
+        n_selected += selection.size
+        for kind in Kind:
+            indices = frozenset(instance.query.indices_of(kind))
+            masks = {index: mask for index, mask in coverage.masks.items() if index in indices}
+            of_kind = Coverage(n_aspects=coverage.n_aspects, masks=masks)
+            row = table[kind.name.lower()]
+            row["selected"] += _expected_within(selection, indices)
+            row["recall"] += aspect_recall(selection, of_kind) / len(scores.ids)
+            row["available"] += aspect_recall(Selection(certain=tuple(indices)), of_kind) / len(scores.ids)
+    for row in table.values():
+        row["selected"] = row["selected"] / n_selected if n_selected else 0.0
+    return table
+
+
+def _expected_within(selection: Selection, indices: frozenset[int]) -> float:
+    drawn = sum(index in indices for index in selection.tied) * selection.n_drawn / max(1, len(selection.tied))
+    return sum(index in indices for index in selection.certain) + drawn
+
+
+def percent(estimate: Estimate) -> str:
+    """Return a mean with its interval in percent, such as ``45.0 [38.1, 51.9]``."""
+    return f"{100 * estimate.mean:.1f} [{100 * estimate.low:.1f}, {100 * estimate.high:.1f}]"
+
+
+def mean_percent(scores: Mapping[str, TaskScores], task: str) -> float:
+    """Return the mean aspect recall on a task in percent."""
+    return float(100 * np.mean(scores[task].scores["aspect_recall"]))

@@ -1,0 +1,105 @@
+"""Tables as text, Markdown, CSV and LaTeX."""
+
+import csv
+import io
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from unicodedata import category
+
+Cell = str | int | float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """A title, the columns' names and rows of cells; None is an empty cell.
+
+    Floats are shown with ``digits`` decimals, except in CSV, which keeps them whole.
+    """
+
+    columns: Sequence[str]
+    rows: Sequence[Sequence[Cell]]
+    title: str = ""
+    digits: int = 1
+
+
+def printable(text: str) -> str:
+    """Return text that can do nothing to a terminal: control and direction-changing characters become U+FFFD.
+
+    Examples
+    --------
+    >>> printable("a" + chr(27) + "[2Jb") == "a" + chr(0xFFFD) + "[2Jb"
+    True
+    """
+    return "".join("\ufffd" if category(character) in {"Cc", "Cf", "Cs"} else character for character in text)
+
+
+def as_text(table: Table) -> str:
+    """Return the table in aligned columns, numbers to the right."""
+    rows = [[_shown(cell, table.digits) for cell in row] for row in table.rows]
+    widths = [max(map(len, column)) for column in zip(table.columns, *rows, strict=True)]
+    is_number = [
+        all(isinstance(cell, int | float | None) for cell in column) for column in zip(*table.rows, strict=True)
+    ] or [False] * len(widths)
+
+    def line(cells: Sequence[str]) -> str:
+        padded = (
+            cell.rjust(width) if right else cell.ljust(width)
+            for cell, width, right in zip(cells, widths, is_number, strict=True)
+        )
+        return "  ".join(padded).rstrip()
+
+    rule = "  ".join("-" * width for width in widths)
+    return "\n".join([*([table.title] if table.title else []), line(table.columns), rule, *map(line, rows)])
+
+
+def as_markdown(table: Table) -> str:
+    """Return the table as GitHub-flavoured Markdown."""
+
+    def line(cells: Sequence[str]) -> str:
+        return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
+
+    rows = [line([_shown(cell, table.digits) for cell in row]) for row in table.rows]
+    title = [f"**{table.title}**", ""] if table.title else []
+    return "\n".join([*title, line(table.columns), line(["---"] * len(table.columns)), *rows])
+
+
+def as_csv(table: Table) -> str:
+    """Return the table as CSV with a header line; the title is left out, and floats are whole."""
+    target = io.StringIO()
+    writer = csv.writer(target, lineterminator="\n")
+    writer.writerow(table.columns)
+    writer.writerows(["" if cell is None else cell for cell in row] for row in table.rows)
+    return target.getvalue().rstrip("\n")
+
+
+_LATEX_ESCAPES = str.maketrans(
+    {character: f"\\{character}" for character in "&%$#_{}"}
+    | {"~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "\\": r"\textbackslash{}"}
+)
+
+
+def as_latex(table: Table) -> str:
+    """Return the table as a LaTeX ``tabular`` with booktabs rules."""
+
+    def line(cells: Sequence[str]) -> str:
+        return " & ".join(cell.translate(_LATEX_ESCAPES) for cell in cells) + r" \\"
+
+    numeric = [all(not isinstance(row[position], str) for row in table.rows) for position in range(len(table.columns))]
+    body = [line([_shown(cell, table.digits) for cell in row]) for row in table.rows]
+    title = [f"% {table.title}"] if table.title else []
+    layout = "".join("r" if right else "l" for right in numeric)
+    head = [rf"\begin{{tabular}}{{{layout}}}", r"\toprule", line(table.columns), r"\midrule"]
+    return "\n".join([*title, *head, *body, r"\bottomrule", r"\end{tabular}"])
+
+
+RENDERERS: Mapping[str, Callable[[Table], str]] = MappingProxyType(
+    {"text": as_text, "markdown": as_markdown, "csv": as_csv, "latex": as_latex}
+)
+"""Format name -> function that renders a table."""
+
+
+def _shown(cell: Cell, digits: int) -> str:
+    if cell is None:
+        return ""
+    return f"{cell:.{digits}f}" if isinstance(cell, float) else printable(str(cell))

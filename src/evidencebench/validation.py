@@ -1,0 +1,164 @@
+"""Every rule of the published format, every violation with its place."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from evidencebench.dataset import index_file
+from evidencebench.engine.local import map_in_order
+from evidencebench.rules import Violation, check_optima, check_record
+
+_MIN_INSTANCES_A_JOB = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileReport:
+    """What validation found in one file.
+
+    Attributes
+    ----------
+    path
+        The file.
+    n_instances
+        Instances read.
+    violations
+        Rules broken, in file order.
+    warnings
+        What is unusual but allowed in the file's dialect, in file order.
+    """
+
+    path: str
+    n_instances: int
+    violations: tuple[Violation, ...]
+    warnings: tuple[Violation, ...]
+
+    @property
+    def is_valid(self) -> bool:
+        """Whether no rule is broken."""
+        return not self.violations
+
+
+def validate_record(instance_id: str, record: Any, *, optima: bool = False) -> list[Violation]:
+    """Return every violation and warning of one instance, given as plain JSON values.
+
+    Parameters
+    ----------
+    instance_id
+        The key under which it stands.
+    record
+        What stands there; anything that JSON can hold.
+    optima
+        Whether to solve the instance again and compare the stored optima.
+
+    Examples
+    --------
+    >>> validate_record("x", [])[0].expected
+    'an object'
+    """
+    found = check_record(instance_id, record)
+    if optima and not any(violation.is_error for violation in found):
+        found += check_optima(instance_id, msgspec.json.encode(record))
+    return found
+
+
+def validate_file(path: Path, *, optima: bool = False, jobs: int = 1) -> FileReport:
+    """Return every violation in a file; see `validate_files`."""
+    return validate_files([path], optima=optima, jobs=jobs)[0]
+
+
+def validate_files(
+    paths: Sequence[Path],
+    *,
+    optima: bool = False,
+    jobs: int = 1,
+    on_progress: Callable[[int, int], None] | None = None,
+) -> list[FileReport]:
+    """Return a report for each file; a paper that stands in two of them is a violation of the later one.
+
+    Parameters
+    ----------
+    paths
+        Data files, as `open_dataset` takes them.
+    optima
+        Whether to solve every instance again and compare the stored optima.
+    jobs
+        Processes.
+    on_progress
+        Called with (instances done, instances in all) of each file in turn.
+
+    Raises
+    ------
+    UnreadableError
+        If a file cannot be opened, decoded or parsed.
+    """
+    reports = []
+    file_of_paper: dict[str, Path] = {}
+    for path in paths:
+        index = index_file(path)
+        ids = list(index.raws)
+        found = [_repeated(instance_id) for instance_id in index.duplicates]
+        results = map_in_order(_checker, (path, optima), ids, jobs=min(jobs, 1 + len(ids) // _MIN_INSTANCES_A_JOB))
+        for n_done, (instance_id, (violations, paper_id)) in enumerate(zip(ids, results, strict=True), 1):
+            found += violations
+            if paper_id is not None and file_of_paper.setdefault(paper_id, path) != path:
+                found.append(_shared(instance_id, paper_id, file_of_paper[paper_id]))
+            if on_progress is not None:
+                on_progress(n_done, len(ids))
+        reports.append(
+            FileReport(
+                path=str(path),
+                n_instances=len(ids),
+                violations=tuple(violation for violation in found if violation.is_error),
+                warnings=tuple(violation for violation in found if not violation.is_error),
+            )
+        )
+    return reports
+
+
+def count_by_rule(violations: Iterable[Violation]) -> Counter[str]:
+    """Return how often each rule is broken."""
+    return Counter(violation.rule for violation in violations)
+
+
+def _checker(path: Path, optima: bool) -> Callable[[str], tuple[list[Violation], str | None]]:  # noqa: FBT001 - sent to workers by position
+    raws = index_file(path).raws
+
+    def check(instance_id: str) -> tuple[list[Violation], str | None]:
+        record, unreadable = _decoded(instance_id, raws[instance_id])
+        if unreadable is not None:
+            return [unreadable], None
+        paper_id = record.get("paper_id") if isinstance(record, dict) else None
+        found = validate_record(instance_id, record, optima=optima)
+        return found, paper_id if isinstance(paper_id, str) else None
+
+    return check
+
+
+def _decoded(instance_id: str, raw: msgspec.Raw) -> tuple[Any, Violation | None]:
+    """Return the JSON value, or what keeps it from being read though its brackets match."""
+    try:
+        return msgspec.json.decode(raw), None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        return None, Violation(
+            instance_id=instance_id, path="$", rule="json", expected="JSON that can be read", got=str(error)
+        )
+
+
+def _repeated(instance_id: str) -> Violation:
+    return Violation(
+        instance_id=instance_id, path="$", rule="unique", expected="an id that stands once", got="the id more than once"
+    )
+
+
+def _shared(instance_id: str, paper_id: str, other: Path) -> Violation:
+    return Violation(
+        instance_id=instance_id,
+        path="$.paper_id",
+        rule="paper",
+        expected="a paper that stands in one split only",
+        got=f"'{paper_id}', which is also in {other}",
+    )

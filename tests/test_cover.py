@@ -1,0 +1,194 @@
+"""The oracle equals exhaustive search, its two methods agree, and nothing unproven passes for exact."""
+
+import random
+import sys
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from evidencebench import hard_cover
+from evidencebench.cover import (
+    Coverage,
+    ceiling,
+    coverage_from,
+    coverage_of,
+    greedy_ranking,
+    maximum_coverage,
+    minimum_cover,
+)
+from evidencebench.dataset import Dataset
+from evidencebench.errors import MissingExtraError, UndefinedScoreError
+from evidencebench.optima import derive_optima
+from evidencebench.tasks import TASKS
+from strategies import coverages
+
+GREEDY_TRAP = coverage_from({"a": [0, 2], "b": [0, 2], "c": [0], "d": [1, 2], "e": [1, 2], "f": [1]})
+
+
+def exhaustive(coverage: Coverage, budget: int) -> tuple[int, ...]:
+    """Return the canonical choice: sizes ascend, each size is in lexicographic order, and max keeps the first."""
+    sizes = range(min(budget, len(coverage.masks)) + 1)
+    choices = (choice for size in sizes for choice in combinations(coverage.masks, size))
+    return max(choices, key=lambda choice: coverage.mask_of(choice).bit_count())
+
+
+def covered(coverage: Coverage, sentences: tuple[int, ...]) -> int:
+    return coverage.mask_of(sentences).bit_count()
+
+
+def random_coverage(n_aspects: int, n_sentences: int, density: float, seed: int = 0) -> Coverage:
+    generator = random.Random(seed)
+    return coverage_from(
+        {f"a{n}": [index for index in range(n_sentences) if generator.random() < density] for n in range(n_aspects)}
+    )
+
+
+@given(coverages())
+def test_the_minimum_cover_is_the_canonical_choice_of_exhaustive_search(coverage: Coverage) -> None:
+    cover = minimum_cover(coverage)
+    assert cover.sentences == exhaustive(coverage, len(coverage.masks))
+    assert cover.n_covered == coverage.coverable.bit_count()
+    assert cover.proven
+    assert cover.canonical
+
+
+@given(coverages(), st.integers(0, 5))
+def test_a_maximum_coverage_is_the_canonical_choice_of_exhaustive_search(coverage: Coverage, budget: int) -> None:
+    cover = maximum_coverage(coverage, budget)
+    assert cover.sentences == exhaustive(coverage, budget)
+    assert cover.n_covered == covered(coverage, cover.sentences)
+    assert cover.proven
+    assert cover.canonical
+
+
+@given(coverages(max_aspects=9, n_sentences=12), st.integers(0, 6))
+def test_greedy_is_never_better_than_the_optimum(coverage: Coverage, budget: int) -> None:
+    greedy = greedy_ranking(coverage)
+    assert covered(coverage, greedy) == coverage.coverable.bit_count()
+    assert len(greedy) >= len(minimum_cover(coverage).sentences)
+    assert covered(coverage, greedy[:budget]) <= maximum_coverage(coverage, budget).n_covered
+
+
+def test_greedy_needs_a_sentence_more_where_the_optimum_leaves_the_largest_out() -> None:
+    assert greedy_ranking(GREEDY_TRAP) == (2, 0, 1)
+    assert minimum_cover(GREEDY_TRAP).sentences == (0, 1)
+
+
+@given(coverages(max_aspects=9, n_sentences=12))
+def test_a_larger_budget_never_covers_less_until_the_minimum_cover_covers_all(coverage: Coverage) -> None:
+    size = len(minimum_cover(coverage).sentences)
+    most = [maximum_coverage(coverage, budget).n_covered for budget in range(size + 2)]
+    assert most == sorted(most)
+    assert most[size] == coverage.coverable.bit_count()
+    assert all(fewer < most[size] for fewer in most[:size])
+
+
+@given(coverages(), st.integers(0, 5))
+def test_the_ceiling_is_what_a_maximum_coverage_covers(coverage: Coverage, budget: int) -> None:
+    assert ceiling(coverage, budget) == maximum_coverage(coverage, budget).n_covered
+    assert ceiling(coverage, None) == coverage.coverable.bit_count()
+
+
+@settings(max_examples=40)
+@given(coverages(max_aspects=9, n_sentences=12), st.integers(1, 4))
+def test_the_solver_agrees_with_the_search_and_is_proven(coverage: Coverage, budget: int) -> None:
+    assume(coverage.masks)
+    solved, searched = minimum_cover(coverage, max_nodes=0), minimum_cover(coverage)
+    assert solved.method == "milp"
+    assert solved.proven
+    assert not solved.canonical
+    assert len(solved.sentences) == len(searched.sentences)
+    assert solved.n_covered == searched.n_covered
+    most = maximum_coverage(coverage, budget, max_nodes=0)
+    assert most.proven
+    assert most.n_covered == maximum_coverage(coverage, budget).n_covered == ceiling(coverage, budget, max_nodes=0)
+    assert len(most.sentences) <= budget
+
+
+@settings(max_examples=60)
+@given(coverages(max_aspects=9, n_sentences=12), st.integers(0, 5), st.sampled_from([0, 4_000]))
+def test_no_sentence_of_a_maximum_coverage_adds_nothing(coverage: Coverage, budget: int, max_nodes: int) -> None:
+    chosen = maximum_coverage(coverage, budget, max_nodes=max_nodes).sentences
+    for left_out in chosen:
+        assert covered(coverage, tuple(index for index in chosen if index != left_out)) < covered(coverage, chosen)
+
+
+@given(
+    coverages(),
+    st.integers(1, 4),
+    st.lists(st.floats(-1, 2), min_size=6, max_size=6),
+)
+def test_the_upper_bound_is_never_below_the_truth_whatever_multipliers_the_solver_gives(
+    coverage: Coverage, size: int, multipliers: list[float]
+) -> None:
+    assume(coverage.masks)
+    n_coverable = coverage.coverable.bit_count()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(hard_cover, "_multipliers", lambda _matrix, _size: np.array(multipliers[:n_coverable]))
+        bound = hard_cover.upper_bound(coverage.coverable, list(coverage.masks.values()), size)
+    assert bound >= covered(coverage, exhaustive(coverage, size))
+
+
+@settings(max_examples=40)
+@given(coverages(max_aspects=8, n_sentences=9), st.integers(1, 4))
+def test_the_upper_bound_of_the_linear_relaxation_is_never_below_the_truth(coverage: Coverage, size: int) -> None:
+    assume(coverage.masks)
+    bound = hard_cover.upper_bound(coverage.coverable, list(coverage.masks.values()), size)
+    assert covered(coverage, exhaustive(coverage, size)) <= bound <= coverage.coverable.bit_count()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("density", "minimum"), [(0.05, 14), (0.1, 9)])
+def test_hard_covers_are_solved_and_proven(density: float, minimum: int) -> None:
+    coverage = random_coverage(60, 200, density)
+    cover = minimum_cover(coverage)
+    assert (len(cover.sentences), cover.n_covered, cover.proven) == (minimum, 60, True)
+    most = maximum_coverage(coverage, minimum - 1)
+    assert most.proven
+    assert most.n_covered < 60
+
+
+def test_an_optimum_whose_proof_cannot_finish_is_not_passed_off_as_exact(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hard_cover, "_MAX_PROOF_NODES", 0)
+    cover = minimum_cover(GREEDY_TRAP, max_nodes=0)
+    assert (cover.sentences, cover.n_covered, cover.proven) == ((0, 1), 6, False)
+    assert not maximum_coverage(GREEDY_TRAP, 1, max_nodes=0).proven
+    with pytest.raises(UndefinedScoreError, match="the most aspects that 1 sentences cover could not be proven"):
+        ceiling(GREEDY_TRAP, 1, max_nodes=0)
+
+
+def test_without_scipy_the_error_names_the_command_that_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "scipy.optimize", None)
+    assert minimum_cover(GREEDY_TRAP).proven
+    with pytest.raises(MissingExtraError, match=r"pip install 'evidencebench\[solver\]'"):
+        minimum_cover(GREEDY_TRAP, max_nodes=0)
+    with pytest.raises(MissingExtraError, match=r"pip install 'evidencebench\[solver\]'"):
+        maximum_coverage(GREEDY_TRAP, 1, max_nodes=0)
+
+
+@pytest.mark.data
+def test_all_382_published_optima_are_reproduced(train: Dataset) -> None:
+    n_reproduced = 0
+    for instance in train:
+        derived = derive_optima(instance)
+        stored = instance.labels.evaluations
+        assert not derived.unproven
+        assert derived.evaluations.keys() == stored.keys()
+        for task, evaluation in derived.evaluations.items():
+            assert evaluation.optimal == stored[task].optimal
+            assert len(evaluation.sentences) == len(stored[task].sentences)
+            assert len(evaluation.covered) == len(stored[task].covered)
+            n_reproduced += 1
+    assert n_reproduced == 96 + 96 + 95 + 95
+
+
+@pytest.mark.data
+def test_the_published_selections_cover_exactly_what_they_say(train: Dataset) -> None:
+    for instance in train:
+        for task, stored in instance.labels.evaluations.items():
+            aspects = instance.labels.that_count(TASKS[task].scope)
+            mask = coverage_of(instance.labels, TASKS[task].scope).mask_of(stored.sentences)
+            assert {aspect for bit, aspect in enumerate(aspects) if mask >> bit & 1} == set(stored.covered)
