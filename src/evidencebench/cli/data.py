@@ -45,7 +45,7 @@ def command() -> None:
 def validate(
     ctx: click.Context, *, files: tuple[str, ...], optima: bool, jobs: int, as_json: bool, progress_style: str
 ) -> None:
-    r"""Report every violation of the format, with its place.
+    """Report every violation of the format, with its place.
 
     Given several files, a paper that stands in two of them is a violation. Exit
     code 0: valid; 1: violations; 2: a file cannot be read.
@@ -99,7 +99,7 @@ def _print_report(report: FileReport, *, optima: bool) -> None:
 @format_option
 @progress_option
 def stats(*, data: str, as_json: bool, table_format: str, progress_style: str) -> None:
-    r"""Describe a data set in numbers.
+    """Describe a data set in numbers.
 
     \b
     Example: evidencebench data stats sample
@@ -131,7 +131,7 @@ def stats(*, data: str, as_json: bool, table_format: str, progress_style: str) -
 @click.option("--evidence", is_flag=True, help="Only sentences that are a source of an aspect.")
 @json_option
 def show(*, data: str, instance_id: str | None, evidence: bool, as_json: bool) -> None:
-    r"""Show one instance, or without ID a line an instance.
+    """Show one instance, or without ID a line an instance.
 
     ID is an instance id, or its position from 0.
 
@@ -215,7 +215,7 @@ def _print_instance(instance: Instance, *, only_evidence: bool) -> None:
 def solve(
     ctx: click.Context, *, data: str, output: Path, overwrite: bool, jobs: int, as_json: bool, progress_style: str
 ) -> None:
-    r"""Derive all four optima of a data set, exactly, into a copy.
+    """Derive all four optima of a data set, exactly, into a copy.
 
     After an interruption, the same command goes on where it stopped. Exit code 1:
     an optimum could not be proven.
@@ -246,7 +246,7 @@ def _refuse_existing(path: Path, *, overwrite: bool) -> None:
 @click.argument("output", type=click.Path(path_type=Path))
 @click.option("--overwrite", is_flag=True, help="Replace OUTPUT where it exists.")
 def convert(*, data: str, output: Path, overwrite: bool) -> None:
-    r"""Write a data set in the form that OUTPUT's suffix names.
+    """Write a data set in the form that OUTPUT's suffix names.
 
     .json, .jsonl, .json.gz or .jsonl.gz. Nothing is lost: what this version does
     not know is kept.
@@ -262,7 +262,7 @@ def convert(*, data: str, output: Path, overwrite: bool) -> None:
 @json_option
 @format_option
 def list_(*, as_json: bool, table_format: str) -> None:
-    r"""List the known data sets, and which of them are here.
+    """List the known data sets, and which of them are here.
 
     \b
     Example: evidencebench data list
@@ -311,7 +311,7 @@ def download(
     force: bool,
     progress_style: str,
 ) -> None:
-    r"""Fetch official data, resuming and checking size and sha256.
+    """Fetch official data, resuming and checking size and sha256.
 
     NAME is train, dev, test, 100k-train or 100k-test. The files keep their own
     licences; they are never part of this package.

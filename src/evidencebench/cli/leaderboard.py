@@ -53,7 +53,7 @@ def command(
     table_format: str,
     progress_style: str,
 ) -> None:
-    r"""Rank runs by aspect recall, with intervals, beside the controls.
+    """Rank runs by aspect recall, with intervals, beside the controls.
 
     Ranks are ranges: 1 + the number of systems that are significantly better, to
     the number of systems - those significantly worse (sign flips by paper, Holm
@@ -165,7 +165,7 @@ def _is_official_test(dataset: Dataset) -> bool:
 def _split_note(dataset: Dataset) -> str:
     if _is_official_test(dataset):
         return "the official test split, which is this data"
-    return f"the official test split: ANOTHER split than {printable(dataset.name)}, not comparable row by row"
+    return "the official test split: ANOTHER split than yours, not comparable row by row"
 
 
 def _published_fields(dataset: Dataset) -> dict[str, Any]:
@@ -196,5 +196,5 @@ def _print_published(dataset: Dataset, graded: Graded, table_format: str) -> Non
         "strategy",
         *(task.replace("result_er", "rer").replace("optimal", "opt") for task in tasks),
     ]
-    title = f"Published figures (arXiv:2504.18736), % on {_split_note(dataset)}"
+    title = f"Published figures in % (arXiv:2504.18736),\non {_split_note(dataset)}"
     print_table(Table(title=title, columns=columns, rows=rows), table_format)

@@ -46,7 +46,7 @@ class _LazyGroup(click.Group):
 @click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80})
 @click.version_option(__version__, prog_name="evidencebench")
 def cli() -> None:
-    r"""Find the evidence for or against a hypothesis in a paper, and score it.
+    """Find the evidence for or against a hypothesis in a paper, and score it.
 
     \b
     evidencebench demo                                  the whole path, in seconds

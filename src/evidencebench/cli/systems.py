@@ -16,7 +16,7 @@ from evidencebench.tables import Table
 @json_option
 @format_option
 def command(*, as_json: bool, table_format: str) -> None:
-    r"""List the systems with their options and defaults.
+    """List the systems with their options and defaults.
 
     Options follow the name: bm25:k1=1.2,b=0.75. Own code is named
     package.module:factory, where factory returns an object with

@@ -39,7 +39,7 @@ def command(
     as_json: bool,
     table_format: str,
 ) -> None:
-    r"""Ask SYSTEM each paper's own hypothesis, then another paper's, and compare.
+    """Ask SYSTEM each paper's own hypothesis, then another paper's, and compare.
 
     A high score does not show that a system used the hypothesis. If recall stays
     and the selections overlap, it did not. 'first' is its own hypothesis, 'second'
