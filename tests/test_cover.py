@@ -46,6 +46,7 @@ def random_coverage(n_aspects: int, n_sentences: int, density: float, seed: int 
     )
 
 
+@settings(max_examples=400)
 @given(coverages())
 def test_the_minimum_cover_is_the_canonical_choice_of_exhaustive_search(coverage: Coverage) -> None:
     cover = minimum_cover(coverage)
@@ -55,6 +56,7 @@ def test_the_minimum_cover_is_the_canonical_choice_of_exhaustive_search(coverage
     assert cover.canonical
 
 
+@settings(max_examples=400)
 @given(coverages(), st.integers(0, 5))
 def test_a_maximum_coverage_is_the_canonical_choice_of_exhaustive_search(coverage: Coverage, budget: int) -> None:
     cover = maximum_coverage(coverage, budget)

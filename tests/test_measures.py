@@ -170,9 +170,7 @@ def test_as_many_sentences_count_as_the_budget_allows_whatever_the_scores(
     ranking: Ranking, scores: list[int], budget: int
 ) -> None:
     size = len(ranking.sentences)
-    answer = Ranking(
-        sentences=ranking.sentences, scores=tuple(map(float, scores[:size])), ordered=ranking.ordered
-    )
+    answer = Ranking(sentences=ranking.sentences, scores=tuple(map(float, scores[:size])), ordered=ranking.ordered)
     try:
         checked = check_answer(answer, n_sentences=8).ranking
     except AnswerError:  # scores that do not descend may be refused, not miscounted

@@ -91,7 +91,9 @@ def test_few_sign_flips_are_enumerated_and_equal_scipys_exact_test(differences: 
     theirs = scipy.stats.permutation_test(
         (differences,), np.mean, permutation_type="samples", n_resamples=1 << 8, vectorized=True
     )
-    assert sign_flip(differences, one_each(differences), new_generator()) == (pytest.approx(theirs.pvalue), True)
+    p_value, exact = sign_flip(differences, one_each(differences), new_generator())
+    assert exact
+    assert p_value == pytest.approx(theirs.pvalue)
 
 
 @pytest.mark.parametrize("shift", [0.0, 0.03, 0.1])
@@ -136,7 +138,7 @@ def test_a_paired_test_counts_wins_ties_and_losses() -> None:
 
 
 def test_a_paired_test_of_different_numbers_of_instances_is_refused() -> None:
-    with pytest.raises(ValueError, match="2.*1|1.*2"):
+    with pytest.raises(ValueError, match=r"2\D+1"):
         paired_test([1.0, 0.0], [1.0], ["p", "q"], new_generator())
 
 
@@ -186,7 +188,9 @@ def tables(draw: st.DrawFn) -> dict[str, Floats]:
 
 @settings(max_examples=50)
 @given(st.data(), tables())
-def test_ranks_lie_within_the_table_and_do_not_depend_on_its_order(data: st.DataObject, table: dict[str, Floats]) -> None:
+def test_ranks_lie_within_the_table_and_do_not_depend_on_its_order(
+    data: st.DataObject, table: dict[str, Floats]
+) -> None:
     clusters = one_each(next(iter(table.values())))
     ranges = rank_ranges(table, clusters, new_generator())
     assert all(1 <= best <= worst <= len(table) for best, worst in ranges.values())

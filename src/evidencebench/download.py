@@ -6,7 +6,7 @@
     <file>.part.json   the address they came from, and the ETag or date that the server gave with them
     <file>             absent or whole: it appears by one rename, after its size and checksum were right
 
-A failure is of one of two kinds. A `_PassingError` (a cut, a timeout, a busy server) may be gone at the next attempt;
+A failure is of one of two kinds. A `PassingError` (a cut, a timeout, a busy server) may be gone at the next attempt;
 a `DownloadError` (a wrong file, a missing one, a full disk) is final.
 """
 
@@ -14,21 +14,17 @@ import json
 import os
 import re
 import shutil
-import ssl
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from http import HTTPStatus
-from http.client import HTTPException, HTTPResponse, InvalidURL
+from http.client import HTTPResponse
 from pathlib import Path
-from string import punctuation
-from urllib.error import URLError
-from urllib.parse import quote, urljoin, urlsplit
-from urllib.request import HTTPHandler, HTTPSHandler, OpenerDirector, ProxyHandler, Request
 
 from evidencebench.catalog import CatalogEntry, Fetched, check_file
 from evidencebench.errors import DownloadError
+from evidencebench.web import PassingError, ask, blocks_of, passing_errors, require_web_address, wrong_file
 
 Progress = Callable[[int, int | None], None]
 """Told after each block: the bytes held so far, and the bytes of the whole file (None: not known)."""
@@ -36,20 +32,7 @@ Progress = Callable[[int, int | None], None]
 LONGEST_PAUSE_SECONDS = 60.0
 """A server's Retry-After is obeyed up to this: more is for the user to wait, not for us."""
 
-_BLOCK_BYTES = 1 << 18
-_MOST_REDIRECTS = 5
-_SCHEMES = frozenset({"http", "https"})
-_REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _MAY_PASS = frozenset({408, 429, 500, 502, 503, 504})
-_TRY_ELSEWHERE = "give another address or mirror, or a copy of the file"
-
-
-class _PassingError(Exception):
-    """A failure that the next attempt may not meet; `wait_seconds` is what the server asked for."""
-
-    def __init__(self, message: str, *, wait_seconds: float = 0.0) -> None:
-        super().__init__(message)
-        self.wait_seconds = wait_seconds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,11 +140,11 @@ def fetch(
     evidencebench.errors.DownloadError: file:///etc/hosts: expected an http or https address, got another; correct it
     """
     if attempts < 1 or timeout_seconds <= 0:
-        raise _wrong(
+        raise wrong_file(
             "fetch", "1 or more attempts and a timeout above 0 s", f"{attempts} and {timeout_seconds:g} s", "raise them"
         )
     if sum(place is not None for place in (mirror, url, source_file)) > 1:
-        raise _wrong("fetch", "at most one of mirror, url and source file", "several", "choose one")
+        raise wrong_file("fetch", "at most one of mirror, url and source file", "several", "choose one")
     target = folder / entry.file_name
     with _disk_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
@@ -176,7 +159,7 @@ def fetch(
         address = url if url is not None else entry.url if mirror is None else f"{mirror.rstrip('/')}/{target.name}"
         job = _Job(
             entry=entry,
-            address=_require_web_address(address),
+            address=require_web_address(address),
             part=part,
             timeout_seconds=timeout_seconds,
             progress=progress or (lambda _held, _total: None),
@@ -188,17 +171,17 @@ def fetch(
 # The part file: grown by requests or copied whole, then put in place.
 
 
-def _complete(job: _Job, attempts: int, pause: Callable[[_PassingError, int], object]) -> None:
+def _complete(job: _Job, attempts: int, pause: Callable[[PassingError, int], object]) -> None:
     """Bring the part file to its full length, in at most so many requests."""
     for attempt in range(1, attempts + 1):
         try:
             _advance(job)
-        except _PassingError as error:
+        except PassingError as error:
             if attempt == attempts:
                 size = job.entry.size_bytes
                 expected = "the whole file" if size is None else f"{size:,} bytes"
                 got = f"{_held_bytes(job.part):,} in {attempts} attempts, the last of which failed: {error}"
-                raise _wrong(job.address, expected, got, "run it again to go on from there") from error
+                raise wrong_file(job.address, expected, got, "run it again to go on from there") from error
             pause(error, attempt)
         else:
             return
@@ -270,7 +253,7 @@ def _advance(job: _Job) -> None:
         start = _resumable_bytes(job, origin)
     if start and start == job.entry.size_bytes:
         return  # killed after the last byte: nothing to ask for
-    with _ask(job, _headers(start, origin)) as response:
+    with ask(job.address, _headers(start, origin), job.timeout_seconds) as response:
         total: int | None
         if start and response.status == HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
             _require_whole(job, response, start, origin)
@@ -334,10 +317,10 @@ def _has_changed(response: HTTPResponse, origin: _Origin | None) -> bool:
     return next((before != now for before, now in pairs if before and now), False)
 
 
-def _start_again(job: _Job, reason: str) -> _PassingError:
+def _start_again(job: _Job, reason: str) -> PassingError:
     with _disk_errors(job.part):
         _discard(job.part)
-    return _PassingError(f"{reason}, so it starts again from the first byte")
+    return PassingError(f"{reason}, so it starts again from the first byte")
 
 
 def _refusal(job: _Job, response: HTTPResponse) -> Exception:
@@ -346,8 +329,8 @@ def _refusal(job: _Job, response: HTTPResponse) -> Exception:
     if response.status in _MAY_PASS:
         asked = response.headers["Retry-After"] or ""  # a date instead of seconds: our own pause will do
         wait = min(float(asked), LONGEST_PAUSE_SECONDS) if re.fullmatch(r"\d{1,9}", asked) else 0.0
-        return _PassingError(f"the server answered {got}", wait_seconds=wait)
-    return _wrong(job.address, "the file", f"the answer {got}")
+        return PassingError(f"the server answered {got}", wait_seconds=wait)
+    return wrong_file(job.address, "the file", f"the answer {got}")
 
 
 def _require_data(job: _Job, response: HTTPResponse, *, start: int, total: int | None) -> None:
@@ -355,15 +338,15 @@ def _require_data(job: _Job, response: HTTPResponse, *, start: int, total: int |
     encoding = response.headers["Content-Encoding"] or "identity"
     size = job.entry.size_bytes
     if encoding.lower() != "identity":
-        raise _wrong(job.address, "plain bytes", f"them encoded as {encoding}")
-    with _passing_errors():
+        raise wrong_file(job.address, "plain bytes", f"them encoded as {encoding}")
+    with passing_errors():
         is_markup = start == 0 and response.peek(1024).lstrip().startswith(b"<")
     if is_markup or response.headers.get_content_type() == "text/html":
-        raise _wrong(job.address, "a JSON file", "a web page", "open it in a browser to see why")
+        raise wrong_file(job.address, "a JSON file", "a web page", "open it in a browser to see why")
     if size is not None and total not in {None, size}:
-        raise _wrong(job.address, f"{size:,} bytes", f"a file of {total:,}")
+        raise wrong_file(job.address, f"{size:,} bytes", f"a file of {total:,}")
     if total is None and not response.chunked and size is None and job.entry.sha256 is None:
-        raise _wrong(job.address, "a Content-Length", "none, so that a cut would go unnoticed")
+        raise wrong_file(job.address, "a Content-Length", "none, so that a cut would go unnoticed")
 
 
 def _receive(job: _Job, response: HTTPResponse, *, start: int, total: int | None) -> None:
@@ -371,7 +354,7 @@ def _receive(job: _Job, response: HTTPResponse, *, start: int, total: int | None
     held = start
     with _disk_errors(job.part), job.part.open("r+b" if start else "wb") as file:
         file.seek(start)
-        for block in _blocks(response):
+        for block in blocks_of(response):
             held += len(block)
             if total is not None and held > total:
                 break
@@ -380,99 +363,11 @@ def _receive(job: _Job, response: HTTPResponse, *, start: int, total: int | None
     if total is not None and held > total:
         with _disk_errors(job.part):
             _discard(job.part)
-        raise _wrong(job.address, f"{total:,} bytes", "more")
+        raise wrong_file(job.address, f"{total:,} bytes", "more")
     if held == 0:
-        raise _PassingError("the answer was empty")
+        raise PassingError("the answer was empty")
     if total is not None and held < total:
-        raise _PassingError(f"the connection ended after {held:,} of {total:,} bytes")
-
-
-def _blocks(response: HTTPResponse) -> Iterator[bytes]:
-    """Yield an answer's bytes as they come, never more than its Content-Length."""
-    left = response.length  # counted here: http.client does not in every version, nor does it miss what never came
-    while left is None or left > 0:
-        with _passing_errors():
-            block = response.read1(_BLOCK_BYTES if left is None else min(left, _BLOCK_BYTES))
-        if not block:
-            return
-        if left is not None:
-            left -= len(block)
-        yield block
-
-
-# Addresses and the way to them.
-
-
-def _ask(job: _Job, headers: dict[str, str]) -> HTTPResponse:
-    """Return the server's answer, of whatever status, after redirects."""
-    opener = OpenerDirector()  # with these three only: no file:, ftp: or data:, and redirects are followed here
-    for handler in (ProxyHandler(), HTTPHandler(), HTTPSHandler()):
-        opener.add_handler(handler)
-    address = job.address
-    for _ in range(_MOST_REDIRECTS + 1):
-        response = _open(opener, address, headers, job.timeout_seconds)
-        if response.status not in _REDIRECTS:
-            return response
-        with response:
-            address = _redirected(address, response.headers["Location"])
-    raise _wrong(job.address, f"at most {_MOST_REDIRECTS} redirects", "more")
-
-
-def _open(opener: OpenerDirector, address: str, headers: dict[str, str], timeout_seconds: float) -> HTTPResponse:
-    try:
-        with _passing_errors():
-            request = Request(address, headers=headers)  # noqa: S310 - the address has passed _require_web_address
-            response: HTTPResponse = opener.open(request, timeout=timeout_seconds)
-            return response
-    except ssl.SSLCertVerificationError as error:  # which is a ValueError too
-        raise _wrong(address, "a certificate that can be trusted", error.verify_message) from error
-    except (InvalidURL, ValueError) as error:
-        raise _wrong(address, "an http or https address", str(error), "correct it") from error
-
-
-def _require_web_address(address: str) -> str:
-    try:
-        parts = urlsplit(address)
-        is_web = parts.scheme in _SCHEMES and bool(parts.hostname)
-    except ValueError:  # for example a bracket that is not closed
-        is_web = False
-    if not is_web:
-        raise _wrong(address, "an http or https address", "another", "correct it")
-    return address
-
-
-def _redirected(address: str, location: str | None) -> str:
-    """Return where a redirect leads, if one may go there: to the web, and never from https down to http."""
-    if location is None:
-        raise _wrong(address, "a redirect to an address", "one to nowhere")
-    try:
-        # Some servers send spaces or bytes above 127 here; escape them and leave what is escaped already.
-        there = urljoin(address, quote(location, encoding="latin-1", safe=punctuation))
-    except ValueError as error:
-        raise _wrong(address, "a redirect to an http or https address", f"one to {location}") from error
-    if urlsplit(there).scheme not in _SCHEMES:
-        raise _wrong(address, "a redirect to an http or https address", f"one to {there}")
-    if urlsplit(address).scheme == "https" and urlsplit(there).scheme != "https":
-        raise _wrong(address, "a redirect that stays on https", f"one to {there}")
-    return _require_web_address(there)
-
-
-# What failed: the network, the disk, or the file.
-
-
-@contextmanager
-def _passing_errors() -> Iterator[None]:
-    """Turn what goes wrong on the network into a passing error; let what no retry can mend through."""
-    try:
-        yield
-    except (InvalidURL, ssl.SSLCertVerificationError):
-        raise
-    except URLError as error:
-        if isinstance(error.reason, ssl.SSLCertVerificationError):
-            raise error.reason from error
-        raise _PassingError(str(error.reason)) from error
-    except (OSError, HTTPException) as error:
-        raise _PassingError(str(error) or type(error).__name__) from error
+        raise PassingError(f"the connection ended after {held:,} of {total:,} bytes")
 
 
 @contextmanager
@@ -480,7 +375,7 @@ def _disk_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise _wrong(
+        raise wrong_file(
             path, "to write there", error.strerror or str(error), "free the place or choose another"
         ) from error
 
@@ -492,7 +387,3 @@ def _advice(what_to_do: str) -> Iterator[None]:
         yield
     except DownloadError as error:
         raise DownloadError(f"{error}; {what_to_do}") from error
-
-
-def _wrong(where: object, expected: str, got: str, what_to_do: str = _TRY_ELSEWHERE) -> DownloadError:
-    return DownloadError(f"{where}: expected {expected}, got {got}; {what_to_do}")

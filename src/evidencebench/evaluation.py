@@ -107,12 +107,22 @@ class TaskScores:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """One instance under one task: what its answers are measured against."""
+    """One instance under one task: what its answers are measured against.
+
+    Attributes
+    ----------
+    coverage
+        Of the aspects that count.
+    budget
+        How many sentences count; None: any number.
+    ceiling
+        The highest aspect recall that the budget allows.
+    """
 
     instance: Instance
-    task: Task
     coverage: Coverage
     budget: int | None
+    ceiling: float
 
     def score(self, selection: Selection) -> dict[str, float]:
         """Return every measure that is defined, by name."""
@@ -122,10 +132,9 @@ class Case:
                 scores[name] = measure(selection, self.coverage)
             except UndefinedScoreError:
                 continue
-        most = ceiling(self.coverage, self.budget) / self.coverage.n_aspects
-        scores |= {"ceiling": most, "regret": most - scores["aspect_recall"]}
-        if most:
-            scores["relative_recall"] = scores["aspect_recall"] / most
+        scores |= {"ceiling": self.ceiling, "regret": self.ceiling - scores["aspect_recall"]}
+        if self.ceiling:
+            scores["relative_recall"] = scores["aspect_recall"] / self.ceiling
         return scores
 
 
@@ -188,12 +197,9 @@ def case_of(instance: Instance, task: Task) -> Case | None:
     """Return what answers to an instance are measured against, or None where the task does not apply."""
     if not task.applies_to(instance.labels):
         return None
-    return Case(
-        instance=instance,
-        task=task,
-        coverage=coverage_of(instance.labels, task.scope),
-        budget=task.budget_for(instance),
-    )
+    coverage, budget = coverage_of(instance.labels, task.scope), task.budget_for(instance)
+    most = ceiling(coverage, budget)
+    return Case(instance=instance, coverage=coverage, budget=budget, ceiling=most / coverage.n_aspects)
 
 
 class _Ledger:

@@ -46,7 +46,7 @@ def command(
     table_format: str,
     progress_style: str,
 ) -> None:
-    """Compare runs on the same instances, every pair on every task.
+    """Compare runs on the same instances, pair by pair.
 
     Differences are first - second in points of aspect recall. p is from sign
     flips of each paper's difference (exact where they are few), adjusted by Holm

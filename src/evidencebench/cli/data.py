@@ -28,7 +28,7 @@ _MAX_SHOWN = 50
 
 @click.group
 def command() -> None:
-    """Validate, describe, show, solve, convert and download data.
+    """Validate, describe, show, solve, convert, download data.
 
     D is a file (.json, .jsonl, or .gz of either) or a catalogue name: sample,
     train, dev, test, 100k-train, 100k-test.

@@ -44,7 +44,7 @@ What to do next
 )
 @seed_option
 def command(*, output: Path | None, seed: int) -> None:
-    """Validate, solve, run and score the embedded sample, in seconds.
+    """Validate, solve, run and score the embedded sample.
 
     \b
     Example: evidencebench demo -o demo-runs

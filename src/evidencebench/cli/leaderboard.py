@@ -53,7 +53,7 @@ def command(
     table_format: str,
     progress_style: str,
 ) -> None:
-    """Rank runs by aspect recall, with intervals, beside the controls.
+    """Rank runs by aspect recall beside the controls.
 
     Ranks are ranges: 1 + the number of systems that are significantly better, to
     the number of systems - those significantly worse (sign flips by paper, Holm

@@ -12,14 +12,14 @@ from evidencebench.errors import EvidenceBenchError
 # Command -> (module, one line of help). The line stands here so that --help imports no command.
 COMMANDS = {
     "demo": ("demo", "Validate, solve, run and score the embedded sample."),
-    "systems": ("systems", "List the systems and their options."),
-    "tasks": ("tasks", "List the tasks."),
-    "data": ("data", "Validate, describe, show, solve, convert and download data."),
-    "run": ("run", "Run a system over a data set into a run file."),
-    "score": ("score", "Score a run, or answers from elsewhere."),
-    "compare": ("compare", "Compare runs pair by pair on the same instances."),
-    "leaderboard": ("leaderboard", "Rank runs beside the controls."),
-    "wrong-hypothesis": ("wrong_hypothesis", "Measure whether a system uses the hypothesis."),
+    "systems": ("systems", "List the systems with their options and defaults."),
+    "tasks": ("tasks", "List the tasks: how many sentences and aspects count."),
+    "data": ("data", "Validate, describe, show, solve, convert, download data."),
+    "run": ("run", "Run SYSTEM over a data set into a run file."),
+    "score": ("score", "Score RUN: a run, {id: [indices]} JSON, or a TREC run."),
+    "compare": ("compare", "Compare runs on the same instances, pair by pair."),
+    "leaderboard": ("leaderboard", "Rank runs by aspect recall beside the controls."),
+    "wrong-hypothesis": ("wrong_hypothesis", "Measure whether SYSTEM uses the hypothesis."),
 }
 
 EXIT_OK, EXIT_FOUND, EXIT_BAD_INPUT, EXIT_INTERRUPTED = 0, 1, 2, 130

@@ -57,9 +57,9 @@ def command(
     as_json: bool,
     progress_style: str,
 ) -> None:
-    """Run SYSTEM over a data set and append each answer to a run file.
+    """Run SYSTEM over a data set into a run file.
 
-    SYSTEM is a name of 'evidencebench systems', with options as in
+    Each answer is appended as it comes. SYSTEM is a name of 'evidencebench systems', with options as in
     bm25:k1=1.2,b=0.75, or own code as package.module:factory. After an
     interruption, the same command goes on where it stopped.
 

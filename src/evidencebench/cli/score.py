@@ -53,7 +53,7 @@ def command(
     table_format: str,
     progress_style: str,
 ) -> None:
-    """Score RUN: a run file, a JSON object {id: [indices]}, or a TREC run.
+    """Score RUN: a run, {id: [indices]} JSON, or a TREC run.
 
     Aspect recall is covered aspects / all aspects that count, averaged over
     instances, with an interval that resamples papers. Failed, empty and missing

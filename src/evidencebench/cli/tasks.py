@@ -14,7 +14,7 @@ _MEANINGS = {"optimal": "as many as the optimum", None: "no limit; recall and pr
 @json_option
 @format_option
 def command(*, as_json: bool, table_format: str) -> None:
-    """List the tasks: how many sentences count, and which aspects.
+    """List the tasks: how many sentences and aspects count.
 
     Any other budget is a task too: er_at_25, result_er_at_3.
 

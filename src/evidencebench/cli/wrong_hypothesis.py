@@ -39,7 +39,9 @@ def command(
     as_json: bool,
     table_format: str,
 ) -> None:
-    """Ask SYSTEM each paper's own hypothesis, then another paper's, and compare.
+    """Measure whether SYSTEM uses the hypothesis.
+
+    Each paper is asked its own hypothesis, then another paper's.
 
     A high score does not show that a system used the hypothesis. If recall stays
     and the selections overlap, it did not. 'first' is its own hypothesis, 'second'

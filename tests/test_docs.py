@@ -1,0 +1,135 @@
+"""The documents say what is true: every command in them runs, and every output shown is what comes out."""
+
+import doctest
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner
+
+import evidencebench
+from evidencebench import SYSTEMS, TASKS, answers_from, evaluate, make_system, open_dataset
+from evidencebench.cli.main import COMMANDS, cli
+from make_cli_reference import REFERENCE, reference
+
+ROOT = Path(__file__).resolve().parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+_BLOCK = re.compile(r"^```(?P<language>\w+)\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def blocks(text: str, language: str) -> list[str]:
+    return [found["body"] for found in _BLOCK.finditer(text) if found["language"] == language]
+
+
+def shown_commands(text: str) -> Iterator[tuple[str, str]]:
+    """Yield (command, the output shown under it, maybe empty or its beginning) of the console blocks."""
+    for block in blocks(text, "console"):
+        for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+            command, _, output = part.partition("\n")
+            yield command, output
+
+
+@pytest.mark.usefixtures("_empty_folder")
+def test_every_command_in_readme_runs_and_prints_what_is_shown() -> None:
+    for command, output in shown_commands(README):
+        arguments = command.split()
+        assert arguments[0] == "evidencebench", command
+        if arguments[1:3] == ["data", "download"]:
+            arguments += ["--from-file", str(_train_file())]
+        result = CliRunner().invoke(cli, arguments[1:], auto_envvar_prefix="EVIDENCEBENCH")
+        assert result.exit_code == 0, f"{command}: {result.output}"
+        assert result.output.startswith(output), command
+
+
+@pytest.mark.usefixtures("_empty_folder")
+def test_the_python_of_readme_prints_what_is_shown() -> None:
+    (code,), shown = blocks(README, "python"), blocks(README, "text")[0]
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert result.stdout == shown
+
+
+@pytest.mark.usefixtures("_empty_folder")
+def test_the_system_of_the_documents_runs() -> None:
+    text = (ROOT / "docs" / "systems.md").read_text(encoding="utf-8")
+    Path("shared_words.py").write_text(blocks(text, "python")[0], encoding="utf-8")
+    for command, _ in shown_commands(text):
+        program = [sys.executable, "-m", *command.split()]
+        subprocess.run(program, check=True, capture_output=True)
+    assert len(Path("shared_words.jsonl").read_text(encoding="utf-8").splitlines()) == 11
+
+
+@pytest.mark.usefixtures("_empty_folder")
+def test_the_example_in_the_data_format_holds() -> None:
+    failures, n_examples = doctest.testfile(str(ROOT / "docs" / "data-format.md"), module_relative=False)
+    assert n_examples > 0
+    assert failures == 0
+
+
+def test_the_make_commands_of_readme_are_what_ci_runs() -> None:
+    ci = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    made = re.findall(r"^make \w+", blocks(README, "console")[0], re.MULTILINE)
+    assert made == ["make demo", "make test"]
+    assert all(f"\n{command}\n" in ci for command in made)
+
+
+def test_the_cli_reference_is_what_help_prints() -> None:
+    assert REFERENCE.read_text(encoding="utf-8") == reference(), "run 'make docs'"
+
+
+def test_the_lazy_table_of_commands_says_what_the_commands_say() -> None:
+    context = click.Context(cli)
+    for name, (_, line) in COMMANDS.items():
+        command = cli.get_command(context, name)
+        assert command is not None
+        assert (command.help or "").splitlines()[0] == line
+
+
+def test_every_public_name_is_there_and_the_list_is_sorted() -> None:
+    for name in evidencebench.__all__:
+        assert getattr(evidencebench, name) is not None
+    assert list(evidencebench.__all__[1:]) == sorted(evidencebench.__all__[1:])
+
+
+def test_no_document_names_a_path_of_this_machine() -> None:
+    for path in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").glob("*.md")]:
+        assert str(ROOT) not in path.read_text(encoding="utf-8")
+
+
+@pytest.mark.data
+def test_the_table_of_readme_holds_the_measured_means() -> None:
+    dataset = open_dataset(_train_file())
+    names = ["random", "lead", "bm25", "bm25_abstract_first", "oracle"]
+    assert set(names) <= set(SYSTEMS)
+    scores = evaluate({name: answers_from(make_system(name)) for name in names}, dataset, list(TASKS.values()))
+    rows = {row[0].strip("` "): row[3:] for row in _table_rows(README) if row[0].strip("` ") in TASKS}
+    assert list(rows) == list(TASKS)
+    for task, cells in rows.items():
+        means = [100 * scores[name][task].scores["aspect_recall"].mean() for name in names]
+        shown = [f"{mean:.1f}" for mean in means]
+        if TASKS[task].budget is None:
+            shown[:-1] = [""] * (len(names) - 1)
+        assert cells == shown, task
+
+
+def _table_rows(text: str) -> list[list[str]]:
+    lines = [line for line in text.splitlines() if line.startswith("| `")]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+
+
+def _train_file() -> Path:
+    path = ROOT.parent / "shared" / "data" / "evidencebench_train_set.json"
+    if not path.exists():
+        pytest.skip("needs ../shared/data, which is not here")
+    return path
+
+
+@pytest.fixture
+def _empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("EVIDENCEBENCH_DATA", str(tmp_path / "data"))
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")]))
