@@ -1,5 +1,6 @@
 """Random material of every shape that the tests need: the hypothesis strategies, all in one place."""
 
+from random import Random
 from typing import Any, Literal
 
 from hypothesis import strategies as st
@@ -37,9 +38,20 @@ def sources(
     return {f"a{n}": draw(st.lists(index, max_size=4, unique=not may_repeat)) for n in range(n_aspects)}
 
 
-def coverages(*, max_aspects: int = 6, n_sentences: int = 8) -> st.SearchStrategy[Coverage]:
-    """Draw coverages of random sources."""
-    return sources(max_aspects=max_aspects, n_sentences=n_sentences).map(coverage_from)
+def random_coverage(random: Random, n_aspects: int, n_sentences: int, density: float) -> Coverage:
+    """Make a coverage in which each sentence covers each aspect with the same probability."""
+    return coverage_from(
+        {f"a{n}": [index for index in range(n_sentences) if random.random() < density] for n in range(n_aspects)}
+    )
+
+
+@st.composite
+def coverages(draw: st.DrawFn, *, max_aspects: int = 6, n_sentences: int = 8) -> Coverage:
+    """Draw coverages from sparse, where most sentences cover nothing, to dense, where large ones overlap."""
+    if draw(st.booleans()):
+        return coverage_from(draw(sources(max_aspects=max_aspects, n_sentences=n_sentences)))
+    random, density = draw(st.randoms(use_true_random=True)), draw(st.floats(0.1, 0.7))
+    return random_coverage(random, draw(st.integers(1, max_aspects)), n_sentences, density)
 
 
 @st.composite

@@ -1,8 +1,8 @@
 """The oracle equals exhaustive search, its two methods agree, and nothing unproven passes for exact."""
 
-import random
 import sys
 from itertools import combinations
+from random import Random
 
 import numpy as np
 import pytest
@@ -23,7 +23,7 @@ from evidencebench.dataset import Dataset
 from evidencebench.errors import MissingExtraError, UndefinedScoreError
 from evidencebench.optima import derive_optima
 from evidencebench.tasks import TASKS
-from strategies import coverages
+from strategies import coverages, random_coverage
 
 GREEDY_TRAP = coverage_from({"a": [0, 2], "b": [0, 2], "c": [0], "d": [1, 2], "e": [1, 2], "f": [1]})
 
@@ -39,15 +39,8 @@ def covered(coverage: Coverage, sentences: tuple[int, ...]) -> int:
     return coverage.mask_of(sentences).bit_count()
 
 
-def random_coverage(n_aspects: int, n_sentences: int, density: float, seed: int = 0) -> Coverage:
-    generator = random.Random(seed)
-    return coverage_from(
-        {f"a{n}": [index for index in range(n_sentences) if generator.random() < density] for n in range(n_aspects)}
-    )
-
-
 @settings(max_examples=400)
-@given(coverages())
+@given(coverages(max_aspects=9, n_sentences=10))
 def test_the_minimum_cover_is_the_canonical_choice_of_exhaustive_search(coverage: Coverage) -> None:
     cover = minimum_cover(coverage)
     assert cover.sentences == exhaustive(coverage, len(coverage.masks))
@@ -57,7 +50,7 @@ def test_the_minimum_cover_is_the_canonical_choice_of_exhaustive_search(coverage
 
 
 @settings(max_examples=400)
-@given(coverages(), st.integers(0, 5))
+@given(coverages(max_aspects=9, n_sentences=10), st.integers(0, 5))
 def test_a_maximum_coverage_is_the_canonical_choice_of_exhaustive_search(coverage: Coverage, budget: int) -> None:
     cover = maximum_coverage(coverage, budget)
     assert cover.sentences == exhaustive(coverage, budget)
@@ -145,7 +138,7 @@ def test_the_upper_bound_of_the_linear_relaxation_is_never_below_the_truth(cover
 @pytest.mark.slow
 @pytest.mark.parametrize(("density", "minimum"), [(0.05, 14), (0.1, 9)])
 def test_hard_covers_are_solved_and_proven(density: float, minimum: int) -> None:
-    coverage = random_coverage(60, 200, density)
+    coverage = random_coverage(Random(0), 60, 200, density)
     cover = minimum_cover(coverage)
     assert (len(cover.sentences), cover.n_covered, cover.proven) == (minimum, 60, True)
     most = maximum_coverage(coverage, minimum - 1)
@@ -160,6 +153,17 @@ def test_an_optimum_whose_proof_cannot_finish_is_not_passed_off_as_exact(monkeyp
     assert not maximum_coverage(GREEDY_TRAP, 1, max_nodes=0).proven
     with pytest.raises(UndefinedScoreError, match="the most aspects that 1 sentences cover could not be proven"):
         ceiling(GREEDY_TRAP, 1, max_nodes=0)
+
+
+@pytest.mark.parametrize("budget", [None, 1, 2, 3])
+def test_a_wrong_answer_of_the_solver_is_never_proven(monkeypatch: pytest.MonkeyPatch, budget: int | None) -> None:
+    monkeypatch.setattr(hard_cover, "_milp", lambda _universe, _columns, budget: [1, 0, 2][:budget])
+    sentences, proven = hard_cover.solve(GREEDY_TRAP.coverable, GREEDY_TRAP.masks, budget)
+    best = exhaustive(GREEDY_TRAP, budget or 3)
+    is_optimal = covered(GREEDY_TRAP, sentences) == covered(GREEDY_TRAP, best) and (
+        budget is not None or len(sentences) == len(best)
+    )
+    assert proven == is_optimal
 
 
 def test_without_scipy_the_error_names_the_command_that_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:

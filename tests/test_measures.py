@@ -73,7 +73,7 @@ def test_the_expectation_is_the_mean_over_every_draw(selection: Selection, cover
         assert precision(selection, coverage) == pytest.approx(fmean(counted), abs=1e-12)
 
 
-@settings(max_examples=50)
+@settings(max_examples=200)
 @given(rankings(n_sentences=6, repeats=False, scored=True), some_coverages, st.integers(0, 6))
 def test_expected_ties_are_the_mean_over_every_order_of_equal_scores(
     ranking: Ranking, coverage: Coverage, budget: int
@@ -120,6 +120,15 @@ def test_recall_worked_by_hand() -> None:
     over_length = select(Ranking(sentences=(0, 1, 2, 3), ordered=False), 2)
     assert aspect_recall(over_length, coverage) == pytest.approx((5 / 6 + 3 / 6 + 3 / 6) / 4, abs=1e-15)
     assert aspect_recall(select(Ranking(sentences=(3, 2, 0), ordered=False), 2, over_length="first"), coverage) == 1 / 4
+
+
+def test_ties_worked_by_hand() -> None:
+    ranking = Ranking(sentences=(4, 0, 1, 2, 3), scores=(9, 5, 5, 5, 1))
+    assert select(ranking, 2).certain == (4, 0)
+    assert select(ranking, 2, ties="expected") == Selection(certain=(4,), tied=(0, 1, 2), n_drawn=1)
+    assert select(ranking, 5, ties="expected").n_drawn == 0
+    coverage = coverage_from({"a": [4], "b": [0], "c": [3]})
+    assert aspect_recall(select(ranking, 2, ties="expected"), coverage) == pytest.approx((1 + 1 / 3) / 3, abs=1e-15)
 
 
 def test_precision_worked_by_hand() -> None:

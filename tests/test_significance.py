@@ -86,6 +86,13 @@ def test_instances_that_agree_within_a_paper_widen_the_interval() -> None:
     assert by_paper.high - by_paper.low > 1.2 * (alone.high - alone.low)
 
 
+def test_larger_papers_weigh_more_worked_by_hand() -> None:
+    # Two papers are drawn: p twice gives 1, both give 3/4, q twice gives 0, with chances 1/4, 1/2 and 1/4.
+    estimate = bootstrap([1.0, 1.0, 1.0, 0.0], list("pppq"), new_generator(), level=0.4)
+    assert (estimate.mean, estimate.low, estimate.high) == (0.75, 0.75, 0.75)
+    assert bootstrap([1.0, 1.0, 1.0, 0.0], list("pppq"), new_generator(), level=0.6).high == 1.0
+
+
 @given(st.lists(eighths, min_size=2, max_size=8))
 def test_few_sign_flips_are_enumerated_and_equal_scipys_exact_test(differences: list[float]) -> None:
     theirs = scipy.stats.permutation_test(

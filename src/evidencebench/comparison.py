@@ -1,6 +1,6 @@
 """Compare systems on the same instances: differences, overlaps, ranks."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
@@ -154,6 +154,7 @@ def wrong_hypothesis_control(
     *,
     limit: int | None = None,
     resampling: Resampling = DEFAULT_RESAMPLING,
+    on_progress: Callable[[int, int], None] | None = None,
 ) -> dict[str, Comparison]:
     """Return, for each task, a system asked with each paper's own hypothesis against it asked with another's.
 
@@ -171,6 +172,8 @@ def wrong_hypothesis_control(
         Only the first so many instances; None: all.
     resampling
         Of the intervals; its seed is the swap's too.
+    on_progress
+        Called with (instances done, instances in all).
 
     Raises
     ------
@@ -179,7 +182,7 @@ def wrong_hypothesis_control(
     """
     swapped = derange_hypotheses(dataset.queries(), resampling.generator())
     sources = {"own": answers_from(system), "wrong": answers_from(system, swapped)}
-    scores = evaluate(sources, dataset, tasks, limit=limit)
+    scores = evaluate(sources, dataset, tasks, limit=limit, on_progress=on_progress)
     return {
         name: compare(own, scores["wrong"][name], resampling=resampling)
         for name, own in scores["own"].items()

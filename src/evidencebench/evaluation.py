@@ -16,11 +16,15 @@ from evidencebench.instance import Instance
 from evidencebench.measures import MEASURES
 from evidencebench.runs import Answer, Failure, RunFile
 from evidencebench.selection import OutOfRange, OverLength, Selection, Ties, check_answer, select
-from evidencebench.significance import DEFAULT_RESAMPLING, Estimate, Floats, Resampling, bootstrap
+from evidencebench.significance import DEFAULT_RESAMPLING, Estimate, Floats, Resampling, bootstrap_columns
 from evidencebench.system import Ranking
 from evidencebench.tasks import TASKS, Task, task_named
 
 AnswerSource = Callable[[Instance, Task], Answer | None]
+
+
+MEASURE_NAMES = (*MEASURES, "relative_recall", "regret", "ceiling")
+"""Every measure of `TaskScores.scores`. The last three compare with the most that the budget can cover."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,17 +96,28 @@ class TaskScores:
         UndefinedScoreError
             If it is defined nowhere.
         """
-        defined = ~np.isnan(self.scores[measure])
-        if not defined.any():
+        estimates = self.estimates((measure,), resampling)
+        if measure not in estimates:
             raise UndefinedScoreError(f"task '{self.task.name}': {measure} is undefined: no instance counts")
-        clusters = [cluster for cluster, is_defined in zip(self.clusters, defined, strict=True) if is_defined]
-        return bootstrap(
-            self.scores[measure][defined],
-            clusters,
-            resampling.generator(),
-            n_draws=resampling.n_draws,
-            level=resampling.level,
-        )
+        return estimates[measure]
+
+    def estimates(
+        self, measures: Sequence[str] = MEASURE_NAMES, resampling: Resampling = DEFAULT_RESAMPLING
+    ) -> dict[str, Estimate]:
+        """Return the mean of each measure with its interval; a measure that is defined nowhere has no entry."""
+        together: dict[bytes, list[str]] = {}
+        for measure in measures:
+            together.setdefault(np.isnan(self.scores[measure]).tobytes(), []).append(measure)
+        found: dict[str, Estimate] = {}
+        for names in together.values():
+            columns = np.column_stack([self.scores[name] for name in names])
+            defined = ~np.isnan(columns[:, 0])
+            if defined.any():
+                clusters = [cluster for cluster, counts in zip(self.clusters, defined, strict=True) if counts]
+                generator, n_draws, level = resampling.generator(), resampling.n_draws, resampling.level
+                means = bootstrap_columns(columns[defined], clusters, generator, n_draws=n_draws, level=level)
+                found |= zip(names, means, strict=True)
+        return {measure: found[measure] for measure in measures if measure in found}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,10 +151,6 @@ class Case:
         if self.ceiling:
             scores["relative_recall"] = scores["aspect_recall"] / self.ceiling
         return scores
-
-
-MEASURE_NAMES = (*MEASURES, "relative_recall", "regret", "ceiling")
-"""Every measure of `TaskScores.scores`. The last three compare with the most that the budget can cover."""
 
 
 def evaluate(

@@ -10,7 +10,6 @@ from evidencebench import __version__
 from evidencebench.comparison import Comparison
 from evidencebench.cover import Coverage, coverage_of
 from evidencebench.dataset import Dataset
-from evidencebench.errors import UndefinedScoreError
 from evidencebench.evaluation import MEASURE_NAMES, Rules, TaskScores
 from evidencebench.measures import aspect_recall
 from evidencebench.query import Kind
@@ -56,14 +55,10 @@ def score_fields(scores: TaskScores, resampling: Resampling = DEFAULT_RESAMPLING
 
     A measure that is undefined on every instance is null.
     """
-    fields: dict[str, Any] = {}
-    for measure in MEASURE_NAMES:
-        try:
-            estimate = scores.estimate(measure, resampling)
-        except UndefinedScoreError:
-            fields[measure] = None
-        else:
-            fields[measure] = estimate_fields(estimate)
+    estimates = scores.estimates(resampling=resampling)
+    fields: dict[str, Any] = {
+        measure: estimate_fields(estimates[measure]) if measure in estimates else None for measure in MEASURE_NAMES
+    }
     fields |= {"n": len(scores.ids), **asdict(scores.counts)}
     fields["per_instance"] = dict(zip(scores.ids, scores.scores["aspect_recall"].tolist(), strict=True))
     return fields

@@ -136,13 +136,41 @@ def bootstrap(
     >>> estimate.mean, estimate.low, estimate.high
     (0.5, 0.0, 1.0)
     """
-    scores = np.asarray(values, dtype=np.float64)
-    if not len(scores):
+    column = np.asarray(values, dtype=np.float64)[:, None]
+    return bootstrap_columns(column, clusters, generator, n_draws=n_draws, level=level)[0]
+
+
+def bootstrap_columns(
+    values: Floats,
+    clusters: Sequence[str],
+    generator: np.random.Generator,
+    *,
+    n_draws: int = DEFAULT_DRAWS,
+    level: float = DEFAULT_LEVEL,
+) -> list[Estimate]:
+    """Return an estimate for each column, all from the same draws: what `bootstrap` returns for each, sooner.
+
+    Parameters
+    ----------
+    values
+        Instances x columns.
+    clusters, generator, n_draws, level
+        As in `bootstrap`.
+
+    Raises
+    ------
+    UndefinedScoreError
+        If there is no instance.
+    """
+    if not len(values):
         raise UndefinedScoreError("the mean of no instance is undefined")
-    sums, sizes = _by_cluster(scores, clusters)
+    sums, sizes = _by_cluster(values, clusters)
     means = _bootstrap_means(sums, sizes, generator, n_draws)
-    low, high = np.quantile(means, [(1 - level) / 2, (1 + level) / 2])
-    return Estimate(mean=float(scores.mean()), low=float(low), high=float(high), n=len(scores), n_clusters=len(sums))
+    ends = np.quantile(means, [(1 - level) / 2, (1 + level) / 2], axis=0)
+    return [
+        Estimate(mean=float(mean), low=float(low), high=float(high), n=len(values), n_clusters=len(sums))
+        for mean, low, high in zip(values.mean(axis=0), *ends, strict=True)
+    ]
 
 
 def paired_test(
@@ -201,7 +229,7 @@ def sign_flip(
     .. [1] Phipson and Smyth, "Permutation p-values should never be zero", Statistical Applications in Genetics and
        Molecular Biology 9 (2010).
     """
-    sums, _ = _by_cluster(np.asarray(differences, dtype=np.float64), clusters)
+    sums = _by_cluster(np.asarray(differences, dtype=np.float64)[:, None], clusters)[0][:, 0]
     sums = sums[sums != 0]  # a cluster without a difference looks the same whichever way it is flipped
     threshold = abs(sums.sum()) - _ROUNDING * max(1.0, float(np.abs(sums).sum()))
     if len(sums) <= _MAX_ENUMERATED_CLUSTERS:
@@ -210,8 +238,10 @@ def sign_flip(
         return float((np.abs(totals) >= threshold).mean()), True
     n_extreme = 0
     for n_rows in _blocks(n_draws, len(sums)):
-        signs = generator.integers(0, 2, size=(n_rows, len(sums)), dtype=np.int8)
-        n_extreme += int((np.abs((1.0 - 2.0 * signs) @ sums) >= threshold).sum())
+        n_bits = n_rows * len(sums)
+        flipped = np.unpackbits(np.frombuffer(generator.bytes(-(-n_bits // 8)), dtype=np.uint8), count=n_bits)
+        totals = sums.sum() - 2 * (flipped.reshape(n_rows, len(sums)).astype(np.float64) @ sums)
+        n_extreme += int((np.abs(totals) >= threshold).sum())
     return (1 + n_extreme) / (1 + n_draws), False
 
 
@@ -223,7 +253,7 @@ def minimum_detectable_difference(
     (z(1 - alpha/2) + z(power)) times the cluster-robust standard error of the observed differences.
     """
     values = np.asarray(differences, dtype=np.float64)
-    residuals, _ = _by_cluster(values - values.mean(), clusters)
+    residuals = _by_cluster((values - values.mean())[:, None], clusters)[0][:, 0]
     n_clusters = len(residuals)
     if n_clusters < 2:  # noqa: PLR2004 - no spread between fewer than two
         return float("inf")
@@ -283,21 +313,27 @@ def rank_ranges(
 
 
 def _by_cluster(values: Floats, clusters: Sequence[str]) -> tuple[Floats, Floats]:
-    """Return the sum and the number of the values of each cluster, clusters in order of first appearance."""
+    """Return each cluster's sums (clusters x columns) and sizes, clusters in order of first appearance."""
     position_of: dict[str, int] = {}
     positions = [position_of.setdefault(cluster, len(position_of)) for cluster in clusters]
     if len(positions) != len(values):
         raise ValueError(f"expected one cluster for each of {len(values)} values, got {len(positions)}")
-    sums = np.bincount(positions, weights=values, minlength=len(position_of)).astype(np.float64)
-    sizes = np.bincount(positions, minlength=len(position_of)).astype(np.float64)
-    return sums, sizes
+    sums = np.zeros((len(position_of), values.shape[1]))
+    np.add.at(sums, positions, values)
+    return sums, np.bincount(positions, minlength=len(position_of)).astype(np.float64)
 
 
 def _bootstrap_means(sums: Floats, sizes: Floats, generator: np.random.Generator, n_draws: int) -> Floats:
+    """Return the mean of each draw, draws x columns."""
     means: list[Floats] = []
-    for n_rows in _blocks(n_draws, len(sums)):
-        drawn = generator.integers(0, len(sums), size=(n_rows, len(sums)), dtype=np.int32)
-        means.append(sums[drawn].sum(axis=1) / sizes[drawn].sum(axis=1))
+    n_clusters = len(sums)
+    for n_rows in _blocks(n_draws, n_clusters):
+        drawn = generator.integers(0, n_clusters, size=(n_rows, n_clusters), dtype=np.int32)
+        # How often each draw holds each cluster: the same for every column.
+        cells = drawn + np.arange(n_rows, dtype=np.int64)[:, None] * n_clusters
+        times = np.bincount(cells.ravel(), minlength=n_rows * n_clusters).reshape(n_rows, n_clusters)
+        weights = times.astype(np.float64)
+        means.append((weights @ sums) / (weights @ sizes)[:, None])
     return np.concatenate(means)
 
 

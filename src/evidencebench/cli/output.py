@@ -4,6 +4,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import click
@@ -11,6 +12,7 @@ import msgspec
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from evidencebench.errors import DataError
 from evidencebench.tables import RENDERERS, Table
 
 WIDTH = 80
@@ -65,3 +67,15 @@ def _plain(what: str) -> Callable[[int, int], None]:
             click.echo(f"{what}: {n_done}/{n_all}", err=True)
 
     return show
+
+
+def refuse_existing(path: Path, *, overwrite: bool) -> None:
+    """Raise if a file exists that may not be replaced.
+
+    Raises
+    ------
+    DataError
+        Naming the option that allows it.
+    """
+    if path.exists() and not overwrite:
+        raise DataError(f"{path}: exists; choose another name, or replace it with --overwrite")

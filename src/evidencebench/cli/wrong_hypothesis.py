@@ -10,10 +10,11 @@ from evidencebench.cli.options import (
     json_option,
     limit_option,
     open_data,
+    progress_option,
     resampling_options,
     task_options,
 )
-from evidencebench.cli.output import print_json
+from evidencebench.cli.output import print_json, progress
 from evidencebench.comparison import wrong_hypothesis_control
 from evidencebench.reporting import comparison_fields
 from evidencebench.significance import Resampling, holm
@@ -29,6 +30,7 @@ from evidencebench.tasks import Task
 @resampling_options
 @json_option
 @format_option
+@progress_option
 def command(
     *,
     system: str,
@@ -38,6 +40,7 @@ def command(
     resampling: Resampling,
     as_json: bool,
     table_format: str,
+    progress_style: str,
 ) -> None:
     """Measure whether SYSTEM uses the hypothesis.
 
@@ -52,7 +55,11 @@ def command(
     """
     named = make_system(system, seed=resampling.seed)
     asked = tasks or default_tasks(named)
-    found = wrong_hypothesis_control(named, open_data(data), asked, limit=limit, resampling=resampling)
+    dataset = open_data(data)
+    with progress("asking", progress_style) as on_progress:
+        found = wrong_hypothesis_control(
+            named, dataset, asked, limit=limit, resampling=resampling, on_progress=on_progress
+        )
     if as_json:
         print_json({name: comparison_fields(comparison) for name, comparison in found.items()})
         return

@@ -1,0 +1,26 @@
+"""``evidencebench data convert``."""
+
+from pathlib import Path
+
+import click
+
+from evidencebench.cli.options import open_data
+from evidencebench.cli.output import refuse_existing
+from evidencebench.dataset import write_dataset
+
+
+@click.command(name="convert")
+@click.argument("data", metavar="D")
+@click.argument("output", type=click.Path(path_type=Path))
+@click.option("--overwrite", is_flag=True, help="Replace OUTPUT where it exists.")
+def command(*, data: str, output: Path, overwrite: bool) -> None:
+    """Write a data set in the form that OUTPUT's suffix names.
+
+    .json, .jsonl, .json.gz or .jsonl.gz. Nothing is lost: what this version does
+    not know is kept.
+
+    \b
+    Example: evidencebench data convert sample sample.jsonl.gz
+    """
+    refuse_existing(output, overwrite=overwrite)
+    click.echo(f"{output}: {write_dataset(output, open_data(data))} instances")

@@ -1,0 +1,69 @@
+"""``evidencebench data download``."""
+
+import os
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import click
+
+from evidencebench.catalog import CATALOG, data_folder
+from evidencebench.cli.options import progress_option
+from evidencebench.cli.output import progress
+from evidencebench.download import fetch
+
+
+@click.command(name="download")
+@click.argument("names", nargs=-1, required=True, type=click.Choice(list(CATALOG)), metavar="NAME...")
+@click.option("--mirror", metavar="URL", help="Base address of a mirror that holds the files.")
+@click.option("--url", metavar="URL", help="The whole address of the file.")
+@click.option("--from-file", type=click.Path(path_type=Path), metavar="FILE", help="Take a local file instead.")
+@click.option("--folder", type=click.Path(path_type=Path), help="Where to keep it; default: see 'data list'.")
+@click.option("--attempts", type=click.IntRange(1), default=5, show_default=True, help="Tries, each resuming.")
+@click.option("--force", is_flag=True, help="Replace a file that is there.")
+@progress_option
+def command(
+    *,
+    names: tuple[str, ...],
+    mirror: str | None,
+    url: str | None,
+    from_file: Path | None,
+    folder: Path | None,
+    attempts: int,
+    force: bool,
+    progress_style: str,
+) -> None:
+    """Fetch official data, resuming and checking size and sha256.
+
+    NAME is train, dev, test, 100k-train or 100k-test. The files keep their own
+    licences; they are never part of this package.
+
+    \b
+    Examples:
+      evidencebench data download train dev test
+      evidencebench data download test --mirror https://mirror.example/evidencebench
+      evidencebench data download test --from-file evidencebench_test_set.json
+    """
+    if len(names) > 1 and (url or from_file):
+        raise click.UsageError("--url and --from-file name one file, so they take one NAME")
+    folder = folder or data_folder(os.environ)
+    for name in names:
+        entry = CATALOG[name]
+        with progress(name, progress_style) as on_progress:
+            fetched = fetch(
+                entry,
+                folder,
+                mirror=mirror,
+                url=url,
+                source_file=from_file,
+                attempts=attempts,
+                force=force,
+                progress=partial(_show_bytes, on_progress),
+            )
+        checked = "checked" if fetched.verified else "checksum not known to this version; computed"
+        click.echo(f"{fetched.path}: {fetched.size_bytes} bytes, sha256 {checked}: {fetched.sha256}")
+        click.echo(f"  licence: {entry.licence}. {entry.note}")
+
+
+def _show_bytes(show: Callable[[int, int], None], n_done: int, n_all: int | None) -> None:
+    show(n_done, n_all or n_done)

@@ -1,0 +1,46 @@
+"""``evidencebench data list``."""
+
+import os
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+
+from evidencebench.catalog import CATALOG, CatalogEntry, data_folder
+from evidencebench.cli.options import format_option, json_option
+from evidencebench.cli.output import print_json, print_table
+from evidencebench.sample import sample_path
+from evidencebench.tables import Cell, Table
+
+
+@click.command(name="list")
+@json_option
+@format_option
+def command(*, as_json: bool, table_format: str) -> None:
+    """List the known data sets, and which of them are here.
+
+    \b
+    Example: evidencebench data list
+    """
+    folder = data_folder(os.environ)
+    if as_json:
+        print_json(
+            [
+                {"name": "sample", "n_instances": 10, "licence": "MIT", "path": str(sample_path())},
+                *({**asdict(entry), "path": _local(entry, folder)} for entry in CATALOG.values()),
+            ]
+        )
+        return
+    rows: list[list[Cell]] = [["sample", 10, "MIT, synthetic", "comes with the package"]]
+    rows += [
+        [entry.name, entry.n_instances, entry.licence, "here" if _local(entry, folder) else "not downloaded"]
+        for entry in CATALOG.values()
+    ]
+    print_table(Table(columns=["name", "instances", "licence", "state"], rows=rows), table_format)
+    if table_format == "text":
+        click.echo(f"kept in {folder} (set EVIDENCEBENCH_DATA to change)")
+
+
+def _local(entry: CatalogEntry, folder: Path) -> str | None:
+    path = folder / entry.file_name
+    return str(path) if path.exists() else None

@@ -1,0 +1,92 @@
+"""``evidencebench data show``."""
+
+from dataclasses import asdict
+from typing import Any
+
+import click
+
+from evidencebench.cli.options import json_option, open_data
+from evidencebench.cli.output import print_json
+from evidencebench.dataset import Dataset
+from evidencebench.instance import Instance
+from evidencebench.query import Kind
+from evidencebench.tables import printable
+
+
+@click.command(name="show")
+@click.argument("data", metavar="D")
+@click.argument("instance_id", metavar="[ID]", required=False)
+@click.option("--evidence", is_flag=True, help="Only sentences that are a source of an aspect.")
+@json_option
+def command(*, data: str, instance_id: str | None, evidence: bool, as_json: bool) -> None:
+    """Show one instance, or without ID a line an instance.
+
+    ID is an instance id, or its position from 0.
+
+    \b
+    Examples:
+      evidencebench data show sample
+      evidencebench data show sample 0 --evidence
+    """
+    dataset = open_data(data)
+    if instance_id is None:
+        _list_instances(dataset, as_json=as_json)
+        return
+    is_position = instance_id.lstrip("-").isdigit() and instance_id not in dataset
+    instance = dataset[int(instance_id) if is_position else instance_id]
+    if as_json:
+        print_json(_instance_fields(instance))
+    else:
+        _print_instance(instance, only_evidence=evidence)
+
+
+def _list_instances(dataset: Dataset, *, as_json: bool) -> None:
+    if as_json:
+        print_json([{"id": query.instance_id, "hypothesis": query.hypothesis} for query in dataset.queries()])
+        return
+    for query in dataset.queries():
+        click.echo(f"{printable(query.instance_id)}  {printable(query.hypothesis)}")
+
+
+def _instance_fields(instance: Instance) -> dict[str, Any]:
+    query, labels = instance.query, instance.labels
+    return {
+        "id": instance.id,
+        "paper_id": query.paper_id,
+        "hypothesis": query.hypothesis,
+        "aspects": [
+            {
+                "id": aspect,
+                "text": labels.texts.get(aspect),
+                "is_result": aspect in labels.results,
+                "sentences": labels.sources.get(aspect, ()),
+            }
+            for aspect in labels.aspects
+        ],
+        "sentences": [
+            {"index": index, "kind": kind, "text": sentence}
+            for index, (kind, sentence) in enumerate(zip(query.kinds, query.sentences, strict=True))
+        ],
+        "evaluations": {task: asdict(found) for task, found in labels.evaluations.items()},
+    }
+
+
+def _print_instance(instance: Instance, *, only_evidence: bool) -> None:
+    query, labels = instance.query, instance.labels
+    click.echo(f"{printable(instance.id)} (paper {printable(query.paper_id)})\n{printable(query.hypothesis)}\n")
+    numbers = {aspect: number for number, aspect in enumerate(labels.aspects)}
+    marks: dict[int, list[str]] = {}
+    for aspect, number in numbers.items():
+        results = " [results]" if aspect in labels.results else ""
+        text = labels.texts.get(aspect, aspect)
+        click.echo(click.wrap_text(f"{number}{results} {printable(text)}", 80, "aspect ", "       "))
+        for index in labels.sources.get(aspect, ()):
+            marks.setdefault(index, []).append(str(number))
+    click.echo()
+    signs = {Kind.HEADING: "#", Kind.ABSTRACT: ">", Kind.BODY: " "}
+    for index, (kind, sentence) in enumerate(zip(query.kinds, query.sentences, strict=True)):
+        if only_evidence and index not in marks:
+            continue
+        aspects = f"  [aspects {' '.join(marks[index])}]" if index in marks else ""
+        head = f"{index:4} {signs[kind]} "
+        click.echo(click.wrap_text(f"{printable(sentence)}{aspects}", 80, head, " " * len(head)))

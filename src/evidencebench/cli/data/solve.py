@@ -1,0 +1,43 @@
+"""``evidencebench data solve``."""
+
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+
+from evidencebench.cli.options import jobs_option, json_option, open_data, progress_option
+from evidencebench.cli.output import print_json, progress, refuse_existing
+from evidencebench.solving import solve_file
+from evidencebench.tables import printable
+
+
+@click.command(name="solve")
+@click.argument("data", metavar="D")
+@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="The copy to write.")
+@click.option("--overwrite", is_flag=True, help="Replace the copy where it exists.")
+@jobs_option
+@json_option
+@progress_option
+@click.pass_context
+def command(
+    ctx: click.Context, *, data: str, output: Path, overwrite: bool, jobs: int, as_json: bool, progress_style: str
+) -> None:
+    """Derive all four optima of a data set, exactly, into a copy.
+
+    After an interruption, the same command goes on where it stopped. Exit code 1:
+    an optimum could not be proven.
+
+    \b
+    Example: evidencebench data solve labels.json -o solved.json --jobs 2
+    """
+    refuse_existing(output, overwrite=overwrite)
+    with progress("solving", progress_style) as on_progress:
+        report = solve_file(open_data(data), output, jobs=jobs, on_progress=on_progress)
+    if as_json:
+        print_json({"output": str(output), **asdict(report)})
+    else:
+        resumed = f", {report.n_resumed} of them by an earlier call" if report.n_resumed else ""
+        click.echo(f"{output}: {report.n_instances} instances solved{resumed}; {len(report.unproven)} not proven")
+        for instance_id, tasks in report.unproven.items():
+            click.echo(f"  not proven: {printable(instance_id)}: {', '.join(tasks)}")
+    ctx.exit(1 if report.unproven else 0)

@@ -1,0 +1,71 @@
+"""``evidencebench data validate``."""
+
+from dataclasses import asdict
+from typing import Any
+
+import click
+
+from evidencebench.cli.options import data_path, jobs_option, json_option, progress_option
+from evidencebench.cli.output import print_json, progress
+from evidencebench.tables import printable
+from evidencebench.validation import FileReport, count_by_rule, validate_files
+
+_MAX_SHOWN = 50
+
+
+@click.command(name="validate")
+@click.argument("files", nargs=-1, required=True, metavar="D...")
+@click.option("--optima", is_flag=True, help="Solve every instance again and compare the stored optima.")
+@jobs_option
+@json_option
+@progress_option
+@click.pass_context
+def command(
+    ctx: click.Context, *, files: tuple[str, ...], optima: bool, jobs: int, as_json: bool, progress_style: str
+) -> None:
+    """Report every violation of the format, with its place.
+
+    Given several files, a paper that stands in two of them is a violation. Exit
+    code 0: valid; 1: violations; 2: a file cannot be read.
+
+    \b
+    Examples:
+      evidencebench data validate sample --optima
+      evidencebench data validate train.json dev.json test.json --json
+    """
+    paths = [data_path(name) for name in files]
+    with progress("validating", progress_style) as on_progress:
+        reports = validate_files(paths, optima=optima, jobs=jobs, on_progress=on_progress)
+    is_valid = all(report.is_valid for report in reports)
+    if as_json:
+        print_json({"valid": is_valid, "files": [_report_fields(report) for report in reports]})
+    else:
+        for report in reports:
+            _print_report(report, optima=optima)
+    ctx.exit(0 if is_valid else 1)
+
+
+def _report_fields(report: FileReport) -> dict[str, Any]:
+    return {
+        "path": report.path,
+        "valid": report.is_valid,
+        "n_instances": report.n_instances,
+        "n_violations": len(report.violations),
+        "n_warnings": len(report.warnings),
+        "warnings_by_rule": count_by_rule(report.warnings),
+        "violations": [asdict(violation) for violation in report.violations],
+        "warnings": [asdict(violation) for violation in report.warnings],
+    }
+
+
+def _print_report(report: FileReport, *, optima: bool) -> None:
+    verdict = "valid" if report.is_valid else f"{len(report.violations)} violations"
+    solved = ", optima solved again" if optima else ""
+    click.echo(f"{printable(report.path)}: {report.n_instances} instances{solved}: {verdict}")
+    for violation in report.violations[:_MAX_SHOWN]:
+        click.echo(f"  {printable(str(violation))}")
+    if len(report.violations) > _MAX_SHOWN:
+        click.echo(f"  ... and {len(report.violations) - _MAX_SHOWN} more; --json lists them all")
+    for rule, n in sorted(count_by_rule(report.warnings).items()):
+        first = next(warning for warning in report.warnings if warning.rule == rule)
+        click.echo(f"  warning, {n} times (allowed in the 100k dialect), first: {printable(str(first))}")
