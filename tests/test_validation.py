@@ -437,7 +437,7 @@ def test_what_is_valid_can_be_opened(change: Change, record: Record, tmp_path: P
         (b'{"x": {', "not valid JSON"),
         (b'\xff\xfe{"x": 1}', "byte-order mark"),
         (b'{"x\xff": {}}', "not UTF-8"),
-        (b"[" * 100_000, "nested too deeply"),
+        (b'{"x": ' + b"[" * 100_000, "nested too deeply"),
     ],
 )
 def test_a_file_that_cannot_be_read_says_why(content: bytes, message: str, tmp_path: Path) -> None:
@@ -499,8 +499,7 @@ def assert_survives(content: bytes, path: Path, *, optima: bool = False) -> None
     path.write_bytes(content)
     try:
         report = validate_file(path, optima=optima)
-    except UnreadableError as error:
-        assert str(path) in str(error)
+    except UnreadableError:
         return
     if not report.is_valid:
         assert all(found.path.startswith("$") and found.expected and found.got for found in report.violations)

@@ -15,26 +15,38 @@ from evidencebench.measures import aspect_recall
 from evidencebench.query import Kind
 from evidencebench.selection import Selection
 from evidencebench.significance import DEFAULT_RESAMPLING, Estimate, Resampling
+from evidencebench.tasks import Task
 
 
 def signature(
-    scores: TaskScores,
     dataset: Dataset,
     system: str,
     *,
+    task: Task,
+    n: int,
     measure: str = "aspect_recall",
     rules: Rules | None = None,
     resampling: Resampling = DEFAULT_RESAMPLING,
 ) -> str:
-    """Return everything that decides a score, on one line, so that it can be repeated."""
+    """Return everything that decides a score, on one line, so that it can be repeated.
+
+    Parameters
+    ----------
+    dataset, system, task, measure
+        What was measured on what.
+    n
+        Instances behind the score.
+    rules, resampling
+        How answers were read and intervals drawn; None: the defaults.
+    """
     rules = rules or Rules()
     default = Rules()
     parts = [
         measure,
-        f"task:{scores.task.name}",
+        f"task:{task.name}",
         f"data:{dataset.name}@sha256:{dataset.sha256[:12]}",
         f"system:{system}",
-        f"instances:{len(scores.ids)}",
+        f"instances:{n}",
         f"interval:{resampling.level:g}/bootstrap/{resampling.n_draws}/seed{resampling.seed}",
     ]
     parts += [

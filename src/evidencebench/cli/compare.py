@@ -2,7 +2,6 @@
 
 from itertools import combinations
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -89,29 +88,52 @@ def command(
 
 
 def print_comparisons(compared: list[tuple[str, str, Comparison]], adjusted: list[float], table_format: str) -> None:
-    """Print one table for each pair of runs."""
-    pairs: dict[tuple[str, str], list[list[Cell]]] = {}
-    for (first, second, found), p_value in zip(compared, adjusted, strict=True):
-        pairs.setdefault((first, second), []).append(_row(found, p_value))
-    for (first, second), rows in pairs.items():
-        columns = ["task", "first", "second", "difference", "p (Holm)", "n", "overlap", "detectable"]
-        title = (
-            f"first: {printable(first)}\nsecond: {printable(second)}"
-            if table_format == "text"
-            else f"{first} - {second}"
-        )
-        print_table(Table(title=title, columns=columns, rows=rows), table_format)
+    """Print two tables for each pair of runs; as CSV one flat table."""
+    if table_format == "csv":
+        flat = [[first, second, *_csv_row(*one)] for (first, second, *one) in _with(compared, adjusted)]
+        print_table(Table(columns=_CSV_COLUMNS, rows=flat), "csv")
+        return
+    pairs: dict[tuple[str, str], list[tuple[Comparison, float]]] = {}
+    for first, second, found, p_value in _with(compared, adjusted):
+        pairs.setdefault((first, second), []).append((found, p_value))
+    for (first, second), members in pairs.items():
+        title = f"first: {printable(first)}\nsecond: {printable(second)}\n"
+        if table_format != "text":
+            title = f"{first} - {second}"
+        columns = ["task", "first", "second", "difference", "p (Holm)", "n"]
+        differences = [_difference_row(*member) for member in members]
+        print_table(Table(title=title, columns=columns, rows=differences), table_format)
+        columns = ["task", "overlap of selections", "better", "equal", "worse", "detectable"]
+        details = [_detail_row(found) for found, _ in members]
+        print_table(Table(columns=columns, rows=details), table_format)
 
 
-def _row(found: Comparison, p_value: float) -> list[Cell]:
-    test: Any = found.test
-    return [
-        found.task.name,
-        100 * found.first.mean,
-        100 * found.second.mean,
-        percent(test.difference),
-        f"{p_value:.3f}",
-        test.difference.n,
-        100 * found.overlap.mean,
-        100 * test.minimum_detectable,
-    ]
+def _with(
+    compared: list[tuple[str, str, Comparison]], adjusted: list[float]
+) -> list[tuple[str, str, Comparison, float]]:
+    return [(*one, p_value) for one, p_value in zip(compared, adjusted, strict=True)]
+
+
+def _difference_row(found: Comparison, p_value: float) -> list[Cell]:
+    means: list[Cell] = [100 * found.first.mean, 100 * found.second.mean]
+    return [found.task.name, *means, percent(found.test.difference), f"{p_value:.4f}", found.test.difference.n]
+
+
+def _detail_row(found: Comparison) -> list[Cell]:
+    test = found.test
+    counts: list[Cell] = [test.n_better, test.n_equal, test.n_worse]
+    return [found.task.name, percent(found.overlap), *counts, 100 * test.minimum_detectable]
+
+
+_CSV_COLUMNS = (
+    *("first", "second", "task", "mean_first", "mean_second", "difference", "low", "high", "p", "p_holm"),
+    *("n", "better", "equal", "worse", "overlap", "detectable"),
+)
+
+
+def _csv_row(found: Comparison, p_value: float) -> list[Cell]:
+    test = found.test
+    difference = test.difference
+    numbers: list[Cell] = [found.first.mean, found.second.mean, difference.mean, difference.low, difference.high]
+    counts: list[Cell] = [difference.n, test.n_better, test.n_equal, test.n_worse]
+    return [found.task.name, *numbers, test.p_value, p_value, *counts, found.overlap.mean, test.minimum_detectable]

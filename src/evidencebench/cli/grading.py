@@ -100,8 +100,8 @@ def grade(
 
 def signature_of(graded: Graded, label: str, task: Task, resampling: Resampling) -> str:
     """Return the signature of a run's score."""
-    scores, system = graded.scores[label][task.name], graded.runs[label].name
-    return signature(scores, graded.dataset, system, rules=graded.rules, resampling=resampling)
+    n, system = len(graded.scores[label][task.name].ids), graded.runs[label].name
+    return signature(graded.dataset, system, task=task, n=n, rules=graded.rules, resampling=resampling)
 
 
 def labelled(runs: Sequence[RunFile]) -> dict[str, RunFile]:

@@ -14,11 +14,13 @@ from evidencebench.cli.options import (
     resampling_options,
     task_options,
 )
-from evidencebench.cli.output import print_json, progress
+from evidencebench.cli.output import print_json, progress, wrapped
 from evidencebench.comparison import wrong_hypothesis_control
-from evidencebench.reporting import comparison_fields
+from evidencebench.reporting import comparison_fields, signature
+from evidencebench.runs import SystemHeader
 from evidencebench.significance import Resampling, holm
 from evidencebench.systems import make_system
+from evidencebench.tables import printable
 from evidencebench.tasks import Task
 
 
@@ -65,3 +67,8 @@ def command(
         return
     compared = [(f"{system}, own hypothesis", f"{system}, wrong hypothesis", one) for one in found.values()]
     print_comparisons(compared, holm([one.test.p_value for one in found.values()]), table_format)
+    if table_format == "text":
+        label = f"{SystemHeader(name=named.name, options=dict(named.options)).signature}[own - wrong hypothesis]"
+        for one in found.values():
+            n = one.test.difference.n
+            click.echo(wrapped(printable(signature(dataset, label, task=one.task, n=n, resampling=resampling))))
