@@ -59,6 +59,12 @@ def test_a_maximum_coverage_is_the_canonical_choice_of_exhaustive_search(coverag
     assert cover.canonical
 
 
+def test_the_search_gives_up_the_right_aspects_where_the_budget_is_short() -> None:
+    for seed in range(400):
+        coverage = random_coverage(Random(seed), n_aspects=12, n_sentences=14, density=0.15)
+        assert maximum_coverage(coverage, 3).sentences == exhaustive(coverage, 3)
+
+
 @given(coverages(max_aspects=9, n_sentences=12), st.integers(0, 6))
 def test_greedy_is_never_better_than_the_optimum(coverage: Coverage, budget: int) -> None:
     greedy = greedy_ranking(coverage)

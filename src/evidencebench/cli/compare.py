@@ -90,7 +90,7 @@ def command(
 def print_comparisons(compared: list[tuple[str, str, Comparison]], adjusted: list[float], table_format: str) -> None:
     """Print two tables for each pair of runs; as CSV one flat table."""
     if table_format == "csv":
-        flat = [[first, second, *_csv_row(*one)] for (first, second, *one) in _with(compared, adjusted)]
+        flat = [[first, second, *_csv_row(found, p)] for first, second, found, p in _with(compared, adjusted)]
         print_table(Table(columns=_CSV_COLUMNS, rows=flat), "csv")
         return
     pairs: dict[tuple[str, str], list[tuple[Comparison, float]]] = {}

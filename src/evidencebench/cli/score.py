@@ -1,6 +1,6 @@
 """``evidencebench score``."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -100,17 +100,14 @@ def _curve(run: Path, graded: Graded, task: Task, largest: int, resampling: Resa
 
 def _print(fields: Mapping[str, Any], graded: Graded, table_format: str) -> None:
     (run,) = graded.runs.values()
+    if table_format == "csv":
+        print_table(_csv_curves(fields) if any("curve" in found for found in fields.values()) else _csv(fields), "csv")
+        return
     if table_format == "text":
         click.echo(f"{printable(run.name)} on {printable(graded.dataset.name)}: aspect recall in %\n")
-    rows: list[list[Cell]] = []
-    for name, found in fields.items():
-        means: list[Cell] = [100 * mean for mean in found["controls"].values()]
-        rows.append([name, percent(Estimate(**found["aspect_recall"])), found["n"], *means])
-    columns = ["task", "aspect recall", "n", *(_SHORT.get(name, name) for name in graded.controls)]
-    print_table(Table(columns=columns, rows=rows), table_format)
+    for table in (_recalls(fields), _measures(fields), _counts(fields), *_kinds_and_curves(fields)):
+        print_table(table, table_format)
     if table_format == "text":
-        _print_measures(fields)
-        _print_kinds_and_curves(fields)
         for found in fields.values():
             value = Estimate(**found["aspect_recall"])
             click.echo(
@@ -118,18 +115,8 @@ def _print(fields: Mapping[str, Any], graded: Graded, table_format: str) -> None
             )
 
 
-def _print_measures(fields: Mapping[str, Any]) -> None:
-    means: list[list[Cell]] = [
-        [name, *(None if found[measure] is None else 100 * found[measure]["mean"] for measure in _MORE)]
-        for name, found in fields.items()
-    ]
-    print_table(Table(columns=["task", *_MORE.values()], rows=means))
-    counts: list[list[Cell]] = [[name, *(found[count] for count in _COUNTS)] for name, found in fields.items()]
-    print_table(Table(columns=["task", *_COUNTS.values()], rows=counts))
-
-
 _SHORT = {"abstract_backwards": "abstract", "oracle": "ceiling"}
-_MORE = {
+_MEASURES = {
     "coverable_aspect_recall": "coverable",
     "precision": "precision",
     "relative_recall": "relative",
@@ -146,17 +133,61 @@ _COUNTS = {
 }
 
 
-def _print_kinds_and_curves(fields: Mapping[str, Any]) -> None:
+def _recalls(fields: Mapping[str, Any]) -> Table:
+    rows: list[list[Cell]] = []
+    controls: list[str] = []
+    for name, found in fields.items():
+        controls = list(found["controls"])
+        means: list[Cell] = [100 * mean for mean in found["controls"].values()]
+        rows.append([name, percent(Estimate(**found["aspect_recall"])), found["n"], *means])
+    return Table(columns=["task", "aspect recall", "n", *(_SHORT.get(name, name) for name in controls)], rows=rows)
+
+
+def _measures(fields: Mapping[str, Any]) -> Table:
+    rows: list[list[Cell]] = [
+        [name, *(None if found[measure] is None else 100 * found[measure]["mean"] for measure in _MEASURES)]
+        for name, found in fields.items()
+    ]
+    return Table(columns=["task", *_MEASURES.values()], rows=rows)
+
+
+def _counts(fields: Mapping[str, Any]) -> Table:
+    rows: list[list[Cell]] = [[name, *(found[count] for count in _COUNTS)] for name, found in fields.items()]
+    return Table(columns=["task", *_COUNTS.values()], rows=rows)
+
+
+def _kinds_and_curves(fields: Mapping[str, Any]) -> Iterator[Table]:
     for name, found in fields.items():
         if "kinds" in found:
-            rows: list[list[Cell]] = [
+            kinds: list[list[Cell]] = [
                 [kind, *(100 * row[part] for part in ("selected", "recall", "available"))]
                 for kind, row in found["kinds"].items()
             ]
             columns = ["kind", "% of selection", "recall from it", "recall available"]
-            print_table(Table(title=name, columns=columns, rows=rows))
+            yield Table(title=name, columns=columns, rows=kinds)
         if "curve" in found:
             points: list[list[Cell]] = [
                 [point["k"], 100 * point["mean"], 100 * point["low"], 100 * point["high"]] for point in found["curve"]
             ]
-            print_table(Table(title=f"{name}: aspect recall by budget", columns=["k", "%", "low", "high"], rows=points))
+            yield Table(title=f"{name}: aspect recall by budget", columns=["k", "%", "low", "high"], rows=points)
+
+
+def _csv(fields: Mapping[str, Any]) -> Table:
+    rows: list[list[Cell]] = []
+    controls: list[str] = []
+    for name, found in fields.items():
+        recall, controls = found["aspect_recall"], list(found["controls"])
+        means: list[Cell] = [None if found[measure] is None else found[measure]["mean"] for measure in _MEASURES]
+        numbers: list[Cell] = [recall["mean"], recall["low"], recall["high"], found["n"]]
+        rows.append([name, *numbers, *means, *(found[count] for count in _COUNTS), *found["controls"].values()])
+    columns = ["task", "aspect_recall", "low", "high", "n", *_MEASURES, *_COUNTS, *controls]
+    return Table(columns=columns, rows=rows)
+
+
+def _csv_curves(fields: Mapping[str, Any]) -> Table:
+    rows: list[list[Cell]] = [
+        [name, point["k"], point["mean"], point["low"], point["high"], point["n"]]
+        for name, found in fields.items()
+        for point in found.get("curve", ())
+    ]
+    return Table(columns=["task", "k", "aspect_recall", "low", "high", "n"], rows=rows)
