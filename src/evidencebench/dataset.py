@@ -5,6 +5,7 @@ import hashlib
 import mmap
 import os
 import tempfile
+import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
@@ -135,7 +136,7 @@ def index_file(path: Path) -> Index:
     """Return where each instance of a file stands, with the ids that stand more than once."""
     try:
         content = _content(path)
-    except (OSError, EOFError, gzip.BadGzipFile) as error:
+    except (OSError, EOFError, zlib.error) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise UnreadableError(f"{path}: cannot be read: {reason}") from error
     if not len(content):

@@ -1,5 +1,6 @@
 """A run: a header with everything that decides the result, then one answer a line."""
 
+import hashlib
 import mmap
 import os
 from collections.abc import Mapping
@@ -126,6 +127,14 @@ class RunFile:
     def name(self) -> str:
         """The system's signature; for files of others, the file's name."""
         return self.header.signature if self.header else self.path.name
+
+    @property
+    def signature(self) -> str:
+        """What decides its answers: the system as it ran; for files of others, the file's name and checksum."""
+        if self.header is not None:
+            return self.header.signature
+        with self.path.open("rb") as file:
+            return f"{self.path.name}@sha256:{hashlib.file_digest(file, 'sha256').hexdigest()[:12]}"
 
     @property
     def ids(self) -> frozenset[str]:

@@ -75,7 +75,7 @@ def solve_file(
     """
     partial = path.with_name(f"{path.name}.partial")
     header = msgspec.json.encode(_Header(evidencebench_solve=__version__, sha256=dataset.sha256))
-    with open_journal(partial) as journal:
+    with open_journal(partial, truncate=_holds_nothing(partial)) as journal:
         if journal.is_empty:
             journal.append(header)
         solved = _read_partial(partial, header)
@@ -102,6 +102,11 @@ def _solver(path: Path) -> Callable[[str], _Line]:
         return _Line(id=instance_id, evaluations=dict(optima.evaluations), unproven=optima.unproven)
 
     return solve
+
+
+def _holds_nothing(path: Path) -> bool:
+    """Say whether a partial file has a header at most, as a call leaves it that failed at once."""
+    return path.exists() and path.read_bytes().count(b"\n") <= 1
 
 
 def _read_partial(path: Path, header: bytes) -> dict[str, bytes]:

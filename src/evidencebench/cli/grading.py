@@ -100,7 +100,7 @@ def grade(
 
 def signature_of(graded: Graded, label: str, task: Task, resampling: Resampling) -> str:
     """Return the signature of a run's score."""
-    n, system = len(graded.scores[label][task.name].ids), graded.runs[label].name
+    n, system = len(graded.scores[label][task.name].ids), graded.runs[label].signature
     return signature(graded.dataset, system, task=task, n=n, rules=graded.rules, resampling=resampling)
 
 
