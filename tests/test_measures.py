@@ -7,7 +7,7 @@ from statistics import fmean
 import ir_measures
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from ir_measures import StRecall
 
@@ -174,6 +174,7 @@ def test_scores_that_are_not_one_a_sentence_are_refused() -> None:
         check_answer(Ranking(sentences=(0, 1), scores=(1.0,)), n_sentences=5)
 
 
+@example(ranking=Ranking(sentences=(0, 1, 2)), scores=[1, 5, 6], budget=1)
 @given(rankings(repeats=False), st.lists(st.integers(0, 3), min_size=8, max_size=8), st.integers(0, 9))
 def test_as_many_sentences_count_as_the_budget_allows_whatever_the_scores(
     ranking: Ranking, scores: list[int], budget: int

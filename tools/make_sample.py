@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from evidencebench.dataset import write_dataset
+from evidencebench.instance import Origin
 from evidencebench.optima import derive_optima, with_optima
 from evidencebench.record import decode_instance
 from evidencebench.sample import sample_path
@@ -225,7 +226,9 @@ def read_sample(folder: Path) -> dict[str, dict[str, Any]]:
 def main() -> None:
     """Write the sample into the package, its optima derived."""
     sample = read_sample(SAMPLE_FOLDER)
-    instances = (decode_instance(instance_id, json.dumps(fields).encode()) for instance_id, fields in sample.items())
+    instances = (
+        decode_instance(instance_id, Origin(raw=json.dumps(fields).encode())) for instance_id, fields in sample.items()
+    )
     write_dataset(sample_path(), (with_optima(instance, derive_optima(instance)) for instance in instances))
 
 

@@ -49,6 +49,8 @@ def _plain(answer: object) -> Ranking:
     scores = None if answer.scores is None else tuple(map(float, answer.scores))
     if scores is not None and not all(map(math.isfinite, scores)):
         raise ValueError("expected finite scores")
+    if scores is not None and (list(scores) != sorted(scores, reverse=True) or len(scores) != len(answer.sentences)):
+        raise ValueError("expected one score a sentence, descending")
     sentences = tuple(map(operator.index, answer.sentences))
     return Ranking(sentences=sentences, scores=scores, ordered=bool(answer.ordered))
 

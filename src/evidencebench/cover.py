@@ -140,6 +140,8 @@ def maximum_coverage(coverage: Coverage, budget: int, *, max_nodes: int = DEFAUL
 
     Raises
     ------
+    ValueError
+        If the budget is negative.
     MissingExtraError
         If the search runs out of nodes and scipy is not installed.
 
@@ -150,6 +152,8 @@ def maximum_coverage(coverage: Coverage, budget: int, *, max_nodes: int = DEFAUL
     >>> best.sentences, best.n_covered
     ((2,), 4)
     """
+    if budget < 0:
+        raise ValueError(f"expected a budget of at least 0, got {budget}")
     search = Search(max_nodes)
     try:
         most = _most_covered(coverage, budget, search)

@@ -17,9 +17,9 @@ import msgspec
 
 from evidencebench.errors import DataError, FormatError, UnknownInstanceError, UnreadableError
 from evidencebench.indexing import Content, Index, index_json, index_lines
-from evidencebench.instance import Instance
+from evidencebench.instance import Instance, Origin
 from evidencebench.query import Query
-from evidencebench.record import decode_instance, encode_instance
+from evidencebench.record import decode_instance, encode_instance, has_key_id
 
 _LINE_SUFFIXES = (".jsonl", ".ndjson")
 _CHUNK_BYTES = 1 << 20
@@ -48,10 +48,10 @@ class Dataset:
     True
     """
 
-    def __init__(self, path: Path, raws: Mapping[str, msgspec.Raw]) -> None:
+    def __init__(self, path: Path, origins: Mapping[str, Origin]) -> None:
         self.path = path
-        self.ids = tuple(raws)
-        self._raws = raws
+        self.ids = tuple(origins)
+        self._origins = origins
 
     @property
     def name(self) -> str:
@@ -68,7 +68,7 @@ class Dataset:
         return len(self.ids)
 
     def __contains__(self, instance_id: object) -> bool:
-        return instance_id in self._raws
+        return instance_id in self._origins
 
     def __iter__(self) -> Iterator[Instance]:
         return self.instances()
@@ -84,7 +84,7 @@ class Dataset:
             if not -len(self) <= key < len(self):
                 raise UnknownInstanceError(f"{self.name}: no instance at position {key}; it holds {len(self)}")
             key = self.ids[key]
-        if key not in self._raws:
+        if key not in self._origins:
             raise UnknownInstanceError(
                 f"{self.name}: no instance '{key}'; its ids look like '{self.ids[0]}'"
                 if self.ids
@@ -102,7 +102,7 @@ class Dataset:
 
     def _decode(self, instance_id: str) -> Instance:
         try:
-            return decode_instance(instance_id, self._raws[instance_id])
+            return decode_instance(instance_id, self._origins[instance_id])
         except FormatError as error:
             raise FormatError(
                 f"{self.path}: {error}; 'evidencebench data validate {self.path}' lists every violation"
@@ -121,7 +121,8 @@ def open_dataset(path: str | os.PathLike[str]) -> Dataset:
     Raises
     ------
     UnreadableError
-        If the file is missing, a folder, empty, not UTF-8, not JSON, or not an object at the top.
+        If the file is missing, a folder, empty, not JSON, or not an object at the top. Bytes within an instance that
+        are not UTF-8 are found when it is decoded, as a `FormatError`.
     FormatError
         If two instances have the same id.
     """
@@ -129,14 +130,14 @@ def open_dataset(path: str | os.PathLike[str]) -> Dataset:
     index = index_file(path)
     if index.duplicates:
         raise FormatError(f"{path}: instance id '{index.duplicates[0]}' stands more than once; ids must be unique")
-    return Dataset(path, index.raws)
+    return Dataset(path, index.origins)
 
 
 def index_file(path: Path) -> Index:
     """Return where each instance of a file stands, with the ids that stand more than once."""
     try:
         content = _content(path)
-    except (OSError, EOFError, zlib.error) as error:
+    except (OSError, EOFError, ValueError, zlib.error) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise UnreadableError(f"{path}: cannot be read: {reason}") from error
     if not len(content):
@@ -207,8 +208,10 @@ def _member(instance: Instance, *, is_first: bool) -> bytes:
 
 
 def _line(instance: Instance) -> bytes:
-    fields = encode_instance(instance)
-    return b'{"id":' + msgspec.json.encode(instance.id) + b"," + fields.removeprefix(b"{") + b"\n"
+    fields, name = encode_instance(instance), msgspec.json.encode(instance.id)
+    if has_key_id(fields):  # which may be another one, so the name cannot stand beside it
+        return b"{" + name + b":" + fields + b"}\n"
+    return b'{"id":' + name + b"," + fields.removeprefix(b"{") + b"\n"
 
 
 @contextmanager

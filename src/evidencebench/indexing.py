@@ -10,6 +10,7 @@ import msgspec
 import numpy as np
 
 from evidencebench.errors import UnreadableError
+from evidencebench.instance import Origin
 
 Content = bytes | mmap.mmap
 
@@ -21,9 +22,9 @@ _members = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Index:
-    """Instance id -> its JSON text, a view into the file; and the ids that stand more than once."""
+    """Instance id -> where it stands, a view into the file; and the ids that stand more than once."""
 
-    raws: Mapping[str, msgspec.Raw]
+    origins: Mapping[str, Origin]
     duplicates: tuple[str, ...] = ()
 
 
@@ -36,7 +37,8 @@ def index_json(content: Content) -> Index:
         If the content is not UTF-8 JSON with an object at the top.
     """
     raws = _decode_members(content)
-    return Index(raws=raws, duplicates=() if _fills(content, raws) else _repeated_keys(content))
+    origins = {instance_id: Origin(raw=raw) for instance_id, raw in raws.items()}
+    return Index(origins=origins, duplicates=() if _fills(content, raws) else _repeated_keys(content))
 
 
 def index_lines(content: Content) -> Index:
@@ -47,7 +49,7 @@ def index_lines(content: Content) -> Index:
     UnreadableError
         If a line is not such an object; the message names the line.
     """
-    raws: dict[str, msgspec.Raw] = {}
+    origins: dict[str, Origin] = {}
     repeated: list[str] = []
     view = memoryview(content)
     start, number = 0, 0
@@ -60,24 +62,29 @@ def index_lines(content: Content) -> Index:
         if not bytes(line[:64]).strip() and not bytes(line).strip():
             continue
         try:
-            instance_id, raw = _line_member(line)
+            instance_id, origin, is_repeated = _line_member(line)
         except UnreadableError as error:
             raise UnreadableError(f"line {number}: {error}") from error
-        if instance_id in raws:
+        if is_repeated or instance_id in origins:
             repeated.append(instance_id)
-        raws[instance_id] = raw
-    return Index(raws=raws, duplicates=tuple(dict.fromkeys(repeated)))
+        origins[instance_id] = origin
+    return Index(origins=origins, duplicates=tuple(dict.fromkeys(repeated)))
 
 
-def _line_member(line: memoryview) -> tuple[str, msgspec.Raw]:
+def _line_member(line: memoryview) -> tuple[str, Origin, bool]:
+    """Return the id and the instance of a line, and whether the id stands in it more than once."""
     members = _decode_members(line)
     if "id" in members:
         try:
-            return msgspec.json.decode(members["id"], type=str), msgspec.Raw(line)
+            name = msgspec.json.decode(members["id"], type=str)
+        except UnicodeDecodeError as error:
+            raise UnreadableError(not_utf8(error)) from error
         except msgspec.DecodeError as error:
             raise UnreadableError(f"id: {error}") from error
+        return name, Origin(raw=msgspec.Raw(line), names_itself=True), False
     if len(members) == 1:
-        return next(iter(members.items()))
+        ((name, raw),) = members.items()
+        return name, Origin(raw=raw), not _fills(line, members)
     raise UnreadableError("expected an instance with an 'id', or one {id: instance}")
 
 
@@ -87,11 +94,16 @@ def _decode_members(content: Content | memoryview) -> dict[str, msgspec.Raw]:
     except RecursionError as error:
         raise UnreadableError("not readable as JSON: nested too deeply") from error
     except UnicodeDecodeError as error:
-        raise UnreadableError(f"not UTF-8: byte {error.object[error.start]:#04x} cannot be decoded") from error
+        raise UnreadableError(not_utf8(error)) from error
     except msgspec.ValidationError as error:
         raise UnreadableError(f"expected a JSON object (id -> instance) at the top: {error}") from error
     except msgspec.DecodeError as error:
         raise UnreadableError(_diagnosis(content, str(error))) from error
+
+
+def not_utf8(error: UnicodeDecodeError) -> str:
+    """Return the reason in words."""
+    return f"not UTF-8: byte {error.object[error.start]:#04x} cannot be decoded"
 
 
 def _diagnosis(content: Content | memoryview, message: str) -> str:
@@ -102,7 +114,7 @@ def _diagnosis(content: Content | memoryview, message: str) -> str:
     if len(content) > _MAX_DIAGNOSED_BYTES:
         return f"not valid JSON: {message}"
     try:
-        json.loads(bytes(content).decode())
+        json.loads(bytes(content).decode(), parse_int=str)
     except UnicodeDecodeError as error:
         return f"not UTF-8: byte {error.object[error.start]:#04x} at offset {error.start}"
     except json.JSONDecodeError as error:
@@ -112,7 +124,7 @@ def _diagnosis(content: Content | memoryview, message: str) -> str:
     return f"not valid JSON: {message}"
 
 
-def _fills(content: Content, raws: Mapping[str, msgspec.Raw]) -> bool:
+def _fills(content: Content | memoryview, raws: Mapping[str, msgspec.Raw]) -> bool:
     """Say whether the members, in order, account for every byte: a repeated key would leave its first value over."""
     base = np.frombuffer(content, dtype=np.uint8).ctypes.data
     end = 0
@@ -142,5 +154,5 @@ def _repeated_keys(content: Content) -> tuple[str, ...]:
         # The hook runs for inner objects first, so that what stays is the outermost object's.
         repeated[:] = [key for key, count in counts.items() if count > 1]
 
-    json.loads(bytes(content), object_pairs_hook=note)
+    json.loads(bytes(content), object_pairs_hook=note, parse_int=str)
     return tuple(repeated)

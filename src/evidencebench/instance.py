@@ -2,9 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TypeAlias
+
+import msgspec
 
 from evidencebench.query import AspectScope, Query
+
+Buffer: TypeAlias = bytes | msgspec.Raw
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,13 +64,32 @@ class Labels:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Origin:
+    """How an instance stands in its file, so that writing keeps what this version does not know.
+
+    Attributes
+    ----------
+    raw
+        Its JSON object, UTF-8.
+    names_itself
+        Whether the object holds its own id under ``id``, as the lines of JSON Lines do. Else an ``id`` in it is one
+        more key that this version does not know.
+    """
+
+    raw: Buffer
+    names_itself: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Instance:
-    """A query together with the labels that grade its answers."""
+    """A query together with the labels that grade its answers.
+
+    ``origin`` is None for instances that were not read from a file, and no part of equality.
+    """
 
     query: Query
     labels: Labels
-    origin: Any = field(default=None, compare=False, repr=False)
-    """The file's own bytes for this instance, so that writing keeps what this version does not know."""
+    origin: Origin | None = field(default=None, compare=False, repr=False)
 
     @property
     def id(self) -> str:

@@ -6,7 +6,7 @@ from typing import Any, Literal
 import msgspec
 
 from evidencebench.errors import FormatError
-from evidencebench.instance import Evaluation, Instance, Labels
+from evidencebench.instance import Evaluation, Instance, Labels, Origin
 from evidencebench.query import Kind, Query
 
 # EvidenceBench-100k spells the kinds with spaces, the original with underscores.
@@ -48,21 +48,20 @@ class _InstanceRecord(msgspec.Struct):
     results_evidence_retrieval_at_5_evaluation: _EvaluationRecord | None = None
     aspect_id2aspect: dict[str, str] | None = None
     systematic_review_id: str | int | None = None
-    id: str | msgspec.UnsetType = msgspec.UNSET
 
 
 _decoder = msgspec.json.Decoder(_InstanceRecord)
 
 
-def decode_instance(instance_id: str, raw: msgspec.Raw | bytes) -> Instance:
+def decode_instance(instance_id: str, origin: Origin) -> Instance:
     """Return the typed instance that a published JSON object holds.
 
     Parameters
     ----------
     instance_id
-        The key under which the object stands in its file.
-    raw
-        The object's JSON text, UTF-8.
+        The name of the instance in its file.
+    origin
+        The object as it stands there.
 
     Raises
     ------
@@ -71,7 +70,7 @@ def decode_instance(instance_id: str, raw: msgspec.Raw | bytes) -> Instance:
         range. `evidencebench.validation` reports every such place; this stops at the first.
     """
     try:
-        record = _decoder.decode(raw)
+        record = _decoder.decode(origin.raw)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise FormatError(f"{instance_id}: {error}") from error
     _check_lengths(instance_id, record)
@@ -93,7 +92,7 @@ def decode_instance(instance_id: str, raw: msgspec.Raw | bytes) -> Instance:
             task: _evaluation(found) for task, key in EVALUATION_KEYS.items() if (found := getattr(record, key))
         },
     )
-    return Instance(query=query, labels=labels, origin=raw)
+    return Instance(query=query, labels=labels, origin=origin)
 
 
 def _evaluation(record: _EvaluationRecord) -> Evaluation:
@@ -127,19 +126,32 @@ def encode_instance(instance: Instance) -> bytes:
     if instance.origin is None:
         return msgspec.json.encode(_fields(instance))
     before = decode_instance(instance.id, instance.origin)
-    fields: dict[str, Any] = msgspec.json.decode(instance.origin)
-    was_line = fields.get("id") == instance.id
-    if before == instance and not was_line:
-        return msgspec.json.format(bytes(instance.origin), indent=-1)
-    if was_line:
+    if before == instance and not instance.origin.names_itself:
+        return msgspec.json.format(bytes(instance.origin.raw), indent=-1)
+    try:
+        fields: dict[str, Any] = msgspec.json.decode(instance.origin.raw)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise FormatError(f"{instance.id}: cannot be written with its unknown keys: {error}") from error
+    if instance.origin.names_itself:
         del fields["id"]
     old, new = _fields(before), _fields(instance)
+    for key in old.keys() - new.keys():
+        del fields[key]
     changed = {key: value for key, value in new.items() if key not in old or old[key] != value}
     if "sentence_types_in_candidate_pool" in changed and spells_with_spaces(fields["sentence_types_in_candidate_pool"]):
         changed["sentence_types_in_candidate_pool"] = [kind.replace("_", " ") for kind in instance.query.kinds]
     if not changed.keys().isdisjoint(EVALUATION_KEYS.values()):
         changed |= {key: new[key] for key in EVALUATION_KEYS.values()}  # derived anew: all four, null included
     return msgspec.json.encode(fields | changed)
+
+
+def has_key_id(fields: bytes) -> bool:
+    """Say whether an encoded instance has a key ``id`` of its own, where a line of JSON Lines would put its name."""
+    return not isinstance(msgspec.json.decode(fields, type=_Id).id, msgspec.UnsetType)
+
+
+class _Id(msgspec.Struct):
+    id: Any = msgspec.UNSET
 
 
 def spells_with_spaces(kinds: Iterable[Any]) -> bool:

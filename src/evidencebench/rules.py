@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from evidencebench.errors import DataError
+from evidencebench.instance import Origin
 from evidencebench.optima import derive_optima
 from evidencebench.record import EVALUATION_KEYS, KIND_SPELLINGS, decode_instance, spells_with_spaces
 from evidencebench.tasks import TASKS
@@ -99,7 +100,7 @@ def check_optima(instance_id: str, raw: bytes) -> list[Violation]:
     """Return where the stored optima of a valid instance are not optimal."""
     place = _Place(instance_id, {})
     try:
-        instance = decode_instance(instance_id, raw)
+        instance = decode_instance(instance_id, Origin(raw=raw))
         optima = derive_optima(instance)
     except DataError as error:
         place.note("$", "optimum", "an instance that can be solved", str(error))

@@ -1,6 +1,7 @@
 """From an answer to the sentences that count: checked, without repeats, cut to the budget."""
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal
 
 from evidencebench.errors import AnswerError
@@ -59,7 +60,7 @@ def check_answer(ranking: Ranking, n_sentences: int, out_of_range: OutOfRange = 
     Raises
     ------
     AnswerError
-        If a sentence does not exist, or scores are not one a sentence.
+        If a sentence does not exist, or scores are not one a sentence, descending.
 
     Examples
     --------
@@ -68,6 +69,8 @@ def check_answer(ranking: Ranking, n_sentences: int, out_of_range: OutOfRange = 
     """
     if ranking.scores is not None and len(ranking.scores) != len(ranking.sentences):
         raise AnswerError(f"expected {len(ranking.sentences)} scores, one a sentence, got {len(ranking.scores)}")
+    if ranking.scores is not None and any(later > earlier for earlier, later in pairwise(ranking.scores)):
+        raise AnswerError("expected scores that descend, best first, got one that rises")
     kept: dict[int, int] = {}
     n_out_of_range = 0
     for position, index in enumerate(ranking.sentences):

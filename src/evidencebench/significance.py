@@ -198,6 +198,8 @@ def paired_test(
     UndefinedScoreError
         If there is no instance.
     """
+    if len(first) != len(second):
+        raise ValueError(f"expected as many scores of one system as of the other, got {len(first)} and {len(second)}")
     differences = np.asarray(first, dtype=np.float64) - np.asarray(second, dtype=np.float64)
     difference = bootstrap(differences, clusters, generator, n_draws=n_draws, level=level)
     p_value, exact = sign_flip(differences, clusters, generator, n_draws=n_draws)
@@ -250,9 +252,17 @@ def minimum_detectable_difference(
 ) -> float:
     """Return the smallest true mean difference that a two-sided paired test of this size would detect.
 
-    (z(1 - alpha/2) + z(power)) times the cluster-robust standard error of the observed differences.
+    (z(1 - alpha/2) + z(power)) times the cluster-robust standard error of the observed differences; infinite for a
+    single cluster.
+
+    Raises
+    ------
+    UndefinedScoreError
+        If there is no instance.
     """
     values = np.asarray(differences, dtype=np.float64)
+    if not len(values):
+        raise UndefinedScoreError("the difference that no instance can detect is undefined")
     residuals = _by_cluster((values - values.mean())[:, None], clusters)[0][:, 0]
     n_clusters = len(residuals)
     if n_clusters < 2:  # noqa: PLR2004 - no spread between fewer than two

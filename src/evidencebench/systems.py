@@ -112,8 +112,8 @@ def make_system(spec: str, *, seed: int | None = None) -> NamedSystem:
         system = factory(**_convert(name, factory, options, hints))
     except EvidenceBenchError:
         raise
-    except (TypeError, ValueError) as error:
-        raise SystemSpecError(f"system '{spec}': {error}") from error
+    except Exception as error:  # own code can fail in any way
+        raise SystemSpecError(f"system '{spec}': {type(error).__name__}: {error}") from error
     if not (hasattr(system, "rank") or hasattr(system, "rank_knowing")):
         raise SystemSpecError(f"system '{spec}': expected an object with a method rank(query, brief), got {system!r}")
     return NamedSystem(name=name, options=_all_options(system, options), system=system)
@@ -126,12 +126,14 @@ def _factory(name: str) -> Callable[..., Any]:
         known = ", ".join(SYSTEMS)
         raise SystemSpecError(f"no system '{name}'; expected one of {known}, or package.module:factory")
     module_name, _, attribute = name.partition(":")
+    if module_name in SYSTEMS:
+        raise SystemSpecError(f"system '{module_name}': expected option=value, got '{attribute}'")
     here = str(Path.cwd())
     if here not in sys.path:
         sys.path.insert(0, here)
     try:
         factory = getattr(importlib.import_module(module_name), attribute)
-    except (ImportError, AttributeError) as error:
+    except Exception as error:  # own code can fail in any way
         raise SystemSpecError(f"system '{name}': cannot be imported: {error}") from error
     if not callable(factory):
         raise SystemSpecError(f"system '{name}': expected a class or function that makes a system, got {factory!r}")

@@ -10,6 +10,9 @@ import msgspec
 
 from evidencebench.dataset import index_file
 from evidencebench.engine.local import map_in_order
+from evidencebench.errors import UnreadableError
+from evidencebench.indexing import not_utf8
+from evidencebench.instance import Origin
 from evidencebench.rules import Violation, check_optima, check_record
 
 _MIN_INSTANCES_A_JOB = 200
@@ -99,7 +102,7 @@ def validate_files(
     file_of_paper: dict[str, Path] = {}
     for path in paths:
         index = index_file(path)
-        ids = list(index.raws)
+        ids = list(index.origins)
         found = [_repeated(instance_id) for instance_id in index.duplicates]
         results = map_in_order(_checker, (path, optima), ids, jobs=min(jobs, 1 + len(ids) // _MIN_INSTANCES_A_JOB))
         for n_done, (instance_id, (violations, paper_id)) in enumerate(zip(ids, results, strict=True), 1):
@@ -125,10 +128,13 @@ def count_by_rule(violations: Iterable[Violation]) -> Counter[str]:
 
 
 def _checker(path: Path, optima: bool) -> Callable[[str], tuple[list[Violation], str | None]]:  # noqa: FBT001 - sent to workers by position
-    raws = index_file(path).raws
+    origins = index_file(path).origins
 
     def check(instance_id: str) -> tuple[list[Violation], str | None]:
-        record, unreadable = _decoded(instance_id, raws[instance_id])
+        try:
+            record, unreadable = _decoded(instance_id, origins[instance_id])
+        except UnicodeDecodeError as error:
+            raise UnreadableError(f"{path}: {instance_id}: {not_utf8(error)}") from error
         if unreadable is not None:
             return [unreadable], None
         paper_id = record.get("paper_id") if isinstance(record, dict) else None
@@ -138,11 +144,11 @@ def _checker(path: Path, optima: bool) -> Callable[[str], tuple[list[Violation],
     return check
 
 
-def _decoded(instance_id: str, raw: msgspec.Raw) -> tuple[Any, Violation | None]:
+def _decoded(instance_id: str, origin: Origin) -> tuple[Any, Violation | None]:
     """Return the JSON value, or what keeps it from being read though its brackets match."""
     try:
-        return msgspec.json.decode(raw), None
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        return msgspec.json.decode(origin.raw), None
+    except (msgspec.DecodeError, RecursionError) as error:
         return None, Violation(
             instance_id=instance_id, path="$", rule="json", expected="JSON that can be read", got=str(error)
         )
