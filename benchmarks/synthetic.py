@@ -28,6 +28,16 @@ def write_synthetic(path: Path, n_instances: int, seed: int = 0) -> None:
         file.write("}")
 
 
+def synthetic_file(folder: Path, n_instances: int) -> Path:
+    """Return the file of so many instances in a folder, made if it is not there."""
+    path = folder / f"synthetic_{n_instances}.json"
+    if not path.exists():
+        part = path.with_suffix(".part")
+        write_synthetic(part, n_instances)
+        part.replace(path)
+    return path
+
+
 def synthetic_instances(n_instances: int, seed: int = 0) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield (instance id, instance without optima), reproducible from the seed."""
     generator = np.random.default_rng(seed)

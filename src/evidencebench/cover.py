@@ -17,7 +17,7 @@ from evidencebench.masks import OutOfNodesError, Search, greedy_count, union_of
 from evidencebench.query import AspectScope
 
 # On the real data no cover needs 100 nodes.
-DEFAULT_NODES = 4_000
+DEFAULT_NODES = 2_500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
