@@ -246,7 +246,7 @@ def test_a_curve_is_shown_in_every_format(table_format: str, command: Command) -
     at_2 = command(f"{score} --curve 4 --json").json["er_at_10"]["curve"][1]
     assert at_2["k"] == 2
     shown = command(f"{score} --curve 4 --format {table_format}").out
-    assert (f"er_at_10,2,{at_2['mean']}" if table_format == "csv" else f"{100 * at_2['mean']:.1f}") in shown
+    assert (f"all,2,{at_2['mean']}" if table_format == "csv" else f"{100 * at_2['mean']:.1f}") in shown
 
 
 @pytest.mark.usefixtures("runs")
@@ -458,7 +458,7 @@ def test_solving_goes_on_from_its_partial_file_cut_at_any_line(command: Command)
     partial = interrupted_partial().splitlines(keepends=True)
     command("data solve sample -o whole.json")
     for n_lines in range(len(partial) + 1):
-        for torn in (b"", b'{"id":"evid'):
+        for torn in (b"", b'{"id":"evid' if n_lines else b'{"evidence'):
             Path("part.json.partial").write_bytes(b"".join(partial[:n_lines]) + torn)
             found = command("data solve sample -o part.json --overwrite --json").json
             assert found["n_resumed"] == max(0, n_lines - 1)
@@ -594,7 +594,7 @@ def test_the_demonstration_keeps_its_runs_on_request(command: Command) -> None:
         ("run broken:make --data sample -o x.jsonl", "system 'broken:make': cannot be imported"),
         ("run own:hopeless --data sample -o x.jsonl", "system 'own:hopeless': "),
         ("run bm25 --data sample -o folder", "folder: cannot be written: Is a directory"),
-        ("run bm25 --data sample -o own.py", "own.py: line 1: expected the header of a run"),
+        ("run bm25 --data sample -o own.py", "own.py: holds something else, which would be lost"),
         ("score absent.jsonl --data sample", "absent.jsonl: cannot be read: No such file"),
         ("score folder --data sample", "folder: is a folder"),
         ("score empty.json --data sample", "empty.json: the file is empty"),
@@ -606,7 +606,10 @@ def test_the_demonstration_keeps_its_runs_on_request(command: Command) -> None:
             "score run.jsonl --data sample --task result_er_unconstrained",
             "cannot answer task 'result_er_unconstrained'",
         ),
-        ("score unanswerable.jsonl --data sample", "unanswerable.jsonl: .*result_er_unconstrained"),
+        (
+            "run lead --data sample -o x --task result_er_unconstrained",
+            "ranks all sentences, .* has no budget to end it",
+        ),
         ("score oracle.jsonl --data sample --task er_at_3", "it holds answers for er_at_10 only"),
         ("score run.jsonl --data sample --budget 10000000", "no task 'er_at_10000000'"),
         ("compare run.jsonl run.jsonl --data sample", "run.jsonl: given twice"),
@@ -632,7 +635,6 @@ def test_an_error_is_one_clear_line(arguments: str, message: str, command: Comma
     Path("unknown.json").write_text('{"nobody": [1]}')
     Path("beyond.json").write_text('{"evidencebench_sample_id_0": [9999]}')
     command("run bm25 --data sample -o run.jsonl")
-    command("run bm25 --data sample -o unanswerable.jsonl --task result_er_unconstrained")
     command("run oracle --data sample -o oracle.jsonl --task er_at_10")
     found = command(arguments)
     assert (found.code, found.out) == (2, "")
@@ -764,7 +766,8 @@ def test_progress_goes_to_standard_error_and_reads_no_markup(style: str, command
     found = command(f"run own:Slow:name=[/red] --data sample -o x.jsonl --progress {style}")
     assert found.code == 0
     assert found.out.splitlines()[0] == "x.jsonl: 10 instances; 0 answers failed"
-    assert ("10/10" in found.err) == (style in {"rich", "plain"})
+    assert ("10/10" in found.err) == (style == "plain")
+    assert style == "plain" or not found.err.strip()  # what is no terminal sees no bar
 
 
 @pytest.mark.parametrize("arguments", ["tasks", "data show sample 0 --json", "--help", "data validate sample"])

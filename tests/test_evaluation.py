@@ -365,8 +365,6 @@ def test_the_wrong_hypothesis_changes_what_systems_that_read_it_select(system: s
     assert found.first.mean != found.second.mean
     own: Estimate = scores_of(system).estimate("aspect_recall", FEW)
     assert found.first == own
-    other = wrong_hypothesis_control(make_system(system), SAMPLE, [AT_10], resampling=replace(FEW, seed=1))
-    assert other["er_at_10"].overlap.mean != found.overlap.mean  # another seed, another swap
 
 
 def test_hypotheses_of_one_paper_cannot_be_swapped(made: Callable[..., Dataset]) -> None:

@@ -38,8 +38,9 @@ def answer_instance(system: NamedSystem, instance: Instance, task: Task | None) 
         else:
             answer = system.system.rank(instance.query, brief)  # type: ignore[union-attr]
         return _plain(answer)
-    except Exception as error:  # noqa: BLE001 - whatever one item does wrong, the others are still answered
-        return Failure(error=f"{type(error).__name__}: {error}"[:_MAX_ERROR_CHARACTERS])
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever one item does wrong, the others are answered
+        message = f"{type(error).__name__}: {error}"[:_MAX_ERROR_CHARACTERS]
+        return Failure(error=message.encode(errors="backslashreplace").decode())
 
 
 def _plain(answer: object) -> Ranking:

@@ -7,11 +7,10 @@ from typing import Any
 import msgspec
 
 from evidencebench.errors import RunFormatError
-from evidencebench.runs import Answer, Failure, RunFile, read_content, read_run
+from evidencebench.runs import RUN_BEGINS, Answer, Failure, RunFile, read_content, read_run
 from evidencebench.system import Ranking
 
 _TREC_COLUMNS = 6
-_HEADER_KEY = b'"evidencebench_run"'
 
 
 def open_run(path: Path) -> RunFile:
@@ -35,7 +34,7 @@ def open_run(path: Path) -> RunFile:
         raise RunFormatError(f"{path}: the file is empty; expected a run or answers")
     first_line = head.lstrip().split(b"\n", 1)[0]
     if first_line.startswith(b"{"):
-        return read_run(path) if _HEADER_KEY in first_line else _read_plain(path, bytes(content))
+        return read_run(path) if first_line.startswith(RUN_BEGINS) else _read_plain(path, bytes(content))
     if len(first_line.split()) == _TREC_COLUMNS:
         return _read_trec(path, bytes(content))
     raise RunFormatError(

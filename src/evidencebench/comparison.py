@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
 
 import numpy as np
 
@@ -115,8 +114,10 @@ def overlap_of(first: Selection, second: Selection) -> float:
 
 
 def _probabilities(selection: Selection) -> dict[int, float]:
-    drawn = selection.n_drawn / len(selection.tied) if selection.tied else 0.0
-    return dict(chain(((index, 1.0) for index in selection.certain), ((index, drawn) for index in selection.tied)))
+    certain = dict.fromkeys(selection.certain, 1.0)
+    if not selection.n_drawn:
+        return certain
+    return certain | dict.fromkeys(selection.tied, selection.n_drawn / len(selection.tied))
 
 
 def _mean_overlap(first: TaskScores, second: TaskScores, resampling: Resampling) -> Estimate:

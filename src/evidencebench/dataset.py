@@ -187,9 +187,11 @@ def write_dataset(path: str | os.PathLike[str], instances: Iterable[Instance]) -
     FormatError
         If two instances have the same id.
     DataError
-        If the file cannot be written.
+        If the file cannot be written, or its suffix names no form.
     """
     path = Path(path)
+    if not path.name.removesuffix(".gz").endswith((".json", *_LINE_SUFFIXES)):
+        raise DataError(f"{path}: expected a name that ends in .json, .jsonl or .ndjson, or .gz of these")
     as_lines = path.name.removesuffix(".gz").endswith(_LINE_SUFFIXES)
     written: set[str] = set()
     with _atomic_writer(path) as file:

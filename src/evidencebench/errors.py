@@ -14,6 +14,7 @@
     ├── UndefinedScoreError     the measure has no value here
     ├── TaskError               no such task, or one that a run cannot answer
     ├── SystemSpecError         no such system, or an option it does not take
+    ├── WorkerError             a worker process died
     ├── DownloadError           a file could not be fetched or is not the right one
     └── MissingExtraError       an optional dependency is not installed
 
@@ -68,6 +69,10 @@ class TaskError(EvidenceBenchError):
 
 class SystemSpecError(EvidenceBenchError):
     """A system is unknown, or does not take an option or its value."""
+
+
+class WorkerError(EvidenceBenchError):
+    """A worker process died before it answered."""
 
 
 class DownloadError(EvidenceBenchError):

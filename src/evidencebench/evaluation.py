@@ -228,9 +228,10 @@ class _Ledger:
         self._counts["not_applicable"] += 1
 
     def enter(self, case: Case, answer: Answer | None, rules: Rules) -> None:
-        selection = self._selection(case, answer, rules)
+        ranking = self._ranking(case, answer, rules)
+        selection = select(ranking, case.budget, over_length=rules.over_length, ties=rules.ties)
         scores = case.score(selection)
-        if not (isinstance(answer, Ranking) and answer.sentences):
+        if not ranking.sentences:
             scores["precision"] = 0.0  # undefined of nothing, but giving no answer must never pay
         self._ids.append(case.instance.id)
         self._clusters.append(case.instance.cluster)
@@ -238,20 +239,19 @@ class _Ledger:
         for name, column in self._columns.items():
             column.append(scores.get(name, float("nan")))
 
-    def _selection(self, case: Case, answer: Answer | None, rules: Rules) -> Selection:
+    def _ranking(self, case: Case, answer: Answer | None, rules: Rules) -> Ranking:
+        """Return the answer as it can be cut, nothing where there is none, and count what was wrong with it."""
         counts = self._counts
         if answer is None or isinstance(answer, Failure):
             counts["missing" if answer is None else "failed"] += 1
-            return Selection(certain=())
+            return Ranking(sentences=())
         checked = check_answer(answer, len(case.instance.query.sentences), rules.out_of_range)
+        n_sentences = len(checked.ranking.sentences)
         counts["duplicates"] += checked.n_duplicates
         counts["out_of_range"] += checked.n_out_of_range
-        sentences = checked.ranking.sentences
-        counts["empty"] += not sentences
-        counts["over_length"] += (
-            not checked.ranking.ordered and case.budget is not None and len(sentences) > case.budget
-        )
-        return select(checked.ranking, case.budget, over_length=rules.over_length, ties=rules.ties)
+        counts["empty"] += not n_sentences
+        counts["over_length"] += not checked.ranking.ordered and case.budget is not None and n_sentences > case.budget
+        return checked.ranking
 
     def close(self) -> TaskScores:
         return TaskScores(
@@ -314,12 +314,14 @@ def _lacking(run: RunFile, task: Task, dataset: Dataset) -> str | None:
     header = run.header
     if header is not None and header.per_task and task.name not in header.tasks:
         return f"it holds answers for {', '.join(header.tasks)} only"
-    if task.budget is None and (header is None or not header.per_task) and _ranks_everything(run, dataset):
-        return "it ranks all sentences and a task without a budget does not cut it; give a budget with --budget"
+    if task.budget is not None or (header is not None and task.name in header.tasks):
+        return None
+    if header is not None or _is_ranking(run, dataset):
+        return "it ranks sentences, and a task without a budget does not end a ranking; give one with --budget"
     return None
 
 
-def _ranks_everything(run: RunFile, dataset: Dataset) -> bool:
+def _is_ranking(run: RunFile, dataset: Dataset) -> bool:
     """Say whether the first answer that there is orders its sentences, and so needs a budget to end."""
     for instance_id in dataset.ids:
         answer = run.answer(instance_id, None)

@@ -14,8 +14,10 @@ from evidencebench.answering import answer_instance, default_tasks, with_hypothe
 from evidencebench.dataset import Dataset, open_dataset
 from evidencebench.derangement import derange_hypotheses
 from evidencebench.engine.local import map_in_order
+from evidencebench.errors import TaskError
 from evidencebench.journal import open_journal
 from evidencebench.runs import (
+    RUN_BEGINS,
     Answer,
     DataHeader,
     Failure,
@@ -38,11 +40,11 @@ class RunReport:
     n_instances
         Instances in the scope of the run.
     n_resumed
-        Instances that an earlier call had answered.
+        Instances that an earlier call had answered, at least in part.
     n_failed
-        Answers that failed, by this call's count.
+        Failed answers that the run holds now, those of earlier calls included.
     first_error
-        The first failure's message, or None.
+        The first failure of this call, or None.
     """
 
     n_instances: int
@@ -102,23 +104,33 @@ def execute(
         If the file cannot be written, or another process writes it.
     SystemSpecError
         If there is no such system.
+    TaskError
+        If the system cannot answer a task.
+    WorkerError
+        If a worker process dies.
     """
     named = make_system(system, seed=seed)
     tasks = tuple(tasks) or default_tasks(named)
+    for task in tasks:
+        if task.budget is None and not named.selects:
+            raise TaskError(
+                f"system '{named.name}' ranks all sentences, and task '{task.name}' has no budget to end it"
+            )
     header = _header(named, dataset, tasks, limit=limit, seed=seed, hypothesis=hypothesis)
     hypotheses = _hypotheses(dataset, hypothesis, seed)
     ids = dataset.ids[:limit]
-    with open_journal(path, truncate=overwrite) as journal:
+    with open_journal(path, RUN_BEGINS, truncate=overwrite) as journal:
         if journal.is_empty:
             journal.append(msgspec.json.encode(header))
         run = read_run(path)
         check_same_run(path, run.header or header, header)
         done = run.done - run.failed if retry_failed else run.done
         todo = list(_todo(ids, tasks, done, per_task=named.reads_brief))
-        n_resumed, n_failed, first_error = len(ids) - len(todo), 0, None
+        n_resumed, first_error = len({instance_id for instance_id, _ in done}), None
+        n_failed = len(run.failed & done)
         arguments = (system, seed, dataset.path, hypotheses)
         results = map_in_order(_answerer, arguments, todo, jobs=min(jobs, 1 + len(todo) // 16))
-        for n_done, answers in enumerate(results, n_resumed + 1):
+        for n_done, answers in enumerate(results, len(ids) - len(todo) + 1):
             for instance_id, task_name, answer in answers:
                 journal.append(encode_answer(instance_id, task_name, answer))
                 if isinstance(answer, Failure):

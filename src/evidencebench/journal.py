@@ -52,20 +52,22 @@ class Journal:
 
 
 @contextmanager
-def open_journal(path: Path, *, truncate: bool = False) -> Iterator[Journal]:
+def open_journal(path: Path, begins: bytes, *, truncate: bool = False) -> Iterator[Journal]:
     """Open a journal to append to, its torn last line repaired; made if it does not exist.
 
     Parameters
     ----------
     path
         The file.
+    begins
+        The first bytes of every journal of this sort. A file that begins otherwise is somebody's, and is not touched.
     truncate
         Whether what it holds is thrown away.
 
     Raises
     ------
     RunError
-        If it cannot be written, or another process is writing it.
+        If it cannot be written, holds something else, or another process is writing it.
     """
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
@@ -73,6 +75,7 @@ def open_journal(path: Path, *, truncate: bool = False) -> Iterator[Journal]:
         raise RunError(f"{path}: cannot be written: {error.strerror}") from error
     try:
         _lock(descriptor, path)
+        _require_journal(descriptor, path, begins)
         if truncate:
             os.ftruncate(descriptor, 0)
         _repair(descriptor)
@@ -92,6 +95,12 @@ def _lock(descriptor: int, path: Path) -> None:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:
         raise RunError(f"{path}: another process is writing this file; wait for it, or choose another name") from error
+
+
+def _require_journal(descriptor: int, path: Path, begins: bytes) -> None:
+    head = os.pread(descriptor, len(begins), 0)
+    if not begins.startswith(head):  # a head that is shorter is a torn header
+        raise RunError(f"{path}: holds something else, which would be lost; choose another name")
 
 
 def _repair(descriptor: int) -> None:

@@ -76,12 +76,12 @@ def score_fields(scores: TaskScores, resampling: Resampling = DEFAULT_RESAMPLING
     return fields
 
 
-def comparison_fields(comparison: Comparison) -> dict[str, Any]:
-    """Return a comparison as a JSON object."""
+def comparison_fields(comparison: Comparison, names: tuple[str, str] = ("first", "second")) -> dict[str, Any]:
+    """Return a comparison as a JSON object, the two recalls under ``recall_`` and their names."""
     test = comparison.test
     return {
-        "first": estimate_fields(comparison.first),
-        "second": estimate_fields(comparison.second),
+        f"recall_{names[0]}": estimate_fields(comparison.first),
+        f"recall_{names[1]}": estimate_fields(comparison.second),
         "difference": estimate_fields(test.difference),
         "p_value": test.p_value,
         "p_value_is_exact": test.exact,

@@ -89,7 +89,15 @@ def check_record(instance_id: str, record: Any) -> list[Violation]:
     if not place.expect("$", record, _is_object, "an object"):
         return place.found
     place.is_100k = _is_100k(record)
-    for check in (_check_texts, _check_kinds, _check_aspects, _check_results, _check_sources, _check_inverse):
+    for check in (
+        _check_texts,
+        _check_extras,
+        _check_kinds,
+        _check_aspects,
+        _check_results,
+        _check_sources,
+        _check_inverse,
+    ):
         check(place)
     for task in EVALUATION_KEYS:
         _check_evaluation(place, task)
@@ -134,6 +142,17 @@ def _check_texts(place: _Place) -> None:
             place.note("$.paper_as_candidate_pool", "length", "at least one sentence", "none")
         for index, sentence in enumerate(sentences):
             place.expect(f"$.paper_as_candidate_pool[{index}]", sentence, _is_text, "a string")
+
+
+def _check_extras(place: _Place) -> None:
+    """Check what only some files have."""
+    texts = place.record.get("aspect_id2aspect")
+    if texts is not None and place.expect("$.aspect_id2aspect", texts, _is_object, "an object: aspect id -> text"):
+        for aspect, text in texts.items():
+            place.expect(f"$.aspect_id2aspect[{_shown(aspect)}]", text, _is_text, "a string")
+    review = place.record.get("systematic_review_id")
+    if not (review is None or _is_text(review) or _is_int(review)):
+        place.note("$.systematic_review_id", "type", "a string or a whole number", _shown(review))
 
 
 def _check_kinds(place: _Place) -> None:
@@ -233,8 +252,8 @@ def _check_inverse(place: _Place) -> None:
         place.note(f"{path}['{key}']", "inverse", "a key for every sentence", "none")
     for key, aspects in inverse.items():
         here = f"{path}[{_shown(key)}]"
-        if key not in expected:
-            place.note(here, "range", f"a sentence index in 0..{len(place.sentences or ()) - 1}", _shown(key))
+        if key not in expected and place.sentences is not None:
+            place.note(here, "range", f"a sentence index in 0..{len(place.sentences) - 1}", _shown(key))
         if place.expect(here, aspects, _is_list, "a list of aspect ids"):
             for rule, wanted, got in _inverse_violations(aspects, expected.get(key, set())):
                 place.note(here, rule, wanted, got, bends=rule == "unique")
@@ -284,6 +303,8 @@ def _check_selection_length(place: _Place, task: str, value: Mapping[str, Any], 
     path = f"$.{EVALUATION_KEYS[task]}"
     budget = TASKS[task].budget
     if isinstance(budget, int):
+        if value.get("optimal") is not None:
+            place.expect(f"{path}.optimal", value["optimal"], _is_int, "a number of sentences")
         expected: Any = min(budget, len(place.sentences)) if place.sentences is not None else budget
     else:
         expected = value.get("optimal", _MISSING)

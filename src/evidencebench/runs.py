@@ -14,6 +14,8 @@ from evidencebench.errors import RunFormatError, RunMismatchError
 from evidencebench.system import Ranking
 
 FORMAT_VERSION = 1
+RUN_BEGINS = b'{"evidencebench_run":'
+"""The first bytes of every run file."""
 
 
 class SystemHeader(msgspec.Struct, frozen=True, kw_only=True):
@@ -279,6 +281,6 @@ def check_same_run(path: Path, old: RunHeader, new: RunHeader) -> None:
 
 
 def _deciding(header: RunHeader) -> dict[str, Any]:
-    fields: dict[str, Any] = msgspec.to_builtins(header)
+    fields: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(header))
     del fields["created"], fields["data"]["path"], fields["data"]["name"]
     return fields

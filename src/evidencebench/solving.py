@@ -9,11 +9,12 @@ import msgspec
 from evidencebench import __version__
 from evidencebench.dataset import Dataset, open_dataset, write_dataset
 from evidencebench.engine.local import map_in_order
-from evidencebench.errors import RunMismatchError
+from evidencebench.errors import RunFormatError, RunMismatchError
 from evidencebench.instance import Evaluation, Instance
 from evidencebench.journal import open_journal
 from evidencebench.optima import Optima, derive_optima, with_optima
 
+_BEGINS = b'{"evidencebench_solve":'
 _MIN_INSTANCES_A_JOB = 500
 
 
@@ -70,12 +71,14 @@ def solve_file(
     ------
     RunMismatchError
         If the partial file belongs to other data or another version.
+    RunFormatError
+        If the partial file is damaged.
     MissingExtraError
         If an optimum is beyond the built-in search and scipy is not installed.
     """
     partial = path.with_name(f"{path.name}.partial")
     header = msgspec.json.encode(_Header(evidencebench_solve=__version__, sha256=dataset.sha256))
-    with open_journal(partial, truncate=_holds_nothing(partial)) as journal:
+    with open_journal(partial, _BEGINS, truncate=_holds_nothing(partial)) as journal:
         if journal.is_empty:
             journal.append(header)
         solved = _read_partial(partial, header)
@@ -113,7 +116,13 @@ def _read_partial(path: Path, header: bytes) -> dict[str, bytes]:
     lines = path.read_bytes().splitlines()
     if lines[0] != header:
         raise RunMismatchError(f"{path}: belongs to other data or another version; remove it to start over")
-    return {msgspec.json.decode(line, type=_Line).id: line for line in lines[1:]}
+    solved: dict[str, bytes] = {}
+    for number, line in enumerate(lines[1:], 2):
+        try:
+            solved[msgspec.json.decode(line, type=_Line).id] = line
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise RunFormatError(f"{path}: line {number}: {error}; remove the file to start over") from error
+    return solved
 
 
 def _with_solutions(

@@ -185,6 +185,7 @@ def _scalar(text: str) -> Any:
 
 
 def _all_options(system: Any, given: Mapping[str, Any]) -> dict[str, Any]:
-    if is_dataclass(system):
-        return {field.name: getattr(system, field.name) for field in fields(system)}
-    return dict(given)
+    """Return the options as a run's header holds them: in JSON values, anything else as its text."""
+    options = {field.name: getattr(system, field.name) for field in fields(system)} if is_dataclass(system) else given
+    plain: dict[str, Any] = msgspec.to_builtins(dict(options), enc_hook=str)
+    return plain

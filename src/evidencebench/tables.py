@@ -1,6 +1,7 @@
 """Tables as text, Markdown, CSV and LaTeX."""
 
 import csv
+import html
 import io
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -8,6 +9,11 @@ from types import MappingProxyType
 from unicodedata import category
 
 Cell = str | int | float | None
+
+WIDTH = 80
+"""Columns of a terminal that everything fits into."""
+
+_SHORTEST = 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,20 +30,32 @@ class Table:
 
 
 def printable(text: str) -> str:
-    """Return text that can do nothing to a terminal: control and direction-changing characters become U+FFFD.
+    """Return text on one line that can do nothing to a terminal.
+
+    Line ends and tabs become spaces, other control and direction-changing characters U+FFFD.
 
     Examples
     --------
     >>> printable("a" + chr(27) + "[2Jb") == "a" + chr(0xFFFD) + "[2Jb"
     True
     """
-    return "".join("\ufffd" if category(character) in {"Cc", "Cf", "Cs"} else character for character in text)
+    return "".join(_PRINTED.get(category(character), character) for character in text.translate(_SPACES))
+
+
+_SPACES = str.maketrans("\n\r\t", "   ")
+_PRINTED = dict.fromkeys(("Cc", "Cf", "Cs"), "\ufffd")
 
 
 def as_text(table: Table) -> str:
-    """Return the table in aligned columns, numbers to the right."""
+    """Return the table in aligned columns, numbers to the right; long first cells are cut to fit a terminal."""
     rows = [[_shown(cell, table.digits) for cell in row] for row in table.rows]
-    widths = [max(map(len, column)) for column in zip(table.columns, *rows, strict=True)]
+    columns = list(table.columns)
+    widths = [max(map(len, column)) for column in zip(columns, *rows, strict=True)]
+    excess = sum(widths) + 2 * (len(widths) - 1) - WIDTH
+    if excess > 0:
+        widths[0] = max(_SHORTEST, widths[0] - excess)
+        rows = [[_cut(first, widths[0]), *others] for first, *others in rows]
+        columns[0] = _cut(columns[0], widths[0])
     is_number = [
         all(isinstance(cell, int | float | None) for cell in column) for column in zip(*table.rows, strict=True)
     ] or [False] * len(widths)
@@ -50,17 +68,21 @@ def as_text(table: Table) -> str:
         return "  ".join(padded).rstrip()
 
     rule = "  ".join("-" * width for width in widths)
-    return "\n".join([*([table.title] if table.title else []), line(table.columns), rule, *map(line, rows)])
+    return "\n".join([*map(printable, table.title.splitlines()), line(columns), rule, *map(line, rows)])
+
+
+def _cut(text: str, width: int) -> str:
+    return text if len(text) <= width else f"{text[: width - 1]}…"
 
 
 def as_markdown(table: Table) -> str:
     """Return the table as GitHub-flavoured Markdown."""
 
     def line(cells: Sequence[str]) -> str:
-        return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
+        return f"| {' | '.join(html.escape(cell, quote=False).replace('|', chr(92) + '|') for cell in cells)} |"
 
     rows = [line([_shown(cell, table.digits) for cell in row]) for row in table.rows]
-    title = [f"**{table.title}**", ""] if table.title else []
+    title = [f"**{html.escape(printable(table.title), quote=False)}**", ""] if table.title else []
     return "\n".join([*title, line(table.columns), line(["---"] * len(table.columns)), *rows])
 
 
@@ -69,8 +91,14 @@ def as_csv(table: Table) -> str:
     target = io.StringIO()
     writer = csv.writer(target, lineterminator="\n")
     writer.writerow(table.columns)
-    writer.writerows(["" if cell is None else cell for cell in row] for row in table.rows)
+    writer.writerows([_as_csv_cell(cell) for cell in row] for row in table.rows)
     return target.getvalue().rstrip("\n")
+
+
+def _as_csv_cell(cell: Cell) -> str | int | float:
+    if cell is None:
+        return ""
+    return printable(cell) if isinstance(cell, str) else cell
 
 
 _LATEX_ESCAPES = str.maketrans(
@@ -87,7 +115,7 @@ def as_latex(table: Table) -> str:
 
     numeric = [all(not isinstance(row[position], str) for row in table.rows) for position in range(len(table.columns))]
     body = [line([_shown(cell, table.digits) for cell in row]) for row in table.rows]
-    title = [f"% {table.title}"] if table.title else []
+    title = [f"% {printable(line)}" for line in table.title.splitlines()]
     layout = "".join("r" if right else "l" for right in numeric)
     head = [rf"\begin{{tabular}}{{{layout}}}", r"\toprule", line(table.columns), r"\midrule"]
     return "\n".join([*title, *head, *body, r"\bottomrule", r"\end{tabular}"])

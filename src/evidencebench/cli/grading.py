@@ -105,14 +105,34 @@ def signature_of(graded: Graded, label: str, task: Task, resampling: Resampling)
 
 
 def labelled(runs: Sequence[RunFile]) -> dict[str, RunFile]:
-    """Return runs by the shortest label that tells them apart: system name, its signature, or the file."""
-    labels = [run.header.system.name if run.header and run.header.hypothesis == "own" else run.name for run in runs]
-    for finer in (lambda run: run.name, lambda run: str(run.path)):
+    """Return runs by the shortest label that tells them apart: system, with options that differ, or the file."""
+    labels = [_system_label(run) for run in runs]
+    for finer in (_label_with_options(runs), lambda run: str(run.path)):
         counts = Counter(labels)
         labels = [finer(run) if counts[label] > 1 else label for label, run in zip(labels, runs, strict=True)]
     if len(set(labels)) < len(labels):
         raise RunMismatchError(f"{next(label for label, n in Counter(labels).items() if n > 1)}: given twice")
     return dict(zip(labels, runs, strict=True))
+
+
+def _system_label(run: RunFile) -> str:
+    if run.header is None:
+        return run.path.name
+    return run.header.system.name if run.header.hypothesis == "own" else f"{run.header.system.name}, wrong hypothesis"
+
+
+def _label_with_options(runs: Sequence[RunFile]) -> Callable[[RunFile], str]:
+    """Return a function that adds to a label the options in which runs of the same system differ."""
+
+    def label(run: RunFile) -> str:
+        if run.header is None:
+            return str(run.path)
+        options = run.header.system.options
+        others = [other.header.system for other in runs if other.header and _system_label(other) == _system_label(run)]
+        differing = (key for key in options if any(other.options.get(key) != options[key] for other in others))
+        return f"{_system_label(run)}({','.join(f'{key}={options[key]}' for key in differing)})"
+
+    return label
 
 
 def common_tasks(runs: Sequence[RunFile], dataset: Dataset) -> tuple[Task, ...]:
@@ -126,7 +146,10 @@ def common_tasks(runs: Sequence[RunFile], dataset: Dataset) -> tuple[Task, ...]:
     by_run = [tasks_of(run, dataset) for run in runs]
     common = tuple(task for task in by_run[0] if all(task in tasks for tasks in by_run))
     if not common:
-        raise TaskError("the runs have no task in common; name one with --task")
+        tasks = "; ".join(
+            f"{run.path}: {', '.join(task.name for task in found)}" for run, found in zip(runs, by_run, strict=True)
+        )
+        raise TaskError(f"the runs answer no task in common ({tasks}); name one with --task")
     return common
 
 

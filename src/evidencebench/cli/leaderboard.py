@@ -70,6 +70,9 @@ def command(
         shown: dict[str, Any] = {"data": str(dataset.path), "tasks": board}
         print_json(shown | ({"published": _published_fields(dataset)} if published else {}))
         return
+    if table_format == "csv":
+        print_table(_flat(board, graded, published=published), "csv")
+        return
     print_board(board, table_format)
     if published:
         _print_published(dataset, graded, table_format)
@@ -112,25 +115,7 @@ def _knows_labels(label: str, graded: Graded) -> bool:
 
 
 def print_board(board: dict[str, list[dict[str, Any]]], table_format: str) -> None:
-    """Print a table a task; as CSV one table with a column for the task."""
-    if table_format == "csv":
-        columns = [
-            "task",
-            "system",
-            "mean",
-            "low",
-            "high",
-            "rank_best",
-            "rank_worst",
-            "n",
-            "failed",
-            "empty",
-            "missing",
-        ]
-        print_table(
-            Table(columns=columns, rows=[_csv_row(task, row) for task, rows in board.items() for row in rows]), "csv"
-        )
-        return
+    """Print a table a task."""
     for task, rows in board.items():
         body: list[list[Cell]] = [
             [
@@ -147,14 +132,32 @@ def print_board(board: dict[str, list[dict[str, Any]]], table_format: str) -> No
         columns = ["system", "aspect recall", "ranks", "n", "failed", "empty", "missing"]
         print_table(Table(title=task, columns=columns, rows=body), table_format)
     if table_format == "text" and any(row["is_control"] for rows in board.values() for row in rows):
-        click.echo("* a control, computed here; oracle knows the answers: the ceiling, without a rank\n")
+        click.echo("* a control, computed here; oracle knows the answers: the ceiling, unranked\n")
 
 
-def _csv_row(task: str, row: dict[str, Any]) -> list[Cell]:
+_CSV_COLUMNS = (
+    *("split", "task", "system", "mean", "low", "high"),
+    *("rank_best", "rank_worst", "n", "failed", "empty", "missing"),
+)
+
+
+def _flat(board: dict[str, list[dict[str, Any]]], graded: Graded, *, published: bool) -> Table:
+    """Return one table for programs; published figures, on another split, have a mean only."""
+    rows: list[list[Cell]] = [_csv_row(task, row, graded) for task, found in board.items() for row in found]
+    for task in board:
+        for row in PUBLISHED if published else ():
+            if task in row.recalls:
+                name = f"{row.system}, {row.strategy}" if row.strategy else row.system
+                rows.append(["official test, published", task, name, row.recalls[task] / 100, *[None] * 8])
+    return Table(columns=_CSV_COLUMNS, rows=rows)
+
+
+def _csv_row(task: str, row: dict[str, Any], graded: Graded) -> list[Cell]:
     estimate = row["aspect_recall"]
     best, worst = row["rank"] or (None, None)
     numbers: list[Cell] = [estimate["mean"], estimate["low"], estimate["high"], best, worst]
-    return [task, row["system"], *numbers, row["n"], row["failed"], row["empty"], row["missing"]]
+    counts: list[Cell] = [row["n"], row["failed"], row["empty"], row["missing"]]
+    return [graded.dataset.name, task, row["system"], *numbers, *counts]
 
 
 def _is_official_test(dataset: Dataset) -> bool:

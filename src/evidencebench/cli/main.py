@@ -8,6 +8,7 @@ import click
 
 from evidencebench import __version__
 from evidencebench.errors import EvidenceBenchError
+from evidencebench.tables import printable
 
 # Command -> (module, one line of help). The line stands here so that --help imports no command.
 COMMANDS = {
@@ -22,7 +23,7 @@ COMMANDS = {
     "wrong-hypothesis": ("wrong_hypothesis", "Measure whether SYSTEM uses the hypothesis."),
 }
 
-EXIT_OK, EXIT_FOUND, EXIT_BAD_INPUT, EXIT_INTERRUPTED = 0, 1, 2, 130
+EXIT_OK, EXIT_BAD_INPUT, EXIT_INTERRUPTED = 0, 2, 130
 
 
 class _LazyGroup(click.Group):
@@ -44,7 +45,7 @@ class _LazyGroup(click.Group):
 
 
 @click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80})
-@click.version_option(__version__, prog_name="evidencebench")
+@click.version_option(__version__, prog_name="evidencebench", allow_from_autoenv=False)
 def cli() -> None:
     """Find the evidence for or against a hypothesis in a paper, and score it.
 
@@ -63,22 +64,29 @@ def main() -> None:
     """Run the command line and exit."""
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # a terminal may not be UTF-8
+    sys.exit(_run(sys.argv[1:]))
+
+
+def _run(arguments: list[str]) -> int:
+    """Run one command and return its exit code; unlike click's own `main`, 0 where a pipe's reader has left."""
     try:
-        code = cli.main(standalone_mode=False, auto_envvar_prefix="EVIDENCEBENCH")
+        with cli.make_context("evidencebench", arguments, auto_envvar_prefix="EVIDENCEBENCH") as context:
+            cli.invoke(context)
         sys.stdout.flush()
-    except BrokenPipeError:  # the reader of the pipe has seen enough
+    except click.exceptions.Exit as ended:
+        return ended.exit_code
+    except BrokenPipeError:  # the reader has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(EXIT_OK)
-    except click.exceptions.Abort:
+    except (KeyboardInterrupt, click.exceptions.Abort):
         click.echo("interrupted; what was finished is kept: the same command goes on from there", err=True)
-        sys.exit(EXIT_INTERRUPTED)
+        return EXIT_INTERRUPTED
     except click.ClickException as error:
         error.show()
-        sys.exit(EXIT_BAD_INPUT)
+        return EXIT_BAD_INPUT
     except EvidenceBenchError as error:
-        click.echo(f"error: {error}", err=True)
-        sys.exit(EXIT_BAD_INPUT)
-    sys.exit(code if isinstance(code, int) else EXIT_OK)
+        click.echo(f"error: {printable(str(error))}", err=True)
+        return EXIT_BAD_INPUT
+    return EXIT_OK
 
 
 if __name__ == "__main__":

@@ -155,7 +155,13 @@ format_option = click.option(
     help="How tables are printed.",
 )
 jobs_option = click.option(
-    "-j", "--jobs", type=click.IntRange(1), default=1, show_default=True, metavar="N", help="Processes."
+    "-j",
+    "--jobs",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="Processes; fewer for small data.",
 )
 limit_option = click.option("--limit", type=click.IntRange(1), metavar="N", help="Only the first N instances.")
 progress_option = click.option(

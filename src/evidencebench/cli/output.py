@@ -13,9 +13,8 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from evidencebench.errors import DataError
-from evidencebench.tables import RENDERERS, Table
+from evidencebench.tables import RENDERERS, WIDTH, Table, printable
 
-WIDTH = 80
 _PLAIN_SECONDS = 5.0
 
 
@@ -46,8 +45,14 @@ def wrapped(signature: str, indent: str = "  ") -> str:
 @contextmanager
 def progress(what: str, style: str) -> Iterator[Callable[[int, int], None]]:
     """Give a function to call with (done, in all); it shows progress on standard error."""
+    what = printable(what)
     if style == "rich" or (style == "auto" and sys.stderr.isatty()):
-        columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
+        columns = (
+            TextColumn("{task.description}", markup=False),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeRemainingColumn(),
+        )
         with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
             shown = bar.add_task(what, total=None)
             yield lambda n_done, n_all: bar.update(shown, completed=n_done, total=n_all)

@@ -1,5 +1,6 @@
 """``evidencebench run``."""
 
+import shlex
 from dataclasses import asdict
 from pathlib import Path
 
@@ -91,5 +92,5 @@ def command(
         if report.first_error:
             click.echo(f"  first failure: {printable(report.first_error)}", err=True)
             click.echo("  they score 0 and are counted; --retry-failed asks again", err=True)
-        click.echo(f"next: evidencebench score {output} --data {data}")
+        click.echo(f"next: {shlex.join(['evidencebench', 'score', str(output), '--data', data])}")
     ctx.exit(1 if report.n_failed else 0)

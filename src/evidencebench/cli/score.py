@@ -21,6 +21,7 @@ from evidencebench.cli.options import (
 )
 from evidencebench.cli.output import print_json, print_table, progress, wrapped
 from evidencebench.evaluation import Rules
+from evidencebench.query import AspectScope
 from evidencebench.reporting import kind_breakdown, mean_percent, percent, score_fields
 from evidencebench.significance import Estimate, Resampling
 from evidencebench.tables import Cell, Table, printable
@@ -73,12 +74,17 @@ def command(
     for task in graded.tasks:
         if kinds:
             fields[task.name]["kinds"] = kind_breakdown(graded.scores[label][task.name], dataset)
-        if curve and task.budget is not None:
-            fields[task.name]["curve"] = _curve(run, graded, task, curve, resampling)
+    curves = {scope: _curve(run, graded, scope, curve, resampling) for scope in _scopes(graded) if curve}
     if as_json:
+        for task in graded.tasks:
+            fields[task.name] |= {"curve": curves[task.scope]} if curves else {}
         print_json(fields)
     else:
-        _print(fields, graded, table_format)
+        _print(fields, curves, graded, table_format)
+
+
+def _scopes(graded: Graded) -> list[AspectScope]:
+    return list(dict.fromkeys(task.scope for task in graded.tasks))
 
 
 def _fields(graded: Graded, label: str, task: Task, resampling: Resampling) -> dict[str, Any]:
@@ -89,30 +95,31 @@ def _fields(graded: Graded, label: str, task: Task, resampling: Resampling) -> d
     }
 
 
-def _curve(run: Path, graded: Graded, task: Task, largest: int, resampling: Resampling) -> list[dict[str, Any]]:
-    """Return aspect recall at every budget up to the largest, over the aspects that count for the task."""
-    prefix = "result_" if task.scope == "results" else ""
-    budgets = [task_named(f"{prefix}er_at_{k}") for k in range(1, largest + 1)]
+def _curve(run: Path, graded: Graded, scope: AspectScope, largest: int, resampling: Resampling) -> list[dict[str, Any]]:
+    """Return aspect recall at every budget up to the largest."""
+    budgets = [task_named(f"{'result_' if scope == 'results' else ''}er_at_{k}") for k in range(1, largest + 1)]
     (scores,) = grade([run], graded.dataset, budgets, rules=graded.rules, with_controls=False).scores.values()
     estimates = (scores[at_k.name].estimate("aspect_recall", resampling) for at_k in budgets)
     return [{"k": k, **asdict(estimate)} for k, estimate in enumerate(estimates, 1)]
 
 
-def _print(fields: Mapping[str, Any], graded: Graded, table_format: str) -> None:
+_Curves = Mapping[AspectScope, list[dict[str, Any]]]
+
+
+def _print(fields: Mapping[str, Any], curves: _Curves, graded: Graded, table_format: str) -> None:
     (run,) = graded.runs.values()
     if table_format == "csv":
-        print_table(_csv_curves(fields) if any("curve" in found for found in fields.values()) else _csv(fields), "csv")
+        print_table(_csv_curves(curves) if curves else _csv(fields), "csv")
         return
     if table_format == "text":
         click.echo(f"{printable(run.name)} on {printable(graded.dataset.name)}: aspect recall in %\n")
-    for table in (_recalls(fields), _measures(fields), _counts(fields), *_kinds_and_curves(fields)):
+    for table in (_recalls(fields), _measures(fields), _counts(fields), *_kinds(fields), *_drawn(curves)):
         print_table(table, table_format)
     if table_format == "text":
         for found in fields.values():
-            value = Estimate(**found["aspect_recall"])
-            click.echo(
-                wrapped(f"{printable(found['signature'])} = {value.mean:.3f} [{value.low:.3f}, {value.high:.3f}]")
-            )
+            recall = Estimate(**found["aspect_recall"])
+            value = f"{recall.mean:.3f} [{recall.low:.3f}, {recall.high:.3f}]"
+            click.echo(wrapped(f"{printable(found['signature'])} = {value}"))
 
 
 _SHORT = {"abstract_backwards": "abstract", "oracle": "ceiling"}
@@ -127,9 +134,9 @@ _COUNTS = {
     "empty": "empty",
     "missing": "missing",
     "duplicates": "repeats",
-    "over_length": "too long",
-    "out_of_range": "no such",
-    "not_applicable": "left out",
+    "over_length": "long",
+    "out_of_range": "range",
+    "not_applicable": "n/a",
 }
 
 
@@ -156,20 +163,24 @@ def _counts(fields: Mapping[str, Any]) -> Table:
     return Table(columns=["task", *_COUNTS.values()], rows=rows)
 
 
-def _kinds_and_curves(fields: Mapping[str, Any]) -> Iterator[Table]:
+def _kinds(fields: Mapping[str, Any]) -> Iterator[Table]:
     for name, found in fields.items():
         if "kinds" in found:
-            kinds: list[list[Cell]] = [
+            rows: list[list[Cell]] = [
                 [kind, *(100 * row[part] for part in ("selected", "recall", "available"))]
                 for kind, row in found["kinds"].items()
             ]
             columns = ["kind", "% of selection", "recall from it", "recall available"]
-            yield Table(title=name, columns=columns, rows=kinds)
-        if "curve" in found:
-            points: list[list[Cell]] = [
-                [point["k"], 100 * point["mean"], 100 * point["low"], 100 * point["high"]] for point in found["curve"]
-            ]
-            yield Table(title=f"{name}: aspect recall by budget", columns=["k", "%", "low", "high"], rows=points)
+            yield Table(title=name, columns=columns, rows=rows)
+
+
+def _drawn(curves: _Curves) -> Iterator[Table]:
+    for scope, points in curves.items():
+        rows: list[list[Cell]] = [
+            [point["k"], 100 * point["mean"], 100 * point["low"], 100 * point["high"]] for point in points
+        ]
+        title = f"aspect recall by budget, {'Results' if scope == 'results' else 'all'} aspects"
+        yield Table(title=title, columns=["k", "%", "low", "high"], rows=rows)
 
 
 def _csv(fields: Mapping[str, Any]) -> Table:
@@ -184,10 +195,10 @@ def _csv(fields: Mapping[str, Any]) -> Table:
     return Table(columns=columns, rows=rows)
 
 
-def _csv_curves(fields: Mapping[str, Any]) -> Table:
+def _csv_curves(curves: _Curves) -> Table:
     rows: list[list[Cell]] = [
-        [name, point["k"], point["mean"], point["low"], point["high"], point["n"]]
-        for name, found in fields.items()
-        for point in found.get("curve", ())
+        [scope, point["k"], point["mean"], point["low"], point["high"], point["n"]]
+        for scope, points in curves.items()
+        for point in points
     ]
-    return Table(columns=["task", "k", "aspect_recall", "low", "high", "n"], rows=rows)
+    return Table(columns=["aspects", "k", "aspect_recall", "low", "high", "n"], rows=rows)

@@ -29,6 +29,10 @@ def command(*, as_json: bool, table_format: str) -> None:
         print_json({name: {"description": _line(name), "options": _defaults(name)} for name in SYSTEMS})
         return
     rows = [(name, _line(name)) for name in SYSTEMS]
+    if table_format == "csv":
+        flat = [(name, line, ",".join(f"{k}={v}" for k, v in _defaults(name).items())) for name, line in rows]
+        print_table(Table(columns=["system", "description", "options"], rows=flat), "csv")
+        return
     print_table(Table(columns=["system", "what it returns first"], rows=_folded(rows)), table_format)
     options = [
         (name, ",".join(f"{key}={value}" for key, value in _defaults(name).items()))

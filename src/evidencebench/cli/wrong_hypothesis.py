@@ -63,7 +63,7 @@ def command(
             named, dataset, asked, limit=limit, resampling=resampling, on_progress=on_progress
         )
     if as_json:
-        print_json({name: comparison_fields(comparison) for name, comparison in found.items()})
+        print_json({name: comparison_fields(one, ("own", "wrong")) for name, one in found.items()})
         return
     compared = [(f"{system}, own hypothesis", f"{system}, wrong hypothesis", one) for one in found.values()]
     print_comparisons(compared, holm([one.test.p_value for one in found.values()]), table_format)

@@ -7,8 +7,11 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from itertools import islice
 from typing import Any, TypeVar
+
+from evidencebench.errors import WorkerError
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -40,6 +43,11 @@ def map_in_order(
         Processes; with 1 everything runs in this one.
     chunk_size
         Items sent to a process at a time.
+
+    Raises
+    ------
+    WorkerError
+        If a worker process dies.
     """
     if jobs <= 1:
         yield from map(setup(*arguments), items)
@@ -59,6 +67,11 @@ def map_in_order(
                 yield from waiting.popleft().result()
         while waiting:
             yield from waiting.popleft().result()
+    except BrokenProcessPool as error:
+        raise WorkerError(
+            "a worker process died, out of memory or ended by what it ran; what was finished is kept: "
+            "run the same command again, with --jobs 1 to see what happens"
+        ) from error
     finally:
         executor.shutdown(wait=True, cancel_futures=True)
 

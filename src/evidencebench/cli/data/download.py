@@ -41,7 +41,7 @@ def command(
     \b
     Examples:
       evidencebench data download train dev test
-      evidencebench data download test --mirror https://mirror.example/evidencebench
+      evidencebench data download test --mirror https://mirror.example/data
       evidencebench data download test --from-file evidencebench_test_set.json
     """
     if len(names) > 1 and (url or from_file):
@@ -60,9 +60,9 @@ def command(
                 force=force,
                 progress=partial(_show_bytes, on_progress),
             )
-        checked = "checked" if fetched.verified else "checksum not known to this version; computed"
-        click.echo(f"{fetched.path}: {fetched.size_bytes} bytes, sha256 {checked}: {fetched.sha256}")
-        click.echo(f"  licence: {entry.licence}. {entry.note}")
+        checked = "checked" if fetched.verified else "not known to this version, computed"
+        click.echo(f"{fetched.path}\n  {fetched.size_bytes} bytes; sha256 {checked}:\n  {fetched.sha256}")
+        click.echo(click.wrap_text(f"licence: {entry.licence}. {entry.note}", 80, "  ", "  "))
 
 
 def _show_bytes(show: Callable[[int, int], None], n_done: int, n_all: int | None) -> None:

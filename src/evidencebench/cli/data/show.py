@@ -1,5 +1,6 @@
 """``evidencebench data show``."""
 
+import re
 from dataclasses import asdict
 from typing import Any
 
@@ -11,6 +12,9 @@ from evidencebench.dataset import Dataset
 from evidencebench.instance import Instance
 from evidencebench.query import Kind
 from evidencebench.tables import printable
+
+# Nine digits: no file holds more instances, and int() refuses thousands of digits.
+_POSITION = re.compile(r"[0-9]{1,9}")
 
 
 @click.command(name="show")
@@ -32,7 +36,7 @@ def command(*, data: str, instance_id: str | None, evidence: bool, as_json: bool
     if instance_id is None:
         _list_instances(dataset, as_json=as_json)
         return
-    is_position = instance_id.lstrip("-").isdigit() and instance_id not in dataset
+    is_position = instance_id not in dataset and _POSITION.fullmatch(instance_id) is not None
     instance = dataset[int(instance_id) if is_position else instance_id]
     if as_json:
         print_json(_instance_fields(instance))
@@ -45,7 +49,8 @@ def _list_instances(dataset: Dataset, *, as_json: bool) -> None:
         print_json([{"id": query.instance_id, "hypothesis": query.hypothesis} for query in dataset.queries()])
         return
     for query in dataset.queries():
-        click.echo(f"{printable(query.instance_id)}  {printable(query.hypothesis)}")
+        head = f"{printable(query.instance_id)}  "
+        click.echo(click.wrap_text(printable(query.hypothesis), 80, head, "    "))
 
 
 def _instance_fields(instance: Instance) -> dict[str, Any]:
@@ -73,7 +78,8 @@ def _instance_fields(instance: Instance) -> dict[str, Any]:
 
 def _print_instance(instance: Instance, *, only_evidence: bool) -> None:
     query, labels = instance.query, instance.labels
-    click.echo(f"{printable(instance.id)} (paper {printable(query.paper_id)})\n{printable(query.hypothesis)}\n")
+    click.echo(f"{printable(instance.id)} (paper {printable(query.paper_id)})")
+    click.echo(f"{click.wrap_text(printable(query.hypothesis), 80)}\n")
     numbers = {aspect: number for number, aspect in enumerate(labels.aspects)}
     marks: dict[int, list[str]] = {}
     for aspect, number in numbers.items():

@@ -1,0 +1,14 @@
+"""Every benchmark, one after the other, on synthetic data of the published shape, in one summary.
+
+Goals are ratios to a peer on the same machine wherever there is a peer; the others are in seconds on two cores.
+A missed goal is printed as NO and is not an error; a wrong result is.
+"""
+
+import loading
+import oracle
+import over_length
+import pipeline
+from timing import main_of
+
+if __name__ == "__main__":
+    main_of("run_all.py", __doc__, loading.figures, oracle.figures, over_length.figures, pipeline.figures)
