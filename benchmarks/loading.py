@@ -35,7 +35,7 @@ def figures(folder: Path, n_instances: int) -> Iterator[Figure]:
     yield linear("open + iterate", sum(at_large[:2]), sum(at_small[:2]))
     peak, peak_small, peak_json = at_large[2], at_small[2], _once("json", large)[2]
     yield Figure(
-        name="anonymous memory, vs json.load",
+        name="memory, vs json.load",
         ours=f"{peak:.0f} MB",
         peer=f"{peak_json:.0f} MB",
         ratio=f"{peak_json / peak:.3g} x",
@@ -43,7 +43,7 @@ def figures(folder: Path, n_instances: int) -> Iterator[Figure]:
         reached=peak < _GOAL_MB,
     )
     yield Figure(
-        name="anonymous memory: 10 x data",
+        name="memory: 10 x data",
         ours=f"{peak:.0f} MB",
         peer=f"{peak_small:.0f} MB",
         ratio=f"{peak / peak_small:.3g} x",

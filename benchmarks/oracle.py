@@ -41,7 +41,7 @@ def figures(folder: Path, n_instances: int) -> Iterator[Figure]:
     for name, (path, limit) in data.items():
         if path.exists():  # the real file is nobody's to ship
             yield _against_cbc(name, list(open_dataset(path).instances(limit)))
-    pair = paired(lambda: _seconds_to_solve(small), lambda: _seconds_to_solve(large), 1)
+    pair = paired(lambda: _seconds_to_solve(small), lambda: _seconds_to_solve(large), _N_PAIRS)
     yield linear("four optima", pair.peer, pair.ours)
     for density in _DENSITIES:
         yield _hard("hard minimum", density, None)

@@ -21,7 +21,7 @@ SMALLEST_SIZE = 400
 LINEAR_GROWTH = 12.0
 _SAMPLE_SECONDS = 0.02
 # Widths of the six columns of the summary, 80 characters with the spaces between them.
-_WIDTHS = (29, 11, 12, 8, 10, 5)
+_WIDTHS = (28, 11, 12, 8, 11, 5)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -184,7 +184,9 @@ def _times(ratio: float) -> str:
 
 def main_of(name: str, description: str | None, *measurements: Measurement) -> None:
     """Run measurements as a command of its own: parse its arguments, measure, and print the summary."""
-    parser = argparse.ArgumentParser(prog=name, description=description, formatter_class=_AsWritten)
+    parser = argparse.ArgumentParser(
+        prog=name, description=description, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--folder", type=Path, help="where synthetic files are kept; default: a temporary folder")
     parser.add_argument("--instances", type=int, default=FULL_SIZE, metavar="N", help=f"default: {FULL_SIZE}")
     parser.add_argument("--quick", action="store_true", help=f"the same as --instances {QUICK_SIZE}")
@@ -195,7 +197,7 @@ def main_of(name: str, description: str | None, *measurements: Measurement) -> N
     with contextlib.ExitStack() as stack:
         folder = chosen.folder or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="evidencebench-")))
         folder.mkdir(parents=True, exist_ok=True)
-        print(f"{n_instances:,} synthetic instances; in lines '10 x data', the peer is ourselves on a tenth of them")
+        print(f"{n_instances:,} synthetic instances; in lines '10 x data', the peer is a tenth of them")
         print(_line("figure", "ours", "peer", "ratio", "goal", "met"))
         print(" ".join("-" * width for width in _WIDTHS))
         figures: list[Figure] = []
@@ -212,7 +214,3 @@ def _line(*cells: str) -> str:
     name, *values = cells
     first, *others = _WIDTHS
     return " ".join([name.ljust(first), *(value.rjust(width) for value, width in zip(values, others, strict=True))])
-
-
-class _AsWritten(argparse.RawDescriptionHelpFormatter, argparse.ArgumentDefaultsHelpFormatter):
-    pass

@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 
 import click
@@ -93,6 +94,15 @@ def test_every_public_name_is_there_and_the_list_is_sorted() -> None:
     for name in evidencebench.__all__:
         assert getattr(evidencebench, name) is not None
     assert list(evidencebench.__all__[1:]) == sorted(evidencebench.__all__[1:])
+
+
+def test_type_checkers_see_the_public_names_where_they_are() -> None:
+    source = Path(evidencebench.__file__).read_text(encoding="utf-8")
+    seen = re.findall(r"^    from (\S+) import (\w+) as (\w+)$", source, re.MULTILINE)
+    assert sorted(name for _, name, _ in seen) == evidencebench.__all__[1:]
+    for module, name, public in seen:
+        assert name == public
+        assert getattr(import_module(module), name) is getattr(evidencebench, name)
 
 
 def test_no_document_names_a_path_of_this_machine() -> None:

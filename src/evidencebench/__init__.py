@@ -6,9 +6,45 @@ Read the package in this order: `query`, `instance`, `dataset`, `cover`, `tasks`
 """
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+if TYPE_CHECKING:  # the same table for type checkers, which cannot follow it; a test keeps the two alike
+    from evidencebench.answering import answers_from as answers_from
+    from evidencebench.answers import open_run as open_run
+    from evidencebench.comparison import compare as compare
+    from evidencebench.comparison import wrong_hypothesis_control as wrong_hypothesis_control
+    from evidencebench.cover import coverage_of as coverage_of
+    from evidencebench.cover import maximum_coverage as maximum_coverage
+    from evidencebench.cover import minimum_cover as minimum_cover
+    from evidencebench.dataset import Dataset as Dataset
+    from evidencebench.dataset import open_dataset as open_dataset
+    from evidencebench.dataset import write_dataset as write_dataset
+    from evidencebench.errors import EvidenceBenchError as EvidenceBenchError
+    from evidencebench.evaluation import Rules as Rules
+    from evidencebench.evaluation import TaskScores as TaskScores
+    from evidencebench.evaluation import answers_of as answers_of
+    from evidencebench.evaluation import evaluate as evaluate
+    from evidencebench.execution import execute as execute
+    from evidencebench.instance import Instance as Instance
+    from evidencebench.instance import Labels as Labels
+    from evidencebench.measures import aspect_recall as aspect_recall
+    from evidencebench.query import Kind as Kind
+    from evidencebench.query import Query as Query
+    from evidencebench.retrievers.bm25 import BM25 as BM25
+    from evidencebench.sample import load_sample as load_sample
+    from evidencebench.selection import select as select
+    from evidencebench.system import Brief as Brief
+    from evidencebench.system import Ranking as Ranking
+    from evidencebench.system import System as System
+    from evidencebench.system import rank_by_score as rank_by_score
+    from evidencebench.systems import SYSTEMS as SYSTEMS
+    from evidencebench.systems import make_system as make_system
+    from evidencebench.tasks import TASKS as TASKS
+    from evidencebench.tasks import Task as Task
+    from evidencebench.tasks import task_named as task_named
+    from evidencebench.validation import validate_file as validate_file
+
+from evidencebench.version import __version__ as __version__
 
 # Public name -> module. Resolved when first used, so that `evidencebench --help` need not import numpy.
 _MODULE_OF = {

@@ -9,7 +9,6 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from evidencebench import __version__
 from evidencebench.answering import answer_instance, default_tasks, with_hypothesis
 from evidencebench.dataset import Dataset, open_dataset
 from evidencebench.derangement import derange_hypotheses
@@ -29,6 +28,7 @@ from evidencebench.runs import (
 )
 from evidencebench.systems import NamedSystem, make_system
 from evidencebench.tasks import Task, task_named
+from evidencebench.version import __version__
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

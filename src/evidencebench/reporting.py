@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from evidencebench import __version__
 from evidencebench.comparison import Comparison
 from evidencebench.cover import Coverage, coverage_of
 from evidencebench.dataset import Dataset
@@ -16,6 +15,7 @@ from evidencebench.query import Kind
 from evidencebench.selection import Selection
 from evidencebench.significance import DEFAULT_RESAMPLING, Estimate, Resampling
 from evidencebench.tasks import Task
+from evidencebench.version import __version__
 
 
 def signature(

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import msgspec
 
-from evidencebench import __version__
 from evidencebench.dataset import Dataset, open_dataset, write_dataset
 from evidencebench.engine.local import map_in_order
 from evidencebench.errors import RunFormatError, RunMismatchError
 from evidencebench.instance import Evaluation, Instance
 from evidencebench.journal import open_journal
 from evidencebench.optima import Optima, derive_optima, with_optima
+from evidencebench.version import __version__
 
 _BEGINS = b'{"evidencebench_solve":'
 _MIN_INSTANCES_A_JOB = 500

@@ -6,9 +6,9 @@ from importlib import import_module
 
 import click
 
-from evidencebench import __version__
 from evidencebench.errors import EvidenceBenchError
 from evidencebench.tables import printable
+from evidencebench.version import __version__
 
 # Command -> (module, one line of help). The line stands here so that --help imports no command.
 COMMANDS = {
