@@ -21,6 +21,7 @@ from evidencebench.cover import (
 )
 from evidencebench.dataset import Dataset
 from evidencebench.errors import MissingExtraError, UndefinedScoreError
+from evidencebench.masks import union_of
 from evidencebench.optima import derive_optima
 from evidencebench.tasks import TASKS
 from strategies import coverages, random_coverage
@@ -117,6 +118,13 @@ def test_no_sentence_of_a_maximum_coverage_adds_nothing(coverage: Coverage, budg
         assert covered(coverage, tuple(index for index in chosen if index != left_out)) < covered(coverage, chosen)
 
 
+def upper_bound(coverage: Coverage, size: int) -> int:
+    """Give the bound of a solver that remembers nothing."""
+    universe = coverage.coverable
+    bound = hard_cover.LinearBound(universe.bit_length())
+    return bound(universe, list(coverage.masks.values()), size, universe.bit_count() + 1)
+
+
 @given(
     coverages(),
     st.integers(1, 4),
@@ -129,7 +137,7 @@ def test_the_upper_bound_is_never_below_the_truth_whatever_multipliers_the_solve
     n_coverable = coverage.coverable.bit_count()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(hard_cover, "_multipliers", lambda _matrix, _size: np.array(multipliers[:n_coverable]))
-        bound = hard_cover.upper_bound(coverage.coverable, list(coverage.masks.values()), size)
+        bound = upper_bound(coverage, size)
     assert bound >= covered(coverage, exhaustive(coverage, size))
 
 
@@ -137,8 +145,18 @@ def test_the_upper_bound_is_never_below_the_truth_whatever_multipliers_the_solve
 @given(coverages(max_aspects=8, n_sentences=9), st.integers(1, 4))
 def test_the_upper_bound_of_the_linear_relaxation_is_never_below_the_truth(coverage: Coverage, size: int) -> None:
     assume(coverage.masks)
-    bound = hard_cover.upper_bound(coverage.coverable, list(coverage.masks.values()), size)
+    bound = upper_bound(coverage, size)
     assert covered(coverage, exhaustive(coverage, size)) <= bound <= coverage.coverable.bit_count()
+
+
+def test_remembered_multipliers_bound_as_truly_as_new_ones() -> None:
+    coverage = random_coverage(Random(3), 12, 14, 0.3)
+    universe, masks = coverage.coverable, list(coverage.masks.values())
+    bound = hard_cover.LinearBound(universe.bit_length())
+    for left in range(1, universe, 97):
+        for size in (1, 2, 3):
+            most = max((union_of(chosen) & universe & left).bit_count() for chosen in combinations(masks, size))
+            assert bound(universe & left, masks, size, most + 1) >= most
 
 
 @pytest.mark.slow

@@ -214,6 +214,8 @@ def greedy_ranking(coverage: Coverage) -> tuple[int, ...]:
 def _most_covered(coverage: Coverage, budget: int, search: Search) -> int:
     universe, masks = coverage.coverable, coverage.masks.values()
     n_coverable = universe.bit_count()
+    if budget >= n_coverable:
+        return n_coverable
     if greedy_count(universe, masks, budget) == n_coverable or search.can_reach(universe, masks, budget, n_coverable):
         return n_coverable
     return search.most_covered(universe, masks, budget)

@@ -76,7 +76,7 @@ class TaskScores:
     scores
         Measure -> one score an instance; NaN where the measure is undefined for it, which leaves it out.
     selections
-        What counted of each answer.
+        What counted of each answer; empty where `evaluate` was told to keep none.
     counts
         What happened to the answers.
     """
@@ -160,6 +160,7 @@ def evaluate(
     *,
     rules: Rules | None = None,
     limit: int | None = None,
+    with_selections: bool = True,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> dict[str, dict[str, TaskScores]]:
     """Return the scores of each source of answers on each task: source name -> task name -> scores.
@@ -176,6 +177,8 @@ def evaluate(
         How answers that do not fit are read; None: the defaults.
     limit
         Only the first so many instances; None: all.
+    with_selections
+        Whether to keep what counted of each answer, which comparisons need and which takes memory.
     on_progress
         Called with (instances done, instances in all).
 
@@ -185,7 +188,7 @@ def evaluate(
         If an answer selects a sentence that does not exist, unless the rules drop those.
     """
     rules = rules or Rules()
-    ledgers = {name: {task.name: _Ledger(task) for task in tasks} for name in sources}
+    ledgers = {name: {task.name: _Ledger(task, with_selections=with_selections) for task in tasks} for name in sources}
     n_instances = len(dataset.ids[:limit])
     for n_done, instance in enumerate(dataset.instances(limit), 1):
         for task in tasks:
@@ -216,8 +219,9 @@ def case_of(instance: Instance, task: Task) -> Case | None:
 class _Ledger:
     """Collects one source's scores on one task."""
 
-    def __init__(self, task: Task) -> None:
+    def __init__(self, task: Task, *, with_selections: bool) -> None:
         self._task = task
+        self._with_selections = with_selections
         self._ids: list[str] = []
         self._clusters: list[str] = []
         self._selections: list[Selection] = []
@@ -235,7 +239,8 @@ class _Ledger:
             scores["precision"] = 0.0  # undefined of nothing, but giving no answer must never pay
         self._ids.append(case.instance.id)
         self._clusters.append(case.instance.cluster)
-        self._selections.append(selection)
+        if self._with_selections:
+            self._selections.append(selection)
         for name, column in self._columns.items():
             column.append(scores.get(name, float("nan")))
 

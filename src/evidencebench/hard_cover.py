@@ -5,6 +5,7 @@ its optimality is confirmed by `evidencebench.masks.Search` with a linear-progra
 checked in whole numbers: rounding can make the bound weak, never wrong.
 """
 
+from collections import deque
 from collections.abc import Mapping
 
 import numpy as np
@@ -13,10 +14,15 @@ import numpy.typing as npt
 from evidencebench.errors import MissingExtraError
 from evidencebench.masks import OutOfNodesError, Search, union_of
 
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+
 _TIME_LIMIT_SECONDS = 120.0
 _MAX_PROOF_NODES = 20_000
 # Multipliers are whole multiples of 2^-20: sums of 2^11 of them stay far inside 64 bits.
 _SCALE = 1 << 20
+# How many programs' multipliers are remembered: neighbours in the search often share them.
+_RECENT = 8
 
 
 def solve(universe: int, masks: Mapping[int, int], budget: int | None) -> tuple[tuple[int, ...], bool]:
@@ -46,17 +52,39 @@ def solve(universe: int, masks: Mapping[int, int], budget: int | None) -> tuple[
     return selection, len(chosen) <= budget and _unreachable(universe, columns, budget, covered + 1)
 
 
-def upper_bound(universe: int, masks: list[int], size: int) -> int:
-    """Return how many aspects of the universe ``size`` of the masks cover at most.
+class LinearBound:
+    """An upper bound for `Search`: how many aspects of the universe ``size`` of the masks cover at most.
+
+    ``n_aspects`` is the bit length of the first universe asked for.
 
     For any multipliers y in 0..1, a choice of masks covers at most sum(1 - y) plus the sum of the ``size`` largest
-    sums of y within a mask: an aspect counts at most 1, and at most as often as it is held. The multipliers come from
-    the linear relaxation; the bound is then computed in integers, so it holds whatever the solver did.
+    sums of y within a mask: an aspect counts at most 1, and at most as often as it is held. Good multipliers come from
+    the linear relaxation; the bound is then computed in integers, so it holds whatever the solver did. As any
+    multipliers will do, those of programs solved before are tried before a new one is solved.
     """
-    matrix = _matrix(universe, masks)
-    weights = np.clip(np.floor(_multipliers(matrix, size) * _SCALE), 0, _SCALE).astype(np.int64)
-    largest = np.sort(matrix.astype(np.int64).T @ weights)[::-1][:size]
-    return int((_SCALE * len(weights) - int(weights.sum()) + int(largest.sum())) // _SCALE)
+
+    def __init__(self, n_aspects: int) -> None:
+        self._n_aspects = n_aspects
+        self._recent: deque[Integers] = deque(maxlen=_RECENT)
+
+    def __call__(self, universe: int, masks: list[int], size: int, target: int) -> int:
+        """Return the bound; it need not be tight once it is below the target."""
+        positions = [position for position in range(universe.bit_length()) if universe >> position & 1]
+        matrix = _matrix(universe, masks)
+        for multipliers in self._recent:
+            bound = _bound(matrix, multipliers[positions], size)
+            if bound < target:
+                return bound
+        solved = np.clip(np.floor(_multipliers(matrix, size) * _SCALE), 0, _SCALE).astype(np.int64)
+        kept = np.zeros(self._n_aspects, dtype=np.int64)
+        kept[positions] = solved
+        self._recent.appendleft(kept)
+        return _bound(matrix, solved, size)
+
+
+def _bound(matrix: Floats, multipliers: Integers, size: int) -> int:
+    largest = np.sort(matrix.T.astype(np.int64) @ multipliers)[::-1][:size]
+    return int((_SCALE * len(multipliers) - int(multipliers.sum()) + int(largest.sum())) // _SCALE)
 
 
 def _unreachable(universe: int, columns: list[int], size: int, target: int) -> bool:
@@ -64,12 +92,14 @@ def _unreachable(universe: int, columns: list[int], size: int, target: int) -> b
     if target > universe.bit_count():
         return True
     try:
-        return not Search(_MAX_PROOF_NODES, upper_bound).can_reach(universe, columns, size, target)
+        return not Search(_MAX_PROOF_NODES, LinearBound(universe.bit_length())).can_reach(
+            universe, columns, size, target
+        )
     except OutOfNodesError:
         return False
 
 
-def _matrix(universe: int, masks: list[int]) -> npt.NDArray[np.float64]:
+def _matrix(universe: int, masks: list[int]) -> Floats:
     """Return aspects x sentences, 1 where the sentence covers the aspect."""
     positions = [position for position in range(universe.bit_length()) if universe >> position & 1]
     return np.array([[mask >> position & 1 for mask in masks] for position in positions], dtype=np.float64)
@@ -96,7 +126,7 @@ def _milp(universe: int, columns: list[int], budget: int | None) -> list[int]:
     return [int(position) for position in np.flatnonzero(found.x[:n_columns] > 0.5)]  # noqa: PLR2004 - 0/1 rounded
 
 
-def _multipliers(matrix: npt.NDArray[np.float64], size: int) -> npt.NDArray[np.float64]:
+def _multipliers(matrix: Floats, size: int) -> Floats:
     """Return the dual of "an aspect counts only as often as it is held" in the linear relaxation."""
     from scipy.optimize import linprog  # noqa: PLC0415 - an extra, and slow to import
 

@@ -63,8 +63,7 @@ class Labels:
         return self.aspects if scope == "all" else self.results
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Origin:
+class Origin(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """How an instance stands in its file, so that writing keeps what this version does not know.
 
     Attributes

@@ -6,8 +6,8 @@ covered; masks are always read within it.
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
-# (universe, masks, size) -> an upper bound on how many aspects of the universe `size` of the masks cover
-UpperBound = Callable[[int, list[int], int], int]
+# (universe, masks, size, target) -> an upper bound on how many aspects of the universe `size` of the masks cover
+UpperBound = Callable[[int, list[int], int, int], int]
 
 
 class OutOfNodesError(Exception):
@@ -109,7 +109,7 @@ class Search:
         droppable = universe.bit_count() - target
         if packing_bound(universe, masks) - droppable > size:
             return False
-        if self._upper_bound is not None and self._upper_bound(universe, masks, size) < target:
+        if self._upper_bound is not None and self._upper_bound(universe, masks, size, target) < target:
             return False
         # Some mask covers the aspect that the fewest hold, or that aspect is among those given up.
         bit, holders = _rarest(universe, masks)

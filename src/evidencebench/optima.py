@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from evidencebench.cover import Cover, coverage_of, maximum_coverage, minimum_cover
+from evidencebench.cover import Cover, Coverage, coverage_of, maximum_coverage, minimum_cover
 from evidencebench.instance import Evaluation, Instance
+from evidencebench.query import AspectScope
 from evidencebench.record import EVALUATION_KEYS
 from evidencebench.tasks import TASKS, Task
 
@@ -31,12 +32,16 @@ def derive_optima(instance: Instance) -> Optima:
     """
     evaluations: dict[str, Evaluation] = {}
     unproven: list[str] = []
+    smallest: dict[AspectScope, Cover] = {}
     for name in EVALUATION_KEYS:
         task = TASKS[name]
         if not task.applies_to(instance.labels):
             continue
-        evaluation, cover = _derive(instance, task)
-        evaluations[name] = evaluation
+        coverage = coverage_of(instance.labels, task.scope)
+        if task.scope not in smallest:
+            smallest[task.scope] = minimum_cover(coverage)
+        cover = _best(coverage, task, smallest[task.scope])
+        evaluations[name] = _evaluation(instance, task, coverage, cover)
         if not cover.proven:
             unproven.append(name)
     return Optima(evaluations=evaluations, unproven=tuple(unproven))
@@ -47,19 +52,21 @@ def with_optima(instance: Instance, optima: Optima) -> Instance:
     return replace(instance, labels=replace(instance.labels, evaluations=optima.evaluations))
 
 
-def _derive(instance: Instance, task: Task) -> tuple[Evaluation, Cover]:
-    coverage = coverage_of(instance.labels, task.scope)
+def _best(coverage: Coverage, task: Task, smallest: Cover) -> Cover:
+    """Return the optimum of a task, which is the smallest cover itself where the budget holds it."""
+    if not isinstance(task.budget, int) or (smallest.proven and len(smallest.sentences) <= task.budget):
+        return smallest
+    return maximum_coverage(coverage, task.budget)
+
+
+def _evaluation(instance: Instance, task: Task, coverage: Coverage, cover: Cover) -> Evaluation:
+    sentences, optimal = cover.sentences, len(cover.sentences)
     if isinstance(task.budget, int):
-        cover = maximum_coverage(coverage, task.budget)
-        sentences = _filled(cover.sentences, task.budget, len(instance.query.sentences))
-    else:
-        cover = minimum_cover(coverage)
-        sentences = cover.sentences
+        sentences = _filled(sentences, task.budget, len(instance.query.sentences))
     mask = coverage.mask_of(sentences)
     aspects = instance.labels.that_count(task.scope)
     covered = tuple(aspect for position, aspect in enumerate(aspects) if mask >> position & 1)
-    optimal = len(cover.sentences) if task.budget == "optimal" else None
-    return Evaluation(sentences=sentences, covered=covered, optimal=optimal), cover
+    return Evaluation(sentences=sentences, covered=covered, optimal=optimal if task.budget == "optimal" else None)
 
 
 def _filled(sentences: tuple[int, ...], size: int, n_sentences: int) -> tuple[int, ...]:

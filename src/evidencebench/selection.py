@@ -71,6 +71,11 @@ def check_answer(ranking: Ranking, n_sentences: int, out_of_range: OutOfRange = 
         raise AnswerError(f"expected {len(ranking.sentences)} scores, one a sentence, got {len(ranking.scores)}")
     if ranking.scores is not None and any(later > earlier for earlier, later in pairwise(ranking.scores)):
         raise AnswerError("expected scores that descend, best first, got one that rises")
+    sentences = ranking.sentences
+    if len(set(sentences)) == len(sentences) and (
+        not sentences or (min(sentences) >= 0 and max(sentences) < n_sentences)
+    ):
+        return CheckedAnswer(ranking=ranking)
     kept: dict[int, int] = {}
     n_out_of_range = 0
     for position, index in enumerate(ranking.sentences):
@@ -80,8 +85,6 @@ def check_answer(ranking: Ranking, n_sentences: int, out_of_range: OutOfRange = 
             raise AnswerError(f"selects sentence {index}, but the paper has sentences 0..{n_sentences - 1}")
         else:
             n_out_of_range += 1
-    if len(kept) == len(ranking.sentences):
-        return CheckedAnswer(ranking=ranking)
     scores = ranking.scores
     return CheckedAnswer(
         ranking=Ranking(

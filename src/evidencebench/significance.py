@@ -340,9 +340,9 @@ def _bootstrap_means(sums: Floats, sizes: Floats, generator: np.random.Generator
     for n_rows in _blocks(n_draws, n_clusters):
         drawn = generator.integers(0, n_clusters, size=(n_rows, n_clusters), dtype=np.int32)
         # How often each draw holds each cluster: the same for every column.
-        cells = drawn + np.arange(n_rows, dtype=np.int64)[:, None] * n_clusters
-        times = np.bincount(cells.ravel(), minlength=n_rows * n_clusters).reshape(n_rows, n_clusters)
-        weights = times.astype(np.float64)
+        weights = np.empty((n_rows, n_clusters))
+        for row, clusters in enumerate(drawn):
+            weights[row] = np.bincount(clusters, minlength=n_clusters)
         means.append((weights @ sums) / (weights @ sizes)[:, None])
     return np.concatenate(means)
 

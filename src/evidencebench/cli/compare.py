@@ -59,7 +59,9 @@ def command(
         raise click.UsageError("expected at least two runs to compare")
     dataset = open_data(data)
     with progress("scoring", progress_style) as on_progress:
-        graded = grade(runs, dataset, tasks, rules=rules, with_controls=False, on_progress=on_progress)
+        graded = grade(
+            runs, dataset, tasks, rules=rules, with_controls=False, with_selections=True, on_progress=on_progress
+        )
     compared: list[tuple[str, str, Comparison]] = []
     for first, second in combinations(graded.runs, 2):
         for task in graded.tasks:

@@ -62,6 +62,7 @@ def grade(
     *,
     rules: Rules,
     with_controls: bool = True,
+    with_selections: bool = False,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> Graded:
     """Grade run files on the tasks asked for, or on all that every one of them can answer.
@@ -83,7 +84,9 @@ def grade(
     sources: dict[str, AnswerSource] = {f"run {label}": answers_of(run) for label, run in runs.items()}
     if with_controls:
         sources |= {f"control {name}": answers_from(make_system(name)) for name in CONTROLS}
-    graded = evaluate(sources, dataset, asked, rules=rules, limit=limit, on_progress=on_progress)
+    graded = evaluate(
+        sources, dataset, asked, rules=rules, limit=limit, with_selections=with_selections, on_progress=on_progress
+    )
     applicable = tuple(task for task in asked if next(iter(graded.values()))[task.name].ids)
     for task in asked:
         if task not in applicable and (task in tasks or not applicable):

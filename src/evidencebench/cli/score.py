@@ -68,7 +68,15 @@ def command(
     """
     dataset = open_data(data)
     with progress("scoring", progress_style) as on_progress:
-        graded = grade([run], dataset, tasks, rules=rules, with_controls=controls, on_progress=on_progress)
+        graded = grade(
+            [run],
+            dataset,
+            tasks,
+            rules=rules,
+            with_controls=controls,
+            with_selections=kinds,
+            on_progress=on_progress,
+        )
     (label,) = graded.runs
     fields = {task.name: _fields(graded, label, task, resampling) for task in graded.tasks}
     for task in graded.tasks:
