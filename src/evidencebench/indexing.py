@@ -2,12 +2,12 @@
 
 import json
 import mmap
+import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 import msgspec
-import numpy as np
 
 from evidencebench.errors import UnreadableError
 from evidencebench.instance import Origin
@@ -16,6 +16,10 @@ Content = bytes | mmap.mmap
 
 # Above this size a broken file is not parsed again just to word its error.
 _MAX_DIAGNOSED_BYTES = 64 << 20
+
+# What stands before a member's value, and behind the last one.
+_MEMBER = re.compile(rb'\s*[{,]\s*("(?:[^"\\]|\\.)*")\s*:\s*', re.DOTALL)
+_END = re.compile(rb"\s*\{?\s*\}\s*")
 
 _members = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
@@ -126,24 +130,20 @@ def _diagnosis(content: Content | memoryview, message: str) -> str:
 
 def _fills(content: Content | memoryview, raws: Mapping[str, msgspec.Raw]) -> bool:
     """Say whether the members, in order, account for every byte: a repeated key would leave its first value over."""
-    base = np.frombuffer(content, dtype=np.uint8).ctypes.data
-    end = 0
-    for raw in raws.values():
-        view = memoryview(raw)
-        start = np.frombuffer(view, dtype=np.uint8).ctypes.data - base
-        if not _is_separator(bytes(content[end:start]) if start >= end else b""):
+    position = 0
+    for key, raw in raws.items():
+        found = _MEMBER.match(content, position)
+        if found is None or not _spells(found[1], key):
             return False
-        end = start + len(view)
-    return True
+        position = found.end() + len(memoryview(raw))
+    return _END.fullmatch(content, position) is not None
 
 
-def _is_separator(gap: bytes) -> bool:
-    """Say whether the bytes between two values are a brace or comma, one key and a colon."""
+def _spells(text: bytes, key: str) -> bool:
     try:
-        msgspec.json.decode(gap.strip()[1:-1], type=str)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+        return bool(msgspec.json.decode(text) == key)
+    except (msgspec.DecodeError, UnicodeDecodeError):  # what a repeated key leaves over need not be a key
         return False
-    return True
 
 
 def _repeated_keys(content: Content) -> tuple[str, ...]:

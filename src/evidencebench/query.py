@@ -9,11 +9,23 @@ AspectScope = Literal["all", "results"]
 
 
 class Kind(StrEnum):
-    """What a sentence is in its paper. The values are the original data set's own spellings."""
+    """What a sentence is in its paper. The values are the original data set's own spellings.
+
+    EvidenceBench-100k's spellings, with spaces, are the same kinds:
+
+    >>> Kind("normal paragraph") is Kind.BODY
+    True
+    """
 
     HEADING = "section_name"
     ABSTRACT = "abstract"
     BODY = "normal_paragraph"
+
+
+# As further values of the same members they are decoded as fast as the others, which `_missing_` would not be. Python
+# 3.13 has `_add_value_alias_` for this; before, the table itself is what it would write to.
+for _kind in Kind:
+    Kind._value2member_map_[_kind.value.replace("_", " ")] = _kind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,20 +1,14 @@
 """One instance as the published files spell it: the only module that knows their keys."""
 
 from collections.abc import Iterable, Mapping
-from operator import itemgetter
-from typing import Any, Literal
+from itertools import chain
+from typing import Any
 
 import msgspec
 
 from evidencebench.errors import FormatError
 from evidencebench.instance import Evaluation, Instance, Labels, Origin
 from evidencebench.query import Kind, Query
-
-# EvidenceBench-100k spells the kinds with spaces, the original with underscores.
-KIND_SPELLINGS: Mapping[str, Kind] = {
-    **{kind.value: kind for kind in Kind},
-    **{kind.value.replace("_", " "): kind for kind in Kind},
-}
 
 # Task name -> the key under which its stored optimum stands.
 EVALUATION_KEYS: Mapping[str, str] = {
@@ -23,8 +17,6 @@ EVALUATION_KEYS: Mapping[str, str] = {
     "result_er_at_optimal": "results_evidence_retrieval_at_optimal_evaluation",
     "result_er_at_5": "results_evidence_retrieval_at_5_evaluation",
 }
-
-_KindSpelling = Literal["section_name", "abstract", "normal_paragraph", "section name", "normal paragraph"]
 
 
 class _EvaluationRecord(msgspec.Struct):
@@ -40,7 +32,7 @@ class _InstanceRecord(msgspec.Struct):
     paper_as_candidate_pool: tuple[str, ...]
     aspect_list_ids: tuple[str, ...]
     aspect2sentence_indices: dict[str, tuple[int, ...]]
-    sentence_types_in_candidate_pool: tuple[_KindSpelling, ...]
+    sentence_types_in_candidate_pool: tuple[Kind, ...]
     paper_id: str
     results_aspect_list_ids: tuple[str, ...] | None = None
     evidence_retrieval_at_optimal_evaluation: _EvaluationRecord | None = None
@@ -80,7 +72,7 @@ def decode_instance(instance_id: str, origin: Origin) -> Instance:
         paper_id=record.paper_id,
         hypothesis=record.hypothesis,
         sentences=record.paper_as_candidate_pool,
-        kinds=_kinds(record.sentence_types_in_candidate_pool),
+        kinds=record.sentence_types_in_candidate_pool,
     )
     review_id = record.systematic_review_id
     labels = Labels(
@@ -96,13 +88,6 @@ def decode_instance(instance_id: str, origin: Origin) -> Instance:
     return Instance(query=query, labels=labels, origin=origin)
 
 
-def _kinds(spellings: tuple[str, ...]) -> tuple[Kind, ...]:
-    if len(spellings) < 2:  # noqa: PLR2004 - of one item, itemgetter makes no tuple
-        return tuple(KIND_SPELLINGS[spelling] for spelling in spellings)
-    kinds: tuple[Kind, ...] = itemgetter(*spellings)(KIND_SPELLINGS)  # twice as fast as a look-up each
-    return kinds
-
-
 def _evaluation(record: _EvaluationRecord) -> Evaluation:
     return Evaluation(
         sentences=record.one_selection_of_sentences, covered=record.covered_aspects, optimal=record.optimal
@@ -116,7 +101,7 @@ def _check_lengths(instance_id: str, record: _InstanceRecord) -> None:
             f"{instance_id}: sentence_types_in_candidate_pool: expected one type for each of {n_sentences} sentences, "
             f"got {len(record.sentence_types_in_candidate_pool)}"
         )
-    used = set().union(*record.aspect2sentence_indices.values())
+    used = tuple(chain.from_iterable(record.aspect2sentence_indices.values()))
     if not used or (min(used) >= 0 and max(used) < n_sentences):
         return
     for aspect, indices in record.aspect2sentence_indices.items():

@@ -7,10 +7,13 @@ from typing import Any
 from evidencebench.errors import DataError
 from evidencebench.instance import Origin
 from evidencebench.optima import derive_optima
-from evidencebench.record import EVALUATION_KEYS, KIND_SPELLINGS, decode_instance, spells_with_spaces
+from evidencebench.query import Kind
+from evidencebench.record import EVALUATION_KEYS, decode_instance, spells_with_spaces
 from evidencebench.tasks import TASKS
 
 _MAX_SHOWN_CHARACTERS = 80
+# Both dialects' spellings, each once.
+_KINDS = tuple(dict.fromkeys([*Kind, *(kind.replace("_", " ") for kind in Kind)]))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,8 +166,8 @@ def _check_kinds(place: _Place) -> None:
     if place.sentences is not None and len(kinds) != len(place.sentences):
         place.note(path, "length", f"one type for each of {len(place.sentences)} sentences", str(len(kinds)))
     for index, kind in enumerate(kinds):
-        if not (isinstance(kind, str) and kind in KIND_SPELLINGS):
-            place.note(f"{path}[{index}]", "kind", f"one of {', '.join(KIND_SPELLINGS)}", _shown(kind))
+        if not (isinstance(kind, str) and kind in _KINDS):
+            place.note(f"{path}[{index}]", "kind", f"one of {', '.join(_KINDS)}", _shown(kind))
 
 
 def _check_aspects(place: _Place) -> None:
