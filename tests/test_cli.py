@@ -796,3 +796,12 @@ def test_a_terminal_without_utf_8_is_written_to_all_the_same() -> None:
     out, err = process.communicate()
     assert (process.returncode, err) == (0, "")
     assert out.isascii()
+
+
+def test_rules_for_runs_leave_the_controls_as_they_are(command: Command) -> None:
+    Path("answers.json").write_text('{"evidencebench_sample_id_0": [4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14]}')
+    score = "score answers.json --data sample --task er_at_10 --json --draws 50"
+    expected, first = command(score).json["er_at_10"], command(f"{score} --over-length first").json["er_at_10"]
+    assert expected["aspect_recall"] != first["aspect_recall"]
+    assert expected["controls"] == first["controls"]
+    assert expected["controls"]["random"] < expected["controls"]["lead"]

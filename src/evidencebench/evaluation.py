@@ -158,7 +158,7 @@ def evaluate(
     dataset: Dataset,
     tasks: Sequence[Task],
     *,
-    rules: Rules | None = None,
+    rules: Rules | Mapping[str, Rules] | None = None,
     limit: int | None = None,
     with_selections: bool = True,
     on_progress: Callable[[int, int], None] | None = None,
@@ -174,7 +174,7 @@ def evaluate(
     tasks
         What they are measured on.
     rules
-        How answers that do not fit are read; None: the defaults.
+        How answers that do not fit are read, for all sources or by source; the defaults for those not named.
     limit
         Only the first so many instances; None: all.
     with_selections
@@ -187,8 +187,12 @@ def evaluate(
     AnswerError
         If an answer selects a sentence that does not exist, unless the rules drop those.
     """
-    rules = rules or Rules()
-    ledgers = {name: {task.name: _Ledger(task, with_selections=with_selections) for task in tasks} for name in sources}
+    default = rules if isinstance(rules, Rules) else Rules()
+    rules_of = rules if isinstance(rules, Mapping) else {}
+    ledgers = {
+        name: {task.name: _Ledger(task, rules_of.get(name, default), with_selections=with_selections) for task in tasks}
+        for name in sources
+    }
     n_instances = len(dataset.ids[:limit])
     for n_done, instance in enumerate(dataset.instances(limit), 1):
         for task in tasks:
@@ -199,7 +203,7 @@ def evaluate(
                     ledger.leave_out()
                     continue
                 try:
-                    ledger.enter(case, source(instance, task), rules)
+                    ledger.enter(case, source(instance, task))
                 except AnswerError as error:
                     raise AnswerError(f"{name}: {instance.id}: {error}") from error
         if on_progress is not None:
@@ -219,8 +223,9 @@ def case_of(instance: Instance, task: Task) -> Case | None:
 class _Ledger:
     """Collects one source's scores on one task."""
 
-    def __init__(self, task: Task, *, with_selections: bool) -> None:
+    def __init__(self, task: Task, rules: Rules, *, with_selections: bool) -> None:
         self._task = task
+        self._rules = rules
         self._with_selections = with_selections
         self._ids: list[str] = []
         self._clusters: list[str] = []
@@ -231,9 +236,9 @@ class _Ledger:
     def leave_out(self) -> None:
         self._counts["not_applicable"] += 1
 
-    def enter(self, case: Case, answer: Answer | None, rules: Rules) -> None:
-        ranking = self._ranking(case, answer, rules)
-        selection = select(ranking, case.budget, over_length=rules.over_length, ties=rules.ties)
+    def enter(self, case: Case, answer: Answer | None) -> None:
+        ranking = self._ranking(case, answer)
+        selection = select(ranking, case.budget, over_length=self._rules.over_length, ties=self._rules.ties)
         scores = case.score(selection)
         if not ranking.sentences:
             scores["precision"] = 0.0  # undefined of nothing, but giving no answer must never pay
@@ -244,13 +249,13 @@ class _Ledger:
         for name, column in self._columns.items():
             column.append(scores.get(name, float("nan")))
 
-    def _ranking(self, case: Case, answer: Answer | None, rules: Rules) -> Ranking:
+    def _ranking(self, case: Case, answer: Answer | None) -> Ranking:
         """Return the answer as it can be cut, nothing where there is none, and count what was wrong with it."""
         counts = self._counts
         if answer is None or isinstance(answer, Failure):
             counts["missing" if answer is None else "failed"] += 1
             return Ranking(sentences=())
-        checked = check_answer(answer, len(case.instance.query.sentences), rules.out_of_range)
+        checked = check_answer(answer, len(case.instance.query.sentences), self._rules.out_of_range)
         n_sentences = len(checked.ranking.sentences)
         counts["duplicates"] += checked.n_duplicates
         counts["out_of_range"] += checked.n_out_of_range

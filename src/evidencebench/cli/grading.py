@@ -85,7 +85,13 @@ def grade(
     if with_controls:
         sources |= {f"control {name}": answers_from(make_system(name)) for name in CONTROLS}
     graded = evaluate(
-        sources, dataset, asked, rules=rules, limit=limit, with_selections=with_selections, on_progress=on_progress
+        sources,
+        dataset,
+        asked,
+        rules={f"run {label}": rules for label in runs},  # a control is what it is, however runs are read
+        limit=limit,
+        with_selections=with_selections,
+        on_progress=on_progress,
     )
     applicable = tuple(task for task in asked if next(iter(graded.values()))[task.name].ids)
     for task in asked:
