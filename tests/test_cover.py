@@ -26,6 +26,7 @@ from evidencebench.optima import derive_optima
 from evidencebench.tasks import TASKS
 from strategies import coverages, random_coverage
 
+TRIANGLE = coverage_from({"a": [0, 1], "b": [1, 2], "c": [0, 2]})
 GREEDY_TRAP = coverage_from({"a": [0, 2], "b": [0, 2], "c": [0], "d": [1, 2], "e": [1, 2], "f": [1]})
 
 
@@ -99,9 +100,9 @@ def test_the_ceiling_is_what_a_maximum_coverage_covers(coverage: Coverage, budge
 def test_the_solver_agrees_with_the_search_and_is_proven(coverage: Coverage, budget: int) -> None:
     assume(coverage.masks)
     solved, searched = minimum_cover(coverage, max_nodes=0), minimum_cover(coverage)
-    assert solved.method == "milp"
+    # Where every sentence is forced, no node is needed and none is handed over.
+    assert (solved.method, solved.canonical) in {("milp", False), ("search", True)}
     assert solved.proven
-    assert not solved.canonical
     assert len(solved.sentences) == len(searched.sentences)
     assert solved.n_covered == searched.n_covered
     most = maximum_coverage(coverage, budget, max_nodes=0)
@@ -172,11 +173,11 @@ def test_hard_covers_are_solved_and_proven(density: float, minimum: int) -> None
 
 def test_an_optimum_whose_proof_cannot_finish_is_not_passed_off_as_exact(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hard_cover, "_MAX_PROOF_NODES", 0)
-    cover = minimum_cover(GREEDY_TRAP, max_nodes=0)
-    assert (cover.sentences, cover.n_covered, cover.proven) == ((0, 1), 6, False)
-    assert not maximum_coverage(GREEDY_TRAP, 1, max_nodes=0).proven
+    cover = minimum_cover(TRIANGLE, max_nodes=0)
+    assert (len(cover.sentences), cover.n_covered, cover.proven, cover.method) == (2, 3, False, "milp")
+    assert not maximum_coverage(TRIANGLE, 1, max_nodes=0).proven
     with pytest.raises(UndefinedScoreError, match="the most aspects that 1 sentences cover could not be proven"):
-        ceiling(GREEDY_TRAP, 1, max_nodes=0)
+        ceiling(TRIANGLE, 1, max_nodes=0)
 
 
 @pytest.mark.parametrize("budget", [None, 1, 2, 3])
@@ -194,9 +195,15 @@ def test_without_scipy_the_error_names_the_command_that_installs_it(monkeypatch:
     monkeypatch.setitem(sys.modules, "scipy.optimize", None)
     assert minimum_cover(GREEDY_TRAP).proven
     with pytest.raises(MissingExtraError, match=r"pip install 'evidencebench\[solver\]'"):
-        minimum_cover(GREEDY_TRAP, max_nodes=0)
+        minimum_cover(TRIANGLE, max_nodes=0)
     with pytest.raises(MissingExtraError, match=r"pip install 'evidencebench\[solver\]'"):
-        maximum_coverage(GREEDY_TRAP, 1, max_nodes=0)
+        maximum_coverage(TRIANGLE, 1, max_nodes=0)
+
+
+def test_a_cover_whose_sentences_are_all_forced_needs_no_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "scipy.optimize", None)
+    cover = minimum_cover(coverage_from({f"a{n}": [n] for n in range(400)}))
+    assert (cover.sentences, cover.method) == (tuple(range(400)), "search")
 
 
 @pytest.mark.data

@@ -10,7 +10,7 @@ from statistics import stdev
 import numpy as np
 import pytest
 import scipy.stats
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from evidencebench.errors import UndefinedScoreError
@@ -215,13 +215,24 @@ def test_equal_systems_share_all_ranks_and_a_clear_winner_has_the_first_alone() 
 
 @given(st.lists(eighths, min_size=2, max_size=20))
 def test_the_minimum_detectable_difference_is_2_8_standard_errors(differences: list[float]) -> None:
+    assume(len(set(differences)) > 1)
     by_hand = (1.959964 + 0.841621) * stdev(differences) / math.sqrt(len(differences))
     found = minimum_detectable_difference(differences, one_each(differences))
     assert found == pytest.approx(by_hand, rel=1e-5, abs=1e-12)
 
 
-def test_one_cluster_detects_nothing() -> None:
-    assert minimum_detectable_difference([0.5, 0.1], ["p", "p"]) == math.inf
+@pytest.mark.parametrize(("differences", "clusters"), [([0.5, 0.1], ["p", "p"]), ([0.2, 0.2], ["p", "q"])])
+def test_differences_without_spread_detect_nothing(differences: list[float], clusters: list[str]) -> None:
+    with pytest.raises(UndefinedScoreError, match="no spread"):
+        minimum_detectable_difference(differences, clusters)
+    assert paired_test(differences, [0.0, 0.0], clusters, new_generator()).minimum_detectable is None
+
+
+def test_many_systems_far_apart_are_still_told_apart() -> None:
+    scores = {f"s{n}": np.full(20, n / 40) for n in range(36)}
+    ranges = rank_ranges(scores, [f"p{n}" for n in range(20)], new_generator(), n_draws=100)
+    assert ranges["s35"] == (1, 1)
+    assert ranges["s0"] == (36, 36)
 
 
 @pytest.fixture(scope="session")

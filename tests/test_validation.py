@@ -91,11 +91,11 @@ ONE_FAULT: list[tuple[Change, str, str, str]] = [
     # types of texts and lists
     ({"hypothesis": 7}, "$.hypothesis", "a string", "7"),
     ({"hypothesis": GONE}, "$.hypothesis", "a string", "nothing"),
-    ({"paper_id": None}, "$.paper_id", "a string", "None"),
-    ({"paper_as_candidate_pool": None}, "$.paper_as_candidate_pool", "a list of sentences", "None"),
+    ({"paper_id": None}, "$.paper_id", "a string", "null"),
+    ({"paper_as_candidate_pool": None}, "$.paper_as_candidate_pool", "a list of sentences", "null"),
     ({"paper_as_candidate_pool/3": ["x"]}, "$.paper_as_candidate_pool[3]", "a string", "['x']"),
     ({"aspect_list_ids/3": 4}, "$.aspect_list_ids[3]", "an aspect id", "4"),
-    ({"results_aspect_list_ids/2": None}, "$.results_aspect_list_ids[2]", "an aspect id", "None"),
+    ({"results_aspect_list_ids/2": None}, "$.results_aspect_list_ids[2]", "an aspect id", "null"),
     # kinds
     (
         {"sentence_types_in_candidate_pool": "abstract"},
@@ -178,7 +178,7 @@ ONE_FAULT: list[tuple[Change, str, str, str]] = [
     ({"sentence_index2aspects/3": GONE}, "$.sentence_index2aspects['3']", "a key for every sentence", "none"),
     ({"sentence_index2aspects/12": []}, "$.sentence_index2aspects['12']", "a sentence index in 0..11", "'12'"),
     ({"sentence_index2aspects/03": []}, "$.sentence_index2aspects['03']", "a sentence index in 0..11", "'03'"),
-    ({"sentence_index2aspects/3": None}, "$.sentence_index2aspects['3']", "a list of aspect ids", "None"),
+    ({"sentence_index2aspects/3": None}, "$.sentence_index2aspects['3']", "a list of aspect ids", "null"),
     ({"sentence_index2aspects/3/0": 1}, "$.sentence_index2aspects['3']", "an aspect id", "1"),
     ({"sentence_index2aspects/5/1": "a3"}, "$.sentence_index2aspects['5']", "an id that stands once", "'a3' again"),
     (
@@ -194,8 +194,8 @@ ONE_FAULT: list[tuple[Change, str, str, str]] = [
         "a list without it",
     ),
     # stored evaluations
-    ({OPTIMAL: None}, f"$.{OPTIMAL}", "an evaluation, since there are such aspects", "None"),
-    ({RESULT_AT_5: GONE}, f"$.{RESULT_AT_5}", "an evaluation, since there are such aspects", "None"),
+    ({OPTIMAL: None}, f"$.{OPTIMAL}", "an evaluation, which 'data solve' derives", "null"),
+    ({RESULT_AT_5: GONE}, f"$.{RESULT_AT_5}", "an evaluation, which 'data solve' derives", "nothing"),
     ({AT_10: [2]}, f"$.{AT_10}", "an object or null", "[2]"),
     (
         NO_RESULTS | {RESULT_AT_5: GOOD[RESULT_AT_5]},
@@ -203,7 +203,7 @@ ONE_FAULT: list[tuple[Change, str, str, str]] = [
         "null, since there are no Results aspects",
         "an evaluation",
     ),
-    (NO_RESULTS | {RESULT_AT_5: GONE}, f"$.{RESULT_AT_5}", "null, since there are no such aspects", "nothing"),
+    (NO_RESULTS | {RESULT_AT_5: GONE}, f"$.{RESULT_AT_5}", "null, since there are no Results aspects", "nothing"),
     ({f"{OPTIMAL}/optimal": GONE}, f"$.{OPTIMAL}.optimal", "a number of sentences", "nothing"),
     ({f"{OPTIMAL}/optimal": "2"}, f"$.{OPTIMAL}.optimal", "a number of sentences", "'2'"),
     ({f"{OPTIMAL}/optimal": 3}, f"$.{OPTIMAL}.one_selection_of_sentences", "3 sentences", "2"),
@@ -237,7 +237,7 @@ ONE_FAULT: list[tuple[Change, str, str, str]] = [
         "an index that stands once",
         "0 again",
     ),
-    ({f"{AT_10}/covered_aspects": None}, f"$.{AT_10}.covered_aspects", "a list of aspect ids", "None"),
+    ({f"{AT_10}/covered_aspects": None}, f"$.{AT_10}.covered_aspects", "a list of aspect ids", "null"),
     ({f"{AT_10}/covered_aspects/3": 1}, f"$.{AT_10}.covered_aspects[3]", "an aspect id", "1"),
     (
         {f"{AT_10}/covered_aspects/3": "a1"},
@@ -369,7 +369,7 @@ def test_one_process_and_two_report_the_same(tmp_path: Path) -> None:
 @pytest.mark.parametrize("value", [[], 7, "text", None, True])
 def test_an_instance_that_is_no_object_is_a_violation(value: object, tmp_path: Path) -> None:
     report = report_on(tmp_path / "file.json", {"x": value})
-    assert places(report.violations) == [("$", "an object", repr(value))]
+    assert places(report.violations) == [("$", "an object", "null" if value is None else repr(value))]
 
 
 def test_all_violations_are_reported_in_file_order(tmp_path: Path) -> None:

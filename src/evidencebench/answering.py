@@ -2,9 +2,10 @@
 
 import math
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
+from evidencebench.errors import TaskError
 from evidencebench.instance import Instance
 from evidencebench.runs import Answer, Failure
 from evidencebench.system import Brief, Ranking
@@ -19,6 +20,21 @@ def default_tasks(system: NamedSystem) -> tuple[Task, ...]:
     return tuple(task for task in TASKS.values() if system.selects or task.budget is not None)
 
 
+def require_answerable(system: NamedSystem, tasks: Sequence[Task]) -> None:
+    """Raise unless a system can answer every task.
+
+    Raises
+    ------
+    TaskError
+        If a system that only ranks is asked a task without a budget.
+    """
+    for task in tasks:
+        if task.budget is None and not system.selects:
+            raise TaskError(
+                f"system '{system.name}' ranks all sentences, and task '{task.name}' has no budget to end it"
+            )
+
+
 def answer_instance(system: NamedSystem, instance: Instance, task: Task | None) -> Answer:
     """Return a system's answer to an instance, or the failure in its place.
 
@@ -31,8 +47,8 @@ def answer_instance(system: NamedSystem, instance: Instance, task: Task | None) 
     task
         What the brief is made for; None for a system that does not read it.
     """
-    brief = Brief(budget=None) if task is None else task.brief(instance)
     try:
+        brief = Brief(budget=None) if task is None else task.brief(instance)
         if system.knows_labels:
             answer = system.system.rank_knowing(instance.labels, brief)  # type: ignore[union-attr]
         else:

@@ -1,5 +1,8 @@
 """Answers made elsewhere: a plain ``{id: [indices]}`` JSON, or a TREC run. Both become a `RunFile` without a header."""
 
+import codecs
+import json
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -11,6 +14,8 @@ from evidencebench.runs import RUN_BEGINS, Answer, Failure, RunFile, read_conten
 from evidencebench.system import Ranking
 
 _TREC_COLUMNS = 6
+_GZIP = b"\x1f\x8b"
+_MAX_SHOWN = 3
 
 
 def open_run(path: Path) -> RunFile:
@@ -19,36 +24,54 @@ def open_run(path: Path) -> RunFile:
     Parameters
     ----------
     path
-        A run of this package (JSON Lines); a JSON object ``{instance id: [indices]}``, where null marks a failed
-        answer; or a TREC run, ``qid Q0 docno rank score tag``, whose docno ends in the sentence's index
-        (``any_id#00042`` or ``42``).
+        A run of this package (JSON Lines), or its lines without a header; a JSON object
+        ``{instance id: [indices]}``, where null marks a failed answer; or a TREC run, ``qid Q0 docno rank score tag``,
+        whose docno is the sentence's index, as ``42`` or ``qid#00042``.
 
     Raises
     ------
     RunFormatError
         If it has none of these forms; the message says where.
     """
-    content = read_content(path)
-    head = bytes(content[: 1 << 16])
-    if not head.strip():
+    content = bytes(read_content(path)).removeprefix(codecs.BOM_UTF8)
+    if content.startswith(_GZIP):
+        raise RunFormatError(f"{path}: is gzipped; unpack it first")
+    if not content.strip():
         raise RunFormatError(f"{path}: the file is empty; expected a run or answers")
-    first_line = head.lstrip().split(b"\n", 1)[0]
+    try:
+        text = content.decode()
+    except UnicodeDecodeError as error:
+        raise RunFormatError(f"{path}: not UTF-8: byte {content[error.start]:#04x} at offset {error.start}") from error
+    first_line = content.lstrip().split(b"\n", 1)[0]
+    if first_line.startswith(RUN_BEGINS):
+        return read_run(path)
+    if _is_answer_line(first_line):
+        return read_run(path, needs_header=False)
     if first_line.startswith(b"{"):
-        return read_run(path) if first_line.startswith(RUN_BEGINS) else _read_plain(path, bytes(content))
+        return _read_plain(path, text)
     if len(first_line.split()) == _TREC_COLUMNS:
-        return _read_trec(path, bytes(content))
+        return _read_trec(path, text)
     raise RunFormatError(
         f"{path}: line 1: expected a run of evidencebench, a JSON object {{id: [indices]}}, or a TREC run "
         "with 6 columns (qid Q0 docno rank score tag)"
     )
 
 
-def _read_plain(path: Path, content: bytes) -> RunFile:
+def _is_answer_line(line: bytes) -> bool:
     try:
-        answers = msgspec.json.decode(content, type=dict[str, Any])
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        members = msgspec.json.decode(line, type=dict[str, msgspec.Raw])
+    except (msgspec.DecodeError, RecursionError):
+        return False
+    return "id" in members and ("sentences" in members or "error" in members)
+
+
+def _read_plain(path: Path, text: str) -> RunFile:
+    try:
+        answers = json.loads(text, object_pairs_hook=_unrepeated)
+    except (ValueError, RecursionError) as error:
         raise RunFormatError(f"{path}: expected a JSON object {{id: [indices]}}: {error}") from error
     lines: dict[tuple[str, str | None], Answer] = {}
+    wrong: list[str] = []
     for instance_id, value in answers.items():
         if value is None:
             lines[instance_id, None] = Failure(error="null in the answers file")
@@ -56,17 +79,27 @@ def _read_plain(path: Path, content: bytes) -> RunFile:
         try:
             sentences = msgspec.convert(value, type=tuple[int, ...])
         except msgspec.ValidationError as error:
-            raise RunFormatError(f"{path}: {instance_id}: expected a list of sentence indices: {error}") from error
+            wrong.append(f"{instance_id}: {error}")
+            continue
         lines[instance_id, None] = Ranking(sentences=sentences, ordered=False)
+    if wrong:
+        raise RunFormatError(
+            f"{path}: {len(wrong)} answers are no list of sentence indices, such as {'; '.join(wrong[:_MAX_SHOWN])}; "
+            "write whole numbers, or null for a failed answer"
+        )
     return RunFile(path, None, lines)
 
 
-def _read_trec(path: Path, content: bytes) -> RunFile:
+def _unrepeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    if len(members) < len(pairs):
+        repeated = next(key for key, n in Counter(key for key, _ in pairs).items() if n > 1)
+        raise ValueError(f"'{repeated}' stands more than once")
+    return members
+
+
+def _read_trec(path: Path, text: str) -> RunFile:
     scored: dict[str, list[tuple[float, int]]] = {}
-    try:
-        text = content.decode()
-    except UnicodeDecodeError as error:
-        raise RunFormatError(f"{path}: not UTF-8: byte {content[error.start]:#04x} at offset {error.start}") from error
     for number, line in enumerate(text.splitlines(), 1):
         columns = line.split()
         if not columns:
@@ -74,8 +107,14 @@ def _read_trec(path: Path, content: bytes) -> RunFile:
         if len(columns) != _TREC_COLUMNS:
             raise RunFormatError(f"{path}: line {number}: expected {_TREC_COLUMNS} columns, got {len(columns)}")
         query_id, _, document, _, score, _ = columns
+        paper, mark, index = document.rpartition("#")
+        if mark and paper != query_id:
+            raise RunFormatError(
+                f"{path}: line {number}: expected a sentence of '{query_id}', got docno '{document}'; "
+                "each hypothesis is answered from its own paper"
+            )
         try:
-            scored.setdefault(query_id, []).append((-float(score), int(document.rpartition("#")[2])))
+            scored.setdefault(query_id, []).append((-float(score), int(index)))
         except ValueError as error:
             raise RunFormatError(
                 f"{path}: line {number}: expected a docno that ends in a sentence index and a numeric score: {error}"

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evidencebench.answering import answers_from
+from evidencebench.answering import answers_from, require_answerable
 from evidencebench.dataset import Dataset
 from evidencebench.derangement import derange_hypotheses
 from evidencebench.errors import RunMismatchError, UndefinedScoreError
-from evidencebench.evaluation import TaskScores, evaluate
+from evidencebench.evaluation import Counts, TaskScores, evaluate
 from evidencebench.selection import Selection
 from evidencebench.significance import (
     DEFAULT_RESAMPLING,
@@ -35,14 +35,18 @@ class Comparison:
     test
         The paired difference, first - second.
     overlap
-        How much the selections share, in 0..1 (see `overlap_of`).
+        How much the selections share, in 0..1 (see `overlap_of`); None where neither selects anything.
+    first_counts, second_counts
+        What happened to the answers of each.
     """
 
     task: Task
     first: Estimate
     second: Estimate
     test: PairedTest
-    overlap: Estimate
+    overlap: Estimate | None
+    first_counts: Counts
+    second_counts: Counts
 
 
 def compare(
@@ -71,6 +75,8 @@ def compare(
         second=second.estimate(measure, resampling),
         test=test,
         overlap=_mean_overlap(first, second, resampling),
+        first_counts=first.counts,
+        second_counts=second.counts,
     )
 
 
@@ -120,22 +126,21 @@ def _probabilities(selection: Selection) -> dict[int, float]:
     return certain | dict.fromkeys(selection.tied, selection.n_drawn / len(selection.tied))
 
 
-def _mean_overlap(first: TaskScores, second: TaskScores, resampling: Resampling) -> Estimate:
+def _mean_overlap(first: TaskScores, second: TaskScores, resampling: Resampling) -> Estimate | None:
+    if not (first.selections and second.selections):
+        raise ValueError("expected scores from evaluate(..., with_selections=True)")
     pairs = zip(first.selections, second.selections, first.clusters, strict=True)
     overlaps = [(overlap_of(a, b), cluster) for a, b, cluster in pairs if a.size or b.size]
     if not overlaps:
-        raise UndefinedScoreError(f"task '{first.task.name}': both runs select nothing anywhere")
+        return None
     values, clusters = zip(*overlaps, strict=True)
     return bootstrap(values, clusters, resampling.generator(), n_draws=resampling.n_draws, level=resampling.level)
 
 
 def ranks(
-    scores: Mapping[str, TaskScores],
-    *,
-    measure: str = "aspect_recall",
-    resampling: Resampling = DEFAULT_RESAMPLING,
+    scores: Mapping[str, TaskScores], *, resampling: Resampling = DEFAULT_RESAMPLING
 ) -> dict[str, tuple[int, int]]:
-    """Return the best and worst rank that each system can claim on one task (see `rank_ranges`).
+    """Return the best and worst rank by aspect recall that each system can claim on one task (see `rank_ranges`).
 
     Raises
     ------
@@ -144,7 +149,7 @@ def ranks(
     """
     columns = list(scores.values())
     require_same_instances(columns)
-    values = {name: np.nan_to_num(column.scores[measure]) for name, column in scores.items()}
+    values = {name: column.scores["aspect_recall"] for name, column in scores.items()}
     return rank_ranges(values, columns[0].clusters, resampling.generator(), n_draws=resampling.n_draws)
 
 
@@ -180,7 +185,10 @@ def wrong_hypothesis_control(
     ------
     UndefinedScoreError
         If hypotheses cannot be swapped between papers.
+    TaskError
+        If the system cannot answer a task.
     """
+    require_answerable(system, tasks)
     swapped = derange_hypotheses(dataset.queries(), resampling.generator())
     sources = {"own": answers_from(system), "wrong": answers_from(system, swapped)}
     scores = evaluate(sources, dataset, tasks, limit=limit, on_progress=on_progress)

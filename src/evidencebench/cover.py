@@ -119,7 +119,7 @@ def minimum_cover(coverage: Coverage, *, max_nodes: int = DEFAULT_NODES) -> Cove
     search = Search(max_nodes)
     try:
         size = search.minimum_size(universe, coverage.masks.values())
-        return _searched(coverage, search, size, universe.bit_count())
+        return _searched(coverage, max_nodes, size, universe.bit_count())
     except OutOfNodesError:
         return _solved(coverage, None)
 
@@ -158,7 +158,7 @@ def maximum_coverage(coverage: Coverage, budget: int, *, max_nodes: int = DEFAUL
     try:
         most = _most_covered(coverage, budget, search)
         if most < coverage.coverable.bit_count():
-            return _searched(coverage, search, budget, most)
+            return _searched(coverage, max_nodes, budget, most)
         return minimum_cover(coverage, max_nodes=max_nodes)
     except OutOfNodesError:
         return _solved(coverage, budget)
@@ -221,8 +221,8 @@ def _most_covered(coverage: Coverage, budget: int, search: Search) -> int:
     return search.most_covered(universe, masks, budget)
 
 
-def _searched(coverage: Coverage, search: Search, size: int, target: int) -> Cover:
-    sentences = search.first_reaching(coverage.coverable, coverage.masks, size, target)
+def _searched(coverage: Coverage, max_nodes: int, size: int, target: int) -> Cover:
+    sentences = Search(max_nodes).first_reaching(coverage.coverable, coverage.masks, size, target)
     return Cover(sentences=sentences, n_covered=coverage.mask_of(sentences).bit_count())
 
 

@@ -1,9 +1,9 @@
 """Open, read and write files in the published format, lazily: a 3 GB file costs an index, not its contents."""
 
 import gzip
-import hashlib
 import mmap
 import os
+import stat
 import tempfile
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
@@ -15,6 +15,7 @@ from typing import IO, overload
 
 import msgspec
 
+from evidencebench.catalog import file_sha256
 from evidencebench.errors import DataError, FormatError, UnknownInstanceError, UnreadableError
 from evidencebench.indexing import Content, Index, index_json, index_lines
 from evidencebench.instance import Instance, Origin
@@ -61,8 +62,7 @@ class Dataset:
     @cached_property
     def sha256(self) -> str:
         """The checksum of the file as it lies on disk, in hexadecimal; read once, when first asked for."""
-        with self.path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
+        return file_sha256(self.path)
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -190,8 +190,7 @@ def write_dataset(path: str | os.PathLike[str], instances: Iterable[Instance]) -
         If the file cannot be written, or its suffix names no form.
     """
     path = Path(path)
-    if not path.name.removesuffix(".gz").endswith((".json", *_LINE_SUFFIXES)):
-        raise DataError(f"{path}: expected a name that ends in .json, .jsonl or .ndjson, or .gz of these")
+    require_data_name(path)
     as_lines = path.name.removesuffix(".gz").endswith(_LINE_SUFFIXES)
     written: set[str] = set()
     with _atomic_writer(path) as file:
@@ -203,6 +202,18 @@ def write_dataset(path: str | os.PathLike[str], instances: Iterable[Instance]) -
         if not as_lines:
             file.write(b"\n}\n" if written else b"{}\n")
     return len(written)
+
+
+def require_data_name(path: Path) -> None:
+    """Raise unless a file's suffix names a form that can be written.
+
+    Raises
+    ------
+    DataError
+        Naming the suffixes.
+    """
+    if not path.name.removesuffix(".gz").endswith((".json", *_LINE_SUFFIXES)):
+        raise DataError(f"{path}: expected a name that ends in .json, .jsonl or .ndjson, or .gz of these")
 
 
 def _member(instance: Instance, *, is_first: bool) -> bytes:
@@ -219,6 +230,7 @@ def _line(instance: Instance) -> bytes:
 @contextmanager
 def _atomic_writer(path: Path) -> Iterator[IO[bytes] | gzip.GzipFile]:
     """Give a file that becomes ``path`` when the block ends well, and vanishes when it does not."""
+    path = path.resolve()  # what a link points to is replaced, not the link
     try:
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
     except OSError as error:
@@ -233,12 +245,18 @@ def _atomic_writer(path: Path) -> Iterator[IO[bytes] | gzip.GzipFile]:
                 yield file
             file.flush()
             os.fsync(file.fileno())
-        # mkstemp files are private; a data set is as readable as any file its owner makes.
-        umask = os.umask(0)
-        os.umask(umask)
-        part.chmod(0o666 & ~umask)
+        part.chmod(_mode_for(path))
         part.replace(path)
     except OSError as error:
         raise DataError(f"{path}: cannot be written: {error.strerror}") from error
     finally:
         part.unlink(missing_ok=True)
+
+
+def _mode_for(path: Path) -> int:
+    """Return the permissions of a file: its own where it exists, else what any new file of this user gets."""
+    if path.exists():
+        return stat.S_IMODE(path.stat().st_mode)
+    umask = os.umask(0)
+    os.umask(umask)
+    return 0o666 & ~umask

@@ -1,6 +1,6 @@
 """Swap hypotheses between papers, so that it can be measured whether a system reads them."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -11,8 +11,9 @@ from evidencebench.query import Query
 def derange_hypotheses(queries: Iterable[Query], generator: np.random.Generator) -> dict[str, str]:
     """Return instance id -> a hypothesis that was asked of another paper.
 
-    Every hypothesis is used once. Papers are put in random order, and each query takes the hypothesis that stands as
-    far on in this order as the largest paper has queries, so that no paper keeps one of its own.
+    Every hypothesis is used once. Papers are put in random order, those with the same hypothesis side by side, and each
+    query takes the hypothesis that stands as far on in this order as the largest such group has queries, so that none
+    gets its own back.
 
     Parameters
     ----------
@@ -24,7 +25,7 @@ def derange_hypotheses(queries: Iterable[Query], generator: np.random.Generator)
     Raises
     ------
     UndefinedScoreError
-        If one paper has more than half of the queries, so that no such swap exists.
+        If more than half of the queries share one paper or one hypothesis.
 
     Examples
     --------
@@ -33,14 +34,31 @@ def derange_hypotheses(queries: Iterable[Query], generator: np.random.Generator)
     >>> any(swapped[query.instance_id] == query.hypothesis for query in load_sample().queries())
     False
     """
-    by_paper: dict[str, list[tuple[str, str]]] = {}
-    for query in queries:
-        by_paper.setdefault(query.paper_id, []).append((query.instance_id, query.hypothesis))
-    papers = list(by_paper.values())
-    order = [member for position in generator.permutation(len(papers)) for member in papers[position]]
-    shift = max(map(len, papers), default=0)
+    members = [(query.paper_id, query.hypothesis, query.instance_id) for query in queries]
+    groups: dict[str, list[tuple[str, str]]] = {}
+    for (_, hypothesis, instance_id), group in zip(members, _groups(members), strict=True):
+        groups.setdefault(group, []).append((instance_id, hypothesis))
+    together = list(groups.values())
+    order = [member for position in generator.permutation(len(together)) for member in together[position]]
+    shift = max(map(len, together), default=0)
     if 2 * shift > len(order) or not order:
         raise UndefinedScoreError(
-            f"hypotheses cannot be swapped between papers: one paper has {shift} of {len(order)} instances"
+            "hypotheses cannot be swapped between papers: "
+            f"{shift} of {len(order)} instances share one paper or one hypothesis"
         )
     return {instance_id: order[(position + shift) % len(order)][1] for position, (instance_id, _) in enumerate(order)}
+
+
+def _groups(members: Sequence[tuple[str, str, str]]) -> list[str]:
+    """Return a group for each (paper, hypothesis, instance): the same where a paper or a text links them."""
+    parent: dict[str, str] = {}
+
+    def root(name: str) -> str:
+        while parent.setdefault(name, name) != name:
+            parent[name] = parent[parent[name]]
+            name = parent[name]
+        return name
+
+    for paper, hypothesis, _ in members:
+        parent[root(f"paper {paper}")] = root(f"hypothesis {hypothesis}")
+    return [root(f"paper {paper}") for paper, _, _ in members]

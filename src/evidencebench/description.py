@@ -82,7 +82,7 @@ def describe(dataset: Dataset, on_progress: Callable[[int, int], None] | None = 
         n_duplicate_sentences=sum(row["duplicates"] for row in rows),
         kinds={
             kind.name.lower(): {
-                "share": kinds[kind] / kinds.total(),
+                "share": kinds[kind] / max(1, kinds.total()),
                 "evidence": evidence_kinds[kind] / kinds[kind] if kinds[kind] else 0.0,
             }
             for kind in Kind

@@ -11,7 +11,7 @@ import numpy as np
 
 from evidencebench.cover import Coverage, ceiling, coverage_of
 from evidencebench.dataset import Dataset
-from evidencebench.errors import AnswerError, RunMismatchError, TaskError, UndefinedScoreError
+from evidencebench.errors import AnswerError, MissingExtraError, RunMismatchError, TaskError, UndefinedScoreError
 from evidencebench.instance import Instance
 from evidencebench.measures import MEASURES
 from evidencebench.runs import Answer, Failure, RunFile
@@ -131,7 +131,7 @@ class Case:
     budget
         How many sentences count; None: any number.
     ceiling
-        The highest aspect recall that the budget allows.
+        The highest aspect recall that the budget allows; NaN where it could not be proven.
     """
 
     instance: Instance
@@ -205,7 +205,8 @@ def evaluate(
                 try:
                     ledger.enter(case, source(instance, task))
                 except AnswerError as error:
-                    raise AnswerError(f"{name}: {instance.id}: {error}") from error
+                    what_to_do = "out_of_range='drop' (--out-of-range drop) removes and counts such sentences"
+                    raise AnswerError(f"{name}: {instance.id}: {error}; {what_to_do}") from error
         if on_progress is not None:
             on_progress(n_done, n_instances)
     return {name: {task: ledger.close() for task, ledger in by_task.items()} for name, by_task in ledgers.items()}
@@ -216,8 +217,13 @@ def case_of(instance: Instance, task: Task) -> Case | None:
     if not task.applies_to(instance.labels):
         return None
     coverage, budget = coverage_of(instance.labels, task.scope), task.budget_for(instance)
-    most = ceiling(coverage, budget)
-    return Case(instance=instance, coverage=coverage, budget=budget, ceiling=most / coverage.n_aspects)
+    try:
+        highest = ceiling(coverage, budget) / coverage.n_aspects
+    except UndefinedScoreError:  # not proven, so what compares with it is left out
+        highest = float("nan")
+    except MissingExtraError as error:
+        raise MissingExtraError(f"{instance.id}: {error}") from error
+    return Case(instance=instance, coverage=coverage, budget=budget, ceiling=highest)
 
 
 class _Ledger:
@@ -240,7 +246,7 @@ class _Ledger:
         ranking = self._ranking(case, answer)
         selection = select(ranking, case.budget, over_length=self._rules.over_length, ties=self._rules.ties)
         scores = case.score(selection)
-        if not ranking.sentences:
+        if not ranking.sentences and case.budget != 0:
             scores["precision"] = 0.0  # undefined of nothing, but giving no answer must never pay
         self._ids.append(case.instance.id)
         self._clusters.append(case.instance.cluster)

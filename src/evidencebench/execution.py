@@ -5,15 +5,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 import numpy as np
 
-from evidencebench.answering import answer_instance, default_tasks, with_hypothesis
+from evidencebench.answering import answer_instance, default_tasks, require_answerable, with_hypothesis
 from evidencebench.dataset import Dataset, open_dataset
 from evidencebench.derangement import derange_hypotheses
-from evidencebench.engine.local import map_in_order
-from evidencebench.errors import TaskError
+from evidencebench.engine.local import work_off
 from evidencebench.journal import open_journal
 from evidencebench.runs import (
     RUN_BEGINS,
@@ -62,7 +62,7 @@ def execute(
     limit: int | None = None,
     jobs: int = 1,
     seed: int = 0,
-    hypothesis: str = "own",
+    hypothesis: Literal["own", "wrong"] = "own",
     overwrite: bool = False,
     retry_failed: bool = False,
     on_progress: Callable[[int, int], None] | None = None,
@@ -111,11 +111,7 @@ def execute(
     """
     named = make_system(system, seed=seed)
     tasks = tuple(tasks) or default_tasks(named)
-    for task in tasks:
-        if task.budget is None and not named.selects:
-            raise TaskError(
-                f"system '{named.name}' ranks all sentences, and task '{task.name}' has no budget to end it"
-            )
+    require_answerable(named, tasks)
     header = _header(named, dataset, tasks, limit=limit, seed=seed, hypothesis=hypothesis)
     hypotheses = _hypotheses(dataset, hypothesis, seed)
     ids = dataset.ids[:limit]
@@ -126,20 +122,27 @@ def execute(
         check_same_run(path, run.header or header, header)
         done = run.done - run.failed if retry_failed else run.done
         todo = list(_todo(ids, tasks, done, per_task=named.reads_brief))
-        n_resumed, first_error = len({instance_id for instance_id, _ in done}), None
-        n_failed = len(run.failed & done)
-        arguments = (system, seed, dataset.path, hypotheses)
-        results = map_in_order(_answerer, arguments, todo, jobs=min(jobs, 1 + len(todo) // 16))
-        for n_done, answers in enumerate(results, len(ids) - len(todo) + 1):
+        n_resumed, n_failed = len({instance_id for instance_id, _ in done}), len(run.failed & done)
+        first_error: str | None = None
+        n_done = len(ids) - len(todo)
+
+        def keep(answers: _Answers) -> None:
+            nonlocal n_done, n_failed, first_error
             for instance_id, task_name, answer in answers:
                 journal.append(encode_answer(instance_id, task_name, answer))
                 if isinstance(answer, Failure):
                     n_failed += 1
                     first_error = first_error or f"{instance_id}: {answer.error}"
+            n_done += 1
             if on_progress is not None:
                 on_progress(n_done, len(ids))
+
+        arguments = (system, seed, dataset.path, hypotheses)
+        work_off(_answerer, arguments, todo, keep, jobs=min(jobs, 1 + len(todo) // _MIN_INSTANCES_A_JOB))
     return RunReport(n_instances=len(ids), n_resumed=n_resumed, n_failed=n_failed, first_error=first_error)
 
+
+_MIN_INSTANCES_A_JOB = 16
 
 _Todo = tuple[str, tuple[str, ...] | None]
 _Answers = list[tuple[str, str | None, Answer]]
@@ -175,6 +178,8 @@ def _answerer(
 
 
 def _hypotheses(dataset: Dataset, hypothesis: str, seed: int) -> dict[str, str] | None:
+    if hypothesis not in {"own", "wrong"}:
+        raise ValueError(f"hypothesis: expected 'own' or 'wrong', got '{hypothesis}'")
     if hypothesis == "own":
         return None
     return derange_hypotheses(dataset.queries(), np.random.default_rng(seed))

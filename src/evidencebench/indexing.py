@@ -18,7 +18,7 @@ Content = bytes | mmap.mmap
 _MAX_DIAGNOSED_BYTES = 64 << 20
 
 # What stands before a member's value, and behind the last one.
-_MEMBER = re.compile(rb'\s*[{,]\s*("(?:[^"\\]|\\.)*")\s*:\s*', re.DOTALL)
+_MEMBER = re.compile(rb'\s*+[{,]\s*+("(?:[^"\\]++|\\.)*+")\s*+:\s*+', re.DOTALL)
 _END = re.compile(rb"\s*\{?\s*\}\s*")
 
 _members = msgspec.json.Decoder(dict[str, msgspec.Raw])
@@ -154,5 +154,10 @@ def _repeated_keys(content: Content) -> tuple[str, ...]:
         # The hook runs for inner objects first, so that what stays is the outermost object's.
         repeated[:] = [key for key, count in counts.items() if count > 1]
 
-    json.loads(bytes(content), object_pairs_hook=note, parse_int=str)
+    try:
+        json.loads(bytes(content), object_pairs_hook=note, parse_int=str)
+    except UnicodeDecodeError as error:
+        raise UnreadableError(not_utf8(error)) from error
+    except (ValueError, RecursionError) as error:
+        raise UnreadableError(f"not readable as JSON: {error}") from error
     return tuple(repeated)

@@ -4,6 +4,7 @@ Every line is written with one system call, so that a process which dies leaves 
 Opening the journal again repairs it: a line that is whole but for its line end is kept, any other is cut off.
 """
 
+import fcntl
 import os
 import time
 from collections.abc import Iterator
@@ -14,16 +15,11 @@ import msgspec
 
 from evidencebench.errors import RunError
 
-try:
-    import fcntl
-except ImportError:  # no such module on Windows, where two writers are not kept apart
-    fcntl = None  # type: ignore[assignment]
-
 _SYNC_SECONDS = 1.0
 
 
 class Journal:
-    """An open journal. Lines reach the operating system at once, and the disk at least every second.
+    """An open journal. Lines reach the operating system at once; the disk has all but the last second of writing.
 
     Make one with `open_journal`.
     """
@@ -70,27 +66,39 @@ def open_journal(path: Path, begins: bytes, *, truncate: bool = False) -> Iterat
         If it cannot be written, holds something else, or another process is writing it.
     """
     try:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
+        if truncate and path.exists():
+            # Whoever reads the old file keeps it; cutting it under a memory map would kill the reader.
+            os.close(_opened(path, begins))
+            path.unlink()
+        descriptor = _opened(path, begins)
     except OSError as error:
         raise RunError(f"{path}: cannot be written: {error.strerror}") from error
     try:
-        _lock(descriptor, path)
-        _require_journal(descriptor, path, begins)
-        if truncate:
-            os.ftruncate(descriptor, 0)
         _repair(descriptor)
         journal = Journal(descriptor)
-        yield journal
-        journal.sync()
+        try:
+            yield journal
+        finally:
+            journal.sync()
     except OSError as error:
         raise RunError(f"{path}: cannot be written: {error.strerror}") from error
     finally:
         os.close(descriptor)
 
 
+def _opened(path: Path, begins: bytes) -> int:
+    """Return a locked descriptor of a journal, or of a new file."""
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
+    try:
+        _lock(descriptor, path)
+        _require_journal(descriptor, path, begins)
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
 def _lock(descriptor: int, path: Path) -> None:
-    if fcntl is None:
-        return
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:

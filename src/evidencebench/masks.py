@@ -78,11 +78,11 @@ class Search:
 
     def minimum_size(self, universe: int, masks: Collection[int]) -> int:
         """Return the fewest masks that cover the universe, which they must cover together."""
-        masks = undominated(universe, masks)
+        universe, masks, n_forced = _without_forced(universe, masks)
         size = packing_bound(universe, masks)
         while not self.can_reach(universe, masks, size, universe.bit_count()):
             size += 1
-        return size
+        return n_forced + size
 
     def most_covered(self, universe: int, masks: Collection[int], size: int) -> int:
         """Return the most aspects of the universe that ``size`` masks cover."""
@@ -124,7 +124,12 @@ class Search:
 
         ``masks`` is in ascending order of the sentence, and no fewer sentences than ``size`` reach the target.
         """
-        chosen: list[int] = []
+        # What alone covers an aspect is in every cover, so the first cover is these and the first of the others.
+        chosen = _forced(universe, masks) if target == universe.bit_count() else []
+        for index in chosen:
+            target -= (masks[index] & universe).bit_count()
+            universe &= ~masks[index]
+        size -= len(chosen)
         failed: list[int] = []
         rest = list(masks.values())
         for index, mask in masks.items():
@@ -141,10 +146,27 @@ class Search:
                 failed = []
             else:
                 failed.append(gain)
-        return tuple(chosen)
+        return tuple(sorted(chosen))
+
+
+def _without_forced(universe: int, masks: Iterable[int]) -> tuple[int, list[int], int]:
+    """Take masks that alone cover an aspect until there is none; return what is left, and how many were taken."""
+    kept, n_forced = undominated(universe, masks), 0
+    while forced := {holders[0] for _, holders in _holders(universe, kept) if len(holders) == 1}:
+        universe &= ~union_of(forced)
+        kept, n_forced = undominated(universe, kept), n_forced + len(forced)
+    return universe, kept, n_forced
+
+
+def _forced(universe: int, masks: Mapping[int, int]) -> list[int]:
+    """Return the sentences that alone cover an aspect of the universe."""
+    holders = [[index for index, mask in masks.items() if mask & bit] for bit in bits(universe)]
+    return sorted({indices[0] for indices in holders if len(indices) == 1})
+
+
+def _holders(universe: int, masks: list[int]) -> Iterator[tuple[int, list[int]]]:
+    return ((bit, [mask for mask in masks if mask & bit]) for bit in bits(universe))
 
 
 def _rarest(universe: int, masks: list[int]) -> tuple[int, list[int]]:
-    holders = {bit: [mask for mask in masks if mask & bit] for bit in bits(universe)}
-    bit = min(holders, key=lambda bit: len(holders[bit]))
-    return bit, holders[bit]
+    return min(_holders(universe, masks), key=lambda pair: len(pair[1]))

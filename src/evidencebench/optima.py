@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from evidencebench.cover import Cover, Coverage, coverage_of, maximum_coverage, minimum_cover
+from evidencebench.errors import MissingExtraError
 from evidencebench.instance import Evaluation, Instance
 from evidencebench.query import AspectScope
 from evidencebench.record import EVALUATION_KEYS
@@ -38,9 +39,12 @@ def derive_optima(instance: Instance) -> Optima:
         if not task.applies_to(instance.labels):
             continue
         coverage = coverage_of(instance.labels, task.scope)
-        if task.scope not in smallest:
-            smallest[task.scope] = minimum_cover(coverage)
-        cover = _best(coverage, task, smallest[task.scope])
+        try:
+            if task.scope not in smallest:
+                smallest[task.scope] = minimum_cover(coverage)
+            cover = _best(coverage, task, smallest[task.scope])
+        except MissingExtraError as error:
+            raise MissingExtraError(f"{instance.id}: {error}") from error
         evaluations[name] = _evaluation(instance, task, coverage, cover)
         if not cover.proven:
             unproven.append(name)

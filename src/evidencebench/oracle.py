@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
 from evidencebench.cover import coverage_of, greedy_ranking, maximum_coverage, minimum_cover
+from evidencebench.errors import UndefinedScoreError
 from evidencebench.instance import Labels
 from evidencebench.system import Brief, Ranking
 
@@ -24,9 +25,17 @@ class Oracle:
     selects: ClassVar[bool] = True
 
     def rank_knowing(self, labels: Labels, brief: Brief) -> Ranking:
-        """Return a maximum coverage, or without a budget a minimum cover."""
+        """Return a maximum coverage, or without a budget a minimum cover.
+
+        Raises
+        ------
+        UndefinedScoreError
+            If it could not be proven.
+        """
         coverage = coverage_of(labels, brief.scope)
         cover = minimum_cover(coverage) if brief.budget is None else maximum_coverage(coverage, brief.budget)
+        if not cover.proven:
+            raise UndefinedScoreError("the optimum could not be proven")
         return Ranking(sentences=cover.sentences, ordered=False)
 
 

@@ -9,9 +9,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-TEST_SHA256_ENDS = ("771cc068", "d18b")
-"""The checksum of the file the figures were made on begins and ends so."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PublishedResult:

@@ -76,8 +76,8 @@ def decode_instance(instance_id: str, origin: Origin) -> Instance:
     )
     review_id = record.systematic_review_id
     labels = Labels(
-        aspects=record.aspect_list_ids,
-        results=record.results_aspect_list_ids or (),
+        aspects=tuple(dict.fromkeys(record.aspect_list_ids)),
+        results=tuple(dict.fromkeys(record.results_aspect_list_ids or ())),
         sources=record.aspect2sentence_indices,
         texts=record.aspect_id2aspect or {},
         review_id=None if review_id is None else str(review_id),

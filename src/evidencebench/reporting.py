@@ -89,7 +89,9 @@ def comparison_fields(comparison: Comparison, names: tuple[str, str] = ("first",
         "n_better": test.n_better,
         "n_equal": test.n_equal,
         "n_worse": test.n_worse,
-        "overlap": estimate_fields(comparison.overlap),
+        "overlap": None if comparison.overlap is None else estimate_fields(comparison.overlap),
+        f"counts_{names[0]}": asdict(comparison.first_counts),
+        f"counts_{names[1]}": asdict(comparison.second_counts),
     }
 
 
@@ -126,8 +128,10 @@ def _expected_within(selection: Selection, indices: frozenset[int]) -> float:
     return sum(index in indices for index in selection.certain) + drawn
 
 
-def percent(estimate: Estimate) -> str:
-    """Return a mean with its interval in percent, such as ``45.0 [38.1, 51.9]``."""
+def percent(estimate: Estimate | None) -> str:
+    """Return a mean with its interval in percent, such as ``45.0 [38.1, 51.9]``; a dash where there is none."""
+    if estimate is None:
+        return "-"
     return f"{100 * estimate.mean:.1f} [{100 * estimate.low:.1f}, {100 * estimate.high:.1f}]"
 
 

@@ -279,14 +279,14 @@ def _inverse_violations(aspects: list[Any], expected: set[str]) -> Iterator[tupl
 
 def _check_evaluation(place: _Place, task: str) -> None:
     key = EVALUATION_KEYS[task]
-    value = place.record.get(key)
+    value = place.record.get(key, _MISSING)
     scope = TASKS[task].scope
     aspects = place.record.get("results_aspect_list_ids") if scope == "results" else place.aspects
-    if value is None:
+    if value is None or value is _MISSING:
         if aspects and not place.is_100k:
-            place.note(f"$.{key}", "type", "an evaluation, since there are such aspects", _shown(value))
+            place.note(f"$.{key}", "type", "an evaluation, which 'data solve' derives", _shown(value))
         elif key not in place.record and not place.is_100k:
-            place.note(f"$.{key}", "type", "null, since there are no such aspects", "nothing")
+            place.note(f"$.{key}", "type", "null, since there are no Results aspects", "nothing")
         return
     if not place.expect(f"$.{key}", value, _is_object, "an object or null"):
         return
@@ -311,7 +311,7 @@ def _check_selection_length(place: _Place, task: str, value: Mapping[str, Any], 
         expected: Any = min(budget, len(place.sentences)) if place.sentences is not None else budget
     else:
         expected = value.get("optimal", _MISSING)
-        if expected is _MISSING and place.is_100k:
+        if place.is_100k and value.get("optimal") is None:
             return
         if not place.expect(f"{path}.optimal", expected, _is_int, "a number of sentences"):
             return
@@ -363,5 +363,7 @@ def _shown(value: Any) -> str:
     """Return a value as a message shows it: JSON-like, on one line, short."""
     if value is _MISSING:
         return "nothing"
+    if value is None:
+        return "null"
     text = repr(value)
     return text if len(text) <= _MAX_SHOWN_CHARACTERS else f"{text[:_MAX_SHOWN_CHARACTERS]}…"

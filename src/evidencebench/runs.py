@@ -1,6 +1,5 @@
 """A run: a header with everything that decides the result, then one answer a line."""
 
-import hashlib
 import mmap
 import os
 from collections.abc import Mapping
@@ -10,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from evidencebench.catalog import file_sha256
 from evidencebench.errors import RunFormatError, RunMismatchError
 from evidencebench.system import Ranking
 
@@ -136,8 +136,7 @@ class RunFile:
         """What decides its answers: the system as it ran; for files of others, the file's name and checksum."""
         if self.header is not None:
             return self.header.signature
-        with self.path.open("rb") as file:
-            return f"{self.path.name}@sha256:{hashlib.file_digest(file, 'sha256').hexdigest()[:12]}"
+        return f"{self.path.name}@sha256:{file_sha256(self.path)[:12]}"
 
     @property
     def ids(self) -> frozenset[str]:
@@ -147,7 +146,7 @@ class RunFile:
     @property
     def failed(self) -> frozenset[tuple[str, str | None]]:
         """(instance id, task or None) of the answers that failed."""
-        return frozenset(key for key in self._lines if isinstance(self.answer(*key), Failure))
+        return frozenset(key for key, line in self._lines.items() if isinstance(line, Failure))
 
     @property
     def done(self) -> frozenset[tuple[str, str | None]]:
@@ -182,10 +181,17 @@ def encode_answer(instance_id: str, task: str | None, answer: Answer) -> bytes:
     )
 
 
-def read_run(path: Path) -> RunFile:
+def read_run(path: Path, *, needs_header: bool = True) -> RunFile:
     """Read a run in this package's own form.
 
     A torn last line, as a killed process leaves it, is left out.
+
+    Parameters
+    ----------
+    path
+        The file.
+    needs_header
+        Whether the first line is the header; else every line is an answer.
 
     Raises
     ------
@@ -207,15 +213,15 @@ def read_run(path: Path) -> RunFile:
         line = view[start:end]
         start = end + 1
         try:
-            if header is None:
+            if header is None and needs_header:
                 header = _header_decoder.decode(line)
                 _check_version(path, header)
             else:
                 _add(path, number, lines, line)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            what = "the header of a run" if header is None else "an answer"
+            what = "the header of a run" if header is None and needs_header else "an answer"
             raise RunFormatError(f"{path}: line {number}: expected {what}: {error}") from error
-    if header is None:
+    if header is None and needs_header:
         raise RunFormatError(f"{path}: line 1: expected the header of a run, got nothing whole")
     return RunFile(path, header, lines)
 

@@ -7,6 +7,7 @@ its random generator as an argument; the same seed gives the same digits.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from math import ceil
 from statistics import NormalDist
 
 import numpy as np
@@ -88,7 +89,8 @@ class PairedTest:
     exact
         Whether every sign pattern was enumerated.
     minimum_detectable
-        The smallest true difference that such a test would find at the 5 % level with 80 % power.
+        The smallest true difference that such a test would find at the 5 % level with 80 % power; None where the
+        differences have no spread to judge by.
     n_better, n_equal, n_worse
         Instances on which the first system scores higher, the same, lower.
     """
@@ -96,7 +98,7 @@ class PairedTest:
     difference: Estimate
     p_value: float
     exact: bool
-    minimum_detectable: float
+    minimum_detectable: float | None
     n_better: int
     n_equal: int
     n_worse: int
@@ -169,7 +171,7 @@ def bootstrap_columns(
     ends = np.quantile(means, [(1 - level) / 2, (1 + level) / 2], axis=0)
     return [
         Estimate(mean=float(mean), low=float(low), high=float(high), n=len(values), n_clusters=len(sums))
-        for mean, low, high in zip(values.mean(axis=0), *ends, strict=True)
+        for mean, low, high in zip((column.mean() for column in np.ascontiguousarray(values.T)), *ends, strict=True)
     ]
 
 
@@ -207,11 +209,18 @@ def paired_test(
         difference=difference,
         p_value=p_value,
         exact=exact,
-        minimum_detectable=minimum_detectable_difference(differences, clusters),
+        minimum_detectable=_detectable(differences, clusters),
         n_better=int((differences > _ROUNDING).sum()),
         n_equal=int((np.abs(differences) <= _ROUNDING).sum()),
         n_worse=int((differences < -_ROUNDING).sum()),
     )
+
+
+def _detectable(differences: Floats, clusters: Sequence[str]) -> float | None:
+    try:
+        return minimum_detectable_difference(differences, clusters)
+    except UndefinedScoreError:
+        return None
 
 
 def sign_flip(
@@ -252,21 +261,18 @@ def minimum_detectable_difference(
 ) -> float:
     """Return the smallest true mean difference that a two-sided paired test of this size would detect.
 
-    (z(1 - alpha/2) + z(power)) times the cluster-robust standard error of the observed differences; infinite for a
-    single cluster.
+    (z(1 - alpha/2) + z(power)) times the cluster-robust standard error of the observed differences.
 
     Raises
     ------
     UndefinedScoreError
-        If there is no instance.
+        If the differences have no spread to judge by: fewer than two clusters, or all alike.
     """
     values = np.asarray(differences, dtype=np.float64)
-    if not len(values):
-        raise UndefinedScoreError("the difference that no instance can detect is undefined")
+    if len(set(clusters)) < 2 or not np.ptp(values):  # noqa: PLR2004 - no spread between fewer than two
+        raise UndefinedScoreError("the detectable difference is undefined: the differences have no spread")
     residuals = _by_cluster((values - values.mean())[:, None], clusters)[0][:, 0]
     n_clusters = len(residuals)
-    if n_clusters < 2:  # noqa: PLR2004 - no spread between fewer than two
-        return float("inf")
     standard_error = np.sqrt(float(residuals @ residuals) * n_clusters / (n_clusters - 1)) / len(values)
     return float((NormalDist().inv_cdf(1 - alpha / 2) + NormalDist().inv_cdf(power)) * standard_error)
 
@@ -291,6 +297,14 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return adjusted
 
 
+def enough_draws(n_tests: int, alpha: float = 0.05) -> int:
+    """Return how many sign flips a test needs for its smallest p-value to survive Holm over so many tests.
+
+    The smallest is 1 / (1 + draws), and Holm multiplies it by the number of tests; twice as many draws leave room.
+    """
+    return ceil(2 * n_tests / alpha)
+
+
 def rank_ranges(
     scores: Mapping[str, Floats],
     clusters: Sequence[str],
@@ -312,6 +326,7 @@ def rank_ranges(
         One cluster name an instance.
     """
     pairs = list(combinations(scores, 2))
+    n_draws = max(n_draws, enough_draws(len(pairs), alpha))
     p_values = [sign_flip(scores[a] - scores[b], clusters, generator, n_draws=n_draws)[0] for a, b in pairs]
     better, worse = dict.fromkeys(scores, 0), dict.fromkeys(scores, 0)
     for (a, b), p_value in zip(pairs, holm(p_values), strict=True):
@@ -343,7 +358,9 @@ def _bootstrap_means(sums: Floats, sizes: Floats, generator: np.random.Generator
         weights = np.empty((n_rows, n_clusters))
         for row, clusters in enumerate(drawn):
             weights[row] = np.bincount(clusters, minlength=n_clusters)
-        means.append((weights @ sums) / (weights @ sizes)[:, None])
+        # A product a column, so that a column's digits do not depend on those beside it.
+        totals = [weights @ np.ascontiguousarray(column) for column in sums.T]
+        means.append(np.column_stack(totals) / (weights @ sizes)[:, None])
     return np.concatenate(means)
 
 

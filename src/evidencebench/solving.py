@@ -6,9 +6,9 @@ from pathlib import Path
 
 import msgspec
 
-from evidencebench.dataset import Dataset, open_dataset, write_dataset
+from evidencebench.dataset import Dataset, open_dataset, require_data_name, write_dataset
 from evidencebench.engine.local import map_in_order
-from evidencebench.errors import RunFormatError, RunMismatchError
+from evidencebench.errors import RunError, RunFormatError, RunMismatchError
 from evidencebench.instance import Evaluation, Instance
 from evidencebench.journal import open_journal
 from evidencebench.optima import Optima, derive_optima, with_optima
@@ -73,9 +73,12 @@ def solve_file(
         If the partial file belongs to other data or another version.
     RunFormatError
         If the partial file is damaged.
+    DataError
+        If the copy cannot be written, or its suffix names no form.
     MissingExtraError
         If an optimum is beyond the built-in search and scipy is not installed.
     """
+    require_data_name(path)
     partial = path.with_name(f"{path.name}.partial")
     header = msgspec.json.encode(_Header(evidencebench_solve=__version__, sha256=dataset.sha256))
     with open_journal(partial, _BEGINS, truncate=_holds_nothing(partial)) as journal:
@@ -109,7 +112,10 @@ def _solver(path: Path) -> Callable[[str], _Line]:
 
 def _holds_nothing(path: Path) -> bool:
     """Say whether a partial file has a header at most, as a call leaves it that failed at once."""
-    return path.exists() and path.read_bytes().count(b"\n") <= 1
+    try:
+        return path.exists() and path.read_bytes().count(b"\n") <= 1
+    except OSError as error:
+        raise RunError(f"{path}: cannot be read: {error.strerror}") from error
 
 
 def _read_partial(path: Path, header: bytes) -> dict[str, bytes]:

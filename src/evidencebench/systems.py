@@ -5,6 +5,7 @@ import re
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, is_dataclass
+from math import isfinite
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, cast, get_type_hints
@@ -74,7 +75,7 @@ class NamedSystem:
     @property
     def knows_labels(self) -> bool:
         """Whether it is given the labels: a ceiling, not a competitor."""
-        return hasattr(self.system, "rank_knowing")
+        return self.name in KNOWING_SYSTEMS
 
 
 def make_system(spec: str, *, seed: int | None = None) -> NamedSystem:
@@ -114,7 +115,7 @@ def make_system(spec: str, *, seed: int | None = None) -> NamedSystem:
         raise
     except Exception as error:  # own code can fail in any way
         raise SystemSpecError(f"system '{spec}': {type(error).__name__}: {error}") from error
-    if not (hasattr(system, "rank") or hasattr(system, "rank_knowing")):
+    if not (hasattr(system, "rank") or name in KNOWING_SYSTEMS):
         raise SystemSpecError(f"system '{spec}': expected an object with a method rank(query, brief), got {system!r}")
     return NamedSystem(name=name, options=_all_options(system, options), system=system)
 
@@ -153,26 +154,32 @@ def _parse_options(name: str, text: str) -> dict[str, str]:
 
 
 def _option_types(factory: Callable[..., Any]) -> dict[str, Any]:
-    """Return option name -> type for a dataclass; nothing is known of other callables."""
-    if not (isinstance(factory, type) and is_dataclass(factory)):
+    """Return option name -> type, as far as the factory says."""
+    if isinstance(factory, type) and is_dataclass(factory):
+        hints = get_type_hints(factory)
+        return {field.name: hints[field.name] for field in fields(factory) if field.init}
+    try:
+        hints = get_type_hints(getattr(factory, "__init__", None) if isinstance(factory, type) else factory)
+    except (TypeError, NameError):  # no annotations to be had, as of a partial or a built-in
         return {}
-    hints = get_type_hints(factory)
-    return {field.name: hints[field.name] for field in fields(factory) if field.init}
+    return {name: hint for name, hint in hints.items() if name != "return"}
 
 
 def _convert(name: str, factory: Callable[..., Any], options: dict[str, str], hints: dict[str, Any]) -> dict[str, Any]:
-    if not hints:
-        if options and factory in SYSTEMS.values():
-            raise SystemSpecError(f"system '{name}': takes no options, got {', '.join(options)}")
-        return {key: _scalar(value) for key, value in options.items()}
+    if options and not hints and factory in SYSTEMS.values():
+        raise SystemSpecError(f"system '{name}': takes no options, got {', '.join(options)}")
     converted: dict[str, Any] = {}
     for key, text in options.items():
-        if key not in hints:
+        if key not in hints and is_dataclass(factory):
             raise SystemSpecError(f"system '{name}': no option '{key}'; it takes {', '.join(hints)}")
         try:
-            converted[key] = msgspec.convert(text, type=hints[key], strict=False)
+            value = msgspec.convert(text, type=hints[key], strict=False) if key in hints else _scalar(text)
         except msgspec.ValidationError as error:
-            raise SystemSpecError(f"system '{name}': option '{key}': {error}, got '{text}'") from error
+            expected = str(error).partition(", got")[0]
+            raise SystemSpecError(f"system '{name}': option '{key}': {expected}, got '{text}'") from error
+        if isinstance(value, float) and not isfinite(value):
+            raise SystemSpecError(f"system '{name}': option '{key}': expected a finite number, got '{text}'")
+        converted[key] = value
     return converted
 
 

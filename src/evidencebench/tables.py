@@ -51,7 +51,8 @@ def as_text(table: Table) -> str:
     rows = [[_shown(cell, table.digits) for cell in row] for row in table.rows]
     columns = list(table.columns)
     widths = [max(map(len, column)) for column in zip(columns, *rows, strict=True)]
-    excess = sum(widths) + 2 * (len(widths) - 1) - WIDTH
+    gap = "  " if sum(widths) + 2 * (len(widths) - 1) <= WIDTH else " "
+    excess = sum(widths) + len(gap) * (len(widths) - 1) - WIDTH
     if excess > 0:
         widths[0] = max(_SHORTEST, widths[0] - excess)
         rows = [[_cut(first, widths[0]), *others] for first, *others in rows]
@@ -65,9 +66,9 @@ def as_text(table: Table) -> str:
             cell.rjust(width) if right else cell.ljust(width)
             for cell, width, right in zip(cells, widths, is_number, strict=True)
         )
-        return "  ".join(padded).rstrip()
+        return gap.join(padded).rstrip()
 
-    rule = "  ".join("-" * width for width in widths)
+    rule = gap.join("-" * width for width in widths)
     return "\n".join([*map(printable, table.title.splitlines()), line(columns), rule, *map(line, rows)])
 
 

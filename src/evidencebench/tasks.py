@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Literal
 
 from evidencebench.cover import coverage_of, minimum_cover
-from evidencebench.errors import TaskError, UndefinedScoreError
+from evidencebench.errors import FormatError, TaskError, UndefinedScoreError
 from evidencebench.instance import Instance, Labels
 from evidencebench.query import AspectScope
 from evidencebench.system import Brief
@@ -47,6 +47,8 @@ class Task:
         ------
         TaskError
             If no aspect of the instance counts.
+        FormatError
+            If the stored optimum is negative.
         UndefinedScoreError
             If the task is at the optimum, the data holds none, and it cannot be proven.
         """
@@ -56,6 +58,8 @@ class Task:
             return self.budget
         stored = instance.labels.evaluations.get(self.name)
         if stored is not None and stored.optimal is not None:
+            if stored.optimal < 0:
+                raise FormatError(f"{instance.id}: the stored optimum of '{self.name}' is {stored.optimal}")
             return stored.optimal
         cover = minimum_cover(coverage_of(instance.labels, self.scope))
         if not cover.proven:

@@ -1,5 +1,6 @@
 """``evidencebench compare``."""
 
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 
@@ -16,11 +17,11 @@ from evidencebench.cli.options import (
     rule_options,
     task_options,
 )
-from evidencebench.cli.output import print_json, print_table, progress, wrapped
+from evidencebench.cli.output import print_json, print_signatures, print_table, progress
 from evidencebench.comparison import Comparison, compare
-from evidencebench.evaluation import Rules
+from evidencebench.evaluation import Counts, Rules
 from evidencebench.reporting import comparison_fields, percent
-from evidencebench.significance import Resampling, holm
+from evidencebench.significance import Resampling, enough_draws, holm
 from evidencebench.tables import Cell, Table, printable
 from evidencebench.tasks import Task
 
@@ -62,14 +63,17 @@ def command(
         graded = grade(
             runs, dataset, tasks, rules=rules, with_controls=False, with_selections=True, on_progress=on_progress
         )
+    pairs = list(combinations(graded.runs, 2))
+    n_draws = max(resampling.n_draws, enough_draws(len(pairs) * len(graded.tasks)))
+    resampling = replace(resampling, n_draws=n_draws)
     compared: list[tuple[str, str, Comparison]] = []
-    for first, second in combinations(graded.runs, 2):
+    for first, second in pairs:
         for task in graded.tasks:
             a, b = graded.scores[first][task.name], graded.scores[second][task.name]
             compared.append((first, second, compare(a, b, resampling=resampling)))
     adjusted = holm([comparison.test.p_value for *_, comparison in compared])
     if as_json:
-        pairs = [
+        rows = [
             {
                 "first": first,
                 "second": second,
@@ -80,13 +84,11 @@ def command(
             }
             for (first, second, found), p_value in zip(compared, adjusted, strict=True)
         ]
-        print_json({"data": str(dataset.path), "pairs": pairs})
+        print_json({"data": str(dataset.path), "pairs": rows})
         return
     print_comparisons(compared, adjusted, table_format)
-    if table_format == "text":
-        for label in graded.runs:
-            for task in graded.tasks:
-                click.echo(wrapped(printable(signature_of(graded, label, task, resampling))))
+    signatures = (signature_of(graded, label, task, resampling) for label in graded.runs for task in graded.tasks)
+    print_signatures(signatures, table_format)
 
 
 def print_comparisons(compared: list[tuple[str, str, Comparison]], adjusted: list[float], table_format: str) -> None:
@@ -105,7 +107,7 @@ def print_comparisons(compared: list[tuple[str, str, Comparison]], adjusted: lis
         columns = ["task", "first", "second", "difference", "p (Holm)", "n"]
         differences = [_difference_row(*member) for member in members]
         print_table(Table(title=title, columns=columns, rows=differences), table_format)
-        columns = ["task", "overlap of selections", "better", "equal", "worse", "detectable"]
+        columns = ["task", "overlap in %", "better", "equal", "worse", "detectable", "unanswered"]
         details = [_detail_row(found) for found, _ in members]
         print_table(Table(columns=columns, rows=details), table_format)
 
@@ -124,18 +126,28 @@ def _difference_row(found: Comparison, p_value: float) -> list[Cell]:
 def _detail_row(found: Comparison) -> list[Cell]:
     test = found.test
     counts: list[Cell] = [test.n_better, test.n_equal, test.n_worse]
-    return [found.task.name, percent(found.overlap), *counts, 100 * test.minimum_detectable]
+    detectable = None if test.minimum_detectable is None else 100 * test.minimum_detectable
+    unanswered = f"{_unanswered(found.first_counts)}, {_unanswered(found.second_counts)}"
+    return [found.task.name, percent(found.overlap), *counts, detectable, unanswered]
+
+
+def _unanswered(counts: Counts) -> int:
+    """Return how many answers failed, are empty or are missing; each scores 0."""
+    return counts.failed + counts.empty + counts.missing
 
 
 _CSV_COLUMNS = (
     *("first", "second", "task", "mean_first", "mean_second", "difference", "low", "high", "p", "p_holm"),
     *("n", "better", "equal", "worse", "overlap", "detectable"),
+    *("unanswered_first", "unanswered_second"),
 )
 
 
 def _csv_row(found: Comparison, p_value: float) -> list[Cell]:
     test = found.test
     difference = test.difference
+    overlap = None if found.overlap is None else found.overlap.mean
+    unanswered = [_unanswered(counts) for counts in (found.first_counts, found.second_counts)]
     numbers: list[Cell] = [found.first.mean, found.second.mean, difference.mean, difference.low, difference.high]
     counts: list[Cell] = [difference.n, test.n_better, test.n_equal, test.n_worse]
-    return [found.task.name, *numbers, test.p_value, p_value, *counts, found.overlap.mean, test.minimum_detectable]
+    return [found.task.name, *numbers, test.p_value, p_value, *counts, overlap, test.minimum_detectable, *unanswered]

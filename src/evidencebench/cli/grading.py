@@ -80,7 +80,7 @@ def grade(
         for task in tasks:
             check_answers(run, task, dataset)
     asked = tuple(tasks) or common_tasks(list(runs.values()), dataset)
-    limit = _common_limit(runs)
+    limit = _common_limit(runs, len(dataset))
     sources: dict[str, AnswerSource] = {f"run {label}": answers_of(run) for label, run in runs.items()}
     if with_controls:
         sources |= {f"control {name}": answers_from(make_system(name)) for name in CONTROLS}
@@ -103,8 +103,14 @@ def grade(
         tasks=applicable,
         runs=runs,
         scores={label: graded[f"run {label}"] for label in runs},
-        controls={name: graded[f"control {name}"] for name in CONTROLS} if with_controls else {},
+        controls={name: _answerable(name, graded[f"control {name}"]) for name in CONTROLS} if with_controls else {},
     )
+
+
+def _answerable(control: str, scores: Mapping[str, TaskScores]) -> dict[str, TaskScores]:
+    """Return a control's scores without the tasks that no budget ends, which it would win by selecting everything."""
+    selects = make_system(control).selects
+    return {name: found for name, found in scores.items() if selects or found.task.budget is not None}
 
 
 def signature_of(graded: Graded, label: str, task: Task, resampling: Resampling) -> str:
@@ -162,9 +168,12 @@ def common_tasks(runs: Sequence[RunFile], dataset: Dataset) -> tuple[Task, ...]:
     return common
 
 
-def _common_limit(runs: Mapping[str, RunFile]) -> int | None:
-    limits = {label: run.header.limit if run.header else None for label, run in runs.items()}
+def _common_limit(runs: Mapping[str, RunFile], n_instances: int) -> int:
+    limits = {
+        label: min(run.header.limit or n_instances, n_instances) if run.header else n_instances
+        for label, run in runs.items()
+    }
     if len(set(limits.values())) > 1:
-        parts = ", ".join(f"{label}: {'all' if limit is None else limit}" for label, limit in limits.items())
+        parts = ", ".join(f"{label}: {limit}" for label, limit in limits.items())
         raise RunMismatchError(f"the runs cover different parts of the data ({parts}); run them with the same --limit")
     return next(iter(limits.values()))

@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from evidencebench.catalog import CATALOG, sha256_matches
 from evidencebench.cli.grading import Graded, grade, signature_of
 from evidencebench.cli.options import (
     controls_option,
@@ -17,15 +18,15 @@ from evidencebench.cli.options import (
     rule_options,
     task_options,
 )
-from evidencebench.cli.output import print_json, print_table, progress, wrapped
+from evidencebench.cli.output import print_json, print_signatures, print_table, progress
 from evidencebench.comparison import ranks
 from evidencebench.dataset import Dataset
 from evidencebench.evaluation import Rules
-from evidencebench.published import PUBLISHED, TEST_SHA256_ENDS
+from evidencebench.published import PUBLISHED
 from evidencebench.reporting import estimate_fields, percent
 from evidencebench.significance import Estimate, Resampling
 from evidencebench.systems import KNOWING_SYSTEMS
-from evidencebench.tables import Cell, Table, printable
+from evidencebench.tables import Cell, Table
 from evidencebench.tasks import Task
 
 
@@ -76,24 +77,23 @@ def command(
     print_board(board, table_format)
     if published:
         _print_published(dataset, graded, table_format)
-    if table_format == "text":
-        for rows in board.values():
-            for row in rows:
-                if row["signature"] is not None:
-                    click.echo(wrapped(printable(row["signature"])))
+    signatures = (row["signature"] for rows in board.values() for row in rows if row["signature"] is not None)
+    print_signatures(signatures, table_format)
 
 
 def ranked_rows(graded: Graded, task: Task, resampling: Resampling) -> list[dict[str, Any]]:
     """Return one row a system on one task, the best first; systems that know the labels have no rank."""
     ran = {run.header.system.name for run in graded.runs.values() if run.header and run.header.hypothesis == "own"}
-    controls = {name: scores[task.name] for name, scores in graded.controls.items() if name not in ran}
+    controls = {
+        name: scores[task.name] for name, scores in graded.controls.items() if name not in ran and task.name in scores
+    }
     runs = {label: scores[task.name] for label, scores in graded.scores.items()}
     scores = {**runs, **{f"{name} *": found for name, found in controls.items()}}
     rankable = {label: found for label, found in scores.items() if not _knows_labels(label, graded)}
     rank_of = ranks(rankable, resampling=resampling) if rankable else {}
     rows = [
         {
-            "system": label,
+            "system": label.removesuffix(" *"),
             "aspect_recall": estimate_fields(found.estimate("aspect_recall", resampling)),
             "rank": rank_of.get(label),
             "n": len(found.ids),
@@ -119,7 +119,7 @@ def print_board(board: dict[str, list[dict[str, Any]]], table_format: str) -> No
     for task, rows in board.items():
         body: list[list[Cell]] = [
             [
-                row["system"],
+                f"{row['system']}{' *' if row['is_control'] else ''}",
                 percent(Estimate(**row["aspect_recall"])),
                 "" if row["rank"] is None else "-".join(map(str, dict.fromkeys(row["rank"]))),
                 row["n"],
@@ -137,7 +137,7 @@ def print_board(board: dict[str, list[dict[str, Any]]], table_format: str) -> No
 
 _CSV_COLUMNS = (
     *("split", "task", "system", "mean", "low", "high"),
-    *("rank_best", "rank_worst", "n", "failed", "empty", "missing"),
+    *("rank_best", "rank_worst", "n", "failed", "empty", "missing", "is_control", "signature"),
 )
 
 
@@ -148,7 +148,7 @@ def _flat(board: dict[str, list[dict[str, Any]]], graded: Graded, *, published: 
         for row in PUBLISHED if published else ():
             if task in row.recalls:
                 name = f"{row.system}, {row.strategy}" if row.strategy else row.system
-                rows.append(["official test, published", task, name, row.recalls[task] / 100, *[None] * 8])
+                rows.append(["official test, published", task, name, round(row.recalls[task] / 100, 4), *[None] * 10])
     return Table(columns=_CSV_COLUMNS, rows=rows)
 
 
@@ -157,12 +157,19 @@ def _csv_row(task: str, row: dict[str, Any], graded: Graded) -> list[Cell]:
     best, worst = row["rank"] or (None, None)
     numbers: list[Cell] = [estimate["mean"], estimate["low"], estimate["high"], best, worst]
     counts: list[Cell] = [row["n"], row["failed"], row["empty"], row["missing"]]
-    return [graded.dataset.name, task, row["system"], *numbers, *counts]
+    return [
+        graded.dataset.name,
+        task,
+        row["system"],
+        *numbers,
+        *counts,
+        str(row["is_control"]).lower(),
+        row["signature"],
+    ]
 
 
 def _is_official_test(dataset: Dataset) -> bool:
-    begins, ends = TEST_SHA256_ENDS
-    return dataset.sha256.startswith(begins) and dataset.sha256.endswith(ends)
+    return sha256_matches(CATALOG["test"].sha256 or "", dataset.sha256)
 
 
 def _split_note(dataset: Dataset) -> str:
@@ -180,7 +187,7 @@ def _published_fields(dataset: Dataset) -> dict[str, Any]:
             {
                 "system": row.system,
                 "strategy": row.strategy,
-                "aspect_recall": {k: v / 100 for k, v in row.recalls.items()},
+                "aspect_recall": {k: round(v / 100, 4) for k, v in row.recalls.items()},
             }
             for row in PUBLISHED
         ],
@@ -189,15 +196,13 @@ def _published_fields(dataset: Dataset) -> dict[str, Any]:
 
 def _print_published(dataset: Dataset, graded: Graded, table_format: str) -> None:
     tasks = [task.name for task in graded.tasks if any(task.name in row.recalls for row in PUBLISHED)]
-    rows: list[list[Cell]] = [
-        [row.system, row.strategy, *(row.recalls.get(task) for task in tasks)]
-        for row in PUBLISHED
-        if any(task in row.recalls for task in tasks)
-    ]
+    shown = [row for row in PUBLISHED if any(task in row.recalls for task in tasks)]
+    shown.sort(key=lambda row: -row.recalls.get(tasks[0], -1.0))
+    rows: list[list[Cell]] = [[row.system, row.strategy, *(row.recalls.get(task) for task in tasks)] for row in shown]
     columns = [
-        "published system",
+        "system",
         "strategy",
-        *(task.replace("result_er", "rer").replace("optimal", "opt") for task in tasks),
+        *(task.replace("result_er_at", "rer").replace("er_at", "er").replace("optimal", "opt") for task in tasks),
     ]
     title = f"Published figures in % (arXiv:2504.18736),\non {_split_note(dataset)}"
     print_table(Table(title=title, columns=columns, rows=rows), table_format)

@@ -60,10 +60,13 @@ def cli() -> None:
     """
 
 
+_KEPT = "; what was finished is kept: the same command goes on from there"
+
+
 def main() -> None:
     """Run the command line and exit."""
-    for stream in (sys.stdout, sys.stderr):
-        stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # a terminal may not be UTF-8
+    for stream in filter(None, (sys.stdout, sys.stderr)):
+        stream.reconfigure(errors="backslashreplace")  # a terminal may not be UTF-8
     sys.exit(_run(sys.argv[1:]))
 
 
@@ -78,12 +81,17 @@ def _run(arguments: list[str]) -> int:
     except BrokenPipeError:  # the reader has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except (KeyboardInterrupt, click.exceptions.Abort):
-        click.echo("interrupted; what was finished is kept: the same command goes on from there", err=True)
+        click.echo(
+            f"interrupted{_KEPT if arguments[:1] == ['run'] or arguments[:2] == ['data', 'solve'] else ''}", err=True
+        )
         return EXIT_INTERRUPTED
     except click.ClickException as error:
         error.show()
         return EXIT_BAD_INPUT
     except EvidenceBenchError as error:
+        click.echo(f"error: {printable(str(error))}", err=True)
+        return EXIT_BAD_INPUT
+    except OSError as error:
         click.echo(f"error: {printable(str(error))}", err=True)
         return EXIT_BAD_INPUT
     return EXIT_OK

@@ -133,7 +133,7 @@ def rule_options(command: Command) -> Command:
         type=click.Choice(["index", "expected"]),
         default="index",
         show_default=True,
-        help="Equal scores at the cut: by sentence index, or the exact mean over all orders.",
+        help="Equal scores at the cut: in the order given, or the exact mean over all orders.",
     )
     out_of_range_option = click.option(
         "--out-of-range",

@@ -1,8 +1,9 @@
 """What commands print, and how progress is shown."""
 
+import html
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -40,6 +41,17 @@ def wrapped(signature: str, indent: str = "  ") -> str:
             line = indent
         line += piece
     return "\n".join([*lines, line])
+
+
+def print_signatures(signatures: Iterable[str], table_format: str) -> None:
+    """Print what decides the scores above; CSV has a column for it instead."""
+    lines = [printable(signature) for signature in signatures]
+    if table_format == "text":
+        click.echo("\n".join(map(wrapped, lines)))
+    elif table_format == "markdown":
+        click.echo("\n".join(f"* {html.escape(line, quote=False)}" for line in lines))
+    elif table_format == "latex":
+        click.echo("\n".join(f"% {line}" for line in lines))
 
 
 @contextmanager

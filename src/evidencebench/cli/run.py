@@ -3,6 +3,7 @@
 import shlex
 from dataclasses import asdict
 from pathlib import Path
+from typing import Literal
 
 import click
 
@@ -51,7 +52,7 @@ def command(
     output: Path,
     limit: int | None,
     jobs: int,
-    hypothesis: str,
+    hypothesis: Literal["own", "wrong"],
     seed: int,
     overwrite: bool,
     retry_failed: bool,

@@ -1,6 +1,6 @@
 """``evidencebench score``."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from evidencebench.cli.options import (
     rule_options,
     task_options,
 )
-from evidencebench.cli.output import print_json, print_table, progress, wrapped
+from evidencebench.cli.output import print_json, print_signatures, print_table, progress
 from evidencebench.evaluation import Rules
 from evidencebench.query import AspectScope
 from evidencebench.reporting import kind_breakdown, mean_percent, percent, score_fields
@@ -33,7 +33,9 @@ from evidencebench.tasks import Task, task_named
 @data_option
 @task_options
 @rule_options
-@click.option("--curve", type=click.IntRange(1), metavar="K", help="Add aspect recall at every budget from 1 to K.")
+@click.option(
+    "--curve", type=click.IntRange(1, 500), metavar="K", help="Add recall at every budget up to K; as CSV, it alone."
+)
 @click.option("--kinds", is_flag=True, help="Add where it looks: abstract, headings, body.")
 @controls_option
 @resampling_options
@@ -66,6 +68,8 @@ def command(
       evidencebench score answers.json --data test --task er_at_10 --json
       evidencebench score bm25.jsonl --data train --curve 20 --format csv
     """
+    if kinds and table_format == "csv" and not as_json:
+        raise click.UsageError("--kinds has no CSV form; use --json")
     dataset = open_data(data)
     with progress("scoring", progress_style) as on_progress:
         graded = grade(
@@ -82,7 +86,13 @@ def command(
     for task in graded.tasks:
         if kinds:
             fields[task.name]["kinds"] = kind_breakdown(graded.scores[label][task.name], dataset)
-    curves = {scope: _curve(run, graded, scope, curve, resampling) for scope in _scopes(graded) if curve}
+    curves: _Curves = {}
+    if curve:
+        with progress("drawing the curve", progress_style) as on_progress:
+            for scope in _scopes(graded):
+                curves[scope] = _curve(
+                    run, graded, scope, largest=curve, resampling=resampling, on_progress=on_progress
+                )
     if as_json:
         for task in graded.tasks:
             fields[task.name] |= {"curve": curves[task.scope]} if curves else {}
@@ -98,20 +108,33 @@ def _scopes(graded: Graded) -> list[AspectScope]:
 def _fields(graded: Graded, label: str, task: Task, resampling: Resampling) -> dict[str, Any]:
     return {
         **score_fields(graded.scores[label][task.name], resampling),
-        "controls": {name: mean_percent(scores, task.name) / 100 for name, scores in graded.controls.items()},
+        "controls": {
+            name: mean_percent(scores, task.name) / 100
+            for name, scores in graded.controls.items()
+            if task.name in scores
+        },
         "signature": signature_of(graded, label, task, resampling),
     }
 
 
-def _curve(run: Path, graded: Graded, scope: AspectScope, largest: int, resampling: Resampling) -> list[dict[str, Any]]:
+def _curve(
+    run: Path,
+    graded: Graded,
+    scope: AspectScope,
+    *,
+    largest: int,
+    resampling: Resampling,
+    on_progress: Callable[[int, int], None],
+) -> list[dict[str, Any]]:
     """Return aspect recall at every budget up to the largest."""
     budgets = [task_named(f"{'result_' if scope == 'results' else ''}er_at_{k}") for k in range(1, largest + 1)]
-    (scores,) = grade([run], graded.dataset, budgets, rules=graded.rules, with_controls=False).scores.values()
+    drawn = grade([run], graded.dataset, budgets, rules=graded.rules, with_controls=False, on_progress=on_progress)
+    (scores,) = drawn.scores.values()
     estimates = (scores[at_k.name].estimate("aspect_recall", resampling) for at_k in budgets)
     return [{"k": k, **asdict(estimate)} for k, estimate in enumerate(estimates, 1)]
 
 
-_Curves = Mapping[AspectScope, list[dict[str, Any]]]
+_Curves = dict[AspectScope, list[dict[str, Any]]]
 
 
 def _print(fields: Mapping[str, Any], curves: _Curves, graded: Graded, table_format: str) -> None:
@@ -119,18 +142,29 @@ def _print(fields: Mapping[str, Any], curves: _Curves, graded: Graded, table_for
     if table_format == "csv":
         print_table(_csv_curves(curves) if curves else _csv(fields), "csv")
         return
+    title = f"{printable(run.name)} on {printable(graded.dataset.name)}: aspect recall in %"
     if table_format == "text":
-        click.echo(f"{printable(run.name)} on {printable(graded.dataset.name)}: aspect recall in %\n")
-    for table in (_recalls(fields), _measures(fields), _counts(fields), *_kinds(fields), *_drawn(curves)):
+        click.echo(f"{title}\n")
+    recalls = _recalls(fields, "" if table_format == "text" else title)
+    for table in (recalls, _measures(fields), _counts(fields), *_kinds(fields), *_drawn(curves)):
         print_table(table, table_format)
     if table_format == "text":
-        for found in fields.values():
-            recall = Estimate(**found["aspect_recall"])
-            value = f"{recall.mean:.3f} [{recall.low:.3f}, {recall.high:.3f}]"
-            click.echo(wrapped(f"{printable(found['signature'])} = {value}"))
+        click.echo(_LEGEND)
+    print_signatures((f"{found['signature']} = {_value(found)}" for found in fields.values()), table_format)
 
 
-_SHORT = {"abstract_backwards": "abstract", "oracle": "ceiling"}
+def _value(found: Mapping[str, Any]) -> str:
+    recall = Estimate(**found["aspect_recall"])
+    return f"{recall.mean:.3f} [{recall.low:.3f}, {recall.high:.3f}]"
+
+
+_LEGEND = """\
+relative: recall / ceiling; regret: ceiling - recall; repeats: sentences named
+twice; long: sets over budget; range: no such sentence; n/a: instances left out
+"""
+
+
+_SHORT = {"abstract_backwards": "abstr_back", "oracle": "ceiling"}
 _MEASURES = {
     "coverable_aspect_recall": "coverable",
     "precision": "precision",
@@ -148,14 +182,18 @@ _COUNTS = {
 }
 
 
-def _recalls(fields: Mapping[str, Any]) -> Table:
+def _controls(fields: Mapping[str, Any]) -> list[str]:
+    return list(dict.fromkeys(name for found in fields.values() for name in found["controls"]))
+
+
+def _recalls(fields: Mapping[str, Any], title: str) -> Table:
     rows: list[list[Cell]] = []
-    controls: list[str] = []
+    controls = _controls(fields)
     for name, found in fields.items():
-        controls = list(found["controls"])
-        means: list[Cell] = [100 * mean for mean in found["controls"].values()]
+        means: list[Cell] = [100 * found["controls"][one] if one in found["controls"] else None for one in controls]
         rows.append([name, percent(Estimate(**found["aspect_recall"])), found["n"], *means])
-    return Table(columns=["task", "aspect recall", "n", *(_SHORT.get(name, name) for name in controls)], rows=rows)
+    columns = ["task", "aspect recall", "n", *(_SHORT.get(name, name) for name in controls)]
+    return Table(title=title, columns=columns, rows=rows)
 
 
 def _measures(fields: Mapping[str, Any]) -> Table:
@@ -193,13 +231,22 @@ def _drawn(curves: _Curves) -> Iterator[Table]:
 
 def _csv(fields: Mapping[str, Any]) -> Table:
     rows: list[list[Cell]] = []
-    controls: list[str] = []
+    controls = _controls(fields)
     for name, found in fields.items():
-        recall, controls = found["aspect_recall"], list(found["controls"])
+        recall = found["aspect_recall"]
         means: list[Cell] = [None if found[measure] is None else found[measure]["mean"] for measure in _MEASURES]
         numbers: list[Cell] = [recall["mean"], recall["low"], recall["high"], found["n"]]
-        rows.append([name, *numbers, *means, *(found[count] for count in _COUNTS), *found["controls"].values()])
-    columns = ["task", "aspect_recall", "low", "high", "n", *_MEASURES, *_COUNTS, *controls]
+        rows.append(
+            [
+                name,
+                *numbers,
+                *means,
+                *(found[count] for count in _COUNTS),
+                *map(found["controls"].get, controls),
+                found["signature"],
+            ]
+        )
+    columns = ["task", "aspect_recall", "low", "high", "n", *_MEASURES, *_COUNTS, *controls, "signature"]
     return Table(columns=columns, rows=rows)
 
 

@@ -14,13 +14,12 @@ from evidencebench.cli.options import (
     resampling_options,
     task_options,
 )
-from evidencebench.cli.output import print_json, progress, wrapped
+from evidencebench.cli.output import print_json, print_signatures, progress
 from evidencebench.comparison import wrong_hypothesis_control
 from evidencebench.reporting import comparison_fields, signature
 from evidencebench.runs import SystemHeader
 from evidencebench.significance import Resampling, holm
 from evidencebench.systems import make_system
-from evidencebench.tables import printable
 from evidencebench.tasks import Task
 
 
@@ -68,7 +67,10 @@ def command(
     compared = [(f"{system}, own hypothesis", f"{system}, wrong hypothesis", one) for one in found.values()]
     print_comparisons(compared, holm([one.test.p_value for one in found.values()]), table_format)
     if table_format == "text":
-        label = f"{SystemHeader(name=named.name, options=dict(named.options)).signature}[own - wrong hypothesis]"
-        for one in found.values():
-            n = one.test.difference.n
-            click.echo(wrapped(printable(signature(dataset, label, task=one.task, n=n, resampling=resampling))))
+        click.echo("Recall that stays, on selections that overlap, is not the hypothesis's doing.\n")
+    label = f"{SystemHeader(name=named.name, options=dict(named.options)).signature}[own - wrong hypothesis]"
+    signatures = (
+        signature(dataset, label, task=one.task, n=one.test.difference.n, resampling=resampling)
+        for one in found.values()
+    )
+    print_signatures(signatures, table_format)

@@ -1,4 +1,4 @@
-"""Run a function over many items on this machine: in this process, or in several, results in order."""
+"""Run a function over many items on this machine: in this process, or in several."""
 
 import multiprocessing
 import os
@@ -6,8 +6,9 @@ import signal
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from itertools import islice
 from typing import Any, TypeVar
 
@@ -15,20 +16,21 @@ from evidencebench.errors import WorkerError
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+Setup = Callable[..., Callable[[Item], Result]]
 
-# How many chunks a worker has waiting: enough to stay busy, few enough that an interrupt is quick.
+# How many chunks a worker has waiting: enough to stay busy.
 _CHUNKS_AHEAD = 3
 
 
 def map_in_order(
-    setup: Callable[..., Callable[[Item], Result]],
+    setup: Setup[Item, Result],
     arguments: Sequence[Any],
     items: Iterable[Item],
     *,
     jobs: int = 1,
     chunk_size: int = 8,
 ) -> Iterator[Result]:
-    """Yield the result for each item, in the items' order.
+    """Yield the result for each item, in the items' order: for work that costs nothing to do again.
 
     Parameters
     ----------
@@ -54,29 +56,89 @@ def map_in_order(
         return
     waiting: deque[Future[list[Result]]] = deque()
     left = iter(items)
-    executor = ProcessPoolExecutor(
+    with _pool(setup, arguments, jobs) as pool:
+        while chunk := list(islice(left, chunk_size)):
+            waiting.append(pool.submit(_work_through, chunk))
+            if len(waiting) > jobs * _CHUNKS_AHEAD:
+                yield from waiting.popleft().result()
+        while waiting:
+            yield from waiting.popleft().result()
+
+
+def work_off(
+    setup: Setup[Item, Result],
+    arguments: Sequence[Any],
+    items: Iterable[Item],
+    on_result: Callable[[Result], object],
+    *,
+    jobs: int = 1,
+) -> None:
+    """Hand over each result as soon as it is there, in whatever order: for work that should never be done twice.
+
+    After an interrupt no item is begun, and what was begun is finished and handed over before the interrupt goes on.
+
+    Parameters
+    ----------
+    setup, arguments, items, jobs
+        As in `map_in_order`.
+    on_result
+        Called in this process with each result.
+
+    Raises
+    ------
+    WorkerError
+        If a worker process dies.
+    """
+    if jobs <= 1:
+        for result in map(setup(*arguments), items):
+            on_result(result)
+        return
+    left = iter(items)
+    with _pool(setup, arguments, jobs) as pool:
+        begun: set[Future[list[Result]]] = set()
+        try:
+            while True:
+                # One item more than workers, so that none is idle and little is begun in vain.
+                begun |= {pool.submit(_work_through, [item]) for item in islice(left, jobs + 1 - len(begun))}
+                if not begun:
+                    return
+                begun = _hand_over(begun, on_result)
+        except KeyboardInterrupt:
+            begun = {future for future in begun if not future.cancel()}
+            while begun:
+                begun = _hand_over(begun, on_result)
+            raise
+
+
+def _hand_over(begun: set[Future[list[Result]]], on_result: Callable[[Result], object]) -> set[Future[list[Result]]]:
+    """Wait for a result, hand over all that are there, and return what is still to come."""
+    done, left = wait(begun, return_when=FIRST_COMPLETED)
+    for future in done:
+        for result in future.result():
+            on_result(result)
+    return left
+
+
+@contextmanager
+def _pool(setup: Setup[Any, Any], arguments: Sequence[Any], jobs: int) -> Iterator[ProcessPoolExecutor]:
+    pool = ProcessPoolExecutor(
         max_workers=jobs,
         mp_context=multiprocessing.get_context("spawn"),
         initializer=_start_worker,
         initargs=(setup, tuple(arguments)),
     )
     try:
-        while chunk := list(islice(left, chunk_size)):
-            waiting.append(executor.submit(_work_through, chunk))
-            if len(waiting) > jobs * _CHUNKS_AHEAD:
-                yield from waiting.popleft().result()
-        while waiting:
-            yield from waiting.popleft().result()
+        yield pool
     except BrokenProcessPool as error:
         raise WorkerError(
             "a worker process died, out of memory or ended by what it ran; what was finished is kept: "
             "run the same command again, with --jobs 1 to see what happens"
         ) from error
     finally:
-        executor.shutdown(wait=True, cancel_futures=True)
+        pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _start_worker(setup: Callable[..., Callable[[Any], Any]], arguments: tuple[Any, ...]) -> None:
+def _start_worker(setup: Setup[Any, Any], arguments: tuple[Any, ...]) -> None:
     # Ctrl-C reaches every process of the terminal; the parent alone decides what it means.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_die_with_parent, daemon=True).start()

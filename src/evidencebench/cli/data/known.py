@@ -9,7 +9,7 @@ import click
 from evidencebench.catalog import CATALOG, CatalogEntry, data_folder
 from evidencebench.cli.options import format_option, json_option
 from evidencebench.cli.output import print_json, print_table
-from evidencebench.sample import sample_path
+from evidencebench.sample import load_sample, sample_path
 from evidencebench.tables import Cell, Table
 
 
@@ -26,12 +26,12 @@ def command(*, as_json: bool, table_format: str) -> None:
     if as_json:
         print_json(
             [
-                {"name": "sample", "n_instances": 10, "licence": "MIT", "path": str(sample_path())},
+                {"name": "sample", "n_instances": len(load_sample()), "licence": "MIT", "path": str(sample_path())},
                 *({**asdict(entry), "path": _local(entry, folder)} for entry in CATALOG.values()),
             ]
         )
         return
-    rows: list[list[Cell]] = [["sample", 10, "MIT, synthetic", "comes with the package"]]
+    rows: list[list[Cell]] = [["sample", len(load_sample()), "MIT, synthetic", "comes with the package"]]
     rows += [
         [entry.name, entry.n_instances, entry.licence, "here" if _local(entry, folder) else "not downloaded"]
         for entry in CATALOG.values()

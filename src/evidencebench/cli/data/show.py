@@ -25,7 +25,8 @@ _POSITION = re.compile(r"[0-9]{1,9}")
 def command(*, data: str, instance_id: str | None, evidence: bool, as_json: bool) -> None:
     """Show one instance, or without ID a line an instance.
 
-    ID is an instance id, or its position from 0.
+    ID is an instance id, or its position from 0. A line is a sentence: # marks a
+    heading, > the abstract, and [aspects ...] names what it is a source of.
 
     \b
     Examples:
