@@ -4,6 +4,7 @@ import gzip
 import hashlib
 import json
 import re
+import stat
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -420,3 +421,25 @@ def test_every_way_of_ending_and_spacing_lines_is_read(tmp_path: Path) -> None:
     path.write_bytes(b"\n".join(lines))
     assert open_dataset(path).ids == ("one", "two")
     assert [instance.query.hypothesis for instance in open_dataset(path)] == [GOOD["hypothesis"]] * 2
+
+
+def test_a_new_file_is_as_readable_as_any_and_an_old_one_keeps_its_mode_and_its_links(tmp_path: Path) -> None:
+    instance = decode(GOOD)
+    usual = tmp_path / "usual"
+    usual.touch()
+    fresh, private, link = tmp_path / "fresh.json", tmp_path / "private.json", tmp_path / "link.json"
+    write_dataset(fresh, [instance])
+    assert fresh.stat().st_mode == usual.stat().st_mode
+    private.touch(mode=0o600)
+    link.symlink_to(private)
+    write_dataset(link, [instance])
+    assert link.is_symlink()
+    assert stat.S_IMODE(private.stat().st_mode) == 0o600
+    assert open_dataset(private).ids == ("one",)
+
+
+def test_a_gzip_file_that_unpacks_without_end_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("evidencebench.dataset.MAX_UNPACKED_BYTES", 1000)
+    path = write_plainly(tmp_path / "bomb.json.gz", {"one": GOOD | {"hypothesis": "x" * 2000}})
+    with pytest.raises(UnreadableError, match="unpacks to more than 1000 bytes"):
+        open_dataset(path)

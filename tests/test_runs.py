@@ -18,6 +18,7 @@ import pytest
 
 from evidencebench.answering import answers_from
 from evidencebench.answers import open_run
+from evidencebench.comparison import wrong_hypothesis_control
 from evidencebench.dataset import Dataset, open_dataset, write_dataset
 from evidencebench.errors import RunError, RunFormatError, RunMismatchError, TaskError, WorkerError
 from evidencebench.evaluation import answers_of, check_answers, check_belongs, evaluate, tasks_of
@@ -26,6 +27,7 @@ from evidencebench.journal import open_journal
 from evidencebench.query import Kind, Query
 from evidencebench.runs import RUN_BEGINS, Failure, read_run
 from evidencebench.sample import load_sample, sample_path
+from evidencebench.significance import Resampling
 from evidencebench.system import Brief, Ranking
 from evidencebench.systems import make_system
 from evidencebench.tasks import TASKS, Task
@@ -277,11 +279,15 @@ def test_a_run_killed_at_random_moments_ends_as_if_it_never_was(jobs: int, tmp_p
         wait_until(lambda: not members_of(process.pid))  # noqa: B023 - called at once
         kept = read_run(path).ids
         assert size == 0 or kept
-    (tmp_path / "asked").write_bytes(b"")
+    n_asked = len(asked(tmp_path / "asked"))
     report = execute(spec, dataset, path)
-    assert without_date(path) == without_date(tmp_path / "whole.jsonl")
+    header, *lines = without_date(path).splitlines()
+    whole_header, *whole_lines = without_date(tmp_path / "whole.jsonl").splitlines()
+    assert (header, sorted(lines)) == (whole_header, sorted(whole_lines))
     assert report.n_resumed == len(kept)
-    assert asked(tmp_path / "asked") == [instance_id for instance_id in dataset.ids if instance_id not in kept]
+    assert asked(tmp_path / "asked")[n_asked:] == [name for name in dataset.ids if name not in kept]
+    # A kill costs what the workers were at, and the one item that stood ready for them.
+    assert n_asked + len(dataset) - len(kept) <= 2 * len(dataset) + 5 * (jobs + 1)
 
 
 def test_one_process_and_two_write_the_same_lines(tmp_path: Path) -> None:
@@ -552,3 +558,40 @@ def test_failed_empty_and_missing_answers_score_0_and_are_counted_apart(tmp_path
     assert scores.scores["aspect_recall"][0] > 0
     for measure in ("aspect_recall", "coverable_aspect_recall", "precision", "relative_recall"):
         assert list(scores.scores[measure][1:]) == [0.0] * (len(SAMPLE) - 1)
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_a_run_with_wrong_hypotheses_asks_what_the_control_asks(seed: int, tmp_path: Path) -> None:
+    tasks = [TASKS["er_at_10"]]
+    path = tmp_path / "wrong.jsonl"
+    execute("bm25", SAMPLE, path, hypothesis="wrong", seed=seed, limit=6)
+    run = evaluate({"run": answers_of(open_run(path))}, SAMPLE, tasks, limit=6)["run"]["er_at_10"]
+    resampling = Resampling(seed=seed, n_draws=10)
+    control = wrong_hypothesis_control(make_system("bm25"), SAMPLE, tasks, limit=6, resampling=resampling)
+    assert run.estimate("aspect_recall", resampling) == control["er_at_10"].second
+
+
+def test_another_seed_asks_other_wrong_hypotheses(tmp_path: Path) -> None:
+    for seed in (0, 1):
+        execute("bm25", SAMPLE, tmp_path / f"{seed}.jsonl", hypothesis="wrong", seed=seed)
+    first, second = ((tmp_path / f"{seed}.jsonl").read_bytes().splitlines()[1:] for seed in (0, 1))
+    assert first != second
+
+
+@pytest.mark.slow
+def test_what_an_interrupt_finds_begun_is_finished_and_kept(tmp_path: Path) -> None:
+    """With two processes an interrupt and the start after it ask for each answer once."""
+    many(tmp_path / "data.json", 40)
+    log, path = tmp_path / "asked", tmp_path / "run.jsonl"
+    log.touch()
+    spec = f"test_runs:Counting:log={log},seconds=0.05"
+    data = str(tmp_path / "data.json")
+    program = [sys.executable, "-m", "evidencebench", "run", spec, "--data", data, "-o", str(path)]
+    process = subprocess.Popen([*program, "--jobs", "2"], cwd=Path(__file__).parent, stderr=subprocess.PIPE, text=True)
+    wait_until(lambda: len(asked(log)) >= 8)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=30)
+    assert (process.returncode, "what was finished is kept" in said) == (130, True)
+    assert len(asked(log)) == len(path.read_bytes().splitlines()) - 1 < 40
+    subprocess.run([*program, "--jobs", "2"], cwd=Path(__file__).parent, check=True, capture_output=True)
+    assert sorted(asked(log)) == sorted(open_dataset(data).ids)

@@ -559,3 +559,21 @@ def test_a_file_with_mutated_bytes_gives_a_report_or_is_unreadable(survives: Cal
 @settings(max_examples=300)
 def test_a_mutated_gzip_file_gives_a_report_or_is_unreadable(survives: Callable[..., None], data: bytes) -> None:
     survives(data, suffix=".json.gz")
+
+
+@pytest.mark.parametrize(
+    ("text", "repeated"),
+    [
+        ('"hypothesis": "another", ', "hypothesis"),
+        ('"more": {"a": 1, "b": [{"a": 2, "a": 3}]}, ', "a"),
+        ('"more": "no key \\":", ', None),
+        ('"more\\\\": "ends in a backslash", ', None),
+    ],
+)
+def test_a_key_that_stands_twice_inside_an_instance_is_a_violation(
+    text: str, repeated: str | None, tmp_path: Path
+) -> None:
+    path = tmp_path / "file.json"
+    path.write_text(f'{{"x": {{{text}{json.dumps(GOOD)[1:]}}}')
+    expected = [] if repeated is None else [("$", "keys that stand once", f"'{repeated}' again")]
+    assert places(validate_file(path).violations) == expected

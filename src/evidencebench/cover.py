@@ -120,7 +120,7 @@ def minimum_cover(coverage: Coverage, *, max_nodes: int = DEFAULT_NODES) -> Cove
     try:
         size = search.minimum_size(universe, coverage.masks.values())
         return _searched(coverage, max_nodes, size, universe.bit_count())
-    except OutOfNodesError:
+    except (OutOfNodesError, RecursionError):
         return _solved(coverage, None)
 
 
@@ -160,7 +160,7 @@ def maximum_coverage(coverage: Coverage, budget: int, *, max_nodes: int = DEFAUL
         if most < coverage.coverable.bit_count():
             return _searched(coverage, max_nodes, budget, most)
         return minimum_cover(coverage, max_nodes=max_nodes)
-    except OutOfNodesError:
+    except (OutOfNodesError, RecursionError):
         return _solved(coverage, budget)
 
 
@@ -185,7 +185,7 @@ def ceiling(coverage: Coverage, budget: int | None, *, max_nodes: int = DEFAULT_
         return coverage.coverable.bit_count()
     try:
         return _most_covered(coverage, budget, Search(max_nodes))
-    except OutOfNodesError:
+    except (OutOfNodesError, RecursionError):
         cover = _solved(coverage, budget)
         if not cover.proven:
             raise UndefinedScoreError(f"the most aspects that {budget} sentences cover could not be proven") from None
