@@ -811,3 +811,16 @@ def test_rules_for_runs_leave_the_controls_as_they_are(command: Command) -> None
     assert expected["aspect_recall"] != first["aspect_recall"]
     assert expected["controls"] == first["controls"]
     assert expected["controls"]["random"] < expected["controls"]["lead"]
+
+
+def test_failed_answers_are_told_where_a_system_is_run_or_compared(command: Command) -> None:
+    Path("own.py").write_text(OWN_CODE)
+    found = command("wrong-hypothesis own:Slow:fails=true --data sample --task er_at_10 --draws 50")
+    assert (found.code, found.err) == (
+        1,
+        "20 answers failed and score 0; 'evidencebench run own:Slow:fails=true' says why\n",
+    )
+    command("run own:Slow:fails=true --data sample -o failed.jsonl")
+    command("run lead --data sample -o lead.jsonl")
+    (pair,) = command("compare failed.jsonl lead.jsonl --data sample --task er_at_10 --draws 50 --json").json["pairs"]
+    assert (pair["counts_first"]["failed"], pair["counts_second"]["failed"]) == (10, 0)

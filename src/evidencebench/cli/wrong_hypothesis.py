@@ -32,7 +32,9 @@ from evidencebench.tasks import Task
 @json_option
 @format_option
 @progress_option
+@click.pass_context
 def command(
+    ctx: click.Context,
     *,
     system: str,
     data: str,
@@ -61,9 +63,12 @@ def command(
         found = wrong_hypothesis_control(
             named, dataset, asked, limit=limit, resampling=resampling, on_progress=on_progress
         )
+    n_failed = sum(one.first_counts.failed + one.second_counts.failed for one in found.values())
+    if n_failed:
+        click.echo(f"{n_failed} answers failed and score 0; 'evidencebench run {system}' says why", err=True)
     if as_json:
         print_json({name: comparison_fields(one, ("own", "wrong")) for name, one in found.items()})
-        return
+        ctx.exit(1 if n_failed else 0)
     compared = [(f"{system}, own hypothesis", f"{system}, wrong hypothesis", one) for one in found.values()]
     print_comparisons(compared, holm([one.test.p_value for one in found.values()]), table_format)
     if table_format == "text":
@@ -74,3 +79,4 @@ def command(
         for one in found.values()
     )
     print_signatures(signatures, table_format)
+    ctx.exit(1 if n_failed else 0)
