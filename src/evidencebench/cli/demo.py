@@ -8,13 +8,13 @@ import click
 from evidencebench.cli.grading import grade
 from evidencebench.cli.leaderboard import print_board, ranked_rows
 from evidencebench.cli.options import seed_option
-from evidencebench.cli.output import print_table
+from evidencebench.cli.output import print_signatures, print_table
 from evidencebench.comparison import wrong_hypothesis_control
 from evidencebench.dataset import Dataset
 from evidencebench.errors import EvidenceBenchError
 from evidencebench.evaluation import Rules
 from evidencebench.execution import execute
-from evidencebench.reporting import percent
+from evidencebench.reporting import percent, signature
 from evidencebench.sample import load_sample, sample_path
 from evidencebench.significance import Resampling
 from evidencebench.solving import solve_file
@@ -93,6 +93,17 @@ def _rank(dataset: Dataset, runs: list[Path], seed: int) -> None:
     graded = grade(runs, dataset, tasks, rules=Rules())
     board = {task.name: ranked_rows(graded, task, Resampling(seed=seed)) for task in tasks}
     print_board(board, "text")
+    click.echo("   A rank is a range: 1-7 of seven means that none is significantly better or")
+    click.echo("   worse, which nine papers can hardly show.\n")
+    click.echo("   The signature of each score, where each row's system stands in:")
+    print_signatures(
+        (
+            signature(dataset, "...", task=task, n=board[task.name][0]["n"], resampling=Resampling(seed=seed))
+            for task in tasks
+        ),
+        "text",
+    )
+    click.echo()
 
 
 def _swap(dataset: Dataset, seed: int) -> None:
