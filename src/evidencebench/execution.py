@@ -137,8 +137,11 @@ def execute(
             if on_progress is not None:
                 on_progress(n_done, len(ids))
 
-        arguments = (system, seed, dataset.path, hypotheses)
-        work_off(_answerer, arguments, todo, keep, jobs=min(jobs, 1 + len(todo) // _MIN_INSTANCES_A_JOB))
+        jobs = min(jobs, 1 + len(todo) // _MIN_INSTANCES_A_JOB)
+        if jobs == 1:
+            work_off(_answerer, (named, dataset, hypotheses), todo, keep)
+        else:
+            work_off(_opened_answerer, (system, seed, dataset.path, hypotheses), todo, keep, jobs=jobs)
     return RunReport(n_instances=len(ids), n_resumed=n_resumed, n_failed=n_failed, first_error=first_error)
 
 
@@ -159,11 +162,16 @@ def _todo(
             yield instance_id, missing
 
 
-def _answerer(
+def _opened_answerer(
     spec: str, seed: int, data_path: Path, hypotheses: Mapping[str, str] | None
 ) -> Callable[[_Todo], _Answers]:
-    system, dataset = make_system(spec, seed=seed), open_dataset(data_path)
+    """Make an answerer in a process that has nothing yet."""
+    return _answerer(make_system(spec, seed=seed), open_dataset(data_path), hypotheses)
 
+
+def _answerer(
+    system: NamedSystem, dataset: Dataset, hypotheses: Mapping[str, str] | None
+) -> Callable[[_Todo], _Answers]:
     def answer(todo: _Todo) -> _Answers:
         instance_id, task_names = todo
         instance = dataset[instance_id]
