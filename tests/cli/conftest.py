@@ -1,0 +1,48 @@
+"""An empty folder for each test of the command line, and a way to call it."""
+
+import json
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from command_line import OWN_CODE, SAMPLE, Command, Outcome
+from evidencebench.cli.main import main
+
+
+@pytest.fixture(autouse=True)
+def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Work in an empty folder, with no data downloaded and nothing set."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    for module in ("own", "broken"):
+        monkeypatch.delitem(sys.modules, module, raising=False)
+    monkeypatch.setenv("EVIDENCEBENCH_DATA", "data")
+    monkeypatch.setenv("no_proxy", "*")
+    monkeypatch.setenv("COLUMNS", "200")  # what fits does so by itself, not because a terminal is narrow
+    Path("own.py").write_text(OWN_CODE)
+
+
+@pytest.fixture
+def command(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Command:
+    def run(arguments: str) -> Outcome:
+        words = [word.strip("{}") for word in re.findall(r"\{[^}]*\}|\S+", arguments)]
+        monkeypatch.setattr(sys, "argv", ["evidencebench", *words])
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            main()
+        out, err = capsys.readouterr()
+        return Outcome(code=int(ended.value.code or 0), out=out, err=err)
+
+    return run
+
+
+@pytest.fixture
+def runs(command: Command) -> None:
+    """Make a run file of each sort."""
+    for spec in ("bm25", "lead", "oracle"):
+        assert command(f"run {spec} --data sample -o {spec}.jsonl").code == 0
+    assert command("run bm25:k1=1.25,b=0.75 --data sample -o tuned.jsonl").code == 0
+    assert command("run bm25 --data sample -o swapped.jsonl --hypothesis wrong").code == 0
+    Path("answers.json").write_text(json.dumps({instance_id: [3, 5, 8] for instance_id in SAMPLE.ids}))

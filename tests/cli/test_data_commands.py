@@ -1,0 +1,159 @@
+"""The commands on data files."""
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from command_line import SAMPLE, Command
+from evidencebench import SYSTEMS, TASKS
+from evidencebench.dataset import open_dataset
+from evidencebench.sample import sample_path
+from evidencebench.solving import solve_file
+from hostile_server import hostile_server
+
+
+def test_a_file_with_violations_is_reported_in_full_with_exit_code_1(command: Command) -> None:
+    records = json.loads(sample_path().read_bytes())
+    for record in records.values():
+        record["sentence_types_in_candidate_pool"][:6] = 6 * ["figure"]
+    Path("bad.json").write_text(json.dumps(records))
+    found = command("data validate bad.json sample")
+    assert found.code == 1
+    assert "bad.json: 10 instances: 60 violations" in found.out
+    assert "... and 10 more; --json lists them all" in found.out
+    listed = command("data validate bad.json sample --json")
+    assert listed.code == 1
+    assert (listed.json["valid"], [file["valid"] for file in listed.json["files"]]) == (False, [False, False])
+    bad, sample = listed.json["files"]
+    assert bad["n_violations"] == len(bad["violations"]) == 60
+    assert set(bad["violations"][0]) >= {"instance_id", "path", "rule", "expected", "got"}
+    assert {violation["rule"] for violation in sample["violations"]} == {"paper"}
+
+
+def test_a_file_that_cannot_be_read_is_exit_code_2_even_beside_one_that_can(command: Command) -> None:
+    found = command("data validate sample absent.json")
+    assert (found.code, found.err) == (2, "error: absent.json: cannot be read: No such file or directory\n")
+
+
+def test_what_data_commands_print_as_json_is_what_the_file_holds(command: Command) -> None:
+    assert command("data validate sample --optima --json").json["valid"]
+    stats = command("data stats sample --json").json
+    assert (stats["n_instances"], stats["n_papers"], stats["sha256"]) == (10, 9, SAMPLE.sha256)
+    assert [one["id"] for one in command("data show sample --json").json] == list(SAMPLE.ids)
+    shown = command("data show sample 3 --json").json
+    assert shown == command(f"data show sample {SAMPLE.ids[3]} --json").json
+    assert [sentence["text"] for sentence in shown["sentences"]] == list(SAMPLE[3].query.sentences)
+    assert {aspect["id"]: tuple(aspect["sentences"]) for aspect in shown["aspects"]} == SAMPLE[3].labels.sources
+    known = command("data list --json").json
+    assert [entry["name"] for entry in known] == ["sample", "train", "dev", "test", "100k-train", "100k-test"]
+    assert [bool(entry["path"]) for entry in known] == [True, False, False, False, False, False]
+    assert list(command("tasks --json").json) == list(TASKS)
+    assert list(command("systems --json").json) == list(SYSTEMS)
+
+
+def test_the_evidence_of_an_instance_is_shown_alone_on_request(command: Command) -> None:
+    all_shown, evidence = command("data show sample 0").out, command("data show sample 0 --evidence").out
+    n_evidence = len({index for indices in SAMPLE[0].labels.sources.values() for index in indices})
+    assert len(re.findall(r"^ {0,3}\d+ [#> ]", evidence, re.MULTILINE)) == n_evidence
+    assert len(re.findall(r"^ {0,3}\d+ [#> ]", all_shown, re.MULTILINE)) == len(SAMPLE[0].query.sentences)
+
+
+@pytest.mark.parametrize("suffix", [".json", ".jsonl", ".json.gz", ".jsonl.gz"])
+def test_a_converted_file_holds_the_same_instances(suffix: str, command: Command) -> None:
+    assert command(f"data convert sample copy{suffix}").out == f"copy{suffix}: 10 instances\n"
+    assert list(open_dataset(f"copy{suffix}")) == list(SAMPLE)
+    assert command(f"data convert sample copy{suffix}").code == 2
+    assert command(f"data convert copy{suffix} copy{suffix} --overwrite").code == 0
+    assert list(open_dataset(f"copy{suffix}")) == list(SAMPLE)
+
+
+def test_solving_derives_exactly_the_stored_optima(command: Command) -> None:
+    found = command("data solve sample -o solved.json --json").json
+    assert (found["n_instances"], found["n_resumed"], found["unproven"]) == (10, 0, {})
+    for stored, derived in zip(SAMPLE, open_dataset("solved.json"), strict=True):
+        assert list(stored.labels.evaluations) == list(derived.labels.evaluations)
+        for task, evaluation in stored.labels.evaluations.items():
+            solved = derived.labels.evaluations[task]
+            assert solved.optimal == evaluation.optimal
+            assert len(solved.sentences) == len(evaluation.sentences)
+            assert len(solved.covered) == len(evaluation.covered)
+    assert command("data validate solved.json --optima").code == 0
+    assert command("data solve sample -o solved.json").err.startswith("error: solved.json: exists;")
+    assert command("data solve sample -o solved.json --overwrite --jobs 2").code == 0
+    assert not list(Path().glob("*.partial"))
+
+
+class _StopError(Exception):
+    pass
+
+
+def interrupted_partial() -> bytes:
+    """Give what an interrupted `data solve` leaves when all is solved but nothing written."""
+
+    def stop(n_done: int, n_all: int) -> None:
+        if n_done == n_all:
+            raise _StopError
+
+    with pytest.raises(_StopError):
+        solve_file(SAMPLE, Path("x.json"), on_progress=stop)
+    return Path("x.json.partial").read_bytes()
+
+
+def test_solving_goes_on_from_its_partial_file_cut_at_any_line(command: Command) -> None:
+    partial = interrupted_partial().splitlines(keepends=True)
+    command("data solve sample -o whole.json")
+    for n_lines in range(len(partial) + 1):
+        for torn in (b"", b'{"id":"evid' if n_lines else b'{"evidence'):
+            Path("part.json.partial").write_bytes(b"".join(partial[:n_lines]) + torn)
+            found = command("data solve sample -o part.json --overwrite --json").json
+            assert found["n_resumed"] == max(0, n_lines - 1)
+            assert Path("part.json").read_bytes() == Path("whole.json").read_bytes()
+
+
+@pytest.mark.parametrize("damage", ["in a line", "of other data"])
+def test_a_partial_file_that_cannot_be_used_is_a_clear_error(damage: str, command: Command) -> None:
+    partial = interrupted_partial()
+    changed = partial.replace(SAMPLE.sha256.encode(), b"0" * 64) if damage == "of other data" else partial
+    changed = changed.replace(b'"optimal"', b"}optimal", 1) if damage == "in a line" else changed
+    Path("x.json.partial").write_bytes(changed)
+    found = command("data solve sample -o x.json")
+    assert (found.code, found.out) == (2, "")
+    assert found.err.startswith("error: x.json.partial: ")
+    assert Path("x.json.partial").read_bytes() == changed
+
+
+def test_a_catalogue_name_whose_file_is_not_here_names_the_command_that_fetches_it(command: Command) -> None:
+    for arguments in ("data stats train", "run bm25 --data train -o run.jsonl", "data validate train"):
+        found = command(arguments)
+        assert (found.code, found.out) == (2, "")
+        assert "evidencebench data download train" in found.err
+    assert not Path("run.jsonl").exists()
+
+
+def test_a_wrong_file_is_refused_and_leaves_nothing_behind(command: Command) -> None:
+    found = command(f"data download train --from-file {sample_path()}")
+    assert (found.code, found.out, found.err.count("\n")) == (2, "", 1)
+    assert "expected 4,133,576 bytes, got" in found.err
+    assert not list(Path("data").glob("*"))
+
+
+@pytest.mark.data
+def test_the_right_file_is_taken_and_then_known_by_its_name(command: Command, data_file: Callable[[str], Path]) -> None:
+    path = data_file("evidencebench_train_set.json")
+    assert "licence: CC-BY-NC-SA" in command(f"data download train --from-file {path}").out
+    assert command("data list --json").json[1]["path"] == "data/evidencebench_train_set.json"
+    assert command("data stats train --json").json["n_instances"] == 96
+    assert command("run lead --data train -o run.jsonl --limit 2").code == 0
+
+
+def test_a_mirror_is_asked_instead_and_its_file_is_used_at_once(command: Command) -> None:
+    with hostile_server(sample_path().read_bytes()) as server:
+        found = command(f"data download dev --mirror {server.address('mirror')}")
+    assert (found.code, found.err) == (0, "")
+    assert [asked.path for asked in server.log] == ["/mirror/evidencebench_dev_set.json"]
+    assert SAMPLE.sha256 in found.out
+    assert command("data stats dev --json").json["n_instances"] == 10
+    assert command("data list --json").json[2]["path"] == "data/evidencebench_dev_set.json"

@@ -1,0 +1,109 @@
+"""Names that a terminal, Rich, HTML or a spreadsheet would act on."""
+
+import json
+import re
+from pathlib import Path
+from unicodedata import category
+
+import pytest
+
+from command_line import FORMATS, Command
+from evidencebench.sample import sample_path
+
+HOSTILE = "x\x1b]0;owned\x07\x1b[2J\r\n\x9b31m\u202e[/red]<script>|&"
+
+
+def acted_on(text: str) -> set[str]:
+    return {character for character in text if category(character) in {"Cc", "Cf", "Cs"} and character != "\n"}
+
+
+@pytest.fixture
+def hostile() -> None:
+    """Make a data set and a run whose names are hostile, each in every place that has one."""
+    (record,) = json.loads(sample_path().read_bytes()).popitem()[1:]
+    record |= {"hypothesis": HOSTILE, "paper_id": HOSTILE, "aspect_id2aspect": {record["aspect_list_ids"][0]: HOSTILE}}
+    record["paper_as_candidate_pool"][:2] = [HOSTILE, HOSTILE]
+    record["sentence_types_in_candidate_pool"][0] = "section name"  # the 100k dialect, whose aspects may lack sentences
+    record["aspect_list_ids"].append(HOSTILE)
+    Path("hostile.json").write_text(json.dumps({HOSTILE: record, "ok": record | {"paper_id": "other"}}))
+    broken = record | {"sentence_types_in_candidate_pool": [HOSTILE], "hypothesis": [HOSTILE]}
+    Path("broken.json").write_text(json.dumps({HOSTILE: broken}))
+    Path("unknown.json").write_text(json.dumps({HOSTILE + "!": [1]}))
+    Path("beyond.json").write_text(json.dumps({HOSTILE: [9999]}))
+    Path("answers.json").write_text(json.dumps({HOSTILE: [1]}))
+
+
+def hostile_runs(command: Command) -> None:
+    """Make runs whose header names a hostile system."""
+    for name in ("a", "b"):
+        assert command(f"run lead --data hostile.json -o {name}.jsonl").code == 0
+        head, *lines = Path(f"{name}.jsonl").read_text().splitlines(keepends=True)
+        header = json.loads(head)
+        header["system"] = {"name": HOSTILE + name, "options": {HOSTILE: HOSTILE}}
+        Path(f"{name}.jsonl").write_text(json.dumps(header) + "\n" + "".join(lines))
+
+
+@pytest.mark.usefixtures("hostile")
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "data show hostile.json",
+        "data show hostile.json 0",
+        "data stats hostile.json",
+        "data validate hostile.json",
+        "data validate broken.json hostile.json",
+        "data solve hostile.json -o solved.json",
+        "data show hostile.json nobody",
+        "data stats broken.json",
+        "score a.jsonl --data hostile.json --draws 50 --kinds",
+        "score unknown.json --data hostile.json",
+        "score beyond.json --data hostile.json",
+        "score a.jsonl --data sample",
+        "compare a.jsonl b.jsonl --data hostile.json --draws 50",
+        "leaderboard a.jsonl b.jsonl --data hostile.json --draws 50",
+        "run own:Slow:fails=true --data hostile.json -o x.jsonl",
+        "run lead --data hostile.json -o a.jsonl",
+        "run own:Slow:name=\x1b]0;owned\x07 --data hostile.json -o x.jsonl --progress plain",
+        "run nope\x1b]0;owned\x07\u202e --data hostile.json -o x.jsonl",
+    ],
+)
+def test_hostile_names_never_reach_a_terminal_raw(arguments: str, command: Command) -> None:
+    hostile_runs(command)
+    found = command(arguments)
+    assert acted_on(found.out + found.err) == set()
+    assert "Traceback" not in found.err
+    if found.code == 2:
+        assert (found.out, found.err.count("\n")) == ("", 1)
+
+
+@pytest.mark.usefixtures("hostile")
+@pytest.mark.parametrize("table_format", FORMATS)
+@pytest.mark.parametrize("verb", ["score a.jsonl", "compare a.jsonl b.jsonl", "leaderboard a.jsonl b.jsonl"])
+def test_hostile_names_never_break_a_table(table_format: str, verb: str, command: Command) -> None:
+    hostile_runs(command)
+    found = command(f"{verb} --data hostile.json --draws 50 --task er_at_10 --format {table_format}")
+    assert found.code == 0
+    assert acted_on(found.out) == set()
+    if table_format == "markdown":
+        assert "<script>" not in found.out
+    if table_format == "latex":
+        lines = found.out.splitlines()
+        known = re.compile(r"%.*|\\(begin|end)\{tabular\}.*|\\(top|mid|bottom)rule|.*\\\\|")
+        assert [line for line in lines if not known.fullmatch(line)] == []
+
+
+@pytest.mark.usefixtures("hostile")
+def test_hostile_names_survive_in_json(command: Command) -> None:
+    hostile_runs(command)
+    found = command("score a.jsonl --data hostile.json --draws 50 --json")
+    assert HOSTILE in found.json["er_at_10"]["per_instance"]
+    assert acted_on(found.out) <= {"\x9b", "\u202e"}  # all that JSON itself allows unescaped
+
+
+@pytest.mark.parametrize("style", ["rich", "plain", "none", "auto"])
+def test_progress_goes_to_standard_error_and_reads_no_markup(style: str, command: Command) -> None:
+    found = command(f"run own:Slow:name=[/red] --data sample -o x.jsonl --progress {style}")
+    assert found.code == 0
+    assert found.out.splitlines()[0] == "x.jsonl: 10 instances; 0 answers failed"
+    assert ("10/10" in found.err) == (style == "plain")
+    assert style == "plain" or not found.err.strip()  # what is no terminal sees no bar

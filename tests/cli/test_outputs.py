@@ -1,0 +1,157 @@
+"""Help and tables: what is printed, in every format, on 80 columns."""
+
+import csv
+import io
+import re
+import shutil
+import subprocess
+import sys
+
+import click
+import pytest
+
+from command_line import FORMATS, Command
+from evidencebench import __version__
+from evidencebench.cli.main import COMMANDS, cli
+from evidencebench.sample import sample_path
+
+
+def leaves(group: click.Command, name: str = "") -> list[str]:
+    """Give every command that does something."""
+    if not isinstance(group, click.Group):
+        return [name.strip()]
+    context = click.Context(group)
+    return [
+        leaf
+        for inner in group.list_commands(context)
+        for leaf in leaves(group.get_command(context, inner) or group, f"{name} {inner}")
+    ]
+
+
+def too_wide(text: str) -> list[str]:
+    return [line for line in text.splitlines() if len(line) > 80]
+
+
+# What each command prints on the sample, and the runs made of it.
+OUTPUTS = [
+    "demo",
+    "systems",
+    "tasks",
+    "data list",
+    "data stats sample",
+    "data show sample",
+    "data show sample 0",
+    "data show sample evidencebench_sample_id_9 --evidence",
+    "data validate sample.json --optima",
+    "data solve sample -o solved.json",
+    "data convert sample copy.jsonl.gz",
+    "data download dev --from-file sample.json",
+    "run tfidf --data sample -o tfidf.jsonl",
+    "score bm25.jsonl --data sample --draws 50",
+    "score answers.json --data sample --draws 50 --curve 2 --kinds",
+    "score tuned.jsonl --data sample --draws 50 --no-controls --budget 25",
+    "compare bm25.jsonl lead.jsonl oracle.jsonl --data sample --draws 50",
+    "compare bm25.jsonl tuned.jsonl swapped.jsonl --data sample --draws 50",
+    "leaderboard bm25.jsonl lead.jsonl oracle.jsonl --data sample --draws 50 --published",
+    "leaderboard bm25.jsonl tuned.jsonl swapped.jsonl --data sample --draws 50",
+    "leaderboard answers.json bm25.jsonl --data sample --draws 50 --task er_at_10",
+    "wrong-hypothesis bm25 --data sample --draws 50",
+]
+
+
+TABLES = [
+    arguments
+    for arguments in OUTPUTS
+    if not re.match(r"demo|run|data (show|validate|solve|convert|download)", arguments)
+]
+
+
+@pytest.mark.parametrize("name", ["", "data", *leaves(cli)])
+def test_help_fits_80_columns_and_shows_an_example(name: str, command: Command) -> None:
+    found = command(f"{name} --help")
+    assert (found.code, found.err) == (0, "")
+    assert found.out == command(f"{name} -h").out
+    assert too_wide(found.out) == []
+    assert f"evidencebench {name}" in found.out
+    assert name == "data" or re.search(rf"^ +(Example: )?evidencebench {name or 'demo'}( |$)", found.out, re.MULTILINE)
+
+
+def test_every_command_is_listed_in_the_help_of_its_group(command: Command) -> None:
+    assert len(leaves(cli)) == len(COMMANDS) - 1 + 7
+    for name in leaves(cli):
+        group, _, inner = f"evidencebench {name}".rpartition(" ")
+        assert re.search(rf"^  {inner} ", command(f"{group.removeprefix('evidencebench')} --help").out, re.MULTILINE)
+
+
+@pytest.mark.parametrize("arguments", ["--help", "--version"])
+def test_help_and_version_import_nothing_heavy(arguments: str) -> None:
+    process = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "evidencebench", arguments],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    imported = {line.rpartition("|")[2].strip() for line in process.stderr.splitlines()}
+    assert "click" in imported
+    assert not imported & {"numpy", "rich", "scipy", "msgspec"}
+    assert __version__ in process.stdout or "Commands:" in process.stdout
+
+
+@pytest.mark.usefixtures("runs")
+@pytest.mark.parametrize("arguments", OUTPUTS)
+def test_every_output_is_as_narrow_as_a_terminal(arguments: str, command: Command) -> None:
+    shutil.copy(sample_path(), "sample.json")
+    found = command(arguments)
+    assert (found.code, found.err) == (0, "")
+    assert too_wide(found.out) == []
+
+
+@pytest.mark.usefixtures("runs")
+@pytest.mark.parametrize("arguments", TABLES)
+def test_csv_is_one_table_with_a_header(arguments: str, command: Command) -> None:
+    arguments = arguments.removesuffix(" --kinds")  # which has no CSV form, and says so
+    head, *rows = csv.reader(io.StringIO(command(f"{arguments} --format csv").out))
+    assert len(set(head)) == len(head) > 1
+    assert all(head)
+    assert rows
+    assert {len(row) for row in rows} == {len(head)}
+    assert all(row[0] for row in rows)
+    assert len({tuple(row) for row in rows}) == len(rows)
+
+
+@pytest.mark.usefixtures("runs")
+@pytest.mark.parametrize("arguments", TABLES)
+def test_markdown_is_whole_tables(arguments: str, command: Command) -> None:
+    blocks = re.split(r"\n\s*\n", command(f"{arguments} --format markdown").out.strip())
+    tables = [block.splitlines() for block in blocks if block.startswith("|")]
+    assert tables
+    others = [block for block in blocks if not block.startswith("|")]
+    assert all(re.fullmatch(r"\*\*.*\*\*|(\* aspect_recall\|.*\n?)+", block) for block in others)
+    for head, rule, *rows in tables:
+        n_columns = len(re.findall(r"(?<!\\)\|", head)) - 1
+        assert rule == f"|{' --- |' * n_columns}"
+        assert rows
+        assert {len(re.findall(r"(?<!\\)\|", row)) - 1 for row in rows} == {n_columns}
+
+
+@pytest.mark.usefixtures("runs")
+@pytest.mark.parametrize("arguments", TABLES)
+def test_latex_is_whole_tabulars_with_comments_between(arguments: str, command: Command) -> None:
+    text = command(f"{arguments} --format latex").out
+    tabular = re.compile(r"\\begin\{tabular\}\{([lr]+)\}\n(.*?)\\end\{tabular\}\n", re.DOTALL)
+    assert tabular.findall(text)
+    for layout, body in tabular.findall(text):
+        rows = [line for line in body.splitlines() if line.endswith(r"\\")]
+        assert {len(re.findall(r"(?<!\\)&", row)) + 1 for row in rows} == {len(layout)}
+        assert not re.search(r"(?<!\\)[_#%$]", body)
+    assert all(line.startswith("%") or not line for line in tabular.sub("", text).splitlines())
+
+
+@pytest.mark.parametrize("table_format", FORMATS)
+def test_a_curve_is_shown_in_every_format(table_format: str, command: Command) -> None:
+    command("run bm25 --data sample -o bm25.jsonl")
+    score = "score bm25.jsonl --data sample --task er_at_10 --draws 50"
+    at_2 = command(f"{score} --curve 4 --json").json["er_at_10"]["curve"][1]
+    assert at_2["k"] == 2
+    shown = command(f"{score} --curve 4 --format {table_format}").out
+    assert (f"all,2,{at_2['mean']}" if table_format == "csv" else f"{100 * at_2['mean']:.1f}") in shown

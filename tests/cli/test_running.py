@@ -1,0 +1,103 @@
+"""Running systems, the environment and the demonstration."""
+
+import re
+import signal
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from command_line import SAMPLE, Command, start
+
+
+def test_a_run_is_resumed_limited_and_started_over(command: Command) -> None:
+    assert command("run bm25 --data sample -o run.jsonl --limit 4 --json").json["n_instances"] == 4
+    again = command("run bm25 --data sample -o run.jsonl --limit 4")
+    assert (again.code, "4 instances, 4 of them already there; 0 answers failed" in again.out) == (0, True)
+    refused = command("run bm25 --data sample -o run.jsonl")
+    assert (refused.code, refused.out) == (2, "")
+    assert refused.err.startswith("error: run.jsonl: begun as another run: limit was 4, now None;")
+    assert command("run bm25 --data sample -o run.jsonl --overwrite --json").json["n_resumed"] == 0
+    assert command("score run.jsonl --data sample --draws 50 --json").json["er_at_10"]["n"] == 10
+
+
+def test_the_next_command_that_a_run_names_works(command: Command) -> None:
+    found = command("run lead --data sample -o {my run.jsonl}")
+    assert found.code == 0
+    following = found.out.split("next: evidencebench ")[1].strip()
+    quoted = re.sub(r"'([^']*)'", r"{\1}", following)
+    assert command(f"{quoted} --draws 50").code == 0
+
+
+def test_failed_answers_are_counted_said_and_asked_again_on_request(command: Command) -> None:
+    found = command("run own:Slow:fails=true --data sample -o run.jsonl")
+    assert found.code == 1
+    assert "10 instances; 10 answers failed" in found.out
+    assert f"first failure: {SAMPLE.ids[0]}: ConnectionError: the server is down" in found.err
+    assert command("run own:Slow:fails=true --data sample -o run.jsonl").code == 1  # they still fail: nothing is mended
+    assert command("score run.jsonl --data sample --draws 50 --json").json["er_at_10"]["failed"] == 10
+    assert command("run own:Slow:fails=true --data sample -o run.jsonl --retry-failed --json").json["n_failed"] == 10
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX signals")
+def test_an_interrupt_ends_with_130_and_the_same_command_goes_on(command: Command) -> None:
+    arguments = "run own:Slow:seconds=0.03 --data sample -o run.jsonl"
+    process = start(*arguments.split())
+    ends_at = time.monotonic() + 30
+    while not (Path("run.jsonl").exists() and Path("run.jsonl").read_bytes().count(b"\n") > 3):
+        assert time.monotonic() < ends_at
+        time.sleep(0.005)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate()
+    assert (process.returncode, out) == (130, "")
+    assert err.strip() == "interrupted; what was finished is kept: the same command goes on from there"
+    assert 3 <= command(f"{arguments} --json").json["n_resumed"] < 10
+
+
+@pytest.mark.parametrize(
+    ("variable", "arguments", "shown"),
+    [
+        ("RUN_JOBS=many", "run lead --data sample -o run.jsonl", "'many' is not a valid integer"),
+        ("RUN_LIMIT=3", "run lead --data sample -o run.jsonl", "run.jsonl: 3 instances"),
+        ("RUN_DATA=sample", "run lead -o run.jsonl", "run.jsonl: 10 instances"),
+        ("DATA_SOLVE_OUTPUT=solved.json", "data solve sample", "solved.json: 10 instances"),
+        ("TASKS_TABLE_FORMAT=csv", "tasks", "er_at_10,10,all"),
+    ],
+)
+def test_an_option_can_be_set_in_the_environment(
+    variable: str, arguments: str, shown: str, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name, value = variable.split("=")
+    monkeypatch.setenv(f"EVIDENCEBENCH_{name}", value)
+    found = command(arguments)
+    assert shown in found.out + found.err
+
+
+@pytest.mark.parametrize("name", ["EVIDENCEBENCH_VERSION", "EVIDENCEBENCH_HELP", "EVIDENCEBENCH_TASKS_HELP"])
+def test_a_variable_that_is_no_option_changes_nothing(
+    name: str, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = command("tasks")
+    for value in ("0.1.0", "1"):
+        monkeypatch.setenv(name, value)
+        assert command("tasks") == before
+
+
+def test_the_demonstration_ends_with_commands_that_work(command: Command) -> None:
+    found = command("demo")
+    assert (found.code, found.err) == (0, "")
+    assert found.out == command("demo").out
+    following = re.findall(r"^  evidencebench (.+?)(?:   .*)?$", found.out.split("What to do next")[1], re.MULTILINE)
+    assert len(following) == 5
+    for arguments in following[:-1]:
+        assert command(arguments).code == 0
+    assert following[-1] == "data download train"
+
+
+def test_the_demonstration_keeps_its_runs_on_request(command: Command) -> None:
+    for _ in range(2):
+        found = command("demo -o kept")
+        assert (found.code, "The runs are in kept." in found.out) == (0, True)
+    runs = " ".join(str(path) for path in sorted(Path("kept").glob("*.jsonl")))
+    assert command(f"leaderboard {runs} --data sample --draws 50").code == 0
