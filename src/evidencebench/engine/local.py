@@ -94,20 +94,39 @@ def work_off(
             on_result(result)
         return
     left = iter(items)
-    with _pool(setup, arguments, jobs) as pool:
-        begun: set[Future[list[Result]]] = set()
-        try:
-            while True:
+    begun: set[Future[list[Result]]] = set()
+    with _noted_interrupt() as interrupted, _pool(setup, arguments, jobs) as pool:
+        while True:
+            if interrupted.is_set():
+                begun = {future for future in begun if not future.cancel()}
+            else:
                 # One item more than workers, so that none is idle and little is begun in vain.
                 begun |= {pool.submit(_work_through, [item]) for item in islice(left, jobs + 1 - len(begun))}
-                if not begun:
-                    return
-                begun = _hand_over(begun, on_result)
-        except KeyboardInterrupt:
-            begun = {future for future in begun if not future.cancel()}
-            while begun:
-                begun = _hand_over(begun, on_result)
-            raise
+            if not begun:
+                break
+            begun = _hand_over(begun, on_result)
+    if interrupted.is_set():
+        raise KeyboardInterrupt
+
+
+@contextmanager
+def _noted_interrupt() -> Iterator[threading.Event]:
+    """Give an event that a first interrupt sets, in place of raising anywhere; a second one is raised."""
+    interrupted = threading.Event()
+    if threading.current_thread() is not threading.main_thread():  # where no signal arrives
+        yield interrupted
+        return
+
+    def note(*_: object) -> None:
+        if interrupted.is_set():
+            raise KeyboardInterrupt
+        interrupted.set()
+
+    before = signal.signal(signal.SIGINT, note)
+    try:
+        yield interrupted
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _hand_over(begun: set[Future[list[Result]]], on_result: Callable[[Result], object]) -> set[Future[list[Result]]]:
