@@ -2,18 +2,22 @@
 
 import codecs
 import json
-from collections import Counter
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from evidencebench.content import Content
 from evidencebench.errors import RunFormatError
+from evidencebench.indexing import repeated_keys
 from evidencebench.runs import RUN_BEGINS, Answer, Failure, RunFile, read_content, read_run
 from evidencebench.system import Ranking
 
 _TREC_COLUMNS = 6
+# Behind a byte-order mark and blank lines.
+_FIRST_LINE = re.compile(rb"(?:\xef\xbb\xbf)?\s*+([^\n]*+)")
 _GZIP = b"\x1f\x8b"
 _MAX_SHOWN = 3
 
@@ -33,34 +37,39 @@ def open_run(path: Path) -> RunFile:
     RunFormatError
         If it has none of these forms; the message says where.
     """
-    content = bytes(read_content(path)).removeprefix(codecs.BOM_UTF8)
-    if content.startswith(_GZIP):
-        raise RunFormatError(f"{path}: is gzipped; unpack it first")
-    if not content.strip():
+    content = read_content(path)
+    found = _FIRST_LINE.match(content)
+    first_line = found[1] if found else b""
+    if not first_line:
         raise RunFormatError(f"{path}: the file is empty; expected a run or answers")
-    try:
-        text = content.decode()
-    except UnicodeDecodeError as error:
-        raise RunFormatError(f"{path}: not UTF-8: byte {content[error.start]:#04x} at offset {error.start}") from error
-    first_line = content.lstrip().split(b"\n", 1)[0]
+    if first_line.startswith(_GZIP):
+        raise RunFormatError(f"{path}: is gzipped; unpack it first")
     if first_line.startswith(RUN_BEGINS):
         return read_run(path)
     if _is_answer_line(first_line):
         return read_run(path, needs_header=False)
     if first_line.startswith(b"{"):
-        return _read_plain(path, text)
+        return _read_plain(path, _text(path, content))
     if len(first_line.split()) == _TREC_COLUMNS:
-        return _read_trec(path, text)
+        return _read_trec(path, _text(path, content))
     raise RunFormatError(
         f"{path}: line 1: expected a run of evidencebench, a JSON object {{id: [indices]}}, or a TREC run "
         "with 6 columns (qid Q0 docno rank score tag)"
     )
 
 
+def _text(path: Path, content: Content) -> str:
+    plain = bytes(content).removeprefix(codecs.BOM_UTF8)
+    try:
+        return plain.decode()
+    except UnicodeDecodeError as error:
+        raise RunFormatError(f"{path}: not UTF-8: byte {plain[error.start]:#04x} at offset {error.start}") from error
+
+
 def _is_answer_line(line: bytes) -> bool:
     try:
         members = msgspec.json.decode(line, type=dict[str, msgspec.Raw])
-    except (msgspec.DecodeError, RecursionError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return False
     return "id" in members and ("sentences" in members or "error" in members)
 
@@ -91,11 +100,9 @@ def _read_plain(path: Path, text: str) -> RunFile:
 
 
 def _unrepeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    members = dict(pairs)
-    if len(members) < len(pairs):
-        repeated = next(key for key, n in Counter(key for key, _ in pairs).items() if n > 1)
-        raise ValueError(f"'{repeated}' stands more than once")
-    return members
+    if repeated := repeated_keys(pairs):
+        raise ValueError(f"'{repeated[0]}' stands more than once")
+    return dict(pairs)
 
 
 def _read_trec(path: Path, text: str) -> RunFile:

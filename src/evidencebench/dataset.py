@@ -1,7 +1,6 @@
 """Open, read and write files in the published format, lazily: a 3 GB file costs an index, not its contents."""
 
 import gzip
-import mmap
 import os
 import stat
 import tempfile
@@ -16,8 +15,9 @@ from typing import IO, overload
 import msgspec
 
 from evidencebench.catalog import file_sha256
+from evidencebench.content import Content, mapped
 from evidencebench.errors import DataError, FormatError, UnknownInstanceError, UnreadableError
-from evidencebench.indexing import Content, Index, index_json, index_lines
+from evidencebench.indexing import Index, index_json, index_lines
 from evidencebench.instance import Instance, Origin
 from evidencebench.query import Query
 from evidencebench.record import decode_instance, encode_instance, has_key_id
@@ -156,9 +156,9 @@ def _content(path: Path) -> Content:
     if path.name.endswith(".gz"):
         with tempfile.TemporaryFile() as unpacked, gzip.open(path, "rb") as packed:
             _unpack(packed, unpacked, path)
-            return _mapped(unpacked)
+            return mapped(unpacked)
     with path.open("rb") as file:
-        return _mapped(file)
+        return mapped(file)
 
 
 def _unpack(packed: gzip.GzipFile, unpacked: IO[bytes], path: Path) -> None:
@@ -167,13 +167,6 @@ def _unpack(packed: gzip.GzipFile, unpacked: IO[bytes], path: Path) -> None:
         if unpacked.tell() > MAX_UNPACKED_BYTES:
             raise UnreadableError(f"{path}: unpacks to more than {MAX_UNPACKED_BYTES} bytes; unpack it yourself first")
     unpacked.flush()
-
-
-def _mapped(file: IO[bytes]) -> Content:
-    # An empty file cannot be mapped; the map stays valid after the file is closed.
-    if os.fstat(file.fileno()).st_size == 0:
-        return b""
-    return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
 
 
 def write_dataset(path: str | os.PathLike[str], instances: Iterable[Instance]) -> int:

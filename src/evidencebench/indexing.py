@@ -1,18 +1,16 @@
 """Where each instance stands in a file: one pass over its bytes, nothing decoded but the ids."""
 
 import json
-import mmap
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import msgspec
 
+from evidencebench.content import Content
 from evidencebench.errors import UnreadableError
 from evidencebench.instance import Origin
-
-Content = bytes | mmap.mmap
 
 # Above this size a broken file is not parsed again just to word its error.
 _MAX_DIAGNOSED_BYTES = 64 << 20
@@ -146,13 +144,17 @@ def _spells(text: bytes, key: str) -> bool:
         return False
 
 
+def repeated_keys(pairs: Iterable[tuple[str, object]]) -> list[str]:
+    """Return the keys that stand more than once among an object's members."""
+    return [key for key, count in Counter(key for key, _ in pairs).items() if count > 1]
+
+
 def _repeated_keys(content: Content) -> tuple[str, ...]:
     repeated: list[str] = []
 
     def note(pairs: list[tuple[str, object]]) -> None:
-        counts = Counter(key for key, _ in pairs)
         # The hook runs for inner objects first, so that what stays is the outermost object's.
-        repeated[:] = [key for key, count in counts.items() if count > 1]
+        repeated[:] = repeated_keys(pairs)
 
     try:
         json.loads(bytes(content), object_pairs_hook=note, parse_int=str)

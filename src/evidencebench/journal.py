@@ -117,12 +117,19 @@ def _repair(descriptor: int) -> None:
     tail = os.pread(descriptor, size - tail_start, tail_start)
     if not tail:
         return
-    try:
-        msgspec.json.decode(tail, type=dict[str, msgspec.Raw])
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        os.ftruncate(descriptor, tail_start)
-    else:
+    if is_whole(tail):
         os.write(descriptor, b"\n")
+    else:
+        os.ftruncate(descriptor, tail_start)
+
+
+def is_whole(line: bytes | memoryview) -> bool:
+    """Say whether a line without its line end is all of a JSON object, which no torn line is."""
+    try:
+        msgspec.json.decode(line, type=dict[str, msgspec.Raw])
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return False
+    return True
 
 
 def _start_of_last_line(descriptor: int, size: int) -> int:

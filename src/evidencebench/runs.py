@@ -1,7 +1,5 @@
 """A run: a header with everything that decides the result, then one answer a line."""
 
-import mmap
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +8,9 @@ from typing import Any
 import msgspec
 
 from evidencebench.catalog import file_sha256
+from evidencebench.content import Content, mapped
 from evidencebench.errors import RunFormatError, RunMismatchError
+from evidencebench.journal import is_whole
 from evidencebench.system import Ranking
 
 FORMAT_VERSION = 1
@@ -207,7 +207,7 @@ def read_run(path: Path, *, needs_header: bool = True) -> RunFile:
         number += 1
         end = content.find(b"\n", start)
         if end < 0:
-            if not _is_whole(view[start:]):
+            if not is_whole(view[start:]):
                 break
             end = len(content)
         line = view[start:end]
@@ -237,14 +237,6 @@ def _add(path: Path, number: int, lines: dict[tuple[str, str | None], memoryview
     lines[key] = Failure(error=decoded.error) if decoded.error is not None else line
 
 
-def _is_whole(line: memoryview) -> bool:
-    try:
-        msgspec.json.decode(line, type=dict[str, msgspec.Raw])
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return False
-    return True
-
-
 def _check_version(path: Path, header: RunHeader) -> None:
     if header.evidencebench_run != FORMAT_VERSION:
         raise RunFormatError(
@@ -253,7 +245,7 @@ def _check_version(path: Path, header: RunHeader) -> None:
         )
 
 
-def read_content(path: Path) -> bytes | mmap.mmap:
+def read_content(path: Path) -> Content:
     """Return the bytes of a run file, mapped where it is not empty.
 
     Raises
@@ -265,9 +257,7 @@ def read_content(path: Path) -> bytes | mmap.mmap:
         raise RunFormatError(f"{path}: is a folder; expected a run file")
     try:
         with path.open("rb") as file:
-            if os.fstat(file.fileno()).st_size == 0:
-                return b""
-            return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+            return mapped(file)
     except OSError as error:
         raise RunFormatError(f"{path}: cannot be read: {error.strerror}") from error
 

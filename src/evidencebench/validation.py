@@ -12,7 +12,7 @@ import msgspec
 from evidencebench.dataset import index_file
 from evidencebench.engine.local import map_in_order
 from evidencebench.errors import UnreadableError
-from evidencebench.indexing import not_utf8
+from evidencebench.indexing import not_utf8, repeated_keys
 from evidencebench.instance import Origin
 from evidencebench.rules import Violation, check_optima, check_record
 
@@ -176,7 +176,7 @@ def _repeated_keys(raw: bytes) -> list[str]:
     repeated: list[str] = []
 
     def note(pairs: list[tuple[str, Any]]) -> None:
-        repeated.extend(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
+        repeated.extend(repeated_keys(pairs))
 
     json.loads(raw, object_pairs_hook=note, parse_int=str)
     return repeated
