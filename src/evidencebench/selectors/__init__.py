@@ -1,0 +1,1 @@
+"""Systems that read a whole paper and choose sentences together."""
