@@ -23,8 +23,8 @@ from evidencebench.reporting import comparison_fields, kind_breakdown, score_fie
 from evidencebench.sample import load_sample, sample_path
 from evidencebench.selection import Selection
 from evidencebench.significance import Estimate, Resampling
-from evidencebench.system import Brief, Ranking
-from evidencebench.systems import SYSTEMS, NamedSystem, make_system
+from evidencebench.system import Brief, NamedSystem, Ranking
+from evidencebench.systems import SYSTEMS, make_system
 from evidencebench.tasks import TASKS, Task, task_named
 from strategies import selections
 

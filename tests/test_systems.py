@@ -22,8 +22,8 @@ from evidencebench.retrievers.bm25 import BM25
 from evidencebench.retrievers.tfidf import TfIdf, TfIdfChar
 from evidencebench.retrievers.tokens import tokens
 from evidencebench.sample import load_sample
-from evidencebench.system import Brief, Ranking, System, rank_by_score
-from evidencebench.systems import SYSTEMS, NamedSystem, make_system
+from evidencebench.system import Brief, NamedSystem, Ranking, System, rank_by_score
+from evidencebench.systems import SYSTEMS, make_system
 from strategies import queries
 
 LABEL_FREE = [name for name in SYSTEMS if not make_system(name).knows_labels]

@@ -1,15 +1,12 @@
 """Ask a system: hand it the query and the brief, and nothing else, and take its answer or its failure."""
 
-import math
-import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from evidencebench.errors import TaskError
 from evidencebench.instance import Instance
 from evidencebench.runs import Answer, Failure
-from evidencebench.system import Brief, Ranking
-from evidencebench.systems import NamedSystem
+from evidencebench.system import Brief, NamedSystem, plain_ranking
 from evidencebench.tasks import TASKS, Task
 
 _MAX_ERROR_CHARACTERS = 500
@@ -53,23 +50,10 @@ def answer_instance(system: NamedSystem, instance: Instance, task: Task | None) 
             answer = system.system.rank_knowing(instance.labels, brief)  # type: ignore[union-attr]
         else:
             answer = system.system.rank(instance.query, brief)  # type: ignore[union-attr]
-        return _plain(answer)
+        return plain_ranking(answer)
     except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever one item does wrong, the others are answered
         message = f"{type(error).__name__}: {error}"[:_MAX_ERROR_CHARACTERS]
         return Failure(error=message.encode(errors="backslashreplace").decode())
-
-
-def _plain(answer: object) -> Ranking:
-    """Return the answer in plain Python numbers, which is what a run can hold."""
-    if not isinstance(answer, Ranking):
-        raise TypeError(f"expected a Ranking, got {type(answer).__name__}")
-    scores = None if answer.scores is None else tuple(map(float, answer.scores))
-    if scores is not None and not all(map(math.isfinite, scores)):
-        raise ValueError("expected finite scores")
-    if scores is not None and (list(scores) != sorted(scores, reverse=True) or len(scores) != len(answer.sentences)):
-        raise ValueError("expected one score a sentence, descending")
-    sentences = tuple(map(operator.index, answer.sentences))
-    return Ranking(sentences=sentences, scores=scores, ordered=bool(answer.ordered))
 
 
 def answers_from(

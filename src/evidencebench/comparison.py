@@ -20,7 +20,7 @@ from evidencebench.significance import (
     paired_test,
     rank_ranges,
 )
-from evidencebench.systems import NamedSystem
+from evidencebench.system import NamedSystem
 from evidencebench.tasks import Task
 
 

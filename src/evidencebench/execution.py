@@ -26,7 +26,8 @@ from evidencebench.runs import (
     encode_answer,
     read_run,
 )
-from evidencebench.systems import NamedSystem, make_system
+from evidencebench.system import NamedSystem
+from evidencebench.systems import make_system
 from evidencebench.tasks import Task, task_named
 from evidencebench.version import __version__
 
@@ -204,6 +205,11 @@ def _header(
         limit=limit,
         seed=seed,
         hypothesis=hypothesis,
-        versions={"evidencebench": __version__, "numpy": np.__version__, "python": platform.python_version()},
+        versions={
+            "evidencebench": __version__,
+            "numpy": np.__version__,
+            "python": platform.python_version(),
+            **system.versions(),
+        },
         created=datetime.now(UTC).isoformat(timespec="seconds"),
     )

@@ -1,20 +1,12 @@
 """The two systems that know the answers: ceilings, not competitors. No other system may import what they import."""
 
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
 from evidencebench.cover import coverage_of, greedy_ranking, maximum_coverage, minimum_cover
 from evidencebench.errors import UndefinedScoreError
 from evidencebench.instance import Labels
 from evidencebench.system import Brief, Ranking
-
-
-class KnowingSystem(Protocol):
-    """A system that reads the labels, and says so."""
-
-    def rank_knowing(self, labels: Labels, brief: Brief) -> Ranking:
-        """Return the answer to a brief, given what grades it."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,11 +11,15 @@ from evidencebench.catalog import file_sha256
 from evidencebench.content import Content, mapped
 from evidencebench.errors import RunFormatError, RunMismatchError
 from evidencebench.journal import is_whole
+from evidencebench.specification import MAX_DEPTH
 from evidencebench.system import Ranking
 
 FORMAT_VERSION = 1
 RUN_BEGINS = b'{"evidencebench_run":'
 """The first bytes of every run file."""
+
+# Of each nested system a list, the system and its value.
+_MAX_SHOWN_DEPTH = 3 * MAX_DEPTH
 
 
 class SystemHeader(msgspec.Struct, frozen=True, kw_only=True):
@@ -26,9 +30,34 @@ class SystemHeader(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def signature(self) -> str:
-        """Such as ``bm25(k1=0.9,b=0.4)``."""
-        options = ",".join(f"{key}={value}" for key, value in self.options.items())
-        return f"{self.name}({options})" if options else self.name
+        """Such as ``bm25(k1=0.9,b=0.4)``, or ``diverse(system=bm25(k1=0.9,b=0.4),method=mmr)``."""
+        return _signature(self.name, self.options, depth=0)
+
+
+def option_text(value: Any, depth: int = 0) -> str:
+    """Return an option's value as a signature holds it; a nested system is shown with its options.
+
+    Examples
+    --------
+    >>> option_text([{"name": "bm25", "options": {"k1": 1.2}}, {"name": "tfidf", "options": {}}])
+    '[bm25(k1=1.2)+tfidf]'
+    """
+    if isinstance(value, list | dict) and depth > _MAX_SHOWN_DEPTH:  # a header made by hand may nest without end
+        return "..."
+    match value:
+        case {"name": str(name), "options": dict() as options}:
+            return _signature(name, options, depth + 1)
+        case list():
+            return f"[{'+'.join(option_text(one, depth + 1) for one in value)}]"
+        case dict():
+            return f"{{{','.join(f'{key}={option_text(one, depth + 1)}' for key, one in value.items())}}}"
+        case _:
+            return str(value)
+
+
+def _signature(name: str, options: Mapping[str, Any], depth: int) -> str:
+    text = ",".join(f"{key}={option_text(value, depth)}" for key, value in options.items())
+    return f"{name}({text})" if text else name
 
 
 class DataHeader(msgspec.Struct, frozen=True, kw_only=True):

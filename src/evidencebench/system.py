@@ -1,10 +1,12 @@
 """The contract of everything that answers: a query and a brief in, a ranking out."""
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Protocol
+import operator
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Any, Protocol, cast
 
+from evidencebench.errors import SystemSpecError
 from evidencebench.query import AspectScope, Query
 
 
@@ -47,18 +49,119 @@ class Ranking:
 class System(Protocol):
     """Anything that finds evidence.
 
-    A system is a frozen dataclass whose fields are its options. Two optional class attributes describe its answers:
+    A system is a frozen dataclass whose fields are its options; a field of type `NamedSystem`, or a tuple of them,
+    holds other systems that it asks. Two optional attributes describe its answers:
 
     ``reads_brief``
         True when the answer depends on the brief, so that each task needs an answer of its own. Default False: one
         ranking serves every budget.
     ``selects``
         True when an answer ends by itself, so that tasks without a budget can be answered. Default False.
+
+    An optional method ``versions()`` returns the versions of libraries and the digests of files that decide its
+    answers, by name; a run's header holds them.
     """
 
     def rank(self, query: Query, brief: Brief) -> Ranking:
         """Return the answer to a query; it may read everything in both arguments and nothing else."""
         ...
+
+
+class KnowingSystem(Protocol):
+    """A system that reads the labels, and says so. Only the two oracles are: ceilings, not competitors."""
+
+    def rank_knowing(self, labels: Any, brief: Brief) -> Ranking:
+        """Return the answer to a brief, given the `Labels` that grade it; this module cannot know their type."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamedSystem:
+    """A system with the name and options that make it again.
+
+    Attributes
+    ----------
+    name
+        A name of `SYSTEMS`, or ``package.module:factory``.
+    options
+        Every option by name, defaults included, in JSON values; a nested system is ``{"name": ..., "options": ...}``.
+    system
+        The object that answers.
+    knows_labels
+        Whether it is given the labels: a ceiling, not a competitor.
+    """
+
+    name: str
+    options: Mapping[str, Any]
+    system: System | KnowingSystem
+    knows_labels: bool = False
+
+    @property
+    def parts(self) -> tuple["NamedSystem", ...]:
+        """The systems that it asks: those among its fields."""
+        if not is_dataclass(self.system):
+            return ()
+        values = [getattr(self.system, field.name, None) for field in fields(self.system)]
+        nested = [value if isinstance(value, tuple) else (value,) for value in values]
+        return tuple(part for group in nested for part in group if isinstance(part, NamedSystem))
+
+    @property
+    def reads_brief(self) -> bool:
+        """Whether each task needs an answer of its own, from it or from a system that it asks."""
+        return bool(getattr(self.system, "reads_brief", False)) or any(part.reads_brief for part in self.parts)
+
+    @property
+    def selects(self) -> bool:
+        """Whether its answers end by themselves, so that tasks without a budget can be answered."""
+        return bool(getattr(self.system, "selects", False))
+
+    def versions(self) -> dict[str, str]:
+        """Return the versions and digests that decide its answers, those of the systems it asks included."""
+        found: dict[str, str] = {}
+        own = getattr(self.system, "versions", None)
+        for versions in (*(part.versions() for part in self.parts), own() if callable(own) else {}):
+            for key, value in versions.items():
+                known = found.setdefault(key, value)
+                if value not in known.split(" and "):
+                    found[key] = f"{known} and {value}"
+        return found
+
+    def rank(self, query: Query, brief: Brief) -> Ranking:
+        """Return its answer in plain numbers, for a system that asks it.
+
+        Raises
+        ------
+        SystemSpecError
+            If it is given the labels, which no system that asks it has.
+        TypeError
+            If it does not return a `Ranking` of whole numbers.
+        ValueError
+            If the scores are not finite, one a sentence and descending.
+        """
+        if self.knows_labels:
+            raise SystemSpecError(f"system '{self.name}' is given the labels, so no other system may ask it")
+        return plain_ranking(cast("System", self.system).rank(query, brief))
+
+
+def plain_ranking(answer: object) -> Ranking:
+    """Return an answer in plain Python numbers, which is what a run can hold.
+
+    Raises
+    ------
+    TypeError
+        If it is no `Ranking` of whole numbers.
+    ValueError
+        If the scores are not finite, one a sentence and descending.
+    """
+    if not isinstance(answer, Ranking):
+        raise TypeError(f"expected a Ranking, got {type(answer).__name__}")
+    scores = None if answer.scores is None else tuple(map(float, answer.scores))
+    if scores is not None and not all(map(math.isfinite, scores)):
+        raise ValueError("expected finite scores")
+    if scores is not None and (list(scores) != sorted(scores, reverse=True) or len(scores) != len(answer.sentences)):
+        raise ValueError("expected one score a sentence, descending")
+    sentences = tuple(map(operator.index, answer.sentences))
+    return Ranking(sentences=sentences, scores=scores, ordered=bool(answer.ordered))
 
 
 def rank_by_score(scores: Sequence[float]) -> Ranking:

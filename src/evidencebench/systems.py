@@ -1,22 +1,21 @@
 """The only table of system names, and how a system is made from its name and options."""
 
 import importlib
-import re
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from math import isfinite
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, cast, get_type_hints
+from typing import Any, cast, get_args, get_origin, get_type_hints
 
 import msgspec
 
 from evidencebench import controls, oracle
 from evidencebench.errors import EvidenceBenchError, SystemSpecError
-from evidencebench.oracle import KnowingSystem
 from evidencebench.retrievers import bm25, tfidf
-from evidencebench.system import System
+from evidencebench.specification import MAX_DEPTH, elements, parse_specification, unbracketed
+from evidencebench.system import KnowingSystem, NamedSystem, System
 
 SYSTEMS: Mapping[str, Callable[..., System | KnowingSystem]] = MappingProxyType(
     {
@@ -40,43 +39,6 @@ SYSTEMS: Mapping[str, Callable[..., System | KnowingSystem]] = MappingProxyType(
 KNOWING_SYSTEMS = frozenset({"oracle", "greedy_oracle"})
 """The systems that are given the labels: ceilings, not competitors."""
 
-# name, or package.module:factory; then options behind another colon
-_SPEC = re.compile(r"(?P<name>[A-Za-z_][\w.]*(?::[A-Za-z_]\w*(?![\w=]))?)(?::(?P<options>.*))?", re.DOTALL)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NamedSystem:
-    """A system with the name and options that make it again.
-
-    Attributes
-    ----------
-    name
-        A name of `SYSTEMS`, or ``package.module:factory``.
-    options
-        Every option by name, defaults included.
-    system
-        The object that answers.
-    """
-
-    name: str
-    options: Mapping[str, Any]
-    system: System | KnowingSystem
-
-    @property
-    def reads_brief(self) -> bool:
-        """Whether each task needs an answer of its own."""
-        return bool(getattr(self.system, "reads_brief", False))
-
-    @property
-    def selects(self) -> bool:
-        """Whether its answers end by themselves, so that tasks without a budget can be answered."""
-        return bool(getattr(self.system, "selects", False))
-
-    @property
-    def knows_labels(self) -> bool:
-        """Whether it is given the labels: a ceiling, not a competitor."""
-        return self.name in KNOWING_SYSTEMS
-
 
 def make_system(spec: str, *, seed: int | None = None) -> NamedSystem:
     """Return the system that a specification names.
@@ -86,38 +48,57 @@ def make_system(spec: str, *, seed: int | None = None) -> NamedSystem:
     spec
         ``name`` or ``name:option=value,option=value``, where ``name`` is one of `SYSTEMS` or
         ``package.module:factory`` for own code: a callable that takes the options and returns a system. The current
-        folder is searched for own code too.
+        folder is searched for own code too. A value in square brackets may hold commas, as a system with options
+        does; see `evidencebench.specification`.
     seed
-        Given to a system that has an option of that name which the specification leaves open.
+        Given to every system, nested ones included, that has an option of that name which the specification leaves
+        open.
 
     Raises
     ------
     SystemSpecError
         If there is no such system, or an option or its value does not fit; the message lists what would.
+    MissingExtraError
+        If it needs an optional dependency that is not installed.
+    ModelError
+        If its model is not there.
 
     Examples
     --------
     >>> make_system("bm25:k1=1.2").options
     {'k1': 1.2, 'b': 0.4, 'stopwords': True}
     """
-    found = _SPEC.fullmatch(spec.strip())
-    if found is None:
-        raise SystemSpecError(f"system '{spec}': expected name:option=value,... or package.module:factory")
-    name = found["name"]
+    return _made(spec, seed, depth=0)
+
+
+def _made(spec: str, seed: int | None, depth: int) -> NamedSystem:
+    if depth > MAX_DEPTH:
+        raise SystemSpecError(f"systems are nested more than {MAX_DEPTH} deep")
+    specification = parse_specification(spec)
+    name, options = specification.name, dict(specification.options)
     factory = _factory(name)
-    options = _parse_options(name, found["options"] or "")
     hints = _option_types(factory)
     if seed is not None and "seed" in hints:
         options.setdefault("seed", str(seed))
+    values = _convert(name, factory, options, hints, lambda inner: _nested(inner, seed, depth + 1))
     try:
-        system = factory(**_convert(name, factory, options, hints))
+        system = factory(**values)
     except EvidenceBenchError:
         raise
     except Exception as error:  # own code can fail in any way
         raise SystemSpecError(f"system '{spec}': {type(error).__name__}: {error}") from error
     if not (hasattr(system, "rank") or name in KNOWING_SYSTEMS):
         raise SystemSpecError(f"system '{spec}': expected an object with a method rank(query, brief), got {system!r}")
-    return NamedSystem(name=name, options=_all_options(system, options), system=system)
+    return NamedSystem(
+        name=name, options=_all_options(system, values), system=system, knows_labels=name in KNOWING_SYSTEMS
+    )
+
+
+def _nested(spec: str, seed: int | None, depth: int) -> NamedSystem:
+    named = _made(spec, seed, depth)
+    if named.knows_labels:
+        raise SystemSpecError(f"system '{named.name}' is given the labels, so no other system may ask it")
+    return named
 
 
 def _factory(name: str) -> Callable[..., Any]:
@@ -141,18 +122,6 @@ def _factory(name: str) -> Callable[..., Any]:
     return cast("Callable[..., Any]", factory)
 
 
-def _parse_options(name: str, text: str) -> dict[str, str]:
-    options: dict[str, str] = {}
-    for part in filter(None, text.split(",")):
-        key, equals, value = part.partition("=")
-        if not equals or not key.strip():
-            raise SystemSpecError(f"system '{name}': expected option=value, got '{part}'")
-        if key.strip() in options:
-            raise SystemSpecError(f"system '{name}': option '{key.strip()}' is given twice")
-        options[key.strip()] = value.strip()
-    return options
-
-
 def _option_types(factory: Callable[..., Any]) -> dict[str, Any]:
     """Return option name -> type, as far as the factory says."""
     if isinstance(factory, type) and is_dataclass(factory):
@@ -165,7 +134,13 @@ def _option_types(factory: Callable[..., Any]) -> dict[str, Any]:
     return {name: hint for name, hint in hints.items() if name != "return"}
 
 
-def _convert(name: str, factory: Callable[..., Any], options: dict[str, str], hints: dict[str, Any]) -> dict[str, Any]:
+def _convert(
+    name: str,
+    factory: Callable[..., Any],
+    options: Mapping[str, str],
+    hints: Mapping[str, Any],
+    make: Callable[[str], NamedSystem],
+) -> dict[str, Any]:
     if options and not hints and factory in SYSTEMS.values():
         raise SystemSpecError(f"system '{name}': takes no options, got {', '.join(options)}")
     converted: dict[str, Any] = {}
@@ -173,14 +148,32 @@ def _convert(name: str, factory: Callable[..., Any], options: dict[str, str], hi
         if key not in hints and is_dataclass(factory):
             raise SystemSpecError(f"system '{name}': no option '{key}'; it takes {', '.join(hints)}")
         try:
-            value = msgspec.convert(text, type=hints[key], strict=False) if key in hints else _scalar(text)
-        except msgspec.ValidationError as error:
-            expected = str(error).partition(", got")[0]
-            raise SystemSpecError(f"system '{name}': option '{key}': {expected}, got '{text}'") from error
-        if isinstance(value, float) and not isfinite(value):
-            raise SystemSpecError(f"system '{name}': option '{key}': expected a finite number, got '{text}'")
-        converted[key] = value
+            converted[key] = _value(hints[key], text, make) if key in hints else _scalar(unbracketed(text))
+        except SystemSpecError as error:
+            raise SystemSpecError(f"system '{name}': option '{key}': {error}") from error
     return converted
+
+
+def _value(hint: Any, text: str, make: Callable[[str], NamedSystem]) -> Any:
+    """Return an option's value, made from its text as the type asks."""
+    if get_origin(hint) is tuple and get_args(hint)[1:] == (...,):
+        return tuple(_value(get_args(hint)[0], f"[{element}]", make) for element in elements(text))
+    inner = unbracketed(text)
+    if hint is NamedSystem or NamedSystem in get_args(hint):
+        return make(inner)
+    try:
+        value = msgspec.convert(inner, type=hint, strict=False, dec_hook=_path)
+    except msgspec.ValidationError as error:
+        raise SystemSpecError(f"{str(error).partition(', got')[0]}, got '{inner}'") from error
+    if isinstance(value, float) and not isfinite(value):
+        raise SystemSpecError(f"expected a finite number, got '{inner}'")
+    return value
+
+
+def _path(hint: type, text: str) -> Path:
+    if hint is Path and text:
+        return Path(text)
+    raise ValueError(f"Expected `{hint.__name__}`, got `str`")
 
 
 def _scalar(text: str) -> Any:
@@ -193,6 +186,14 @@ def _scalar(text: str) -> Any:
 
 def _all_options(system: Any, given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options as a run's header holds them: in JSON values, anything else as its text."""
-    options = {field.name: getattr(system, field.name) for field in fields(system)} if is_dataclass(system) else given
-    plain: dict[str, Any] = msgspec.to_builtins(dict(options), enc_hook=str)
-    return plain
+    if not is_dataclass(system):
+        return {key: _plain(value) for key, value in given.items()}
+    return {field.name: _plain(getattr(system, field.name)) for field in fields(system) if field.init}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, NamedSystem):
+        return {"name": value.name, "options": dict(value.options)}
+    if isinstance(value, tuple):
+        return [_plain(one) for one in value]
+    return msgspec.to_builtins(value, enc_hook=str)

@@ -20,7 +20,7 @@ from evidencebench.evaluation import (
     tasks_of,
 )
 from evidencebench.reporting import signature
-from evidencebench.runs import RunFile
+from evidencebench.runs import RunFile, option_text
 from evidencebench.significance import Resampling
 from evidencebench.systems import make_system
 from evidencebench.tasks import Task
@@ -145,7 +145,7 @@ def _label_with_options(runs: Sequence[RunFile]) -> Callable[[RunFile], str]:
         options = run.header.system.options
         others = [other.header.system for other in runs if other.header and _system_label(other) == _system_label(run)]
         differing = (key for key in options if any(other.options.get(key) != options[key] for other in others))
-        return f"{_system_label(run)}({','.join(f'{key}={options[key]}' for key in differing)})"
+        return f"{_system_label(run)}({','.join(f'{key}={option_text(options[key])}' for key in differing)})"
 
     return label
 

@@ -1,0 +1,208 @@
+"""How a system is written down: ``name:option=value,...``, where a value in square brackets may hold anything.
+
+::
+
+    bm25:k1=1.2,b=0.5
+    diverse:system=[bm25:k1=1.2],method=mmr
+    fuse:systems=[bm25:k1=1.2,b=0.5+minilm],weights=[2+1]
+
+Commas and plus signs inside brackets belong to the inner text. A list is a bracketed value that is split at the plus
+signs directly inside its bracket; an element in brackets of its own may hold a plus: ``weights=[[1e+5]+2]``.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from evidencebench.errors import SystemSpecError
+
+MAX_DEPTH = 8
+"""How deep brackets may nest."""
+
+# name, or package.module:factory; then options behind another colon
+_SPECIFICATION = re.compile(r"(?P<name>[A-Za-z_][\w.]*(?::[A-Za-z_]\w*(?![\w=]))?)(?::(?P<options>.*))?", re.DOTALL)
+_NEEDS_BRACKETS = re.compile(r"[\[\],+]|^\s|\s$|^$")
+_MAX_SHOWN = 60
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Specification:
+    """A system as it is written down.
+
+    Attributes
+    ----------
+    name
+        A table name, or ``package.module:factory``.
+    options
+        Option name -> the text of its value, brackets included.
+    """
+
+    name: str
+    options: Mapping[str, str]
+
+
+def parse_specification(text: str) -> Specification:
+    """Return the name and the options in a specification.
+
+    Raises
+    ------
+    SystemSpecError
+        If it does not have that form, or its brackets do not fit together; the message says where.
+
+    Examples
+    --------
+    >>> parse_specification("diverse:system=[bm25:k1=1.2,b=0.5],method=mmr").options
+    {'system': '[bm25:k1=1.2,b=0.5]', 'method': 'mmr'}
+    """
+    found = _SPECIFICATION.fullmatch(text.strip())
+    if found is None:
+        raise SystemSpecError(f"system '{_shown(text)}': expected name:option=value,... or package.module:factory")
+    options: dict[str, str] = {}
+    for part in filter(None, _split(text, found["options"] or "", ",")):
+        key, equals, value = part.partition("=")
+        key = key.strip()
+        if not equals or not key:
+            raise SystemSpecError(f"system '{found['name']}': expected option=value, got '{_shown(part)}'")
+        if key in options:
+            raise SystemSpecError(f"system '{found['name']}': option '{key}' is given twice")
+        options[key] = value.strip()
+    return Specification(name=found["name"], options=options)
+
+
+def unbracketed(value: str) -> str:
+    """Return a value without the brackets around it, if there are any.
+
+    Examples
+    --------
+    >>> unbracketed("[a,b]"), unbracketed("[a]+[b]"), unbracketed("a")
+    ('a,b', '[a]+[b]', 'a')
+    """
+    if value.startswith("[") and _closing(value) == len(value) - 1:
+        return value[1:-1]
+    return value
+
+
+def elements(value: str) -> tuple[str, ...]:
+    """Return the elements of a list, each without the brackets around it; a value without brackets is the only one.
+
+    Raises
+    ------
+    SystemSpecError
+        If an element is empty.
+
+    Examples
+    --------
+    >>> elements("[bm25:k1=1.2,b=0.5+[1e+5]+fuse:systems=[a+b]]")
+    ('bm25:k1=1.2,b=0.5', '1e+5', 'fuse:systems=[a+b]')
+    >>> elements("1e+5"), elements("[]")
+    (('1e+5',), ())
+    """
+    inner = unbracketed(value)
+    if inner == value:
+        return (value,)
+    if not inner.strip():
+        return ()
+    found = []
+    for number, part in enumerate(_split(value, inner, "+"), 1):
+        if not part.strip():
+            raise SystemSpecError(f"'{_shown(value)}': element {number} of the list is empty")
+        found.append(unbracketed(part.strip()))
+    return tuple(found)
+
+
+def write_specification(name: str, options: Mapping[str, Any]) -> str:
+    """Return the canonical text of a system, which parses back to the same options.
+
+    Parameters
+    ----------
+    name
+        A table name, or ``package.module:factory``.
+    options
+        As a run's header holds them: JSON values, in which a system is ``{"name": ..., "options": {...}}``. An option
+        that is None is left out.
+
+    Raises
+    ------
+    SystemSpecError
+        If a value has no such text, or the systems are nested too deeply.
+
+    Examples
+    --------
+    >>> inner = {"name": "bm25", "options": {"k1": 1.2, "stopwords": True}}
+    >>> write_specification("fuse", {"systems": [inner, {"name": "tfidf", "options": {}}], "weights": [2.0, 1e30]})
+    'fuse:systems=[bm25:k1=1.2,stopwords=true+tfidf],weights=[2.0+[1e+30]]'
+    """
+    text = _written({"name": name, "options": options}, depth=0)
+    parse_specification(text)  # brackets in a value may not fit together
+    return text
+
+
+def _written(value: Any, depth: int) -> str:
+    if depth > MAX_DEPTH:
+        raise SystemSpecError(f"systems are nested more than {MAX_DEPTH} deep")
+    match value:
+        case bool():
+            return str(value).lower()
+        case int() | float() | str():
+            return str(value)
+        case {"name": str(name), "options": dict() as options} if len(value) == len(("name", "options")):
+            written = {key: _bracketed(one, depth) for key, one in options.items() if one is not None}
+            return f"{name}:{','.join(f'{key}={text}' for key, text in written.items())}" if written else name
+        case _:
+            raise SystemSpecError(f"a value of type {type(value).__name__} cannot be written in a specification")
+
+
+def _bracketed(value: Any, depth: int) -> str:
+    """Return an option's value, in brackets where it needs them."""
+    if isinstance(value, list | tuple):
+        return f"[{'+'.join(_element(one, depth + 1) for one in value)}]"
+    text = _written(value, depth + 1)
+    return f"[{text}]" if _NEEDS_BRACKETS.search(text) else text
+
+
+def _element(value: Any, depth: int) -> str:
+    text = _written(value, depth)
+    # Brackets inside a system's text guard its own plus signs.
+    plain = isinstance(value, dict) and len(_split(text, text, "+")) == 1
+    return text if plain or not _NEEDS_BRACKETS.search(text) else f"[{text}]"
+
+
+def _split(whole: str, text: str, separator: str) -> list[str]:
+    """Split a text at the separators that stand in no bracket."""
+    parts, start, depth = [], 0, 0
+    opened = -1
+    for position, character in enumerate(text):
+        if character == "[":
+            depth += 1
+            opened = position if depth == 1 else opened
+            if depth > MAX_DEPTH:
+                raise SystemSpecError(f"'{_shown(whole)}': brackets are nested more than {MAX_DEPTH} deep")
+        elif character == "]":
+            depth -= 1
+            if depth < 0:
+                raise SystemSpecError(f"'{_shown(whole)}': nothing opens the ']' behind '{_before(text, position)}'")
+        elif character == separator and depth == 0:
+            parts.append(text[start:position])
+            start = position + 1
+    if depth > 0:
+        raise SystemSpecError(f"'{_shown(whole)}': nothing closes the '[' behind '{_before(text, opened)}'")
+    return [*parts, text[start:]]
+
+
+def _closing(text: str) -> int:
+    """Return where the bracket that opens a text is closed, or -1."""
+    depth = 0
+    for position, character in enumerate(text):
+        depth += (character == "[") - (character == "]")
+        if depth == 0:
+            return position
+    return -1
+
+
+def _before(text: str, position: int) -> str:
+    return text[max(0, position - _MAX_SHOWN // 2) : position]
+
+
+def _shown(text: str) -> str:
+    return text if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]}..."
