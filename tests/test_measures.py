@@ -21,8 +21,9 @@ from evidencebench.measures import aspect_recall, coverable_aspect_recall, expec
 from evidencebench.query import Query
 from evidencebench.selection import Selection, check_answer, select
 from evidencebench.system import Brief, Ranking, rank_by_score
-from evidencebench.systems import SYSTEMS, make_system
+from evidencebench.systems import make_system
 from evidencebench.tasks import TASKS, task_named
+from specs import STANDALONE
 from strategies import coverages, queries, rankings, selections
 
 CUTOFFS = (1, 5, 10, 20)
@@ -192,7 +193,7 @@ def test_as_many_sentences_count_as_the_budget_allows_whatever_the_scores(
 
 
 @pytest.mark.data
-@pytest.mark.parametrize("name", SYSTEMS)
+@pytest.mark.parametrize("name", STANDALONE)
 def test_aspect_recall_is_subtopic_recall_of_ir_measures(train: Dataset, name: str) -> None:
     qrels: list[ir_measures.Qrel] = []
     runs: Mapping[int, list[ir_measures.ScoredDoc]] = {cutoff: [] for cutoff in CUTOFFS}

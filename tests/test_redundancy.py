@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from evidencebench.query import Query
+from evidencebench.retrievers.scores import Floats, unit_scores
 from evidencebench.retrievers.tokens import tokens
-from evidencebench.selectors.redundancy import Floats, discounted_order, mmr_order, tfidf_similarity, unit_scores
+from evidencebench.selectors.redundancy import discounted_order, mmr_order, tfidf_similarity
 from strategies import queries
 
 Pairs = list[list[float]]

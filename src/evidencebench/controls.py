@@ -67,3 +67,23 @@ class MostDigits:
     def rank(self, query: Query, brief: Brief) -> Ranking:  # noqa: ARG002 - the contract's signature
         """Return the sentences by their number of digits."""
         return rank_by_score([sum(map(str.isdigit, sentence)) for sentence in query.sentences])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Structure:
+    """The abstract, then the body, then the headings: a prior to fuse with systems that read the text.
+
+    Attributes
+    ----------
+    abstract, body, heading
+        Score of each sentence of that kind.
+    """
+
+    abstract: float = 1.0
+    body: float = 0.0
+    heading: float = -1.0
+
+    def rank(self, query: Query, brief: Brief) -> Ranking:  # noqa: ARG002 - the contract's signature
+        """Return the sentences by the score of their kind."""
+        score_of = {Kind.ABSTRACT: self.abstract, Kind.BODY: self.body, Kind.HEADING: self.heading}
+        return rank_by_score([score_of[kind] for kind in query.kinds])

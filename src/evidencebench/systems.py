@@ -13,7 +13,8 @@ import msgspec
 
 from evidencebench import controls, oracle
 from evidencebench.errors import EvidenceBenchError, SystemSpecError
-from evidencebench.retrievers import bm25, tfidf
+from evidencebench.retrievers import bm25, fusion, tfidf
+from evidencebench.selectors import diverse
 from evidencebench.specification import MAX_DEPTH, elements, parse_specification, unbracketed
 from evidencebench.system import KnowingSystem, NamedSystem, System
 
@@ -26,12 +27,15 @@ SYSTEMS: Mapping[str, Callable[..., System | KnowingSystem]] = MappingProxyType(
         "abstract_backwards": controls.AbstractBackwards,
         "longest": controls.Longest,
         "most_digits": controls.MostDigits,
+        "structure": controls.Structure,
         "oracle": oracle.Oracle,
         "greedy_oracle": oracle.GreedyOracle,
         "bm25": bm25.BM25,
         "bm25_abstract_first": bm25.BM25AbstractFirst,
         "tfidf": tfidf.TfIdf,
         "tfidf_char": tfidf.TfIdfChar,
+        "fuse": fusion.Fuse,
+        "diverse": diverse.Diverse,
     }
 )
 """System name -> its class, whose fields are its options."""

@@ -8,6 +8,7 @@ import click
 
 from evidencebench.cli.options import format_option, json_option
 from evidencebench.cli.output import print_json, print_table
+from evidencebench.runs import option_text
 from evidencebench.systems import SYSTEMS
 from evidencebench.tables import Table
 
@@ -18,9 +19,11 @@ from evidencebench.tables import Table
 def command(*, as_json: bool, table_format: str) -> None:
     """List the systems with their options and defaults.
 
-    Options follow the name: bm25:k1=1.2,b=0.75. Own code is named
-    package.module:factory, where factory returns an object with
-    rank(query, brief).
+    Options follow the name: bm25:k1=1.2,b=0.75. A value in square brackets
+    may hold commas, so a system with options of its own; a list is joined
+    by plus signs: fuse:systems=[bm25:k1=1.2,b=0.75+tfidf],weights=[2+1].
+    Own code is named package.module:factory, where factory returns an
+    object with rank(query, brief).
 
     \b
     Example: evidencebench systems --json
@@ -30,16 +33,12 @@ def command(*, as_json: bool, table_format: str) -> None:
         return
     rows = [(name, _line(name)) for name in SYSTEMS]
     if table_format == "csv":
-        flat = [(name, line, ",".join(f"{k}={v}" for k, v in _defaults(name).items())) for name, line in rows]
+        flat = [(name, line, ",".join(_options(name))) for name, line in rows]
         print_table(Table(columns=["system", "description", "options"], rows=flat), "csv")
         return
     print_table(Table(columns=["system", "what it returns first"], rows=_folded(rows)), table_format)
-    options = [
-        (name, ",".join(f"{key}={value}" for key, value in _defaults(name).items()))
-        for name in SYSTEMS
-        if _defaults(name)
-    ]
-    print_table(Table(columns=["system", "options with their defaults"], rows=options), table_format)
+    options = [(name, ", ".join(_options(name))) for name in SYSTEMS if _options(name)]
+    print_table(Table(columns=["system", "options with their defaults"], rows=_folded(options)), table_format)
 
 
 def _line(name: str) -> str:
@@ -50,7 +49,17 @@ def _defaults(name: str) -> dict[str, Any]:
     factory: Any = SYSTEMS[name]
     if not is_dataclass(factory):
         return {}
-    return {field.name: None if field.default is MISSING else field.default for field in fields(factory)}
+    return {field.name: None if field.default is MISSING else field.default for field in fields(factory) if field.init}
+
+
+def _options(name: str) -> list[str]:
+    """Return each option with its default, ``...`` for one that must be given."""
+    factory: Any = SYSTEMS[name]
+    required = {field.name for field in fields(factory) if field.default is MISSING} if is_dataclass(factory) else set()
+    return [
+        f"{key}={'...' if key in required else option_text(list(value) if isinstance(value, tuple) else value)}"
+        for key, value in _defaults(name).items()
+    ]
 
 
 def _folded(rows: list[tuple[str, str]], width: int = 56) -> list[tuple[str, str]]:

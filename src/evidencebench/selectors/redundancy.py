@@ -7,49 +7,14 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from evidencebench.retrievers.scores import Floats, checked_scores
 from evidencebench.retrievers.tokens import tokens
-
-Floats = NDArray[np.float64]
 
 Similarity = Callable[[Sequence[str]], Floats]
 """Sentences -> how alike each pair is, shape (n, n), 0: nothing in common, 1: the same."""
 
 # Decimals kept of a similarity: how a machine adds up a matrix product must not decide a tie.
 _DECIMALS = 9
-
-
-def unit_scores(scores: ArrayLike) -> Floats:
-    """Return the scores moved and stretched to 0..1, the lowest 0 and the highest 1; all 1 where all are equal.
-
-    Parameters
-    ----------
-    scores
-        One finite number a sentence, shape (n,).
-
-    Raises
-    ------
-    ValueError
-        If a score is not finite.
-
-    Examples
-    --------
-    >>> unit_scores([2.0, 4.0, 3.0]).tolist()
-    [0.0, 1.0, 0.5]
-    >>> unit_scores([7.0, 7.0]).tolist()
-    [1.0, 1.0]
-    """
-    values = _checked_scores(scores)
-    if len(values) == 0:
-        return values
-    halved = values / 2  # whose difference cannot overflow
-    lowest, highest = halved.min(), halved.max()
-    if lowest == highest:
-        return np.ones_like(values)
-    span = highest - lowest
-    if span < np.finfo(np.float64).tiny:  # too small to divide by
-        return np.where(halved == lowest, 0.0, 1.0)
-    unit: Floats = np.minimum((halved - lowest) / span, 1.0)
-    return unit
 
 
 def discounted_order(scores: ArrayLike, similarity: ArrayLike, *, strength: float = 1.0) -> tuple[int, ...]:
@@ -62,7 +27,7 @@ def discounted_order(scores: ArrayLike, similarity: ArrayLike, *, strength: floa
     Parameters
     ----------
     scores
-        One finite number of at least 0 a sentence, shape (n,); see `unit_scores`.
+        One finite number of at least 0 a sentence, shape (n,); see `evidencebench.retrievers.scores.unit_scores`.
     similarity
         How alike each pair is, shape (n, n), 0..1; what lies outside is cut off. The diagonal is not read.
     strength
@@ -83,7 +48,7 @@ def discounted_order(scores: ArrayLike, similarity: ArrayLike, *, strength: floa
     >>> discounted_order([0.9, 0.8, 0.3], alike, strength=0)
     (0, 1, 2)
     """
-    values = _checked_scores(scores)
+    values = checked_scores(scores)
     if (values < 0).any():
         raise ValueError(f"expected scores of at least 0, got {values.min()}")
     _require_unit("strength", strength)
@@ -109,7 +74,8 @@ def mmr_order(scores: ArrayLike, similarity: ArrayLike, *, relevance: float = 0.
     Parameters
     ----------
     scores
-        One finite number a sentence, shape (n,), on the scale of the similarities; see `unit_scores`.
+        One finite number a sentence, shape (n,), on the scale of the similarities; see
+        `evidencebench.retrievers.scores.unit_scores`.
     similarity
         How alike each pair is, shape (n, n), 0..1; what lies outside is cut off. The diagonal is not read.
     relevance
@@ -133,7 +99,7 @@ def mmr_order(scores: ArrayLike, similarity: ArrayLike, *, relevance: float = 0.
     >>> mmr_order([0.9, 0.8, 0.3], alike, relevance=1)
     (0, 1, 2)
     """
-    values = _checked_scores(scores)
+    values = checked_scores(scores)
     _require_unit("relevance", relevance)
     by_score = np.argsort(-values, kind="stable")
     repeated = (1.0 - relevance) * _similarity_of(similarity, by_score)
@@ -178,16 +144,6 @@ def tfidf_similarity(sentences: Sequence[str]) -> Floats:
     similarity: Floats = vectors @ vectors.T
     np.fill_diagonal(similarity, [float(bool(count)) for count in counts])
     return similarity
-
-
-def _checked_scores(scores: ArrayLike) -> Floats:
-    values = np.array(scores, dtype=np.float64)
-    if values.ndim != 1:
-        raise ValueError(f"expected one score a sentence, got an array of shape {values.shape}")
-    if not np.isfinite(values).all():
-        position = int(np.flatnonzero(~np.isfinite(values))[0])
-        raise ValueError(f"sentence {position}: expected a finite score, got {values[position]}")
-    return values
 
 
 def _similarity_of(similarity: ArrayLike, order: NDArray[np.intp]) -> Floats:

@@ -1,0 +1,171 @@
+"""An answer as one number a sentence, in paper order, and on a scale that others share."""
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from evidencebench.errors import AnswerError
+from evidencebench.system import Ranking
+
+Floats = NDArray[np.float64]
+
+
+def places_of(ranking: Ranking, n_sentences: int) -> Floats:
+    """Return the place of each sentence, the best 1, in paper order.
+
+    Sentences of equal scores share the mean of their places, and so do those of a set without order. Sentences that the
+    answer leaves out stand behind all that it names and share the places that remain. A repeat does not count.
+
+    Parameters
+    ----------
+    ranking
+        An answer.
+    n_sentences
+        How many sentences the paper has.
+
+    Raises
+    ------
+    AnswerError
+        If it names a sentence that the paper does not have.
+
+    Examples
+    --------
+    >>> places_of(Ranking(sentences=(2, 0)), 4).tolist()
+    [2.0, 3.5, 1.0, 3.5]
+    >>> places_of(Ranking(sentences=(2, 0, 1), scores=(7.0, 3.0, 3.0)), 3).tolist()
+    [2.5, 2.5, 1.0]
+    >>> places_of(Ranking(sentences=(2, 0), ordered=False), 3).tolist()
+    [1.5, 3.0, 1.5]
+    """
+    named = _named(ranking, n_sentences)
+    left_out = [index for index in range(n_sentences) if index not in named]
+    if not ranking.ordered:
+        groups = [list(named)]
+    elif ranking.scores is None:
+        groups = [[index] for index in named]
+    else:
+        by_score: dict[float, list[int]] = {}
+        for index, score in named.items():
+            by_score.setdefault(score, []).append(index)
+        groups = list(by_score.values())
+    places = np.zeros(n_sentences)
+    n_before = 0
+    for group in (*groups, left_out):
+        places[group] = n_before + (len(group) + 1) / 2
+        n_before += len(group)
+    return places
+
+
+def scores_of(ranking: Ranking, n_sentences: int) -> Floats:
+    """Return the score of each sentence, in paper order; minus the places where not every sentence has a score.
+
+    Parameters
+    ----------
+    ranking
+        An answer.
+    n_sentences
+        How many sentences the paper has.
+
+    Raises
+    ------
+    AnswerError
+        If it names a sentence that the paper does not have.
+
+    Examples
+    --------
+    >>> scores_of(Ranking(sentences=(1, 0), scores=(0.9, 0.2)), 2).tolist()
+    [0.2, 0.9]
+    >>> scores_of(Ranking(sentences=(1, 0)), 2).tolist()
+    [-2.0, -1.0]
+    """
+    named = _named(ranking, n_sentences)
+    if ranking.scores is None or not ranking.ordered or len(named) < n_sentences:
+        return -places_of(ranking, n_sentences)
+    return np.array([named[index] for index in range(n_sentences)])
+
+
+def _named(ranking: Ranking, n_sentences: int) -> dict[int, float]:
+    """Return sentence -> score, or 0 where there are none, in the answer's order and without repeats."""
+    named: dict[int, float] = {}
+    for index, score in zip(ranking.sentences, ranking.scores or (0.0,) * len(ranking.sentences), strict=True):
+        if not 0 <= index < n_sentences:
+            raise AnswerError(f"expected sentences 0..{n_sentences - 1}, got {index}")
+        named.setdefault(index, score)
+    return named
+
+
+def unit_scores(scores: ArrayLike) -> Floats:
+    """Return the scores moved and stretched to 0..1, the lowest 0 and the highest 1; all 1 where all are equal.
+
+    Parameters
+    ----------
+    scores
+        One finite number a sentence, shape (n,).
+
+    Raises
+    ------
+    ValueError
+        If a score is not finite.
+
+    Examples
+    --------
+    >>> unit_scores([2.0, 4.0, 3.0]).tolist()
+    [0.0, 1.0, 0.5]
+    >>> unit_scores([7.0, 7.0]).tolist()
+    [1.0, 1.0]
+    """
+    values = checked_scores(scores)
+    if len(values) == 0:
+        return values
+    halved = values / 2  # whose difference cannot overflow
+    lowest, highest = halved.min(), halved.max()
+    if lowest == highest:
+        return np.ones_like(values)
+    span = highest - lowest
+    if span < np.finfo(np.float64).tiny:  # too small to divide by
+        return np.where(halved == lowest, 0.0, 1.0)
+    unit: Floats = np.minimum((halved - lowest) / span, 1.0)
+    return unit
+
+
+def standard_scores(scores: ArrayLike) -> Floats:
+    """Return the scores less their mean, divided by their standard deviation; all 0 where all are equal.
+
+    Parameters
+    ----------
+    scores
+        One finite number a sentence, shape (n,).
+
+    Raises
+    ------
+    ValueError
+        If a score is not finite.
+
+    Examples
+    --------
+    >>> standard_scores([1.0, 3.0]).tolist()
+    [-1.0, 1.0]
+    >>> standard_scores([7.0, 7.0]).tolist()
+    [0.0, 0.0]
+    """
+    values = unit_scores(scores)
+    if len(values) == 0 or values.min() == values.max():
+        return np.zeros_like(values)
+    standard: Floats = (values - values.mean()) / values.std()
+    return standard
+
+
+def checked_scores(scores: ArrayLike) -> Floats:
+    """Return scores as a new array of shape (n,).
+
+    Raises
+    ------
+    ValueError
+        If they have another shape, or one is not finite.
+    """
+    values = np.array(scores, dtype=np.float64)
+    if values.ndim != 1:
+        raise ValueError(f"expected one score a sentence, got an array of shape {values.shape}")
+    if not np.isfinite(values).all():
+        position = int(np.flatnonzero(~np.isfinite(values))[0])
+        raise ValueError(f"sentence {position}: expected a finite score, got {values[position]}")
+    return values

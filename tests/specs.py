@@ -1,0 +1,26 @@
+"""A specification of every system, so that the laws that hold for all are tested on all."""
+
+from collections.abc import Mapping
+from dataclasses import MISSING, fields, is_dataclass
+from typing import Any
+
+from evidencebench.systems import KNOWING_SYSTEMS, SYSTEMS
+
+NEEDING: Mapping[str, str] = {
+    "fuse": "fuse:systems=[bm25:k1=1.2,b=0.5+structure+random],weights=[2+1+0.5]",
+    "diverse": "diverse:system=[fuse:systems=[bm25+structure],method=zscore]",
+}
+"""Of the systems that do not stand alone: a specification."""
+
+
+def has_required_options(factory: Any) -> bool:
+    return is_dataclass(factory) and any(
+        field.default is MISSING and field.default_factory is MISSING for field in fields(factory) if field.init
+    )
+
+
+STANDALONE = [name for name, factory in SYSTEMS.items() if not has_required_options(factory)]
+"""Names that are specifications."""
+
+LABEL_FREE = [NEEDING.get(name, name) for name in SYSTEMS if name not in KNOWING_SYSTEMS]
+"""A specification of every system that does not know the labels."""
