@@ -14,6 +14,9 @@
     ├── UndefinedScoreError     the measure has no value here
     ├── TaskError               no such task, or one that a run cannot answer
     ├── SystemSpecError         no such system, or an option it does not take
+    ├── ModelError              a model cannot be loaded, or does not fit what it is used with
+    ├── EndpointError           a server gave no usable reply
+    ├── CacheError              what is kept between runs cannot be read or written
     ├── WorkerError             a worker process died
     ├── DownloadError           a file could not be fetched or is not the right one
     └── MissingExtraError       an optional dependency is not installed
@@ -69,6 +72,18 @@ class TaskError(EvidenceBenchError):
 
 class SystemSpecError(EvidenceBenchError):
     """A system is unknown, or does not take an option or its value."""
+
+
+class ModelError(EvidenceBenchError):
+    """A model cannot be loaded, or does not fit what it is used with."""
+
+
+class EndpointError(EvidenceBenchError):
+    """A model's server gave no usable reply, in as many attempts as it was allowed."""
+
+
+class CacheError(EvidenceBenchError):
+    """What is kept between runs, such as embeddings, cannot be read or written."""
 
 
 class WorkerError(EvidenceBenchError):

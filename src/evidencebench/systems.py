@@ -11,9 +11,9 @@ from typing import Any, cast, get_args, get_origin, get_type_hints
 
 import msgspec
 
-from evidencebench import controls, oracle
+from evidencebench import controls, oracle, stored
 from evidencebench.errors import EvidenceBenchError, SystemSpecError
-from evidencebench.retrievers import bm25, fusion, tfidf
+from evidencebench.retrievers import bm25, dense, fusion, tfidf
 from evidencebench.selectors import diverse
 from evidencebench.specification import MAX_DEPTH, elements, parse_specification, unbracketed
 from evidencebench.system import KnowingSystem, NamedSystem, System
@@ -34,6 +34,9 @@ SYSTEMS: Mapping[str, Callable[..., System | KnowingSystem]] = MappingProxyType(
         "bm25_abstract_first": bm25.BM25AbstractFirst,
         "tfidf": tfidf.TfIdf,
         "tfidf_char": tfidf.TfIdfChar,
+        "dense": dense.Dense,
+        "minilm": dense.MiniLM,
+        "stored": stored.Stored,
         "fuse": fusion.Fuse,
         "diverse": diverse.Diverse,
     }

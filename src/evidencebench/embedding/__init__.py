@@ -1,0 +1,1 @@
+"""Texts to vectors: models, endpoints and the store that keeps what they computed."""

@@ -1,0 +1,140 @@
+"""A model's files: where they are, that none of them can run code, and a digest of what decides its vectors."""
+
+import hashlib
+import importlib.util
+import re
+from functools import lru_cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+import msgspec
+
+from evidencebench.catalog import file_sha256
+from evidencebench.errors import MissingExtraError, ModelError, SystemSpecError
+
+_HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")
+_DECIDING = ("*.safetensors", "*.json", "*.txt", "*.model", "*.jinja")
+_PICKLES = frozenset({".bin", ".pt", ".pth", ".ckpt", ".pkl", ".pickle"})
+_OURS = "sentence_transformers."
+
+
+def require_model(system: str, model: str, revision: str | None) -> None:
+    """Raise unless a model is a folder that can be loaded, or could be the id of one on the hub.
+
+    Nothing is loaded or fetched.
+
+    Raises
+    ------
+    ModelError
+        If there is no such folder, or it holds no weights that are safe to load.
+    SystemSpecError
+        If it is a hub's model without a revision.
+    """
+    folder = Path(model).expanduser()
+    if folder.is_dir():
+        if revision is not None:
+            raise SystemSpecError(f"{system}: revision: '{model}' is a folder, which has none; leave it out")
+        _require_safe(folder)
+    elif not _HUB_ID.fullmatch(model) or model.startswith("."):
+        raise ModelError(f"{system}: model: no folder '{model}'; a model of the Hugging Face hub is written owner/name")
+    elif revision is None:
+        raise SystemSpecError(
+            f"{system}: model: no folder '{model}'; to fetch it from the Hugging Face hub say which version: "
+            "revision=COMMIT, a branch or a tag"
+        )
+
+
+def model_folder(model: str, revision: str | None) -> Path:
+    """Return the folder of a model, fetched from the hub where it is not local and not fetched yet.
+
+    Only weights, configuration and vocabulary are fetched, never code or pickles.
+
+    Raises
+    ------
+    ModelError
+        If it cannot be fetched, or holds no weights that are safe to load.
+    """
+    folder = Path(model).expanduser()
+    if not folder.is_dir():
+        from huggingface_hub import snapshot_download  # noqa: PLC0415 - an extra, and slow to import
+
+        try:
+            folder = Path(snapshot_download(model, revision=revision, allow_patterns=[*_DECIDING]))
+        except Exception as error:  # the hub, the network and the disk fail in many ways
+            raise ModelError(f"model '{model}' at '{revision}': cannot be fetched: {error}") from error
+    _require_safe(folder)
+    return folder
+
+
+def model_digest(folder: Path) -> str:
+    """Return the SHA-256 of the files that decide what a model computes, their names included."""
+    stamps = tuple(
+        (str(path.relative_to(folder)), path.stat().st_size, path.stat().st_mtime_ns)
+        for path in _deciding_files(folder)
+    )
+    return _digest(folder, stamps)
+
+
+@lru_cache(maxsize=16)  # by size and time of every file, since a digest reads all weights
+def _digest(folder: Path, stamps: tuple[tuple[str, int, int], ...]) -> str:
+    total = hashlib.sha256()
+    for name, _, _ in stamps:
+        total.update(f"{name}\0{file_sha256(folder / name)}\n".encode())
+    return total.hexdigest()
+
+
+def _deciding_files(folder: Path) -> list[Path]:
+    return sorted({path for pattern in _DECIDING for path in folder.rglob(pattern) if path.is_file()})
+
+
+def _require_safe(folder: Path) -> None:
+    """Raise unless every part of a model has safetensors weights, and no part of it is code of its own."""
+    if not (folder / "config.json").is_file() and not (folder / "modules.json").is_file():
+        raise ModelError(f"{folder}: expected a model's folder with a config.json, got none; give another folder")
+    pickles = [path for path in folder.rglob("*") if path.suffix in _PICKLES and path.is_file()]
+    for path in pickles:
+        if not any(path.parent.glob("*.safetensors")) and path.name != "training_args.bin":
+            raise ModelError(
+                f"{path}: expected weights as safetensors, got a pickle, which can run any code when it is opened; "
+                "convert it to safetensors, or give another revision"
+            )
+    if not any(folder.rglob("*.safetensors")):
+        raise ModelError(f"{folder}: expected weights as *.safetensors, got none; give another folder or revision")
+    modules = folder / "modules.json"
+    if modules.is_file():
+        try:
+            parts = msgspec.json.decode(modules.read_bytes(), type=list[dict[str, object]])
+        except (msgspec.DecodeError, OSError) as error:
+            raise ModelError(f"{modules}: cannot be read: {error}") from error
+        for part in parts:
+            if not str(part.get("type", "")).startswith(_OURS):
+                raise ModelError(
+                    f"{modules}: expected parts of sentence-transformers only, got '{part.get('type')}', which would "
+                    "run code of the model's own"
+                )
+
+
+def require_extra(system: str, extra: str, *packages: str) -> None:
+    """Raise unless packages can be imported; nothing is imported.
+
+    Raises
+    ------
+    MissingExtraError
+        Naming the command that installs them.
+    """
+    missing = [package for package in packages if importlib.util.find_spec(package) is None]
+    if missing:
+        raise MissingExtraError(
+            f"{system}: needs {', '.join(missing)}, which is not installed: pip install 'evidencebench[{extra}]'"
+        )
+
+
+def library_versions(*packages: str) -> dict[str, str]:
+    """Return the installed version of each package by its name on the index, those that are not installed left out."""
+    found = {}
+    for package in packages:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found

@@ -1,0 +1,179 @@
+"""What an embedding model is given to read: presets for query and sentence, instructions, and a sentence's context."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Literal
+
+from evidencebench.query import AspectScope, Kind, Query
+
+Similarity = Literal["cosine", "dot"]
+Pooling = Literal["model", "mean", "cls", "last"]
+
+INSTRUCTIONS: Mapping[AspectScope, str] = MappingProxyType(
+    {
+        "all": (
+            "Given a biomedical hypothesis, find the sentences of a paper that hold its evidence for or against the "
+            "hypothesis: who or what was studied, how, and what was found"
+        ),
+        "results": (
+            "Given a biomedical hypothesis, find the sentences of a paper that report results for or against the "
+            "hypothesis: measured outcomes and the analyses of them"
+        ),
+    }
+)
+"""Scope of the aspects that count -> what an instruction-following model is told to look for."""
+
+_INSTRUCTION = "{instruction}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextFormat:
+    """How hypothesis and sentences are written for one family of models.
+
+    Attributes
+    ----------
+    query_prefix, sentence_prefix
+        What stands before the text; ``{instruction}`` is replaced by the instruction for the scope.
+    has_titles
+        Whether a sentence is encoded as the second of two segments, the first being its section's title.
+    pooling
+        How token vectors become one: as the model's own files say, or by this.
+    similarity
+        What a sentence is scored by.
+    """
+
+    query_prefix: str = ""
+    sentence_prefix: str = ""
+    has_titles: bool = False
+    pooling: Pooling = "model"
+    similarity: Similarity = "cosine"
+
+    @property
+    def reads_scope(self) -> bool:
+        """Whether hypothesis or sentences are written differently for the two scopes."""
+        return _INSTRUCTION in self.query_prefix or _INSTRUCTION in self.sentence_prefix
+
+
+FORMATS: Mapping[str, TextFormat] = MappingProxyType(
+    {
+        "plain": TextFormat(),
+        "e5": TextFormat(query_prefix="query: ", sentence_prefix="passage: "),
+        "e5_mistral": TextFormat(query_prefix="Instruct: {instruction}\nQuery: "),
+        "gritlm": TextFormat(
+            query_prefix="<|user|>\n{instruction}\n<|embed|>\n",
+            sentence_prefix="<|embed|>\n",
+        ),
+        "bge": TextFormat(query_prefix="Represent this sentence for searching relevant passages: "),
+        "medcpt": TextFormat(has_titles=True, pooling="cls", similarity="dot"),
+    }
+)
+"""Preset name -> format. Source: the model cards of intfloat/e5-large-v2, intfloat/e5-mistral-7b-instruct,
+GritLM/GritLM-7B, BAAI/bge-large-en-v1.5, and ncbi/MedCPT-Query-Encoder with ncbi/MedCPT-Article-Encoder."""
+
+
+@dataclass(frozen=True, slots=True)
+class EncodedText:
+    """One text as an encoder receives it; equal texts are encoded once.
+
+    Attributes
+    ----------
+    text
+        What it is about.
+    prefix
+        What stands before it; apart, since some models leave it out when they pool.
+    title
+        The first of two segments, or None where there is one.
+    """
+
+    text: str
+    prefix: str = ""
+    title: str | None = None
+
+
+def hypothesis_text(query: Query, text_format: TextFormat, scope: AspectScope) -> EncodedText:
+    """Return the hypothesis as a model reads it.
+
+    Examples
+    --------
+    >>> query = Query(instance_id="q", paper_id="p", hypothesis="Tea calms.", sentences=(), kinds=())
+    >>> hypothesis_text(query, FORMATS["e5"], "all")
+    EncodedText(text='Tea calms.', prefix='query: ', title=None)
+    """
+    prefix = text_format.query_prefix.replace(_INSTRUCTION, INSTRUCTIONS[scope])
+    return EncodedText(query.hypothesis, prefix)
+
+
+def sentence_texts(
+    query: Query, text_format: TextFormat, scope: AspectScope, *, neighbours: int = 0, title: bool = False
+) -> list[EncodedText]:
+    """Return each sentence as a model reads it, in paper order.
+
+    Parameters
+    ----------
+    query
+        The paper; its hypothesis is not read.
+    text_format
+        How the model wants it written.
+    scope
+        Which instruction is meant, for formats that put it before sentences.
+    neighbours
+        How many sentences on either side stand around it, as far as they are in the same section.
+    title
+        Whether its section's title stands before it. Formats with titles of their own always have it in its place.
+
+    Examples
+    --------
+    >>> query = Query(
+    ...     instance_id="q",
+    ...     paper_id="p",
+    ...     hypothesis="Tea calms.",
+    ...     sentences=("Results", "We asked ten.", "Nine were calm."),
+    ...     kinds=(Kind.HEADING, Kind.BODY, Kind.BODY),
+    ... )
+    >>> [found.text for found in sentence_texts(query, FORMATS["plain"], "all", neighbours=1, title=True)]
+    ['Results', 'Results: We asked ten. Nine were calm.', 'Results: We asked ten. Nine were calm.']
+    """
+    prefix = text_format.sentence_prefix.replace(_INSTRUCTION, INSTRUCTIONS[scope])
+    texts = []
+    for index, section in enumerate(_sections(query)):
+        first, last = max(section.start, index - neighbours), min(section.stop, index + neighbours + 1)
+        text = query.sentences[index] if section.is_heading(index) else " ".join(query.sentences[first:last])
+        heading = "" if section.is_heading(index) else section.title
+        if text_format.has_titles:
+            texts.append(EncodedText(text, prefix, heading))
+        else:
+            texts.append(EncodedText(f"{heading}: {text}" if title and heading else text, prefix))
+    return texts
+
+
+@dataclass(frozen=True, slots=True)
+class _Section:
+    """Sentences start..stop-1 between two headings, and the heading before them; the heading itself is outside."""
+
+    title: str
+    start: int
+    stop: int
+
+    def is_heading(self, index: int) -> bool:
+        return index < self.start
+
+
+def _sections(query: Query) -> list[_Section]:
+    """Return the section of each sentence. The abstract ends where its kind does, whether or not a heading follows."""
+    n = len(query.sentences)
+    sections: list[_Section] = []
+    title, index = "", 0
+    while index < n:
+        kind = query.kinds[index]
+        if kind is Kind.HEADING:
+            title = query.sentences[index]
+            sections.append(_Section(title, index + 1, index + 1))
+            index += 1
+            continue
+        stop = index
+        while stop < n and query.kinds[stop] is kind:
+            stop += 1
+        sections += [_Section(title, index, stop)] * (stop - index)
+        index, title = stop, title if kind is Kind.BODY else ""
+    return sections

@@ -1,0 +1,204 @@
+"""Vectors on disk: one SQLite file for all models and processes, each batch committed as it comes.
+
+A killed process loses the batch it was computing and nothing else. Any number of processes may use the file at once.
+"""
+
+import contextlib
+import hashlib
+import json
+import os
+import secrets
+import sqlite3
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from evidencebench.embedding.encoder import Floats
+from evidencebench.embedding.formats import EncodedText
+from evidencebench.errors import CacheError
+
+_FILE_NAME = "embeddings.sqlite"
+_APPLICATION_ID = 0x45424D42  # "EBMB": tells our files from those of others
+_WAIT_SECONDS = 60.0
+_MOST_PARAMETERS = 500
+_SCHEMA = """
+CREATE TABLE encoder (
+    id INTEGER PRIMARY KEY, identity TEXT NOT NULL UNIQUE, dimension INTEGER NOT NULL
+);
+CREATE TABLE embedding (
+    encoder INTEGER NOT NULL, text BLOB NOT NULL, is_truncated INTEGER NOT NULL, vector BLOB NOT NULL,
+    UNIQUE (encoder, text)
+);
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """One text's vector, and whether the model could not read the text to its end."""
+
+    vector: Floats
+    is_truncated: bool
+
+
+class Store:
+    """The vectors of one encoder in a file that others share; made when first written to.
+
+    Parameters
+    ----------
+    folder
+        Where the file lies.
+    identity
+        What decides a vector but the text; see `Encoder`.
+    """
+
+    def __init__(self, folder: Path, identity: str) -> None:
+        self.path = folder / _FILE_NAME
+        self._identity = identity
+        self._lock = threading.Lock()
+        self._connection: tuple[int, sqlite3.Connection] | None = None
+
+    def dimension(self) -> int | None:
+        """Return the length of the vectors kept, or None where there is none yet."""
+        with self._opened() as connection:
+            row = self._encoder(connection)
+            return None if row is None else row[1]
+
+    def get(self, texts: Sequence[EncodedText]) -> dict[EncodedText, Stored]:
+        """Return what is known of these texts.
+
+        Raises
+        ------
+        CacheError
+            If the file cannot be read or is not a store.
+        """
+        keys = {digest_of(text): text for text in texts}
+        found: dict[EncodedText, Stored] = {}
+        with self._opened() as connection:
+            row = self._encoder(connection)
+            if row is None:
+                return {}
+            asked = list(keys)
+            for start in range(0, len(asked), _MOST_PARAMETERS):
+                some = asked[start : start + _MOST_PARAMETERS]
+                marks = ",".join("?" * len(some))
+                for key, is_truncated, blob in connection.execute(
+                    f"SELECT text, is_truncated, vector FROM embedding WHERE encoder = ? AND text IN ({marks})",  # noqa: S608 - marks only
+                    (row[0], *some),
+                ):
+                    found[keys[key]] = Stored(self._vector(blob, row[1]), bool(is_truncated))
+        return found
+
+    def put(self, texts: Sequence[EncodedText], vectors: Floats, is_truncated: Sequence[bool]) -> None:
+        """Keep one batch, all of it or nothing; what is there already stays.
+
+        Parameters
+        ----------
+        texts, vectors, is_truncated
+            One of each a text; the vectors have passed `vector_faults`.
+
+        Raises
+        ------
+        CacheError
+            If the file cannot be written, or holds vectors of another length for this encoder.
+        """
+        rows = np.ascontiguousarray(vectors, dtype="<f4")
+        with self._opened() as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            connection.execute(
+                "INSERT OR IGNORE INTO encoder (identity, dimension) VALUES (?, ?)", (self._identity, rows.shape[1])
+            )
+            row = self._encoder(connection)
+            if row is None or row[1] != rows.shape[1]:
+                raise CacheError(
+                    f"{self.path}: expected vectors of {row and row[1]} numbers for this model, got {rows.shape[1]}; "
+                    "it has changed under its name: delete the file, or set EVIDENCEBENCH_CACHE to another folder"
+                )
+            connection.executemany(
+                "INSERT OR IGNORE INTO embedding (encoder, text, is_truncated, vector) VALUES (?, ?, ?, ?)",
+                (
+                    (row[0], digest_of(text), int(is_cut), vector.tobytes())
+                    for text, is_cut, vector in zip(texts, is_truncated, rows, strict=True)
+                ),
+            )
+            connection.execute("COMMIT")
+
+    def close(self) -> None:
+        """Give the file back; the next use opens it again."""
+        with self._lock:
+            if self._connection is not None and self._connection[0] == os.getpid():
+                self._connection[1].close()
+            self._connection = None
+
+    def _encoder(self, connection: sqlite3.Connection) -> tuple[int, int] | None:
+        row: tuple[int, int] | None = connection.execute(
+            "SELECT id, dimension FROM encoder WHERE identity = ?", (self._identity,)
+        ).fetchone()
+        return row
+
+    def _vector(self, blob: bytes, dimension: int) -> Floats:
+        vector = np.frombuffer(blob, dtype="<f4").astype(np.float32) if len(blob) == 4 * dimension else None
+        if vector is None or not np.isfinite(vector).all():
+            raise CacheError(f"{self.path}: holds a vector that is damaged; delete the file")
+        return vector
+
+    @contextmanager
+    def _opened(self) -> Iterator[sqlite3.Connection]:
+        """Give the connection of this process; roll back what an error leaves open."""
+        with self._lock:
+            try:
+                if self._connection is None or self._connection[0] != os.getpid():  # never carried over a fork
+                    self._connection = (os.getpid(), _connect(self.path))
+                connection = self._connection[1]
+                try:
+                    yield connection
+                finally:
+                    if connection.in_transaction:
+                        connection.execute("ROLLBACK")
+            except (sqlite3.Error, OSError) as error:
+                raise CacheError(
+                    f"{self.path}: cannot be used to keep embeddings: {error}; set EVIDENCEBENCH_CACHE to a folder "
+                    "that can be written, or to 'off' to keep none"
+                ) from error
+
+
+def digest_of(text: EncodedText) -> bytes:
+    """Return what a text is kept under: the SHA-256 of all its parts."""
+    return hashlib.sha256(json.dumps([text.text, text.prefix, text.title]).encode()).digest()
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    if not path.exists():
+        _make(path)
+    connection = sqlite3.connect(path, timeout=_WAIT_SECONDS, isolation_level=None, check_same_thread=False)
+    try:
+        is_ours = connection.execute("PRAGMA application_id").fetchone()[0] == _APPLICATION_ID
+        connection.execute("PRAGMA synchronous = NORMAL")
+    except BaseException:
+        connection.close()
+        raise
+    if not is_ours:
+        connection.close()
+        raise CacheError(f"{path}: expected a store of embeddings, got something else; move it away")
+    return connection
+
+
+def _make(path: Path) -> None:
+    """Put an empty store in place in one step, so that no other process ever sees half of one."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_name(f"{path.name}.{os.getpid()}.{secrets.token_hex(4)}.new")
+    try:
+        connection = sqlite3.connect(draft, isolation_level=None)
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")  # kept in the file
+            connection.executescript(_SCHEMA)
+            connection.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
+        finally:
+            connection.close()
+        with contextlib.suppress(FileExistsError):  # another process was first
+            path.hardlink_to(draft)
+    finally:
+        draft.unlink(missing_ok=True)
