@@ -1,6 +1,6 @@
 """What every test file shares: where the real data lies, and how long hypothesis may take."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -32,3 +32,27 @@ def data_file() -> Callable[[str], Path]:
 def train(data_file: Callable[[str], Path]) -> Dataset:
     """Give the published train split."""
     return open_dataset(data_file("evidencebench_train_set.json"))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Keep embeddings and converted models of the tests apart from the user's."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("EVIDENCEBENCH_CACHE", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
+@pytest.fixture(scope="session")
+def embedding_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Give the folder of a tiny embedding model with random weights."""
+    from embedding_models import make_embedding_model  # noqa: PLC0415 - torch, which few tests need
+
+    return make_embedding_model(tmp_path_factory.mktemp("embedding_model"))
+
+
+@pytest.fixture(scope="session")
+def cross_encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Give the folder of a tiny cross-encoder with random weights."""
+    from cross_encoders import make_cross_encoder  # noqa: PLC0415 - torch, which few tests need
+
+    return make_cross_encoder(tmp_path_factory.mktemp("cross_encoder"))

@@ -4,13 +4,16 @@ from collections.abc import Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from typing import Any
 
-from evidencebench.systems import KNOWING_SYSTEMS, SYSTEMS
+from evidencebench.system import KNOWING_SYSTEMS
+from evidencebench.systems import SYSTEMS
 
 NEEDING: Mapping[str, str] = {
+    "dense": "dense:model={embedding_model},neighbours=1,title=true",
     "fuse": "fuse:systems=[bm25:k1=1.2,b=0.5+structure+random],weights=[2+1+0.5]",
+    "rerank": "rerank:system=bm25,model={cross_encoder},top=3",
     "diverse": "diverse:system=[fuse:systems=[bm25+structure],method=zscore]",
 }
-"""Of the systems that do not stand alone: a specification."""
+"""Of the systems that do not stand alone: a specification; a name in braces is a fixture that gives a path."""
 
 
 def has_required_options(factory: Any) -> bool:
@@ -22,5 +25,5 @@ def has_required_options(factory: Any) -> bool:
 STANDALONE = [name for name, factory in SYSTEMS.items() if not has_required_options(factory)]
 """Names that are specifications."""
 
-LABEL_FREE = [NEEDING.get(name, name) for name in SYSTEMS if name not in KNOWING_SYSTEMS]
-"""A specification of every system that does not know the labels."""
+LABEL_FREE = [NEEDING.get(name, name) for name in SYSTEMS if name not in {*KNOWING_SYSTEMS, "stored"}]
+"""A specification of every system that finds its own answers without the labels."""

@@ -11,7 +11,7 @@ import msgspec
 
 from evidencebench.content import Content
 from evidencebench.errors import RunFormatError
-from evidencebench.indexing import repeated_keys
+from evidencebench.keys import repeated_keys
 from evidencebench.runs import RUN_BEGINS, Answer, Failure, RunFile, read_content, read_run
 from evidencebench.system import Ranking
 

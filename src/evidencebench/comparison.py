@@ -185,10 +185,13 @@ def wrong_hypothesis_control(
     ------
     UndefinedScoreError
         If hypotheses cannot be swapped between papers.
+    RunMismatchError
+        If the system builds on stored answers, which are for each paper's own hypothesis.
     TaskError
         If the system cannot answer a task.
     """
     require_answerable(system, tasks)
+    system.check_data(dataset.sha256, own_hypotheses=False)
     swapped = derange_hypotheses(dataset.queries(), resampling.generator())
     sources = {"own": answers_from(system), "wrong": answers_from(system, swapped)}
     scores = evaluate(sources, dataset, tasks, limit=limit, on_progress=on_progress)

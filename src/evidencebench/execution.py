@@ -100,7 +100,7 @@ def execute(
     Raises
     ------
     RunMismatchError
-        If the file holds another run.
+        If the file holds another run, or the system builds on stored answers to other data or hypotheses.
     RunError
         If the file cannot be written, or another process writes it.
     SystemSpecError
@@ -113,6 +113,7 @@ def execute(
     named = make_system(system, seed=seed)
     tasks = tuple(tasks) or default_tasks(named)
     require_answerable(named, tasks)
+    named.check_data(dataset.sha256, own_hypotheses=hypothesis == "own")
     header = _header(named, dataset, tasks, limit=limit, seed=seed, hypothesis=hypothesis)
     hypotheses = _hypotheses(dataset, hypothesis, seed)
     ids = dataset.ids[:limit]

@@ -2,8 +2,7 @@
 
 import json
 import re
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import msgspec
@@ -11,6 +10,7 @@ import msgspec
 from evidencebench.content import Content
 from evidencebench.errors import UnreadableError
 from evidencebench.instance import Origin
+from evidencebench.keys import repeated_keys
 
 # Above this size a broken file is not parsed again just to word its error.
 _MAX_DIAGNOSED_BYTES = 64 << 20
@@ -142,11 +142,6 @@ def _spells(text: bytes, key: str) -> bool:
         return bool(msgspec.json.decode(text) == key)
     except (msgspec.DecodeError, UnicodeDecodeError):  # what a repeated key leaves over need not be a key
         return False
-
-
-def repeated_keys(pairs: Iterable[tuple[str, object]]) -> list[str]:
-    """Return the keys that stand more than once among an object's members."""
-    return [key for key, count in Counter(key for key, _ in pairs).items() if count > 1]
 
 
 def _repeated_keys(content: Content) -> tuple[str, ...]:

@@ -9,6 +9,9 @@ from typing import Any, Protocol, cast
 from evidencebench.errors import SystemSpecError
 from evidencebench.query import AspectScope, Query
 
+KNOWING_SYSTEMS = frozenset({"oracle", "greedy_oracle"})
+"""The systems that are given the labels: ceilings, not competitors."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Brief:
@@ -59,7 +62,8 @@ class System(Protocol):
         True when an answer ends by itself, so that tasks without a budget can be answered. Default False.
 
     An optional method ``versions()`` returns the versions of libraries and the digests of files that decide its
-    answers, by name; a run's header holds them.
+    answers, by name; a run's header holds them. An optional method ``check_data(sha256, own_hypotheses=...)`` raises
+    where the answers are fixed beforehand and are not for this data and these hypotheses.
     """
 
     def rank(self, query: Query, brief: Brief) -> Ranking:
@@ -125,6 +129,27 @@ class NamedSystem:
                 if value not in known.split(" and "):
                     found[key] = f"{known} and {value}"
         return found
+
+    def check_data(self, sha256: str, *, own_hypotheses: bool) -> None:
+        """Raise where it, or a system that it asks, has fixed answers that do not belong to the data.
+
+        Parameters
+        ----------
+        sha256
+            Of the data file.
+        own_hypotheses
+            Whether each paper is asked with its own hypothesis.
+
+        Raises
+        ------
+        RunMismatchError
+            Naming the answers that do not belong.
+        """
+        for part in self.parts:
+            part.check_data(sha256, own_hypotheses=own_hypotheses)
+        check = getattr(self.system, "check_data", None)
+        if callable(check):
+            check(sha256, own_hypotheses=own_hypotheses)
 
     def rank(self, query: Query, brief: Brief) -> Ranking:
         """Return its answer in plain numbers, for a system that asks it.

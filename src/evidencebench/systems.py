@@ -13,10 +13,10 @@ import msgspec
 
 from evidencebench import controls, oracle, stored
 from evidencebench.errors import EvidenceBenchError, SystemSpecError
-from evidencebench.retrievers import bm25, dense, fusion, tfidf
+from evidencebench.retrievers import bm25, dense, fusion, rerank, tfidf
 from evidencebench.selectors import diverse
 from evidencebench.specification import MAX_DEPTH, elements, parse_specification, unbracketed
-from evidencebench.system import KnowingSystem, NamedSystem, System
+from evidencebench.system import KNOWING_SYSTEMS, KnowingSystem, NamedSystem, System
 
 SYSTEMS: Mapping[str, Callable[..., System | KnowingSystem]] = MappingProxyType(
     {
@@ -37,14 +37,12 @@ SYSTEMS: Mapping[str, Callable[..., System | KnowingSystem]] = MappingProxyType(
         "dense": dense.Dense,
         "minilm": dense.MiniLM,
         "stored": stored.Stored,
+        "rerank": rerank.Rerank,
         "fuse": fusion.Fuse,
         "diverse": diverse.Diverse,
     }
 )
 """System name -> its class, whose fields are its options."""
-
-KNOWING_SYSTEMS = frozenset({"oracle", "greedy_oracle"})
-"""The systems that are given the labels: ceilings, not competitors."""
 
 
 def make_system(spec: str, *, seed: int | None = None) -> NamedSystem:

@@ -12,8 +12,9 @@ import msgspec
 from evidencebench.dataset import index_file
 from evidencebench.engine.local import map_in_order
 from evidencebench.errors import UnreadableError
-from evidencebench.indexing import not_utf8, repeated_keys
+from evidencebench.indexing import not_utf8
 from evidencebench.instance import Origin
+from evidencebench.keys import repeated_keys
 from evidencebench.rules import Violation, check_optima, check_record
 
 _MIN_INSTANCES_A_JOB = 200

@@ -25,7 +25,7 @@ from evidencebench.evaluation import Rules
 from evidencebench.published import PUBLISHED
 from evidencebench.reporting import estimate_fields, percent
 from evidencebench.significance import Estimate, Resampling
-from evidencebench.systems import KNOWING_SYSTEMS
+from evidencebench.system import KNOWING_SYSTEMS
 from evidencebench.tables import Cell, Table
 from evidencebench.tasks import Task
 

@@ -55,6 +55,33 @@ def places_of(ranking: Ranking, n_sentences: int) -> Floats:
     return places
 
 
+def full_order(ranking: Ranking, n_sentences: int) -> tuple[int, ...]:
+    """Return every sentence in an answer's order, those that it leaves out behind it in paper order.
+
+    A set without order is taken in paper order. A repeat does not count.
+
+    Parameters
+    ----------
+    ranking
+        An answer.
+    n_sentences
+        How many sentences the paper has.
+
+    Raises
+    ------
+    AnswerError
+        If it names a sentence that the paper does not have.
+
+    Examples
+    --------
+    >>> full_order(Ranking(sentences=(3, 1)), 4)
+    (3, 1, 0, 2)
+    """
+    named = _named(ranking, n_sentences)
+    left_out = (index for index in range(n_sentences) if index not in named)
+    return (*(named if ranking.ordered else sorted(named)), *left_out)
+
+
 def scores_of(ranking: Ranking, n_sentences: int) -> Floats:
     """Return the score of each sentence, in paper order; minus the places where not every sentence has a score.
 

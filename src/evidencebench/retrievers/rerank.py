@@ -1,0 +1,165 @@
+"""A cross-encoder over the first sentences of another system's answer."""
+
+import logging
+import math
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Literal
+
+from evidencebench.embedding.folder import library_versions, model_digest, model_folder, require_extra, require_model
+from evidencebench.errors import ModelError, SystemSpecError
+from evidencebench.query import Query
+from evidencebench.retrievers.scores import full_order
+from evidencebench.system import Brief, NamedSystem, Ranking
+
+if TYPE_CHECKING:
+    from sentence_transformers import CrossEncoder
+
+_MAX_SHOWN = 60
+_MIN_TOKENS = 8  # of two texts and the marks around them
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rerank:
+    """Another system's first sentences, ordered by a model that reads each with the hypothesis.
+
+    The model is a cross-encoder with one output, taken as it is, before any sigmoid. Sentences behind the first ``top``
+    keep the other system's order; the answer has scores only where the model read every sentence. Equal scores, such as
+    those of repeated sentences, keep that order too. The model is loaded when it is first asked. Weights must be
+    safetensors, and code that comes with a model is not run.
+
+    Attributes
+    ----------
+    system
+        The system whose answer is reordered. A set without order is taken in paper order.
+    model
+        A folder, or a hub id such as ``cross-encoder/ms-marco-MiniLM-L6-v2``.
+    revision
+        For a hub id: commit, branch or tag.
+    top
+        How many sentences the model reads, at least 1.
+    max_tokens
+        Where hypothesis and sentence together are cut, in tokens; None: where the model's own files say.
+    batch_size
+        How many sentences are read at once, at least 1; those of like length together.
+    device
+        As torch names it, such as ``"cpu"`` or ``"cuda:1"``; ``"auto"``: a GPU where there is one.
+    dtype
+        Precision of the model's numbers.
+    """
+
+    system: NamedSystem
+    model: str
+    revision: str | None = None
+    top: int = 20
+    max_tokens: int | None = None
+    batch_size: int = 32
+    device: str = "auto"
+    dtype: Literal["float32", "float16", "bfloat16"] = "float32"
+
+    def __post_init__(self) -> None:
+        for name, value in (("top", self.top), ("batch_size", self.batch_size)):
+            if value < 1:
+                raise SystemSpecError(f"rerank: {name}: expected a number of at least 1, got {value}")
+        if self.max_tokens is not None and self.max_tokens < _MIN_TOKENS:
+            raise SystemSpecError(f"rerank: max_tokens: expected at least {_MIN_TOKENS}, got {self.max_tokens}")
+        require_extra("rerank", "dense", "sentence_transformers")
+        require_model("rerank", self.model, self.revision)
+
+    def rank(self, query: Query, brief: Brief) -> Ranking:
+        """Return all sentences, the other system's first ones by the model's score.
+
+        Raises
+        ------
+        ModelError
+            If the model cannot be loaded, or does not give one finite number a sentence.
+        """
+        order = full_order(self.system.rank(query, brief), len(query.sentences))
+        first, rest = order[: self.top], order[self.top :]
+        scores = self._scores(query, first)
+        reordered = sorted(first, key=lambda index: -scores[index])
+        return Ranking(
+            sentences=(*reordered, *rest), scores=None if rest else tuple(scores[index] for index in reordered)
+        )
+
+    def versions(self) -> dict[str, str]:
+        """Return the versions of the libraries and the checksum of the model, which is fetched for it.
+
+        Raises
+        ------
+        ModelError
+            If it cannot be fetched.
+        """
+        digest = model_digest(model_folder(self.model, self.revision))
+        return {
+            **library_versions("torch", "sentence-transformers", "transformers", "tokenizers"),
+            f"model {self.model}": f"sha256:{digest}",
+        }
+
+    def _scores(self, query: Query, indices: Sequence[int]) -> dict[int, float]:
+        """Return sentence -> score; equal sentences are read once, so that theirs are equal to the last bit."""
+        texts = list(dict.fromkeys(query.sentences[index] for index in indices))
+        if not texts:
+            return {}
+        model = _cross_encoder(self.model, self.revision, self.max_tokens, self.device, self.dtype)
+        if isinstance(model, ModelError):
+            raise ModelError(str(model)) from model
+        outputs = model.predict(
+            [(query.hypothesis, text) for text in texts], batch_size=self.batch_size, show_progress_bar=False
+        )
+        if outputs.shape != (len(texts),):
+            raise ModelError(f"rerank: model '{self.model}': expected one score a sentence, got shape {outputs.shape}")
+        score_of: dict[str, float] = dict(zip(texts, outputs.tolist(), strict=True))
+        for text, score in score_of.items():
+            if not math.isfinite(score):
+                raise ModelError(
+                    f"rerank: model '{self.model}': expected finite scores, got {score} for '{text[:_MAX_SHOWN]}'"
+                )
+        return {index: score_of[query.sentences[index]] for index in indices}
+
+
+@lru_cache(maxsize=4)
+def _cross_encoder(
+    model: str, revision: str | None, max_tokens: int | None, device: str, dtype: str
+) -> "CrossEncoder | ModelError":
+    """Return a model, loaded once in a process, or why it cannot be: that is not tried again for each paper."""
+    import torch  # noqa: PLC0415 - an extra, and slow to import
+    from sentence_transformers import CrossEncoder  # noqa: PLC0415
+
+    try:
+        folder = model_folder(model, revision)
+        with _quiet():
+            loaded: CrossEncoder = CrossEncoder(
+                str(folder),
+                device=None if device == "auto" else device,
+                max_length=max_tokens,
+                trust_remote_code=False,
+                local_files_only=True,
+                activation_fn=torch.nn.Identity(),
+                model_kwargs={"use_safetensors": True},
+            )
+            loaded.to(getattr(torch, dtype))  # in place
+    except ModelError as error:
+        return error
+    except Exception as error:  # noqa: BLE001 - broken files fail in as many ways as there are libraries below
+        return ModelError(f"rerank: model '{model}': cannot be loaded: {type(error).__name__}: {error}")
+    return loaded
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep progress bars and advice of the loading library off the terminal."""
+    from transformers.utils import logging as untyped  # noqa: PLC0415
+
+    theirs: Any = untyped
+    level, has_bars = theirs.get_verbosity(), theirs.is_progress_bar_enabled()
+    theirs.set_verbosity(logging.ERROR)
+    theirs.disable_progress_bar()
+    try:
+        yield
+    finally:
+        theirs.set_verbosity(level)
+        if has_bars:
+            theirs.enable_progress_bar()

@@ -1,0 +1,120 @@
+"""Answers that lie in a file, as a system: so that they can be fused and reordered like any other's."""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from evidencebench.answers import open_run
+from evidencebench.catalog import file_sha256
+from evidencebench.errors import RunError, RunMismatchError, SystemSpecError
+from evidencebench.query import Query
+from evidencebench.runs import Failure, RunFile
+from evidencebench.system import KNOWING_SYSTEMS, Brief, Ranking
+
+
+class _Opened:
+    """A run and what it answers, read when first looked at."""
+
+    def __init__(self, path: Path) -> None:
+        self.run: RunFile = open_run(path)
+
+    @cached_property
+    def tasks_of(self) -> dict[str, set[str | None]]:
+        """Instance id -> the tasks that it has an answer for; None: one that serves every task."""
+        tasks: dict[str, set[str | None]] = {}
+        for instance_id, task in self.run.done:
+            tasks.setdefault(instance_id, set()).add(task)
+        return tasks
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stored:
+    """The answers in a file, as a system to fuse or reorder.
+
+    An answer that the file lacks, or that failed, is a failure here too. Where the file has an answer for each task, it
+    is found by the budget and the scope: that of the task which names this number, or else that of the task at the
+    optimum. A set without order stays one.
+
+    Attributes
+    ----------
+    run
+        A file in any form that `evidencebench.answers.open_run` reads. The header of what is made from it holds its
+        checksum.
+    """
+
+    run: Path
+    _opened: _Opened = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        opened = _Opened(self.run)
+        if opened.run.header is not None and (name := opened.run.header.system.name) in KNOWING_SYSTEMS:
+            raise SystemSpecError(
+                f"stored: run: {self.run} was made by '{name}', which is given the labels, so no system may use it"
+            )
+        object.__setattr__(self, "_opened", opened)
+
+    @property
+    def reads_brief(self) -> bool:
+        """Whether it has an answer of its own for any task."""
+        return any(tasks != {None} for tasks in self._opened.tasks_of.values())
+
+    @property
+    def selects(self) -> bool:
+        """Whether its answers are for a task without a budget, by its header."""
+        header = self._opened.run.header
+        return header is not None and any(task.endswith("_unconstrained") for task in header.tasks)
+
+    def rank(self, query: Query, brief: Brief) -> Ranking:
+        """Return the answer in the file.
+
+        Raises
+        ------
+        RunError
+            If there is none, or it is a failure.
+        """
+        answer = self._opened.run.answer(query.instance_id, self._task(query.instance_id, brief))
+        if answer is None:
+            raise RunError(f"{self.run}: {query.instance_id}: the file has no answer")
+        if isinstance(answer, Failure):
+            raise RunError(f"{self.run}: {query.instance_id}: the stored answer failed: {answer.error}")
+        return answer
+
+    def _task(self, instance_id: str, brief: Brief) -> str | None:
+        tasks = self._opened.tasks_of.get(instance_id, {None})
+        scope = "result_er" if brief.scope == "results" else "er"
+        budgets = ("unconstrained",) if brief.budget is None else (f"at_{brief.budget}", "at_optimal")
+        wanted = [f"{scope}_{budget}" for budget in budgets]
+        for task in (*wanted, None):
+            if task in tasks:
+                return task
+        raise RunError(
+            f"{self.run}: {instance_id}: expected an answer for {' or '.join(wanted)}, got answers for "
+            f"{', '.join(sorted(task for task in tasks if task is not None))}"
+        )
+
+    def versions(self) -> dict[str, str]:
+        """Return the checksum of the file."""
+        return {f"run {self.run}": f"sha256:{file_sha256(self.run)}"}
+
+    def check_data(self, sha256: str, *, own_hypotheses: bool) -> None:
+        """Raise unless the answers are for this data and the hypotheses that it is asked with.
+
+        Raises
+        ------
+        RunMismatchError
+            If they are not; a file without a header cannot be checked but for the hypotheses.
+        """
+        header = self._opened.run.header
+        if header is not None and header.hypothesis != "own":
+            raise RunMismatchError(
+                f"{self.run}: was asked with other papers' hypotheses, so its answers fit no instance"
+            )
+        if header is not None and header.data.sha256 != sha256:
+            raise RunMismatchError(
+                f"{self.run}: was made on {header.data.name} with sha256 {header.data.sha256[:12]}..., and this data "
+                f"has {sha256[:12]}...; run the system on this data first"
+            )
+        if not own_hypotheses:
+            raise RunMismatchError(
+                f"{self.run}: its answers are for each paper's own hypothesis, so they cannot be asked with another"
+            )

@@ -1,0 +1,172 @@
+"""Answers in a file can be fused and reordered like any others, and only where they belong."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evidencebench.answering import answer_instance
+from evidencebench.comparison import wrong_hypothesis_control
+from evidencebench.dataset import open_dataset, write_dataset
+from evidencebench.errors import RunFormatError, RunMismatchError, SystemSpecError
+from evidencebench.execution import execute
+from evidencebench.runs import Failure, read_run
+from evidencebench.sample import load_sample
+from evidencebench.system import Brief, Ranking
+from evidencebench.systems import make_system
+from evidencebench.tasks import task_named
+
+SAMPLE = load_sample()
+FIRST = SAMPLE.ids[0]
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Callable[..., Path]:
+    """Give a function that runs a system on the sample."""
+
+    def run_of(spec: str, name: str = "run.jsonl", **options: Any) -> Path:
+        execute(spec, SAMPLE, tmp_path / name, **options)
+        return tmp_path / name
+
+    return run_of
+
+
+def asked(spec: str, brief: Brief | None = None) -> Ranking:
+    return make_system(spec).rank(SAMPLE[FIRST].query, brief or Brief(budget=3))
+
+
+def test_a_stored_run_stands_for_the_system_that_made_it(run: Callable[..., Path]) -> None:
+    stored = run("bm25")
+    fused = run(f"fuse:systems=[stored:run={stored}+structure]", "fused.jsonl")
+    direct = run("fuse:systems=[bm25+structure]", "direct.jsonl")
+    assert fused.read_bytes().splitlines()[1:] == direct.read_bytes().splitlines()[1:]
+    header = read_run(fused).header
+    assert header is not None
+    assert header.system.options["systems"][0] == {"name": "stored", "options": {"run": str(stored)}}
+    assert header.versions[f"run {stored}"].startswith("sha256:")
+    assert (
+        make_system(f"diverse:system=stored:run={stored},strength=0")
+        .rank(SAMPLE[FIRST].query, Brief(budget=3))
+        .sentences
+        == asked("bm25").sentences
+    )
+
+
+def test_a_run_is_not_continued_where_a_stored_part_of_it_changed(run: Callable[..., Path]) -> None:
+    stored = run("bm25")
+    spec = f"fuse:systems=[stored:run={stored}+structure]"
+    run(spec, "fused.jsonl", limit=2)
+    stored.unlink()
+    run("tfidf")
+    with pytest.raises(RunMismatchError, match="versions was"):
+        run(spec, "fused.jsonl", limit=2)
+
+
+def test_a_missing_or_failed_answer_is_a_failure(tmp_path: Path) -> None:
+    path = tmp_path / "plain.json"
+    path.write_text(json.dumps({FIRST: [4, 2], SAMPLE.ids[1]: None}))
+    system = make_system(f"fuse:systems=[stored:run={path}]")
+    answers = [answer_instance(system, SAMPLE[number], None) for number in range(3)]
+    assert isinstance(answers[0], Ranking)
+    assert answers[0].sentences[:3] == (2, 4, 0)
+    failures = [answer.error for answer in answers[1:] if isinstance(answer, Failure)]
+    assert failures == [
+        f"RunError: {path}: {SAMPLE.ids[1]}: the stored answer failed: null in the answers file",
+        f"RunError: {path}: {SAMPLE.ids[2]}: the file has no answer",
+    ]
+
+
+def lines(path: Path, *tasks: tuple[str | None, list[int]]) -> str:
+    path.write_text(
+        "".join(
+            json.dumps({"id": FIRST, "sentences": sentences} | ({"task": task} if task else {})) + "\n"
+            for task, sentences in tasks
+        )
+    )
+    return f"stored:run={path}"
+
+
+def test_of_answers_for_each_task_the_brief_finds_its_own(tmp_path: Path) -> None:
+    spec = lines(
+        tmp_path / "lines.jsonl",
+        ("er_at_optimal", [1]),
+        ("er_at_10", [2]),
+        ("result_er_at_5", [3]),
+        ("result_er_unconstrained", [4]),
+    )
+    assert make_system(f"diverse:system={spec}").reads_brief
+    assert asked(spec, Brief(budget=10)).sentences == (2,)
+    assert asked(spec, Brief(budget=7)).sentences == (1,)
+    assert asked(spec, Brief(budget=5, scope="results")).sentences == (3,)
+    assert asked(spec, Brief(budget=None, scope="results")).sentences == (4,)
+    with pytest.raises(
+        Exception, match="expected an answer for result_er_at_6 or result_er_at_optimal, got answers for"
+    ):
+        asked(spec, Brief(budget=6, scope="results"))
+    with_one_for_all = lines(tmp_path / "all.jsonl", ("er_at_10", [2]), (None, [9]))
+    assert asked(with_one_for_all, Brief(budget=6)).sentences == (9,)
+    assert not make_system(lines(tmp_path / "plain.jsonl", (None, [9]))).reads_brief
+
+
+def test_a_run_of_every_task_is_answered_task_by_task(run: Callable[..., Path], own_brief_reader: str) -> None:
+    tasks = [task_named("er_at_10"), task_named("er_at_3")]
+    stored = run(own_brief_reader, tasks=tasks)
+    again = run(f"diverse:system=stored:run={stored},strength=0", "again.jsonl", tasks=tasks)
+    found = read_run(again)
+    for task in tasks:
+        answer = found.answer(FIRST, task.name)
+        assert isinstance(answer, Ranking)
+        assert answer.sentences[0] == task.budget
+
+
+@pytest.fixture
+def own_brief_reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Give the name of a system whose answer is the sentence at the budget."""
+    name = f"reader_{tmp_path.name}"
+    (tmp_path / f"{name}.py").write_text(
+        "from evidencebench import Ranking\n"
+        "class Reader:\n"
+        "    reads_brief = True\n"
+        "    def rank(self, query, brief):\n"
+        "        return Ranking(sentences=(brief.budget,))\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    return f"{name}:Reader"
+
+
+def test_a_stored_run_of_other_data_or_of_other_hypotheses_is_refused(run: Callable[..., Path], tmp_path: Path) -> None:
+    spec = f"fuse:systems=[stored:run={run('bm25')}]"
+    other = tmp_path / "other.json"
+    write_dataset(other, [*SAMPLE][:3])
+    with pytest.raises(RunMismatchError, match=r"was made on .* with sha256 .*run the system on this data first"):
+        execute(spec, open_dataset(other), tmp_path / "fused.jsonl")
+    message = "its answers are for each paper's own hypothesis"
+    with pytest.raises(RunMismatchError, match=message):
+        execute(spec, SAMPLE, tmp_path / "fused.jsonl", hypothesis="wrong")
+    with pytest.raises(RunMismatchError, match=message):
+        wrong_hypothesis_control(make_system(spec), SAMPLE, [task_named("er_at_10")])
+    wrong = run("bm25", "wrong.jsonl", hypothesis="wrong")
+    with pytest.raises(RunMismatchError, match="was asked with other papers' hypotheses"):
+        execute(f"stored:run={wrong}", SAMPLE, tmp_path / "fused.jsonl")
+
+
+def test_a_file_that_is_missing_or_made_by_an_oracle_is_refused_at_once(
+    run: Callable[..., Path], tmp_path: Path
+) -> None:
+    with pytest.raises(RunFormatError, match=r"none\.jsonl: cannot be read"):
+        make_system(f"diverse:system=[stored:run={tmp_path / 'none.jsonl'}]")
+    with pytest.raises(SystemSpecError, match="option 'run': Expected `Path`"):
+        make_system("stored:run=")
+    with pytest.raises(SystemSpecError, match="was made by 'greedy_oracle', which is given the labels"):
+        make_system(f"fuse:systems=[bm25+stored:run={run('greedy_oracle')}]")
+
+
+def test_a_stored_run_answers_without_a_budget_where_its_maker_did(run: Callable[..., Path], tmp_path: Path) -> None:
+    assert not make_system(f"stored:run={run('bm25')}").selects
+    assert not make_system(lines(tmp_path / "headless.jsonl", (None, [9]))).selects
+    selecting = run("bm25")
+    content = selecting.read_bytes().replace(b'"result_er_at_10"]', b'"result_er_unconstrained"]', 1)
+    (tmp_path / "selecting.jsonl").write_bytes(content)
+    assert make_system(f"stored:run={tmp_path / 'selecting.jsonl'}").selects
