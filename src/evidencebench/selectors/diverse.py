@@ -1,18 +1,24 @@
 """Any system, its answer put in an order that avoids saying the same thing twice."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
-from typing import Literal
+from typing import Literal, Protocol, runtime_checkable
+
+from numpy.typing import ArrayLike
 
 from evidencebench.errors import SystemSpecError
 from evidencebench.query import Query
-from evidencebench.retrievers.scores import scores_of, unit_scores
-from evidencebench.selectors.redundancy import Similarity, discounted_order, mmr_order, tfidf_similarity
+from evidencebench.retrievers.scores import Floats, scores_of, unit_scores
+from evidencebench.selectors.redundancy import cosine_similarity, discounted_order, mmr_order, tfidf_similarity
 from evidencebench.system import Brief, NamedSystem, Ranking
 
-SIMILARITIES: Mapping[str, Similarity] = MappingProxyType({"tfidf": tfidf_similarity})
-"""Name -> function from the sentences to how alike each pair is."""
+
+@runtime_checkable
+class Embedder(Protocol):
+    """A system that knows its sentences as vectors."""
+
+    def embed_sentences(self, query: Query) -> ArrayLike:
+        """Return sentences x dimensions, in paper order."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,25 +39,35 @@ class Diverse:
         For ``discount``, in 0..1; 0: the system's own order.
     relevance
         For ``mmr``: weight of the score, in 0..1; 1: the system's own order.
-    similarity
-        How likeness is measured. ``"tfidf"``: cosine of the words, weighted within the paper.
+    embedder
+        A system with sentence vectors, such as ``minilm``: similarity is their cosine. None: similarity is the cosine
+        of the words, weighted by TF-IDF within the paper.
     """
 
     system: NamedSystem
     method: Literal["discount", "mmr"] = "discount"
     strength: float = 0.7
     relevance: float = 0.7
-    similarity: Literal["tfidf"] = "tfidf"
+    embedder: NamedSystem | None = None
 
     def __post_init__(self) -> None:
         for name, value in (("strength", self.strength), ("relevance", self.relevance)):
             if not 0 <= value <= 1:
                 raise SystemSpecError(f"diverse: {name}: expected a number in 0..1, got {value}")
+        if self.embedder is not None and not isinstance(self.embedder.system, Embedder):
+            raise SystemSpecError(
+                f"diverse: embedder: expected a system with sentence vectors, such as minilm, got {self.embedder.name}"
+            )
 
     def rank(self, query: Query, brief: Brief) -> Ranking:
         """Return all sentences in the new order, without scores."""
         scores = unit_scores(scores_of(self.system.rank(query, brief), len(query.sentences)))
-        similarity = SIMILARITIES[self.similarity](query.sentences)
+        similarity = self._similarity(query)
         if self.method == "mmr":
             return Ranking(sentences=mmr_order(scores, similarity, relevance=self.relevance))
         return Ranking(sentences=discounted_order(scores, similarity, strength=self.strength))
+
+    def _similarity(self, query: Query) -> Floats:
+        if self.embedder is not None and isinstance(self.embedder.system, Embedder):
+            return cosine_similarity(self.embedder.system.embed_sentences(query))
+        return tfidf_similarity(query.sentences)

@@ -2,16 +2,13 @@
 
 import math
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from evidencebench.retrievers.scores import Floats, checked_scores
 from evidencebench.retrievers.tokens import tokens
-
-Similarity = Callable[[Sequence[str]], Floats]
-"""Sentences -> how alike each pair is, shape (n, n), 0: nothing in common, 1: the same."""
 
 # Decimals kept of a similarity: how a machine adds up a matrix product must not decide a tie.
 _DECIMALS = 9
@@ -55,13 +52,14 @@ def discounted_order(scores: ArrayLike, similarity: ArrayLike, *, strength: floa
     by_score = np.argsort(-values, kind="stable")
     kept = 1.0 - strength * _similarity_of(similarity, by_score)
     left = values[by_score]
+    is_open = np.ones(len(left), dtype=bool)
     order = []
     for _ in range(len(left)):
         chosen = int(left.argmax())
         order.append(int(by_score[chosen]))
-        left *= kept[chosen]
+        is_open[chosen] = False
         left[chosen] = -1.0  # below every product
-        kept[:, chosen] = 1.0  # and it stays there
+        np.multiply(left, kept[chosen], out=left, where=is_open)
     return tuple(order)
 
 
@@ -134,15 +132,38 @@ def tfidf_similarity(sentences: Sequence[str]) -> Floats:
     idf = {term: math.log((1 + len(counts)) / (1 + n)) + 1 for term, n in n_holding.items()}
     # A word that stands in one sentence only makes its vector longer, and likens it to none.
     column_of = {term: column for column, term in enumerate(term for term, n in n_holding.items() if n > 1)}
-    vectors = np.zeros((len(counts), len(column_of)))
+    rows, columns, weights = [], [], []
     for row, count in enumerate(counts):
-        weights = {term: n * idf[term] for term, n in count.items()}
-        norm = math.hypot(*weights.values())
-        for term, weight in weights.items():
-            if term in column_of:
-                vectors[row, column_of[term]] = weight / norm
+        of_row = {term: n * idf[term] for term, n in count.items()}
+        norm = math.hypot(*of_row.values())
+        shared = [term for term in of_row if term in column_of]
+        rows += [row] * len(shared)
+        columns += [column_of[term] for term in shared]
+        weights += [of_row[term] / norm for term in shared]
+    vectors = np.zeros((len(counts), len(column_of)))
+    vectors[rows, columns] = weights
     similarity: Floats = vectors @ vectors.T
     np.fill_diagonal(similarity, [float(bool(count)) for count in counts])
+    return similarity
+
+
+def cosine_similarity(vectors: ArrayLike) -> Floats:
+    """Return the cosine of each pair of vectors; one of zeros only is like no other.
+
+    Parameters
+    ----------
+    vectors
+        Shape (n, dimensions), of any length.
+
+    Examples
+    --------
+    >>> cosine_similarity([[2.0, 0.0], [3.0, 0.0], [0.0, 0.0]]).tolist()
+    [[1.0, 1.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 0.0]]
+    """
+    wide = np.asarray(vectors, dtype=np.float64)
+    norms = np.linalg.norm(wide, axis=1, keepdims=True)
+    unit = np.divide(wide, norms, out=np.zeros_like(wide), where=norms > 0)
+    similarity: Floats = unit @ unit.T
     return similarity
 
 
