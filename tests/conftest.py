@@ -7,6 +7,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from evidencebench.dataset import Dataset, open_dataset
+from hostile_server import hostile_server
 
 DATA_FOLDER = Path(__file__).resolve().parents[1].parent / "shared" / "data"
 
@@ -48,6 +49,15 @@ def embedding_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from embedding_models import make_embedding_model  # noqa: PLC0415 - torch, which few tests need
 
     return make_embedding_model(tmp_path_factory.mktemp("embedding_model"))
+
+
+@pytest.fixture(scope="session")
+def embedding_server() -> Iterator[str]:
+    """Give the address of an embeddings server that keeps the rules."""
+    from embedding_server import embeddings  # noqa: PLC0415 - beside the fixture of its name
+
+    with hostile_server(b"", embeddings()) as server:
+        yield server.address("v1")
 
 
 @pytest.fixture(scope="session")

@@ -15,7 +15,6 @@ from tokenizers.pre_tokenizers import BertPreTokenizer
 from tokenizers.processors import TemplateProcessing
 from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
 
-
 LETTERS = [*"abcdefghijklmnopqrstuvwxyz0123456789.,:;%()<>=|-"]
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 
@@ -40,7 +39,7 @@ def make_backbone(folder: Path, *, seed: int = 0, dimension: int = 16, max_token
         initializer_range=0.5,
     )
     BertModel(config, add_pooling_layer=False).save_pretrained(folder)
-    PreTrainedTokenizerFast(
+    PreTrainedTokenizerFast(  # type: ignore[no-untyped-call]
         tokenizer_object=tokenizer,
         pad_token="[PAD]",
         unk_token="[UNK]",

@@ -21,6 +21,7 @@ class Asked:
 
     path: str
     headers: Mapping[str, str]
+    body: bytes = b""
     sent_bytes: int = 0
 
     @property
@@ -213,10 +214,13 @@ def hostile_server(
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            asked = Asked(path=self.path, headers=dict(self.headers.items()))
+            body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            asked = Asked(path=self.path, headers=dict(self.headers.items()), body=body)
             state.log.append(asked)
             behaviour = state.script[min(len(state.log), len(state.script)) - 1]
             behaviour(Exchange(handler=self, server=state, asked=asked))
+
+        do_POST = do_GET  # noqa: N815 - the name is the base class's
 
         def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the name is the base class's
             """Keep our own log instead of printing."""

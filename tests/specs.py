@@ -9,6 +9,7 @@ from evidencebench.systems import SYSTEMS
 
 NEEDING: Mapping[str, str] = {
     "dense": "dense:model={embedding_model},neighbours=1,title=true",
+    "dense_api": "dense_api:model=tiny,base_url={embedding_server}",
     "fuse": "fuse:systems=[bm25:k1=1.2,b=0.5+structure+random],weights=[2+1+0.5]",
     "rerank": "rerank:system=bm25,model={cross_encoder},top=3",
     "diverse": "diverse:system=[fuse:systems=[bm25+structure],method=zscore]",

