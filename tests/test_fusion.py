@@ -193,7 +193,7 @@ def test_an_embedder_decides_what_is_alike() -> None:
     system = Diverse(system=make_system("lead"), embedder=embedder, strength=1.0)
     assert system.rank(paper(4), BRIEF).sentences == (0, 2, 1, 3)
     assert NamedSystem(name="diverse", options={}, system=system).parts[1] is embedder
-    with pytest.raises(SystemSpecError, match="embedder: expected a system with sentence vectors.*got bm25"):
+    with pytest.raises(SystemSpecError, match=r"embedder: expected a system with sentence vectors.*got bm25"):
         make_system("diverse:system=lead,embedder=[bm25:k1=1]")
 
 
