@@ -182,11 +182,11 @@ def test_a_vector_of_another_length_than_before_is_an_error(tmp_path: Path) -> N
         store = Store(tmp_path, encoder.identity)
         with pytest.raises(EndpointError, match="expected vectors of 4 numbers, got 5"):
             embed(encoder, store, TEXTS)
-        assert list(store.get(TEXTS)) == TEXTS[:3]
+        assert set(store.get(TEXTS)) == set(TEXTS[:3])
     with served(embeddings(dimension=5)) as (_, another, _):
         with pytest.raises(ModelError, match="expected vectors of 4 numbers, got 5"):
             embed(another, store, TEXTS)
-        assert list(store.get(TEXTS)) == TEXTS[:3]
+        assert set(store.get(TEXTS)) == set(TEXTS[:3])
 
 
 def test_a_redirect_is_not_followed_and_takes_no_key_along(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,7 +2,7 @@
 
 import platform
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
@@ -26,7 +26,7 @@ from evidencebench.runs import (
     encode_answer,
     read_run,
 )
-from evidencebench.system import NamedSystem
+from evidencebench.system import NamedSystem, Ranking
 from evidencebench.systems import make_system
 from evidencebench.tasks import Task, task_named
 from evidencebench.version import __version__
@@ -46,12 +46,16 @@ class RunReport:
         Failed answers that the run holds now, those of earlier calls included.
     first_error
         The first failure of this call, or None.
+    notes
+        What the answers in the run note, such as ``truncated_sentences``, summed over instances; of an instance's
+        answers to several tasks the one that notes most.
     """
 
     n_instances: int
     n_resumed: int
     n_failed: int
     first_error: str | None = None
+    notes: Mapping[str, int] = field(default_factory=dict)
 
 
 def execute(
@@ -126,12 +130,16 @@ def execute(
         todo = list(_todo(ids, tasks, done, per_task=named.reads_brief))
         n_resumed, n_failed = len({instance_id for instance_id, _ in done}), len(run.failed & done)
         first_error: str | None = None
+        notes: dict[str, dict[str, int]] = {}
+        for key in done:
+            _add_notes(notes, key[0], run.answer(*key))
         n_done = len(ids) - len(todo)
 
         def keep(answers: _Answers) -> None:
             nonlocal n_done, n_failed, first_error
             for instance_id, task_name, answer in answers:
                 journal.append(encode_answer(instance_id, task_name, answer))
+                _add_notes(notes, instance_id, answer)
                 if isinstance(answer, Failure):
                     n_failed += 1
                     first_error = first_error or f"{instance_id}: {answer.error}"
@@ -144,7 +152,21 @@ def execute(
             work_off(_answerer, (named, dataset, hypotheses), todo, keep)
         else:
             work_off(_opened_answerer, (system, seed, dataset.path, hypotheses), todo, keep, jobs=jobs)
-    return RunReport(n_instances=len(ids), n_resumed=n_resumed, n_failed=n_failed, first_error=first_error)
+    return RunReport(
+        n_instances=len(ids),
+        n_resumed=n_resumed,
+        n_failed=n_failed,
+        first_error=first_error,
+        notes={name: sum(counts.values()) for name, counts in sorted(notes.items())},
+    )
+
+
+def _add_notes(notes: dict[str, dict[str, int]], instance_id: str, answer: Answer | None) -> None:
+    """Add an answer's notes to name -> instance id -> count."""
+    if isinstance(answer, Ranking):
+        for name, count in answer.notes.items():
+            of_name = notes.setdefault(name, {})
+            of_name[instance_id] = max(count, of_name.get(instance_id, 0))
 
 
 _MIN_INSTANCES_A_JOB = 16

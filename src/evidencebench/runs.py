@@ -120,6 +120,7 @@ class AnswerLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     sentences: tuple[int, ...] | None = None
     scores: tuple[float, ...] | None = None
     ordered: bool = True
+    notes: dict[str, int] = {}
     error: str | None = None
 
 
@@ -198,7 +199,7 @@ class RunFile:
 def _answer_of(line: AnswerLine) -> Answer:
     if line.sentences is None:
         return Failure(error=line.error or "unknown")
-    return Ranking(sentences=line.sentences, scores=line.scores, ordered=line.ordered)
+    return Ranking(sentences=line.sentences, scores=line.scores, ordered=line.ordered, notes=line.notes)
 
 
 def encode_answer(instance_id: str, task: str | None, answer: Answer) -> bytes:
@@ -206,7 +207,14 @@ def encode_answer(instance_id: str, task: str | None, answer: Answer) -> bytes:
     if isinstance(answer, Failure):
         return msgspec.json.encode(AnswerLine(id=instance_id, task=task, error=answer.error))
     return msgspec.json.encode(
-        AnswerLine(id=instance_id, task=task, sentences=answer.sentences, scores=answer.scores, ordered=answer.ordered)
+        AnswerLine(
+            id=instance_id,
+            task=task,
+            sentences=answer.sentences,
+            scores=answer.scores,
+            ordered=answer.ordered,
+            notes=dict(answer.notes),
+        )
     )
 
 

@@ -3,7 +3,7 @@
 import math
 import operator
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any, Protocol, cast
 
 from evidencebench.errors import SystemSpecError
@@ -42,11 +42,15 @@ class Ranking:
     ordered
         False when the order means nothing, as in a set of sentences that a language model names. A budget then cuts
         the set by exact expectation, not by order.
+    notes
+        Counts of what whoever reads the scores should know about this answer, by name, such as
+        ``truncated_sentences``. They are kept in the run and decide no score.
     """
 
     sentences: tuple[int, ...]
     scores: tuple[float, ...] | None = None
     ordered: bool = True
+    notes: Mapping[str, int] = field(default_factory=dict, compare=False)
 
 
 class System(Protocol):
@@ -186,7 +190,8 @@ def plain_ranking(answer: object) -> Ranking:
     if scores is not None and (list(scores) != sorted(scores, reverse=True) or len(scores) != len(answer.sentences)):
         raise ValueError("expected one score a sentence, descending")
     sentences = tuple(map(operator.index, answer.sentences))
-    return Ranking(sentences=sentences, scores=scores, ordered=bool(answer.ordered))
+    notes = {str(name): operator.index(count) for name, count in answer.notes.items()}
+    return Ranking(sentences=sentences, scores=scores, ordered=bool(answer.ordered), notes=notes)
 
 
 def rank_by_score(scores: Sequence[float]) -> Ranking:

@@ -93,5 +93,7 @@ def command(
         if report.first_error:
             click.echo(f"  first failure: {printable(report.first_error)}", err=True)
             click.echo("  they score 0 and are counted; --retry-failed asks again", err=True)
+        for name, count in report.notes.items():
+            click.echo(f"  {count} {printable(name).replace('_', ' ')}", err=True)
         click.echo(f"next: {shlex.join(['evidencebench', 'score', str(output), '--data', data])}")
     ctx.exit(1 if report.n_failed else 0)

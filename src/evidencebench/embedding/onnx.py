@@ -87,7 +87,6 @@ def _n_processors() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-@lru_cache(maxsize=4)
 def onnx_encoder(of: LocalModel, *, int8: bool, folder: Path | None) -> OnnxEncoder:
     """Return the encoder of a converted model, converted and loaded at the first call.
 
@@ -107,7 +106,18 @@ def onnx_encoder(of: LocalModel, *, int8: bool, folder: Path | None) -> OnnxEnco
     CacheError
         If the folder cannot be written.
     """
-    return OnnxEncoder(of, int8=int8, folder=folder)
+    loaded = _onnx_encoder(of, int8=int8, folder=folder)
+    if isinstance(loaded, ModelError | CacheError):
+        raise type(loaded)(str(loaded)) from loaded
+    return loaded
+
+
+@lru_cache(maxsize=4)  # what cannot be converted is not tried again for each paper
+def _onnx_encoder(of: LocalModel, *, int8: bool, folder: Path | None) -> OnnxEncoder | ModelError | CacheError:
+    try:
+        return OnnxEncoder(of, int8=int8, folder=folder)
+    except (ModelError, CacheError) as error:
+        return error
 
 
 def _converted(of: LocalModel, identity: str, *, int8: bool, folder: Path | None) -> bytes:

@@ -89,7 +89,6 @@ class TransformerEncoder:
             )
 
 
-@lru_cache(maxsize=4)
 def transformer_encoder(of: LocalModel) -> TransformerEncoder:
     """Return the encoder of a model, loaded at the first call in a process.
 
@@ -98,7 +97,18 @@ def transformer_encoder(of: LocalModel) -> TransformerEncoder:
     ModelError
         If it cannot be loaded.
     """
-    return TransformerEncoder(of)
+    loaded = _transformer_encoder(of)
+    if isinstance(loaded, ModelError):
+        raise ModelError(str(loaded)) from loaded
+    return loaded
+
+
+@lru_cache(maxsize=4)  # what cannot be loaded is not tried again for each paper
+def _transformer_encoder(of: LocalModel) -> TransformerEncoder | ModelError:
+    try:
+        return TransformerEncoder(of)
+    except ModelError as error:
+        return error
 
 
 def chosen_device(device: str) -> str:

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Literal
@@ -371,4 +371,5 @@ def _ranked(sentences: Embedded, hypothesis: Floats, similarity: Similarity) -> 
             "give a sentence_model that belongs to the model"
         )
     scores = vectors.astype(np.float64) @ hypothesis.astype(np.float64) if len(vectors) else np.empty(0)
-    return rank_by_score(np.round(scores, _DECIMALS).tolist())
+    ranking = rank_by_score(np.round(scores, _DECIMALS).tolist())
+    return replace(ranking, notes={"truncated_sentences": sentences.n_truncated} if sentences.n_truncated else {})
