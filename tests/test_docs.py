@@ -3,6 +3,7 @@
 import doctest
 import os
 import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -59,7 +60,7 @@ def test_the_system_of_the_documents_runs() -> None:
     text = (ROOT / "docs" / "systems.md").read_text(encoding="utf-8")
     Path("shared_words.py").write_text(blocks(text, "python")[0], encoding="utf-8")
     for command, _ in shown_commands(text):
-        program = [sys.executable, "-m", *command.split()]
+        program = [sys.executable, "-m", *shlex.split(command)]
         subprocess.run(program, check=True, capture_output=True)
     assert len(Path("shared_words.jsonl").read_text(encoding="utf-8").splitlines()) == 11
 

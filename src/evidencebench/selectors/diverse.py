@@ -46,8 +46,8 @@ class Diverse:
 
     system: NamedSystem
     method: Literal["discount", "mmr"] = "discount"
-    strength: float = 0.7
-    relevance: float = 0.7
+    strength: float = 0.2
+    relevance: float = 0.9
     embedder: NamedSystem | None = None
 
     def __post_init__(self) -> None:
