@@ -5,6 +5,7 @@ import math
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -74,8 +75,16 @@ def test_a_text_longer_than_the_model_can_read_is_cut(model: Path) -> None:
         sentences=("tea " * 500, "pressure"),
         kinds=(Kind.BODY,) * 2,
     )
-    assert len(make_system(f"rerank:system=lead,model={model}").rank(query, BRIEF).sentences) == 2
-    assert len(make_system(f"rerank:system=lead,model={model},max_tokens=8").rank(query, BRIEF).sentences) == 2
+    for limit in ("", ",max_tokens=8"):
+        ranking = make_system(f"fuse:systems=[rerank:system=lead,model={model}{limit}]").rank(query, BRIEF)
+        assert len(ranking.sentences) == 2
+        assert ranking.notes == {"truncated_sentences": 2}  # for one of them, the hypothesis alone is too long
+    short = replace(query, hypothesis="tea")
+    for spec, n_cut in (("lead", 1), ("lead,top=1", 1)):
+        ranking = make_system(f"diverse:system=[rerank:system={spec},model={model}]").rank(short, BRIEF)
+        assert ranking.notes == {"truncated_sentences": n_cut}
+    readable = replace(short, sentences=("tea fell", "pressure"))
+    assert make_system(f"rerank:system=lead,model={model}").rank(readable, BRIEF).notes == {}
 
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])

@@ -1,14 +1,14 @@
 """Several systems made one: by the places they give each sentence, or by their scores."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 
 from evidencebench.errors import SystemSpecError
 from evidencebench.query import Query
-from evidencebench.retrievers.scores import Floats, places_of, scores_of, standard_scores
+from evidencebench.retrievers.scores import Floats, notes_of, places_of, scores_of, standard_scores
 from evidencebench.system import Brief, NamedSystem, Ranking, rank_by_score
 
 
@@ -60,15 +60,15 @@ class Fuse:
     def rank(self, query: Query, brief: Brief) -> Ranking:
         """Return all sentences by their fused score."""
         size = len(query.sentences)
-        terms = [self._terms(part.rank(query, brief), size) for part in self.systems]
+        answers = [part.rank(query, brief) for part in self.systems]
+        terms = [self._terms(answer, size) for answer in answers]
         weights = self.weights or (1.0,) * len(terms)
         # fsum, so that the order of the systems decides no tie
-        return rank_by_score(
-            [
-                math.fsum(weight * float(term[index]) for weight, term in zip(weights, terms, strict=True))
-                for index in range(size)
-            ]
-        )
+        scores = [
+            math.fsum(weight * float(term[index]) for weight, term in zip(weights, terms, strict=True))
+            for index in range(size)
+        ]
+        return replace(rank_by_score(scores), notes=notes_of(*answers))
 
     def _terms(self, ranking: Ranking, size: int) -> Floats:
         if self.method == "zscore":

@@ -2,7 +2,7 @@
 
 import logging
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from evidencebench.embedding.folder import library_versions, model_digest, model_folder, require_extra, require_model
 from evidencebench.errors import ModelError, SystemSpecError
 from evidencebench.query import Query
-from evidencebench.retrievers.scores import full_order
+from evidencebench.retrievers.scores import full_order, notes_of
 from evidencebench.system import Brief, NamedSystem, Ranking
 
 if TYPE_CHECKING:
@@ -76,12 +76,18 @@ class Rerank:
         ModelError
             If the model cannot be loaded, or does not give one finite number a sentence.
         """
-        order = full_order(self.system.rank(query, brief), len(query.sentences))
+        answer = self.system.rank(query, brief)
+        order = full_order(answer, len(query.sentences))
         first, rest = order[: self.top], order[self.top :]
-        scores = self._scores(query, first)
-        reordered = sorted(first, key=lambda index: -scores[index])
+        texts = {index: query.sentences[index] for index in first}
+        # Equal sentences are read once, so that their scores are equal to the last bit.
+        score_of, cut = self._read(query.hypothesis, list(dict.fromkeys(texts.values())))
+        reordered = sorted(first, key=lambda index: -score_of[texts[index]])
+        n_cut = sum(text in cut for text in texts.values())
         return Ranking(
-            sentences=(*reordered, *rest), scores=None if rest else tuple(scores[index] for index in reordered)
+            sentences=(*reordered, *rest),
+            scores=None if rest else tuple(score_of[texts[index]] for index in reordered),
+            notes=notes_of(answer, Ranking(sentences=(), notes={"truncated_sentences": n_cut} if n_cut else {})),
         )
 
     def versions(self) -> dict[str, str]:
@@ -98,17 +104,15 @@ class Rerank:
             f"model {self.model}": f"sha256:{digest}",
         }
 
-    def _scores(self, query: Query, indices: Sequence[int]) -> dict[int, float]:
-        """Return sentence -> score; equal sentences are read once, so that theirs are equal to the last bit."""
-        texts = list(dict.fromkeys(query.sentences[index] for index in indices))
+    def _read(self, hypothesis: str, texts: list[str]) -> tuple[dict[str, float], set[str]]:
+        """Return text -> score, and the texts that the model could not read to their end."""
         if not texts:
-            return {}
+            return {}, set()
         model = _cross_encoder(self.model, self.revision, self.max_tokens, self.device, self.dtype)
         if isinstance(model, ModelError):
             raise ModelError(str(model)) from model
-        outputs = model.predict(
-            [(query.hypothesis, text) for text in texts], batch_size=self.batch_size, show_progress_bar=False
-        )
+        pairs = [(hypothesis, text) for text in texts]
+        outputs = model.predict(pairs, batch_size=self.batch_size, show_progress_bar=False)
         if outputs.shape != (len(texts),):
             raise ModelError(f"rerank: model '{self.model}': expected one score a sentence, got shape {outputs.shape}")
         score_of: dict[str, float] = dict(zip(texts, outputs.tolist(), strict=True))
@@ -117,7 +121,9 @@ class Rerank:
                 raise ModelError(
                     f"rerank: model '{self.model}': expected finite scores, got {score} for '{text[:_MAX_SHOWN]}'"
                 )
-        return {index: score_of[query.sentences[index]] for index in indices}
+        read = model.tokenizer([hypothesis] * len(texts), texts, truncation=False, padding=False, verbose=False)
+        limit = model.max_seq_length or math.inf
+        return score_of, {text for text, ids in zip(texts, read["input_ids"], strict=True) if len(ids) > limit}
 
 
 @lru_cache(maxsize=4)

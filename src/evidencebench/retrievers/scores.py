@@ -110,6 +110,21 @@ def scores_of(ranking: Ranking, n_sentences: int) -> Floats:
     return np.array([named[index] for index in range(n_sentences)])
 
 
+def notes_of(*rankings: Ranking) -> dict[str, int]:
+    """Return what any of the answers that another is made of notes: of each name the highest count.
+
+    Examples
+    --------
+    >>> notes_of(Ranking(sentences=(), notes={"truncated_sentences": 2}), Ranking(sentences=()))
+    {'truncated_sentences': 2}
+    """
+    notes: dict[str, int] = {}
+    for ranking in rankings:
+        for name, count in ranking.notes.items():
+            notes[name] = max(count, notes.get(name, 0))
+    return notes
+
+
 def _named(ranking: Ranking, n_sentences: int) -> dict[int, float]:
     """Return sentence -> score, or 0 where there are none, in the answer's order and without repeats."""
     named: dict[int, float] = {}

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from evidencebench.errors import SystemSpecError
 from evidencebench.query import Query
-from evidencebench.retrievers.scores import Floats, scores_of, unit_scores
+from evidencebench.retrievers.scores import Floats, notes_of, scores_of, unit_scores
 from evidencebench.selectors.redundancy import cosine_similarity, discounted_order, mmr_order, tfidf_similarity
 from evidencebench.system import Brief, NamedSystem, Ranking
 
@@ -61,11 +61,14 @@ class Diverse:
 
     def rank(self, query: Query, brief: Brief) -> Ranking:
         """Return all sentences in the new order, without scores."""
-        scores = unit_scores(scores_of(self.system.rank(query, brief), len(query.sentences)))
+        answer = self.system.rank(query, brief)
+        scores = unit_scores(scores_of(answer, len(query.sentences)))
         similarity = self._similarity(query)
         if self.method == "mmr":
-            return Ranking(sentences=mmr_order(scores, similarity, relevance=self.relevance))
-        return Ranking(sentences=discounted_order(scores, similarity, strength=self.strength))
+            order = mmr_order(scores, similarity, relevance=self.relevance)
+        else:
+            order = discounted_order(scores, similarity, strength=self.strength)
+        return Ranking(sentences=order, notes=notes_of(answer))
 
     def _similarity(self, query: Query) -> Floats:
         if self.embedder is not None and isinstance(self.embedder.system, Embedder):
