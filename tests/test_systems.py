@@ -14,9 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.feature_extraction.text import TfidfVectorizer
 
-from evidencebench.answering import default_tasks
+from evidencebench.answering import answer_instance, default_tasks
 from evidencebench.derangement import derange_hypotheses
 from evidencebench.errors import SystemSpecError, UndefinedScoreError
+from evidencebench.instance import Instance, Labels
 from evidencebench.query import Kind, Query
 from evidencebench.retrievers.bm25 import BM25
 from evidencebench.retrievers.tfidf import TfIdf, TfIdfChar
@@ -24,8 +25,9 @@ from evidencebench.retrievers.tokens import tokens
 from evidencebench.sample import load_sample
 from evidencebench.system import Brief, NamedSystem, Ranking, System, rank_by_score
 from evidencebench.systems import make_system
+from evidencebench.tasks import Task
 from specs import LABEL_FREE
-from strategies import queries
+from strategies import instances, labels, queries
 
 OWN_SYSTEM = """
 from dataclasses import dataclass
@@ -79,6 +81,17 @@ def test_every_label_free_system_returns_each_sentence_once_and_always_alike(
     if ranking.scores is not None:
         assert len(ranking.scores) == len(ranking.sentences)
         assert list(ranking.scores) == sorted(ranking.scores, reverse=True)
+
+
+@settings(max_examples=30)
+@given(instance=instances(), other=labels(), budget=st.integers(1, 5))
+def test_no_label_free_system_answers_otherwise_where_the_labels_are_others(
+    spec: str, instance: Instance, other: Labels, budget: int
+) -> None:
+    system, task = make_system(spec), Task(name="er_at_k", scope="all", budget=budget)
+    swapped = replace(instance, labels=replace(other, aspects=other.aspects or ("a",)))
+    labelled = replace(instance, labels=replace(instance.labels, aspects=instance.labels.aspects or ("a",)))
+    assert answer_instance(system, swapped, task) == answer_instance(system, labelled, task)
 
 
 @given(query=queries())
