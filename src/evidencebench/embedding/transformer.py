@@ -1,7 +1,9 @@
 """Any sentence-transformers model on torch: lengths first, then batches of like length."""
 
 import logging
+import re
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -147,7 +149,7 @@ def load_transformer(of: LocalModel, device: str) -> "SentenceTransformer":
     kwargs: dict[str, Any] = {
         "model_kwargs": {"use_safetensors": True, "dtype": getattr(torch, of.dtype), "local_files_only": True},
     }
-    with _quiet():
+    with _quietly() as made_up:
         try:
             if of.pooling == "model" and (of.folder / "modules.json").is_file():
                 model = SentenceTransformer(folder, device=device, local_files_only=True, **kwargs)
@@ -158,6 +160,11 @@ def load_transformer(of: LocalModel, device: str) -> "SentenceTransformer":
                 model = SentenceTransformer(modules=[backbone, pooled], device=device)
         except Exception as error:  # broken files fail in as many ways as there are libraries below
             raise ModelError(f"{folder}: cannot be loaded as an embedding model: {error}") from error
+    if made_up:
+        raise ModelError(
+            f"{folder}: expected weights for every part of the model, got none for '{made_up[0]}' "
+            f"({len(made_up)} in all); fetch it again"
+        )
     if of.max_tokens is not None:
         model.max_seq_length = of.max_tokens
     for name, weights in model.named_parameters():
@@ -166,21 +173,33 @@ def load_transformer(of: LocalModel, device: str) -> "SentenceTransformer":
     return model.eval()
 
 
-class _quiet:  # noqa: N801 - used like a function
-    """Keep progress bars and advice of the loading libraries off the terminal."""
+@contextmanager
+def _quietly() -> Iterator[list[str]]:
+    """Keep progress bars and advice of the loading libraries off the terminal; give the weights that they made up."""
+    from transformers.utils import logging as theirs  # noqa: PLC0415 - an extra, and slow to import
 
-    def __enter__(self) -> None:
-        from transformers.utils import logging as theirs  # noqa: PLC0415
+    made_up: list[str] = []
 
-        self._level, self._has_bars = theirs.get_verbosity(), theirs.is_progress_bar_enabled()
-        theirs.set_verbosity(logging.ERROR)
-        theirs.disable_progress_bar()  # type: ignore[no-untyped-call]
+    def keep(record: logging.LogRecord) -> bool:
+        report = record.getMessage()
+        names = re.findall(r"^(\S+)\s*\| MISSING", report, re.MULTILINE)
+        names += re.findall(r"'([\w.]+)'", report.partition("newly initialized:")[2])  # the wording before 5.0
+        made_up.extend(name for name in names if not name.startswith("pooler."))  # which no embedding passes through
+        return False
 
-    def __exit__(self, *_: object) -> None:
-        from transformers.utils import logging as theirs  # noqa: PLC0415
-
-        theirs.set_verbosity(self._level)
-        if self._has_bars:
+    reporting = logging.getLogger("transformers.modeling_utils")
+    level, verbosity, has_bars = reporting.level, theirs.get_verbosity(), theirs.is_progress_bar_enabled()
+    theirs.set_verbosity(logging.ERROR)
+    theirs.disable_progress_bar()  # type: ignore[no-untyped-call]
+    reporting.setLevel(logging.WARNING)
+    reporting.addFilter(keep)
+    try:
+        yield made_up
+    finally:
+        reporting.removeFilter(keep)
+        reporting.setLevel(level)
+        theirs.set_verbosity(verbosity)
+        if has_bars:
             theirs.enable_progress_bar()  # type: ignore[no-untyped-call]
 
 
