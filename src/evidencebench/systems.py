@@ -3,7 +3,7 @@
 import importlib
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import MISSING, fields, is_dataclass
 from math import isfinite
 from pathlib import Path
 from types import MappingProxyType
@@ -86,6 +86,10 @@ def _made(spec: str, seed: int | None, depth: int) -> NamedSystem:
     hints = _option_types(factory)
     if seed is not None and "seed" in hints:
         options.setdefault("seed", str(seed))
+    if missing := [key for key in _required_options(factory) if key not in options]:
+        raise SystemSpecError(
+            f"system '{name}': expected {', '.join(f'{key}=...' for key in missing)}, got no such option"
+        )
     values = _convert(name, factory, options, hints, lambda inner: _nested(inner, seed, depth + 1))
     try:
         system = factory(**values)
@@ -126,6 +130,17 @@ def _factory(name: str) -> Callable[..., Any]:
     if not callable(factory):
         raise SystemSpecError(f"system '{name}': expected a class or function that makes a system, got {factory!r}")
     return cast("Callable[..., Any]", factory)
+
+
+def _required_options(factory: Callable[..., Any]) -> list[str]:
+    """Return the options without a default, as far as the factory says."""
+    if not is_dataclass(factory):
+        return []
+    return [
+        field.name
+        for field in fields(factory)
+        if field.init and field.default is MISSING and field.default_factory is MISSING
+    ]
 
 
 def _option_types(factory: Callable[..., Any]) -> dict[str, Any]:
