@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 
 from evidencebench.answering import answer_instance
+from evidencebench.cli.grading import labelled
 from evidencebench.comparison import wrong_hypothesis_control
 from evidencebench.dataset import open_dataset, write_dataset
 from evidencebench.errors import RunFormatError, RunMismatchError, SystemSpecError
 from evidencebench.execution import execute
-from evidencebench.runs import Failure, read_run
+from evidencebench.runs import Failure, SystemHeader, read_run
 from evidencebench.sample import load_sample
 from evidencebench.system import Brief, Ranking
 from evidencebench.systems import make_system
@@ -170,3 +171,30 @@ def test_a_stored_run_answers_without_a_budget_where_its_maker_did(run: Callable
     content = selecting.read_bytes().replace(b'"result_er_at_10"]', b'"result_er_unconstrained"]', 1)
     (tmp_path / "selecting.jsonl").write_bytes(content)
     assert make_system(f"stored:run={tmp_path / 'selecting.jsonl'}").selects
+
+
+def test_runs_are_labelled_by_the_options_that_tell_them_apart_nested_ones_by_name(run: Callable[..., Path]) -> None:
+    specs = {
+        "bm25.jsonl": "bm25",
+        "two.jsonl": "fuse:systems=[bm25+structure]",
+        "three.jsonl": "fuse:systems=[bm25+structure+lead]",
+        "weak.jsonl": "diverse:system=[bm25:k1=1]",
+        "strong.jsonl": "diverse:system=[bm25:k1=2]",
+    }
+    assert list(labelled([read_run(run(spec, name)) for name, spec in specs.items()])) == [
+        "bm25",
+        "fuse(systems=[bm25+structure])",
+        "fuse(systems=[bm25+structure+lead])",
+        "diverse(system=bm25(k1=1.0,b=0.4,stopwords=True))",
+        "diverse(system=bm25(k1=2.0,b=0.4,stopwords=True))",
+    ]
+
+
+def test_a_header_nested_without_end_is_shown_to_a_bound() -> None:
+    value: Any = {"name": "bm25", "options": {}}
+    for _ in range(900):
+        value = {"name": "diverse", "options": {"system": value}}
+    signature = SystemHeader(name="fuse", options={"systems": [value]}).signature
+    assert signature.startswith("fuse(systems=[diverse(system=diverse(")
+    assert "system=...)" in signature
+    assert len(signature) < 1000

@@ -34,21 +34,33 @@ class SystemHeader(msgspec.Struct, frozen=True, kw_only=True):
         return _signature(self.name, self.options, depth=0)
 
 
-def option_text(value: Any, depth: int = 0) -> str:
-    """Return an option's value as a signature holds it; a nested system is shown with its options.
+def option_text(value: Any, depth: int = 0, *, with_inner_options: bool = True) -> str:
+    """Return an option's value as a signature holds it.
+
+    Parameters
+    ----------
+    value
+        A JSON value of a header.
+    depth
+        How deep it is nested.
+    with_inner_options
+        Whether a nested system is shown with its options.
 
     Examples
     --------
     >>> option_text([{"name": "bm25", "options": {"k1": 1.2}}, {"name": "tfidf", "options": {}}])
     '[bm25(k1=1.2)+tfidf]'
+    >>> option_text({"name": "bm25", "options": {"k1": 1.2}}, with_inner_options=False)
+    'bm25'
     """
     if isinstance(value, list | dict) and depth > _MAX_SHOWN_DEPTH:  # a header made by hand may nest without end
         return "..."
     match value:
         case {"name": str(name), "options": dict() as options}:
-            return _signature(name, options, depth + 1)
+            return _signature(name, options if with_inner_options else {}, depth + 1)
         case list():
-            return f"[{'+'.join(option_text(one, depth + 1) for one in value)}]"
+            inner = (option_text(one, depth + 1, with_inner_options=with_inner_options) for one in value)
+            return f"[{'+'.join(inner)}]"
         case dict():
             return f"{{{','.join(f'{key}={option_text(one, depth + 1)}' for key, one in value.items())}}}"
         case _:

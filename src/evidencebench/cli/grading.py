@@ -122,7 +122,9 @@ def signature_of(graded: Graded, label: str, task: Task, resampling: Resampling)
 def labelled(runs: Sequence[RunFile]) -> dict[str, RunFile]:
     """Return runs by the shortest label that tells them apart: system, with options that differ, or the file."""
     labels = [_system_label(run) for run in runs]
-    for finer in (_label_with_options(runs), lambda run: str(run.path)):
+    # A nested system by its name only, as long as that tells the runs apart.
+    with_options = [_label_with_options(runs, with_inner_options=inner) for inner in (False, True)]
+    for finer in (*with_options, _path_label):
         counts = Counter(labels)
         labels = [finer(run) if counts[label] > 1 else label for label, run in zip(labels, runs, strict=True)]
     if len(set(labels)) < len(labels):
@@ -136,7 +138,11 @@ def _system_label(run: RunFile) -> str:
     return run.header.system.name if run.header.hypothesis == "own" else f"{run.header.system.name}, wrong hypothesis"
 
 
-def _label_with_options(runs: Sequence[RunFile]) -> Callable[[RunFile], str]:
+def _path_label(run: RunFile) -> str:
+    return str(run.path)
+
+
+def _label_with_options(runs: Sequence[RunFile], *, with_inner_options: bool) -> Callable[[RunFile], str]:
     """Return a function that adds to a label the options in which runs of the same system differ."""
 
     def label(run: RunFile) -> str:
@@ -145,7 +151,8 @@ def _label_with_options(runs: Sequence[RunFile]) -> Callable[[RunFile], str]:
         options = run.header.system.options
         others = [other.header.system for other in runs if other.header and _system_label(other) == _system_label(run)]
         differing = (key for key in options if any(other.options.get(key) != options[key] for other in others))
-        return f"{_system_label(run)}({','.join(f'{key}={option_text(options[key])}' for key in differing)})"
+        texts = {key: option_text(options[key], with_inner_options=with_inner_options) for key in differing}
+        return f"{_system_label(run)}({','.join(f'{key}={text}' for key, text in texts.items())})"
 
     return label
 
