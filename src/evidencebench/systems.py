@@ -14,7 +14,7 @@ import msgspec
 from evidencebench import controls, oracle, stored
 from evidencebench.errors import EvidenceBenchError, SystemSpecError
 from evidencebench.retrievers import bm25, dense, fusion, rerank, tfidf
-from evidencebench.selectors import diverse
+from evidencebench.selectors import cues, diverse, selector
 from evidencebench.specification import MAX_DEPTH, elements, parse_specification, unbracketed
 from evidencebench.system import KNOWING_SYSTEMS, KnowingSystem, NamedSystem, System
 
@@ -41,6 +41,8 @@ SYSTEMS: Mapping[str, Callable[..., System | KnowingSystem]] = MappingProxyType(
         "rerank": rerank.Rerank,
         "fuse": fusion.Fuse,
         "diverse": diverse.Diverse,
+        "cues": cues.Cues,
+        "selector": selector.Selector,
     }
 )
 """System name -> its class, whose fields are its options."""
@@ -109,6 +111,26 @@ def _nested(spec: str, seed: int | None, depth: int) -> NamedSystem:
     if named.knows_labels:
         raise SystemSpecError(f"system '{named.name}' is given the labels, so no other system may ask it")
     return named
+
+
+def make_options(name: str, factory: Callable[..., Any], options: Mapping[str, str]) -> dict[str, Any]:
+    """Return the values of options, made from their texts as the fields of a dataclass ask.
+
+    Parameters
+    ----------
+    name
+        What messages call it.
+    factory
+        The dataclass.
+    options
+        Option name -> text.
+
+    Raises
+    ------
+    SystemSpecError
+        If it has no such option, or the value does not fit.
+    """
+    return _convert(name, factory, options, _option_types(factory), lambda inner: _nested(inner, None, 1))
 
 
 def _factory(name: str) -> Callable[..., Any]:

@@ -17,6 +17,8 @@ COMMANDS = {
     "tasks": ("tasks", "List the tasks: how many sentences and aspects count."),
     "data": ("data", "Validate, describe, show, solve, convert, download data."),
     "run": ("run", "Run SYSTEM over a data set into a run file."),
+    "train": ("train", "Fit MODEL to labelled data: selector, embedder, ..."),
+    "crossval": ("crossval", "Train and score SYSTEM on different papers, fold by fold."),
     "score": ("score", "Score RUN: a run, {id: [indices]} JSON, or a TREC run."),
     "compare": ("compare", "Compare runs on the same instances, pair by pair."),
     "leaderboard": ("leaderboard", "Rank runs by aspect recall beside the controls."),

@@ -25,7 +25,11 @@ class TfIdf:
 
     def rank(self, query: Query, brief: Brief) -> Ranking:  # noqa: ARG002 - the contract's signature
         """Return all sentences by cosine with the hypothesis."""
-        return rank_by_score(tfidf_scores(query, lambda text: tokens(text, stopwords=self.stopwords)))
+        return rank_by_score(self.scores(query))
+
+    def scores(self, query: Query) -> list[float]:
+        """Return one score a sentence, in paper order."""
+        return tfidf_scores(query, lambda text: tokens(text, stopwords=self.stopwords))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

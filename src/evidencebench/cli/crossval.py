@@ -1,0 +1,135 @@
+"""``evidencebench crossval``."""
+
+from pathlib import Path
+
+import click
+import msgspec
+
+from evidencebench.cli.options import (
+    data_option,
+    format_option,
+    jobs_option,
+    json_option,
+    open_data,
+    progress_option,
+    resampling_options,
+    task_options,
+)
+from evidencebench.cli.output import print_json, print_signatures, print_table, progress
+from evidencebench.crossval import SystemFigures, cross_validate
+from evidencebench.reporting import percent, signature
+from evidencebench.significance import Resampling
+from evidencebench.tables import Cell, Table
+from evidencebench.tasks import Task, task_named
+
+
+@click.command
+@click.argument("system")
+@data_option
+@click.option("--folds", "n_folds", type=click.IntRange(2), default=5, show_default=True, help="Parts of the papers.")
+@click.option("--seeds", "n_seeds", type=click.IntRange(1), default=5, show_default=True, help="Times they are cut.")
+@click.option("--against", multiple=True, metavar="SYSTEM", help="Compare with this system; repeatable.")
+@click.option("--blind/--no-blind", default=True, show_default=True, help="Train without the hypothesis too.")
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Keep finished work; go on there."
+)
+@click.option("--overwrite", is_flag=True, help="Start over where FILE exists.")
+@task_options
+@jobs_option
+@resampling_options
+@json_option
+@format_option
+@progress_option
+@click.pass_context
+def command(
+    ctx: click.Context,
+    *,
+    system: str,
+    data: str,
+    n_folds: int,
+    n_seeds: int,
+    against: tuple[str, ...],
+    blind: bool,
+    output: Path | None,
+    overwrite: bool,
+    tasks: tuple[Task, ...],
+    jobs: int,
+    resampling: Resampling,
+    as_json: bool,
+    table_format: str,
+    progress_style: str,
+) -> None:
+    """Cross-validate SYSTEM, trained anew for every fold of papers.
+
+    SYSTEM is something that 'evidencebench train' trains, with options as in
+    selector:embedding=true, or any other system, which is measured as it is.
+
+    Every paper is answered by models that saw nothing of it; whatever a training
+    tunes, it tunes within its own papers. Each instance counts with its mean over
+    the seeds; intervals resample papers. Shown beside it: asked with the wrong
+    hypothesis, trained without the hypothesis, and other systems.
+
+    \b
+    Examples:
+      evidencebench crossval selector --data train
+      evidencebench crossval bm25 --data sample --folds 3 --seeds 2
+      evidencebench crossval best --data train --against minilm -j 2 -o best.jsonl
+    """
+    dataset = open_data(data)
+    with progress(system, progress_style) as on_progress:
+        found = cross_validate(
+            [system, *against],
+            dataset,
+            tasks=tasks,
+            n_folds=n_folds,
+            n_seeds=n_seeds,
+            with_blind=blind,
+            jobs=jobs,
+            journal=output,
+            overwrite=overwrite,
+            resampling=resampling,
+            on_progress=on_progress,
+        )
+    n_failed = sum(one.n_failed for one in found)
+    if as_json:
+        print_json(msgspec.to_builtins({"folds": n_folds, "seeds": n_seeds, "systems": found}))
+        ctx.exit(1 if n_failed else 0)
+    for task in found[0].tasks:
+        print_table(_table(task, found), table_format)
+    if table_format == "text":
+        _explain(found)
+    signatures = (
+        signature(
+            dataset,
+            f"{system}[{n_folds}-fold by paper, {n_seeds} seeds]",
+            task=task_named(task),
+            n=figures.recall.n,
+            resampling=resampling,
+        )
+        for task, figures in found[0].tasks.items()
+    )
+    print_signatures(signatures, table_format)
+    ctx.exit(1 if n_failed else 0)
+
+
+def _table(task: str, found: list[SystemFigures]) -> Table:
+    rows: list[list[Cell]] = []
+    for one in found:
+        figures = one.tasks[task]
+        rows.append([one.system, percent(figures.recall), ""])
+        rows.append(["  asked the wrong hypothesis", percent(figures.wrong), percent(figures.drop.difference)])
+        if figures.blind is not None and figures.gain is not None:
+            rows.append(["  trained without any", percent(figures.blind), percent(figures.gain.difference)])
+        if task in one.lead:
+            rows.append([f"  {found[0].system} - {one.system}", "", percent(one.lead[task].difference)])
+    return Table(columns=[task, "aspect recall", "difference"], rows=rows)
+
+
+def _explain(found: list[SystemFigures]) -> None:
+    click.echo("A difference is paired: what stands above less this row. In brackets: intervals.")
+    for one in found:
+        trained = "" if one.fit_seconds is None else f"; {one.fit_seconds:.1f} s to train"
+        tried = f"; {one.n_tried} configurations compared within each training set" if one.n_tried > 1 else ""
+        failed = f"; {one.n_failed} answers failed" if one.n_failed else ""
+        click.echo(f"{one.system}: {1000 * one.answer_seconds:.1f} ms a paper, all tasks{trained}{tried}{failed}")
+    click.echo()

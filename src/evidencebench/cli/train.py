@@ -1,0 +1,70 @@
+"""``evidencebench train``."""
+
+import shlex
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import click
+
+from evidencebench.cli.options import data_option, json_option, limit_option, open_data, progress_option, seed_option
+from evidencebench.cli.output import print_json, progress
+from evidencebench.errors import DataError, SystemSpecError
+from evidencebench.training.trainings import TRAININGS, trainable
+
+
+@click.command
+@click.argument("what")
+@data_option
+@click.option(
+    "-o", "--output", required=True, type=click.Path(path_type=Path, file_okay=False), metavar="MODEL", help="Folder."
+)
+@limit_option
+@seed_option
+@click.option("--overwrite", is_flag=True, help="Replace a model that is there.")
+@json_option
+@progress_option
+def command(
+    *,
+    what: str,
+    data: str,
+    output: Path,
+    limit: int | None,
+    seed: int,
+    overwrite: bool,
+    as_json: bool,
+    progress_style: str,
+) -> None:
+    """Fit a model to labelled data and write it into a folder.
+
+    WHAT is one of the names below, with options as in selector:embedding=true.
+    The folder holds plain files and a card that says what it was made from.
+
+    \b
+    Examples:
+      evidencebench train selector --data sample -o my-selector
+      evidencebench run selector:model=my-selector --data sample -o mine.jsonl
+      evidencebench train selector:hypothesis=false --data train -o blind
+    """
+    found = trainable(what)
+    if found is None:
+        raise SystemSpecError(f"train: expected one of {', '.join(TRAININGS)}, without a model; got '{what}'")
+    if found.options:
+        taken = ", ".join(field.name for field in fields(found.training))  # type: ignore[arg-type]
+        raise SystemSpecError(f"train: {found.name} takes {taken}; got '{next(iter(found.options))}'")
+    if output.exists() and any(output.iterdir()) and not overwrite:
+        raise DataError(f"{output}: exists; choose another folder, or replace the model with --overwrite")
+    dataset = open_data(data)
+    about = {"name": dataset.name, "sha256": dataset.sha256}
+    with progress(f"training {found.name}", progress_style) as on_progress:
+        card: Any = found.training.fit(
+            list(dataset.instances(limit)), output, seed=seed, data=about, on_progress=on_progress
+        )
+    if as_json:
+        print_json({"model": str(output), "card": card})
+        return
+    click.echo(f"{output}: trained on {dataset.name}, {len(dataset.ids[:limit])} instances")
+    for task, recall in getattr(card, "cross_validated", {}).get("aspect_recall", {}).items():
+        click.echo(f"  {task}: {100 * recall:.1f} in cross-validation within the training data")
+    spec = found.specification(output)
+    click.echo(f"next: {shlex.join(['evidencebench', 'run', spec, '--data', data, '-o', 'run.jsonl'])}")

@@ -1,0 +1,85 @@
+"""The learned selector: label-free features, averaged models, then an order that avoids repetition."""
+
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+
+from evidencebench.errors import SystemSpecError
+from evidencebench.query import AspectScope, Query
+from evidencebench.retrievers.dense import MiniLM
+from evidencebench.retrievers.scores import standard_scores
+from evidencebench.selectors.model import SelectorModel, card_digest, load_model, require_lightgbm
+from evidencebench.selectors.page import Floats, Page
+from evidencebench.selectors.redundancy import discounted_order
+from evidencebench.system import Brief, Ranking
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selector:
+    """A selector trained by ``evidencebench train selector``.
+
+    Its members' scores are standardised within the paper and averaged, one average for all evidence and one for
+    results; then sentences are chosen one by one, each discounted by its likeness to those chosen before (see
+    `discounted_order`).
+
+    Attributes
+    ----------
+    model
+        The folder that training wrote.
+    hypothesis_weight
+        How much the likeness of a sentence to the hypothesis counts beside the learned score, at least 0. What a
+        model learns about the hypothesis is little; this makes it matter, at a cost in recall.
+    """
+
+    reads_brief: ClassVar[bool] = True
+
+    model: Path
+    hypothesis_weight: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not self.hypothesis_weight >= 0:
+            raise SystemSpecError(f"selector: hypothesis_weight: expected at least 0, got {self.hypothesis_weight}")
+        require_lightgbm("selector")
+        model = self._loaded()
+        if model.needs_embedder:
+            MiniLM()
+
+    def rank(self, query: Query, brief: Brief) -> Ranking:
+        """Return all sentences in the order in which they are chosen."""
+        return Ranking(sentences=_orders(self._loaded(), self.hypothesis_weight, query)[brief.scope])
+
+    def versions(self) -> dict[str, str]:
+        """Return the digest of the model and the versions of what computes its scores."""
+        found = {
+            f"model {self.model}": f"sha256:{card_digest(self.model)}",
+            "lightgbm": require_lightgbm("selector").__version__,
+        }
+        return found | (MiniLM().versions() if self._loaded().needs_embedder else {})
+
+    def _loaded(self) -> SelectorModel:
+        return load_model(self.model, card_digest(self.model))
+
+
+@lru_cache(maxsize=2)  # a paper is asked once for each task
+def _orders(model: SelectorModel, hypothesis_weight: float, query: Query) -> dict[AspectScope, tuple[int, ...]]:
+    page = Page(query, MiniLM() if model.needs_embedder else None)
+    likeness = (
+        hypothesis_weight * hypothesis_likeness(page, embedding=model.needs_embedder) if hypothesis_weight else 0.0
+    )
+    return {
+        scope: selected(page, scores + likeness, model.card.strength) for scope, scores in model.scores(page).items()
+    }
+
+
+def hypothesis_likeness(page: Page, *, embedding: bool) -> Floats:
+    """Return how alike each sentence is to the hypothesis, by words and, if asked, by vectors, in standard scores."""
+    columns = [page.bm25, page.hypothesis_cosine, *([page.vectors @ page.hypothesis_vector] if embedding else [])]
+    return standard_scores(np.mean([standard_scores(column) for column in columns], axis=0))
+
+
+def selected(page: Page, scores: Floats, strength: float) -> tuple[int, ...]:
+    """Return all sentences, chosen one by one by e to the power of their standard score, discounted for repetition."""
+    return discounted_order(np.exp(standard_scores(scores)), page.cosines, strength=strength)

@@ -1,0 +1,114 @@
+"""Where a sentence stands: the section of its paper and the part of its abstract."""
+
+import re
+from collections.abc import Sequence
+from enum import IntEnum
+
+from evidencebench.query import Kind, Query
+
+
+class Section(IntEnum):
+    """What a section or a part of an abstract is about."""
+
+    UNKNOWN = 0
+    BACKGROUND = 1
+    OBJECTIVE = 2
+    METHODS = 3
+    RESULTS = 4
+    DISCUSSION = 5
+    CONCLUSION = 6
+    BACK_MATTER = 7
+
+
+# In the order in which they are tried: "results and discussion" is results.
+_TITLES: tuple[tuple[Section, str], ...] = (
+    (
+        Section.BACK_MATTER,
+        (
+            r"acknowledge?ments?|references|funding|abbreviations|disclaimers?|conflicts? of interest"
+            r"|competing interests|author contributions|supplementary|supporting information|appendix|footnotes"
+            r"|key ?words|data availability"
+        ),
+    ),
+    (Section.CONCLUSION, r"conclusions?|concluding|summary|interpretation|implications|comments?|wnioski"),
+    (Section.RESULTS, r"results?|findings|observations|wyniki"),
+    (Section.DISCUSSION, r"discussion"),
+    (
+        Section.METHODS,
+        (
+            r"methods?|materials?|experimental|procedures?|design|patients|subjects|participants|setting|statistic\w*"
+            r"|data collection|animals|chemicals|methodology|interventions?|measurements?|assay"
+        ),
+    ),
+    (Section.OBJECTIVE, r"objectives?|aims?|purpose|goals?"),
+    (Section.BACKGROUND, r"introduction|background|context|rationale"),
+)
+_TITLE = [(section, re.compile(rf"(?:{pattern})\b")) for section, pattern in _TITLES]
+_NUMBERING = re.compile(r"^[\W\d_ivx]*[.):\s]\s*|^\W+")
+_LONGEST_TITLE_WORDS = 8
+
+# A label at the beginning of a sentence of the abstract: "Results:", or "Results" before a capital.
+_LABEL = re.compile(
+    r"\W*(?P<label>(?:[A-Za-z]+(?:[ /&,-]{1,3}(?=[A-Za-z])|\b)){1,4}?)\s*"
+    r"(?:[:.\u2013\u2014-]+(?=\s|$)|(?=\s+[A-Z0-9])|$)"
+)
+
+
+def title_section(title: str) -> Section:
+    """Return what a heading says its section is about; `Section.UNKNOWN` where it does not say.
+
+    Examples
+    --------
+    >>> title_section("2. Materials and methods").name
+    'METHODS'
+    """
+    words = _NUMBERING.sub("", title.lower().strip())
+    if len(words.split()) > _LONGEST_TITLE_WORDS:
+        return Section.UNKNOWN
+    for section, pattern in _TITLE:
+        if pattern.match(words):
+            return section
+    return next((section for section, pattern in _TITLE if pattern.search(words)), Section.UNKNOWN)
+
+
+def label_section(sentence: str) -> Section:
+    """Return what the label at the beginning of an abstract's sentence announces.
+
+    Examples
+    --------
+    >>> label_section("RESULTS: Tea lowered pressure.").name, label_section("Tea lowered pressure.").name
+    ('RESULTS', 'UNKNOWN')
+    """
+    found = _LABEL.match(sentence)
+    if found is None:
+        return Section.UNKNOWN
+    label = found["label"].strip().lower()
+    return next((section for section, pattern in _TITLE if pattern.fullmatch(label.split()[-1])), Section.UNKNOWN)
+
+
+def sections_of(query: Query) -> list[Section]:
+    """Return one section a sentence of the paper.
+
+    In the body a sentence belongs to the last heading that names a section, so that sub-headings stay in their
+    section. In the abstract a label opens a part, which lasts until the next label; without labels all is UNKNOWN.
+    """
+    sections = []
+    body = part = Section.UNKNOWN
+    for sentence, kind in zip(query.sentences, query.kinds, strict=True):
+        if kind is Kind.ABSTRACT:
+            part = label_section(sentence) or part
+            sections.append(part)
+            continue
+        if kind is Kind.HEADING:
+            body = title_section(sentence) or body
+        sections.append(body)
+    return sections
+
+
+def runs_of(kinds: Sequence[Kind]) -> list[tuple[int, int]]:
+    """Return, for each sentence, its 0-based place after the last heading and that run's length, heading included."""
+    starts = [index for index, kind in enumerate(kinds) if kind is Kind.HEADING or index == 0]
+    places: list[tuple[int, int]] = []
+    for start, end in zip(starts, [*starts[1:], len(kinds)], strict=True):
+        places += [(index - start, end - start) for index in range(start, end)]
+    return places

@@ -1,0 +1,78 @@
+"""What a selector is fitted to: the features of each sentence and the share of aspects that it states."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from evidencebench.instance import Instance
+from evidencebench.query import AspectScope
+from evidencebench.selectors.features import Feature, feature_table
+from evidencebench.selectors.page import Embedder, Floats, Page
+
+Target = Literal["share", "relative", "any"]
+"""What a model predicts of a sentence: the share of aspects it states; that share beside the paper's highest; whether
+it states any."""
+
+SCOPES: tuple[AspectScope, ...] = ("all", "results")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Example:
+    """One instance as training reads it.
+
+    Attributes
+    ----------
+    instance
+        Where it comes from.
+    page
+        Its paper.
+    table
+        One row a sentence, one column a feature.
+    shares
+        For each scope, the share of its aspects that each sentence states; a scope without aspects has no entry.
+    """
+
+    instance: Instance
+    page: Page
+    table: Floats
+    shares: dict[AspectScope, Floats]
+
+    def target(self, scope: AspectScope, target: Target) -> Floats:
+        """Return one number a sentence."""
+        shares = self.shares[scope]
+        if target == "share":
+            return shares
+        return shares / max(shares.max(), 1e-9) if target == "relative" else (shares > 0).astype(float)
+
+
+def examples_of(
+    instances: Sequence[Instance], features: tuple[Feature, ...], embedder: Embedder | None = None
+) -> list[Example]:
+    """Return one example an instance.
+
+    Parameters
+    ----------
+    instances
+        With their labels.
+    features
+        The columns.
+    embedder
+        Needed by the features of the group ``embedding``.
+    """
+    found = []
+    for instance in instances:
+        page = Page(instance.query, embedder)
+        table = feature_table(page, features)
+        shares = {scope: _shares(instance, scope) for scope in SCOPES if instance.labels.that_count(scope)}
+        found.append(Example(instance=instance, page=page, table=table, shares=shares))
+    return found
+
+
+def _shares(instance: Instance, scope: AspectScope) -> Floats:
+    aspects = instance.labels.that_count(scope)
+    shares = np.zeros(len(instance.query.sentences))
+    for aspect in aspects:
+        shares[list(set(instance.labels.sources.get(aspect, ())))] += 1 / len(aspects)
+    return shares

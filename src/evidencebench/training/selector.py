@@ -1,0 +1,255 @@
+"""Fit a learned selector: linear models and boosted trees, averaged, and how much repetition to discount."""
+
+import hashlib
+import os
+import platform
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from evidencebench.cover import coverage_of
+from evidencebench.errors import DataError
+from evidencebench.instance import Instance
+from evidencebench.measures import aspect_recall
+from evidencebench.query import AspectScope
+from evidencebench.retrievers.dense import MiniLM
+from evidencebench.selection import Selection
+from evidencebench.selectors.features import Feature, chosen_features
+from evidencebench.selectors.model import CARD, Card, Linear, SelectorModel, Trees, require_lightgbm
+from evidencebench.selectors.page import Floats
+from evidencebench.selectors.selector import selected
+from evidencebench.tasks import TASKS, Task
+from evidencebench.training.examples import SCOPES, Example, Target, examples_of
+from evidencebench.training.folding import paper_folds
+from evidencebench.version import __version__
+
+Progress = Callable[[int, int], None]
+
+STRENGTHS = (0.3, 0.5, 0.7, 0.85, 1.0)
+"""What is tried, in cross-validation within the training data, for how much repetition to discount."""
+
+TUNED_TASKS = ("er_at_optimal", "er_at_10", "result_er_at_optimal", "result_er_at_5")
+"""The tasks whose mean aspect recall the strength is chosen by."""
+
+_TARGETS: tuple[Target, ...] = ("share", "relative", "any")
+_RANKING_OBJECTIVES = ("lambdarank", "rank_xendcg")
+_N_INNER_FOLDS = 3
+_LEAST_PAPERS = 6
+_RIDGE = 1000.0
+
+# Small, slow-learning trees on few features at a time: with some hundred papers at most, variance is the enemy.
+_TREES: Mapping[str, Any] = {
+    "learning_rate": 0.05,
+    "num_leaves": 15,
+    "min_data_in_leaf": 40,
+    "feature_fraction": 0.3,
+    "bagging_fraction": 0.7,
+    "bagging_freq": 1,
+    "lambda_l2": 5.0,
+    "verbose": -1,
+    "num_threads": 1,
+    "deterministic": True,
+    "force_row_wise": True,
+}
+_N_TREES = 200
+_RANKING_TREES: Mapping[str, Any] = {"num_leaves": 8, "lambdarank_truncation_level": 20}
+_N_RANKING_TREES = 100
+_GRADES = 20  # a sentence that states every aspect has this grade, for objectives that want whole numbers
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SelectorTraining:
+    """How a selector is trained.
+
+    Attributes
+    ----------
+    hypothesis
+        Whether the model may read the hypothesis.
+    embedding
+        Whether it has the vectors of `minilm`.
+    """
+
+    hypothesis: bool = True
+    embedding: bool = False
+
+    @property
+    def n_tried(self) -> int:
+        """Configurations that are compared in cross-validation within the training data."""
+        return len(STRENGTHS)
+
+    def fit(
+        self,
+        instances: Sequence[Instance],
+        folder: Path,
+        *,
+        seed: int = 0,
+        data: Mapping[str, Any] | None = None,
+        on_progress: Progress | None = None,
+    ) -> Card:
+        """Fit a model and write it into a folder; what stood there is replaced when all of the new model is written.
+
+        Parameters
+        ----------
+        instances
+            What to learn from, labels included.
+        folder
+            Made where it does not exist.
+        seed
+            Of folds, bagging and features drawn.
+        data
+            What the card says about the data.
+        on_progress
+            Called with (models fitted, models in all).
+
+        Raises
+        ------
+        DataError
+            If there are too few papers, or none has an aspect of a scope.
+        MissingExtraError
+            If LightGBM, or the embedder where it is asked for, is not installed.
+        """
+        require_lightgbm("train selector")
+        papers = [instance.query.paper_id for instance in instances]
+        if len(set(papers)) < _LEAST_PAPERS:
+            raise DataError(f"training: expected at least {_LEAST_PAPERS} papers, got {len(set(papers))}")
+        features = chosen_features(hypothesis=self.hypothesis, embedding=self.embedding)
+        examples = examples_of(instances, features, MiniLM() if self.embedding else None)
+        generator = np.random.default_rng(seed)
+        report = on_progress or (lambda done, total: None)  # noqa: ARG005 - as Progress has it
+
+        out_of_fold: dict[int, dict[AspectScope, Floats]] = {}
+        for number, fold in enumerate(paper_folds(papers, _N_INNER_FOLDS, generator)):
+            report(number, _N_INNER_FOLDS + 1)
+            inner = [example for place, example in enumerate(examples) if place not in fold]
+            model = _fitted(inner, features, strength=1.0, seed=seed)
+            out_of_fold |= {place: model.scores(examples[place].page) for place in fold}
+        recalls = {strength: _recalls(examples, out_of_fold, strength) for strength in STRENGTHS}
+        strength = max(STRENGTHS, key=lambda tried: sum(recalls[tried].values()))
+        report(_N_INNER_FOLDS, _N_INNER_FOLDS + 1)
+        model = _fitted(examples, features, strength=strength, seed=seed)
+        report(_N_INNER_FOLDS + 1, _N_INNER_FOLDS + 1)
+        card = msgspec.structs.replace(
+            model.card,
+            data={"n_instances": len(instances), "n_papers": len(set(papers)), **(data or {})},
+            training={"hypothesis": self.hypothesis, "embedding": self.embedding, "seed": seed},
+            cross_validated={
+                "folds": f"{_N_INNER_FOLDS}, by paper",
+                "aspect_recall": recalls[strength],
+                "tried": "the strength, of " + ", ".join(map(str, STRENGTHS)) + "; these are the figures of the best",
+            },
+            versions=_versions(),
+        )
+        write_model(SelectorModel(card, model.trees), folder)
+        return card
+
+
+def write_model(model: SelectorModel, folder: Path) -> None:
+    """Write a model into a folder, the card last: it names the other files, so the model is there whole or not."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in model.trees.items():
+        _write_whole(folder / name, text.encode())
+    _write_whole(folder / CARD, msgspec.json.format(msgspec.json.encode(model.card), indent=1))
+    for path in folder.glob("trees-*.txt"):
+        if path.name not in model.trees:
+            path.unlink()
+
+
+def _write_whole(path: Path, content: bytes) -> None:
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    part.write_bytes(content)
+    part.replace(path)
+
+
+def _fitted(examples: Sequence[Example], features: tuple[Feature, ...], *, strength: float, seed: int) -> SelectorModel:
+    """Return the model of all members fitted to the examples."""
+    members: list[Linear | Trees] = []
+    trees: dict[str, str] = {}
+
+    def add_trees(scope: AspectScope, target: str, text: str) -> None:
+        sha256 = hashlib.sha256(text.encode()).hexdigest()
+        name = f"trees-{sha256[:16]}.txt"
+        trees[name] = text
+        members.append(Trees(scope=scope, target=target, file=name, sha256=sha256))
+
+    for scope in SCOPES:
+        labelled = [example for example in examples if scope in example.shares]
+        if not labelled:
+            raise DataError(f"training: no instance has an aspect of the scope '{scope}'")
+        table = np.concatenate([example.table for example in labelled])
+        for target in _TARGETS:
+            values = np.concatenate([example.target(scope, target) for example in labelled])
+            members.append(_ridge(scope, target, table, values))
+            parameters = {**_TREES, "extra_trees": True}
+            add_trees(scope, target, _boosted(table, values, parameters, n_trees=_N_TREES, seed=seed))
+        grades = np.rint(_GRADES * np.concatenate([example.shares[scope] for example in labelled]))
+        groups = [len(example.table) for example in labelled]
+        for objective in _RANKING_OBJECTIVES:
+            parameters = {**_TREES, **_RANKING_TREES, "objective": objective}
+            text = _boosted(table, grades, parameters, n_trees=_N_RANKING_TREES, seed=seed, groups=groups)
+            add_trees(scope, objective, text)
+    card = Card(features=tuple(feature.name for feature in features), strength=strength, members=tuple(members))
+    return SelectorModel(card, trees)
+
+
+def _ridge(scope: AspectScope, target: Target, table: Floats, values: Floats) -> Linear:
+    """Return ridge regression on standardised columns, from the normal equations."""
+    center, scale = table.mean(axis=0), table.std(axis=0)
+    scale[scale < 1e-9] = 1.0  # noqa: PLR2004 - a constant column, up to rounding, says nothing and gets no weight
+    standard = (table - center) / scale
+    squares = standard.T @ standard + _RIDGE * np.eye(len(center))
+    weights = np.linalg.solve(squares, standard.T @ (values - values.mean()))
+    return Linear(
+        scope=scope,
+        target=target,
+        center=tuple(center.tolist()),
+        scale=tuple(scale.tolist()),
+        weights=tuple(weights.tolist()),
+    )
+
+
+def _boosted(
+    table: Floats,
+    values: Floats,
+    parameters: Mapping[str, Any],
+    *,
+    n_trees: int,
+    seed: int,
+    groups: Sequence[int] | None = None,
+) -> str:
+    """Return boosted trees in LightGBM's text format."""
+    lightgbm = require_lightgbm("train selector")
+    full = {"objective": "regression", **parameters, "seed": seed, "label_gain": list(range(_GRADES + 1))}
+    dataset = lightgbm.Dataset(table, values, group=groups, free_raw_data=True)
+    text: str = lightgbm.train(full, dataset, n_trees).model_to_string()
+    return text
+
+
+def _recalls(
+    examples: Sequence[Example], scores: Mapping[int, Mapping[AspectScope, Floats]], strength: float
+) -> dict[str, float]:
+    """Return the mean aspect recall of each task for selections from these scores."""
+    found: dict[str, list[float]] = {}
+    for place, example in enumerate(examples):
+        orders = {scope: selected(example.page, values, strength) for scope, values in scores[place].items()}
+        for task in _tasks_of(example.instance):
+            coverage = coverage_of(example.instance.labels, task.scope)
+            chosen = Selection(certain=orders[task.scope][: task.budget_for(example.instance)])
+            found.setdefault(task.name, []).append(aspect_recall(chosen, coverage))
+    return {name: float(np.mean(values)) for name, values in found.items()}
+
+
+def _tasks_of(instance: Instance) -> list[Task]:
+    return [TASKS[name] for name in TUNED_TASKS if TASKS[name].applies_to(instance.labels)]
+
+
+def _versions() -> dict[str, str]:
+    return {
+        "evidencebench": __version__,
+        "lightgbm": require_lightgbm("train selector").__version__,
+        "numpy": np.__version__,
+        "python": platform.python_version(),
+    }
