@@ -182,8 +182,18 @@ def _times(ratio: float) -> str:
     return f"{ratio:,.0f} x" if ratio >= 100 else f"{ratio:.3g} x"
 
 
-def main_of(name: str, description: str | None, *measurements: Measurement) -> None:
-    """Run measurements as a command of its own: parse its arguments, measure, and print the summary."""
+def main_of(name: str, description: str | None, *measurements: Measurement, data: str | None = None) -> None:
+    """Run measurements as a command of its own: parse its arguments, measure, and print the summary.
+
+    Parameters
+    ----------
+    name, description
+        As its help shows them.
+    measurements
+        What to measure.
+    data
+        What it measures on; None: synthetic instances.
+    """
     parser = argparse.ArgumentParser(
         prog=name, description=description, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -197,7 +207,7 @@ def main_of(name: str, description: str | None, *measurements: Measurement) -> N
     with contextlib.ExitStack() as stack:
         folder = chosen.folder or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="evidencebench-")))
         folder.mkdir(parents=True, exist_ok=True)
-        print(f"{n_instances:,} synthetic instances; in lines '10 x data', the peer is a tenth of them")
+        print(data or f"{n_instances:,} synthetic instances; in lines '10 x data', the peer is a tenth of them")
         print(_line("figure", "ours", "peer", "ratio", "goal", "met"))
         print(" ".join("-" * width for width in _WIDTHS))
         figures: list[Figure] = []

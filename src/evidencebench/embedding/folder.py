@@ -56,14 +56,19 @@ def model_folder(model: str, revision: str | None) -> Path:
     """
     folder = Path(model).expanduser()
     if not folder.is_dir():
-        from huggingface_hub import snapshot_download  # noqa: PLC0415 - an extra, and slow to import
-
-        try:
-            folder = Path(snapshot_download(model, revision=revision, allow_patterns=[*_DECIDING]))
-        except Exception as error:  # the hub, the network and the disk fail in many ways
-            raise ModelError(f"model '{model}' at '{revision}': cannot be fetched: {error}") from error
+        folder = _fetched(model, revision)
     _require_safe(folder)
     return folder
+
+
+@lru_cache(maxsize=16)  # a branch could move between two calls of one process
+def _fetched(model: str, revision: str | None) -> Path:
+    from huggingface_hub import snapshot_download  # noqa: PLC0415 - an extra, and slow to import
+
+    try:
+        return Path(snapshot_download(model, revision=revision, allow_patterns=[*_DECIDING]))
+    except Exception as error:  # the hub, the network and the disk fail in many ways
+        raise ModelError(f"model '{model}' at '{revision}': cannot be fetched: {error}") from error
 
 
 def model_digest(folder: Path) -> str:

@@ -133,6 +133,9 @@ class Store:
                 self._connection[1].close()
             self._connection = None
 
+    def __del__(self) -> None:
+        self.close()
+
     def _encoder(self, connection: sqlite3.Connection) -> tuple[int, int] | None:
         row: tuple[int, int] | None = connection.execute(
             "SELECT id, dimension FROM encoder WHERE identity = ?", (self._identity,)

@@ -257,7 +257,7 @@ class DenseApi:
     key_env
         The environment variable that holds the key, which stands in no file and no message; empty: none is sent.
     format, query_prefix, sentence_prefix, neighbours, title
-        As in `Dense`.
+        As in `Dense`; ``medcpt`` is not there, since a request holds single texts.
     similarity
         ``cosine`` or ``dot``.
     dimensions
@@ -298,11 +298,24 @@ class DenseApi:
 
     def rank(self, query: Query, brief: Brief) -> Ranking:
         """Return all sentences by the similarity of their vectors."""
-        texts = sentence_texts(query, self._text_format, brief.scope, neighbours=self.neighbours, title=self.title)
-        asked = [hypothesis_text(query, self._text_format, brief.scope), *texts]  # one request, if they are few
-        found = embed_texts(endpoint_encoder(self._endpoint), asked).vectors
+        found = self._embedded(query, brief.scope)
         hypothesis = _at_length(found[:1], self.similarity)[0]
         return _ranked(Embedded(vectors=found[1:], n_truncated=0), hypothesis, self.similarity)
+
+    def embed_sentences(self, query: Query, scope: AspectScope = "all") -> Floats:
+        """Return sentences x dimensions, float32, at length 1 unless the similarity is ``dot``."""
+        return _at_length(self._embedded(query, scope)[1:], self.similarity)
+
+    def embed_hypothesis(self, query: Query, scope: AspectScope = "all") -> Floats:
+        """Return the hypothesis's vector, of as many dimensions as the sentences' have."""
+        vector: Floats = _at_length(self._embedded(query, scope)[:1], self.similarity)[0]
+        return vector
+
+    def _embedded(self, query: Query, scope: AspectScope) -> Floats:
+        """Return the hypothesis's vector, then the sentences': one request, if they are few."""
+        texts = sentence_texts(query, self._text_format, scope, neighbours=self.neighbours, title=self.title)
+        asked = [hypothesis_text(query, self._text_format, scope), *texts]
+        return embed_texts(endpoint_encoder(self._endpoint), asked).vectors
 
     @property
     def _text_format(self) -> TextFormat:
