@@ -101,3 +101,28 @@ def test_the_demonstration_keeps_its_runs_on_request(command: Command) -> None:
         assert (found.code, "The runs are in kept." in found.out) == (0, True)
     runs = " ".join(str(path) for path in sorted(Path("kept").glob("*.jsonl")))
     assert command(f"leaderboard {runs} --data sample --draws 50").code == 0
+
+
+_NOTING = """
+from dataclasses import dataclass
+from evidencebench import Ranking
+
+@dataclass(frozen=True)
+class Noting:
+    per_task: bool = False
+    @property
+    def reads_brief(self):
+        return self.per_task
+    def rank(self, query, brief):
+        return Ranking(sentences=(0, 1), notes={"truncated_sentences": 2} if query.instance_id[-1] in "135" else {})
+"""
+
+
+@pytest.mark.parametrize("spec", ["noting:Noting", "noting:Noting:per_task=true"])
+def test_what_answers_note_is_said_once_for_each_instance(spec: str, command: Command) -> None:
+    Path("noting.py").write_text(_NOTING, encoding="utf-8")
+    wanted = 2 * sum(instance_id[-1] in "135" for instance_id in SAMPLE.ids)
+    first = command(f"run {spec} --data sample -o noting.jsonl --jobs 2")
+    assert f"  {wanted} truncated sentences\n" in first.err
+    assert command(f"run {spec} --data sample -o noting.jsonl --json").json["notes"] == {"truncated_sentences": wanted}
+    assert "truncated" not in command("run lead --data sample -o lead.jsonl").err
