@@ -33,9 +33,9 @@ from timing import REPOSITORY, Figure, at_least, main_of, paired, seconds_of
 Floats = NDArray[np.float32]
 
 _REAL = REPOSITORY.parent / "shared" / "data" / "evidencebench_train_set.json"
-_N_TIMED = 6
-_N_COMPARED = 24
-_N_PAIRS = 5
+_N_TIMED = 4
+_N_COMPARED = 16
+_N_PAIRS = 3
 _GOAL_RATIO = 2.5
 _TOP = 10
 _DECIMALS = 5

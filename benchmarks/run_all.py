@@ -4,6 +4,7 @@ Goals are ratios to a peer on the same machine wherever there is a peer; the oth
 A missed goal is printed as NO and is not an error; a wrong result is.
 """
 
+import encoding
 import loading
 import oracle
 import over_length
@@ -11,4 +12,12 @@ import pipeline
 from timing import main_of
 
 if __name__ == "__main__":
-    main_of("run_all.py", __doc__, loading.figures, oracle.figures, over_length.figures, pipeline.figures)
+    main_of(
+        "run_all.py",
+        __doc__,
+        loading.figures,
+        oracle.figures,
+        over_length.figures,
+        pipeline.figures,
+        encoding.figures,
+    )

@@ -3,7 +3,6 @@
 A killed process loses the batch it was computing and nothing else. Any number of processes may use the file at once.
 """
 
-import contextlib
 import hashlib
 import json
 import os
@@ -201,7 +200,11 @@ def _make(path: Path) -> None:
             connection.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
         finally:
             connection.close()
-        with contextlib.suppress(FileExistsError):  # another process was first
+        try:
             path.hardlink_to(draft)
+        except FileExistsError:  # another process was first
+            pass
+        except OSError:  # no links here; should another process be first now, its vectors are computed again
+            draft.replace(path)
     finally:
         draft.unlink(missing_ok=True)
