@@ -22,7 +22,7 @@ from evidencebench.embedding.endpoint import Endpoint, EndpointEncoder
 from evidencebench.embedding.formats import EncodedText
 from evidencebench.embedding.store import Store
 from evidencebench.errors import EndpointError, EvidenceBenchError, ModelError, SystemSpecError
-from evidencebench.retrievers.dense import DenseApi
+from evidencebench.retrievers.dense_api import DenseApi
 from hostile_server import (
     Behaviour,
     Exchange,

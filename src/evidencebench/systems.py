@@ -13,7 +13,7 @@ import msgspec
 
 from evidencebench import controls, oracle, stored
 from evidencebench.errors import EvidenceBenchError, SystemSpecError
-from evidencebench.retrievers import bm25, dense, fusion, rerank, tfidf
+from evidencebench.retrievers import bm25, dense, dense_api, fusion, rerank, tfidf
 from evidencebench.selectors import cues, diverse, selector
 from evidencebench.specification import MAX_DEPTH, elements, parse_specification, unbracketed
 from evidencebench.system import KNOWING_SYSTEMS, KnowingSystem, NamedSystem, System
@@ -36,7 +36,7 @@ SYSTEMS: Mapping[str, Callable[..., System | KnowingSystem]] = MappingProxyType(
         "tfidf_char": tfidf.TfIdfChar,
         "dense": dense.Dense,
         "minilm": dense.MiniLM,
-        "dense_api": dense.DenseApi,
+        "dense_api": dense_api.DenseApi,
         "stored": stored.Stored,
         "rerank": rerank.Rerank,
         "fuse": fusion.Fuse,
