@@ -25,6 +25,7 @@ bench: $(VENV)/.dev
 docs: $(VENV)/.dev
 	$(BIN)/python tools/make_sample.py
 	$(BIN)/python tools/make_cli_reference.py
+	$(BIN)/python tools/make_feature_table.py
 
 $(VENV)/.core: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)

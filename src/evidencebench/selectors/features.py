@@ -76,16 +76,18 @@ def _place() -> Iterator[Feature]:
     )
     yield add(
         "after_heading",
-        "Sentences since the last heading.",
+        "ln(1 + sentences since the last heading).",
         lambda page: np.log1p(page.run_place),
     )
     yield add(
         "run_position",
-        "Place between its heading and the next one, from 0 to 1.",
+        "Place from 0, the last heading, to 1, the sentence before the next one.",
         lambda page: page.run_place / np.maximum(1, page.run_length - 1),
     )
     yield add(
-        "run_length", "ln of the sentences between its heading and the next.", lambda page: np.log(page.run_length)
+        "run_length",
+        "ln of the number of sentences from the last heading, which counts, to the next.",
+        lambda page: np.log(page.run_length),
     )
     yield add(
         "section_position",
@@ -196,7 +198,7 @@ def _neighbours() -> Iterator[Feature]:
     yield add("evidence_after", "`evidence` of the sentence after.", lambda page: _shifted(page.evidence, -1))
     yield add(
         "evidence_around",
-        "Mean `evidence` of the five sentences on either side.",
+        "Mean `evidence` of it and the five sentences on either side, 0 beyond the paper's ends.",
         lambda page: np.convolve(np.pad(page.evidence, 5), np.ones(11) / 11, mode="valid"),
     )
     yield add(
@@ -216,12 +218,14 @@ def _centrality() -> Iterator[Feature]:
         return Feature(name=name, group="centrality", meaning=meaning, column=column)
 
     yield add(
-        "centrality", "Mean TF-IDF cosine with the paper's other sentences.", lambda page: page.cosines.mean(axis=1)
+        "centrality",
+        "Mean TF-IDF cosine with the paper's other sentences.",
+        lambda page: page.cosines.sum(axis=1) / max(1, page.n - 1),
     )
     yield add(
         "centrality_rank",
         "The share of less central sentences.",
-        lambda page: rank_fraction(page.cosines.mean(axis=1)),
+        lambda page: rank_fraction(page.cosines.sum(axis=1)),
     )
     yield add(
         "to_abstract",
@@ -379,4 +383,6 @@ def feature_table(page: Page, features: tuple[Feature, ...]) -> Floats:
     -------
     An array of one row a sentence and one column a feature, every value finite.
     """
-    return np.column_stack([feature.column(page) for feature in features]).reshape(page.n, len(features))
+    if page.n == 0:
+        return np.zeros((0, len(features)))
+    return np.column_stack([feature.column(page) for feature in features])

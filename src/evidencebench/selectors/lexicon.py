@@ -29,7 +29,8 @@ class Cue:
     phrases
         Texts that count wherever they stand, in lower case.
     pattern
-        A pattern that counts in sentences that hold a digit.
+        A pattern that counts in sentences that hold a digit. Its repeats of what may follow itself, such as spaces,
+        are bounded, so that no text takes more than linear time.
     """
 
     name: str
@@ -43,7 +44,10 @@ CUES: tuple[Cue, ...] = (
     Cue(
         name="p_value",
         meaning="a p-value, or a statement of significance with a number",
-        pattern=r"\b[pP]\s*(?:[-\u2013]?\s*(?:value|trend)s?\w*\s*)?(?:for trend\s*)?[=<>≤≥⩽⩾]\s*0?[.,·]?\d",
+        pattern=(
+            r"\b[pP]\s{0,3}(?:[-\u2013]?\s{0,3}(?:value|trend)s?\w{0,9}\s{0,3})?(?:for trend\s{0,3})?"
+            r"[=<>≤≥⩽⩾]\s{0,3}0?[.,·]?\d"
+        ),
     ),
     Cue(
         name="interval",
@@ -99,7 +103,7 @@ CUES: tuple[Cue, ...] = (
     Cue(
         name="association",
         meaning="two things that go together",
-        words="associat* correlat* relat* link* risk risks odds predict* effect effects trend dose-response",
+        words="associat* correlat* relat* link* risk risks odds predict* effect effects trend",
         phrases=("dose-response", "dose response", "relationship between", "due to"),
     ),
     Cue(
@@ -162,9 +166,8 @@ CUES: tuple[Cue, ...] = (
         name="design",
         meaning="a study design",
         words=(
-            "cohort* case-control prospective* retrospective* cross-sectional randomi* trial trials follow-up "
-            "followed longitudinal ecological survey* nested blind double-blind meta-analysis questionnaire* "
-            "interview*"
+            "cohort* prospective* retrospective* randomi* trial trials followed longitudinal ecological survey* nested "
+            "blind questionnaire* interview*"
         ),
         phrases=(
             "case-control",
@@ -202,8 +205,7 @@ CUES: tuple[Cue, ...] = (
         name="cells",
         meaning="cells, tissue and molecules",
         words=(
-            "cell cells tissue* tumor* tumour* dna rna mrna protein* gene genes mutat* expression in-vitro vitro "
-            "vivo lung liver"
+            "cell cells tissue* tumor* tumour* dna rna mrna protein* gene genes mutat* expression vitro vivo lung liver"
         ),
     ),
     Cue(
@@ -225,7 +227,8 @@ CUES: tuple[Cue, ...] = (
     Cue(
         name="adjustment",
         meaning="a statistical adjustment or model",
-        words="adjust* regression logistic multivaria* confound* cox stratif* covariate* model models anova t-test",
+        words="adjust* regression logistic multivaria* confound* cox stratif* covariate* model models anova",
+        phrases=("t-test", "t test"),
     ),
     Cue(
         name="outcome",
@@ -285,6 +288,7 @@ for _number, _entries in enumerate(_WORDS):
         _table = _PREFIXES if _entry.endswith("*") else _EXACT
         _table[_entry.rstrip("*")] = (*_table.get(_entry.rstrip("*"), ()), _number)
 _SHORTEST_PREFIX = min(map(len, _PREFIXES))
+_LONGEST_ENTRY = max(map(len, (*_EXACT, *_PREFIXES)))
 _PHRASES = [(phrase, number) for number, cue in enumerate(CUES) for phrase in cue.phrases]
 _PATTERNS = [(re.compile(cue.pattern), number) for number, cue in enumerate(CUES) if cue.pattern]
 _DIGIT = re.compile(r"\d")
@@ -321,7 +325,7 @@ def count_cues(sentences: Sequence[str]) -> NDArray[np.float64]:
     for row, sentence in zip(counts, sentences, strict=True):
         lower = sentence.lower()
         for word in tokens(lower, stopwords=False):
-            for number in _cues_of(word):
+            for number in _cues_of(word[: _LONGEST_ENTRY + 1]):  # the rest of a longer word changes nothing
                 row[number] += 1
         for phrase, number in _PHRASES:
             if phrase in lower:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from enum import IntEnum
+from itertools import pairwise
 
 from evidencebench.query import Kind, Query
 
@@ -43,15 +44,17 @@ _TITLES: tuple[tuple[Section, str], ...] = (
     (Section.OBJECTIVE, r"objectives?|aims?|purpose|goals?"),
     (Section.BACKGROUND, r"introduction|background|context|rationale"),
 )
-_TITLE = [(section, re.compile(rf"(?:{pattern})\b")) for section, pattern in _TITLES]
+_TITLE = [(section, re.compile(rf"\b(?:{pattern})\b")) for section, pattern in _TITLES]
 _NUMBERING = re.compile(r"^[\W\d_ivx]*[.):\s]\s*|^\W+")
 _LONGEST_TITLE_WORDS = 8
 
-# A label at the beginning of a sentence of the abstract: "Results:", or "Results" before a capital.
-_LABEL = re.compile(
-    r"\W*(?P<label>(?:[A-Za-z]+(?:[ /&,-]{1,3}(?=[A-Za-z])|\b)){1,4}?)\s*"
-    r"(?:[:.\u2013\u2014-]+(?=\s|$)|(?=\s+[A-Z0-9])|$)"
-)
+# A label at the beginning of a sentence of the abstract: "Results:", "Methods and results.", or "Results" before a
+# capital. The word before its end says what it announces.
+_BEFORE_LABEL = re.compile(r"\W*")
+_LABEL_WORD = re.compile(r"[A-Za-z]+")
+_BETWEEN_LABEL_WORDS = re.compile(r"[ /&,-]{1,3}(?=[A-Za-z])")
+_LABEL_END = re.compile(r"[\])]?(?:\.?[:\u2014]|\s{0,3}[:.\u2013\u2014-]+(?=\s|$)|\s{1,3}[A-Z0-9]|\s*$)")
+_LONGEST_LABEL_WORDS = 4
 
 
 def title_section(title: str) -> Section:
@@ -79,11 +82,16 @@ def label_section(sentence: str) -> Section:
     >>> label_section("RESULTS: Tea lowered pressure.").name, label_section("Tea lowered pressure.").name
     ('RESULTS', 'UNKNOWN')
     """
-    found = _LABEL.match(sentence)
-    if found is None:
-        return Section.UNKNOWN
-    label = found["label"].strip().lower()
-    return next((section for section, pattern in _TITLE if pattern.fullmatch(label.split()[-1])), Section.UNKNOWN)
+    place = _BEFORE_LABEL.match(sentence)
+    for _ in range(_LONGEST_LABEL_WORDS):
+        word = _LABEL_WORD.match(sentence, place.end()) if place else None
+        if word is None:
+            break
+        section = next((section for section, pattern in _TITLE if pattern.fullmatch(word[0].lower())), None)
+        if section is not None and _LABEL_END.match(sentence, word.end()):
+            return section
+        place = _BETWEEN_LABEL_WORDS.match(sentence, word.end())
+    return Section.UNKNOWN
 
 
 def sections_of(query: Query) -> list[Section]:
@@ -109,6 +117,6 @@ def runs_of(kinds: Sequence[Kind]) -> list[tuple[int, int]]:
     """Return, for each sentence, its 0-based place after the last heading and that run's length, heading included."""
     starts = [index for index, kind in enumerate(kinds) if kind is Kind.HEADING or index == 0]
     places: list[tuple[int, int]] = []
-    for start, end in zip(starts, [*starts[1:], len(kinds)], strict=True):
+    for start, end in pairwise([*starts, len(kinds)]):
         places += [(index - start, end - start) for index in range(start, end)]
     return places
