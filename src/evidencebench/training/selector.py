@@ -38,7 +38,9 @@ TUNED_TASKS = ("er_at_optimal", "er_at_10", "result_er_at_optimal", "result_er_a
 _TARGETS: tuple[Target, ...] = ("share", "relative", "any")
 _RANKING_OBJECTIVES = ("lambdarank", "rank_xendcg")
 _N_INNER_FOLDS = 3
-_LEAST_PAPERS = 6
+LEAST_PAPERS = 6
+"""Fewer papers than this are refused."""
+
 _RIDGE = 1000.0
 
 # Small, slow-learning trees on few features at a time: with some hundred papers at most, variance is the enemy.
@@ -114,8 +116,8 @@ class SelectorTraining:
         """
         require_lightgbm("train selector")
         papers = [instance.query.paper_id for instance in instances]
-        if len(set(papers)) < _LEAST_PAPERS:
-            raise DataError(f"training: expected at least {_LEAST_PAPERS} papers, got {len(set(papers))}")
+        if len(set(papers)) < LEAST_PAPERS:
+            raise DataError(f"training: expected at least {LEAST_PAPERS} papers, got {len(set(papers))}")
         features = chosen_features(hypothesis=self.hypothesis, embedding=self.embedding)
         examples = examples_of(instances, features, MiniLM() if self.embedding else None)
         generator = np.random.default_rng(seed)
@@ -151,14 +153,15 @@ def write_model(model: SelectorModel, folder: Path) -> None:
     """Write a model into a folder, the card last: it names the other files, so the model is there whole or not."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in model.trees.items():
-        _write_whole(folder / name, text.encode())
-    _write_whole(folder / CARD, msgspec.json.format(msgspec.json.encode(model.card), indent=1))
+        write_whole(folder / name, text.encode())
+    write_whole(folder / CARD, msgspec.json.format(msgspec.json.encode(model.card), indent=1))
     for path in folder.glob("trees-*.txt"):
         if path.name not in model.trees:
             path.unlink()
 
 
-def _write_whole(path: Path, content: bytes) -> None:
+def write_whole(path: Path, content: bytes) -> None:
+    """Write a file such that under its name there is the old content or the new, never a part of it."""
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     part.write_bytes(content)
     part.replace(path)
@@ -182,7 +185,7 @@ def _fitted(examples: Sequence[Example], features: tuple[Feature, ...], *, stren
         table = np.concatenate([example.table for example in labelled])
         for target in _TARGETS:
             values = np.concatenate([example.target(scope, target) for example in labelled])
-            members.append(_ridge(scope, target, table, values))
+            members.append(fit_ridge(scope, target, table, values))
             parameters = {**_TREES, "extra_trees": True}
             add_trees(scope, target, _boosted(table, values, parameters, n_trees=_N_TREES, seed=seed))
         grades = np.rint(_GRADES * np.concatenate([example.shares[scope] for example in labelled]))
@@ -195,7 +198,7 @@ def _fitted(examples: Sequence[Example], features: tuple[Feature, ...], *, stren
     return SelectorModel(card, trees)
 
 
-def _ridge(scope: AspectScope, target: Target, table: Floats, values: Floats) -> Linear:
+def fit_ridge(scope: AspectScope, target: Target, table: Floats, values: Floats) -> Linear:
     """Return ridge regression on standardised columns, from the normal equations."""
     center, scale = table.mean(axis=0), table.std(axis=0)
     scale[scale < 1e-9] = 1.0  # noqa: PLR2004 - a constant column, up to rounding, says nothing and gets no weight

@@ -9,7 +9,9 @@ from typing import Any, Protocol
 from evidencebench.instance import Instance
 from evidencebench.specification import parse_specification, write_specification
 from evidencebench.systems import make_options
+from evidencebench.training.best import BestTraining
 from evidencebench.training.selector import Progress, SelectorTraining
+from evidencebench.training.set_model import SetTraining
 
 
 class Training(Protocol):
@@ -31,6 +33,8 @@ class Training(Protocol):
 TRAININGS: Mapping[str, tuple[Callable[..., Training], str]] = MappingProxyType(
     {
         "selector": (SelectorTraining, "selector"),
+        "set_selector": (SetTraining, "set_selector"),
+        "best": (BestTraining, "best"),
     }
 )
 """Name -> how it is trained, and the system that answers with the model."""

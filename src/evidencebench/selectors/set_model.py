@@ -1,0 +1,198 @@
+"""The set model: a small network that reads a whole paper and was trained to cover aspects, as a system."""
+
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+import msgspec
+import numpy as np
+
+from evidencebench.catalog import file_sha256
+from evidencebench.embedding.folder import library_versions, require_extra
+from evidencebench.errors import ModelError
+from evidencebench.query import AspectScope, Query
+from evidencebench.retrievers.dense import MiniLM
+from evidencebench.retrievers.scores import standard_scores
+from evidencebench.selectors.features import FEATURES, feature_table
+from evidencebench.selectors.model import CARD, card_digest
+from evidencebench.selectors.page import Floats, Page
+from evidencebench.selectors.selector import selected
+from evidencebench.system import Brief, Ranking
+
+if TYPE_CHECKING:
+    from evidencebench.selectors.set_network import SetNetwork
+
+WEIGHTS = "weights.safetensors"
+DEFAULT_BUDGET = 10
+"""The number of sentences that scores are made for where the task sets none."""
+
+_SCOPES: tuple[AspectScope, ...] = ("all", "results")
+_BY_NAME = {feature.name: feature for feature in FEATURES}
+
+
+class SetCard(msgspec.Struct, frozen=True, kw_only=True):
+    """What a set model's ``card.json`` holds.
+
+    Attributes
+    ----------
+    format
+        What sort of file it is.
+    features
+        Names of the columns, in the order in which the network reads them.
+    network
+        Arguments of each `SetNetwork`; the scores of all are averaged.
+    n_networks
+        How many there are in the file of weights.
+    strength
+        How much repetition is discounted, see `discounted_order`.
+    sha256
+        Of the file of weights.
+    data, training, versions
+        How it came to be: for readers, not read here.
+    """
+
+    format: Literal["evidencebench-set-model/1"] = "evidencebench-set-model/1"
+    features: tuple[str, ...]
+    network: dict[str, int | float]
+    n_networks: int
+    strength: float
+    sha256: str
+    data: dict[str, Any] = {}
+    training: dict[str, Any] = {}
+    versions: dict[str, str] = {}
+
+
+class SetModel:
+    """A loaded set model."""
+
+    def __init__(self, card: SetCard, networks: "list[SetNetwork]") -> None:
+        self.card = card
+        self._features = tuple(_BY_NAME[name] for name in card.features)
+        self._networks = networks
+
+    def scores(self, page: Page, scope: AspectScope, budget: int) -> Floats:
+        """Return the mean of the networks' standard scores, one a sentence, if ``budget`` sentences are chosen.
+
+        Raises
+        ------
+        ModelError
+            If the network gives a number that is not finite.
+        """
+        import torch  # noqa: PLC0415 - an extra, and slow to import
+
+        if page.n == 0:
+            return np.zeros(0)
+        table = torch.from_numpy(feature_table(page, self._features)).float()[None]
+        vectors = torch.from_numpy(page.vectors).float()[None]
+        absent = torch.zeros(1, page.n, dtype=torch.bool)
+        columns = []
+        with torch.inference_mode():
+            for network in self._networks:
+                found = network(table, vectors, absent, torch.tensor([float(max(1, budget))]))
+                columns.append(found[0, :, _SCOPES.index(scope)].double().numpy())
+        if not np.isfinite(columns).all():
+            raise ModelError("set_selector: the network gives a score that is not finite; train it again")
+        scores: Floats = np.mean([standard_scores(column) for column in columns], axis=0)
+        return scores
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetSelector:
+    """A set model trained by ``evidencebench train set_selector``.
+
+    A small network reads the features and the vectors of the whole paper, how many sentences will be chosen, and was
+    trained to cover aspects with that many. Its scores are then discounted for repetition as those of `selector` are.
+
+    Attributes
+    ----------
+    model
+        The folder that training wrote.
+    """
+
+    reads_brief: ClassVar[bool] = True
+
+    model: Path
+
+    def __post_init__(self) -> None:
+        require_extra("set_selector", "minilm", "torch", "safetensors")
+        MiniLM()
+        read_set_card(self.model)
+
+    def rank(self, query: Query, brief: Brief) -> Ranking:
+        """Return all sentences in the order in which they are chosen."""
+        model = load_set_model(self.model, card_digest(self.model))
+        page = _page(query)
+        scores = model.scores(page, brief.scope, DEFAULT_BUDGET if brief.budget is None else brief.budget)
+        return Ranking(sentences=selected(page, scores, model.card.strength))
+
+    def versions(self) -> dict[str, str]:
+        """Return the digest of the model and the versions of what computes its scores."""
+        own = {f"model {self.model}": f"sha256:{card_digest(self.model)}"}
+        return own | library_versions("torch") | MiniLM().versions()
+
+
+@lru_cache(maxsize=2)  # a paper is asked once for each task
+def _page(query: Query) -> Page:
+    return Page(query, MiniLM())
+
+
+@lru_cache(maxsize=8)
+def load_set_model(folder: Path, card_sha256: str) -> SetModel:  # noqa: ARG001 - a retrained model is another one
+    """Return the model that a folder holds.
+
+    Parameters
+    ----------
+    folder
+        Written by ``evidencebench train set_selector``.
+    card_sha256
+        Digest of its card, see `card_digest`.
+
+    Raises
+    ------
+    ModelError
+        If a file is missing, damaged, or not of this format.
+    """
+    from safetensors.torch import load_file  # noqa: PLC0415 - an extra
+
+    from evidencebench.selectors.set_network import SetNetwork  # noqa: PLC0415 - imports torch
+
+    card = read_set_card(folder)
+    path = folder / WEIGHTS
+    if not path.is_file() or file_sha256(path) != card.sha256:
+        raise ModelError(f"{path}: expected the file whose sha256 is in the card, {card.sha256}; train the model again")
+    tensors = load_file(path)
+    networks = []
+    for number in range(card.n_networks):
+        prefix = f"{number}."
+        mine = {name.removeprefix(prefix): tensor for name, tensor in tensors.items() if name.startswith(prefix)}
+        try:
+            network = SetNetwork(**card.network)  # type: ignore[arg-type]
+            network.load_state_dict(mine)
+        except (RuntimeError, TypeError, ValueError) as error:
+            raise ModelError(f"{folder}: the card and the weights do not fit together: {error}") from error
+        networks.append(network.eval())
+    return SetModel(card, networks)
+
+
+def read_set_card(folder: Path) -> SetCard:
+    """Return a set model's card.
+
+    Raises
+    ------
+    ModelError
+        If it is missing or not what a card must be.
+    """
+    card_digest(folder)
+    path = folder / CARD
+    try:
+        card = msgspec.json.decode(path.read_bytes(), type=SetCard)
+    except msgspec.DecodeError as error:
+        raise ModelError(f"{path}: {error}; expected what 'evidencebench train set_selector' writes") from error
+    if unknown := [name for name in card.features if name not in _BY_NAME]:
+        raise ModelError(f"{path}: no feature '{unknown[0]}' in this version; train the model again")
+    if not 0 <= card.strength <= 1:
+        raise ModelError(f"{path}: strength: expected a number in 0..1, got {card.strength}")
+    if not 1 <= card.n_networks <= 100:  # noqa: PLR2004 - a card is untrusted
+        raise ModelError(f"{path}: n_networks: expected 1..100, got {card.n_networks}")
+    return card
