@@ -14,9 +14,9 @@ _HEAD = """\
 # Features
 
 Made from the code by `make docs`; a test keeps it true. This is what the learned selectors and `cues` know about a
-sentence. None of it is made from a label, and none but the features said to read the hypothesis changes by a bit when the
-hypothesis does. Those of the group `embedding` need `minilm` and are left out unless asked for. TF-IDF is counted within
-the paper.
+sentence. None of it is made from a label, and where the hypothesis changes, only the features that are said to read it
+change at all. Those of the group `embedding` need `minilm` and are left out unless asked for. TF-IDF is
+counted within the paper.
 """
 
 _CUES = """\

@@ -317,7 +317,7 @@ def count_cues(sentences: Sequence[str]) -> NDArray[np.float64]:
     Examples
     --------
     >>> names = [cue.name for cue in CUES]
-    >>> counts = count_cues(["The odds ratio was 2.9 (95% CI 1.2-7.1)."])
+    >>> counts = count_cues(["The hazard ratio was 2.9 (95% CI 1.2-7.1)."])
     >>> [name for name, count in zip(names, counts[0]) if count]
     ['interval', 'ratio', 'percent', 'decimal', 'number']
     """
