@@ -16,7 +16,8 @@ from evidencebench.cli.options import (
     task_options,
 )
 from evidencebench.cli.output import print_json, print_signatures, print_table, progress
-from evidencebench.crossval import SystemFigures, cross_validate
+from evidencebench.crossval.figures import SystemFigures
+from evidencebench.crossval.validate import cross_validate
 from evidencebench.reporting import percent, signature
 from evidencebench.significance import Resampling
 from evidencebench.tables import Cell, Table

@@ -1,0 +1,1 @@
+"""Cross-validation: train on some papers, answer the others, and say what of the score is the hypothesis's."""
