@@ -7,6 +7,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from evidencebench.dataset import Dataset, open_dataset
+from evidencebench.sample import load_sample
+from evidencebench.training.selector import SelectorTraining
 from hostile_server import hostile_server
 
 DATA_FOLDER = Path(__file__).resolve().parents[1].parent / "shared" / "data"
@@ -49,6 +51,15 @@ def embedding_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from embedding_models import make_embedding_model  # noqa: PLC0415 - torch, which few tests need
 
     return make_embedding_model(tmp_path_factory.mktemp("embedding_model"))
+
+
+@pytest.fixture(scope="session")
+def selector_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Give the folder of a selector trained on the sample."""
+    pytest.importorskip("lightgbm", reason="needs the extra 'selector'")
+    folder = tmp_path_factory.mktemp("selector") / "model"
+    SelectorTraining().fit(list(load_sample()), folder, data={"sha256": load_sample().sha256})
+    return folder
 
 
 @pytest.fixture(scope="session")

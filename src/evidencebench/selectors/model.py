@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -82,6 +82,7 @@ class SelectorModel:
         self.card = card
         self.features: tuple[Feature, ...] = tuple(_BY_NAME[name] for name in card.features)
         self.trees = trees
+        self._boosters = _boosters(trees, len(self.features)) if trees else {}
 
     @property
     def needs_embedder(self) -> bool:
@@ -93,13 +94,10 @@ class SelectorModel:
         """Whether another hypothesis could change its scores."""
         return any(feature.reads_hypothesis for feature in self.features)
 
-    @cached_property
-    def _boosters(self) -> dict[str, Any]:
-        lightgbm = require_lightgbm("selector")
-        return {file: lightgbm.Booster(model_str=text) for file, text in self.trees.items()}
-
     def scores(self, page: Page) -> dict[AspectScope, Floats]:
         """Return, for each scope, the mean of its members' standard scores, one a sentence."""
+        if page.n == 0:
+            return {member.scope: np.zeros(0) for member in self.card.members}
         table = feature_table(page, self.features)
         found: dict[AspectScope, list[Floats]] = {}
         for member in self.card.members:
@@ -112,6 +110,21 @@ class SelectorModel:
         else:
             found = (table - member.center) / member.scale @ np.array(member.weights)
         return found
+
+
+def _boosters(trees: Mapping[str, str], n_features: int) -> dict[str, Any]:
+    """Return LightGBM's models by their file's name."""
+    lightgbm = require_lightgbm("selector")
+    boosters = {}
+    for file, text in trees.items():
+        try:
+            booster = lightgbm.Booster(model_str=text)
+        except lightgbm.basic.LightGBMError as error:
+            raise ModelError(f"{file}: LightGBM: {error}; train the model again") from error
+        if booster.num_feature() != n_features:
+            raise ModelError(f"{file}: expected trees on {n_features} features, got {booster.num_feature()}")
+        boosters[file] = booster
+    return boosters
 
 
 def require_lightgbm(system: str) -> Any:
@@ -155,7 +168,10 @@ def load_model(folder: Path, card_sha256: str) -> SelectorModel:  # noqa: ARG001
             if file_sha256(path) != member.sha256:
                 raise ModelError(f"{path}: expected the sha256 of the card, {member.sha256}; train the model again")
             texts[member.file] = path.read_text(encoding="utf-8")
-    return SelectorModel(card, texts)
+    try:
+        return SelectorModel(card, texts)
+    except ModelError as error:
+        raise ModelError(f"{folder}: {error}") from error
 
 
 def card_digest(folder: Path) -> str:
@@ -184,8 +200,10 @@ def read_card(folder: Path) -> Card:
     path = folder / CARD
     try:
         card = msgspec.json.decode(path.read_bytes(), type=Card)
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise ModelError(f"{path}: {error}; expected what 'evidencebench train selector' writes") from error
+    if not card.features or len(set(card.features)) < len(card.features):
+        raise ModelError(f"{path}: features: expected some, each once")
     if unknown := [name for name in card.features if name not in _BY_NAME]:
         raise ModelError(f"{path}: no feature '{unknown[0]}' in this version; train the model again")
     if not 0 <= card.strength <= 1:

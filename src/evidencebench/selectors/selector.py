@@ -1,5 +1,6 @@
 """The learned selector: label-free features, averaged models, then an order that avoids repetition."""
 
+import math
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -11,6 +12,7 @@ from evidencebench.errors import SystemSpecError
 from evidencebench.query import AspectScope, Query
 from evidencebench.retrievers.dense import MiniLM
 from evidencebench.retrievers.scores import standard_scores
+from evidencebench.selectors.features import rank_fraction
 from evidencebench.selectors.model import SelectorModel, card_digest, load_model, require_lightgbm
 from evidencebench.selectors.page import Floats, Page
 from evidencebench.selectors.redundancy import discounted_order
@@ -40,8 +42,10 @@ class Selector:
     hypothesis_weight: float = 0.0
 
     def __post_init__(self) -> None:
-        if not self.hypothesis_weight >= 0:
-            raise SystemSpecError(f"selector: hypothesis_weight: expected at least 0, got {self.hypothesis_weight}")
+        if not 0 <= self.hypothesis_weight < math.inf:
+            raise SystemSpecError(
+                f"selector: hypothesis_weight: expected a finite number of at least 0, got {self.hypothesis_weight}"
+            )
         require_lightgbm("selector")
         model = self._loaded()
         if model.needs_embedder:
@@ -77,7 +81,7 @@ def _orders(model: SelectorModel, hypothesis_weight: float, query: Query) -> dic
 def hypothesis_likeness(page: Page, *, embedding: bool) -> Floats:
     """Return how alike each sentence is to the hypothesis, by words and, if asked, by vectors, in standard scores."""
     columns = [page.bm25, page.hypothesis_cosine, *([page.vectors @ page.hypothesis_vector] if embedding else [])]
-    return standard_scores(np.mean([standard_scores(column) for column in columns], axis=0))
+    return standard_scores(np.mean([rank_fraction(column) for column in columns], axis=0))
 
 
 def selected(page: Page, scores: Floats, strength: float) -> tuple[int, ...]:

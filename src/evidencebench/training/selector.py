@@ -155,7 +155,7 @@ def write_model(model: SelectorModel, folder: Path) -> None:
     for name, text in model.trees.items():
         write_whole(folder / name, text.encode())
     write_whole(folder / CARD, msgspec.json.format(msgspec.json.encode(model.card), indent=1))
-    for path in folder.glob("trees-*.txt"):
+    for path in (*folder.glob("trees-*.txt"), *folder.glob(".*.part")):
         if path.name not in model.trees:
             path.unlink()
 
