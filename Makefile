@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo test check bench docs clean
+.PHONY: demo test check bench docs results clean
 
 demo: $(VENV)/.core
 	$(BIN)/evidencebench demo
@@ -21,6 +21,9 @@ check: $(VENV)/.dev
 
 bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/run_all.py
+
+results: $(VENV)/.dev
+	$(BIN)/python tools/make_results.py
 
 docs: $(VENV)/.dev
 	$(BIN)/python tools/make_sample.py

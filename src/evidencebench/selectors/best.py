@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from evidencebench.errors import ModelError, SystemSpecError
 from evidencebench.query import AspectScope, Query
@@ -18,7 +18,8 @@ from evidencebench.system import Brief, Ranking
 SELECTOR, SET_MODEL = "selector", "set_selector"
 """The folders of the parts within the model's folder."""
 
-_SELECTOR_WEIGHT, _SET_WEIGHT = 2.0, 1.0
+# What the parts' standard scores count: the selector's, the set model's.
+_WEIGHTS = {"both": (2.0, 1.0), "selector": (1.0, 0.0), "set_selector": (0.0, 1.0)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,12 +35,15 @@ class Best:
         The folder that training wrote.
     hypothesis_weight
         As in `Selector`.
+    part
+        ``both``, or only the ``selector`` or the ``set_selector`` in it.
     """
 
     reads_brief: ClassVar[bool] = True
 
     model: Path
     hypothesis_weight: float = 0.0
+    part: Literal["both", "selector", "set_selector"] = "both"
 
     def __post_init__(self) -> None:
         if not self.hypothesis_weight >= 0:
@@ -56,7 +60,8 @@ class Best:
         networks = load_set_model(self.model / SET_MODEL, card_digest(self.model / SET_MODEL))
         page, learned = _scored(selector, query)
         covering = networks.scores(page, brief.scope, DEFAULT_BUDGET if brief.budget is None else brief.budget)
-        scores = _SELECTOR_WEIGHT * standard_scores(learned[brief.scope]) + _SET_WEIGHT * standard_scores(covering)
+        of_selector, of_networks = _WEIGHTS[self.part]
+        scores = of_selector * standard_scores(learned[brief.scope]) + of_networks * standard_scores(covering)
         if self.hypothesis_weight:
             likeness = hypothesis_likeness(page, embedding=True)
             scores = standard_scores(scores) + self.hypothesis_weight * likeness
