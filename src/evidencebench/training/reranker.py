@@ -1,0 +1,218 @@
+"""Fine-tune a reranker: a model that reads the hypothesis with each sentence learns which of them state more of it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evidencebench.embedding.formats import FORMATS, EncodedText
+from evidencebench.errors import ModelError
+from evidencebench.instance import Instance
+from evidencebench.training.descent import Descent, Drawn, Progress
+from evidencebench.training.finetuning import (
+    BASE_OPTIONS,
+    Base,
+    described_data,
+    fine_tune,
+    outputs,
+    require_at_least,
+    save,
+)
+from evidencebench.training.lessons import Anchors, Floats, Lesson, Scope, lessons_of
+from evidencebench.training.workplace import FineTunedCard
+
+if TYPE_CHECKING:
+    import torch
+    from sentence_transformers import CrossEncoder
+
+_NAME = "train reranker"
+_TINY = 1e-12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RerankerTraining:
+    """How a reranker is fine-tuned.
+
+    Attributes
+    ----------
+    base
+        What it begins as: a folder, an id on the Hugging Face hub, or ``minilm``, whose weights lie in a package. An
+        encoder gets a fresh head; a cross-encoder of one output keeps its own.
+    revision
+        For a hub's model, and needed there: commit, branch or tag.
+    anchors
+        What is read with a sentence: ``hypothesis``, ``aspects`` (their texts, which EvidenceBench-100k has) or
+        ``both``.
+    scope
+        Whose sources are to be found: of ``all`` aspects, of the ``results``, or of ``both``. The model does not see
+        which is meant, so ``both`` makes one order for either.
+    epochs
+        How often each instance is read.
+    batch_size
+        Instances in a step.
+    learning_rate
+        The highest in the course of the training.
+    positives, negatives
+        The most sentences of either kind that are drawn of a paper in a step.
+    trained_layers
+        How many of the last layers learn, beside the head; None: all, and the embeddings of tokens too.
+    max_tokens
+        Where hypothesis and sentence together are cut in training; None: where the base cuts them.
+    checkpoint_steps
+        Steps between checkpoints: what a killed training loses at most.
+    device
+        ``cpu``, ``cuda``, ``mps``, or ``auto`` for the fastest that is there.
+
+    References
+    ----------
+    .. [1] Nogueira and Cho, "Passage Re-ranking with BERT", 2019, arXiv:1901.04085.
+    """
+
+    base: str = "minilm"
+    revision: str | None = None
+    anchors: Anchors = "hypothesis"
+    scope: Scope = "both"
+    epochs: int = 3
+    batch_size: int = 4
+    learning_rate: float = 1e-4
+    positives: int = 12
+    negatives: int = 24
+    trained_layers: int | None = None
+    max_tokens: int | None = 128
+    checkpoint_steps: int = 1
+    device: str = "auto"
+
+    def __post_init__(self) -> None:
+        require_at_least(
+            _NAME,
+            {
+                "epochs": (self.epochs, 1),
+                "batch_size": (self.batch_size, 1),
+                "learning_rate": (self.learning_rate, _TINY),
+                "positives": (self.positives, 1),
+                "negatives": (self.negatives, 1),
+                "trained_layers": (self.trained_layers, 0),
+                "max_tokens": (self.max_tokens, 8),
+                "checkpoint_steps": (self.checkpoint_steps, 1),
+            },
+        )
+        Base(model=self.base, revision=self.revision).require(_NAME)
+
+    @property
+    def answers_with(self) -> dict[str, Any]:
+        """The options beside ``model`` and ``system`` that `Rerank` needs: none."""
+        return {}
+
+    def fit(
+        self,
+        instances: Sequence[Instance],
+        folder: Path,
+        *,
+        seed: int = 0,
+        data: Mapping[str, Any] | None = None,
+        on_progress: Progress | None = None,
+    ) -> FineTunedCard:
+        """Fine-tune the base and save it as a sentence-transformers folder, which `Rerank` loads.
+
+        It goes on after an interruption, and raises, as `EmbedderTraining.fit` does.
+
+        Parameters
+        ----------
+        instances
+            What to learn from, labels included.
+        folder
+            Where the model will be, whole or not at all. A fine-tuned model there is replaced, anything else is not.
+        seed
+            Of a fresh head, order, draws and dropout.
+        data
+            What the card says about the data beside its counts and digest.
+        on_progress
+            Called with (steps taken, steps in all).
+        """
+        lessons = lessons_of(instances, FORMATS["plain"], anchors=self.anchors, scope=self.scope)
+        descent = Descent(
+            epochs=self.epochs,
+            batch_size=self.batch_size,
+            learning_rate=self.learning_rate,
+            positives=self.positives,
+            negatives=self.negatives,
+            checkpoint_steps=self.checkpoint_steps,
+            seed=seed,
+        )
+        return fine_tune(
+            partial(_Student, self, seed),
+            lessons,
+            descent,
+            folder,
+            what="reranker",
+            base=Base(model=self.base, revision=self.revision),
+            device=self.device,
+            trained_layers=self.trained_layers,
+            options={key: value for key, value in asdict(self).items() if key not in BASE_OPTIONS} | {"seed": seed},
+            answers_with={"system": "rerank", "options": self.answers_with},
+            data=described_data(instances, data),
+            on_progress=on_progress,
+        )
+
+
+class _Student:
+    """A cross-encoder that learns."""
+
+    def __init__(self, training: RerankerTraining, seed: int, folder: Path, device: str) -> None:
+        self.model = _cross_encoder(folder, device, seed)
+        self._longest = self.model.max_seq_length
+        self._cut = training.max_tokens or self._longest
+
+    def score(self, batch: Drawn) -> "list[torch.Tensor]":
+        """Return anchors x texts scores of each lesson."""
+        pairs = [
+            EncodedText(lesson.texts[position].text, "", anchor.text.text)
+            for lesson, positions in batch
+            for anchor in lesson.anchors
+            for position in positions
+        ]
+        import torch  # noqa: PLC0415 - an extra, and slow to import
+
+        found = outputs(self.model, pairs, self._cut, "scores").flatten()
+        sizes = [len(lesson.anchors) * len(positions) for lesson, positions in batch]
+        rows = torch.split(found, sizes)
+        return [one.view(len(lesson.anchors), -1) for one, (lesson, _) in zip(rows, batch, strict=True)]
+
+    def likelihoods(self, lessons: Sequence[Lesson]) -> list[Floats] | None:  # noqa: ARG002 - as `Student` has it
+        """Return None: a fresh head knows nothing of what is hard."""
+        return None
+
+    def save(self, folder: Path) -> None:
+        """Write it as sentence-transformers does, reading as many tokens as its base."""
+        save(self.model, folder, self._longest)
+
+
+def _cross_encoder(folder: Path, device: str, seed: int) -> "CrossEncoder":
+    """Return a cross-encoder of one output, from local safetensors without code of its own.
+
+    Raises
+    ------
+    ModelError
+        If it cannot be loaded.
+    """
+    import torch  # noqa: PLC0415 - an extra, and slow to import
+    from sentence_transformers import CrossEncoder  # noqa: PLC0415
+
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(int(np.random.default_rng([seed]).integers(2**62)))  # a fresh head is drawn here
+        try:
+            model: CrossEncoder = CrossEncoder(
+                str(folder),
+                device="cpu",  # so that the head does not depend on where it is trained
+                num_labels=1,
+                trust_remote_code=False,
+                local_files_only=True,
+                activation_fn=torch.nn.Identity(),
+                model_kwargs={"use_safetensors": True, "dtype": torch.float32},
+            )
+        except Exception as error:  # broken files fail in as many ways as there are libraries below
+            raise ModelError(f"{folder}: cannot be loaded as a base for a reranker: {error}") from error
+    return model.to(device)
