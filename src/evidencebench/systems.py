@@ -86,7 +86,7 @@ def _made(spec: str, seed: int | None, depth: int) -> NamedSystem:
         raise SystemSpecError(f"systems are nested more than {MAX_DEPTH} deep")
     specification = parse_specification(spec)
     name, options = specification.name, dict(specification.options)
-    factory = _factory(name)
+    factory = factory_of(name)
     hints = _option_types(factory)
     if seed is not None and "seed" in hints:
         options.setdefault("seed", str(seed))
@@ -135,7 +135,14 @@ def make_options(name: str, factory: Callable[..., Any], options: Mapping[str, s
     return _convert(name, factory, options, _option_types(factory), lambda inner: _nested(inner, None, 1))
 
 
-def _factory(name: str) -> Callable[..., Any]:
+def factory_of(name: str) -> Callable[..., Any]:
+    """Return what makes a system, or own code of any sort: an entry of `SYSTEMS`, or ``package.module:factory``.
+
+    Raises
+    ------
+    SystemSpecError
+        If there is none of that name.
+    """
     if name in SYSTEMS:
         return SYSTEMS[name]
     if ":" not in name:

@@ -1,7 +1,6 @@
 """``evidencebench train``."""
 
 import shlex
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -50,8 +49,7 @@ def command(
     if found is None:
         raise SystemSpecError(f"train: expected one of {', '.join(TRAININGS)}, without a model; got '{what}'")
     if found.options:
-        taken = ", ".join(field.name for field in fields(found.training))  # type: ignore[arg-type]
-        raise SystemSpecError(f"train: {found.name} takes {taken}; got '{next(iter(found.options))}'")
+        raise SystemSpecError(f"train: '{next(iter(found.options))}' is an option of answering, not of training")
     if output.exists() and any(output.iterdir()) and not overwrite:
         raise DataError(f"{output}: exists; choose another folder, or replace the model with --overwrite")
     dataset = open_data(data)

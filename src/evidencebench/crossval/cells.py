@@ -6,21 +6,21 @@ Each finished cell is a line of a journal, so that an interrupted cross-validati
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import msgspec
 import numpy as np
 
-from evidencebench.answering import answer_instance, with_hypothesis
+from evidencebench.answering import answers_from
 from evidencebench.dataset import Dataset, open_dataset
 from evidencebench.derangement import derange_hypotheses
 from evidencebench.engine.local import work_off
-from evidencebench.errors import RunMismatchError
+from evidencebench.errors import AnswerError, RunFormatError, RunMismatchError
 from evidencebench.evaluation import AnswerSource
 from evidencebench.instance import Instance
 from evidencebench.journal import open_journal
 from evidencebench.runs import Answer, Failure
+from evidencebench.selection import check_answer
 from evidencebench.system import NamedSystem, Ranking
 from evidencebench.systems import make_system
 from evidencebench.tasks import Task, task_named
@@ -44,19 +44,24 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
         sha256 of the data file.
     tasks
         Names.
-    n_folds, n_seeds
-        How many parts the papers are cut into, and how many times that is done, each time otherwise.
+    n_folds
+        How many parts the papers are cut into.
+    seeds
+        One for each time that this is done, each time otherwise.
     with_blind
         Whether systems that can be trained without the hypothesis are trained so too.
+    versions
+        What else decides the answers, as far as it is known before anything is trained.
     """
 
     systems: tuple[str, ...]
     data: str
     tasks: tuple[str, ...]
     n_folds: int
-    n_seeds: int
+    seeds: tuple[int, ...]
     with_blind: bool
-    version: str = __version__
+    versions: dict[str, str] = {}
+    evidencebench: str = __version__
 
 
 class Cell(msgspec.Struct, frozen=True, kw_only=True):
@@ -71,7 +76,7 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
     fold
         Which fold it answers; None: it is not trained, and answers all.
     blind
-        Whether it is trained without the hypothesis.
+        Whether it is trained and asked without the hypothesis.
     """
 
     systems: tuple[str, ...]
@@ -111,7 +116,7 @@ class Finished(msgspec.Struct, frozen=True, kw_only=True):
     answer_seconds
         System -> instance id -> time to answer all tasks.
     own, wrong
-        System -> its picks, each paper asked with its own hypothesis and with another's.
+        System -> its picks, each paper asked with its own hypothesis, or with none in a blind cell, and with another's.
     """
 
     cell: Cell
@@ -119,6 +124,11 @@ class Finished(msgspec.Struct, frozen=True, kw_only=True):
     answer_seconds: dict[str, dict[str, float]]
     own: dict[str, Picks]
     wrong: dict[str, Picks]
+
+    def n_failed(self, system: str) -> int:
+        """Return how many answers of a system failed."""
+        picks = (*self.own[system].values(), *self.wrong[system].values())
+        return sum(picked.error is not None for by_task in picks for picked in by_task.values())
 
 
 class _Header(msgspec.Struct, frozen=True, kw_only=True):
@@ -132,7 +142,7 @@ def cells_of(plan: Plan) -> Iterator[Cell]:
     trainings: dict[str, Trainable | None] = {system: trainable(system) for system in plan.systems}
     for system, found in trainings.items():
         together.setdefault(system if found is None else (found.name, found.training), []).append(system)
-    for seed in range(plan.n_seeds):
+    for seed in plan.seeds:
         for systems in map(tuple, together.values()):
             found = trainings[systems[0]]
             if found is None:
@@ -140,7 +150,7 @@ def cells_of(plan: Plan) -> Iterator[Cell]:
                 continue
             for fold in range(plan.n_folds):
                 yield Cell(systems=systems, seed=seed, fold=fold)
-                if plan.with_blind and found.can_be_blind:
+                if plan.with_blind and found.blind is not None:
                     yield Cell(systems=systems, seed=seed, fold=fold, blind=True)
 
 
@@ -152,18 +162,14 @@ def finished_cells(
     Raises
     ------
     RunMismatchError
-        If the journal holds another cross-validation.
+        If the journal was begun as another cross-validation.
+    RunFormatError
+        If a line of it is damaged.
     """
-    header = msgspec.json.encode(_Header(plan=plan))
     with open_journal(path, _BEGINS, truncate=overwrite) as journal:
         if journal.is_empty:
-            journal.append(header)
-        lines = path.read_bytes().splitlines()
-        if lines[0] != header:
-            raise RunMismatchError(
-                f"{path}: holds another cross-validation; choose another file, or start over with --overwrite"
-            )
-        finished = {one.cell: one for one in (msgspec.json.decode(line, type=Finished) for line in lines[1:])}
+            journal.append(msgspec.json.encode(_Header(plan=plan)))
+        finished = {one.cell: one for one in _read(path, plan)}
         cells = list(cells_of(plan))
 
         def keep(one: Finished) -> None:
@@ -175,6 +181,28 @@ def finished_cells(
         todo = [cell for cell in cells if cell not in finished]
         work_off(_cell_worker, (dataset.path, plan), todo, keep, jobs=min(jobs, max(1, len(todo))))
     return [finished[cell] for cell in cells]
+
+
+def _read(path: Path, plan: Plan) -> Iterator[Finished]:
+    """Yield the cells of a journal that was begun for this plan."""
+    for number, line in enumerate(path.read_bytes().splitlines(), 1):
+        try:
+            if number > 1:
+                yield msgspec.json.decode(line, type=Finished)
+            else:
+                _require_same(path, msgspec.json.decode(line, type=_Header).plan, plan)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise RunFormatError(f"{path}: line {number}: {error}; start over with --overwrite") from error
+
+
+def _require_same(path: Path, begun: Plan, plan: Plan) -> None:
+    for field in plan.__struct_fields__:
+        was, now = getattr(begun, field), getattr(plan, field)
+        if was != now:
+            raise RunMismatchError(
+                f"{path}: begun as another cross-validation: {field} was {was}, now {now}; choose another file, or "
+                "start over with --overwrite"
+            )
 
 
 def source_of(parts: Sequence[Picks]) -> AnswerSource:
@@ -222,11 +250,10 @@ def _trainable(spec: str) -> Trainable:
 
 def _train(cell: Cell, seen: Sequence[Instance], folder: Path) -> float:
     """Train a cell's model into a folder, and return how many seconds that took."""
-    training = _trainable(cell.systems[0]).training
-    if cell.blind:
-        training = replace(training, hypothesis=False)  # type: ignore[type-var]
+    found = _trainable(cell.systems[0])
+    trained = found.blind if cell.blind and found.blind is not None else found
     started = time.perf_counter()
-    training.fit(seen, folder, seed=cell.seed)
+    trained.training.fit(seen, folder, seed=cell.seed)
     return time.perf_counter() - started
 
 
@@ -237,35 +264,39 @@ def _answered(
     wrong: Mapping[str, str],
     tasks: Sequence[Task],
 ) -> Finished:
+    """Ask systems; blind ones are shown no hypothesis, whatever their options are."""
     seconds: dict[str, dict[str, float]] = {}
     own: dict[str, Picks] = {}
     swapped: dict[str, Picks] = {}
     for spec, system in systems.items():
-        seconds[spec], own[spec], swapped[spec] = {}, {}, {}
-        for instance in asked:
-            started = time.perf_counter()
-            own[spec][instance.id] = _picked(system, instance, tasks)
-            seconds[spec][instance.id] = time.perf_counter() - started
-        if not cell.blind:
-            for instance in asked:
-                other = with_hypothesis(instance, wrong[instance.id])
-                swapped[spec][instance.id] = _picked(system, other, tasks)
+        own[spec], seconds[spec] = _ask(system, asked, tasks, dict.fromkeys(wrong, "") if cell.blind else None)
+        swapped[spec] = {} if cell.blind else _ask(system, asked, tasks, wrong)[0]
     return Finished(cell=cell, fit_seconds=0.0, answer_seconds=seconds, own=own, wrong=swapped)
 
 
-def _picked(system: NamedSystem, instance: Instance, tasks: Sequence[Task]) -> dict[str, Picked]:
-    """Return what counts of the answer to each task."""
-    found: dict[str, Picked] = {}
-    answer: Answer | None = None
-    for task in tasks:
-        if not task.applies_to(instance.labels):
-            continue
-        if answer is None or system.reads_brief:
-            answer = answer_instance(system, instance, task)
-        if isinstance(answer, Failure):
-            found[task.name] = Picked(error=answer.error)
-        elif answer.ordered:
-            found[task.name] = Picked(answer.sentences[: task.budget_for(instance)])
-        else:
-            found[task.name] = Picked(answer.sentences, ordered=False)
-    return found
+def _ask(
+    system: NamedSystem, asked: Sequence[Instance], tasks: Sequence[Task], hypotheses: Mapping[str, str] | None
+) -> tuple[Picks, dict[str, float]]:
+    """Return what counts of the answers, and the seconds that each instance took."""
+    source = answers_from(system, hypotheses)
+    picks: Picks = {}
+    seconds: dict[str, float] = {}
+    for instance in asked:
+        started = time.perf_counter()
+        applicable = [task for task in tasks if task.applies_to(instance.labels)]
+        picks[instance.id] = {task.name: _picked(source(instance, task), instance, task) for task in applicable}
+        seconds[instance.id] = time.perf_counter() - started
+    return picks, seconds
+
+
+def _picked(answer: Answer, instance: Instance, task: Task) -> Picked:
+    """Return what counts of an answer; one that names a sentence which does not exist has failed."""
+    if isinstance(answer, Failure):
+        return Picked(error=answer.error)
+    try:
+        ranking = check_answer(answer, len(instance.query.sentences)).ranking
+    except AnswerError as error:
+        return Picked(error=str(error))
+    if not ranking.ordered:
+        return Picked(ranking.sentences, ordered=False)
+    return Picked(ranking.sentences[: task.budget_for(instance)])

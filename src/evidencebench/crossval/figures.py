@@ -32,7 +32,7 @@ class TaskFigures:
     overlap
         Jaccard overlap of the selections under both hypotheses; None where nothing is selected.
     blind
-        Aspect recall when trained without the hypothesis; None where that cannot be.
+        Aspect recall when trained and asked without the hypothesis; None where that cannot be.
     gain
         recall - blind, paired.
     per_instance
@@ -66,7 +66,7 @@ class SystemFigures:
     answer_seconds
         Median time to answer all tasks on one paper, the reading of models included in the first of each fold.
     n_failed
-        Answers that failed; they score 0.
+        Answers that failed, to the own, the wrong or no hypothesis; they score 0.
     n_tried
         Configurations that were compared within each training set, on none of its scored papers.
     """
@@ -87,16 +87,15 @@ def figures_of(
     scores = evaluate(_sources(finished), dataset, tasks)
 
     def of(system: str, variant: str, task: Task) -> list[TaskScores]:
-        keys = [_key(system, seed, variant) for seed in range(plan.n_seeds)]
+        keys = [_key(system, seed, variant) for seed in plan.seeds]
         return [scores[key][task.name] for key in keys if key in scores]
 
     first = plan.systems[0]
     applicable = [task for task in tasks if of(first, "own", task)[0].ids]
     found = []
     for system in plan.systems:
-        cells = [one for one in finished if system in one.cell.systems and not one.cell.blind]
+        cells = [one for one in finished if system in one.cell.systems]
         fits = [one.fit_seconds for one in cells if one.cell.fold is not None]
-        picks = [picked for one in cells for by_task in one.own[system].values() for picked in by_task.values()]
         training = trainable(system)
         figures = {
             task.name: _task_figures(
@@ -116,8 +115,8 @@ def figures_of(
                 lead=lead,
                 fit_seconds=statistics.median(fits) if fits else None,
                 answer_seconds=statistics.median(s for one in cells for s in one.answer_seconds[system].values()),
-                n_failed=sum(picked.error is not None for picked in picks),
-                n_tried=0 if training is None else int(getattr(training.training, "n_tried", 1)),
+                n_failed=sum(one.n_failed(system) for one in cells),
+                n_tried=0 if training is None else training.n_tried,
             )
         )
     return found

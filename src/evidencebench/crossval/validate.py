@@ -4,13 +4,18 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
+
 from evidencebench.answering import require_answerable
 from evidencebench.crossval.cells import Plan, Progress, finished_cells
 from evidencebench.crossval.figures import SystemFigures, figures_of
 from evidencebench.dataset import Dataset
+from evidencebench.derangement import derange_hypotheses
+from evidencebench.errors import TaskError
 from evidencebench.significance import DEFAULT_RESAMPLING, Resampling
-from evidencebench.systems import make_system
+from evidencebench.systems import factory_of, make_system
 from evidencebench.tasks import Task, task_named
+from evidencebench.training.folding import paper_folds
 from evidencebench.training.trainings import trainable
 
 DEFAULT_TASKS = ("er_at_optimal", "er_at_10", "result_er_at_optimal", "result_er_at_5")
@@ -44,7 +49,7 @@ def cross_validate(
     n_folds
         Parts that the papers are cut into, at least 2.
     n_seeds
-        How often that is done, each time otherwise.
+        How often that is done, each time otherwise: with the resampling's seed, the next, and so on.
     with_blind
         Whether to train without the hypothesis too.
     jobs
@@ -54,29 +59,34 @@ def cross_validate(
     overwrite
         Start over where the journal exists.
     resampling
-        Of the intervals.
+        Of the intervals; its seed is the first cut's too.
     on_progress
         Called with (cells done, cells in all).
 
     Raises
     ------
     RunMismatchError
-        If the journal holds another cross-validation.
+        If the journal holds another cross-validation, or a system builds on stored answers, which are for each paper's
+        own hypothesis.
     SystemSpecError
         If a system or an option does not fit.
+    TaskError
+        If a system cannot answer a task.
+    UndefinedScoreError
+        If there are fewer papers than folds, or hypotheses cannot be swapped between papers.
     """
     asked = tuple(tasks) or tuple(map(task_named, DEFAULT_TASKS))
+    distinct = tuple(dict.fromkeys(systems))
+    versions = [_checked(system, dataset, asked, n_folds) for system in distinct]
     plan = Plan(
-        systems=tuple(dict.fromkeys(systems)),
+        systems=distinct,
         data=dataset.sha256,
         tasks=tuple(task.name for task in asked),
         n_folds=n_folds,
-        n_seeds=n_seeds,
+        seeds=tuple(range(resampling.seed, resampling.seed + n_seeds)),
         with_blind=with_blind,
+        versions={key: value for of_system in versions for key, value in of_system.items()},
     )
-    for system in plan.systems:
-        if trainable(system) is None:
-            require_answerable(make_system(system), asked)
     with tempfile.TemporaryDirectory() as scratch:
         finished = finished_cells(
             plan,
@@ -87,3 +97,23 @@ def cross_validate(
             report=on_progress,
         )
     return figures_of(plan, dataset, asked, finished, resampling)
+
+
+def _checked(system: str, dataset: Dataset, tasks: Sequence[Task], n_folds: int) -> dict[str, str]:
+    """Return the versions that decide a system's answers, where they are known before it is trained.
+
+    Whatever is wrong with the system, the tasks or the folds is raised here, before anything is computed.
+    """
+    derange_hypotheses(dataset.queries(), np.random.default_rng(0))
+    found = trainable(system)
+    if found is None:
+        named = make_system(system)
+        require_answerable(named, tasks)
+        named.check_data(dataset.sha256, own_hypotheses=False)
+        return named.versions()
+    paper_folds([query.paper_id for query in dataset.queries()], n_folds, np.random.default_rng(0))
+    if not getattr(factory_of(found.system), "selects", False):
+        for task in tasks:
+            if task.budget is None:
+                raise TaskError(f"'{system}' ranks all sentences, and task '{task.name}' has no budget to end it")
+    return {}

@@ -1,21 +1,27 @@
 """The only table of what can be trained, and how a training is made from a specification."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, is_dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Protocol
 
+from evidencebench.errors import SystemSpecError
 from evidencebench.instance import Instance
 from evidencebench.specification import parse_specification, write_specification
-from evidencebench.systems import make_options
+from evidencebench.systems import factory_of, make_options
 from evidencebench.training.best import BestTraining
 from evidencebench.training.selector import Progress, SelectorTraining
 from evidencebench.training.set_model import SetTraining
 
 
 class Training(Protocol):
-    """How a model is trained: a frozen dataclass whose fields are its options."""
+    """How a model is trained: a frozen dataclass whose fields are its options.
+
+    One with an option ``hypothesis`` can be trained without the hypothesis, where that is false. A property ``n_tried``
+    says how many configurations it compares within its instances. Own code is named ``package.module:factory``, and its
+    class attribute ``answers_with`` names the system that takes the folder as its option ``model``.
+    """
 
     def fit(
         self,
@@ -60,9 +66,16 @@ class Trainable:
     options: Mapping[str, str]
 
     @property
-    def can_be_blind(self) -> bool:
-        """Whether it can be trained without the hypothesis, and is not."""
-        return bool(getattr(self.training, "hypothesis", False))
+    def blind(self) -> "Trainable | None":
+        """The same, trained without the hypothesis; None where it cannot be, or is."""
+        if not getattr(self.training, "hypothesis", False):
+            return None
+        return replace(self, training=replace(self.training, hypothesis=False))  # type: ignore[type-var]
+
+    @property
+    def n_tried(self) -> int:
+        """Configurations that it compares within the instances that it is trained on; 1 where it tunes nothing."""
+        return int(getattr(self.training, "n_tried", 1))
 
     def specification(self, model: Path) -> str:
         """Return the specification of the system with a model."""
@@ -82,12 +95,42 @@ def trainable(spec: str) -> Trainable | None:
         If an option or its value does not fit.
     """
     found = parse_specification(spec)
-    if found.name not in TRAININGS or "model" in found.options:
+    named = None if "model" in found.options else _training_named(found.name)
+    if named is None:
         return None
-    factory, system = TRAININGS[found.name]
-    own = {field.name for field in fields(factory)}  # type: ignore[arg-type]
-    mine = {key: value for key, value in found.options.items() if key in own}
-    rest = {key: value for key, value in found.options.items() if key not in own}
+    factory, system = named
+    of_training = [field.name for field in fields(factory)]  # type: ignore[arg-type]
+    mine = {key: value for key, value in found.options.items() if key in of_training}
+    rest = {key: value for key, value in found.options.items() if key not in of_training}
+    _require_options(found.name, of_training, system, rest)
     return Trainable(
         name=found.name, training=factory(**make_options(found.name, factory, mine)), system=system, options=rest
     )
+
+
+def _training_named(name: str) -> tuple[Callable[..., Training], str] | None:
+    if name in TRAININGS:
+        return TRAININGS[name]
+    if ":" not in name:
+        return None
+    factory = factory_of(name)
+    answers_with = getattr(factory, "answers_with", None)
+    return (factory, answers_with) if isinstance(answers_with, str) and hasattr(factory, "fit") else None
+
+
+def _require_options(name: str, of_training: Sequence[str], system: str, options: Mapping[str, str]) -> None:
+    """Raise unless the system has these options, before anything is trained for it."""
+    factory = factory_of(system)
+    if not is_dataclass(factory):
+        return
+    of_system = [field.name for field in fields(factory) if field.name != "model"]
+    for key in options:
+        if key not in of_system:
+            raise SystemSpecError(
+                f"{name}: no option '{key}'; training takes {_listed(of_training)}, answering {_listed(of_system)}"
+            )
+    make_options(name, factory, options)
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names) or "none"
