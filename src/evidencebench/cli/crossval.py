@@ -19,7 +19,7 @@ from evidencebench.cli.output import print_json, print_signatures, print_table, 
 from evidencebench.crossval.figures import SystemFigures
 from evidencebench.crossval.validate import cross_validate
 from evidencebench.reporting import percent, signature
-from evidencebench.significance import Resampling
+from evidencebench.significance import Estimate, Resampling
 from evidencebench.tables import Cell, Table
 from evidencebench.tasks import Task, task_named
 
@@ -95,7 +95,9 @@ def command(
     if as_json:
         print_json(msgspec.to_builtins({"folds": n_folds, "seeds": n_seeds, "systems": found}))
         ctx.exit(1 if n_failed else 0)
-    for task in found[0].tasks:
+    if table_format == "csv":
+        print_table(Table(columns=_CSV_COLUMNS, rows=_csv_rows(found)), "csv")
+    for task in found[0].tasks if table_format != "csv" else ():
         print_table(_table(task, found), table_format)
     if table_format == "text":
         _explain(found)
@@ -124,6 +126,36 @@ def _table(task: str, found: list[SystemFigures]) -> Table:
         if task in one.lead:
             rows.append([f"  {found[0].system} - {one.system}", "", percent(one.lead[task].difference)])
     return Table(columns=[task, "aspect recall", "difference"], rows=rows)
+
+
+_CSV_COLUMNS = (
+    *("system", "variant", "task", "recall", "recall_low", "recall_high"),
+    *("difference", "difference_low", "difference_high", "p", "n"),
+)
+
+
+def _csv_rows(found: list[SystemFigures]) -> list[list[Cell]]:
+    rows: list[list[Cell]] = []
+    for one in found:
+        for task, figures in one.tasks.items():
+            variants = {
+                "own": (figures.recall, None),
+                "wrong": (figures.wrong, figures.drop),
+                "blind": (figures.blind, figures.gain),
+                "lead": (None, one.lead.get(task)),
+            }
+            for variant, (recall, test) in variants.items():
+                if recall is None and test is None:
+                    continue
+                difference = None if test is None else test.difference
+                p_value = None if test is None else test.p_value
+                cells = [*_bounds(recall), *_bounds(difference), p_value, figures.recall.n]
+                rows.append([one.system, variant, task, *cells])
+    return rows
+
+
+def _bounds(estimate: Estimate | None) -> list[Cell]:
+    return [None] * 3 if estimate is None else [estimate.mean, estimate.low, estimate.high]
 
 
 def _explain(found: list[SystemFigures]) -> None:

@@ -83,9 +83,7 @@ def _run(arguments: list[str]) -> int:
     except BrokenPipeError:  # the reader has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except (KeyboardInterrupt, click.exceptions.Abort):
-        click.echo(
-            f"interrupted{_KEPT if arguments[:1] == ['run'] or arguments[:2] == ['data', 'solve'] else ''}", err=True
-        )
+        click.echo(f"interrupted{_KEPT if _is_resumable(arguments) else ''}", err=True)
         return EXIT_INTERRUPTED
     except click.ClickException as error:
         error.show()
@@ -97,6 +95,17 @@ def _run(arguments: list[str]) -> int:
         click.echo(f"error: {printable(str(error))}", err=True)
         return EXIT_BAD_INPUT
     return EXIT_OK
+
+
+def _is_resumable(arguments: list[str]) -> bool:
+    """Say whether the command keeps what it has finished, and goes on there when it is called again."""
+    match arguments:
+        case ["run", *_] | ["data", "solve", *_]:
+            return True
+        case ["crossval", *options]:
+            return any(option.startswith(("-o", "--output")) for option in options)
+        case _:
+            return False
 
 
 if __name__ == "__main__":

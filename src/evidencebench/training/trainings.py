@@ -18,9 +18,10 @@ from evidencebench.training.set_model import SetTraining
 class Training(Protocol):
     """How a model is trained: a frozen dataclass whose fields are its options.
 
-    One with an option ``hypothesis`` can be trained without the hypothesis, where that is false. A property ``n_tried``
-    says how many configurations it compares within its instances. Own code is named ``package.module:factory``, and its
-    class attribute ``answers_with`` names the system that takes the folder as its option ``model``.
+    One with an option ``hypothesis`` can be trained without the hypothesis, where that is false. Optional properties
+    are ``n_tried``, how many configurations it compares within its instances, and ``answers_with``, the options
+    that the system which answers needs beside the folder, its ``model``. Own code is named ``package.module:factory``
+    and says in its class attribute ``system`` which system answers.
     """
 
     def fit(
@@ -79,8 +80,9 @@ class Trainable:
 
     def specification(self, model: Path) -> str:
         """Return the specification of the system with a model."""
-        given = ",".join(f"{key}={value}" for key, value in self.options.items())
-        return f"{write_specification(self.system, {'model': str(model)})}{',' if given else ''}{given}"
+        needed = {"model": str(model), **getattr(self.training, "answers_with", {})}
+        given = "".join(f",{key}={value}" for key, value in self.options.items())
+        return f"{write_specification(self.system, needed)}{given}"
 
 
 def trainable(spec: str) -> Trainable | None:
@@ -114,8 +116,8 @@ def _training_named(name: str) -> tuple[Callable[..., Training], str] | None:
     if ":" not in name:
         return None
     factory = factory_of(name)
-    answers_with = getattr(factory, "answers_with", None)
-    return (factory, answers_with) if isinstance(answers_with, str) and hasattr(factory, "fit") else None
+    system = getattr(factory, "system", None)
+    return (factory, system) if isinstance(system, str) and hasattr(factory, "fit") else None
 
 
 def _require_options(name: str, of_training: Sequence[str], system: str, options: Mapping[str, str]) -> None:
