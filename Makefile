@@ -36,6 +36,7 @@ $(VENV)/.core: pyproject.toml constraints.txt
 	touch $@
 
 $(VENV)/.dev: $(VENV)/.core
+	$(PIP) torch==2.13.0 # by itself: where a build for this machine's processor lies at hand, pip then takes that one
 	$(PIP) --editable '.[test,lint]'
 	touch $@
 

@@ -9,6 +9,7 @@ import loading
 import oracle
 import over_length
 import pipeline
+import selecting
 from timing import main_of
 
 if __name__ == "__main__":
@@ -20,4 +21,5 @@ if __name__ == "__main__":
         over_length.figures,
         pipeline.figures,
         encoding.figures,
+        selecting.figures,
     )

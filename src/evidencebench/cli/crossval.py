@@ -101,10 +101,11 @@ def command(
         print_table(_table(task, found), table_format)
     if table_format == "text":
         _explain(found)
+    folds = "" if found[0].fit_seconds is None else f"{n_folds}-fold by paper, "
     signatures = (
         signature(
             dataset,
-            f"{system}[{n_folds}-fold by paper, {n_seeds} seeds]",
+            f"{system}[{folds}{n_seeds} seeds]",
             task=task_named(task),
             n=figures.recall.n,
             resampling=resampling,

@@ -23,14 +23,15 @@ from evidencebench.tables import Cell, Table
 from evidencebench.tasks import TASKS
 from evidencebench.validation import validate_file
 
-_SYSTEMS = ("lead", "abstract_backwards", "most_digits", "bm25", "bm25_abstract_first", "tfidf", "greedy_oracle")
+_SYSTEMS = ("lead", "abstract_backwards", "bm25", "bm25_abstract_first", "tfidf", "cues", "greedy_oracle")
 _SHOWN = ("er_at_optimal", "er_at_10")
 _NEXT = """\
 What to do next
   evidencebench data show sample 1 --evidence      read an instance
   evidencebench systems                            what can be run
-  evidencebench run bm25:k1=1.2 --data sample -o bm25.jsonl
-  evidencebench score bm25.jsonl --data sample     grade it, task by task
+  evidencebench run cues --data sample -o cues.jsonl
+  evidencebench score cues.jsonl --data sample     grade it, task by task
+  evidencebench train selector --data sample -o my-selector
   evidencebench data download train                get official data
 """
 
@@ -110,7 +111,7 @@ def _swap(dataset: Dataset, seed: int) -> None:
     click.echo("5. The wrong-hypothesis control: each paper asked with another paper's\n   hypothesis.\n")
     task = TASKS["er_at_10"]
     rows: list[list[Cell]] = []
-    for system in ("bm25", "bm25_abstract_first", "abstract_backwards"):
+    for system in ("bm25", "bm25_abstract_first", "cues", "abstract_backwards"):
         by_task = wrong_hypothesis_control(make_system(system), dataset, [task], resampling=Resampling(seed=seed))
         found = by_task[task.name]
         rows.append(

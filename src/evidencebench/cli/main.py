@@ -16,6 +16,7 @@ COMMANDS = {
     "systems": ("systems", "List the systems with their options and defaults."),
     "tasks": ("tasks", "List the tasks: how many sentences and aspects count."),
     "data": ("data", "Validate, describe, show, solve, convert, download data."),
+    "find": ("find", "Find the evidence in a paper of your own."),
     "run": ("run", "Run SYSTEM over a data set into a run file."),
     "train": ("train", "Fit MODEL to labelled data: selector, embedder, ..."),
     "crossval": ("crossval", "Train and score SYSTEM on different papers, fold by fold."),

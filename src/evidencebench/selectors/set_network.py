@@ -47,6 +47,7 @@ class SetNetwork(nn.Module):
         layer = nn.TransformerEncoderLayer(
             width, n_heads, 2 * width, dropout, activation="gelu", batch_first=True, norm_first=True
         )
+        layer.self_attn.dropout = 0.0  # dropping attention weights would need all of them in memory, at twice the time
         self.layers = nn.TransformerEncoder(layer, n_layers, enable_nested_tensor=False)
         self.correct = nn.Linear(width, N_SCOPES)
         self.drop = nn.Dropout(dropout)

@@ -1,0 +1,70 @@
+"""``evidencebench find``."""
+
+import textwrap
+from typing import Any
+
+import click
+
+from evidencebench.cli.options import json_option, seed_option
+from evidencebench.cli.output import print_json
+from evidencebench.errors import EvidenceBenchError, UnreadableError
+from evidencebench.papers.plain import read_plain
+from evidencebench.query import AspectScope
+from evidencebench.system import Brief
+from evidencebench.systems import make_system
+from evidencebench.tables import printable
+
+_WIDTH = 80
+
+
+@click.command
+@click.argument("hypothesis")
+@click.argument("paper", type=click.File("rb"))
+@click.option(
+    "--budget", type=click.IntRange(1), default=10, show_default=True, metavar="K", help="How many sentences."
+)
+@click.option(
+    "--scope",
+    type=click.Choice(["all", "results"]),
+    default="all",
+    show_default=True,
+    help="All evidence, or outcomes and analyses only.",
+)
+@click.option("--system", "spec", default="cues", show_default=True, metavar="SYSTEM", help="What finds the evidence.")
+@seed_option
+@json_option
+def command(
+    *, hypothesis: str, paper: Any, budget: int, scope: AspectScope, spec: str, seed: int, as_json: bool
+) -> None:
+    """Find the sentences of PAPER that are the evidence for or against HYPOTHESIS.
+
+    PAPER is a text file, or - for standard input: one sentence a line, headings
+    marked with # as in Markdown. What stands under '# Abstract' is the abstract.
+    Sentences are numbered from 0, headings included, and shown best first.
+
+    \b
+    Examples:
+      evidencebench find "Tea lowers blood pressure." paper.txt
+      evidencebench find "Tea lowers blood pressure." - --budget 5 --json < paper.txt
+    """
+    name = getattr(paper, "name", "-")
+    try:
+        text = paper.read().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise UnreadableError(f"{name}: expected UTF-8 text: {error}") from error
+    query = read_plain(text, hypothesis=hypothesis, name=str(name))
+    system = make_system(spec, seed=seed)
+    if system.knows_labels:
+        raise EvidenceBenchError(f"find: {system.name} needs the answers, which a paper does not bring along")
+    found = system.rank(query, Brief(budget=budget, scope=scope)).sentences[:budget]
+    if as_json:
+        rows = [
+            {"sentence": index, "kind": query.kinds[index].value, "text": query.sentences[index]} for index in found
+        ]
+        print_json({"hypothesis": hypothesis, "system": spec, "budget": budget, "scope": scope, "evidence": rows})
+        return
+    width = len(str(len(query.sentences)))
+    for index in found:
+        lead = f"{index:>{width}}  "
+        body = printable(query.sentences[index])
+        click.echo(textwrap.fill(body, _WIDTH, initial_indent=lead, subsequent_indent=" " * len(lead)))

@@ -1,0 +1,1 @@
+"""Papers from elsewhere, read into sentences with their kinds."""

@@ -1,0 +1,52 @@
+"""A paper as plain text: one sentence a line, headings marked as in Markdown."""
+
+from evidencebench.errors import UnreadableError
+from evidencebench.query import Kind, Query
+
+_ABSTRACT_TITLES = frozenset({"abstract", "summary"})
+
+
+def read_plain(text: str, *, hypothesis: str, name: str) -> Query:
+    r"""Return the query that asks a plain text with a hypothesis.
+
+    A line is a sentence, empty lines apart; one that begins with ``#`` is a heading. What follows the heading
+    "Abstract" or "Summary", until the next heading, is the abstract.
+
+    Parameters
+    ----------
+    text
+        The paper.
+    hypothesis
+        One sentence.
+    name
+        Where the text comes from, for messages and as the paper's id.
+
+    Raises
+    ------
+    UnreadableError
+        If there is no sentence, or no hypothesis.
+
+    Examples
+    --------
+    >>> text = "# Abstract\nTea lowered pressure.\n# Results\nIt fell by 3 mmHg."
+    >>> query = read_plain(text, hypothesis="Tea helps.", name="tea.txt")
+    >>> [kind.value for kind in query.kinds]
+    ['section_name', 'abstract', 'section_name', 'normal_paragraph']
+    """
+    if not hypothesis.strip():
+        raise UnreadableError("hypothesis: expected a sentence, got an empty one")
+    sentences: list[str] = []
+    kinds: list[Kind] = []
+    current = Kind.BODY
+    for line in filter(None, map(str.strip, text.splitlines())):
+        if line.startswith("#"):
+            title = line.lstrip("#").strip()
+            current = Kind.ABSTRACT if title.lower().rstrip(".:") in _ABSTRACT_TITLES else Kind.BODY
+            sentences.append(title)
+            kinds.append(Kind.HEADING)
+        else:
+            sentences.append(line)
+            kinds.append(current)
+    if not any(kind is not Kind.HEADING for kind in kinds):
+        raise UnreadableError(f"{name}: expected one sentence a line, headings marked with #; got no sentence")
+    return Query(instance_id=name, paper_id=name, hypothesis=hypothesis, sentences=tuple(sentences), kinds=tuple(kinds))

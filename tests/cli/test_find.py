@@ -1,0 +1,62 @@
+"""``evidencebench find``."""
+
+import json
+from pathlib import Path
+
+from click.testing import CliRunner
+
+from evidencebench.cli.main import cli
+
+_TEXT = """\
+# Abstract
+It is not known whether tea lowers blood pressure.
+In a randomised trial of 120 adults, tea lowered systolic pressure by 3.1 mmHg (95% CI 1.0 to 5.2, p = 0.004).
+# Acknowledgements
+We thank the nurses.
+"""
+
+
+def _found(*arguments: str, text: str = _TEXT) -> tuple[int, str]:
+    result = CliRunner().invoke(cli, ["find", "Tea lowers blood pressure.", *arguments], input=text)
+    return result.exit_code, result.output or str(result.exception)
+
+
+def test_the_finding_comes_first() -> None:
+    exit_code, output = _found("-", "--budget", "1", "--json")
+    assert exit_code == 0
+    assert json.loads(output)["evidence"] == [
+        {"sentence": 2, "kind": "abstract", "text": _TEXT.splitlines()[2]},
+    ]
+
+
+def test_text_output_numbers_the_sentences_and_fits_80_columns(tmp_path: Path) -> None:
+    (tmp_path / "tea.txt").write_text(_TEXT, encoding="utf-8")
+    exit_code, output = _found(str(tmp_path / "tea.txt"), "--budget", "2")
+    assert exit_code == 0
+    assert output.startswith("2  In a randomised trial")
+    assert max(map(len, output.splitlines())) <= 80
+
+
+def test_any_system_finds() -> None:
+    exit_code, output = _found("-", "--system", "lead", "--budget", "2", "--json")
+    assert exit_code == 0
+    assert [row["sentence"] for row in json.loads(output)["evidence"]] == [0, 1]
+
+
+def test_a_system_that_needs_the_answers_is_refused() -> None:
+    exit_code, output = _found("-", "--system", "oracle")
+    assert exit_code != 0
+    assert "oracle needs the answers" in output
+
+
+def test_what_is_no_text_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "paper.pdf").write_bytes(b"%PDF\xff\xfe")
+    exit_code, output = _found(str(tmp_path / "paper.pdf"))
+    assert exit_code != 0
+    assert "expected UTF-8 text" in output
+
+
+def test_control_characters_in_a_paper_do_not_reach_the_terminal() -> None:
+    exit_code, output = _found("-", text="Tea \x1b[31mlowers pressure.\n")
+    assert exit_code == 0
+    assert "\x1b" not in output
