@@ -66,6 +66,17 @@ def test_the_system_of_the_documents_runs() -> None:
 
 
 @pytest.mark.usefixtures("_empty_folder")
+def test_the_training_of_the_documents_is_cross_validated() -> None:
+    text = (ROOT / "docs" / "training.md").read_text(encoding="utf-8")
+    Path("telling_words.py").write_text(blocks(text, "python")[0], encoding="utf-8")
+    for command, _ in shown_commands(text):
+        program = [sys.executable, "-m", *shlex.split(command)]
+        assert (
+            "telling_words:TellingWords" in subprocess.run(program, check=True, capture_output=True, text=True).stdout
+        )
+
+
+@pytest.mark.usefixtures("_empty_folder")
 def test_the_example_in_the_data_format_holds() -> None:
     failures, n_examples = doctest.testfile(str(ROOT / "docs" / "data-format.md"), module_relative=False)
     assert n_examples > 0

@@ -56,6 +56,7 @@ OUTPUTS = [
     "leaderboard bm25.jsonl tuned.jsonl swapped.jsonl --data sample --draws 50",
     "leaderboard answers.json bm25.jsonl --data sample --draws 50 --task er_at_10",
     "wrong-hypothesis bm25 --data sample --draws 50",
+    "crossval bm25 --data sample --draws 50 --against lead --against fuse:systems=[bm25:k1=1.25+tfidf+structure]",
 ]
 
 

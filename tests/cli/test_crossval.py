@@ -1,0 +1,125 @@
+"""The command crossval: its tables, its JSON, what it says where something fails, and how it goes on."""
+
+import re
+import signal
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from command_line import Command, start
+from own_training import OWN_TRAINING
+
+QUICK = "--data sample --folds 3 --seeds 2 --draws 50"
+
+
+@pytest.fixture(autouse=True)
+def _memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Put a training of one's own into the folder."""
+    monkeypatch.delitem(sys.modules, "memory", raising=False)
+    Path("memory.py").write_text(OWN_TRAINING)
+
+
+def test_the_tables_show_all_four_tasks_the_controls_the_time_and_how_much_was_tried(command: Command) -> None:
+    found = command(f"crossval memory:Memory {QUICK} --against lead")
+    assert (found.code, found.err) == (0, "")
+    for task in ("er_at_optimal", "er_at_10", "result_er_at_optimal", "result_er_at_5"):
+        (table,) = [part for part in found.out.split("\n\n") if part.startswith(f"{task} ")]
+        rows = [re.split(r"\s{2,}", line.strip())[0] for line in table.splitlines()[2:]]
+        assert rows == [
+            "memory:Memory",
+            "asked the wrong hypothesis",
+            "trained without any",
+            "lead",
+            "asked the wrong hypothesis",
+            "memory:Memory - lead",
+        ]
+        assert f"aspect_recall|task:{task}|data:sample.json@sha256:" in found.out
+        assert "|system:memory:Memory[3-fold by paper, 2 seeds]|" in found.out
+    assert "ms a paper, all tasks; 0.0 s to train; 3 configurations compared within each training set" in found.out
+    assert "lead: " in found.out
+
+
+def test_json_holds_every_figure(command: Command) -> None:
+    found = command(f"crossval memory:Memory {QUICK} --against lead --task er_at_10 --json").json
+    assert (found["folds"], found["seeds"]) == (3, 2)
+    first, second = found["systems"]
+    assert (first["system"], second["system"]) == ("memory:Memory", "lead")
+    assert (first["n_tried"], first["n_failed"], first["lead"]) == (3, 0, {})
+    figures = first["tasks"]["er_at_10"]
+    assert figures["recall"]["n"] == len(figures["per_instance"]) == 10
+    assert figures["recall"]["low"] <= figures["recall"]["mean"] <= figures["recall"]["high"]
+    assert figures["gain"]["difference"]["mean"] == figures["drop"]["difference"]["mean"] == 0
+    assert second["tasks"]["er_at_10"]["blind"] is None
+    assert second["lead"]["er_at_10"]["difference"]["n"] == 10
+
+
+def test_the_recall_of_an_untrained_system_is_that_of_score(command: Command) -> None:
+    assert command("run bm25 --data sample -o bm25.jsonl").code == 0
+    scored = command("score bm25.jsonl --data sample --draws 50 --no-controls --json").json
+    (found,) = command(f"crossval bm25 {QUICK} --json").json["systems"]
+    for task, figures in found["tasks"].items():
+        assert figures["recall"]["mean"] == pytest.approx(scored[task]["aspect_recall"]["mean"])
+
+
+def test_failed_answers_are_counted_and_end_with_1(command: Command) -> None:
+    found = command(f"crossval own:Slow:fails=true {QUICK} --task er_at_10")
+    assert found.code == 1
+    assert "own:Slow:fails=true: " in found.out
+    assert "; 40 answers failed" in found.out  # 10 instances, 2 seeds, the own and the wrong hypothesis
+    as_json = command(f"crossval own:Slow:fails=true {QUICK} --task er_at_10 --json")
+    assert (as_json.code, as_json.json["systems"][0]["n_failed"]) == (1, 40)
+
+
+def test_finished_cells_are_kept_and_progress_is_shown(command: Command) -> None:
+    arguments = f"crossval memory:Memory {QUICK} -o cells.jsonl --progress plain"
+    assert "memory:Memory: 12/12" in command(arguments).err
+    n_fits = len(Path("fits.jsonl").read_text().splitlines())
+    again = command(arguments)
+    assert (again.code, again.err) == (0, "")
+    assert len(Path("fits.jsonl").read_text().splitlines()) == n_fits == 12
+    other = command(f"{arguments} --no-blind")
+    assert (other.code, other.out) == (2, "")
+    assert other.err.startswith(
+        "error: cells.jsonl: begun as another cross-validation: with_blind was True, now False;"
+    )
+    assert command(f"{arguments} --no-blind --overwrite").code == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("nope --data sample", "no system 'nope'; expected one of random"),
+        ("bm25:k9=1 --data sample", "system 'bm25': no option 'k9'"),
+        (
+            "selector:depth=1 --data sample",
+            "selector: no option 'depth'; training takes hypothesis, embedding, answering ",
+        ),
+        ("selector:model=absent --data sample", "absent: no model: expected card.json"),
+        ("memory:Memory --data sample --folds 10", r"folds: expected 2\.\.9, the number of papers, got 10"),
+        ("memory:Memory --data absent.json", "absent.json: cannot be read"),
+        ("memory:Memory --data sample -o memory.py", "memory.py: holds something else, which would be lost"),
+        ("memory:Memory --data sample -o absent/x.jsonl", "absent/x.jsonl: cannot be written"),
+        ("memory:Memory --data sample --task result_er_unconstrained", "'memory:Memory' ranks all sentences, and task"),
+    ],
+)
+def test_an_error_is_one_clear_line(arguments: str, message: str, command: Command) -> None:
+    found = command(f"crossval {arguments}")
+    assert (found.code, found.out) == (2, "")
+    assert re.match(rf"error: .*{message}", found.err), found.err
+    assert found.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("output", ["-o cells.jsonl", "--output=cells.jsonl", ""])
+def test_an_interrupt_says_whether_what_was_finished_is_kept(output: str) -> None:
+    process = start(*f"crossval memory:Memory:seconds=0.2 {QUICK} {output}".split())
+    ends_at = time.monotonic() + 60
+    while not Path("fits.jsonl").exists():
+        assert time.monotonic() < ends_at
+        time.sleep(0.005)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate()
+    assert (process.returncode, out) == (130, "")
+    assert err.startswith("interrupted")
+    assert ("what was finished is kept" in err) == bool(output)

@@ -1,0 +1,87 @@
+"""The command train: what it writes and says, what follows it, and what it refuses."""
+
+import json
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from command_line import SAMPLE, Command
+from own_training import OWN_TRAINING
+
+pytest.importorskip("lightgbm", reason="needs the extra 'selector'")
+
+
+def test_a_selector_is_trained_and_the_next_command_that_is_named_runs_it(command: Command) -> None:
+    found = command("train selector --data sample -o {my model} --progress plain")
+    assert found.code == 0
+    assert all(len(line) <= 80 for line in found.out.splitlines()[:-1])
+    assert found.out.startswith("my model: trained on sample.json, 10 instances\n")
+    assert re.search(r"^  er_at_10: \d+\.\d in cross-validation within the training data$", found.out, re.MULTILINE)
+    assert "training selector: 4/4" in found.err
+    card = json.loads(Path("my model/card.json").read_text())
+    assert card["data"] == {"n_instances": 10, "n_papers": 9, "name": "sample.json", "sha256": SAMPLE.sha256}
+    following = found.out.split("next: evidencebench ")[1].strip()
+    assert command(re.sub(r"'([^']*)'", r"{\1}", following)).code == 0
+    header = json.loads(Path("run.jsonl").read_text().splitlines()[0])
+    assert "selector" in json.dumps(header)
+
+    refused = command("train selector --data sample -o {my model}")
+    assert (refused.code, refused.out) == (2, "")
+    assert refused.err.startswith("error: my model: exists; choose another folder, or replace the model with --overwr")
+    replaced = command(
+        "train selector:hypothesis=false --data sample -o {my model} --limit 8 --seed 3 --overwrite --json"
+    )
+    assert replaced.json["model"] == "my model"
+    assert replaced.json["card"]["training"] == {"hypothesis": False, "embedding": False, "seed": 3}
+    assert replaced.json["card"]["data"]["n_instances"] == 8
+    assert command("run {selector:model=my model} --data sample -o run.jsonl").code == 2  # begun with another model
+
+
+def test_a_training_of_ones_own_is_trained_the_same_way(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "memory", raising=False)
+    Path("memory.py").write_text(OWN_TRAINING)
+    found = command("train memory:Memory --data sample -o memory --limit 5")
+    assert (found.code, found.err) == (0, "")
+    assert len(json.loads(Path("memory/papers.json").read_text())) == 5
+    assert "next: evidencebench run memory:Recall:model=memory --data sample -o run.jsonl" in found.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("bm25 --data sample -o model", "train: expected one of selector, .*, without a model; got 'bm25'"),
+        ("nope --data sample -o model", "train: expected one of selector, .*; got 'nope'"),
+        ("selector:model=x --data sample -o model", "train: expected one of selector, .*; got 'selector:model=x'"),
+        (
+            "selector:depth=3 --data sample -o model",
+            "selector: no option 'depth'; training takes hypothesis, embedding",
+        ),
+        ("selector:embedding=yes --data sample -o model", "option 'embedding': Expected `bool`.*got 'yes'"),
+        (
+            "selector:hypothesis_weight=1 --data sample -o model",
+            "'hypothesis_weight' is an option of answering, not of",
+        ),
+        ("selector --data sample -o full", "full: exists; choose another folder"),
+        ("selector --data absent.json -o model", "absent.json: cannot be read"),
+        ("selector --data sample -o model --limit 5", "training: expected at least 6 papers, got 4"),
+    ],
+)
+def test_an_error_is_one_clear_line_and_leaves_nothing(arguments: str, message: str, command: Command) -> None:
+    Path("full").mkdir()
+    Path("full/notes.txt").write_text("mine")
+    found = command(f"train {arguments}")
+    assert (found.code, found.out) == (2, "")
+    assert re.match(rf"error: .*{message}", found.err), found.err
+    assert found.err.count("\n") == 1
+    assert not Path("model").exists()
+    assert [path.name for path in Path("full").iterdir()] == ["notes.txt"]
+
+
+def test_without_lightgbm_the_error_says_how_to_get_it(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "lightgbm", None)  # so that importing it fails, as where it is not installed
+    for arguments in ("train selector --data sample -o model", "crossval selector --data sample"):
+        found = command(arguments)
+        assert (found.code, found.out) == (2, "")
+        assert found.err == "error: train selector: needs LightGBM: pip install 'evidencebench[selector]'\n"
