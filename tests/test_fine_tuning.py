@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cross_encoders import make_cross_encoder
-from embedding_models import make_backbone
+from embedding_models import make_backbone, make_embedding_model
 from evidencebench.embedding.folder import model_digest
 from evidencebench.embedding.formats import FORMATS
 from evidencebench.errors import DataError, MissingExtraError, ModelError, SystemSpecError
@@ -56,7 +57,8 @@ def paper(number: int, *, paper_id: str = "", sources: tuple[int, ...] = (2, 5),
 
 
 PAPERS = [paper(number) for number in range(1, 6)]
-EMBEDDER = {"epochs": 2, "batch_size": 2, "learning_rate": 1e-3, "device": "cpu"}
+OPTIONS: dict[str, Any] = {"epochs": 2, "batch_size": 2, "learning_rate": 1e-3, "trained_layers": None, "device": "cpu"}
+EMBEDDER = {"format": "plain", **OPTIONS}
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -78,7 +80,7 @@ def embedder(embedding_model: Path) -> Callable[..., EmbedderTraining]:
 def reranker(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., RerankerTraining]:
     """Give what makes a training of a reranker from a tiny encoder without a head."""
     base = make_backbone(tmp_path_factory.mktemp("backbone"))
-    return lambda **options: RerankerTraining(base=str(base), **{**EMBEDDER, **options})
+    return lambda **options: RerankerTraining(base=str(base), **{**OPTIONS, **options})
 
 
 # What a step sees
@@ -161,26 +163,31 @@ def test_heavier_sentences_are_drawn_more_often() -> None:
 # What is learned
 
 
-def test_an_embedder_learns_and_dense_loads_it(embedder: Callable[..., EmbedderTraining], tmp_path: Path) -> None:
-    training = embedder(epochs=30, format="e5_mistral")
+def test_an_embedder_learns_what_each_scope_asks_for_and_dense_loads_it(tmp_path: Path) -> None:
+    base = make_embedding_model(tmp_path, max_tokens=400)  # letters, so that an instruction is long
+    options = {**OPTIONS, "epochs": 30, "batch_size": 3, "learning_rate": 1e-2, "temperature": 0.1}
+    training = EmbedderTraining(base=str(base), **options)
+    sources = {"design": (2,), "people": (2,), "outcome": (5,)}
+    labels = Labels(aspects=tuple(sources), results=("outcome",), sources=sources)
+    papers = [replace(one, labels=labels) for one in PAPERS]
     calls: list[tuple[int, int]] = []
-    card = training.fit(PAPERS, tmp_path / "model", data={"name": "mine"}, on_progress=lambda *call: calls.append(call))
-    assert card.loss[-1] < 0.7 * card.loss[0]
-    assert calls == [(step, 90) for step in range(1, 91)]
+    tuned = tmp_path / "tuned"
+    card = training.fit(papers, tuned, data={"name": "mine"}, on_progress=lambda *call: calls.append(call))
+    assert card.loss[-1] < 0.4 * card.loss[0]
+    assert calls == [(step, 60) for step in range(1, 61)]
     assert training.answers_with == {"format": "e5_mistral"}
-    found = make_system(f"dense:model={tmp_path / 'model'},format=e5_mistral,device=cpu")
-    for instance in PAPERS:
-        assert set(found.system.rank(instance.query, Brief(budget=2)).sentences[:2]) == {2, 5}  # type: ignore[union-attr]
-        assert found.system.rank(instance.query, Brief(budget=1, scope="results")).sentences[0] == 5  # type: ignore[union-attr]
-    written = json.loads((tmp_path / "model" / "card.json").read_bytes())
+    found = make_system(f"dense:model={tuned},format=e5_mistral,device=cpu")
+    for one in papers:
+        assert found.rank(one.query, Brief(budget=1)).sentences[0] == 2
+        assert found.rank(one.query, Brief(budget=1, scope="results")).sentences[0] == 5
+    written = json.loads((tuned / "card.json").read_bytes())
     assert written["data"]["name"] == "mine"
     assert (written["data"]["n_instances"], written["data"]["n_papers"]) == (5, 5)
-    assert written["base"]["sha256"] == model_digest(Path(training.base))
-    assert written["base"]["model"] == Path(training.base).name
+    assert written["base"] == {"model": "model", "revision": None, "sha256": model_digest(base)}
     assert written["loss"] == list(card.loss)
-    assert model_digest(tmp_path / "model") != model_digest(Path(training.base))
-    assert not (tmp_path / "model.part").exists()
-    suffixes = {path.suffix for path in (tmp_path / "model").rglob("*") if path.is_file()}
+    assert model_digest(tuned) != model_digest(base)
+    assert not (tmp_path / "tuned.part").exists()
+    suffixes = {path.suffix for path in tuned.rglob("*") if path.is_file()}
     assert suffixes <= {".json", ".safetensors", ".txt"}
 
 
@@ -224,8 +231,10 @@ def test_layers_that_are_frozen_stay_as_they_are(
     changed = {name for name in before if not torch.equal(before[name], after[name])}
     assert changed
     assert all("layer.1." in name for name in changed)
-    with pytest.raises(SystemSpecError, match=r"trained_layers: expected at most 2, the layers of the base, got 3"):
-        embedder(trained_layers=3).fit(PAPERS, tmp_path / "other")
+    embedder(trained_layers=9, epochs=1).fit(PAPERS, tmp_path / "all")
+    everything = load_file(tmp_path / "all" / "model.safetensors")
+    assert any("layer.0." in name and not torch.equal(before[name], everything[name]) for name in before)
+    assert all(torch.equal(before[name], everything[name]) for name in before if "embeddings" in name)
 
 
 # The same again
@@ -388,6 +397,7 @@ def test_data_without_a_source_are_refused(embedder: Callable[..., EmbedderTrain
         ({"learning_rate": float("nan")}, "learning_rate: expected at least 1e-12, got nan"),
         ({"max_tokens": 2}, "max_tokens: expected at least 8, got 2"),
         ({"negatives": 0}, "negatives: expected at least 1, got 0"),
+        ({"trained_layers": 0}, "trained_layers: expected at least 1, got 0"),
         ({"checkpoint_steps": 0}, "checkpoint_steps: expected at least 1, got 0"),
     ],
 )

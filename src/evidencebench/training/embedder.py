@@ -66,7 +66,8 @@ class EmbedderTraining:
         How much rather negatives are drawn that are similar to the hypothesis at the outset: e to the power of this for
         each standard deviation; 0: all alike.
     trained_layers
-        How many of the last layers learn; None: all, and the embeddings of tokens too.
+        How many of the last layers learn, at least 1; None: all, and the embeddings of tokens too, which is slower and
+        makes checkpoints four times as large.
     max_tokens
         Where sentences are cut in training; None: where the base cuts them.
     checkpoint_steps
@@ -81,19 +82,19 @@ class EmbedderTraining:
 
     base: str = "minilm"
     revision: str | None = None
-    format: FormatName = "plain"
+    format: FormatName = "e5_mistral"
     anchors: Anchors = "hypothesis"
     scope: Scope = "both"
     neighbours: int = 0
     title: bool = False
-    epochs: int = 3
+    epochs: int = 2
     batch_size: int = 4
     learning_rate: float = 1e-4
     temperature: float = 0.05
     positives: int = 12
     negatives: int = 24
     hardness: float = 0.0
-    trained_layers: int | None = None
+    trained_layers: int | None = 3
     max_tokens: int | None = 64
     checkpoint_steps: int = 1
     device: str = "auto"
@@ -112,7 +113,7 @@ class EmbedderTraining:
                 "positives": (self.positives, 1),
                 "negatives": (self.negatives, 1),
                 "hardness": (self.hardness, 0),
-                "trained_layers": (self.trained_layers, 0),
+                "trained_layers": (self.trained_layers, 1),
                 "max_tokens": (self.max_tokens, 8),
                 "checkpoint_steps": (self.checkpoint_steps, 1),
             },

@@ -38,6 +38,7 @@ BASE_OPTIONS = frozenset({"base", "revision"})
 
 # Options that decide no weight, so that a training may go on with others.
 _FREE = frozenset({"checkpoint_steps"})
+_EMBEDDING = re.compile(r"embed|\bwte\b|\bwpe\b")
 _LAYER = re.compile(r"(?:^|\.)(?:layers?|h|block|blocks)\.(\d+)\.")
 
 
@@ -131,31 +132,21 @@ def _versions() -> dict[str, str]:
 
 
 def freeze(module: "torch.nn.Module", trained_layers: int | None) -> None:
-    """Let only the last layers of a model learn, and what stands behind them.
+    """Let only the last layers of a model learn, and what stands behind them, such as a head.
 
     Parameters
     ----------
     module
         Changed in place.
     trained_layers
-        How many; 0: only what is no layer and no embedding, such as a head; None: everything learns.
-
-    Raises
-    ------
-    SystemSpecError
-        If the model has fewer layers, or none that can be told.
+        How many, at least 1; where the model has no more than that, all but the embeddings learns. None: everything.
     """
     if trained_layers is None:
         return
     number = {name: int(found[1]) for name, _ in module.named_parameters() if (found := _LAYER.search(name))}
-    n_layers = 1 + max(number.values(), default=-1)
-    if trained_layers > n_layers:
-        raise SystemSpecError(
-            f"trained_layers: expected at most {n_layers}, the layers of the base, got {trained_layers}"
-        )
+    first = 1 + max(number.values(), default=-1) - trained_layers
     for name, one in module.named_parameters():
-        is_behind = "embed" not in name and name not in number
-        one.requires_grad_(number.get(name, -1) >= n_layers - trained_layers or is_behind)
+        one.requires_grad_(number[name] >= first if name in number else not _EMBEDDING.search(name))
 
 
 class Student(Protocol):

@@ -58,7 +58,7 @@ class RerankerTraining:
     positives, negatives
         The most sentences of either kind that are drawn of a paper in a step.
     trained_layers
-        How many of the last layers learn, beside the head; None: all, and the embeddings of tokens too.
+        How many of the last layers learn beside the head, at least 1; None: all, and the embeddings of tokens too.
     max_tokens
         Where hypothesis and sentence together are cut in training; None: where the base cuts them.
     checkpoint_steps
@@ -94,7 +94,7 @@ class RerankerTraining:
                 "learning_rate": (self.learning_rate, _TINY),
                 "positives": (self.positives, 1),
                 "negatives": (self.negatives, 1),
-                "trained_layers": (self.trained_layers, 0),
+                "trained_layers": (self.trained_layers, 1),
                 "max_tokens": (self.max_tokens, 8),
                 "checkpoint_steps": (self.checkpoint_steps, 1),
             },
