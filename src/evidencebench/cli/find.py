@@ -36,8 +36,9 @@ _WIDTH = 80
 def command(
     *, hypothesis: str, paper: Any, budget: int, scope: AspectScope, spec: str, seed: int, as_json: bool
 ) -> None:
-    """Find the sentences of PAPER that are the evidence for or against HYPOTHESIS.
+    """Find the evidence in a paper of your own.
 
+    Shown are the sentences of PAPER that are evidence for or against HYPOTHESIS.
     PAPER is a text file, or - for standard input: one sentence a line, headings
     marked with # as in Markdown. What stands under '# Abstract' is the abstract.
     Sentences are numbered from 0, headings included, and shown best first.
@@ -45,7 +46,7 @@ def command(
     \b
     Examples:
       evidencebench find "Tea lowers blood pressure." paper.txt
-      evidencebench find "Tea lowers blood pressure." - --budget 5 --json < paper.txt
+      evidencebench find "Tea lowers blood pressure." - --json < paper.txt
     """
     name = getattr(paper, "name", "-")
     try:

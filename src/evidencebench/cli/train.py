@@ -36,8 +36,9 @@ def command(
 ) -> None:
     """Fit a model to labelled data and write it into a folder.
 
-    WHAT is one of the names below, with options as in selector:embedding=true.
-    The folder holds plain files and a card that says what it was made from.
+    WHAT is selector, set_selector, best, embedder, reranker, or own code as
+    package.module:Training, with options as in selector:embedding=true. The
+    folder holds plain files and a card that says what it was made from.
 
     \b
     Examples:
