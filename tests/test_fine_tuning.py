@@ -187,8 +187,9 @@ def test_an_embedder_learns_what_each_scope_asks_for_and_dense_loads_it(tmp_path
     assert written["loss"] == list(card.loss)
     assert model_digest(tuned) != model_digest(base)
     assert not (tmp_path / "tuned.part").exists()
-    suffixes = {path.suffix for path in tuned.rglob("*") if path.is_file()}
-    assert suffixes <= {".json", ".safetensors", ".txt"}
+    files = [path for path in tuned.rglob("*") if path.is_file()]
+    assert {path.suffix for path in files} <= {".json", ".safetensors", ".txt"}
+    assert len({path.stat().st_mode for path in files}) == 1
 
 
 def test_a_reranker_learns_and_rerank_loads_it(reranker: Callable[..., RerankerTraining], tmp_path: Path) -> None:

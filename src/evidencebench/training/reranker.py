@@ -80,7 +80,7 @@ class RerankerTraining:
     learning_rate: float = 1e-4
     positives: int = 12
     negatives: int = 24
-    trained_layers: int | None = None
+    trained_layers: int | None = 3
     max_tokens: int | None = 128
     checkpoint_steps: int = 1
     device: str = "auto"

@@ -3,6 +3,7 @@
 import fcntl
 import os
 import shutil
+import stat
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -142,8 +143,10 @@ class Workplace:
                 shutil.rmtree(left, ignore_errors=True)
             write(model)
             (model / CARD).write_bytes(msgspec.json.format(msgspec.json.encode(card), indent=1))
+            mode = stat.S_IMODE((model / CARD).stat().st_mode)
             for path in model.rglob("*"):
                 if path.is_file():
+                    path.chmod(mode)  # safetensors gives its files to their owner alone
                     _sync(path)
             if self._folder.exists():
                 self._folder.rename(old)
