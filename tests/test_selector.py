@@ -106,13 +106,17 @@ def without_results() -> list[Instance]:
     return [replace(instance, labels=replace(instance.labels, results=())) for instance in SAMPLE]
 
 
+def without_aspects() -> list[Instance]:
+    return [replace(instance, labels=replace(instance.labels, aspects=(), results=())) for instance in SAMPLE]
+
+
 @pytest.mark.parametrize(
     ("instances", "message"),
     [
         ([], "training: expected at least 6 papers, got 0"),
         (few_papers(5), "training: expected at least 6 papers, got 5"),
         (SAMPLE[:1] * 20, "training: expected at least 6 papers, got 1"),
-        (without_results(), "training: no instance has an aspect of the scope 'results'"),
+        (without_aspects(), "training: no instance has an aspect"),
     ],
 )
 def test_too_little_to_learn_from_is_refused_and_leaves_nothing(
@@ -121,6 +125,15 @@ def test_too_little_to_learn_from_is_refused_and_leaves_nothing(
     with pytest.raises(DataError, match=message):
         SelectorTraining().fit(instances, tmp_path / "model")
     assert not (tmp_path / "model").exists()
+
+
+def test_data_without_results_labels_as_the_100k_has_trains_a_model_that_serves_both_scopes(tmp_path: Path) -> None:
+    SelectorTraining().fit(without_results(), tmp_path / "model")
+    system = Selector(model=tmp_path / "model")
+    query = SAMPLE[0].query
+    of_all, of_results = (system.rank(query, Brief(budget=5, scope=scope)) for scope in ("all", "results"))
+    assert of_all == of_results
+    assert sorted(of_all.sentences) == list(range(len(query.sentences)))
 
 
 # Writing
@@ -279,7 +292,7 @@ IN_CARD: Mapping[str, tuple[Callable[[Path, Card], Any], str]] = {
     "no feature": (lambda _, card: card["features"].clear(), "features: expected some, each once"),
     "a feature twice": (lambda _, card: card["features"].append("bm25"), "features: expected some, each once"),
     "one feature less": (drop_feature, f"expected trees on {N - 1} features, got {N}"),
-    "no members": (lambda _, card: card["members"].clear(), "members: expected some of each scope, all and results"),
+    "no members": (lambda _, card: card["members"].clear(), "members: expected some of the scope 'all'"),
     "a member of no sort": (lambda _, card: linear(card).update(type="forest"), "Invalid value 'forest'"),
     "weights too few": (lambda _, card: linear(card)["weights"].pop(), f"a linear member: expected {N} finite numbers"),
     "a weight missing": (lambda _, card: linear(card)["weights"].__setitem__(0, None), "Expected `float`, got `null`"),

@@ -95,13 +95,17 @@ class SelectorModel:
         return any(feature.reads_hypothesis for feature in self.features)
 
     def scores(self, page: Page) -> dict[AspectScope, Floats]:
-        """Return, for each scope, the mean of its members' standard scores, one a sentence."""
+        """Return, for each scope, the mean of its members' standard scores, one a sentence.
+
+        Where there is no member for results, as of data that labels none, those for all aspects serve both.
+        """
         if page.n == 0:
-            return {member.scope: np.zeros(0) for member in self.card.members}
+            return {"all": np.zeros(0), "results": np.zeros(0)}
         table = feature_table(page, self.features)
         found: dict[AspectScope, list[Floats]] = {}
         for member in self.card.members:
             found.setdefault(member.scope, []).append(standard_scores(self._member_scores(member, table)))
+        found.setdefault("results", found["all"])
         return {scope: np.mean(columns, axis=0) for scope, columns in found.items()}
 
     def _member_scores(self, member: Linear | Trees, table: Floats) -> Floats:
@@ -208,8 +212,8 @@ def read_card(folder: Path) -> Card:
         raise ModelError(f"{path}: no feature '{unknown[0]}' in this version; train the model again")
     if not 0 <= card.strength <= 1:
         raise ModelError(f"{path}: strength: expected a number in 0..1, got {card.strength}")
-    if {member.scope for member in card.members} != {"all", "results"}:
-        raise ModelError(f"{path}: members: expected some of each scope, all and results")
+    if not any(member.scope == "all" for member in card.members):
+        raise ModelError(f"{path}: members: expected some of the scope 'all'")
     for member in card.members:
         if isinstance(member, Linear):
             _require_numbers(path, member, len(card.features))

@@ -23,7 +23,6 @@ from evidencebench.system import Brief, Ranking
 if TYPE_CHECKING:
     from evidencebench.selectors.set_network import SetNetwork
 
-WEIGHTS = "weights.safetensors"
 DEFAULT_BUDGET = 10
 """The number of sentences that scores are made for where the task sets none."""
 
@@ -46,8 +45,10 @@ class SetCard(msgspec.Struct, frozen=True, kw_only=True):
         How many there are in the file of weights.
     strength
         How much repetition is discounted, see `discounted_order`.
-    sha256
-        Of the file of weights.
+    scopes
+        What the networks learned; where that is not results, what they learned of all aspects serves both.
+    file, sha256
+        The file of weights, beside the card.
     data, training, versions
         How it came to be: for readers, not read here.
     """
@@ -57,6 +58,8 @@ class SetCard(msgspec.Struct, frozen=True, kw_only=True):
     network: dict[str, int | float]
     n_networks: int
     strength: float
+    scopes: tuple[AspectScope, ...]
+    file: str
     sha256: str
     data: dict[str, Any] = {}
     training: dict[str, Any] = {}
@@ -86,11 +89,12 @@ class SetModel:
         table = torch.from_numpy(feature_table(page, self._features)).float()[None]
         vectors = torch.from_numpy(page.vectors).float()[None]
         absent = torch.zeros(1, page.n, dtype=torch.bool)
+        column = _SCOPES.index(scope if scope in self.card.scopes else "all")
         columns = []
         with torch.inference_mode():
             for network in self._networks:
                 found = network(table, vectors, absent, torch.tensor([float(max(1, budget))]))
-                columns.append(found[0, :, _SCOPES.index(scope)].double().numpy())
+                columns.append(found[0, :, column].double().numpy())
         if not np.isfinite(columns).all():
             raise ModelError("set_selector: the network gives a score that is not finite; train it again")
         scores: Floats = np.mean([standard_scores(column) for column in columns], axis=0)
@@ -158,8 +162,8 @@ def load_set_model(folder: Path, card_sha256: str) -> SetModel:  # noqa: ARG001 
     from evidencebench.selectors.set_network import SetNetwork  # noqa: PLC0415 - imports torch
 
     card = read_set_card(folder)
-    path = folder / WEIGHTS
-    if not path.is_file() or file_sha256(path) != card.sha256:
+    path = folder / card.file
+    if Path(card.file).name != card.file or not path.is_file() or file_sha256(path) != card.sha256:
         raise ModelError(f"{path}: expected the file whose sha256 is in the card, {card.sha256}; train the model again")
     tensors = load_file(path)
     networks = []

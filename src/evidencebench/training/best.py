@@ -1,5 +1,6 @@
 """Fit `best`: its two parts, each in a folder of its own."""
 
+import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -42,13 +43,21 @@ class BestTraining:
         data: Mapping[str, Any] | None = None,
         on_progress: Progress | None = None,
     ) -> Card:
-        """Fit both parts and write them into the folder; see `SelectorTraining.fit` and `SetTraining.fit`.
+        """Fit both parts beside the folder, then put them in its place; see the two trainings' own `fit`.
 
         Returns
         -------
         The card of the selector.
         """
+        draft, old = (folder.with_name(f"{folder.name}.{ending}") for ending in ("part", "old"))
+        for left in (draft, old):
+            shutil.rmtree(left, ignore_errors=True)
         SetTraining(hypothesis=self.hypothesis).fit(
-            instances, folder / SET_MODEL, seed=seed, data=data, on_progress=on_progress
+            instances, draft / SET_MODEL, seed=seed, data=data, on_progress=on_progress
         )
-        return self._selector.fit(instances, folder / SELECTOR, seed=seed, data=data, on_progress=on_progress)
+        card = self._selector.fit(instances, draft / SELECTOR, seed=seed, data=data, on_progress=on_progress)
+        if folder.exists():
+            folder.rename(old)
+        draft.rename(folder)
+        shutil.rmtree(old, ignore_errors=True)
+        return card

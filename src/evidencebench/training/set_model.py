@@ -15,7 +15,7 @@ from evidencebench.instance import Instance
 from evidencebench.retrievers.dense import MiniLM
 from evidencebench.selectors.features import chosen_features
 from evidencebench.selectors.model import CARD
-from evidencebench.selectors.set_model import WEIGHTS, SetCard
+from evidencebench.selectors.set_model import SetCard
 from evidencebench.tasks import TASKS
 from evidencebench.training.examples import SCOPES, Example, examples_of
 from evidencebench.training.selector import LEAST_PAPERS, Progress, fit_ridge, write_whole
@@ -119,19 +119,25 @@ class SetTraining:
             network = _trained(examples, options, epochs=self.epochs, seed=1000 * seed + number, report=report)
             tensors |= {f"{number}.{name}": tensor.contiguous() for name, tensor in network.state_dict().items()}
         content = save(tensors)
+        sha256 = hashlib.sha256(content).hexdigest()
         card = SetCard(
             features=tuple(feature.name for feature in features),
             network=options,
             n_networks=self.n_networks,
             strength=_STRENGTH,
-            sha256=hashlib.sha256(content).hexdigest(),
+            scopes=tuple(scope for scope in SCOPES if any(scope in example.shares for example in examples)),
+            file=f"weights-{sha256[:16]}.safetensors",
+            sha256=sha256,
             data={"n_instances": len(instances), "n_papers": n_papers, **(data or {})},
             training={"hypothesis": self.hypothesis, "epochs": self.epochs, "seed": seed},
             versions={"evidencebench": __version__, **library_versions("numpy", "torch", "safetensors")},
         )
         folder.mkdir(parents=True, exist_ok=True)
-        write_whole(folder / WEIGHTS, content)
+        write_whole(folder / card.file, content)
         write_whole(folder / CARD, msgspec.json.format(msgspec.json.encode(card), indent=1))
+        for path in (*folder.glob("weights-*.safetensors"), *folder.glob(".*.part")):
+            if path.name != card.file:
+                path.unlink()
         return card
 
 
@@ -191,6 +197,8 @@ def _start_from_ridge(network: "SetNetwork", examples: Sequence[Example]) -> Non
     with torch.no_grad():
         for column, scope in enumerate(SCOPES):
             labelled = [example for example in examples if scope in example.shares]
+            if not labelled:
+                continue
             table = np.concatenate([example.table for example in labelled])
             target = np.concatenate([example.target(scope, "relative") for example in labelled])
             ridge = fit_ridge(scope, "relative", table, target)

@@ -11,6 +11,8 @@ from evidencebench.instance import Instance
 from evidencebench.specification import parse_specification, write_specification
 from evidencebench.systems import factory_of, make_options
 from evidencebench.training.best import BestTraining
+from evidencebench.training.embedder import EmbedderTraining
+from evidencebench.training.reranker import RerankerTraining
 from evidencebench.training.selector import Progress, SelectorTraining
 from evidencebench.training.set_model import SetTraining
 
@@ -42,6 +44,8 @@ TRAININGS: Mapping[str, tuple[Callable[..., Training], str]] = MappingProxyType(
         "selector": (SelectorTraining, "selector"),
         "set_selector": (SetTraining, "set_selector"),
         "best": (BestTraining, "best"),
+        "embedder": (EmbedderTraining, "dense"),
+        "reranker": (RerankerTraining, "rerank"),
     }
 )
 """Name -> how it is trained, and the system that answers with the model."""
