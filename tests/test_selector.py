@@ -25,7 +25,7 @@ from evidencebench.selectors.page import Page
 from evidencebench.selectors.selector import Selector
 from evidencebench.system import Brief
 from evidencebench.systems import make_system
-from evidencebench.training.selector import STRENGTHS, TUNED_TASKS, SelectorTraining, write_model
+from evidencebench.training.selector import STRENGTH, TUNED_TASKS, SelectorTraining, write_model
 
 pytest.importorskip("lightgbm", reason="needs the extra 'selector'")
 
@@ -79,7 +79,8 @@ def test_the_card_says_what_the_model_was_made_from_and_how_good_it_is(selector_
     assert set(card.cross_validated["aspect_recall"]) == set(TUNED_TASKS)
     assert all(0 < recall < 1 for recall in card.cross_validated["aspect_recall"].values())
     assert "by paper" in card.cross_validated["folds"]
-    assert card.strength in STRENGTHS
+    assert card.strength == STRENGTH
+    assert card.cross_validated["strengths_tried"] == [STRENGTH]
     assert set(card.versions) == {"evidencebench", "lightgbm", "numpy", "python"}
     for scope in ("all", "results"):
         targets = [member.target for member in card.members if member.scope == scope]

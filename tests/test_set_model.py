@@ -13,7 +13,7 @@ import pytest
 
 from evidencebench.errors import DataError, ModelError
 from evidencebench.sample import load_sample
-from evidencebench.selectors.best import Best
+from evidencebench.selectors.model import read_card
 from evidencebench.selectors.selector import Selector
 from evidencebench.selectors.set_model import SetSelector
 from evidencebench.system import Brief
@@ -143,44 +143,31 @@ DAMAGES: dict[str, tuple[Callable[[Path], object], str]] = {
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_a_damaged_model_is_refused_in_words(damage: str, best_model: Path, tmp_path: Path) -> None:
+def test_a_damaged_model_is_refused_in_words(damage: str, set_model: Path, tmp_path: Path) -> None:
     folder = tmp_path / "model"
-    shutil.copytree(best_model / "set_selector", folder)
+    shutil.copytree(set_model, folder)
     break_it, message = DAMAGES[damage]
     break_it(folder)
     with pytest.raises(ModelError, match=message):
         SetSelector(model=folder).rank(SAMPLE[0].query, Brief(budget=3))
 
 
-def test_best_needs_both_of_its_parts(best_model: Path, tmp_path: Path) -> None:
-    shutil.copytree(best_model, tmp_path / "model")
-    shutil.rmtree(tmp_path / "model" / "set_selector")
-    with pytest.raises(ModelError, match="no folder 'set_selector', as 'evidencebench train best' writes it"):
-        Best(model=tmp_path / "model")
-
-
-def test_best_that_relies_on_the_hypothesis_selects_other_evidence_for_another_hypothesis_of_the_same_paper(
+def test_best_reads_vectors_and_finds_other_evidence_for_another_hypothesis_where_it_must_rely_on_it(
     best_model: Path,
 ) -> None:
     first, second = SAMPLE[1].query, SAMPLE[2].query
     assert first.sentences == second.sentences
     assert first.hypothesis != second.hypothesis
-    system = Best(model=best_model, hypothesis_weight=1.0)
+    assert any(name.startswith("vector_") for name in read_card(best_model).features)
+    system = Selector(model=best_model, hypothesis_weight=1.0)
     picks = [set(system.rank(query, Brief(budget=5)).sentences[:5]) for query in (first, second)]
     assert picks[0] != picks[1]
 
 
-def test_a_part_of_best_answers_as_that_part_alone(best_model: Path) -> None:
-    query, brief = SAMPLE[2].query, Brief(budget=5)
-    alone = Selector(model=best_model / "selector").rank(query, brief)
-    assert Best(model=best_model, part="selector").rank(query, brief) == alone
-    assert Best(model=best_model, part="set_selector").rank(query, brief) != alone
-
-
-def test_a_best_that_fails_in_training_leaves_the_old_one(best_model: Path, tmp_path: Path) -> None:
+def test_training_best_anew_leaves_the_old_one_where_it_fails(best_model: Path, tmp_path: Path) -> None:
     folder = tmp_path / "model"
     shutil.copytree(best_model, folder)
-    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    before = {path: path.read_bytes() for path in folder.iterdir()}
     with pytest.raises(DataError):
         BestTraining().fit(SAMPLE[:2], folder)
-    assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
+    assert {path: path.read_bytes() for path in folder.iterdir()} == before

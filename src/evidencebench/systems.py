@@ -14,7 +14,7 @@ import msgspec
 from evidencebench import controls, oracle, stored
 from evidencebench.errors import EvidenceBenchError, SystemSpecError
 from evidencebench.retrievers import bm25, dense, dense_api, fusion, rerank, tfidf
-from evidencebench.selectors import best, cues, diverse, selector, set_model
+from evidencebench.selectors import cues, diverse, selector, set_model
 from evidencebench.specification import MAX_DEPTH, elements, parse_specification, unbracketed
 from evidencebench.system import KNOWING_SYSTEMS, KnowingSystem, NamedSystem, System
 
@@ -44,7 +44,7 @@ SYSTEMS: Mapping[str, Callable[..., System | KnowingSystem]] = MappingProxyType(
         "cues": cues.Cues,
         "selector": selector.Selector,
         "set_selector": set_model.SetSelector,
-        "best": best.Best,
+        "best": selector.Selector,
     }
 )
 """System name -> its class, whose fields are its options."""

@@ -94,7 +94,7 @@ def test_finished_cells_are_kept_and_progress_is_shown(command: Command) -> None
         ("bm25:k9=1 --data sample", "system 'bm25': no option 'k9'"),
         (
             "selector:depth=1 --data sample",
-            "selector: no option 'depth'; training takes hypothesis, embedding, answering ",
+            "selector: no option 'depth'; training takes hypothesis, embedding, strength, figures, answering ",
         ),
         ("selector:model=absent --data sample", "absent: no model: expected card.json"),
         ("memory:Memory --data sample --folds 10", r"folds: expected 2\.\.9, the number of papers, got 10"),

@@ -89,7 +89,7 @@ def test_the_demonstration_ends_with_commands_that_work(command: Command) -> Non
     assert (found.code, found.err) == (0, "")
     assert found.out == command("demo").out
     following = re.findall(r"^  evidencebench (.+?)(?:   .*)?$", found.out.split("What to do next")[1], re.MULTILINE)
-    assert len(following) == 5
+    assert len(following) == 6
     for arguments in following[:-1]:
         assert command(arguments).code == 0
     assert following[-1] == "data download train"

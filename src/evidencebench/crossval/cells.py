@@ -253,7 +253,7 @@ def _train(cell: Cell, seen: Sequence[Instance], folder: Path) -> float:
     found = _trainable(cell.systems[0])
     trained = found.blind if cell.blind and found.blind is not None else found
     started = time.perf_counter()
-    trained.training.fit(seen, folder, seed=cell.seed)
+    trained.quick.training.fit(seen, folder, seed=cell.seed)
     return time.perf_counter() - started
 
 

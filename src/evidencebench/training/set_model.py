@@ -18,7 +18,7 @@ from evidencebench.selectors.model import CARD
 from evidencebench.selectors.set_model import SetCard
 from evidencebench.tasks import TASKS
 from evidencebench.training.examples import SCOPES, Example, examples_of
-from evidencebench.training.selector import LEAST_PAPERS, Progress, fit_ridge, write_whole
+from evidencebench.training.selector import LEAST_PAPERS, STRENGTH, Progress, fit_ridge, write_whole
 from evidencebench.version import __version__
 
 if TYPE_CHECKING:
@@ -32,7 +32,6 @@ _WEIGHT_DECAY = 0.5
 _WARM_UP = 0.15
 _LARGEST_BUDGET = 10
 _LIST_LOSS = 0.06  # how much each sentence's own share of aspects counts beside the coverage of the set
-_STRENGTH = 0.85
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,7 +123,7 @@ class SetTraining:
             features=tuple(feature.name for feature in features),
             network=options,
             n_networks=self.n_networks,
-            strength=_STRENGTH,
+            strength=STRENGTH,
             scopes=tuple(scope for scope in SCOPES if any(scope in example.shares for example in examples)),
             file=f"weights-{sha256[:16]}.safetensors",
             sha256=sha256,

@@ -20,7 +20,8 @@ from evidencebench.training.set_model import SetTraining
 class Training(Protocol):
     """How a model is trained: a frozen dataclass whose fields are its options.
 
-    One with an option ``hypothesis`` can be trained without the hypothesis, where that is false. Optional properties
+    One with an option ``hypothesis`` can be trained without the hypothesis, where that is false; one with an option
+    ``figures`` does work for its model's card alone, which it can be spared. Optional properties
     are ``n_tried``, how many configurations it compares within its instances, and ``answers_with``, the options
     that the system which answers needs beside the folder, its ``model``. Own code is named ``package.module:factory``
     and says in its class attribute ``system`` which system answers.
@@ -76,6 +77,13 @@ class Trainable:
         if not getattr(self.training, "hypothesis", False):
             return None
         return replace(self, training=replace(self.training, hypothesis=False))  # type: ignore[type-var]
+
+    @property
+    def quick(self) -> "Trainable":
+        """The same without what only a model's card says."""
+        if not hasattr(self.training, "figures"):
+            return self
+        return replace(self, training=replace(self.training, figures=False))  # type: ignore[type-var]
 
     @property
     def n_tried(self) -> int:
