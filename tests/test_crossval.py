@@ -1,6 +1,7 @@
 """Cross-validation keeps papers apart, goes on after kill -9, and agrees with every other way to the same figures."""
 
 import json
+import shutil
 import signal
 import statistics
 import sys
@@ -281,11 +282,20 @@ def test_a_journal_made_on_other_data_or_by_another_model_is_refused(
     Path("cells.jsonl").write_text(text.replace(SAMPLE.sha256, "0" * 64))
     with pytest.raises(RunMismatchError, match="data was 0000"):
         validated("bm25", journal=Path("cells.jsonl"))
-    spec = f"selector:model={selector_model}"
+    shutil.copytree(selector_model, "elsewhere")
+    card = json.loads(Path("elsewhere/card.json").read_text())
+    Path("elsewhere/card.json").write_text(json.dumps(card | {"data": {"sha256": "that of other data"}}))
+    spec = "selector:model=elsewhere"
     validated(spec, journal=Path("model.jsonl"), n_seeds=1)
     Path("model.jsonl").write_text(Path("model.jsonl").read_text().replace('"sha256:', '"sha256:0', 1))
     with pytest.raises(RunMismatchError, match=r"versions was .*sha256:0"):
         validated(spec, journal=Path("model.jsonl"), n_seeds=1)
+
+
+def test_a_model_that_was_trained_on_the_data_is_refused(selector_model: Path) -> None:
+    for spec in (f"selector:model={selector_model}", f"diverse:system=[selector:model={selector_model}]"):
+        with pytest.raises(SystemSpecError, match="was trained on this data"):
+            validated(spec)
 
 
 def test_a_damaged_line_and_a_file_of_somebody_else_are_refused(tmp_path: Path) -> None:

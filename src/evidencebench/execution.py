@@ -46,6 +46,8 @@ class RunReport:
         Failed answers that the run holds now, those of earlier calls included.
     first_error
         The first failure of this call, or None.
+    trained_on_it
+        Whether a model of the system was trained on this very data, so that its score says nothing of other papers.
     notes
         What the answers in the run note, such as ``truncated_sentences``, summed over instances; of an instance's
         answers to several tasks the one that notes most.
@@ -55,6 +57,7 @@ class RunReport:
     n_resumed: int
     n_failed: int
     first_error: str | None = None
+    trained_on_it: bool = False
     notes: Mapping[str, int] = field(default_factory=dict)
 
 
@@ -157,6 +160,7 @@ def execute(
         n_resumed=n_resumed,
         n_failed=n_failed,
         first_error=first_error,
+        trained_on_it=dataset.sha256 in named.trained_on(),
         notes={name: sum(counts.values()) for name, counts in sorted(notes.items())},
     )
 

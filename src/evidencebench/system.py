@@ -67,7 +67,8 @@ class System(Protocol):
 
     An optional method ``versions()`` returns the versions of libraries and the digests of files that decide its
     answers, by name; a run's header holds them. An optional method ``check_data(sha256, own_hypotheses=...)`` raises
-    where the answers are fixed beforehand and are not for this data and these hypotheses.
+    where the answers are fixed beforehand and are not for this data and these hypotheses. An optional method
+    ``trained_on()`` returns the sha256 of the data that its models were trained on, as far as they say.
     """
 
     def rank(self, query: Query, brief: Brief) -> Ranking:
@@ -133,6 +134,12 @@ class NamedSystem:
                 if value not in known.split(" and "):
                     found[key] = f"{known} and {value}"
         return found
+
+    def trained_on(self) -> frozenset[str]:
+        """Return the sha256 of the data that it, or a system that it asks, was trained on, as far as is known."""
+        own = getattr(self.system, "trained_on", None)
+        known = frozenset(own()) if callable(own) else frozenset()
+        return known.union(*(part.trained_on() for part in self.parts))
 
     def check_data(self, sha256: str, *, own_hypotheses: bool) -> None:
         """Raise where it, or a system that it asks, has fixed answers that do not belong to the data.

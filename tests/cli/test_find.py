@@ -40,7 +40,13 @@ def test_text_output_numbers_the_sentences_and_fits_80_columns(tmp_path: Path) -
 def test_any_system_finds() -> None:
     exit_code, output = _found("-", "--system", "lead", "--budget", "2", "--json")
     assert exit_code == 0
-    assert [row["sentence"] for row in json.loads(output)["evidence"]] == [0, 1]
+    assert [row["sentence"] for row in json.loads(output)["evidence"]] == [1, 2], "a heading is no evidence"
+
+
+def test_a_set_without_order_has_no_best_sentences() -> None:
+    exit_code, output = _found("-", "--system", "random")
+    assert exit_code != 0
+    assert "random gives its sentences no order" in output
 
 
 def test_a_system_that_needs_the_answers_is_refused() -> None:

@@ -9,8 +9,8 @@ from evidencebench.cli.options import json_option, seed_option
 from evidencebench.cli.output import print_json
 from evidencebench.errors import EvidenceBenchError, UnreadableError
 from evidencebench.papers.plain import read_plain
-from evidencebench.query import AspectScope
-from evidencebench.system import Brief
+from evidencebench.query import AspectScope, Kind, Query
+from evidencebench.system import Brief, NamedSystem
 from evidencebench.systems import make_system
 from evidencebench.tables import printable
 
@@ -41,7 +41,8 @@ def command(
     Shown are the sentences of PAPER that are evidence for or against HYPOTHESIS.
     PAPER is a text file, or - for standard input: one sentence a line, headings
     marked with # as in Markdown. What stands under '# Abstract' is the abstract.
-    Sentences are numbered from 0, headings included, and shown best first.
+    Sentences are numbered from 0, headings included, and shown best first;
+    headings are not shown.
 
     \b
     Examples:
@@ -57,7 +58,8 @@ def command(
     system = make_system(spec, seed=seed)
     if system.knows_labels:
         raise EvidenceBenchError(f"find: {system.name} needs the answers, which a paper does not bring along")
-    found = system.rank(query, Brief(budget=budget, scope=scope)).sentences[:budget]
+    found = [index for index in _ranked(system, query, Brief(budget=budget, scope=scope)) if _is_text(query, index)]
+    found = found[:budget]
     if as_json:
         rows = [
             {"sentence": index, "kind": query.kinds[index].value, "text": query.sentences[index]} for index in found
@@ -69,3 +71,20 @@ def command(
         lead = f"{index:>{width}}  "
         body = printable(query.sentences[index])
         click.echo(textwrap.fill(body, _WIDTH, initial_indent=lead, subsequent_indent=" " * len(lead)))
+
+
+def _ranked(system: NamedSystem, query: Query, brief: Brief) -> tuple[int, ...]:
+    try:
+        answer = system.rank(query, brief)
+    except EvidenceBenchError:
+        raise
+    except Exception as error:  # own code can fail in any way
+        raise EvidenceBenchError(f"find: {system.name} failed: {type(error).__name__}: {error}") from error
+    if not answer.ordered:
+        raise EvidenceBenchError(f"find: {system.name} gives its sentences no order, so that there are no best ones")
+    return answer.sentences
+
+
+def _is_text(query: Query, index: int) -> bool:
+    """Say whether a sentence exists and is no heading, which is no evidence to read."""
+    return 0 <= index < len(query.sentences) and query.kinds[index] is not Kind.HEADING

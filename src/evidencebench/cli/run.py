@@ -93,6 +93,8 @@ def command(
         if report.first_error:
             click.echo(f"  first failure: {printable(report.first_error)}", err=True)
             click.echo("  they score 0 and are counted; --retry-failed asks again", err=True)
+        if report.trained_on_it:
+            click.echo("  trained on this data: its score says nothing of other papers (see crossval)", err=True)
         for name, count in report.notes.items():
             click.echo(f"  {count} {printable(name).replace('_', ' ')}", err=True)
         click.echo(f"next: {shlex.join(['evidencebench', 'score', str(output), '--data', data])}")

@@ -1,5 +1,6 @@
 """Cross-validate systems by paper."""
 
+import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -7,18 +8,21 @@ from pathlib import Path
 import numpy as np
 
 from evidencebench.answering import require_answerable
+from evidencebench.catalog import file_sha256
 from evidencebench.crossval.cells import Plan, Progress, finished_cells
 from evidencebench.crossval.figures import SystemFigures, figures_of
 from evidencebench.dataset import Dataset
 from evidencebench.derangement import derange_hypotheses
-from evidencebench.errors import TaskError
+from evidencebench.embedding.folder import library_versions
+from evidencebench.errors import SystemSpecError, TaskError
 from evidencebench.significance import DEFAULT_RESAMPLING, Resampling
 from evidencebench.systems import factory_of, make_system
 from evidencebench.tasks import Task, task_named
 from evidencebench.training.folding import paper_folds
-from evidencebench.training.trainings import trainable
+from evidencebench.training.selector import TUNED_TASKS
+from evidencebench.training.trainings import Trainable, trainable
 
-DEFAULT_TASKS = ("er_at_optimal", "er_at_10", "result_er_at_optimal", "result_er_at_5")
+DEFAULT_TASKS = TUNED_TASKS
 """The four tasks that the benchmark's publication reports."""
 
 
@@ -110,10 +114,25 @@ def _checked(system: str, dataset: Dataset, tasks: Sequence[Task], n_folds: int)
         named = make_system(system)
         require_answerable(named, tasks)
         named.check_data(dataset.sha256, own_hypotheses=False)
+        if dataset.sha256 in named.trained_on():
+            raise SystemSpecError(
+                f"'{system}' was trained on this data, so that its answers say nothing of other papers; "
+                "leave the model out, and it is trained anew in every fold"
+            )
         return named.versions()
     paper_folds([query.paper_id for query in dataset.queries()], n_folds, np.random.default_rng(0))
     if not getattr(factory_of(found.system), "selects", False):
         for task in tasks:
             if task.budget is None:
                 raise TaskError(f"'{system}' ranks all sentences, and task '{task.name}' has no budget to end it")
-    return {}
+    return _training_versions(found)
+
+
+def _training_versions(found: Trainable) -> dict[str, str]:
+    """Return the versions of what trains: libraries, and the digest of own code."""
+    versions = library_versions("numpy", "lightgbm", "torch", "onnxruntime", "sentence-transformers")
+    module = sys.modules[type(found.training).__module__]
+    source = getattr(module, "__file__", None)
+    if source and not module.__name__.startswith("evidencebench."):
+        versions[f"code of {found.name}"] = f"sha256:{file_sha256(Path(source))}"
+    return versions

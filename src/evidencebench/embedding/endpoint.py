@@ -5,6 +5,7 @@ import binascii
 import ipaddress
 import os
 import random
+import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -29,6 +30,7 @@ _PASSING_STATUSES = frozenset({408, 409, 429})
 _FIRST_WAIT_SECONDS = 0.5
 _LONGEST_WAIT_SECONDS = 60.0
 _MOST_REPLY_BYTES = 256 << 20
+_KEY = re.compile("[!-~]*")
 _SHOWN_CHARACTERS = 200
 
 
@@ -90,6 +92,11 @@ class Endpoint:
             value = getattr(self, name)
             if value is not None and not value > 0:
                 raise SystemSpecError(f"{system}: {name}: expected more than 0, got {value}")
+        if self.key_env and not _KEY.fullmatch(os.environ.get(self.key_env, "")):
+            raise SystemSpecError(
+                f"{system}: key_env: the key in {self.key_env} holds something else than visible ASCII characters, "
+                "such as a line end; set it without"
+            )
         if self.is_loopback:
             return
         if self.key_env and not os.environ.get(self.key_env):
@@ -303,7 +310,9 @@ def _until(date: str, now: datetime) -> float:
 
 def _shown(text: str, key: str) -> str:
     """Return the start of what a server said, without the key."""
-    return printable((text.replace(key, "***") if key else text)[:_SHOWN_CHARACTERS])
+    for form in (key, repr(key)[1:-1], msgspec.json.encode(key).decode()[1:-1]) if key else ():
+        text = text.replace(form, "***")
+    return printable(text[:_SHOWN_CHARACTERS])
 
 
 @lru_cache(maxsize=4)  # its connections are used again

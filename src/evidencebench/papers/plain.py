@@ -42,8 +42,9 @@ def read_plain(text: str, *, hypothesis: str, name: str) -> Query:
         if line.startswith("#"):
             title = line.lstrip("#").strip()
             current = Kind.ABSTRACT if title.lower().rstrip(".:") in _ABSTRACT_TITLES else Kind.BODY
-            sentences.append(title)
-            kinds.append(Kind.HEADING)
+            if title:
+                sentences.append(title)
+                kinds.append(Kind.HEADING)
         else:
             sentences.append(line)
             kinds.append(current)

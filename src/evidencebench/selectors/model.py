@@ -113,6 +113,8 @@ class SelectorModel:
             found: Floats = self._boosters[member.file].predict(table, num_threads=1)
         else:
             found = (table - member.center) / member.scale @ np.array(member.weights)
+        if not np.isfinite(found).all():
+            raise ModelError("selector: the model gives a score that is not finite; train it again")
         return found
 
 
@@ -171,7 +173,7 @@ def load_model(folder: Path, card_sha256: str) -> SelectorModel:  # noqa: ARG001
                 raise ModelError(f"{folder}: the file '{member.file}' of the card is missing; train the model again")
             if file_sha256(path) != member.sha256:
                 raise ModelError(f"{path}: expected the sha256 of the card, {member.sha256}; train the model again")
-            texts[member.file] = path.read_text(encoding="utf-8")
+            texts[member.file] = path.read_text(encoding="utf-8", errors="replace")
     try:
         return SelectorModel(card, texts)
     except ModelError as error:
@@ -188,7 +190,7 @@ def card_digest(folder: Path) -> str:
     """
     path = folder / CARD
     if not path.is_file():
-        raise ModelError(f"{folder}: no model: expected {CARD}, as 'evidencebench train selector' writes it")
+        raise ModelError(f"{folder}: no model: expected {CARD}, as 'evidencebench train' writes it")
     return file_sha256(path)
 
 

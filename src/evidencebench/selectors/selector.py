@@ -63,6 +63,10 @@ class Selector:
         }
         return found | (MiniLM().versions() if self._loaded().needs_embedder else {})
 
+    def trained_on(self) -> frozenset[str]:
+        """Return the sha256 of the data that the model was trained on, if its card says."""
+        return frozenset(filter(None, [self._loaded().card.data.get("sha256")]))
+
     def _loaded(self) -> SelectorModel:
         return load_model(self.model, card_digest(self.model))
 

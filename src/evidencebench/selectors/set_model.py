@@ -23,6 +23,7 @@ from evidencebench.system import Brief, Ranking
 if TYPE_CHECKING:
     from evidencebench.selectors.set_network import SetNetwork
 
+MOST_NETWORKS = 100
 DEFAULT_BUDGET = 10
 """The number of sentences that scores are made for where the task sets none."""
 
@@ -121,7 +122,7 @@ class SetSelector:
     def __post_init__(self) -> None:
         require_extra("set_selector", "minilm", "torch", "safetensors")
         MiniLM()
-        read_set_card(self.model)
+        require_weights(self.model, read_set_card(self.model))
 
     def rank(self, query: Query, brief: Brief) -> Ranking:
         """Return all sentences in the order in which they are chosen."""
@@ -129,6 +130,10 @@ class SetSelector:
         page = _page(query)
         scores = model.scores(page, brief.scope, DEFAULT_BUDGET if brief.budget is None else brief.budget)
         return Ranking(sentences=selected(page, scores, model.card.strength))
+
+    def trained_on(self) -> frozenset[str]:
+        """Return the sha256 of the data that the model was trained on, if its card says."""
+        return frozenset(filter(None, [read_set_card(self.model).data.get("sha256")]))
 
     def versions(self) -> dict[str, str]:
         """Return the digest of the model and the versions of what computes its scores."""
@@ -157,15 +162,17 @@ def load_set_model(folder: Path, card_sha256: str) -> SetModel:  # noqa: ARG001 
     ModelError
         If a file is missing, damaged, or not of this format.
     """
+    from safetensors import SafetensorError  # noqa: PLC0415 - an extra
     from safetensors.torch import load_file  # noqa: PLC0415 - an extra
 
     from evidencebench.selectors.set_network import SetNetwork  # noqa: PLC0415 - imports torch
 
     card = read_set_card(folder)
-    path = folder / card.file
-    if Path(card.file).name != card.file or not path.is_file() or file_sha256(path) != card.sha256:
-        raise ModelError(f"{path}: expected the file whose sha256 is in the card, {card.sha256}; train the model again")
-    tensors = load_file(path)
+    require_weights(folder, card)
+    try:
+        tensors = load_file(folder / card.file)
+    except SafetensorError as error:
+        raise ModelError(f"{folder / card.file}: {error}; train the model again") from error
     networks = []
     for number in range(card.n_networks):
         prefix = f"{number}."
@@ -173,10 +180,23 @@ def load_set_model(folder: Path, card_sha256: str) -> SetModel:  # noqa: ARG001 
         try:
             network = SetNetwork(**card.network)  # type: ignore[arg-type]
             network.load_state_dict(mine)
-        except (RuntimeError, TypeError, ValueError) as error:
+        except (RuntimeError, TypeError, ValueError, AssertionError) as error:
             raise ModelError(f"{folder}: the card and the weights do not fit together: {error}") from error
         networks.append(network.eval())
     return SetModel(card, networks)
+
+
+def require_weights(folder: Path, card: SetCard) -> None:
+    """Raise unless the file of weights is the one that the card was written for.
+
+    Raises
+    ------
+    ModelError
+        If it is missing, elsewhere or another.
+    """
+    path = folder / card.file
+    if Path(card.file).name != card.file or not path.is_file() or file_sha256(path) != card.sha256:
+        raise ModelError(f"{path}: expected the file whose sha256 is in the card, {card.sha256}; train the model again")
 
 
 def read_set_card(folder: Path) -> SetCard:
@@ -191,12 +211,16 @@ def read_set_card(folder: Path) -> SetCard:
     path = folder / CARD
     try:
         card = msgspec.json.decode(path.read_bytes(), type=SetCard)
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise ModelError(f"{path}: {error}; expected what 'evidencebench train set_selector' writes") from error
     if unknown := [name for name in card.features if name not in _BY_NAME]:
         raise ModelError(f"{path}: no feature '{unknown[0]}' in this version; train the model again")
     if not 0 <= card.strength <= 1:
         raise ModelError(f"{path}: strength: expected a number in 0..1, got {card.strength}")
-    if not 1 <= card.n_networks <= 100:  # noqa: PLR2004 - a card is untrusted
-        raise ModelError(f"{path}: n_networks: expected 1..100, got {card.n_networks}")
+    if "all" not in card.scopes:
+        raise ModelError(f"{path}: scopes: expected 'all' among them")
+    if card.network.get("n_features") != len(card.features):
+        raise ModelError(f"{path}: expected networks on {len(card.features)} features, as the card has")
+    if not 1 <= card.n_networks <= MOST_NETWORKS:
+        raise ModelError(f"{path}: n_networks: expected 1..{MOST_NETWORKS}, got {card.n_networks}")
     return card

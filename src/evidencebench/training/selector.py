@@ -12,14 +12,14 @@ import msgspec
 import numpy as np
 
 from evidencebench.cover import coverage_of
-from evidencebench.errors import DataError, SystemSpecError
+from evidencebench.errors import DataError, ModelError, SystemSpecError
 from evidencebench.instance import Instance
 from evidencebench.measures import aspect_recall
 from evidencebench.query import AspectScope
 from evidencebench.retrievers.dense import MiniLM
 from evidencebench.selection import Selection
 from evidencebench.selectors.features import Feature, chosen_features
-from evidencebench.selectors.model import CARD, Card, Linear, SelectorModel, Trees, require_lightgbm
+from evidencebench.selectors.model import CARD, Card, Linear, SelectorModel, Trees, read_card, require_lightgbm
 from evidencebench.selectors.page import Floats
 from evidencebench.selectors.selector import selected
 from evidencebench.tasks import TASKS, Task
@@ -129,6 +129,7 @@ class SelectorTraining:
             If LightGBM, or the embedder where it is asked for, is not installed.
         """
         require_lightgbm("train selector")
+        require_replaceable(folder, read_card)
         papers = [instance.query.paper_id for instance in instances]
         if len(set(papers)) < LEAST_PAPERS:
             raise DataError(f"training: expected at least {LEAST_PAPERS} papers, got {len(set(papers))}")
@@ -173,9 +174,32 @@ def write_model(model: SelectorModel, folder: Path) -> None:
     for name, text in model.trees.items():
         write_whole(folder / name, text.encode())
     write_whole(folder / CARD, msgspec.json.format(msgspec.json.encode(model.card), indent=1))
-    for path in (*folder.glob("trees-*.txt"), *folder.glob(".*.part")):
+    for path in (
+        *folder.glob("trees-*.txt"),
+        *folder.glob(".*.json.*.part"),
+        *folder.glob(".trees-*.part"),
+        *folder.glob(".weights-*.part"),
+    ):
         if path.name not in model.trees:
             path.unlink()
+
+
+def require_replaceable(folder: Path, read: Callable[[Path], object]) -> None:
+    """Raise unless a folder is not there, empty, or holds a model of the sort that is to take its place.
+
+    Raises
+    ------
+    ModelError
+        If it holds anything else, which is left alone.
+    """
+    if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
+        return
+    try:
+        read(folder)
+    except (ModelError, OSError) as error:
+        raise ModelError(
+            f"{folder}: holds something else than such a model; choose another folder ({error})"
+        ) from error
 
 
 def write_whole(path: Path, content: bytes) -> None:

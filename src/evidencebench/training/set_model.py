@@ -10,15 +10,22 @@ import msgspec
 import numpy as np
 
 from evidencebench.embedding.folder import library_versions, require_extra
-from evidencebench.errors import DataError, ModelError
+from evidencebench.errors import DataError, ModelError, SystemSpecError
 from evidencebench.instance import Instance
 from evidencebench.retrievers.dense import MiniLM
 from evidencebench.selectors.features import chosen_features
 from evidencebench.selectors.model import CARD
-from evidencebench.selectors.set_model import SetCard
+from evidencebench.selectors.set_model import MOST_NETWORKS, SetCard, read_set_card
 from evidencebench.tasks import TASKS
 from evidencebench.training.examples import SCOPES, Example, examples_of
-from evidencebench.training.selector import LEAST_PAPERS, STRENGTH, Progress, fit_ridge, write_whole
+from evidencebench.training.selector import (
+    LEAST_PAPERS,
+    STRENGTH,
+    Progress,
+    fit_ridge,
+    require_replaceable,
+    write_whole,
+)
 from evidencebench.version import __version__
 
 if TYPE_CHECKING:
@@ -27,6 +34,7 @@ if TYPE_CHECKING:
     from evidencebench.selectors.set_network import SetNetwork
 
 _BATCH = 6
+_N_HEADS = 4  # of `SetNetwork`
 _LEARNING_RATE = 1e-3
 _WEIGHT_DECAY = 0.5
 _WARM_UP = 0.15
@@ -59,6 +67,17 @@ class SetTraining:
     width: int = 32
     n_layers: int = 2
     dropout: float = 0.5
+
+    def __post_init__(self) -> None:
+        for name, fits, expected in (
+            ("n_networks", 1 <= self.n_networks <= MOST_NETWORKS, f"1..{MOST_NETWORKS}"),
+            ("epochs", self.epochs >= 1, "at least 1"),
+            ("width", self.width >= _N_HEADS and self.width % _N_HEADS == 0, f"a multiple of {_N_HEADS}"),
+            ("n_layers", self.n_layers >= 1, "at least 1"),
+            ("dropout", 0 <= self.dropout < 1, "at least 0 and less than 1"),
+        ):
+            if not fits:
+                raise SystemSpecError(f"train set_selector: {name}: expected {expected}, got {getattr(self, name)}")
 
     def fit(
         self,
@@ -96,6 +115,7 @@ class SetTraining:
         require_extra("train set_selector", "minilm", "torch", "safetensors")
         from safetensors.torch import save  # noqa: PLC0415 - an extra
 
+        require_replaceable(folder, read_set_card)
         n_papers = len({instance.query.paper_id for instance in instances})
         if n_papers < LEAST_PAPERS:
             raise DataError(f"training: expected at least {LEAST_PAPERS} papers, got {n_papers}")
@@ -134,7 +154,12 @@ class SetTraining:
         folder.mkdir(parents=True, exist_ok=True)
         write_whole(folder / card.file, content)
         write_whole(folder / CARD, msgspec.json.format(msgspec.json.encode(card), indent=1))
-        for path in (*folder.glob("weights-*.safetensors"), *folder.glob(".*.part")):
+        for path in (
+            *folder.glob("weights-*.safetensors"),
+            *folder.glob(".*.json.*.part"),
+            *folder.glob(".trees-*.part"),
+            *folder.glob(".weights-*.part"),
+        ):
             if path.name != card.file:
                 path.unlink()
         return card

@@ -113,7 +113,9 @@ def trainable(spec: str) -> Trainable | None:
     if named is None:
         return None
     factory, system = named
-    of_training = [field.name for field in fields(factory)]  # type: ignore[arg-type]
+    if not is_dataclass(factory):
+        raise SystemSpecError(f"{found.name}: expected a dataclass, whose fields are its options")
+    of_training = [field.name for field in fields(factory)]
     mine = {key: value for key, value in found.options.items() if key in of_training}
     rest = {key: value for key, value in found.options.items() if key not in of_training}
     _require_options(found.name, of_training, system, rest)
