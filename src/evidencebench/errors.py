@@ -16,6 +16,12 @@
     ├── SystemSpecError         no such system, or an option it does not take
     ├── ModelError              a model cannot be loaded, or does not fit what it is used with
     ├── EndpointError           a server gave no usable reply
+    ├── ReplyError              a language model's replies hold no answer
+    ├── StopError               no more requests may be sent; what was finished is kept
+    │   ├── CostLimitError      the next request could cost more than was allowed
+    │   ├── FailingServerError  nothing but failures, or the server refuses the key or the model
+    │   └── DrainingError       the user asked to stop
+    ├── PendingError            the reply is part of a batch that is not done
     ├── CacheError              what is kept between runs cannot be read or written
     ├── WorkerError             a worker process died
     ├── DownloadError           a file could not be fetched or is not the right one
@@ -24,6 +30,8 @@
 A message says *where*: *what rule broke, expected and got*; *what to do*. The inner layer says what, each outer
 layer adds where.
 """
+
+from collections.abc import Mapping
 
 
 class EvidenceBenchError(Exception):
@@ -80,6 +88,34 @@ class ModelError(EvidenceBenchError):
 
 class EndpointError(EvidenceBenchError):
     """A model's server gave no usable reply, in as many attempts as it was allowed."""
+
+
+class ReplyError(EvidenceBenchError):
+    """A language model's replies to a query hold no answer; ``notes`` counts what they were, as in `Ranking`."""
+
+    def __init__(self, message: str, *, notes: Mapping[str, int] | None = None) -> None:
+        super().__init__(message)
+        self.notes: Mapping[str, int] = notes or {}
+
+
+class StopError(EvidenceBenchError):
+    """No more requests may be sent. The query at hand has no answer, and did not fail: the next run goes on there."""
+
+
+class CostLimitError(StopError):
+    """The next request could cost more than the user allowed."""
+
+
+class FailingServerError(StopError):
+    """A server gives nothing but failures, or refuses the key or the model."""
+
+
+class DrainingError(StopError):
+    """The user asked to stop: requests in flight are finished, and no more are sent."""
+
+
+class PendingError(EvidenceBenchError):
+    """The reply is part of a batch that is not done, so the query at hand is not answered yet."""
 
 
 class CacheError(EvidenceBenchError):

@@ -1,0 +1,1 @@
+"""A model server for trials and tests on loopback, whose answers are known and whose faults are drawn from a seed."""

@@ -1,0 +1,1 @@
+"""One strategy a file: how a language model is asked which sentences are the evidence."""
