@@ -1,11 +1,11 @@
 """A specification of every system, so that the laws that hold for all are tested on all."""
 
 from collections.abc import Mapping
-from dataclasses import MISSING, fields, is_dataclass
+from dataclasses import MISSING
 from typing import Any
 
 from evidencebench.system import KNOWING_SYSTEMS
-from evidencebench.systems import SYSTEMS
+from evidencebench.systems import SYSTEMS, options_of
 
 NEEDING: Mapping[str, str] = {
     "dense": "dense:model={embedding_model},neighbours=1,title=true",
@@ -21,9 +21,7 @@ NEEDING: Mapping[str, str] = {
 
 
 def has_required_options(factory: Any) -> bool:
-    return is_dataclass(factory) and any(
-        field.default is MISSING and field.default_factory is MISSING for field in fields(factory) if field.init
-    )
+    return any(option.default is MISSING for option in options_of(factory).values())
 
 
 STANDALONE = [name for name, factory in SYSTEMS.items() if not has_required_options(factory)]

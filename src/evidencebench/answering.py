@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from evidencebench.errors import TaskError
+from evidencebench.errors import PendingError, ReplyError, StopError, TaskError
 from evidencebench.instance import Instance
 from evidencebench.runs import Answer, Failure
 from evidencebench.system import Brief, NamedSystem, plain_ranking
@@ -43,6 +43,13 @@ def answer_instance(system: NamedSystem, instance: Instance, task: Task | None) 
         What to answer.
     task
         What the brief is made for; None for a system that does not read it.
+
+    Raises
+    ------
+    StopError
+        If no more requests may be sent, so that the instance stays unanswered.
+    PendingError
+        If the answer waits for a batch.
     """
     try:
         brief = Brief(budget=None) if task is None else task.brief(instance)
@@ -51,9 +58,17 @@ def answer_instance(system: NamedSystem, instance: Instance, task: Task | None) 
         else:
             answer = system.system.rank(instance.query, brief)  # type: ignore[union-attr]
         return plain_ranking(answer)
+    except (StopError, PendingError):
+        raise
+    except ReplyError as error:
+        return Failure(error=_message(error), notes=error.notes)
     except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever one item does wrong, the others are answered
-        message = f"{type(error).__name__}: {error}"[:_MAX_ERROR_CHARACTERS]
-        return Failure(error=message.encode(errors="backslashreplace").decode())
+        return Failure(error=_message(error))
+
+
+def _message(error: BaseException) -> str:
+    message = f"{type(error).__name__}: {error}"[:_MAX_ERROR_CHARACTERS]
+    return message.encode(errors="backslashreplace").decode()
 
 
 def answers_from(

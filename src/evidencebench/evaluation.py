@@ -5,7 +5,7 @@ counted apart; an instance that a task does not apply to is left out, and n says
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -79,6 +79,8 @@ class TaskScores:
         What counted of each answer; empty where `evaluate` was told to keep none.
     counts
         What happened to the answers.
+    notes
+        What the answers note, such as how many replies of a language model were refusals, summed over instances.
     """
 
     task: Task
@@ -87,6 +89,7 @@ class TaskScores:
     scores: Mapping[str, Floats]
     selections: tuple[Selection, ...]
     counts: Counts
+    notes: Mapping[str, int] = field(default_factory=dict)
 
     def estimate(self, measure: str, resampling: Resampling = DEFAULT_RESAMPLING) -> Estimate:
         """Return the mean of a measure with its interval, over the instances where it is defined.
@@ -238,6 +241,7 @@ class _Ledger:
         self._selections: list[Selection] = []
         self._columns: dict[str, list[float]] = {name: [] for name in MEASURE_NAMES}
         self._counts: dict[str, int] = dict.fromkeys(Counts.__dataclass_fields__, 0)
+        self._notes: dict[str, int] = {}
 
     def leave_out(self) -> None:
         self._counts["not_applicable"] += 1
@@ -258,6 +262,8 @@ class _Ledger:
     def _ranking(self, case: Case, answer: Answer | None) -> Ranking:
         """Return the answer as it can be cut, nothing where there is none, and count what was wrong with it."""
         counts = self._counts
+        for name, count in (answer.notes if answer is not None else {}).items():
+            self._notes[name] = self._notes.get(name, 0) + count
         if answer is None or isinstance(answer, Failure):
             counts["missing" if answer is None else "failed"] += 1
             return Ranking(sentences=())
@@ -277,6 +283,7 @@ class _Ledger:
             scores={name: np.array(column) for name, column in self._columns.items()},
             selections=tuple(self._selections),
             counts=Counts(**self._counts),
+            notes=dict(sorted(self._notes.items())),
         )
 
 

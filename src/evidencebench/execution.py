@@ -14,7 +14,11 @@ from evidencebench.answering import answer_instance, default_tasks, require_answ
 from evidencebench.dataset import Dataset, open_dataset
 from evidencebench.derangement import derange_hypotheses
 from evidencebench.engine.local import work_off
-from evidencebench.journal import open_journal
+from evidencebench.engine.threads import wait_for_all
+from evidencebench.errors import PendingError, StopError
+from evidencebench.instance import Instance
+from evidencebench.journal import Journal, open_journal
+from evidencebench.llm.client import ChatClient
 from evidencebench.runs import (
     RUN_BEGINS,
     Answer,
@@ -26,10 +30,13 @@ from evidencebench.runs import (
     encode_answer,
     read_run,
 )
-from evidencebench.system import NamedSystem, Ranking
+from evidencebench.system import NamedSystem, merged_notes
 from evidencebench.systems import make_system
 from evidencebench.tasks import Task, task_named
 from evidencebench.version import __version__
+
+DEFAULT_MAX_WAITING = 16
+"""How many instances a system that waits for a server is asked at once."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,18 +51,21 @@ class RunReport:
         Instances that an earlier call had answered, at least in part.
     n_failed
         Failed answers that the run holds now, those of earlier calls included.
+    n_unanswered
+        Instances that are not answered in full, because their requests wait for a batch.
     first_error
         The first failure of this call, or None.
     trained_on_it
         Whether a model of the system was trained on this very data, so that its score says nothing of other papers.
     notes
-        What the answers in the run note, such as ``truncated_sentences``, summed over instances; of an instance's
-        answers to several tasks the one that notes most.
+        What the answers in the run note, such as ``truncated_sentences``, merged over the answers to an instance as
+        `merged_notes` does, and summed over instances.
     """
 
     n_instances: int
     n_resumed: int
     n_failed: int
+    n_unanswered: int = 0
     first_error: str | None = None
     trained_on_it: bool = False
     notes: Mapping[str, int] = field(default_factory=dict)
@@ -73,6 +83,9 @@ def execute(
     hypothesis: Literal["own", "wrong"] = "own",
     overwrite: bool = False,
     retry_failed: bool = False,
+    client: ChatClient | None = None,
+    max_waiting: int = DEFAULT_MAX_WAITING,
+    settle: Callable[[], None] | None = None,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> RunReport:
     """Run a system and append each answer to a run file as it comes.
@@ -92,7 +105,7 @@ def execute(
     limit
         Only the first so many instances; None: all.
     jobs
-        Processes.
+        Processes; a system that waits for a server is asked from threads instead.
     seed
         Of everything random.
     hypothesis
@@ -101,26 +114,37 @@ def execute(
         Start over where the file exists.
     retry_failed
         Ask again for answers that failed in an earlier call.
+    client
+        How language models are asked; None: as `make_system` does.
+    max_waiting
+        Of a system that waits for a server: how many instances are asked at once.
+    settle
+        Called where answers wait for a batch of requests; once it has returned, they are asked for again. None: they
+        stay unanswered.
     on_progress
         Called with (instances done, instances in all).
 
     Raises
     ------
     RunMismatchError
-        If the file holds another run, or the system builds on stored answers to other data or hypotheses.
+        If the file holds another run, the system builds on stored answers to other data or hypotheses, or it may not
+        be asked one of the instances.
     RunError
         If the file cannot be written, or another process writes it.
     SystemSpecError
         If there is no such system.
+    StopError
+        If no more requests may be sent; what was finished is kept.
     TaskError
         If the system cannot answer a task.
     WorkerError
         If a worker process dies.
     """
-    named = make_system(system, seed=seed)
+    named = make_system(system, seed=seed, client=client)
     tasks = tuple(tasks) or default_tasks(named)
     require_answerable(named, tasks)
     named.check_data(dataset.sha256, own_hypotheses=hypothesis == "own")
+    named.check_queries(lambda: dataset.queries(limit))
     header = _header(named, dataset, tasks, limit=limit, seed=seed, hypothesis=hypothesis)
     hypotheses = _hypotheses(dataset, hypothesis, seed)
     ids = dataset.ids[:limit]
@@ -130,53 +154,162 @@ def execute(
         run = read_run(path)
         check_same_run(path, run.header or header, header)
         done = run.done - run.failed if retry_failed else run.done
-        todo = list(_todo(ids, tasks, done, per_task=named.reads_brief))
-        n_resumed, n_failed = len({instance_id for instance_id, _ in done}), len(run.failed & done)
-        first_error: str | None = None
-        notes: dict[str, dict[str, int]] = {}
+        progress = _Progress(journal, n_all=len(ids), n_failed=len(run.failed & done), on_progress=on_progress)
         for key in done:
-            _add_notes(notes, key[0], run.answer(*key))
-        n_done = len(ids) - len(todo)
-
-        def keep(answers: _Answers) -> None:
-            nonlocal n_done, n_failed, first_error
-            for instance_id, task_name, answer in answers:
-                journal.append(encode_answer(instance_id, task_name, answer))
-                _add_notes(notes, instance_id, answer)
-                if isinstance(answer, Failure):
-                    n_failed += 1
-                    first_error = first_error or f"{instance_id}: {answer.error}"
-            n_done += 1
-            if on_progress is not None:
-                on_progress(n_done, len(ids))
-
-        jobs = min(jobs, 1 + len(todo) // _MIN_INSTANCES_A_JOB)
-        if jobs == 1:
-            work_off(_answerer, (named, dataset, hypotheses), todo, keep)
+            progress.add_notes(key[0], run.answer(*key))
+        todo = list(_todo(ids, tasks, done, per_task=named.reads_brief))
+        progress.n_done = len(ids) - len(todo)
+        if named.waits:
+            work = _answerer(named, dataset, hypotheses)
+            while todo := _ask_waiting(work, todo, progress, max_waiting, client):
+                if settle is None:
+                    break
+                settle()
         else:
-            work_off(_opened_answerer, (system, seed, dataset.path, hypotheses), todo, keep, jobs=jobs)
+            jobs = min(jobs, 1 + len(todo) // _MIN_INSTANCES_A_JOB)
+            if jobs == 1:
+                work_off(_answerer, (named, dataset, hypotheses), todo, progress.keep)
+            else:
+                work_off(_opened_answerer, (system, seed, dataset.path, hypotheses), todo, progress.keep, jobs=jobs)
     return RunReport(
         n_instances=len(ids),
-        n_resumed=n_resumed,
-        n_failed=n_failed,
-        first_error=first_error,
+        n_resumed=len({instance_id for instance_id, _ in done}),
+        n_failed=progress.n_failed,
+        n_unanswered=len(ids) - progress.n_done,
+        first_error=progress.first_error,
         trained_on_it=dataset.sha256 in named.trained_on(),
-        notes={name: sum(counts.values()) for name, counts in sorted(notes.items())},
+        notes=progress.notes,
     )
 
 
-def _add_notes(notes: dict[str, dict[str, int]], instance_id: str, answer: Answer | None) -> None:
-    """Add an answer's notes to name -> instance id -> count."""
-    if isinstance(answer, Ranking):
-        for name, count in answer.notes.items():
-            of_name = notes.setdefault(name, {})
-            of_name[instance_id] = max(count, of_name.get(instance_id, 0))
+def rehearse(
+    system: str,
+    dataset: Dataset,
+    *,
+    client: ChatClient,
+    tasks: Sequence[Task] = (),
+    limit: int | None = None,
+    seed: int = 0,
+    hypothesis: Literal["own", "wrong"] = "own",
+    on_progress: Callable[[int, int], None] | None = None,
+) -> int:
+    """Ask a system every instance as `execute` would, keep no answer, and return how many instances there are.
+
+    It is meant for a client that sends nothing but estimates.
+
+    Parameters
+    ----------
+    system, dataset, client, tasks, limit, seed, hypothesis, on_progress
+        As in `execute`.
+
+    Raises
+    ------
+    RunMismatchError, SystemSpecError, TaskError
+        As `execute` does.
+    """
+    named = make_system(system, seed=seed, client=client)
+    tasks = tuple(tasks) or default_tasks(named)
+    require_answerable(named, tasks)
+    named.check_data(dataset.sha256, own_hypotheses=hypothesis == "own")
+    named.check_queries(lambda: dataset.queries(limit))
+    work = _answerer(named, dataset, _hypotheses(dataset, hypothesis, seed))
+    todo = list(_todo(dataset.ids[:limit], tasks, frozenset(), per_task=named.reads_brief))
+    for n_done, one in enumerate(todo, 1):
+        worked = work(one)
+        if worked.stop is not None:
+            raise worked.stop
+        if on_progress is not None:
+            on_progress(n_done, len(todo))
+    return len(todo)
+
+
+class _Progress:
+    """What a run has so far, and what of it came in this call."""
+
+    def __init__(
+        self, journal: Journal, *, n_all: int, n_failed: int, on_progress: Callable[[int, int], None] | None
+    ) -> None:
+        self._journal, self._n_all, self._on_progress = journal, n_all, on_progress
+        self._notes: dict[str, Mapping[str, int]] = {}
+        self.n_done = 0
+        self.n_failed = n_failed
+        self.first_error: str | None = None
+
+    def keep(self, worked: "_Worked") -> None:
+        """Append the answers to an instance."""
+        for instance_id, task_name, answer in worked.answers:
+            self._journal.append(encode_answer(instance_id, task_name, answer))
+            self.add_notes(instance_id, answer)
+            if isinstance(answer, Failure):
+                self.n_failed += 1
+                self.first_error = self.first_error or f"{instance_id}: {answer.error}"
+        self.n_done += not worked.unanswered
+        if self._on_progress is not None:
+            self._on_progress(self.n_done, self._n_all)
+
+    def add_notes(self, instance_id: str, answer: Answer | None) -> None:
+        if answer is not None and answer.notes:
+            self._notes[instance_id] = merged_notes(self._notes.get(instance_id, {}), answer.notes)
+
+    @property
+    def notes(self) -> dict[str, int]:
+        """What all answers note."""
+        totals: dict[str, int] = {}
+        for notes in self._notes.values():
+            for name, count in notes.items():
+                totals[name] = totals.get(name, 0) + count
+        return dict(sorted(totals.items()))
+
+
+def _ask_waiting(
+    work: "Callable[[_Todo], _Worked]",
+    todo: "Sequence[_Todo]",
+    progress: _Progress,
+    max_waiting: int,
+    client: ChatClient | None,
+) -> "list[_Todo]":
+    """Ask from threads, keep what is answered, and return what waits for a batch.
+
+    Raises
+    ------
+    StopError
+        If no more requests may be sent; what was finished is kept.
+    """
+    stops: list[StopError] = []
+    pending: list[_Todo] = []
+
+    def keep(worked: _Worked) -> None:
+        progress.keep(worked)
+        if worked.stop is not None:
+            stops.append(worked.stop)
+        elif worked.unanswered:
+            pending.append(worked.unanswered)
+
+    wait_for_all(
+        work,
+        todo,
+        keep,
+        n_threads=min(max_waiting, max(1, len(todo))),
+        is_over=lambda: bool(stops),
+        on_interrupt=client.drain if client is not None else lambda: None,
+    )
+    if stops:
+        raise stops[0]
+    return pending
 
 
 _MIN_INSTANCES_A_JOB = 16
 
 _Todo = tuple[str, tuple[str, ...] | None]
-_Answers = list[tuple[str, str | None, Answer]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Worked:
+    """What came of an instance: its answers, and what is still to be answered and why."""
+
+    answers: tuple[tuple[str, str | None, Answer], ...]
+    unanswered: _Todo | None = None
+    stop: StopError | None = None
 
 
 def _todo(
@@ -192,25 +325,44 @@ def _todo(
 
 def _opened_answerer(
     spec: str, seed: int, data_path: Path, hypotheses: Mapping[str, str] | None
-) -> Callable[[_Todo], _Answers]:
+) -> Callable[[_Todo], _Worked]:
     """Make an answerer in a process that has nothing yet."""
     return _answerer(make_system(spec, seed=seed), open_dataset(data_path), hypotheses)
 
 
 def _answerer(
     system: NamedSystem, dataset: Dataset, hypotheses: Mapping[str, str] | None
-) -> Callable[[_Todo], _Answers]:
-    def answer(todo: _Todo) -> _Answers:
+) -> Callable[[_Todo], _Worked]:
+    def answer(todo: _Todo) -> _Worked:
         instance_id, task_names = todo
         instance = dataset[instance_id]
         if hypotheses is not None:
             instance = with_hypothesis(instance, hypotheses[instance_id])
-        if task_names is None:
-            return [(instance_id, None, answer_instance(system, instance, None))]
-        tasks = [task for task in map(task_named, task_names) if task.applies_to(instance.labels)]
-        return [(instance_id, task.name, answer_instance(system, instance, task)) for task in tasks]
+        asked: Sequence[Task | None] = (None,)
+        if task_names is not None:
+            asked = [task for task in map(task_named, task_names) if task.applies_to(instance.labels)]
+        return _worked(system, instance, asked)
 
     return answer
+
+
+def _worked(system: NamedSystem, instance: Instance, tasks: Sequence[Task | None]) -> _Worked:
+    answers: list[tuple[str, str | None, Answer]] = []
+    pending: list[str | None] = []
+    stop: StopError | None = None
+    for task in tasks:
+        name = None if task is None else task.name
+        try:
+            answers.append((instance.id, name, answer_instance(system, instance, task)))
+        except PendingError:
+            pending.append(name)
+        except StopError as error:
+            stop = error
+            pending.append(name)
+            break
+    names = tuple(name for name in pending if name is not None)
+    unanswered: _Todo | None = (instance.id, names or None) if pending else None
+    return _Worked(answers=tuple(answers), unanswered=unanswered, stop=stop)
 
 
 def _hypotheses(dataset: Dataset, hypothesis: str, seed: int) -> dict[str, str] | None:

@@ -14,6 +14,7 @@ from evidencebench.measures import aspect_recall
 from evidencebench.query import Kind
 from evidencebench.selection import Selection
 from evidencebench.significance import DEFAULT_RESAMPLING, Estimate, Resampling
+from evidencebench.tables import printable
 from evidencebench.tasks import Task
 from evidencebench.version import __version__
 
@@ -71,7 +72,7 @@ def score_fields(scores: TaskScores, resampling: Resampling = DEFAULT_RESAMPLING
     fields: dict[str, Any] = {
         measure: estimate_fields(estimates[measure]) if measure in estimates else None for measure in MEASURE_NAMES
     }
-    fields |= {"n": len(scores.ids), **asdict(scores.counts)}
+    fields |= {"n": len(scores.ids), **asdict(scores.counts), "notes": dict(scores.notes)}
     fields["per_instance"] = dict(zip(scores.ids, scores.scores["aspect_recall"].tolist(), strict=True))
     return fields
 
@@ -126,6 +127,35 @@ def kind_breakdown(scores: TaskScores, dataset: Dataset) -> dict[str, dict[str, 
 def _expected_within(selection: Selection, indices: frozenset[int]) -> float:
     drawn = sum(index in indices for index in selection.tied) * selection.n_drawn / max(1, len(selection.tied))
     return sum(index in indices for index in selection.certain) + drawn
+
+
+def notes_line(notes: Mapping[str, int]) -> str:
+    """Return what answers note in one line: replies by class, requests, tokens, cost, and all else by name.
+
+    Examples
+    --------
+    >>> notes_line({"reply_answered": 9, "reply_refused": 1, "requests": 10, "prompt_tokens": 41000,
+    ...             "completion_tokens": 900, "cost_microusd": 12345, "truncated_sentences": 7})
+    'replies: answered 9, refused 1; 10 requests; 41,000 + 900 tokens; $0.0123; 7 truncated sentences'
+    """
+    left = dict(notes)
+    replies = {name: left.pop(name) for name in notes if name.startswith("reply_")}
+    parts = []
+    if replies:
+        shown = (f"{name.removeprefix('reply_').replace('_', ' ')} {count:,}" for name, count in replies.items())
+        parts.append(f"replies: {', '.join(shown)}")
+    if requests := left.pop("requests", 0):
+        parts.append(f"{requests:,} requests")
+    prompt, completion = left.pop("prompt_tokens", 0), left.pop("completion_tokens", 0)
+    if prompt or completion:
+        parts.append(f"{prompt:,} + {completion:,} tokens")
+    unpriced = left.pop("unpriced_replies", 0)
+    if "cost_microusd" in left:
+        parts.append(f"${left.pop('cost_microusd') / 1e6:,.4f}")
+    if unpriced:
+        parts.append(f"{unpriced:,} replies of unknown price")
+    parts += [f"{count:,} {printable(name).replace('_', ' ')}" for name, count in left.items()]
+    return "; ".join(parts)
 
 
 def percent(estimate: Estimate | None) -> str:

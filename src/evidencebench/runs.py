@@ -1,7 +1,7 @@
 """A run: a header with everything that decides the result, then one answer a line."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -138,9 +138,18 @@ class AnswerLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
-    """The system gave no answer, and why: not the same as an empty answer, nor as a missing one."""
+    """The system gave no answer, and why: not the same as an empty answer, nor as a missing one.
+
+    Attributes
+    ----------
+    error
+        What went wrong.
+    notes
+        Counts of what was done in vain, as in `Ranking`.
+    """
 
     error: str
+    notes: Mapping[str, int] = field(default_factory=dict, compare=False)
 
 
 Answer = Ranking | Failure
@@ -210,14 +219,14 @@ class RunFile:
 
 def _answer_of(line: AnswerLine) -> Answer:
     if line.sentences is None:
-        return Failure(error=line.error or "unknown")
+        return Failure(error=line.error or "unknown", notes=line.notes)
     return Ranking(sentences=line.sentences, scores=line.scores, ordered=line.ordered, notes=line.notes)
 
 
 def encode_answer(instance_id: str, task: str | None, answer: Answer) -> bytes:
     """Return one line of a run, without its line end."""
     if isinstance(answer, Failure):
-        return msgspec.json.encode(AnswerLine(id=instance_id, task=task, error=answer.error))
+        return msgspec.json.encode(AnswerLine(id=instance_id, task=task, error=answer.error, notes=dict(answer.notes)))
     return msgspec.json.encode(
         AnswerLine(
             id=instance_id,
@@ -283,7 +292,7 @@ def _add(path: Path, number: int, lines: dict[tuple[str, str | None], memoryview
         raise RunFormatError(f"{path}: line {number}: expected either 'sentences' or 'error'")
     if key in lines and not isinstance(lines[key], Failure):
         raise RunFormatError(f"{path}: line {number}: a second answer for '{decoded.id}'")
-    lines[key] = Failure(error=decoded.error) if decoded.error is not None else line
+    lines[key] = Failure(error=decoded.error, notes=decoded.notes) if decoded.error is not None else line
 
 
 def _check_version(path: Path, header: RunHeader) -> None:

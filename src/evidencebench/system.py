@@ -2,7 +2,7 @@
 
 import math
 import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any, Protocol, cast
 
@@ -64,10 +64,14 @@ class System(Protocol):
         ranking serves every budget.
     ``selects``
         True when an answer ends by itself, so that tasks without a budget can be answered. Default False.
+    ``waits``
+        True when it mostly waits for a server, so that a run asks it many instances at once, from threads. Default
+        False.
 
     An optional method ``versions()`` returns the versions of libraries and the digests of files that decide its
     answers, by name; a run's header holds them. An optional method ``check_data(sha256, own_hypotheses=...)`` raises
-    where the answers are fixed beforehand and are not for this data and these hypotheses. An optional method
+    where the answers are fixed beforehand and are not for this data and these hypotheses; one ``check_queries(queries)``
+    raises where it may not be asked one of them, such as one whose paper it was shown. An optional method
     ``trained_on()`` returns the sha256 of the data that its models were trained on, as far as they say.
     """
 
@@ -124,6 +128,11 @@ class NamedSystem:
         """Whether its answers end by themselves, so that tasks without a budget can be answered."""
         return bool(getattr(self.system, "selects", False))
 
+    @property
+    def waits(self) -> bool:
+        """Whether it, or a system that it asks, mostly waits for a server."""
+        return bool(getattr(self.system, "waits", False)) or any(part.waits for part in self.parts)
+
     def versions(self) -> dict[str, str]:
         """Return the versions and digests that decide its answers, those of the systems it asks included."""
         found: dict[str, str] = {}
@@ -162,6 +171,25 @@ class NamedSystem:
         if callable(check):
             check(sha256, own_hypotheses=own_hypotheses)
 
+    def check_queries(self, queries: Callable[[], Iterable[Query]]) -> None:
+        """Raise where it, or a system that it asks, may not be asked one of the queries.
+
+        Parameters
+        ----------
+        queries
+            Gives what will be asked; called only where a system looks at it, since that reads the whole data.
+
+        Raises
+        ------
+        RunMismatchError
+            Naming the query and the reason.
+        """
+        for part in self.parts:
+            part.check_queries(queries)
+        check = getattr(self.system, "check_queries", None)
+        if callable(check):
+            check(queries())
+
     def rank(self, query: Query, brief: Brief) -> Ranking:
         """Return its answer in plain numbers, for a system that asks it.
 
@@ -199,6 +227,24 @@ def plain_ranking(answer: object) -> Ranking:
     sentences = tuple(map(operator.index, answer.sentences))
     notes = {str(name): operator.index(count) for name, count in answer.notes.items()}
     return Ranking(sentences=sentences, scores=scores, ordered=bool(answer.ordered), notes=notes)
+
+
+def merged_notes(*notes: Mapping[str, int]) -> dict[str, int]:
+    """Return what several answers about one paper note together.
+
+    What is ``truncated`` is the paper's, so the highest count stands; all else, such as requests, is summed.
+
+    Examples
+    --------
+    >>> merged_notes({"truncated_sentences": 2, "requests": 1}, {"truncated_sentences": 3, "requests": 1})
+    {'truncated_sentences': 3, 'requests': 2}
+    """
+    merged: dict[str, int] = {}
+    for one in notes:
+        for name, count in one.items():
+            before = merged.get(name, 0)
+            merged[name] = max(before, count) if name.startswith("truncated_") else before + count
+    return merged
 
 
 def rank_by_score(scores: Sequence[float]) -> Ranking:

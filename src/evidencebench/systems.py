@@ -2,8 +2,8 @@
 
 import importlib
 import sys
-from collections.abc import Callable, Mapping
-from dataclasses import MISSING, fields, is_dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from math import isfinite
 from pathlib import Path
 from types import MappingProxyType
@@ -13,9 +13,11 @@ import msgspec
 
 from evidencebench import controls, oracle, stored
 from evidencebench.errors import EvidenceBenchError, SystemSpecError
+from evidencebench.llm.client import ChatClient
 from evidencebench.retrievers import bm25, dense, dense_api, fusion, rerank, tfidf
 from evidencebench.selectors import cues, diverse, selector, set_model
 from evidencebench.specification import MAX_DEPTH, elements, parse_specification, unbracketed
+from evidencebench.strategies import base, in_context, ranking, reranking, sections, voting
 from evidencebench.system import KNOWING_SYSTEMS, KnowingSystem, NamedSystem, System
 
 SYSTEMS: Mapping[str, Callable[..., System | KnowingSystem]] = MappingProxyType(
@@ -45,12 +47,74 @@ SYSTEMS: Mapping[str, Callable[..., System | KnowingSystem]] = MappingProxyType(
         "selector": selector.Selector,
         "set_selector": set_model.SetSelector,
         "best": selector.Selector,
+        "llm_base": base.LlmBase,
+        "llm_icl": in_context.LlmInContext,
+        "llm_sections": sections.LlmSections,
+        "llm_rank": ranking.LlmRank,
+        "llm_vote": voting.LlmVote,
+        "llm_rerank": reranking.LlmRerank,
     }
 )
 """System name -> its class, whose fields are its options."""
 
 
-def make_system(spec: str, *, seed: int | None = None) -> NamedSystem:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Option:
+    """One option of a system.
+
+    Attributes
+    ----------
+    type
+        As annotated.
+    default
+        `dataclasses.MISSING` where it must be given.
+    group
+        The field that the option is a part of, as ``temperature`` is of a strategy's ``chat``; None: it is a field.
+    """
+
+    type: Any
+    default: Any
+    group: str | None = None
+
+
+def options_of(factory: Callable[..., Any]) -> dict[str, Option]:
+    """Return option name -> option, as far as the factory says.
+
+    The fields of a dataclass are its options. One that is a dataclass itself, such as a `ChatModel`, is spread into its
+    own fields. A `ChatClient` is no option: it decides no answer.
+    """
+    if isinstance(factory, type) and is_dataclass(factory):
+        return dict(_options_of_fields(factory))
+    try:
+        hints = get_type_hints(getattr(factory, "__init__", None) if isinstance(factory, type) else factory)
+    except (TypeError, NameError):  # no annotations to be had, as of a partial or a built-in
+        return {}
+    return {name: Option(type=hint, default=None) for name, hint in hints.items() if name != "return"}
+
+
+def _options_of_fields(factory: type) -> Iterator[tuple[str, Option]]:
+    hints = get_type_hints(factory)
+    for field in fields(factory):
+        hint = hints[field.name]
+        if not field.init or _is_client(hint):
+            continue
+        if is_dataclass(hint) and hint is not NamedSystem:
+            inner = get_type_hints(hint)
+            for part in fields(cast("type", hint)):
+                yield part.name, Option(type=inner[part.name], default=_default(part), group=field.name)
+        else:
+            yield field.name, Option(type=hint, default=_default(field))
+
+
+def _default(field: "Field[Any]") -> Any:
+    return field.default_factory() if field.default_factory is not MISSING else field.default
+
+
+def _is_client(hint: Any) -> bool:
+    return hint is ChatClient or ChatClient in get_args(hint)
+
+
+def make_system(spec: str, *, seed: int | None = None, client: ChatClient | None = None) -> NamedSystem:
     """Return the system that a specification names.
 
     Parameters
@@ -63,6 +127,9 @@ def make_system(spec: str, *, seed: int | None = None) -> NamedSystem:
     seed
         Given to every system, nested ones included, that has an option of that name which the specification leaves
         open.
+    client
+        Given to every system, nested ones included, that asks language models; None: they share one with the default
+        limits.
 
     Raises
     ------
@@ -78,25 +145,33 @@ def make_system(spec: str, *, seed: int | None = None) -> NamedSystem:
     >>> make_system("bm25:k1=1.2").options
     {'k1': 1.2, 'b': 0.4, 'stopwords': True}
     """
-    return _made(spec, seed, depth=0)
+    return _made(spec, _Given(seed=seed, client=client), depth=0)
 
 
-def _made(spec: str, seed: int | None, depth: int) -> NamedSystem:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Given:
+    """What every system in a specification is given that has a place for it."""
+
+    seed: int | None = None
+    client: ChatClient | None = None
+
+
+def _made(spec: str, given: _Given, depth: int) -> NamedSystem:
     if depth > MAX_DEPTH:
         raise SystemSpecError(f"systems are nested more than {MAX_DEPTH} deep")
     specification = parse_specification(spec)
     name, options = specification.name, dict(specification.options)
     factory = factory_of(name)
-    hints = _option_types(factory)
-    if seed is not None and "seed" in hints:
-        options.setdefault("seed", str(seed))
-    if missing := [key for key in _required_options(factory) if key not in options]:
+    known = options_of(factory)
+    if given.seed is not None and "seed" in known:
+        options.setdefault("seed", str(given.seed))
+    if missing := [key for key, option in known.items() if option.default is MISSING and key not in options]:
         raise SystemSpecError(
             f"system '{name}': expected {', '.join(f'{key}=...' for key in missing)}, got no such option"
         )
-    values = _convert(name, factory, options, hints, lambda inner: _nested(inner, seed, depth + 1))
+    values = _convert(name, factory, options, lambda inner: _nested(inner, given, depth + 1))
     try:
-        system = factory(**values)
+        system = factory(**_grouped(factory, values), **_client_for(factory, given.client))
     except EvidenceBenchError:
         raise
     except Exception as error:  # own code can fail in any way
@@ -108,8 +183,29 @@ def _made(spec: str, seed: int | None, depth: int) -> NamedSystem:
     )
 
 
-def _nested(spec: str, seed: int | None, depth: int) -> NamedSystem:
-    named = _made(spec, seed, depth)
+def _grouped(factory: Callable[..., Any], values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return option values as the factory's arguments: those of a group made one object."""
+    arguments: dict[str, Any] = {}
+    groups: dict[str, dict[str, Any]] = {}
+    known = options_of(factory)
+    for key, value in values.items():
+        group = known[key].group if key in known else None
+        (arguments if group is None else groups.setdefault(group, {}))[key] = value
+    for group, parts in groups.items():
+        arguments[group] = get_type_hints(factory)[group](**parts)
+    return arguments
+
+
+def _client_for(factory: Callable[..., Any], client: ChatClient | None) -> dict[str, ChatClient]:
+    """Return the argument that hands a client to a system that takes one."""
+    if client is None or not (isinstance(factory, type) and is_dataclass(factory)):
+        return {}
+    hints = get_type_hints(factory)
+    return {field.name: client for field in fields(factory) if field.init and _is_client(hints[field.name])}
+
+
+def _nested(spec: str, given: _Given, depth: int) -> NamedSystem:
+    named = _made(spec, given, depth)
     if named.knows_labels:
         raise SystemSpecError(f"system '{named.name}' is given the labels, so no other system may ask it")
     return named
@@ -132,7 +228,7 @@ def make_options(name: str, factory: Callable[..., Any], options: Mapping[str, s
     SystemSpecError
         If it has no such option, or the value does not fit.
     """
-    return _convert(name, factory, options, _option_types(factory), lambda inner: _nested(inner, None, 1))
+    return _grouped(factory, _convert(name, factory, options, lambda inner: _nested(inner, _Given(), 1)))
 
 
 def factory_of(name: str) -> Callable[..., Any]:
@@ -163,44 +259,21 @@ def factory_of(name: str) -> Callable[..., Any]:
     return cast("Callable[..., Any]", factory)
 
 
-def _required_options(factory: Callable[..., Any]) -> list[str]:
-    """Return the options without a default, as far as the factory says."""
-    if not is_dataclass(factory):
-        return []
-    return [
-        field.name
-        for field in fields(factory)
-        if field.init and field.default is MISSING and field.default_factory is MISSING
-    ]
-
-
-def _option_types(factory: Callable[..., Any]) -> dict[str, Any]:
-    """Return option name -> type, as far as the factory says."""
-    if isinstance(factory, type) and is_dataclass(factory):
-        hints = get_type_hints(factory)
-        return {field.name: hints[field.name] for field in fields(factory) if field.init}
-    try:
-        hints = get_type_hints(getattr(factory, "__init__", None) if isinstance(factory, type) else factory)
-    except (TypeError, NameError):  # no annotations to be had, as of a partial or a built-in
-        return {}
-    return {name: hint for name, hint in hints.items() if name != "return"}
-
-
 def _convert(
     name: str,
     factory: Callable[..., Any],
     options: Mapping[str, str],
-    hints: Mapping[str, Any],
     make: Callable[[str], NamedSystem],
 ) -> dict[str, Any]:
-    if options and not hints and factory in SYSTEMS.values():
+    known = options_of(factory)
+    if options and not known and factory in SYSTEMS.values():
         raise SystemSpecError(f"system '{name}': takes no options, got {', '.join(options)}")
     converted: dict[str, Any] = {}
     for key, text in options.items():
-        if key not in hints and is_dataclass(factory):
-            raise SystemSpecError(f"system '{name}': no option '{key}'; it takes {', '.join(hints)}")
+        if key not in known and is_dataclass(factory):
+            raise SystemSpecError(f"system '{name}': no option '{key}'; it takes {', '.join(known)}")
         try:
-            converted[key] = _value(hints[key], text, make) if key in hints else _scalar(unbracketed(text))
+            converted[key] = _value(known[key].type, text, make) if key in known else _scalar(unbracketed(text))
         except SystemSpecError as error:
             raise SystemSpecError(f"system '{name}': option '{key}': {error}") from error
     return converted
@@ -240,7 +313,11 @@ def _all_options(system: Any, given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options as a run's header holds them: in JSON values, anything else as its text."""
     if not is_dataclass(system):
         return {key: _plain(value) for key, value in given.items()}
-    return {field.name: _plain(getattr(system, field.name)) for field in fields(system) if field.init}
+    known = options_of(cast("type", type(system)))
+    return {
+        name: _plain(getattr(system if option.group is None else getattr(system, option.group), name))
+        for name, option in known.items()
+    }
 
 
 def _plain(value: Any) -> Any:

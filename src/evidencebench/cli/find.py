@@ -41,8 +41,8 @@ def command(
     Shown are the sentences of PAPER that are evidence for or against HYPOTHESIS.
     PAPER is a text file, or - for standard input: one sentence a line, headings
     marked with # as in Markdown. What stands under '# Abstract' is the abstract.
-    Sentences are numbered from 0, headings included, and shown best first;
-    headings are not shown.
+    Sentences are numbered from 0, headings included, and shown best first, or in
+    paper order where the system names a set; headings are not shown.
 
     \b
     Examples:
@@ -80,9 +80,11 @@ def _ranked(system: NamedSystem, query: Query, brief: Brief) -> tuple[int, ...]:
         raise
     except Exception as error:  # own code can fail in any way
         raise EvidenceBenchError(f"find: {system.name} failed: {type(error).__name__}: {error}") from error
-    if not answer.ordered:
+    if answer.ordered:
+        return answer.sentences
+    if brief.budget is not None and len(answer.sentences) > brief.budget:
         raise EvidenceBenchError(f"find: {system.name} gives its sentences no order, so that there are no best ones")
-    return answer.sentences
+    return tuple(sorted(answer.sentences))
 
 
 def _is_text(query: Query, index: int) -> bool:

@@ -6,7 +6,7 @@ from importlib import import_module
 
 import click
 
-from evidencebench.errors import EvidenceBenchError
+from evidencebench.errors import EvidenceBenchError, StopError
 from evidencebench.tables import printable
 from evidencebench.version import __version__
 
@@ -16,6 +16,8 @@ COMMANDS = {
     "systems": ("systems", "List the systems with their options and defaults."),
     "tasks": ("tasks", "List the tasks: how many sentences and aspects count."),
     "data": ("data", "Validate, describe, show, solve, convert, download data."),
+    "llm": ("llm", "List providers, draw examples, serve a fake model for trials."),
+    "cache": ("cache", "List, prune and export what is kept between runs."),
     "find": ("find", "Find the evidence in a paper of your own."),
     "run": ("run", "Run SYSTEM over a data set into a run file."),
     "train": ("train", "Fit a model to labelled data and write it into a folder."),
@@ -26,7 +28,7 @@ COMMANDS = {
     "wrong-hypothesis": ("wrong_hypothesis", "Measure whether SYSTEM uses the hypothesis."),
 }
 
-EXIT_OK, EXIT_BAD_INPUT, EXIT_INTERRUPTED = 0, 2, 130
+EXIT_OK, EXIT_BAD_INPUT, EXIT_STOPPED, EXIT_INTERRUPTED = 0, 2, 3, 130
 
 
 class _LazyGroup(click.Group):
@@ -59,7 +61,8 @@ def cli() -> None:
 
     Every option can also be set in the environment, as in
     EVIDENCEBENCH_RUN_JOBS=2. Exit codes: 0 done; 1 done, but something was found
-    (violations, failed answers); 2 bad input; 130 interrupted.
+    (violations, failed answers); 2 bad input; 3 stopped before the end (a cost
+    limit, a server that only fails); 130 interrupted.
     """
 
 
@@ -89,10 +92,10 @@ def _run(arguments: list[str]) -> int:
     except click.ClickException as error:
         error.show()
         return EXIT_BAD_INPUT
-    except EvidenceBenchError as error:
-        click.echo(f"error: {printable(str(error))}", err=True)
-        return EXIT_BAD_INPUT
-    except OSError as error:
+    except StopError as error:
+        click.echo(f"stopped: {printable(str(error))}{_KEPT if _is_resumable(arguments) else ''}", err=True)
+        return EXIT_STOPPED
+    except (EvidenceBenchError, OSError) as error:
         click.echo(f"error: {printable(str(error))}", err=True)
         return EXIT_BAD_INPUT
     return EXIT_OK

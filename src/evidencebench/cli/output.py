@@ -11,7 +11,16 @@ from typing import Any
 import click
 import msgspec
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    Task,
+    TextColumn,
+    TimeRemainingColumn,
+)
+from rich.text import Text
 
 from evidencebench.errors import DataError
 from evidencebench.tables import RENDERERS, WIDTH, Table, printable
@@ -55,33 +64,57 @@ def print_signatures(signatures: Iterable[str], table_format: str) -> None:
 
 
 @contextmanager
-def progress(what: str, style: str) -> Iterator[Callable[[int, int], None]]:
-    """Give a function to call with (done, in all); it shows progress on standard error."""
+def progress(
+    what: str, style: str, status: Callable[[], str] | None = None
+) -> Iterator[Callable[[int, int], None]]:
+    """Give a function to call with (done, in all); it shows progress on standard error.
+
+    Parameters
+    ----------
+    what
+        What is done.
+    style
+        ``rich``, ``plain``, ``none`` or ``auto``.
+    status
+        Says more, in a few words, whenever progress is shown: requests, failures, cost.
+    """
     what = printable(what)
     if style == "rich" or (style == "auto" and sys.stderr.isatty()):
-        columns = (
+        columns: list[ProgressColumn] = [
             TextColumn("{task.description}", markup=False),
             BarColumn(),
             MofNCompleteColumn(),
             TimeRemainingColumn(),
-        )
+        ]
+        if status is not None:
+            columns.append(_StatusColumn(status))
         with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
             shown = bar.add_task(what, total=None)
             yield lambda n_done, n_all: bar.update(shown, completed=n_done, total=n_all)
     elif style == "plain":
-        yield _plain(what)
+        yield _plain(what, status)
     else:
         yield lambda *_: None
 
 
-def _plain(what: str) -> Callable[[int, int], None]:
+class _StatusColumn(ProgressColumn):
+    def __init__(self, status: Callable[[], str]) -> None:
+        super().__init__()
+        self._status = status
+
+    def render(self, task: Task) -> Text:  # noqa: ARG002 - the signature is the library's
+        return Text(self._status())
+
+
+def _plain(what: str, status: Callable[[], str] | None) -> Callable[[int, int], None]:
     shown_at = time.monotonic()
 
     def show(n_done: int, n_all: int) -> None:
         nonlocal shown_at
         if n_done == n_all or time.monotonic() - shown_at >= _PLAIN_SECONDS:
             shown_at = time.monotonic()
-            click.echo(f"{what}: {n_done}/{n_all}", err=True)
+            more = f"; {status()}" if status is not None else ""
+            click.echo(f"{what}: {n_done}/{n_all}{more}", err=True)
 
     return show
 

@@ -1,12 +1,16 @@
 """``evidencebench run``."""
 
 import shlex
+import textwrap
+from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import asdict
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import click
 
+from evidencebench.cli.asking import Asking, asking_options, estimating, opened_desk
 from evidencebench.cli.options import (
     data_option,
     jobs_option,
@@ -17,9 +21,13 @@ from evidencebench.cli.options import (
     seed_option,
     task_options,
 )
-from evidencebench.cli.output import print_json, progress
-from evidencebench.execution import execute
-from evidencebench.tables import printable
+from evidencebench.cli.output import print_json, print_table, progress
+from evidencebench.dataset import Dataset
+from evidencebench.execution import RunReport, execute, rehearse
+from evidencebench.llm.ledger import Ledger, shown_usd
+from evidencebench.reporting import notes_line
+from evidencebench.systems import make_system
+from evidencebench.tables import WIDTH, Cell, Table, printable
 from evidencebench.tasks import Task
 
 
@@ -27,7 +35,7 @@ from evidencebench.tasks import Task
 @click.argument("system")
 @data_option
 @task_options
-@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), metavar="RUN", help="The run file.")
+@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="RUN", help="The run file.")
 @limit_option
 @jobs_option
 @click.option(
@@ -40,6 +48,7 @@ from evidencebench.tasks import Task
 @seed_option
 @click.option("--overwrite", is_flag=True, help="Start over where RUN exists; default: go on.")
 @click.option("--retry-failed", is_flag=True, help="Ask again for answers that failed.")
+@asking_options
 @json_option
 @progress_option
 @click.pass_context
@@ -49,13 +58,14 @@ def command(
     system: str,
     data: str,
     tasks: tuple[Task, ...],
-    output: Path,
+    output: Path | None,
     limit: int | None,
     jobs: int,
     hypothesis: Literal["own", "wrong"],
     seed: int,
     overwrite: bool,
     retry_failed: bool,
+    asking: Asking,
     as_json: bool,
     progress_style: str,
 ) -> None:
@@ -70,32 +80,87 @@ def command(
       evidencebench run bm25 --data sample -o bm25.jsonl
       evidencebench run bm25 --data sample -o swapped.jsonl --hypothesis wrong
       evidencebench run my_package.systems:make --data train -o mine.jsonl -j 2
+      evidencebench run llm_base:model=openai/gpt-4o-mini --data train --estimate
+      evidencebench run llm_base:model=openai/gpt-4o-mini --data train -o llm.jsonl
     """
-    with progress(system, progress_style) as on_progress:
-        report = execute(
-            system,
-            open_data(data),
-            output,
-            tasks=tasks,
-            limit=limit,
-            jobs=jobs,
-            seed=seed,
-            hypothesis=hypothesis,
-            overwrite=overwrite,
-            retry_failed=retry_failed,
-            on_progress=on_progress,
-        )
+    dataset = open_data(data)
+    what: dict[str, Any] = {"tasks": tasks, "limit": limit, "seed": seed, "hypothesis": hypothesis}
+    asks = make_system(system, seed=seed).waits
+    _require_model(asking, asks=asks)
+    if asking.estimate:
+        _estimate(system, dataset, what, asking, as_json=as_json, progress_style=progress_style)
+        return
+    if output is None:
+        raise click.UsageError("Missing option '-o' / '--output'.")
+    with opened_desk(asking) if asks else nullcontext() as desk:
+        status = desk.client.ledger.summary if desk is not None else None
+        with progress(system, progress_style, status) as on_progress:
+            report = execute(
+                system,
+                dataset,
+                output,
+                **what,
+                jobs=jobs,
+                overwrite=overwrite,
+                retry_failed=retry_failed,
+                client=desk.client if desk is not None else None,
+                max_waiting=asking.max_connections,
+                settle=desk.settle if desk is not None else None,
+                on_progress=on_progress,
+            )
+        ledger = desk.client.ledger if desk is not None else None
     if as_json:
-        print_json({"run": str(output), **asdict(report)})
+        asked = {"asked": ledger.fields()} if ledger is not None else {}
+        print_json({"run": str(output), **asdict(report), **asked})
     else:
-        resumed = f", {report.n_resumed} of them already there" if report.n_resumed else ""
-        click.echo(f"{output}: {report.n_instances} instances{resumed}; {report.n_failed} answers failed")
-        if report.first_error:
-            click.echo(f"  first failure: {printable(report.first_error)}", err=True)
-            click.echo("  they score 0 and are counted; --retry-failed asks again", err=True)
-        if report.trained_on_it:
-            click.echo("  trained on this data: its score says nothing of other papers (see crossval)", err=True)
-        for name, count in report.notes.items():
-            click.echo(f"  {count} {printable(name).replace('_', ' ')}", err=True)
-        click.echo(f"next: {shlex.join(['evidencebench', 'score', str(output), '--data', data])}")
+        _print(output, data, report, ledger)
     ctx.exit(1 if report.n_failed else 0)
+
+
+def _require_model(asking: Asking, *, asks: bool) -> None:
+    if not asks and (asking.estimate or asking.batch or asking.max_cost_usd is not None):
+        raise click.UsageError("--estimate, --batch and --max-cost-usd are for systems that ask a language model")
+
+
+def _estimate(
+    system: str, dataset: Dataset, what: Mapping[str, Any], asking: Asking, *, as_json: bool, progress_style: str
+) -> None:
+    """Print what a run would send and cost."""
+    with estimating(asking) as (client, sender), progress("estimating", progress_style) as on_progress:
+        n_instances = rehearse(system, dataset, client=client, on_progress=on_progress, **what)
+    n_stored = client.ledger.totals.stored
+    estimates = sender.estimates()
+    if as_json:
+        models = [asdict(estimate) for estimate in estimates]
+        assumed = {"assumed_completion_tokens": asking.assumed_tokens, "batch": asking.batch}
+        print_json({"n_instances": n_instances, "stored": n_stored, **assumed, "models": models})
+        return
+    rows: list[list[Cell]] = [
+        [one.model, one.requests, one.prompt_tokens, one.completion_tokens, _price(one.cost_usd)] for one in estimates
+    ]
+    columns = ["model", "requests", "prompt tokens", "reply tokens", "cost"]
+    print_table(Table(columns=columns, rows=rows))
+    click.echo(
+        f"{n_instances} instances; {n_stored:,} requests are stored and cost nothing; tokens are estimated, replies\n"
+        f"assumed to be well-formed and {asking.assumed_tokens} tokens long (--assume-tokens); nothing was sent"
+    )
+
+
+def _price(cost_usd: float | None) -> str:
+    return "unknown" if cost_usd is None else shown_usd(cost_usd)
+
+
+def _print(output: Path, data: str, report: RunReport, ledger: Ledger | None) -> None:
+    resumed = f", {report.n_resumed} of them already there" if report.n_resumed else ""
+    click.echo(f"{output}: {report.n_instances} instances{resumed}; {report.n_failed} answers failed")
+    if ledger is not None:
+        click.echo(f"  asked: {ledger.summary()}", err=True)
+    if report.first_error:
+        click.echo(f"  first failure: {printable(report.first_error)}", err=True)
+        click.echo("  they score 0 and are counted; --retry-failed asks again", err=True)
+    if report.trained_on_it:
+        click.echo("  trained on this data: its score says nothing of other papers (see crossval)", err=True)
+    if report.notes:
+        line = textwrap.fill(notes_line(report.notes), WIDTH, initial_indent="  ", subsequent_indent="  ")
+        click.echo(line, err=True)
+    click.echo(f"next: {shlex.join(['evidencebench', 'score', str(output), '--data', data])}")

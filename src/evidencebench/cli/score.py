@@ -1,5 +1,6 @@
 """``evidencebench score``."""
 
+import textwrap
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -22,9 +23,9 @@ from evidencebench.cli.options import (
 from evidencebench.cli.output import print_json, print_signatures, print_table, progress
 from evidencebench.evaluation import Rules
 from evidencebench.query import AspectScope
-from evidencebench.reporting import kind_breakdown, mean_percent, percent, score_fields
+from evidencebench.reporting import kind_breakdown, mean_percent, notes_line, percent, score_fields
 from evidencebench.significance import Estimate, Resampling
-from evidencebench.tables import Cell, Table, printable
+from evidencebench.tables import WIDTH, Cell, Table, printable
 from evidencebench.tasks import Task, task_named
 
 
@@ -150,6 +151,10 @@ def _print(fields: Mapping[str, Any], curves: _Curves, graded: Graded, table_for
         print_table(table, table_format)
     if table_format == "text":
         click.echo(_LEGEND)
+        for name, found in fields.items():
+            if found["notes"]:
+                line = f"{name}: {notes_line(found['notes'])}"
+                click.echo(textwrap.fill(line, WIDTH, subsequent_indent="  ") + "\n")
     print_signatures((f"{found['signature']} = {_value(found)}" for found in fields.values()), table_format)
 
 

@@ -1,7 +1,7 @@
 """``evidencebench systems``."""
 
 import inspect
-from dataclasses import MISSING, fields, is_dataclass
+from dataclasses import MISSING, is_dataclass
 from typing import Any
 
 import click
@@ -9,7 +9,7 @@ import click
 from evidencebench.cli.options import format_option, json_option
 from evidencebench.cli.output import print_json, print_table
 from evidencebench.runs import option_text
-from evidencebench.systems import SYSTEMS
+from evidencebench.systems import SYSTEMS, options_of
 from evidencebench.tables import Table
 
 
@@ -49,17 +49,19 @@ def _defaults(name: str) -> dict[str, Any]:
     factory: Any = SYSTEMS[name]
     if not is_dataclass(factory):
         return {}
-    return {field.name: None if field.default is MISSING else field.default for field in fields(factory) if field.init}
+    found = options_of(factory)
+    return {key: None if option.default is MISSING else option.default for key, option in found.items()}
 
 
 def _options(name: str) -> list[str]:
     """Return each option with its default, ``...`` for one that must be given."""
-    factory: Any = SYSTEMS[name]
-    required = {field.name for field in fields(factory) if field.default is MISSING} if is_dataclass(factory) else set()
-    return [
-        f"{key}={'...' if key in required else option_text(list(value) if isinstance(value, tuple) else value)}"
-        for key, value in _defaults(name).items()
-    ]
+    return [f"{key}={_shown(option.default)}" for key, option in options_of(SYSTEMS[name]).items()]
+
+
+def _shown(default: Any) -> str:
+    if default is MISSING:
+        return "..."
+    return option_text(list(default) if isinstance(default, tuple) else default)
 
 
 def _folded(rows: list[tuple[str, str]], width: int = 56) -> list[tuple[str, str]]:

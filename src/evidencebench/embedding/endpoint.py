@@ -2,36 +2,37 @@
 
 import base64
 import binascii
-import ipaddress
 import os
 import random
-import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 import msgspec
 import numpy as np
 
 from evidencebench.embedding.encoder import Batch, Floats, vector_faults
 from evidencebench.embedding.formats import EncodedText
+from evidencebench.endpoints import (
+    PassingError,
+    asked_wait,
+    is_loopback,
+    is_passing,
+    require_address,
+    require_key,
+    shown,
+    wait_before,
+)
 from evidencebench.errors import EndpointError, SystemSpecError
-from evidencebench.tables import printable
 
 if TYPE_CHECKING:
     import httpx
 
-_PASSING_STATUSES = frozenset({408, 409, 429})
-_FIRST_WAIT_SECONDS = 0.5
 _LONGEST_WAIT_SECONDS = 60.0
 _MOST_REPLY_BYTES = 256 << 20
-_KEY = re.compile("[!-~]*")
-_SHOWN_CHARACTERS = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,48 +77,17 @@ class Endpoint:
         SystemSpecError
             Naming the option.
         """
-        try:
-            parts = urlsplit(self.base_url)
-            is_web = parts.scheme in {"http", "https"} and bool(parts.hostname) and (parts.port or 1) > 0
-        except ValueError:  # for example a port that is no number
-            is_web = False
-        if not is_web:
-            raise SystemSpecError(f"{system}: base_url: expected an http or https address such as https://host/v1")
-        if parts.username is not None or parts.password is not None or parts.query or parts.fragment:
-            raise SystemSpecError(
-                f"{system}: base_url: expected an address without user, password, query or fragment, since it stands "
-                "in the run; name the variable that holds a key with key_env"
-            )
+        require_address(system, self.base_url)
         for name in ("dimensions", "batch_texts", "batch_characters", "timeout_seconds", "max_attempts"):
             value = getattr(self, name)
             if value is not None and not value > 0:
                 raise SystemSpecError(f"{system}: {name}: expected more than 0, got {value}")
-        if self.key_env and not _KEY.fullmatch(os.environ.get(self.key_env, "")):
-            raise SystemSpecError(
-                f"{system}: key_env: the key in {self.key_env} holds something else than visible ASCII characters, "
-                "such as a line end; set it without"
-            )
-        if self.is_loopback:
-            return
-        if self.key_env and not os.environ.get(self.key_env):
-            raise SystemSpecError(
-                f"{system}: key_env: expected a key in the environment variable {self.key_env}, which is not set; set "
-                "it, or give key_env= if the server needs none"
-            )
-        if self.key_env and parts.scheme == "http":
-            raise SystemSpecError(
-                f"{system}: base_url: expected https, since http to another machine shows the key to all between; "
-                "give key_env= if the server needs none"
-            )
+        require_key(system, self.base_url, key_env=self.key_env, key=os.environ.get(self.key_env, ""))
 
     @property
     def is_loopback(self) -> bool:
         """Whether the server is on this machine."""
-        host = urlsplit(self.base_url).hostname or ""
-        try:
-            return host == "localhost" or ipaddress.ip_address(host).is_loopback
-        except ValueError:
-            return False
+        return is_loopback(self.base_url)
 
     @property
     def address(self) -> str:
@@ -132,14 +102,6 @@ class _Vector(msgspec.Struct, frozen=True):
 
 class _Reply(msgspec.Struct, frozen=True):
     data: list[_Vector]
-
-
-class _PassingError(Exception):
-    """What the next attempt may not meet; ``wait_seconds`` is what the server asked for."""
-
-    def __init__(self, message: str, wait_seconds: float = 0.0) -> None:
-        super().__init__(message)
-        self.wait_seconds = wait_seconds
 
 
 class EndpointEncoder:
@@ -213,14 +175,20 @@ class EndpointEncoder:
         for attempt in range(1, self._of.max_attempts + 1):
             try:
                 return self._parse(self._ask(texts), len(texts))
-            except _PassingError as error:
+            except PassingError as error:
                 if attempt == self._of.max_attempts:
                     raise EndpointError(
                         f"{self._where}: no usable reply in {attempt} attempts, the last one: {error}; try again "
                         "later, or raise max_attempts or timeout_seconds"
                     ) from error
-                wait = _FIRST_WAIT_SECONDS * 2 ** (attempt - 1) * (0.5 + self._jitter())
-                self._sleep(min(_LONGEST_WAIT_SECONDS, max(wait, error.wait_seconds)))
+                self._sleep(
+                    wait_before(
+                        attempt + 1,
+                        asked_seconds=error.wait_seconds,
+                        jitter=self._jitter(),
+                        longest_seconds=_LONGEST_WAIT_SECONDS,
+                    )
+                )
         raise AssertionError
 
     def _ask(self, texts: list[str]) -> bytes:
@@ -238,17 +206,17 @@ class EndpointEncoder:
             ) as reply:
                 content = self._read(reply)
         except httpx.TimeoutException as error:
-            raise _PassingError(f"no reply within {self._of.timeout_seconds:g} s") from error
+            raise PassingError(f"no reply within {self._of.timeout_seconds:g} s") from error
         except httpx.TransportError as error:
-            raise _PassingError(_shown(str(error) or type(error).__name__, key)) from error
+            raise PassingError(shown(str(error) or type(error).__name__, key)) from error
         except (httpx.HTTPError, httpx.InvalidURL, UnicodeError) as error:
-            raise EndpointError(f"{self._where}: cannot be asked: {_shown(str(error), key)}") from error
+            raise EndpointError(f"{self._where}: cannot be asked: {shown(str(error), key)}") from error
         status = reply.status_code
         if status == httpx.codes.OK:
             return content
-        message = f"status {status}: {_shown(content.decode(errors='replace'), key)}"
-        if status in _PASSING_STATUSES or status >= httpx.codes.INTERNAL_SERVER_ERROR:
-            raise _PassingError(message, _asked_wait(reply.headers.get("Retry-After"), datetime.now(UTC)))
+        message = f"status {status}: {shown(content.decode(errors='replace'), key)}"
+        if is_passing(status):
+            raise PassingError(message, asked_wait(reply.headers, datetime.now(UTC)))
         if reply.is_redirect:
             raise EndpointError(f"{self._where}: status {status}: a redirect, which is not followed; correct base_url")
         raise EndpointError(f"{self._where}: {message}")
@@ -262,7 +230,7 @@ class EndpointEncoder:
             if len(content) > self._of.max_reply_bytes:
                 raise EndpointError(f"{self._where}: expected a reply of at most {self._of.max_reply_bytes} bytes")
             if time.monotonic() > deadline:
-                raise _PassingError(f"no whole reply within {self._of.timeout_seconds:g} s")
+                raise PassingError(f"no whole reply within {self._of.timeout_seconds:g} s")
         return bytes(content)
 
     def _parse(self, content: bytes, n_texts: int) -> Floats:
@@ -270,7 +238,7 @@ class EndpointEncoder:
             found = msgspec.json.decode(content, type=_Reply).data
             rows = [_numbers(one.embedding) for one in sorted(found, key=lambda one: one.index)]
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, binascii.Error, ValueError) as error:
-            raise _PassingError(f"expected embeddings as JSON: {error}") from error
+            raise PassingError(f"expected embeddings as JSON: {error}") from error
         if sorted(one.index for one in found) != list(range(n_texts)):
             raise EndpointError(
                 f"{self._where}: expected {n_texts} vectors with the indices 0..{n_texts - 1}, got {len(found)}"
@@ -287,32 +255,6 @@ def _numbers(embedding: list[float] | str) -> Floats:
         return np.frombuffer(base64.b64decode(embedding, validate=True), dtype="<f4").astype(np.float32)
     with np.errstate(over="ignore"):  # what overflows is infinite, and refused as that
         return np.array(embedding, dtype=np.float64).astype(np.float32)
-
-
-def _asked_wait(value: str | None, now: datetime) -> float:
-    """Return the seconds that a Retry-After asks for, or 0 where it cannot be read.
-
-    Source
-    ------
-    RFC 9110, section 10.2.3: seconds, or a date.
-    """
-    if value is None:
-        return 0.0
-    try:
-        return max(0.0, float(value)) if value.strip().isdecimal() else _until(value, now)
-    except (ValueError, TypeError, OverflowError):
-        return 0.0
-
-
-def _until(date: str, now: datetime) -> float:
-    return max(0.0, (parsedate_to_datetime(date) - now).total_seconds())
-
-
-def _shown(text: str, key: str) -> str:
-    """Return the start of what a server said, without the key."""
-    for form in (key, repr(key)[1:-1], msgspec.json.encode(key).decode()[1:-1]) if key else ():
-        text = text.replace(form, "***")
-    return printable(text[:_SHOWN_CHARACTERS])
 
 
 @lru_cache(maxsize=4)  # its connections are used again

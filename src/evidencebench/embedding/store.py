@@ -6,7 +6,6 @@ A killed process loses the batch it was computing and nothing else. Any number o
 import hashlib
 import json
 import os
-import secrets
 import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
@@ -16,15 +15,14 @@ from pathlib import Path
 
 import numpy as np
 
+from evidencebench.database import Sort, connect
 from evidencebench.embedding.encoder import Floats
 from evidencebench.embedding.formats import EncodedText
 from evidencebench.errors import CacheError
 
-_FILE_NAME = "embeddings.sqlite"
-_APPLICATION_ID = 0x45424D42  # "EBMB": tells our files from those of others
-_WAIT_SECONDS = 60.0
+FILE_NAME = "embeddings.sqlite"
 _MOST_PARAMETERS = 500
-_SCHEMA = """
+_TABLES = """
 CREATE TABLE encoder (
     id INTEGER PRIMARY KEY, identity TEXT NOT NULL UNIQUE, dimension INTEGER NOT NULL
 );
@@ -33,6 +31,7 @@ CREATE TABLE embedding (
     UNIQUE (encoder, text)
 );
 """
+EMBEDDINGS = Sort(keeps="embeddings", application_id=0x45424D42, version=0, tables=_TABLES)  # "EBMB"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +54,7 @@ class Store:
     """
 
     def __init__(self, folder: Path, identity: str) -> None:
-        self.path = folder / _FILE_NAME
+        self.path = folder / FILE_NAME
         self._identity = identity
         self._lock = threading.Lock()
         self._connection: tuple[int, sqlite3.Connection] | None = None
@@ -173,38 +172,6 @@ def digest_of(text: EncodedText) -> bytes:
 
 
 def _connect(path: Path) -> sqlite3.Connection:
-    if not path.exists():
-        _make(path)
-    connection = sqlite3.connect(path, timeout=_WAIT_SECONDS, isolation_level=None, check_same_thread=False)
-    try:
-        is_ours = connection.execute("PRAGMA application_id").fetchone()[0] == _APPLICATION_ID
-        connection.execute("PRAGMA synchronous = NORMAL")
-    except BaseException:
-        connection.close()
-        raise
-    if not is_ours:
-        connection.close()
-        raise CacheError(f"{path}: expected a store of embeddings, got something else; move it away")
+    connection = connect(path, EMBEDDINGS)
+    connection.execute("PRAGMA synchronous = NORMAL")
     return connection
-
-
-def _make(path: Path) -> None:
-    """Put an empty store in place in one step, so that no other process ever sees half of one."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_name(f"{path.name}.{os.getpid()}.{secrets.token_hex(4)}.new")
-    try:
-        connection = sqlite3.connect(draft, isolation_level=None)
-        try:
-            connection.execute("PRAGMA journal_mode = WAL")  # kept in the file
-            connection.executescript(_SCHEMA)
-            connection.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
-        finally:
-            connection.close()
-        try:
-            path.hardlink_to(draft)
-        except FileExistsError:  # another process was first
-            pass
-        except OSError:  # no links here; should another process be first now, its vectors are computed again
-            draft.replace(path)
-    finally:
-        draft.unlink(missing_ok=True)

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from evidencebench.errors import AnswerError
-from evidencebench.system import Ranking
+from evidencebench.system import Ranking, merged_notes
 
 Floats = NDArray[np.float64]
 
@@ -111,18 +111,14 @@ def scores_of(ranking: Ranking, n_sentences: int) -> Floats:
 
 
 def notes_of(*rankings: Ranking) -> dict[str, int]:
-    """Return what any of the answers that another is made of notes: of each name the highest count.
+    """Return what the answers that another is made of note together, as `merged_notes` does.
 
     Examples
     --------
     >>> notes_of(Ranking(sentences=(), notes={"truncated_sentences": 2}), Ranking(sentences=()))
     {'truncated_sentences': 2}
     """
-    notes: dict[str, int] = {}
-    for ranking in rankings:
-        for name, count in ranking.notes.items():
-            notes[name] = max(count, notes.get(name, 0))
-    return notes
+    return merged_notes(*(ranking.notes for ranking in rankings))
 
 
 def _named(ranking: Ranking, n_sentences: int) -> dict[int, float]:

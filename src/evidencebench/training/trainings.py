@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from evidencebench.errors import SystemSpecError
 from evidencebench.instance import Instance
 from evidencebench.specification import parse_specification, write_specification
-from evidencebench.systems import factory_of, make_options
+from evidencebench.systems import factory_of, make_options, options_of
 from evidencebench.training.best import BestTraining
 from evidencebench.training.embedder import EmbedderTraining
 from evidencebench.training.reranker import RerankerTraining
@@ -139,7 +139,7 @@ def _require_options(name: str, of_training: Sequence[str], system: str, options
     factory = factory_of(system)
     if not is_dataclass(factory):
         return
-    of_system = [field.name for field in fields(factory) if field.name != "model"]
+    of_system = [name for name in options_of(factory) if name != "model"]
     for key in options:
         if key not in of_system:
             raise SystemSpecError(

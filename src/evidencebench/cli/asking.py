@@ -1,0 +1,183 @@
+"""Options of commands that ask language models, and the client that they make."""
+
+import functools
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+import click
+
+from evidencebench.cache import cache_folder
+from evidencebench.execution import DEFAULT_MAX_WAITING
+from evidencebench.llm.batch_status import BatchStatus
+from evidencebench.llm.batches import BatchSender
+from evidencebench.llm.client import ChatClient, make_client
+from evidencebench.llm.estimating import EstimatingSender
+from evidencebench.llm.ledger import Ledger
+from evidencebench.llm.prices import PriceTable
+from evidencebench.llm.store import Replies
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asking:
+    """How language models are asked: nothing here decides an answer, so none of it stands in a run's header.
+
+    The fields are the options of `asking_options`.
+    """
+
+    estimate: bool
+    assumed_tokens: int
+    max_cost_usd: float | None
+    prices: Path | None
+    batch: bool
+    max_connections: int
+    requests_per_minute: float | None
+    tokens_per_minute: float | None
+    timeout_seconds: float
+    max_attempts: int
+
+
+def asking_options(command: Command) -> Command:
+    """Add how language models are asked; the command gets ``asking``."""
+
+    @functools.wraps(command)
+    def bundled(*args: Any, **kwargs: Any) -> Any:
+        asking = Asking(**{name: kwargs.pop(name) for name in Asking.__dataclass_fields__})
+        return command(*args, asking=asking, **kwargs)
+
+    for option in reversed(_OPTIONS):
+        bundled = option(bundled)
+    return cast("Command", bundled)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Desk:
+    """A client, and what a run does where answers wait for a batch."""
+
+    client: ChatClient
+    settle: Callable[[], None] | None = None
+
+
+@contextmanager
+def opened_desk(asking: Asking) -> Iterator[Desk]:
+    """Give the client that the options ask for, closed at the end."""
+    desk = _batching(asking) if asking.batch else Desk(client=_sending(asking))
+    try:
+        yield desk
+    finally:
+        desk.client.close()
+
+
+@contextmanager
+def estimating(asking: Asking) -> Iterator[tuple[ChatClient, EstimatingSender]]:
+    """Give a client that sends nothing, and what counts in its place."""
+    prices = PriceTable.load(asking.prices)
+    sender = EstimatingSender(prices, completion_tokens=asking.assumed_tokens, batch=asking.batch)
+    store = _store()
+    client = ChatClient(
+        sender=sender, store=store, prices=prices, on_close=store.close if store is not None else lambda: None
+    )
+    try:
+        yield client, sender
+    finally:
+        client.close()
+
+
+def _sending(asking: Asking) -> ChatClient:
+    return make_client(
+        max_connections=asking.max_connections,
+        requests_per_minute=asking.requests_per_minute,
+        tokens_per_minute=asking.tokens_per_minute,
+        timeout_seconds=asking.timeout_seconds,
+        max_attempts=asking.max_attempts,
+        prices=asking.prices,
+        max_cost_usd=asking.max_cost_usd,
+    )
+
+
+def _batching(asking: Asking) -> Desk:
+    prices, ledger, store = PriceTable.load(asking.prices), Ledger(), _store()
+    sender = BatchSender(store, prices=prices, ledger=ledger, max_cost_usd=asking.max_cost_usd)
+    client = ChatClient(
+        sender=sender,
+        store=store,
+        prices=prices,
+        ledger=ledger,
+        max_in_flight=asking.max_connections,
+        on_close=store.close if store is not None else lambda: None,
+    )
+
+    def settle() -> None:
+        client.run(sender.submit(_tell))
+        client.run(sender.collect(wait=True, on_status=_tell))
+
+    client.run(sender.collect(wait=False, on_status=_tell))
+    return Desk(client=client, settle=settle)
+
+
+def _store() -> Replies | None:
+    folder = cache_folder(os.environ)
+    return None if folder is None else Replies(folder)
+
+
+def _tell(status: BatchStatus) -> None:
+    click.echo(f"batch: {status}", err=True)
+
+
+_OPTIONS = (
+    click.option("--estimate", is_flag=True, help="Print prompts, tokens and cost; send nothing, write no run."),
+    click.option(
+        "--assume-tokens",
+        "assumed_tokens",
+        type=click.IntRange(1),
+        default=400,
+        show_default=True,
+        metavar="N",
+        help="How long a reply is, for --estimate.",
+    ),
+    click.option(
+        "--max-cost-usd",
+        type=click.FloatRange(0, min_open=True),
+        metavar="USD",
+        help="Stop before this call can cost more.",
+    ),
+    click.option(
+        "--prices",
+        type=click.Path(path_type=Path, dir_okay=False),
+        metavar="FILE",
+        help="Your own price table; see docs/llm.md.",
+    ),
+    click.option("--batch", is_flag=True, help="Use the provider's batches: cheaper, within a day."),
+    click.option(
+        "--max-connections",
+        type=click.IntRange(1),
+        default=DEFAULT_MAX_WAITING,
+        show_default=True,
+        metavar="N",
+        help="Requests in flight at once.",
+    ),
+    click.option("--requests-per-minute", type=click.FloatRange(0, min_open=True), metavar="N", help="At most."),
+    click.option("--tokens-per-minute", type=click.FloatRange(0, min_open=True), metavar="N", help="At most."),
+    click.option(
+        "--timeout",
+        "timeout_seconds",
+        type=click.FloatRange(0, min_open=True),
+        default=600,
+        show_default=True,
+        metavar="S",
+        help="Seconds for one attempt at a request.",
+    ),
+    click.option(
+        "--max-attempts",
+        type=click.IntRange(1),
+        default=6,
+        show_default=True,
+        metavar="N",
+        help="For each request, the first included.",
+    ),
+)

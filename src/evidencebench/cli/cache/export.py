@@ -1,0 +1,76 @@
+"""``evidencebench cache export``."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+
+from evidencebench.cli.cache.places import kept_folder, replies_file, shown_time
+from evidencebench.cli.options import json_option
+from evidencebench.cli.output import print_json, refuse_existing
+from evidencebench.errors import CacheError
+from evidencebench.llm.inventory import Kept, Which, kept_replies
+from evidencebench.llm.store import Replies
+from evidencebench.writing import whole_file
+
+
+@click.command(name="export")
+@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), metavar="FILE", help="Where to.")
+@click.option("--model", metavar="M", help="Only replies of this model, as provider/name.")
+@click.option("--overwrite", is_flag=True, help="Replace FILE where it exists.")
+@json_option
+@click.pass_context
+def command(ctx: click.Context, *, output: Path, model: str | None, overwrite: bool, as_json: bool) -> None:
+    """Write all replies into FILE, one JSON object a line.
+
+    A line holds the request, the reply with its tokens, the model, the cost
+    (null where it is not known) and the time. FILE ends in .jsonl, or in
+    .jsonl.gz to be packed. It never holds a key. Damaged replies are left
+    out and counted, with exit code 1.
+
+    \b
+    Examples:
+      evidencebench cache export -o replies.jsonl
+      evidencebench cache export -o mini.jsonl.gz --model openai/gpt-4o-mini
+    """
+    if not output.name.endswith((".jsonl", ".jsonl.gz")):
+        raise click.UsageError(f"--output: expected a name that ends in .jsonl or .jsonl.gz, got '{output.name}'")
+    refuse_existing(output, overwrite=overwrite)
+    path = replies_file(kept_folder())
+    if not path.exists():
+        raise CacheError(f"{path}: holds no replies yet; run a strategy first")
+    n_written = n_damaged = 0
+    store = Replies(path.parent)
+    try:
+        with whole_file(output) as file:
+            for kept in kept_replies(store, Which(model=model)):
+                if isinstance(kept, str):
+                    n_damaged += 1
+                else:
+                    file.write(msgspec.json.encode(_line(kept)) + b"\n")
+                    n_written += 1
+    finally:
+        store.close()
+    _tell(output, n_written, n_damaged, as_json=as_json)
+    ctx.exit(1 if n_damaged else 0)
+
+
+def _line(kept: Kept) -> dict[str, Any]:
+    return {
+        "key": kept.key,
+        "model": kept.request.model,
+        "created": shown_time(kept.created),
+        "cost_usd": kept.cost_usd,
+        "request": kept.request,
+        "reply": kept.reply,
+    }
+
+
+def _tell(output: Path, n_written: int, n_damaged: int, *, as_json: bool) -> None:
+    if as_json:
+        print_json({"path": str(output), "n_replies": n_written, "n_damaged": n_damaged})
+        return
+    click.echo(f"{output}: {n_written} replies")
+    if n_damaged:
+        click.echo(f"{n_damaged} damaged replies are left out; remove them with 'evidencebench cache prune --damaged'")

@@ -1,0 +1,64 @@
+"""Where the files are, and how their contents are said."""
+
+import os
+from datetime import UTC, datetime
+from pathlib import Path
+
+from evidencebench.cache import cache_folder
+from evidencebench.embedding.store import FILE_NAME as EMBEDDINGS_NAME
+from evidencebench.errors import CacheError
+from evidencebench.llm.ledger import shown_usd
+from evidencebench.llm.reply_file import FILE_NAME as REPLIES_NAME
+
+
+def kept_folder() -> Path:
+    """Return the folder that everything is kept in.
+
+    Raises
+    ------
+    CacheError
+        If nothing is kept.
+    """
+    folder = cache_folder(os.environ)
+    if folder is None:
+        raise CacheError("cache: nothing is kept, since EVIDENCEBENCH_CACHE is 'off'; set it to a folder, or unset it")
+    return folder
+
+
+def replies_file(folder: Path) -> Path:
+    """Return where replies are."""
+    return folder / REPLIES_NAME
+
+
+def embeddings_file(folder: Path) -> Path:
+    """Return where embeddings are."""
+    return folder / EMBEDDINGS_NAME
+
+
+def shown_time(seconds: float) -> str:
+    """Return a time in UTC, as ``2026-11-21T13:05:00Z``; a number that is none, as it is."""
+    try:
+        return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    except (OverflowError, OSError, ValueError, TypeError):
+        return str(seconds)
+
+
+def shown_cost(cost_usd: float | None, n_unpriced: int) -> str:
+    """Return a sum with what it leaves out; never $0 for what is not known."""
+    if cost_usd is None:
+        return "unknown"
+    return shown_usd(cost_usd) + (f" + {n_unpriced} unpriced" if n_unpriced else "")
+
+
+def shown_size(n_bytes: int) -> str:
+    """Return a size in the unit that fits.
+
+    Examples
+    --------
+    >>> shown_size(512), shown_size(2_500_000)
+    ('512 B', '2.5 MB')
+    """
+    size, units = float(n_bytes), ["B", "kB", "MB", "GB"]
+    while size >= 1000 and len(units) > 1:  # noqa: PLR2004 - the step between units
+        size, units = size / 1000, units[1:]
+    return f"{size:.0f} B" if units[0] == "B" else f"{size:.1f} {units[0]}"

@@ -1,0 +1,196 @@
+"""``evidencebench cache prune``."""
+
+import sqlite3
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from evidencebench.cli.cache.places import embeddings_file, kept_folder, replies_file, shown_cost
+from evidencebench.cli.options import json_option
+from evidencebench.cli.output import print_json
+from evidencebench.database import compact
+from evidencebench.embedding.inventory import remove_vectors, vectors_by_encoder
+from evidencebench.llm.inventory import (
+    ModelReplies,
+    Which,
+    damaged_keys,
+    n_waiting,
+    remove_batches,
+    remove_keys,
+    remove_replies,
+    replies_by_model,
+)
+from evidencebench.llm.reply_file import REPLIES
+from evidencebench.llm.spool import Spool
+from evidencebench.llm.store import Replies
+from evidencebench.tables import printable
+
+_DAY_SECONDS = 86_400.0
+
+
+@click.command(name="prune")
+@click.option("--replies", is_flag=True, help="Remove replies.")
+@click.option("--embeddings", is_flag=True, help="Remove all embeddings.")
+@click.option("--all", "everything", is_flag=True, help="Remove replies and embeddings.")
+@click.option("--older-than", type=click.FloatRange(0), metavar="DAYS", help="Only replies that are older.")
+@click.option("--model", metavar="M", help="Only replies of this model, as provider/name.")
+@click.option("--damaged", is_flag=True, help="Only replies that are damaged.")
+@click.option("--batches", is_flag=True, help="Forget open batches: what they cost is lost.")
+@click.option("--yes", is_flag=True, help="Remove it; without, only print what would go.")
+@json_option
+def command(
+    *,
+    replies: bool,
+    embeddings: bool,
+    everything: bool,
+    older_than: float | None,
+    model: str | None,
+    damaged: bool,
+    batches: bool,
+    yes: bool,
+    as_json: bool,
+) -> None:
+    """Remove what is kept, and give its space back.
+
+    Removed replies are paid for again when they are needed. Open batches, and
+    requests that wait for one, stay unless --batches is given.
+
+    \b
+    Examples:
+      evidencebench cache prune --older-than 90
+      evidencebench cache prune --model openai/gpt-4o-mini --yes
+      evidencebench cache prune --all --batches --yes
+    """
+    has_filter = older_than is not None or model is not None
+    wanted = {
+        "replies": replies or everything or has_filter,
+        "damaged": damaged,
+        "batches": batches,
+        "embeddings": embeddings or everything,
+    }
+    _require_clear(wanted, is_about_replies=replies or everything, has_filter=has_filter)
+    which = Which(model=model, before=None if older_than is None else time.time() - older_than * _DAY_SECONDS)
+    folder = kept_folder()
+    with _store_in(folder) as store:
+        found = {} if store is None else _of_replies(store, which)
+        if embeddings_file(folder).exists():
+            found["embeddings"] = lambda: _embeddings(embeddings_file(folder))
+        parts = [part for name, find in found.items() if wanted[name] and (part := find()).n]
+        if yes:
+            _remove(parts, store)
+    _print(parts, removed=yes, as_json=as_json)
+
+
+def _require_clear(wanted: dict[str, bool], *, is_about_replies: bool, has_filter: bool) -> None:
+    if not any(wanted.values()):
+        raise click.UsageError(
+            "say what: --replies, --embeddings, --all, --older-than, --model, --damaged or --batches"
+        )
+    if has_filter and (wanted["embeddings"] or wanted["damaged"]):
+        raise click.UsageError("--older-than and --model choose replies, so --embeddings, --all and --damaged go alone")
+    if wanted["damaged"] and is_about_replies:
+        raise click.UsageError("--damaged chooses among replies, so it goes without --replies and --all")
+
+
+def _remove(parts: "list[_Part]", store: Replies | None) -> None:
+    for part in parts:
+        part.remove()
+    if store is not None and any(part.is_of_replies for part in parts):
+        _compact(store)
+
+
+def _print(parts: "list[_Part]", *, removed: bool, as_json: bool) -> None:
+    if as_json:
+        print_json({"removed": removed, **{part.name: part.n for part in parts}})
+        return
+    click.echo("\n".join(part.line for part in parts) or "nothing to remove")
+    if parts:
+        click.echo("removed" if removed else "nothing is removed yet; add --yes to remove it")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Part:
+    """Something that can be removed: how much there is, how that is said, and how it goes."""
+
+    name: str
+    n: int
+    line: str
+    remove: Callable[[], object]
+    is_of_replies: bool = True
+
+
+@contextmanager
+def _store_in(folder: Path) -> Iterator[Replies | None]:
+    """Give the store of replies, or None where there is none."""
+    if not replies_file(folder).exists():
+        yield None
+        return
+    store = Replies(folder)
+    try:
+        yield store
+    finally:
+        store.close()
+
+
+def _of_replies(store: Replies, which: Which) -> dict[str, Callable[[], _Part]]:
+    """Return what finds each part of the store of replies."""
+    return {
+        "replies": lambda: _replies(store, which),
+        "damaged": lambda: _damaged(store),
+        "batches": lambda: _batches(store),
+    }
+
+
+def _replies(store: Replies, which: Which) -> _Part:
+    models = replies_by_model(store, which)
+    lines = [f"{model.n_replies} replies of {printable(model.model)}, cost {_cost(model)}" for model in models]
+    return _Part(
+        name="replies",
+        n=sum(model.n_replies for model in models),
+        line="\n".join(lines),
+        remove=lambda: remove_replies(store, which),
+    )
+
+
+def _cost(model: ModelReplies) -> str:
+    return shown_cost(model.cost_usd, model.n_unpriced)
+
+
+def _damaged(store: Replies) -> _Part:
+    keys = damaged_keys(store)
+    return _Part(
+        name="damaged", n=len(keys), line=f"{len(keys)} damaged replies", remove=lambda: remove_keys(store, keys)
+    )
+
+
+def _batches(store: Replies) -> _Part:
+    batches, n_requests = Spool(store).batches(), n_waiting(store)
+    lines = [f"batch {batch.name or 'without an id'} of {printable(batch.group.model)}" for batch in batches]
+    if n_requests:
+        lines.append(f"{n_requests} requests that wait for a batch")
+    return _Part(
+        name="batches", n=len(batches) + n_requests, line="\n".join(lines), remove=lambda: remove_batches(store)
+    )
+
+
+def _embeddings(path: Path) -> _Part:
+    n_vectors = sum(encoder.n_vectors for encoder in vectors_by_encoder(path))
+    return _Part(
+        name="embeddings",
+        n=n_vectors,
+        line=f"{n_vectors} embeddings",
+        remove=lambda: remove_vectors(path),
+        is_of_replies=False,
+    )
+
+
+def _compact(store: Replies) -> None:
+    store.close()
+    try:
+        compact(store.path, REPLIES)
+    except sqlite3.Error as error:
+        click.echo(f"removed, but the space is not free yet: {error}; prune again later", err=True)

@@ -1,0 +1,41 @@
+"""``evidencebench llm examples``."""
+
+from pathlib import Path
+
+import click
+
+from evidencebench.cli.options import data_option, json_option, open_data, seed_option
+from evidencebench.cli.output import print_json, refuse_existing
+from evidencebench.examples import draw_examples, write_examples
+
+
+@click.command(name="examples")
+@data_option
+@click.option("-n", "n", type=click.IntRange(1), default=8, show_default=True, metavar="N", help="How many.")
+@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), metavar="FILE", help="Where to.")
+@seed_option
+@click.option("--overwrite", is_flag=True, help="Replace the file where it exists.")
+@json_option
+def command(*, data: str, n: int, output: Path, seed: int, overwrite: bool, as_json: bool) -> None:
+    """Draw examples for the prompt of llm_icl from labelled data.
+
+    Each is a hypothesis and the texts of the fewest sentences that cover all of
+    its aspects. Draw them from other data than is scored: llm_icl refuses to
+    answer papers that are among its examples.
+
+    \b
+    Example: evidencebench llm examples --data train -n 8 -o examples.json
+             evidencebench run llm_icl:model=openai/NAME,examples=examples.json
+               --data dev -o run.jsonl
+    """
+    refuse_existing(output, overwrite=overwrite)
+    drawn = draw_examples(open_data(data), n, seed=seed)
+    write_examples(output, drawn)
+    n_results = sum(example.results is not None for example in drawn.examples)
+    if as_json:
+        ids = [example.instance_id for example in drawn.examples]
+        print_json(
+            {"output": str(output), "data": drawn.data, "seed": seed, "instances": ids, "with_results": n_results}
+        )
+    else:
+        click.echo(f"{output}: {len(drawn.examples)} examples of {drawn.data.name}, {n_results} of them with Results")

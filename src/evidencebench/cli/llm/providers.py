@@ -1,0 +1,58 @@
+"""``evidencebench llm providers``."""
+
+import os
+
+import click
+
+from evidencebench.cli.options import format_option, json_option
+from evidencebench.cli.output import print_json, print_table
+from evidencebench.llm.providers import PROVIDERS
+from evidencebench.tables import Cell, Table
+
+
+@click.command(name="providers")
+@json_option
+@format_option
+def command(*, as_json: bool, table_format: str) -> None:
+    """List who serves models, and which of their keys are set.
+
+    A model is written provider/name. The key's variable is read from the
+    environment, else from the file .env; here only the environment is looked at,
+    and no key is shown.
+
+    \b
+    Example: evidencebench llm providers
+    """
+    if as_json:
+        print_json(
+            [
+                {
+                    "name": provider.name,
+                    "base_url": provider.base_url,
+                    "key_env": provider.key_env or None,
+                    "key_is_set": _is_set(provider.key_env),
+                    "has_batches": provider.has_batches,
+                }
+                for provider in PROVIDERS.values()
+            ]
+        )
+        return
+    rows: list[list[Cell]] = [
+        [
+            provider.name,
+            provider.base_url or "give base_url",
+            provider.key_env or "none needed",
+            _state(provider.key_env),
+            "yes" if provider.has_batches else "no",
+        ]
+        for provider in PROVIDERS.values()
+    ]
+    print_table(Table(columns=["provider", "base_url", "key in", "key", "batches"], rows=rows), table_format)
+
+
+def _is_set(key_env: str) -> bool:
+    return bool(key_env and os.environ.get(key_env))
+
+
+def _state(key_env: str) -> str:
+    return "set" if _is_set(key_env) else "not set" if key_env else ""

@@ -1,0 +1,134 @@
+"""Read what a prompt asks, by its marks: the shown sentences, the hypotheses, the budget, the scope and the mode."""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from evidencebench.query import AspectScope
+
+Mode = Literal["select", "score", "order"]
+"""What is wanted: some sentences, a score for each one, or all of them, best first."""
+
+# The longest run of digits that can name a sentence; int() refuses thousands of digits.
+_DIGITS = "[0-9]{1,7}"
+_BEGIN, _END = "\n<paper>\n", "\n</paper>\n"
+_SENTENCE = re.compile(rf"^\[({_DIGITS})\] (.*)$", re.MULTILINE)
+_HYPOTHESIS = re.compile(r"^Hypothesis: (.*)$", re.MULTILINE)
+_BUDGET = re.compile(rf"at most ({_DIGITS}) sentences?\b|as many sentences as needed", re.IGNORECASE)
+_ESCAPED = "\N{SINGLE LEFT-POINTING ANGLE QUOTATION MARK}"  # so that no sentence can end the paper
+_RESULTS = "outcomes and analyses only"
+_SCORE, _ORDER = "score every sentence", "order every sentence"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """One turn of a conversation; ``developer`` counts as ``system``."""
+
+    role: Literal["system", "user", "assistant"]
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What a conversation asks of the model.
+
+    Attributes
+    ----------
+    shown
+        The sentences of the paper, or of the part of it that is shown: displayed number and text, both as they stand,
+        in prompt order. Each number once.
+    hypotheses
+        Every line that gives one, examples included, normalised; oldest first.
+    budget
+        How many sentences may be named; None where no limit is stated.
+    scope
+        Which aspects count.
+    mode
+        What is wanted.
+    is_follow_up
+        Whether the model has replied before in this conversation.
+    """
+
+    shown: tuple[tuple[int, str], ...] = ()
+    hypotheses: tuple[str, ...] = ()
+    budget: int | None = None
+    scope: AspectScope = "all"
+    mode: Mode = "select"
+    is_follow_up: bool = False
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        """The displayed numbers, in prompt order."""
+        return tuple(number for number, _ in self.shown)
+
+
+def read_asked(turns: Sequence[Turn]) -> Asked:
+    """Return what a conversation asks.
+
+    The marks are looked for outside the paper only, since a sentence of it may hold any of them. Where several turns
+    state a budget the last turn counts, and in a turn its first statement.
+
+    Examples
+    --------
+    >>> lines = ["At most 2 sentences.", "Hypothesis: Tea helps.", "<paper>", "[7] At most 9 sentences!", "</paper>"]
+    >>> asked = read_asked([Turn(role="user", text=chr(10).join(lines))])
+    >>> asked.budget, asked.shown, asked.hypotheses
+    (2, ((7, 'At most 9 sentences!'),), ('Tea helps.',))
+    """
+    told = [turn.text for turn in turns if turn.role != "assistant"]
+    parts = [_parted(text) for text in told]
+    outside = ["\n".join(texts) for texts, _ in parts]
+    instructions = "\n".join(outside).lower()
+    return Asked(
+        shown=_shown(next((blocks for _, blocks in reversed(parts) if blocks), [])),
+        hypotheses=tuple(normalised(line) for text in outside for line in _HYPOTHESIS.findall(text)),
+        budget=_budget(outside),
+        scope="results" if _RESULTS in instructions else "all",
+        mode="score" if _SCORE in instructions else "order" if _ORDER in instructions else "select",
+        is_follow_up=_has_replied(turns),
+    )
+
+
+def normalised(text: str) -> str:
+    """Return a sentence as it is compared: on one line, and with ``<`` where a prompt had to write another sign.
+
+    Examples
+    --------
+    >>> normalised("  one   line ")
+    'one line'
+    """
+    return " ".join(text.split()).replace(_ESCAPED, "<")
+
+
+def _parted(text: str) -> tuple[list[str], list[str]]:
+    """Return the pieces of a turn outside the marks, and those between a line that begins and one that ends a paper."""
+    outside: list[str] = []
+    blocks: list[str] = []
+    rest = f"\n{text}\n"
+    while True:
+        before, begin, behind = rest.partition(_BEGIN)
+        block, end, behind = f"\n{behind}".partition(_END) if begin else ("", "", "")
+        if not end:
+            return [*outside, rest], blocks
+        outside.append(before)
+        blocks.append(block)
+        rest = f"\n{behind}"
+
+
+def _shown(blocks: Iterable[str]) -> tuple[tuple[int, str], ...]:
+    sentences: dict[int, str] = {}
+    for block in blocks:
+        for number, text in _SENTENCE.findall(block):
+            sentences.setdefault(int(number), text)
+    return tuple(sentences.items())
+
+
+def _budget(texts: Sequence[str]) -> int | None:
+    found = next(filter(None, map(_BUDGET.search, reversed(texts))), None)
+    return int(found[1]) if found is not None and found[1] is not None else None
+
+
+def _has_replied(turns: Sequence[Turn]) -> bool:
+    """Say whether a reply of the model is followed by another turn; a last turn of its own is only a beginning."""
+    return any(turn.role == "assistant" for turn in turns[:-1])

@@ -1,0 +1,73 @@
+"""What goes wrong on purpose: which fault a request meets, drawn so that the order of requests decides nothing."""
+
+import hashlib
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Fault(StrEnum):
+    """One way in which a server fails."""
+
+    RATE_LIMIT = "rate_limit"
+    SERVER_ERROR = "server_error"
+    HANG = "hang"
+    CUT = "cut"
+    TRUNCATED_BODY = "truncated_body"
+    MALFORMED_JSON = "malformed_json"
+    WRONG_CONTENT_TYPE = "wrong_content_type"
+    UNAVAILABLE = "unavailable"
+    EMPTY_BODY = "empty_body"
+    BAD_REQUEST = "bad_request"
+    UNAUTHORIZED = "unauthorized"
+
+
+FINAL_FAULTS = frozenset({Fault.BAD_REQUEST, Fault.UNAUTHORIZED})
+"""Faults that no retry may try to mend."""
+
+PASSING_FAULTS = tuple(fault for fault in Fault if fault not in FINAL_FAULTS)
+"""Faults that a retry may not meet: those drawn where no others are asked for."""
+
+
+def draw(*parts: object) -> float:
+    """Return a number in [0, 1) that the parts decide, and that no other parts foretell.
+
+    Examples
+    --------
+    >>> draw(0, "fault", "request", 1) == draw(0, "fault", "request", 1)
+    True
+    """
+    digest = hashlib.sha256("\x1f".join(map(str, parts)).encode()).digest()
+    return int.from_bytes(digest[:6], "big") / 2**48
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FaultPlan:
+    """Which requests meet a fault.
+
+    Attributes
+    ----------
+    rate
+        Share of attempts, 0 to 1.
+    kinds
+        Those drawn, each as likely.
+    seed
+        Of the draws.
+    """
+
+    rate: float = 0.0
+    kinds: tuple[Fault, ...] = PASSING_FAULTS
+    seed: int = 0
+
+    def meets(self, key: str, attempt: int) -> Fault | None:
+        """Return the fault that an attempt meets, or None. The same request, sent again, draws anew.
+
+        Parameters
+        ----------
+        key
+            Names the request.
+        attempt
+            1 for the first time that this request comes, 2 for the second.
+        """
+        if not self.kinds or draw(self.seed, "meets", key, attempt) >= self.rate:
+            return None
+        return self.kinds[int(draw(self.seed, "kind", key, attempt) * len(self.kinds))]

@@ -1,0 +1,150 @@
+"""What every provider's batches have in common: the words that the files beside this one are written in."""
+
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass
+from typing import IO, Protocol
+
+from evidencebench.llm.batch_apis.calls import Calls
+from evidencebench.llm.chat import ChatReply, ChatRequest
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remote:
+    """A batch as its provider describes it.
+
+    Attributes
+    ----------
+    name
+        The provider's id.
+    state
+        In the provider's words.
+    is_over
+        Whether nothing will change any more.
+    n_done, n_failed
+        Requests so far.
+    paths
+        Where the rows are, behind the base URL; empty where there are none.
+    fault
+        Why the batch as a whole was refused; empty where it was not.
+    """
+
+    name: str
+    state: str
+    is_over: bool
+    n_done: int
+    n_failed: int
+    paths: tuple[str, ...] = ()
+    fault: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """What became of one request of a batch.
+
+    Attributes
+    ----------
+    key
+        As `ChatRequest.key`, if the server tells the truth.
+    reply
+        The reply; None where there is none.
+    failure
+        Why there is none; empty where the batch ended before the request's turn came.
+    is_damaged
+        Whether it cannot be read, so that even the key is missing.
+    """
+
+    key: str
+    reply: ChatReply | None = None
+    failure: str = ""
+    is_damaged: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sought:
+    """A batch of which nobody knows whether it was submitted.
+
+    Attributes
+    ----------
+    intent
+        Our name for it.
+    since
+        When it was intended, in seconds since 1970.
+    n_requests
+        How many are in it.
+    known
+        Ids that belong to other batches.
+    holds
+        Says whether a key is in it.
+    """
+
+    intent: str
+    since: float
+    n_requests: int
+    known: Collection[str]
+    holds: Callable[[str], bool]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """What a search for a batch came to.
+
+    Attributes
+    ----------
+    name
+        The provider's id; None where it was not found.
+    perhaps
+        Ids that it may have, which only the end of those batches can tell.
+    """
+
+    name: str | None = None
+    perhaps: tuple[str, ...] = ()
+
+
+class BatchApi(Protocol):
+    """One provider's batches."""
+
+    @property
+    def most_requests(self) -> int:
+        """How many requests a batch may hold."""
+        ...
+
+    @property
+    def most_bytes(self) -> int:
+        """How long a batch may be."""
+        ...
+
+    def row_of(self, key: str, request: ChatRequest) -> bytes:
+        """Return what stands in a batch for a request."""
+        ...
+
+    def write(self, rows: Iterable[bytes], into: IO[bytes]) -> None:
+        """Write what is uploaded."""
+        ...
+
+    async def prepare(self, calls: Calls, body: IO[bytes], intent: str) -> bytes | IO[bytes]:
+        """Do all that costs nothing; return what `create` sends."""
+        ...
+
+    async def create(self, calls: Calls, prepared: bytes | IO[bytes]) -> str:
+        """Submit in one attempt; return the provider's id.
+
+        Raises
+        ------
+        UnsureError
+            If it may have been submitted.
+        PassingError
+            If it was not, and the next attempt may succeed.
+        """
+        ...
+
+    async def find(self, calls: Calls, sought: Sought) -> Found:
+        """Look for a batch among those that the provider has."""
+        ...
+
+    async def look(self, calls: Calls, name: str) -> Remote:
+        """Return how a batch does."""
+        ...
+
+    def rows(self, file: IO[bytes]) -> Iterator[Row]:
+        """Yield what became of the requests, line by line; a damaged line is a row of its own."""
+        ...

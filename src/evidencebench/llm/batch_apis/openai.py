@@ -1,0 +1,167 @@
+"""OpenAI's batches: a file of requests goes up, a file of replies and one of errors come down."""
+
+import secrets
+from collections.abc import Iterable, Iterator
+from typing import IO, Any
+
+import msgspec
+
+from evidencebench.endpoints import PassingError
+from evidencebench.llm.batch_apis.calls import Calls
+from evidencebench.llm.batch_apis.nouns import Found, Remote, Row, Sought
+from evidencebench.llm.batch_apis.reading import Named, decoded, read_rows, safe_id, told_id
+from evidencebench.llm.chat import ChatReply, ChatRequest
+from evidencebench.llm.refusals import is_withheld, said_in
+from evidencebench.llm.wire import body_of, reply_of
+
+_ENDPOINT = "/v1/chat/completions"
+_OVER = frozenset({"completed", "failed", "expired", "cancelled"})
+_UNFINISHED = frozenset({"batch_expired", "batch_cancelled"})
+_INTENT = "evidencebench"
+_CLOCK_SKEW_SECONDS = 3600
+_PAGE = "100"
+_MOST_PAGES = 100
+_OK = 200
+_HEX_DIGITS = 32
+
+
+class _Fault(msgspec.Struct, frozen=True):
+    code: str | None = None
+    message: str | None = None
+    line: int | None = None
+
+
+class _Faults(msgspec.Struct, frozen=True):
+    data: list[_Fault] | None = None
+
+
+class _Counts(msgspec.Struct, frozen=True):
+    completed: int = 0
+    failed: int = 0
+
+
+class _Batch(msgspec.Struct, frozen=True):
+    id: str
+    status: str
+    output_file_id: str | None = None
+    error_file_id: str | None = None
+    errors: _Faults | None = None
+    request_counts: _Counts | None = None
+    created_at: float = 0.0
+    metadata: dict[str, Any] | None = None
+
+
+class _Page(msgspec.Struct, frozen=True):
+    data: list[_Batch]
+    has_more: bool = False
+
+
+class _Response(msgspec.Struct, frozen=True):
+    status_code: int = 0
+    body: msgspec.Raw = msgspec.Raw(b"null")
+
+
+class _Line(msgspec.Struct, frozen=True):
+    custom_id: str
+    response: _Response | None = None
+    error: _Fault | None = None
+
+
+class OpenaiBatches:
+    """The batches of OpenAI, and of servers that speak as it does."""
+
+    most_requests = 50_000
+    most_bytes = 200_000_000
+
+    def row_of(self, key: str, request: ChatRequest) -> bytes:
+        """Return a line of the file of requests."""
+        body = body_of(request)
+        return msgspec.json.encode({"custom_id": key, "method": "POST", "url": _ENDPOINT, "body": body}) + b"\n"
+
+    def write(self, rows: Iterable[bytes], into: IO[bytes]) -> None:
+        """Write the form that is uploaded: its first line tells where its parts end."""
+        boundary = secrets.token_hex(_HEX_DIGITS).encode()
+        head = (
+            b"--%b\r\n"
+            b'Content-Disposition: form-data; name="purpose"\r\n\r\nbatch\r\n--%b\r\n'
+            b'Content-Disposition: form-data; name="file"; filename="evidencebench.jsonl"\r\n'
+            b"Content-Type: application/jsonl\r\n\r\n"
+        )
+        into.write(head % (boundary, boundary))
+        into.writelines(rows)
+        into.write(b"\r\n--%b--\r\n" % boundary)
+
+    async def prepare(self, calls: Calls, body: IO[bytes], intent: str) -> bytes:
+        """Upload the requests."""
+        body.seek(0)
+        boundary = body.readline().removeprefix(b"--").strip().decode()
+        content_type = f"multipart/form-data; boundary={boundary}"
+        content = await calls.tried(lambda: calls.once("POST", "/files", content=body, content_type=content_type))
+        file_id = safe_id(decoded(calls, content, Named, "an uploaded file").id)
+        window = {"input_file_id": file_id, "endpoint": _ENDPOINT, "completion_window": "24h"}
+        return msgspec.json.encode({**window, "metadata": {_INTENT: intent}})
+
+    async def create(self, calls: Calls, prepared: bytes | IO[bytes]) -> str:
+        """Submit in one attempt; see `BatchApi.create`."""
+        content = await calls.once("POST", "/batches", content=prepared)
+        return told_id(calls, content, "a batch")
+
+    async def find(self, calls: Calls, sought: Sought) -> Found:
+        """Look for the batch that has our intent in its metadata."""
+        after: dict[str, str] = {}
+        for _ in range(_MOST_PAGES):
+            content = await calls.get("/batches", limit=_PAGE, **after)
+            page = decoded(calls, content, _Page, "a list of batches")
+            for batch in page.data:
+                if (batch.metadata or {}).get(_INTENT) == sought.intent:
+                    return Found(name=safe_id(batch.id))
+            if not page.has_more or not page.data or page.data[-1].created_at < sought.since - _CLOCK_SKEW_SECONDS:
+                break
+            after = {"after": safe_id(page.data[-1].id)}
+        return Found()
+
+    async def look(self, calls: Calls, name: str) -> Remote:
+        """Return how a batch does."""
+        batch = decoded(calls, await calls.get(f"/batches/{safe_id(name)}"), _Batch, "a batch")
+        counts = batch.request_counts or _Counts()
+        files = [file for file in (batch.output_file_id, batch.error_file_id) if file]
+        return Remote(
+            name=name,
+            state=calls.shown(batch.status),
+            is_over=batch.status in _OVER,
+            n_done=counts.completed,
+            n_failed=counts.failed,
+            paths=tuple(f"/files/{safe_id(file)}/content" for file in files),
+            fault=calls.shown(_fault(batch)) if batch.status == "failed" else "",
+        )
+
+    def rows(self, file: IO[bytes]) -> Iterator[Row]:
+        """Return what became of the requests, from the file of replies or that of errors."""
+        return read_rows(file, _Line, _row)
+
+
+def _fault(batch: _Batch) -> str:
+    found = (batch.errors.data if batch.errors else None) or [_Fault(message="no reason is given")]
+    fault = found[0]
+    place = "" if fault.line is None else f" in line {fault.line}"
+    return f"{fault.message or fault.code or 'no reason is given'}{place}"
+
+
+def _row(line: _Line) -> Row:
+    if line.error is not None:
+        failure = line.error.message or line.error.code or "failed without a reason"
+        return Row(key=line.custom_id, failure="" if line.error.code in _UNFINISHED else failure)
+    if line.response is None:
+        return Row(key=line.custom_id, failure="expected a response or an error, got neither")
+    return _responded(line.custom_id, line.response.status_code, bytes(line.response.body))
+
+
+def _responded(key: str, status: int, body: bytes) -> Row:
+    if status == _OK:
+        try:
+            return Row(key=key, reply=reply_of("openai", body))
+        except PassingError as error:
+            return Row(key=key, failure=str(error))
+    if is_withheld(status, body):
+        return Row(key=key, reply=ChatReply(text="", finish="refused"))
+    return Row(key=key, failure=f"status {status}: {said_in(body)}")

@@ -1,0 +1,92 @@
+"""What servers answer about batches, checked before it is used."""
+
+import re
+from collections.abc import Callable, Iterator
+from typing import IO, TypeVar
+
+import msgspec
+
+from evidencebench.endpoints import PassingError
+from evidencebench.errors import EndpointError
+from evidencebench.llm.batch_apis.calls import Calls, UnsureError
+from evidencebench.llm.batch_apis.nouns import Row
+
+T = TypeVar("T")
+
+
+class Named(msgspec.Struct, frozen=True):
+    """Anything with an id."""
+
+    id: str
+
+
+_ID = re.compile(r"[A-Za-z0-9_.-]{1,200}")
+_MOST_LINE_BYTES = 64 << 20
+
+
+def decoded(calls: Calls, content: bytes, form: type[T], what: str) -> T:
+    """Return an answer in its form.
+
+    Raises
+    ------
+    EndpointError
+        If it has another.
+    """
+    try:
+        return msgspec.json.decode(content, type=form)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise EndpointError(f"{calls.where}: expected {what}: {calls.shown(str(error))}") from error
+
+
+def told_id(calls: Calls, content: bytes, what: str) -> str:
+    """Return the id in the answer to a submission.
+
+    Raises
+    ------
+    UnsureError
+        If there is none, so that nobody knows what was done.
+    """
+    try:
+        return safe_id(decoded(calls, content, Named, what).id)
+    except EndpointError as error:
+        raise UnsureError(str(error)) from error
+
+
+def safe_id(name: str) -> str:
+    """Return an id that may stand in an address.
+
+    Raises
+    ------
+    EndpointError
+        If it may not.
+    """
+    if not _ID.fullmatch(name) or set(name) == {"."}:
+        raise EndpointError("expected an id of letters, digits, '-', '_' and '.', got something else from the server")
+    return name
+
+
+def read_rows(file: IO[bytes], form: type[T], row_of: Callable[[T], Row]) -> Iterator[Row]:
+    """Yield a row for each line of a file that is not empty, also for one that cannot be read.
+
+    Parameters
+    ----------
+    file
+        JSON lines.
+    form
+        Of a line.
+    row_of
+        Makes the row.
+
+    Raises
+    ------
+    PassingError
+        If a line is too long for any reply.
+    """
+    while line := file.readline(_MOST_LINE_BYTES):
+        if len(line) == _MOST_LINE_BYTES:
+            raise PassingError(f"expected lines of at most {_MOST_LINE_BYTES} bytes")
+        if line.strip():
+            try:
+                yield row_of(msgspec.json.decode(line, type=form))
+            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+                yield Row(key="", is_damaged=True)

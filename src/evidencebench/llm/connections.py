@@ -1,0 +1,133 @@
+"""Connections to one server: one exchange over HTTP at a time on each, bounded in time and size, nothing followed."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from http.cookiejar import CookieJar, DefaultCookiePolicy
+from typing import TYPE_CHECKING
+
+from evidencebench.endpoints import PassingError, shown
+from evidencebench.errors import EndpointError
+from evidencebench.version import __version__
+
+if TYPE_CHECKING:
+    import httpx
+
+_LONGEST_CONNECTING_SECONDS = 30.0
+_IDLE_SECONDS = 4.0  # many servers close what was idle for 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Came:
+    """What a server sent back, whatever its status; `headers` are found in any case of letters."""
+
+    status: int
+    headers: Mapping[str, str]
+    content: bytes
+
+
+class Connections:
+    """The connections to one server, each in a client of its own, for one asyncio loop.
+
+    The pool of httpx looks at all of its connections for each request: with 200 of them that took 12 ms of computing.
+
+    Parameters
+    ----------
+    is_loopback
+        Whether the server is on this machine, where proxies are not used.
+    """
+
+    def __init__(self, *, is_loopback: bool) -> None:
+        self._new_client = _client_maker(is_loopback=is_loopback)
+        self._idle: list[httpx.AsyncClient] = []
+
+    async def exchange(
+        self, address: str, *, headers: Mapping[str, str], body: bytes, seconds: float, max_bytes: int, key: str
+    ) -> Came:
+        """Post JSON and return what comes back.
+
+        Parameters
+        ----------
+        address
+            Where to.
+        headers
+            Sent beside our own.
+        body
+            JSON.
+        seconds
+            From connecting to the last byte.
+        max_bytes
+            Of the reply.
+        key
+            What messages must not show.
+
+        Raises
+        ------
+        PassingError
+            If no whole reply came in time.
+        EndpointError
+            If it is too large.
+        """
+        import httpx  # noqa: PLC0415 - an extra
+
+        if seconds <= 0:
+            raise PassingError("no time was left to send it")
+        try:
+            async with asyncio.timeout(seconds), self._client() as client:
+                return await _posted(client, address, dict(headers), body, max_bytes)
+        except TimeoutError:
+            failure = f"no whole reply within {seconds:g} s"
+        except httpx.TimeoutException:
+            failure = f"no connection within {min(_LONGEST_CONNECTING_SECONDS, seconds):g} s"
+        except (httpx.HTTPError, httpx.InvalidURL, UnicodeError, OSError) as error:
+            failure = shown(str(error) or type(error).__name__, key)
+        raise PassingError(failure)  # here, so that it does not hold the library's error, whose request holds the key
+
+    async def aclose(self) -> None:
+        """Close what is idle."""
+        while self._idle:
+            await self._idle.pop().aclose()
+
+    @asynccontextmanager
+    async def _client(self) -> "AsyncIterator[httpx.AsyncClient]":
+        """Give a client that nobody else uses: the last one used, whose connection is the most likely to be open."""
+        client = self._idle.pop() if self._idle else self._new_client()
+        try:
+            yield client
+        except BaseException:
+            await client.aclose()
+            raise
+        self._idle.append(client)
+
+
+async def _posted(
+    client: "httpx.AsyncClient", address: str, headers: dict[str, str], body: bytes, max_bytes: int
+) -> Came:
+    async with client.stream("POST", address, content=body, headers=headers) as reply:
+        content = bytearray()
+        async for block in reply.aiter_raw():
+            content += block
+            if len(content) > max_bytes:
+                raise EndpointError(f"{address.partition('?')[0]}: expected a reply of at most {max_bytes} bytes")
+        return Came(status=reply.status_code, headers=reply.headers, content=bytes(content))
+
+
+def _client_maker(*, is_loopback: bool) -> "Callable[[], httpx.AsyncClient]":
+    import httpx  # noqa: PLC0415 - an extra
+
+    certificates = httpx.create_ssl_context(trust_env=not is_loopback)  # slow to load, so once a server
+    return lambda: httpx.AsyncClient(
+        verify=certificates,
+        timeout=httpx.Timeout(None, connect=_LONGEST_CONNECTING_SECONDS),
+        limits=httpx.Limits(max_connections=1, keepalive_expiry=_IDLE_SECONDS),
+        follow_redirects=False,
+        trust_env=not is_loopback,  # proxies are for other machines
+        cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),
+        headers={
+            "Accept": "application/json",
+            "Accept-Encoding": "identity",  # so that the bound on a reply's size is one on memory too
+            "Content-Type": "application/json",
+            "User-Agent": f"evidencebench/{__version__}",
+        },
+    )

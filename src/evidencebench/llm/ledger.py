@@ -1,0 +1,133 @@
+"""What was sent, stored, failed and paid so far: totals that any thread may read while requests run."""
+
+import math
+import threading
+from dataclasses import dataclass, replace
+from typing import Any
+
+from evidencebench.llm.chat import Usage
+
+_THOUSANDS = 10_000  # from here on counts are shown in thousands, so that the line stays short
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Totals:
+    """All that was counted up to one moment.
+
+    Attributes
+    ----------
+    requests
+        Replies received and not in the store before.
+    attempts
+        Times that something was sent, those that failed included.
+    retries
+        Part of `attempts`: those behind the first of a request.
+    stored
+        Requests answered without sending: from the store, or by the same request that was on its way already.
+    failures
+        Requests that failed for good.
+    in_flight
+        Requests on their way now.
+    prompt_tokens, cached_tokens, completion_tokens, reasoning_tokens
+        As in `Usage`, of `requests`; a reply that does not say counts 0 here.
+    cost_usd
+        Of the replies whose price is known.
+    unpriced
+        Part of `requests`: replies whose price or whose tokens are not known.
+    """
+
+    requests: int = 0
+    attempts: int = 0
+    retries: int = 0
+    stored: int = 0
+    failures: int = 0
+    in_flight: int = 0
+    prompt_tokens: int = 0
+    cached_tokens: int = 0
+    completion_tokens: int = 0
+    reasoning_tokens: int = 0
+    cost_usd: float = 0.0
+    unpriced: int = 0
+
+
+class Ledger:
+    """Totals that grow."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._totals = Totals()
+
+    @property
+    def totals(self) -> Totals:
+        """The totals at this moment."""
+        return self._totals
+
+    def after_fork(self) -> None:
+        """Count on in a forked process, where the lock may be held by a thread that is not there."""
+        self._lock = threading.Lock()
+
+    def count(self, **more: int) -> None:
+        """Add to the totals of these names; ``in_flight`` may be added a negative number."""
+        with self._lock:
+            self._totals = replace(self._totals, **{name: getattr(self._totals, name) + n for name, n in more.items()})
+
+    def count_reply(self, usage: Usage, cost_usd: float | None) -> None:
+        """Add a reply that was sent for, and what it cost; None where that is not known."""
+        with self._lock:
+            old = self._totals
+            self._totals = replace(
+                old,
+                requests=old.requests + 1,
+                prompt_tokens=old.prompt_tokens + (usage.prompt_tokens or 0),
+                cached_tokens=old.cached_tokens + usage.cached_tokens,
+                completion_tokens=old.completion_tokens + (usage.completion_tokens or 0),
+                reasoning_tokens=old.reasoning_tokens + usage.reasoning_tokens,
+                cost_usd=old.cost_usd + (cost_usd or 0.0),
+                unpriced=old.unpriced + (cost_usd is None),
+            )
+
+    def summary(self) -> str:
+        """Return the totals in one line of at most 60 characters.
+
+        Examples
+        --------
+        >>> ledger = Ledger()
+        >>> ledger.count(stored=2)
+        >>> ledger.count_reply(Usage(prompt_tokens=10, completion_tokens=5), 0.25)
+        >>> ledger.summary()
+        '1 sent, 2 stored, 0 failed, $0.25'
+        """
+        now = self._totals
+        counts = f"{_short(now.requests)} sent, {_short(now.stored)} stored, {_short(now.failures)} failed"
+        return f"{counts}, {_cost(now)}"
+
+    def fields(self) -> dict[str, Any]:
+        """Return the totals by name; the cost is None where no reply had a known one and some had none."""
+        now = self._totals
+        shown = {name: getattr(now, name) for name in Totals.__slots__ if name != "in_flight"}
+        return shown | {"cost_usd": None if now.unpriced and now.unpriced == now.requests else now.cost_usd}
+
+
+def _cost(totals: Totals) -> str:
+    if totals.unpriced and totals.unpriced == totals.requests:
+        return "price unknown"
+    shown = shown_usd(totals.cost_usd)
+    return f"{shown} + {_short(totals.unpriced)} unpriced" if totals.unpriced else shown
+
+
+def shown_usd(cost_usd: float) -> str:
+    """Return an amount with as many digits as it needs, never a sum above 0 as $0.
+
+    Examples
+    --------
+    >>> shown_usd(0.0), shown_usd(0.00012), shown_usd(12.345), shown_usd(12345.6)
+    ('$0.00', '$0.00012', '$12.35', '$12,346')
+    """
+    if cost_usd >= 1000:  # noqa: PLR2004 - where cents no longer matter
+        return f"${cost_usd:,.0f}"
+    n_digits = 2 if cost_usd == 0 else max(2, 1 - math.floor(math.log10(cost_usd)))
+    return f"${cost_usd:.{min(n_digits, 9)}f}"
+
+
+def _short(count: int) -> str:
+    return f"{count:,}" if count < _THOUSANDS else f"{count // 1000:,}k"

@@ -1,0 +1,120 @@
+"""One background thread that runs an asyncio loop, for callers that wait in threads of their own."""
+
+import asyncio
+import concurrent.futures
+import os
+import threading
+import weakref
+from collections.abc import Awaitable, Callable, Coroutine
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from evidencebench.errors import DrainingError
+
+T = TypeVar("T")
+
+_LONGEST_CLOSING_SECONDS = 10.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Running:
+    loop: asyncio.AbstractEventLoop
+    stop: asyncio.Event
+    thread: threading.Thread
+    process_id: int
+
+
+class LoopThread:
+    """A loop that starts when first used, and again in a process that was forked from the one it ran in.
+
+    Parameters
+    ----------
+    closing
+        Awaited in the loop when it ends.
+    """
+
+    def __init__(self, closing: Callable[[], Awaitable[None]]) -> None:
+        self._closing = closing
+        self._lock = threading.Lock()
+        self._running: _Running | None = None
+        self._is_closed = False
+        self._finalizer: Callable[[], object] = lambda: None
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        """Return what `work` returns, run in the loop; blocks the calling thread, which is not the loop's own.
+
+        A calling thread that is interrupted cancels its work.
+
+        Raises
+        ------
+        DrainingError
+            If the loop is closed before the work is done.
+        """
+        try:
+            running = self._started()
+        except BaseException:
+            work.close()  # it was never started, which Python warns of
+            raise
+        future = asyncio.run_coroutine_threadsafe(work, running.loop)
+        try:
+            return future.result()
+        except concurrent.futures.CancelledError as error:
+            raise DrainingError("the client was closed before the replies were there; run again to go on") from error
+        finally:
+            future.cancel()  # does nothing to what is done
+
+    def close(self) -> None:
+        """Cancel what runs, and end the thread; a second time does nothing."""
+        self._is_closed = True
+        self._finalizer()
+
+    def _started(self) -> _Running:
+        running = self._running
+        if running is not None and running.process_id == os.getpid():
+            if threading.current_thread() is running.thread:
+                raise RuntimeError("run() would wait for its own thread; await the work instead")
+            return running
+        if running is not None:  # a fork: the thread stayed in the other process, and may have held the lock
+            self._lock, self._running = threading.Lock(), None
+        with self._lock:
+            if self._is_closed:
+                raise DrainingError("the client is closed; make another")
+            if self._running is None:
+                self._running = _start(self._closing)
+                self._finalizer = weakref.finalize(self, _end, self._running)  # also when the interpreter exits
+            return self._running
+
+
+def _start(closing: Callable[[], Awaitable[None]]) -> _Running:
+    started: concurrent.futures.Future[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = concurrent.futures.Future()
+
+    async def live() -> None:
+        stop = asyncio.Event()
+        started.set_result((asyncio.get_running_loop(), stop))
+        await stop.wait()
+        others = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in others:
+            task.cancel()
+        await asyncio.gather(*others, return_exceptions=True)
+        await closing()
+
+    def serve() -> None:
+        loop = asyncio.new_event_loop()
+        try:
+            loop.run_until_complete(live())
+            loop.run_until_complete(loop.shutdown_asyncgens())
+        finally:
+            loop.close()  # asyncio.run would also start a thread, which an interpreter that exits does not allow
+
+    thread = threading.Thread(target=serve, name="evidencebench-llm", daemon=True)
+    thread.start()
+    loop, stop = started.result()
+    return _Running(loop=loop, stop=stop, thread=thread, process_id=os.getpid())
+
+
+def _end(running: _Running) -> None:
+    if running.process_id != os.getpid() or not running.thread.is_alive():
+        return
+    running.loop.call_soon_threadsafe(running.stop.set)
+    if threading.current_thread() is not running.thread:
+        running.thread.join(_LONGEST_CLOSING_SECONDS)

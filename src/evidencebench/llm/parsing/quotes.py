@@ -1,0 +1,103 @@
+"""Sentences of a paper found again in a reply, whatever became of their case, blanks, quotation marks and dashes."""
+
+import re
+from collections.abc import Mapping
+from functools import cached_property
+
+from evidencebench.llm.parsing.text import comparable
+
+MIN_CONTAINED = 30
+"""A part of a sentence names it from this many characters on, blanks not counted, if no other sentence holds it."""
+
+_MAX_LOOK_UPS = 2000  # of parts, each of which reads the whole paper
+_HAS_LETTERS = re.compile(r"[^\W\d_]{2}")
+_NUMBERED = re.compile(r"[\s\"'`>*-]{0,9}\[\s?[0-9]{1,9}\s?\]")
+
+
+class ShownSentences:
+    """The sentences that a prompt showed, by their index in the paper, and where their texts stand in a reply.
+
+    What it takes to compare texts is computed when it is first needed, since most replies hold numbers alone.
+    """
+
+    def __init__(self, texts: Mapping[int, str]) -> None:
+        self.texts = texts
+        self._n_look_ups = 0
+
+    @cached_property
+    def _by_text(self) -> dict[str, int]:
+        """Comparable text -> the first index that has it."""
+        found: dict[str, int] = {}
+        for index in sorted(self.texts):
+            found.setdefault(comparable(self.texts[index]), index)
+        return found
+
+    @cached_property
+    def _joined(self) -> str:
+        """All comparable texts, each once."""
+        return "\n".join(self._by_text)
+
+    @cached_property
+    def _lowered(self) -> str:
+        return "\n".join(self.texts.values()).casefold()
+
+    def index_of(self, quoted: str) -> int | None:
+        """Return the first sentence of this text; None where there is none, or it has no word."""
+        return self._by_text.get(comparable(quoted)) if _HAS_LETTERS.search(quoted) else None
+
+    def indices_in(self, quoted: str) -> list[int]:
+        """Return the sentence of this text, else the only one that holds it, else the long ones that it holds.
+
+        A part that is cut short by ``...`` counts as the part before it.
+        """
+        index = self.index_of(quoted)
+        if index is not None:
+            return [index]
+        part = comparable(quoted.split("...", 1)[0] if "..." in quoted else quoted)
+        if len(part) < MIN_CONTAINED or self._n_look_ups >= _MAX_LOOK_UPS:
+            return []
+        self._n_look_ups += 1
+        at = self._joined.find(part)
+        if at >= 0:
+            line = self._joined.count("\n", 0, at)
+            is_only = self._joined.find(part, at + len(part)) < 0
+            return [list(self._by_text.values())[line]] if is_only else []
+        found = [
+            (part.find(text), index)
+            for text, index in self._by_text.items()
+            if len(text) >= MIN_CONTAINED and text in part
+        ]
+        return [index for _, index in sorted(found)]
+
+    def begins(self, index: int, text: str) -> bool:
+        """Whether a text is the beginning of a sentence, or begins with it: 12 characters, or all of it."""
+        if index not in self.texts:
+            return False
+        own, other = comparable(self.texts[index]), comparable(text)
+        shorter = min(len(own), len(other))
+        return bool(other) and shorter > 0 and own[:shorter] == other[:shorter] and (shorter >= 12 or own == other)  # noqa: PLR2004 - as said above
+
+    def may_hold(self, words: str) -> bool:
+        """Whether a sentence holds these words: a quick look, before `hold` is asked."""
+        return words.casefold() in self._lowered
+
+    def hold(self, line: str, words: str, said: str) -> bool:
+        """Whether a line of a reply, or what it says, stands in a sentence.
+
+        Parameters
+        ----------
+        line
+            A line of the reply.
+        words
+            The words in it that would make it an answer, such as ``ANSWER``.
+        said
+            The answer, from these words on.
+        """
+        if not self.may_hold(words):
+            return False
+        numbered = _NUMBERED.match(line)
+        own = comparable(line[numbered.end() :] if numbered else line)
+        if not own or own in self._joined or comparable(said) in self._joined:
+            return True
+        holding = comparable(words)
+        return any(holding in text and text in own for text in self._by_text if len(text) > len(holding))

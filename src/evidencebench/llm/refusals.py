@@ -1,0 +1,93 @@
+"""What a server's refusal means: try again, this request is lost, or nothing more can be sent."""
+
+from collections.abc import Mapping
+from datetime import datetime
+
+import msgspec
+
+from evidencebench.endpoints import PassingError, asked_wait, is_passing, shown
+from evidencebench.errors import EndpointError, EvidenceBenchError, FailingServerError
+
+_BAD_REQUEST = 400
+_REDIRECTS = range(300, 400)
+_NOT_ALLOWED = frozenset({401, 402, 403, 404})
+_NO_MONEY = ("insufficient_quota", "billing_hard_limit_reached", "billing_not_active", "credit balance is too low")
+_TOO_LONG = (
+    "context_length_exceeded",
+    "context length",
+    "context window",
+    "context size",
+    "exceed_context_size",
+    "prompt is too long",
+    "maximum input length",
+    "input token count",
+)
+_WITHHELD = ("content_filter", "content_policy_violation", "responsibleaipolicyviolation", "prompt was flagged")
+_DO = {
+    401: "correct the key",
+    402: "see to the account at the provider",
+    403: "see what the key may do at the provider",
+    404: "correct the model's name or base_url",
+}
+
+
+class _Error(msgspec.Struct, frozen=True):
+    message: str | None = None
+    code: str | int | None = None
+    type: str | None = None
+
+
+class _Body(msgspec.Struct, frozen=True):
+    error: _Error | str | None = None
+
+
+def said_in(content: bytes) -> str:
+    """Return what a refusal says: its message and code, or all of it where it has another form."""
+    try:
+        error = msgspec.json.decode(content, type=_Body).error
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        error = None
+    if isinstance(error, _Error):
+        error = " ".join(str(part) for part in (error.message, error.code, error.type) if part)
+    return error or content.decode(errors="replace")
+
+
+def is_withheld(status: int, content: bytes) -> bool:
+    """Whether a provider refuses a prompt for what it says, which is a refusal of the model and no failure."""
+    return status == _BAD_REQUEST and _holds(said_in(content), _WITHHELD)
+
+
+def failure_of(
+    status: int, headers: Mapping[str, str], content: bytes, *, where: str, key: str, now: datetime
+) -> PassingError | EvidenceBenchError:
+    """Return the error that a reply of a status other than 200 is.
+
+    Parameters
+    ----------
+    status, headers, content
+        The reply.
+    where
+        What messages begin with.
+    key
+        What they must not show.
+    now
+        The time, for a date to wait for.
+    """
+    said = said_in(content)
+    message = f"status {status}: {shown(said, key)}"
+    if status in _REDIRECTS:
+        return FailingServerError(f"{where}: status {status}: a redirect, which is not followed; correct base_url")
+    if _holds(said, _NO_MONEY):
+        return FailingServerError(f"{where}: {message}; see to the account at the provider, then run again")
+    if status in _NOT_ALLOWED:
+        return FailingServerError(f"{where}: {message}; {_DO[status]}, then run again")
+    if is_passing(status):
+        return PassingError(message, asked_wait(headers, now))
+    if _holds(said, _TOO_LONG):
+        return EndpointError(f"{where}: {message}; set context_tokens to what the model can read, reply included")
+    return EndpointError(f"{where}: {message}")
+
+
+def _holds(said: str, marks: tuple[str, ...]) -> bool:
+    lowered = said[:100_000].lower()
+    return any(mark in lowered for mark in marks)

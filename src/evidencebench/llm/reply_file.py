@@ -1,0 +1,73 @@
+"""The tables of ``replies.sqlite``: replies, requests that wait for a batch, and batches."""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from evidencebench.database import Sort, connect
+from evidencebench.errors import CacheError
+
+FILE_NAME = "replies.sqlite"
+
+_TABLES = """
+CREATE TABLE reply (
+    id INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, model TEXT NOT NULL, base_url TEXT, created REAL NOT NULL,
+    prompt_tokens INTEGER, completion_tokens INTEGER, cost_usd REAL,
+    reply BLOB NOT NULL, digest BLOB NOT NULL, request BLOB NOT NULL
+);
+CREATE INDEX reply_by_model ON reply (model, created, prompt_tokens, completion_tokens, cost_usd);
+CREATE TABLE batch (
+    id INTEGER PRIMARY KEY, intent TEXT NOT NULL UNIQUE, model TEXT NOT NULL, base_url TEXT, key_env TEXT,
+    n_requests INTEGER NOT NULL, created REAL NOT NULL, name TEXT, state TEXT NOT NULL
+);
+CREATE TABLE waiting (
+    id INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, model TEXT NOT NULL, base_url TEXT, key_env TEXT,
+    created REAL NOT NULL, wanted_by TEXT NOT NULL, n_bytes INTEGER NOT NULL, batch INTEGER REFERENCES batch (id),
+    request BLOB NOT NULL
+);
+CREATE INDEX waiting_by_batch ON waiting (batch, wanted_by, model, base_url, key_env);
+"""
+REPLIES = Sort(keeps="replies", application_id=0x45425250, version=1, tables=_TABLES)  # "EBRP"
+
+
+_DAMAGE_CODES = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+
+
+def opened(path: Path) -> sqlite3.Connection:
+    """Return a connection whose commits are on the disk when they return; the file is made where there is none."""
+    connection = connect(path, REPLIES)
+    try:
+        connection.execute("PRAGMA synchronous = FULL")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+@contextmanager
+def explained(path: Path) -> Iterator[None]:
+    """Turn errors of SQLite and of the disk into `CacheError` with what to do.
+
+    Raises
+    ------
+    CacheError
+        Naming the file.
+    """
+    try:
+        yield
+    except (sqlite3.Error, OSError, UnicodeDecodeError) as error:  # the last: damage in what SQLite says itself
+        is_damaged = isinstance(error, UnicodeDecodeError) or _primary_code(error) in _DAMAGE_CODES
+        advice = (
+            f"it is damaged: move it and the files beside it whose names begin with {path.name} away; what is lost "
+            "with it is asked for again"
+            if is_damaged
+            else "free the disk, or set EVIDENCEBENCH_CACHE to a folder that can be written, or to 'off' to keep none"
+        )
+        raise CacheError(f"{path}: cannot be used to keep replies: {error}; {advice}") from error
+
+
+def _primary_code(error: Exception) -> int:
+    """Return SQLite's code for an error, without its details in the higher bits."""
+    code: int = getattr(error, "sqlite_errorcode", 0)
+    return code & 0xFF

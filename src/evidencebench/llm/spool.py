@@ -1,0 +1,271 @@
+"""Requests that wait for a batch, and the batches they are in: in the store's file, durable before they are used."""
+
+import sqlite3
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+import msgspec
+
+from evidencebench.errors import CacheError
+from evidencebench.llm.chat import ChatRequest
+from evidencebench.llm.store import Replies, packed_request, unpacked
+
+State = Literal["intended", "open"]
+"""Whether a batch may or may not be at the provider (nobody has seen its id), or is there."""
+
+_PAGE_ROWS = 64
+_UNSENT = "batch IS NULL AND wanted_by = ? AND model = ? AND base_url IS ? AND key_env IS ?"
+_COLUMNS = "id, intent, model, base_url, key_env, n_requests, created, name, state"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """Requests that may share a batch: one model of one server, asked with one key."""
+
+    model: str
+    base_url: str | None
+    key_env: str | None
+
+    @classmethod
+    def of(cls, request: ChatRequest) -> "Group":
+        """Return the group of a request."""
+        return cls(model=request.model, base_url=request.base_url, key_env=request.key_env)
+
+    @property
+    def provider(self) -> str:
+        """What stands before the first slash of `model`."""
+        return self.model.partition("/")[0]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Batch:
+    """A batch that is not collected yet.
+
+    Attributes
+    ----------
+    id
+        Its number in the file.
+    intent
+        A name of ours, made before anything is sent, by which the batch is found again.
+    group, n_requests
+        What is in it.
+    created
+        When it was intended, in seconds since 1970.
+    name
+        The provider's id; None as long as nobody has seen it.
+    state
+        See `State`.
+    """
+
+    id: int
+    intent: str
+    group: Group
+    n_requests: int
+    created: float
+    name: str | None
+    state: State
+
+
+class Spool:
+    """The waiting requests and open batches of a store, which all processes share.
+
+    Parameters
+    ----------
+    store
+        Whose file it is.
+    """
+
+    def __init__(self, store: Replies) -> None:
+        self._store = store
+
+    async def record(self, request: ChatRequest, *, wanted_by: str, n_bytes: int) -> int | None:
+        """Keep a request until it is in a batch; return the number of the batch that it is in already, or None.
+
+        Parameters
+        ----------
+        request
+            What is to be asked.
+        wanted_by
+            Who submits it: the last one that recorded it.
+        n_bytes
+            Its length in a batch.
+        """
+
+        def prepare() -> "_Recording":
+            return _Recording(request, self._store.clock(), wanted_by, n_bytes)
+
+        return await self._store.change(prepare)
+
+    def groups(self, wanted_by: str) -> list[Group]:
+        """Return the groups of the requests that one recorder has waiting."""
+        with self._store.reading() as connection:
+            rows = connection.execute(
+                "SELECT DISTINCT model, base_url, key_env FROM waiting WHERE batch IS NULL AND wanted_by = ?",
+                (wanted_by,),
+            ).fetchall()
+        return [Group(model=model, base_url=base_url, key_env=key_env) for model, base_url, key_env in rows]
+
+    async def intend(
+        self, group: Group, *, wanted_by: str, intent: str, most_requests: int, most_bytes: int
+    ) -> Batch | None:
+        """Put as many waiting requests as fit into a new batch; None where none waits."""
+        created = self._store.clock()
+
+        def change(connection: sqlite3.Connection) -> Batch | None:
+            last, n_requests = _fitting(connection, group, wanted_by, most_requests, most_bytes)
+            if not n_requests:
+                return None
+            made = connection.execute(
+                "INSERT INTO batch (intent, model, base_url, key_env, n_requests, created, state) "
+                "VALUES (?, ?, ?, ?, ?, ?, 'intended')",
+                (intent, group.model, group.base_url, group.key_env, n_requests, created),
+            )
+            connection.execute(
+                f"UPDATE waiting SET batch = ? WHERE {_UNSENT} AND id <= ?",  # noqa: S608 - names only
+                (made.lastrowid, *_unsent(group, wanted_by), last),
+            )
+            found = connection.execute(f"SELECT {_COLUMNS} FROM batch WHERE intent = ?", (intent,))  # noqa: S608
+            return _batch(found.fetchone())
+
+        return await self._store.change(lambda: change)
+
+    async def name(self, batch: Batch, name: str) -> None:
+        """Keep the provider's id of a batch."""
+        await self._execute("UPDATE batch SET name = ?, state = 'open' WHERE id = ?", name, batch.id)
+
+    async def forget(self, batch: Batch) -> None:
+        """Forget a batch and its requests: their replies are stored, or they are asked again."""
+
+        def change(connection: sqlite3.Connection) -> None:
+            connection.execute("DELETE FROM waiting WHERE batch = ?", (batch.id,))
+            connection.execute("DELETE FROM batch WHERE id = ?", (batch.id,))
+
+        await self._store.change(lambda: change)
+
+    async def forget_older(self, created: float) -> None:
+        """Forget requests that were recorded before a time and never submitted."""
+        await self._execute("DELETE FROM waiting WHERE batch IS NULL AND created < ?", created)
+
+    def batches(self) -> list[Batch]:
+        """Return all that are not collected, oldest first."""
+        with self._store.reading() as connection:
+            rows = connection.execute(f"SELECT {_COLUMNS} FROM batch ORDER BY id").fetchall()  # noqa: S608 - names only
+        return [_batch(row) for row in rows]
+
+    def is_wanted(self, batch: Batch, wanted_by: str) -> bool:
+        """Say whether a batch holds a request that this recorder asked for last."""
+        with self._store.reading() as connection:
+            found = connection.execute(
+                "SELECT 1 FROM waiting WHERE batch = ? AND wanted_by = ? LIMIT 1", (batch.id, wanted_by)
+            ).fetchone()
+        return found is not None
+
+    def requests(self, batch: Batch) -> Iterator[tuple[str, ChatRequest]]:
+        """Yield the keys and requests of a batch, a few at a time in memory."""
+        last = 0
+        while True:
+            with self._store.reading() as connection:
+                rows = connection.execute(
+                    "SELECT id, key, key_env, request FROM waiting WHERE batch = ? AND id > ? ORDER BY id LIMIT ?",
+                    (batch.id, last, _PAGE_ROWS),
+                ).fetchall()
+            for _, key, key_env, packed in rows:
+                yield key.hex(), self._request(key, key_env, packed)
+            if len(rows) < _PAGE_ROWS:
+                return
+            last = rows[-1][0]
+
+    def keys(self, batch: Batch) -> Iterator[str]:
+        """Yield the keys of a batch."""
+        with self._store.reading() as connection:
+            rows = connection.execute("SELECT key FROM waiting WHERE batch = ? ORDER BY id", (batch.id,)).fetchall()
+        yield from (key.hex() for (key,) in rows)
+
+    def is_in_batch(self, key: str) -> bool:
+        """Say whether a request is part of a batch that is not collected."""
+        with self._store.reading() as connection:
+            row = connection.execute(
+                "SELECT 1 FROM waiting WHERE key = ? AND batch IS NOT NULL", (bytes.fromhex(key),)
+            ).fetchone()
+        return row is not None
+
+    def request(self, batch: Batch, key: str) -> ChatRequest | None:
+        """Return one request of a batch, or None where the batch holds none of this key."""
+        try:
+            raw = bytes.fromhex(key)
+        except ValueError:
+            return None
+        with self._store.reading() as connection:
+            row = connection.execute(
+                "SELECT key_env, request FROM waiting WHERE key = ? AND batch = ?", (raw, batch.id)
+            ).fetchone()
+        return None if row is None else self._request(raw, *row)
+
+    def _request(self, key: bytes, key_env: str | None, packed: bytes) -> ChatRequest:
+        try:
+            request = msgspec.json.decode(unpacked(packed), type=ChatRequest)
+        except (zlib.error, ValueError, TypeError) as error:
+            raise self._damaged(key) from error
+        if request.key != key.hex():
+            raise self._damaged(key)
+        return msgspec.structs.replace(request, key_env=key_env)
+
+    def _damaged(self, key: bytes) -> CacheError:
+        return CacheError(
+            f"{self._store.path}: the waiting request {key.hex()[:12]}... is damaged; forget all that wait with "
+            "'evidencebench cache prune --batches', and they are asked for again"
+        )
+
+    async def _execute(self, statement: str, *values: object) -> None:
+        def change(connection: sqlite3.Connection) -> None:
+            connection.execute(statement, values)
+
+        await self._store.change(lambda: change)
+
+
+class _Recording:
+    """The change that records a request; what takes long is done when it is made."""
+
+    def __init__(self, request: ChatRequest, created: float, wanted_by: str, n_bytes: int) -> None:
+        self._key = bytes.fromhex(request.key)
+        group = (request.model, request.base_url, request.key_env)
+        packed = packed_request(msgspec.structs.replace(request, key_env=None))
+        self._row = (self._key, *group, created, wanted_by, n_bytes, packed)
+
+    def __call__(self, connection: sqlite3.Connection) -> int | None:
+        connection.execute(
+            "INSERT INTO waiting (key, model, base_url, key_env, created, wanted_by, n_bytes, request) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET wanted_by = excluded.wanted_by",
+            self._row,
+        )
+        row = connection.execute("SELECT batch FROM waiting WHERE key = ?", (self._key,)).fetchone()
+        batch: int | None = row[0]
+        return batch
+
+
+def _fitting(
+    connection: sqlite3.Connection, group: Group, wanted_by: str, most_requests: int, most_bytes: int
+) -> tuple[int, int]:
+    """Return the last row that a batch has room for, counted from the oldest, and how many rows that makes."""
+    waiting = connection.execute(
+        f"SELECT id, n_bytes FROM waiting WHERE {_UNSENT} ORDER BY id LIMIT ?",  # noqa: S608 - names only
+        (*_unsent(group, wanted_by), most_requests),
+    )
+    n_requests, n_bytes, last = 0, 0, 0
+    for row_id, size in waiting:
+        if n_requests and n_bytes + size > most_bytes:
+            break
+        n_requests, n_bytes, last = n_requests + 1, n_bytes + size, row_id
+    return last, n_requests
+
+
+def _unsent(group: Group, wanted_by: str) -> tuple[str | None, ...]:
+    return (wanted_by, group.model, group.base_url, group.key_env)
+
+
+def _batch(row: tuple[int, str, str, str | None, str | None, int, float, str | None, State]) -> Batch:
+    number, intent, model, base_url, key_env, n_requests, created, name, state = row
+    group = Group(model=model, base_url=base_url, key_env=key_env)
+    return Batch(id=number, intent=intent, group=group, n_requests=n_requests, created=created, name=name, state=state)

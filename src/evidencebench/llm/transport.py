@@ -1,0 +1,292 @@
+"""Requests over HTTP: bounded in time, size and number of attempts, and told apart by whether to try again."""
+
+import asyncio
+import importlib.util
+import random
+import time
+from collections.abc import Callable, Coroutine, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from evidencebench.endpoints import PassingError, shown, wait_before
+from evidencebench.errors import (
+    DrainingError,
+    EndpointError,
+    EvidenceBenchError,
+    FailingServerError,
+    MissingExtraError,
+    StopError,
+    SystemSpecError,
+)
+from evidencebench.llm.chat import ChatReply, ChatRequest
+from evidencebench.llm.connections import Came, Connections
+from evidencebench.llm.credentials import Key, key_for, reply_without_key
+from evidencebench.llm.ledger import Ledger
+from evidencebench.llm.limits import Gate, Limits
+from evidencebench.llm.providers import Server, server_of
+from evidencebench.llm.refusals import failure_of, is_withheld
+from evidencebench.llm.tokens import prompt_tokens_of
+from evidencebench.llm.wire import posted, reply_of
+
+_OK = range(200, 300)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bounds:
+    """How long and how often a request is tried.
+
+    Attributes
+    ----------
+    timeout_seconds
+        For one attempt, from connecting to the last byte.
+    total_timeout_seconds
+        For all attempts at a request, waits included.
+    max_attempts
+        For each request, the first included.
+    max_failures_in_a_row
+        So many requests that fail for good, with no success between, stop everything.
+    longest_wait_seconds
+        The most that is waited before an attempt, also where the server asks for more.
+    max_reply_bytes
+        The most that is read of a reply.
+    """
+
+    timeout_seconds: float = 600.0
+    total_timeout_seconds: float = 3600.0
+    max_attempts: int = 6
+    max_failures_in_a_row: int = 25
+    longest_wait_seconds: float = 120.0
+    max_reply_bytes: int = 16 << 20
+
+
+@dataclass(slots=True, kw_only=True)
+class _Line:
+    """What one server is asked through."""
+
+    connections: Connections
+    gate: Gate
+    n_failures: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Post:
+    """One request as it is sent, each attempt alike."""
+
+    request: ChatRequest
+    server: Server
+    key: Key
+    address: str
+    body: bytes = field(repr=False)
+    deadline: float
+
+    @property
+    def where(self) -> str:
+        return f"{self.address.partition('?')[0]}: model '{self.request.model_name}'"
+
+
+class HttpSender:
+    """Sends requests to the servers that they name.
+
+    Parameters
+    ----------
+    limits
+        Kept for each server.
+    bounds
+        For each request.
+    ledger
+        Where attempts are counted; None: nowhere.
+    clock, sleep
+        Seconds that always grow, and what waits for seconds of that clock.
+    jitter
+        Draws a number in 0..1, by which waits are spread.
+    today
+        The time, for a date that a server asks to wait for.
+    environ, folder
+        Where keys are looked for, as in `key_for`.
+
+    Raises
+    ------
+    MissingExtraError
+        If httpx is not installed.
+    SystemSpecError
+        If a limit is not above 0.
+    """
+
+    def __init__(
+        self,
+        *,
+        limits: Limits = Limits(),  # noqa: B008 - frozen
+        bounds: Bounds = Bounds(),
+        ledger: Ledger | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], Coroutine[Any, Any, object]] = asyncio.sleep,
+        jitter: Callable[[], float] = random.random,
+        today: Callable[[], datetime] = lambda: datetime.now(UTC),
+        environ: Mapping[str, str] | None = None,
+        folder: Path | None = None,
+    ) -> None:
+        _require_usable(limits, bounds)
+        self._limits, self._bounds, self._ledger = limits, bounds, Ledger() if ledger is None else ledger
+        self._clock, self._sleep, self._jitter, self._today = clock, sleep, jitter, today
+        self._environ, self._folder = environ, folder
+        self._lines: dict[str, _Line] = {}
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._is_stopped, self._stopped = False, asyncio.Event()
+        self._of_other_loops: list[object] = []
+
+    async def send(self, request: ChatRequest) -> ChatReply:
+        """Return the reply to a request.
+
+        Raises
+        ------
+        EndpointError
+            If it failed for good.
+        FailingServerError
+            If the server refuses the key or the model, too many requests in a row failed, or none can be sent.
+        DrainingError
+            If it would have to be sent again, but `stop_retrying` was called.
+        """
+        try:
+            post = self._post_for(request)
+        except SystemSpecError as error:
+            raise FailingServerError(str(error)) from error
+        line = self._line_to(post.server)
+        try:
+            reply = await self._tried(post, line)
+        except StopError:
+            raise
+        except EvidenceBenchError as error:
+            line.n_failures += 1
+            if line.n_failures >= self._bounds.max_failures_in_a_row:
+                raise FailingServerError(
+                    f"{error}; that was failure {line.n_failures} in a row, so nothing more is sent; correct the "
+                    "cause and run again: what is stored is kept"
+                ) from error
+            raise
+        line.n_failures = 0
+        return reply
+
+    def stop_retrying(self) -> None:
+        """Let attempts in flight finish, and end every wait for another one; callable from any thread."""
+        self._is_stopped = True
+        loop = self._loop
+        if loop is not None and not loop.is_closed():
+            loop.call_soon_threadsafe(self._stopped.set)
+
+    async def aclose(self) -> None:
+        """Close all connections."""
+        lines, self._lines = self._lines, {}
+        for line in lines.values():
+            await line.connections.aclose()
+
+    def _post_for(self, request: ChatRequest) -> _Post:
+        server = server_of(request)
+        path, body = posted(request)
+        return _Post(
+            request=request,
+            server=server,
+            key=key_for(server, environ=self._environ, folder=self._folder),
+            address=server.address(path),
+            body=body,
+            deadline=self._clock() + self._bounds.total_timeout_seconds,
+        )
+
+    def _line_to(self, server: Server) -> _Line:
+        """Return the connections to a server, new ones in another loop than before, as in a forked process."""
+        loop = asyncio.get_running_loop()
+        if loop is not self._loop:
+            self._of_other_loops.append(self._lines)  # kept: closing them is for the process that they belong to
+            self._loop, self._lines, self._stopped = loop, {}, asyncio.Event()
+            if self._is_stopped:
+                self._stopped.set()
+        if server.base_url not in self._lines:
+            self._lines[server.base_url] = _Line(
+                connections=Connections(is_loopback=server.is_loopback),
+                gate=Gate(self._limits, clock=self._clock, sleep=self._nap),
+            )
+        return self._lines[server.base_url]
+
+    async def _tried(self, post: _Post, line: _Line) -> ChatReply:
+        for attempt in range(1, self._bounds.max_attempts + 1):
+            try:
+                return await self._attempted(post, line, attempt)
+            except PassingError as error:
+                last = error
+            wait = wait_before(
+                attempt + 1,
+                asked_seconds=last.wait_seconds,
+                jitter=self._jitter(),
+                longest_seconds=self._bounds.longest_wait_seconds,
+            )
+            if attempt == self._bounds.max_attempts or self._clock() + wait >= post.deadline:
+                break
+            await self._nap(wait)
+        raise EndpointError(
+            f"{post.where}: no usable reply in {attempt} attempts, the last one: {last}; try again later, or raise "
+            "max_attempts or timeout_seconds"
+        )
+
+    async def _attempted(self, post: _Post, line: _Line, attempt: int) -> ChatReply:
+        async with line.gate.entered(lambda: prompt_tokens_of(post.request) + post.request.max_tokens) as sent:
+            self._ledger.count(attempts=1, retries=int(attempt > 1))
+            came = await line.connections.exchange(
+                post.address,
+                headers=post.server.provider.headers(post.key.value),
+                body=post.body,
+                seconds=min(self._bounds.timeout_seconds, post.deadline - self._clock()),
+                max_bytes=self._bounds.max_reply_bytes,
+                key=post.key.value,
+            )
+            if came.status not in _OK:
+                line.gate.correct(sent, 0)
+                return self._refused(post, line, came)
+            reply = _read(post, came)
+            if reply.usage.prompt_tokens is not None and reply.usage.completion_tokens is not None:
+                line.gate.correct(sent, reply.usage.prompt_tokens + reply.usage.completion_tokens)
+            return reply
+
+    def _refused(self, post: _Post, line: _Line, came: Came) -> ChatReply:
+        if is_withheld(came.status, came.content):
+            return ChatReply(text="", finish="refused")
+        error = failure_of(
+            came.status, came.headers, came.content, where=post.where, key=post.key.value, now=self._today()
+        )
+        if isinstance(error, PassingError) and error.wait_seconds > 0:
+            line.gate.pause(min(error.wait_seconds, self._bounds.longest_wait_seconds))
+        raise error
+
+    async def _nap(self, seconds: float) -> None:
+        """Sleep unless attempts are to end."""
+        sleeping = asyncio.ensure_future(self._sleep(seconds))
+        stopping = asyncio.ensure_future(self._stopped.wait())
+        try:
+            await asyncio.wait({sleeping, stopping}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            sleeping.cancel()
+            stopping.cancel()
+        if self._is_stopped:
+            raise DrainingError("a request would have to be sent again, but no more are sent; run again to go on")
+
+
+def _read(post: _Post, came: Came) -> ChatReply:
+    """Return the reply in a body; what is sound is read whatever its media type says, since it is paid for."""
+    try:
+        reply = reply_of(post.server.provider.wire, came.content)
+    except PassingError as error:
+        media_type = came.headers.get("Content-Type", "unknown type")
+        failure = shown(f"{error}, in {len(came.content)} bytes of {media_type}", post.key.value)
+    else:
+        return reply_without_key(reply, post.key)
+    raise PassingError(failure)
+
+
+def _require_usable(limits: Limits, bounds: Bounds) -> None:
+    if importlib.util.find_spec("httpx") is None:
+        raise MissingExtraError("language models: need httpx, which is not installed: pip install 'evidencebench[llm]'")
+    for settings in (limits, bounds):
+        for name in type(settings).__dataclass_fields__:
+            value = getattr(settings, name)
+            if value is not None and not value > 0:
+                raise SystemSpecError(f"language models: {name}: expected more than 0, got {value}")

@@ -1,0 +1,137 @@
+"""OpenAI's chat completions, as OpenAI and all who followed write them."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from evidencebench.endpoints import PassingError
+from evidencebench.llm.chat import ChatReply, ChatRequest, Finish, Usage
+from evidencebench.llm.providers import Provider
+from evidencebench.llm.wire.counts import Count, counted, named
+
+_TEXTS = frozenset({"text", "output_text"})  # parts of hidden reasoning are of other types
+PATH = "/chat/completions"
+"""Behind the base URL."""
+
+_FINISHES: dict[str, Finish] = {
+    "stop": "stop",
+    "eos": "stop",
+    "end_turn": "stop",
+    "stop_sequence": "stop",
+    "length": "length",
+    "max_tokens": "length",
+    "model_length": "length",
+    "content_filter": "refused",
+    "safety": "refused",
+    "refusal": "refused",
+}
+
+
+def body_of(request: ChatRequest, provider: Provider) -> dict[str, Any]:
+    """Return what is sent for a request, as a JSON object."""
+    body: dict[str, Any] = {
+        "model": request.model_name,
+        "messages": [{"role": message.role, "content": message.text} for message in request.messages],
+        provider.max_tokens_field: request.max_tokens,
+    }
+    for name in ("temperature", "top_p", "reasoning_effort"):
+        if (value := getattr(request, name)) is not None:
+            body[name] = value
+    if provider.takes_seed:
+        body[provider.seed_field] = request.seed
+    if request.schema is not None:
+        schema = {"name": "reply", "strict": True, "schema": request.schema}
+        body["response_format"] = {"type": "json_schema", "json_schema": schema}
+    return body
+
+
+class _Part(msgspec.Struct, frozen=True):
+    type: str = "text"
+    text: str | None = None
+    refusal: str | None = None
+
+
+class _Message(msgspec.Struct, frozen=True):
+    content: str | list[_Part] | None = None
+    refusal: str | None = None
+
+
+class _Choice(msgspec.Struct, frozen=True):
+    message: _Message
+    finish_reason: str | None = None
+
+
+class _PromptDetails(msgspec.Struct, frozen=True):
+    cached_tokens: Count | None = None
+
+
+class _ReplyDetails(msgspec.Struct, frozen=True):
+    reasoning_tokens: Count | None = None
+
+
+class _Usage(msgspec.Struct, frozen=True):
+    prompt_tokens: Count | None = None
+    completion_tokens: Count | None = None
+    prompt_tokens_details: _PromptDetails | None = None
+    completion_tokens_details: _ReplyDetails | None = None
+    prompt_cache_hit_tokens: Count | None = None  # DeepSeek's
+
+
+class _Failure(msgspec.Struct, frozen=True):
+    message: str = ""
+
+
+class _Reply(msgspec.Struct, frozen=True):
+    choices: list[_Choice] = []
+    model: Any = None
+    usage: msgspec.Raw = msgspec.Raw(b"null")
+    error: _Failure | str | None = None
+
+
+def reply_of(content: bytes | msgspec.Raw) -> ChatReply:
+    """Return the reply in a body of status 200.
+
+    Raises
+    ------
+    PassingError
+        If it has no choice.
+    msgspec.DecodeError
+        If it is not JSON or has not the form of a reply.
+    """
+    found = msgspec.json.decode(content, type=_Reply)
+    if not found.choices:
+        said = found.error.message if isinstance(found.error, _Failure) else found.error
+        raise PassingError(f"expected a reply with a choice, got none{': ' if said else ''}{said or ''}")
+    choice = found.choices[0]
+    text, refusal = _texts(choice.message)
+    finish = _FINISHES.get((choice.finish_reason or "").lower(), "other")
+    return ChatReply(
+        text=text or refusal,
+        finish="refused" if refusal and not text else finish,
+        usage=_usage(found.usage),
+        served_by=named(found.model),
+    )
+
+
+def _texts(message: _Message) -> tuple[str, str]:
+    """Return what a message says, and what it refuses with."""
+    parts: Sequence[_Part] = message.content if isinstance(message.content, list) else ()
+    said = (part.text or "" for part in parts if part.type in _TEXTS)
+    text = message.content if isinstance(message.content, str) else "".join(said)
+    return text, message.refusal or "".join(part.refusal or "" for part in parts)
+
+
+def _usage(raw: msgspec.Raw) -> Usage:
+    found = counted(raw, _Usage)
+    if found is None:
+        return Usage()
+    prompt_details, reply_details = found.prompt_tokens_details, found.completion_tokens_details
+    cached = (prompt_details.cached_tokens if prompt_details else None) or found.prompt_cache_hit_tokens or 0
+    reasoning = (reply_details.reasoning_tokens if reply_details else None) or 0
+    return Usage(
+        prompt_tokens=found.prompt_tokens,
+        completion_tokens=found.completion_tokens,
+        cached_tokens=min(cached, found.prompt_tokens or 0),
+        reasoning_tokens=reasoning,
+    )

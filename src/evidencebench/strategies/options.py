@@ -1,0 +1,65 @@
+"""What the options of strategies must be; each function raises a message that names system and option."""
+
+import math
+
+from evidencebench.errors import SystemSpecError
+from evidencebench.llm.chat import ChatModel
+
+_MAX_REPAIRS = 3
+
+
+def require_chat(system: str, chat: ChatModel, repairs: int) -> None:
+    """Raise unless a model can be asked as the options say.
+
+    Parameters
+    ----------
+    system
+        What messages call it.
+    chat
+        Which model, and how it samples.
+    repairs
+        How often a reply without an answer is asked for again, 0..3.
+
+    Raises
+    ------
+    SystemSpecError
+        Naming system and option.
+    """
+    provider, _, name = chat.model.partition("/")
+    if not (provider.strip() and name.strip()):
+        raise SystemSpecError(f"{system}: model: expected provider/name, such as openai/NAME, got '{chat.model}'")
+    if chat.temperature is not None and not 0 <= chat.temperature < math.inf:
+        raise SystemSpecError(f"{system}: temperature: expected a number of at least 0, got {chat.temperature}")
+    if chat.top_p is not None and not 0 < chat.top_p <= 1:
+        raise SystemSpecError(f"{system}: top_p: expected a number above 0 and up to 1, got {chat.top_p}")
+    require_at_least(system, "max_tokens", chat.max_tokens, 1)
+    if chat.context_tokens <= chat.max_tokens:
+        raise SystemSpecError(
+            f"{system}: context_tokens: expected more than max_tokens, which is {chat.max_tokens}, "
+            f"got {chat.context_tokens}"
+        )
+    require_within(system, "repairs", repairs, 0, _MAX_REPAIRS)
+
+
+def require_at_least(system: str, option: str, value: float, least: float) -> None:
+    """Raise unless a number is finite and at least so large.
+
+    Raises
+    ------
+    SystemSpecError
+        Naming system and option.
+    """
+    if not least <= value < math.inf:
+        raise SystemSpecError(f"{system}: {option}: expected a number of at least {least}, got {value}")
+
+
+def require_within(system: str, option: str, value: int, least: int, most: int) -> None:
+    """Raise unless a number is between two, both included.
+
+    Raises
+    ------
+    SystemSpecError
+        Naming system and option.
+    """
+    if not least <= value <= most:
+        raise SystemSpecError(f"{system}: {option}: expected a number in {least}..{most}, got {value}")

@@ -1,0 +1,109 @@
+"""The prompts, one a file beside this one: a head that says where it is from and what is filled in, and a text.
+
+A file's head stands between two lines ``---`` and holds ``name``, ``after`` (the source), and ``fields``: the names
+that are filled in, which stand in the text as ``$name``. A field that is declared and not used, or used and not
+declared, is an error, and so is rendering with any but the declared ones: no ``$name`` of ours ever reaches a model.
+
+Each prompt is one message of the user, since some models' templates take no other. What all questions about a paper
+share stands first (what is wanted in general, the hypothesis, the paper), and what tells them apart (the scope, the
+budget, the form of the answer) behind the paper. So the long beginning is the same for all tasks of an instance, and
+providers that cache beginnings charge less for it.
+"""
+
+import hashlib
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from string import Template
+
+_HEAD = re.compile(r"---\n(?P<head>.*?)\n---\n(?P<text>.*)", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prompt:
+    """A text with fields to fill in.
+
+    Attributes
+    ----------
+    name
+        The file's name without its suffix.
+    after
+        Whose setting it follows.
+    fields
+        What is filled in, by name.
+    text
+        With ``$name`` where a field belongs.
+    digest
+        SHA-256 of the file, in hexadecimal.
+    """
+
+    name: str
+    after: str
+    fields: frozenset[str]
+    text: str
+    digest: str
+
+    def render(self, **values: str) -> str:
+        """Return the text with every field filled in. What is filled in is not looked at for further fields.
+
+        Raises
+        ------
+        ValueError
+            If a field is missing, or there is none of that name.
+
+        Examples
+        --------
+        >>> prompt_named("answer_line").render(budget="at most 3 sentences").splitlines()[1]
+        'ANSWER: [3, 17, 42]'
+        """
+        if values.keys() != self.fields:
+            raise ValueError(f"prompt '{self.name}': expected {sorted(self.fields)}, got {sorted(values)}")
+        return Template(self.text).substitute(values)
+
+
+@cache
+def prompt_named(name: str) -> Prompt:
+    """Return the prompt in the file of this name.
+
+    Raises
+    ------
+    ValueError
+        If the file's head is not whole, or declares other fields than its text uses.
+    """
+    content = files(__package__).joinpath(f"{name}.md").read_bytes()
+    return parse_prompt(name, content)
+
+
+def parse_prompt(name: str, content: bytes) -> Prompt:
+    """Return the prompt that a file's bytes hold.
+
+    Raises
+    ------
+    ValueError
+        If the head is not whole, or declares other fields than the text uses.
+    """
+    found = _HEAD.fullmatch(content.decode().replace("\r\n", "\n"))
+    pairs = (line.partition(":") for line in found["head"].split("\n")) if found else ()
+    head = {key: value.strip() for key, _, value in pairs}
+    if not found or head.keys() != {"name", "after", "fields"} or head["name"] != name:
+        raise ValueError(f"prompt '{name}': expected a head with name: {name}, after and fields")
+    template = Template(found["text"].strip())
+    declared = frozenset(head["fields"].replace(",", " ").split())
+    if not template.is_valid() or declared != set(template.get_identifiers()):
+        raise ValueError(
+            f"prompt '{name}': declares {sorted(declared)}, and its text uses {sorted(template.get_identifiers())}"
+        )
+    return Prompt(
+        name=name,
+        after=head["after"],
+        fields=declared,
+        text=template.template,
+        digest=hashlib.sha256(content).hexdigest(),
+    )
+
+
+def versions_of(names: Iterable[str]) -> Mapping[str, str]:
+    """Return the checksums of the files of prompts, by ``prompt NAME``, as a run's header holds them."""
+    return {f"prompt {name}": f"sha256:{prompt_named(name).digest}" for name in names}

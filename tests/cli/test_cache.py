@@ -1,0 +1,262 @@
+"""The commands that list, prune and export what is kept between runs."""
+
+import asyncio
+import gzip
+import json
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+
+from command_line import FORMATS, Command
+from evidencebench.embedding.formats import EncodedText
+from evidencebench.embedding.store import Store
+from evidencebench.llm.chat import ChatRequest
+from evidencebench.llm.spool import Group, Spool
+from evidencebench.llm.store import Replies
+from replies import numbered, reply_to
+
+DAY = 86_400.0
+MODELS = ("openai/a", "openai/a", "openai/a", "anthropic/b", "local/c")
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Keep everything in an empty folder."""
+    folder = tmp_path / "cache"
+    monkeypatch.setenv("EVIDENCEBENCH_CACHE", str(folder))
+    return folder
+
+
+@pytest.fixture
+def filled(folder: Path) -> Path:
+    """Keep five replies, one of each age in days from 0, two of them unpriced; three vectors; one open batch."""
+    now = 1_800_000_000.0
+    for n, model in enumerate(MODELS):
+        store = Replies(folder, clock=lambda n=n: now - n * DAY)  # type: ignore[misc]
+        store.keep(numbered(n, model), reply_to(n), None if n in {1, 4} else 0.25)
+        store.close()
+    store = Replies(folder, clock=lambda: now)
+    asyncio.run(_open_batch(Spool(store), numbered(9, "openai/a")))
+    store.close()
+    vectors = Store(folder, "minilm")
+    vectors.put([EncodedText(text) for text in "abc"], np.ones((3, 4), np.float32), [False] * 3)
+    vectors.close()
+    return folder
+
+
+async def _open_batch(spool: Spool, request: ChatRequest) -> None:
+    await spool.record(request, wanted_by="me", n_bytes=100)
+    batch = await spool.intend(Group.of(request), wanted_by="me", intent="ours", most_requests=10, most_bytes=1000)
+    assert batch is not None
+    await spool.name(batch, "batch_77")
+    await spool.record(numbered(10, "openai/a"), wanted_by="me", n_bytes=100)
+
+
+def listed(command: Command) -> Any:
+    return command("cache list --json").json
+
+
+def n_replies(command: Command) -> int:
+    return sum(model["n_replies"] for model in listed(command)["replies"]["models"])
+
+
+def test_an_empty_cache_is_listed_as_such(command: Command, folder: Path) -> None:
+    assert listed(command) == {"folder": str(folder), "replies": None, "embeddings": None}
+    assert "replies: none yet" in command("cache list").out
+    assert not folder.exists()
+
+
+def test_the_list_counts_by_model_and_never_shows_an_unknown_cost_as_0(command: Command, filled: Path) -> None:
+    found = listed(command)
+    models = {model["model"]: model for model in found["replies"]["models"]}
+    assert models["openai/a"] == {
+        "model": "openai/a",
+        "n_replies": 3,
+        "prompt_tokens": 5 + 6 + 7,
+        "completion_tokens": 6,
+        "cost_usd": 0.5,
+        "n_unpriced": 1,
+        "oldest": "2027-01-13T08:00:00Z",
+        "newest": "2027-01-15T08:00:00Z",
+    }
+    assert (models["local/c"]["cost_usd"], models["local/c"]["n_unpriced"]) == (None, 1)
+    assert found["replies"]["size_bytes"] > 0
+    assert found["replies"]["n_waiting"] == 1
+    (batch,) = found["replies"]["batches"]
+    assert (batch["name"], batch["state"], batch["n_requests"]) == ("batch_77", "open", 1)
+    assert found["embeddings"]["encoders"] == [{"identity": "minilm", "dimension": 4, "n_vectors": 3}]
+    assert found["embeddings"]["path"] == str(filled / "embeddings.sqlite")
+    text = command("cache list").out
+    for shown in ("$0.50 + 1 unpriced", "unknown", "batch_77", "minilm", "1 requests are written down for a batch"):
+        assert shown in text
+
+
+@pytest.mark.usefixtures("filled")
+@pytest.mark.parametrize("table_format", FORMATS)
+def test_the_list_is_printed_in_every_format(command: Command, table_format: str) -> None:
+    assert "anthropic/b" in command(f"cache list --format {table_format}").out
+
+
+def test_with_the_cache_off_the_list_says_so_and_the_others_refuse(
+    command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("EVIDENCEBENCH_CACHE", "off")
+    assert listed(command) == {"folder": None}
+    assert "nothing is kept" in command("cache list").out
+    for arguments in ("cache prune --all --yes", "cache export -o r.jsonl"):
+        outcome = command(arguments)
+        assert outcome.code == 2
+        assert "nothing is kept, since EVIDENCEBENCH_CACHE is 'off'" in outcome.err
+
+
+@pytest.mark.usefixtures("filled")
+def test_without_yes_nothing_is_removed(command: Command) -> None:
+    before = listed(command)
+    outcome = command("cache prune --all --batches")
+    for line in ("3 replies of openai/a, cost $0.50 + 1 unpriced", "3 embeddings", "batch batch_77", "add --yes"):
+        assert line in outcome.out
+    assert command("cache prune --all --batches --json").json == {
+        "removed": False,
+        "replies": 5,
+        "batches": 2,
+        "embeddings": 3,
+    }
+    assert listed(command) == before
+
+
+@pytest.mark.usefixtures("filled")
+@pytest.mark.parametrize(
+    ("options", "n_left", "has_batch", "has_vectors"),
+    [
+        ("--model openai/a", 2, True, True),
+        ("--model openai/unheard-of", 5, True, True),
+        ("--replies", 0, True, True),
+        ("--embeddings", 5, True, False),
+        ("--all", 0, True, False),
+        ("--all --batches", 0, False, False),
+        ("--batches", 5, False, True),
+        ("--older-than 0", 5, True, True),  # the fixture's clock is ahead of this machine's
+        ("--damaged", 5, True, True),
+    ],
+)
+def test_what_is_pruned_is_what_was_named(
+    command: Command, options: str, n_left: int, *, has_batch: bool, has_vectors: bool
+) -> None:
+    assert command(f"cache prune {options} --yes").code == 0
+    found = listed(command)
+    assert n_replies(command) == n_left
+    assert bool(found["replies"]["batches"]) is has_batch
+    assert bool(found["replies"]["n_waiting"]) is has_batch
+    assert bool(found["embeddings"]["encoders"]) is has_vectors
+
+
+def test_older_replies_go_and_younger_stay(command: Command, folder: Path) -> None:
+    import time  # noqa: PLC0415 - the command's own clock, which decides here
+
+    for n, days in enumerate((0.0, 9.5, 10.5)):
+        store = Replies(folder, clock=lambda days=days: time.time() - days * DAY)  # type: ignore[misc]
+        store.keep(numbered(n), reply_to(n), None)
+        store.close()
+    assert command("cache prune --older-than 10 --json --yes").json == {"removed": True, "replies": 1}
+    store = Replies(folder)
+    assert [store.find(numbered(n).key) is not None for n in range(3)] == [True, True, False]
+    store.close()
+
+
+def test_pruning_gives_the_space_back(command: Command, folder: Path) -> None:
+    store = Replies(folder)
+    for n in range(200):
+        store.keep(numbered(n), reply_to(n), None)
+    store.close()
+    before = listed(command)["replies"]["size_bytes"]
+    assert command("cache prune --replies --yes").code == 0
+    assert listed(command)["replies"]["size_bytes"] < before / 2
+
+
+@pytest.mark.usefixtures("filled")
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("cache prune", "say what"),
+        ("cache prune --yes", "say what"),
+        ("cache prune --embeddings --older-than 3", "choose replies"),
+        ("cache prune --all --model openai/a", "choose replies"),
+        ("cache prune --damaged --replies", "chooses among replies"),
+        ("cache export -o replies.csv", "ends in .jsonl"),
+        ("cache export", "--output"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(command: Command, arguments: str, message: str) -> None:
+    outcome = command(arguments)
+    assert outcome.code == 2
+    assert message in outcome.err
+    assert n_replies(command) == 5
+
+
+@pytest.mark.usefixtures("filled")
+@pytest.mark.parametrize("name", ["r.jsonl", "r.jsonl.gz"])
+def test_an_export_holds_every_request_and_reply(command: Command, name: str) -> None:
+    assert command(f"cache export -o {name} --json").json == {"path": name, "n_replies": 5, "n_damaged": 0}
+    content = Path(name).read_bytes()
+    lines = [json.loads(line) for line in (gzip.decompress(content) if name.endswith("gz") else content).splitlines()]
+    assert [line["model"] for line in lines] == list(MODELS)
+    assert [line["cost_usd"] for line in lines] == [0.25, None, 0.25, 0.25, None]
+    for n, line in enumerate(lines):
+        request = msgspec.convert(line["request"], ChatRequest)
+        assert request == numbered(n, MODELS[n])
+        assert line["key"] == request.key
+        assert line["reply"]["text"] == f"it is {n}"
+        assert line["created"].startswith("2027-01-1")
+
+
+@pytest.mark.usefixtures("filled")
+def test_an_export_of_one_model_holds_no_other(command: Command) -> None:
+    assert command("cache export -o r.jsonl --model openai/a --json").json["n_replies"] == 3
+    assert {json.loads(line)["model"] for line in Path("r.jsonl").read_text().splitlines()} == {"openai/a"}
+
+
+@pytest.mark.usefixtures("filled")
+def test_an_export_replaces_nothing_unless_told_to(command: Command) -> None:
+    Path("r.jsonl").write_text("mine")
+    outcome = command("cache export -o r.jsonl")
+    assert outcome.code == 2
+    assert "--overwrite" in outcome.err
+    assert Path("r.jsonl").read_text() == "mine"
+    assert command("cache export -o r.jsonl --overwrite").code == 0
+    assert len(Path("r.jsonl").read_text().splitlines()) == 5
+
+
+def test_an_export_of_nothing_is_refused(command: Command) -> None:
+    outcome = command("cache export -o r.jsonl")
+    assert outcome.code == 2
+    assert "holds no replies yet" in outcome.err
+
+
+def test_damaged_replies_are_left_out_told_and_pruned(command: Command, filled: Path) -> None:
+    with sqlite3.connect(filled / "replies.sqlite") as connection:
+        connection.execute("UPDATE reply SET reply = x'00' WHERE id = 2")
+        connection.execute("UPDATE reply SET request = x'00' WHERE id = 3")
+    connection.close()
+    outcome = command("cache export -o r.jsonl")
+    assert outcome.code == 1
+    assert "2 damaged replies are left out" in outcome.out
+    assert len(Path("r.jsonl").read_text().splitlines()) == 3
+    assert command("cache prune --damaged --json --yes").json == {"removed": True, "damaged": 2}
+    assert command("cache export -o r.jsonl --overwrite").code == 0
+
+
+@pytest.mark.parametrize(
+    "arguments", ["cache list", "cache prune --all", "cache prune --all --yes", "cache export -o r.jsonl"]
+)
+def test_a_file_that_is_something_else_is_named_and_left_alone(command: Command, folder: Path, arguments: str) -> None:
+    folder.mkdir()
+    (folder / "replies.sqlite").write_text("Dear Ada,")
+    outcome = command(arguments)
+    assert outcome.code == 2
+    assert "replies.sqlite: cannot be used to keep replies" in outcome.err
+    assert (folder / "replies.sqlite").read_text() == "Dear Ada,"
+    assert not Path("r.jsonl").exists()

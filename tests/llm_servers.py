@@ -1,0 +1,130 @@
+"""What a right chat server answers, a clock that runs without waiting, and requests to ask with."""
+
+import asyncio
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from evidencebench.llm.chat import ChatModel, ChatReply, ChatRequest, Message, Usage
+from evidencebench.llm.transport import HttpSender
+from hostile_server import Behaviour, Exchange, answer
+
+KEY = "sk-very/secret+0123456789&'\\"
+"""A key with everything in it that is written otherwise in some form."""
+
+
+def completion(text: str | None = "ANSWER: [1]", **more: Any) -> dict[str, Any]:
+    """Return the body of a reply as OpenAI writes it."""
+    return {
+        "model": "m-2026",
+        "choices": [{"message": {"role": "assistant", "content": text}, "finish_reason": "stop"}],
+        "usage": {"prompt_tokens": 10, "completion_tokens": 2},
+    } | more
+
+
+def replies(text: str = "ANSWER: [1]", **more: Any) -> Behaviour:
+    return answer(200, json.dumps(completion(text, **more)).encode(), Content_Type="application/json")
+
+
+def drip(exchange: Exchange) -> None:
+    """Send the reply so slowly that no single wait is long."""
+    exchange.head(200, {"Content-Length": 1_000_000})
+    while not exchange.server.closing.wait(0.05):
+        exchange.send(b" ")
+        exchange.handler.wfile.flush()
+
+
+def request_to(base_url: str, *, seed: int = 0, text: str = "Hello", **more: Any) -> ChatRequest:
+    """Return a request to a server on loopback, a different one for each seed."""
+    chat = ChatModel(**{"model": "openai/m", "base_url": base_url, "seed": seed} | more)
+    return chat.request((Message(role="user", text=text),))
+
+
+@dataclass(kw_only=True)
+class FakeTime:
+    """A clock that only sleeping moves, and all that was slept."""
+
+    now: float = 1000.0
+    slept: list[float] = field(default_factory=list)
+
+    def clock(self) -> float:
+        return self.now
+
+    async def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        self.now = max(self.now, self.now + seconds)
+        await asyncio.sleep(0)
+
+
+def sent(sender: HttpSender, *requests: ChatRequest) -> list[ChatReply | BaseException]:
+    """Send requests one after the other, and close the sender."""
+
+    async def work() -> list[ChatReply | BaseException]:
+        found: list[ChatReply | BaseException] = []
+        try:
+            for request in requests:
+                found.extend(await asyncio.gather(sender.send(request), return_exceptions=True))
+        finally:
+            await sender.aclose()
+        return found
+
+    return asyncio.run(work())
+
+
+@dataclass(kw_only=True)
+class SlowSender:
+    """Replies when it is let, and remembers what it was asked and how many asked at once."""
+
+    usage: Usage = Usage(prompt_tokens=100, completion_tokens=10)
+    failures: Sequence[BaseException | None] = ()
+    asked: list[ChatRequest] = field(default_factory=list)
+    most_at_once: int = 0
+    at_once: int = 0
+    gate: asyncio.Event = field(default_factory=asyncio.Event)
+    is_open: bool = True
+    is_closed: bool = False
+
+    async def send(self, request: ChatRequest) -> ChatReply:
+        self.asked.append(request)
+        number = len(self.asked)
+        self.at_once += 1
+        self.most_at_once = max(self.most_at_once, self.at_once)
+        try:
+            if not self.is_open:
+                await self.gate.wait()
+            await asyncio.sleep(0)
+            if number <= len(self.failures) and (failure := self.failures[number - 1]) is not None:
+                raise failure
+            return ChatReply(text=f"reply to seed {request.seed}", usage=self.usage)
+        finally:
+            self.at_once -= 1
+
+    async def aclose(self) -> None:
+        self.is_closed = True
+
+
+@dataclass(kw_only=True)
+class DictStore:
+    """A store in memory that takes a moment for everything."""
+
+    kept: dict[str, tuple[ChatReply, float | None]] = field(default_factory=dict)
+    n_puts: int = 0
+    failure: Exception | None = None
+
+    async def get(self, key: str) -> tuple[ChatReply, float | None] | None:
+        await asyncio.sleep(0)
+        return self.kept.get(key)
+
+    async def put(self, request: ChatRequest, reply: ChatReply, cost_usd: float | None) -> None:
+        await asyncio.sleep(0)
+        if self.failure is not None:
+            raise self.failure
+        self.n_puts += 1
+        self.kept[request.key] = (reply, cost_usd)
+
+
+def with_seed(request: ChatRequest, seed: int) -> ChatRequest:
+    return msgspec.structs.replace(request, seed=seed)

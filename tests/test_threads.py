@@ -1,0 +1,88 @@
+"""Work in threads hands over every result once, stops where it is told to, and keeps what was begun."""
+
+import os
+import signal
+import threading
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evidencebench.engine.threads import wait_for_all
+
+
+@given(st.lists(st.integers(), max_size=30), st.integers(1, 8))
+def test_every_item_is_worked_on_once(items: list[int], n_threads: int) -> None:
+    found: list[int] = []
+    wait_for_all(lambda item: item * 2, items, found.append, n_threads=n_threads)
+    assert sorted(found) == sorted(item * 2 for item in items)
+
+
+def test_as_many_items_as_there_are_threads_wait_at_once() -> None:
+    barrier = threading.Barrier(20, timeout=30)
+    found: list[int] = []
+    wait_for_all(lambda _: barrier.wait(), range(40), found.append, n_threads=20)
+    assert len(found) == 40
+
+
+def test_an_error_is_raised_after_what_was_begun_is_handed_over() -> None:
+    has_failed = threading.Event()
+
+    def work(item: int) -> int:
+        if item == 0:
+            has_failed.set()
+            raise KeyError("broken")
+        has_failed.wait(30)
+        return item
+
+    found: list[int] = []
+    with pytest.raises(KeyError, match="broken"):
+        wait_for_all(work, range(1000), found.append, n_threads=3)
+    assert 1 in found
+    assert len(found) < 999
+
+
+def test_no_item_is_begun_once_it_is_over() -> None:
+    found: list[int] = []
+    wait_for_all(lambda item: item, range(1000), found.append, n_threads=2, is_over=lambda: len(found) >= 5)
+    assert 5 <= len(found) < 1000
+
+
+def test_an_interrupt_lets_what_was_begun_finish() -> None:
+    released = threading.Event()
+    found: list[int] = []
+    n_begun = 0
+
+    def work(item: int) -> int:
+        nonlocal n_begun
+        n_begun += 1
+        if item == 2:
+            os.kill(os.getpid(), signal.SIGINT)
+        released.wait(30)
+        return item
+
+    with pytest.raises(KeyboardInterrupt):
+        wait_for_all(work, range(1000), found.append, n_threads=4, on_interrupt=released.set)
+    assert len(found) == n_begun < 1000
+
+
+def test_a_second_interrupt_waits_for_nothing() -> None:
+    def work(item: int) -> int:
+        if item == 0:
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(0.05)
+            os.kill(os.getpid(), signal.SIGINT)
+        threading.Event().wait(600)
+        return item
+
+    with pytest.raises(KeyboardInterrupt):
+        wait_for_all(work, range(1000), lambda _: None, n_threads=2)
+
+
+def test_results_taken_badly_end_the_work() -> None:
+    def refuse(_: int) -> None:
+        raise OSError("disk full")
+
+    with pytest.raises(OSError, match="disk full"):
+        wait_for_all(lambda item: item, range(100), refuse, n_threads=2)
