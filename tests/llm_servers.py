@@ -39,7 +39,8 @@ def drip(exchange: Exchange) -> None:
 
 def request_to(base_url: str, *, seed: int = 0, text: str = "Hello", **more: Any) -> ChatRequest:
     """Return a request to a server on loopback, a different one for each seed."""
-    chat = ChatModel(**{"model": "openai/m", "base_url": base_url, "seed": seed} | more)
+    options: dict[str, Any] = {"model": "openai/m", "base_url": base_url, "seed": seed}
+    chat = ChatModel(**options | more)
     return chat.request((Message(role="user", text=text),))
 
 
@@ -74,11 +75,14 @@ def sent(sender: HttpSender, *requests: ChatRequest) -> list[ChatReply | BaseExc
     return asyncio.run(work())
 
 
+USAGE = Usage(prompt_tokens=100, completion_tokens=10)
+
+
 @dataclass(kw_only=True)
 class SlowSender:
     """Replies when it is let, and remembers what it was asked and how many asked at once."""
 
-    usage: Usage = Usage(prompt_tokens=100, completion_tokens=10)
+    usage: Usage = USAGE
     failures: Sequence[BaseException | None] = ()
     asked: list[ChatRequest] = field(default_factory=list)
     most_at_once: int = 0

@@ -11,7 +11,7 @@ from evidencebench.llm.client import ChatClient
 from evidencebench.llm.prices import PriceTable
 from evidencebench.query import Kind, Query
 
-CHAT = ChatModel(model="local/fake")
+CHAT = ChatModel(model="local/fake", base_url="http://127.0.0.1:9/v1")
 
 Reply = str | ChatReply | EvidenceBenchError
 Answering = Callable[[ChatRequest], Reply]

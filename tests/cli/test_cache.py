@@ -34,7 +34,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def filled(folder: Path) -> Path:
     """Keep five replies, one of each age in days from 0, two of them unpriced; three vectors; one open batch."""
-    now = 1_800_000_000.0
+    now = 4_000_000_000.0
     for n, model in enumerate(MODELS):
         store = Replies(folder, clock=lambda n=n: now - n * DAY)  # type: ignore[misc]
         store.keep(numbered(n, model), reply_to(n), None if n in {1, 4} else 0.25)
@@ -49,11 +49,11 @@ def filled(folder: Path) -> Path:
 
 
 async def _open_batch(spool: Spool, request: ChatRequest) -> None:
-    await spool.record(request, wanted_by="me", n_bytes=100)
-    batch = await spool.intend(Group.of(request), wanted_by="me", intent="ours", most_requests=10, most_bytes=1000)
+    await spool.record(request, sender="me", n_bytes=100)
+    batch = await spool.intend(Group.of(request), sender="me", intent="ours", most_requests=10, most_bytes=1000)
     assert batch is not None
     await spool.name(batch, "batch_77")
-    await spool.record(numbered(10, "openai/a"), wanted_by="me", n_bytes=100)
+    await spool.record(numbered(10, "openai/a"), sender="me", n_bytes=100)
 
 
 def listed(command: Command) -> Any:
@@ -80,8 +80,8 @@ def test_the_list_counts_by_model_and_never_shows_an_unknown_cost_as_0(command: 
         "completion_tokens": 6,
         "cost_usd": 0.5,
         "n_unpriced": 1,
-        "oldest": "2027-01-13T08:00:00Z",
-        "newest": "2027-01-15T08:00:00Z",
+        "oldest": "2096-09-30T07:06:40Z",
+        "newest": "2096-10-02T07:06:40Z",
     }
     assert (models["local/c"]["cost_usd"], models["local/c"]["n_unpriced"]) == (None, 1)
     assert found["replies"]["size_bytes"] > 0
@@ -210,7 +210,7 @@ def test_an_export_holds_every_request_and_reply(command: Command, name: str) ->
         assert request == numbered(n, MODELS[n])
         assert line["key"] == request.key
         assert line["reply"]["text"] == f"it is {n}"
-        assert line["created"].startswith("2027-01-1")
+        assert line["created"].startswith(("2096-09-", "2096-10-"))
 
 
 @pytest.mark.usefixtures("filled")

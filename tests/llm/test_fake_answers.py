@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from evidencebench.dataset import Dataset, open_dataset, write_dataset
 from evidencebench.fake_server import openai_wire
 from evidencebench.fake_server.calls import Spoken
 from evidencebench.fake_server.library import Library
+from evidencebench.fake_server.model import key_of
 from evidencebench.fake_server.personalities import PERSONALITIES, Personality, Speaker
 from evidencebench.instance import Instance
 from evidencebench.measures import aspect_recall
@@ -40,11 +42,11 @@ def speak(
     library: Library = LIBRARY,
     seed: int = 0,
     structured: bool = False,
-    **more: bool,
+    repairable: bool = False,
 ) -> Spoken:
-    speaker = Speaker(library=library, personality=Personality(personality), seed=seed, **more)
+    speaker = Speaker(library=library, personality=Personality(personality), seed=seed, repairable=repairable)
     body = openai_body(*texts, **({"response_format": SCHEMA} if structured else {}))
-    return speaker.speak(openai_wire.read_call(body), key=str(hash(texts)))
+    return speaker.speak(openai_wire.read_call(body), key=key_of(body))
 
 
 def named(spoken: Spoken) -> tuple[int, ...]:
@@ -112,7 +114,7 @@ def test_what_the_oracle_names_in_parts_of_a_paper_covers_together_what_the_whol
     task = TASKS["er_at_optimal"]
     budget = task.budget_for(instance)
     cuts = sorted({0, n_sentences, *data.draw(st.lists(st.integers(0, n_sentences), max_size=6))})
-    parts = [range(start, end) for start, end in zip(cuts, cuts[1:], strict=False)]
+    parts = [range(start, end) for start, end in pairwise(cuts)]
     union = sorted({at for part in parts for at in named(speak(prompt(instance.query, shown=part, budget=budget)))})
     assert recall(instance, union, task) == 1.0
     assert recall(instance, named(speak(prompt(instance.query, shown=union, budget=budget))), task) == 1.0

@@ -208,7 +208,7 @@ def test_a_list_that_stays_too_long_is_a_set_without_order(clients: Clients, sec
     assert len(sender.asked) <= 3
 
 
-@pytest.mark.parametrize("first", ["Nothing in the form.", "ANSWER: [900, 901]", ChatReply(text="So", finish="length")])
+@pytest.mark.parametrize("first", ["I like tea.", "ANSWER: [900, 901]", ChatReply(text="So", finish="length")])
 def test_a_reply_without_an_answer_is_asked_for_again(clients: Clients, first: Any) -> None:
     client, sender = clients(by_turns(first, "ANSWER: [2, 4]"))
     answer = LlmBase(chat=CHAT, client=client).rank(QUERY, AT_4)
@@ -220,7 +220,7 @@ def test_a_reply_without_an_answer_is_asked_for_again(clients: Clients, first: A
 
 @pytest.mark.parametrize("repairs", [0, 1, 3])
 def test_replies_that_never_hold_an_answer_fail_and_are_counted(clients: Clients, repairs: int) -> None:
-    client, sender = clients(by_turns("Nothing in the form."))
+    client, sender = clients(by_turns("I like tea."))
     with pytest.raises(ReplyError, match="unparseable") as raised:
         LlmBase(chat=CHAT, repairs=repairs, client=client).rank(QUERY, AT_4)
     assert raised.value.notes["reply_unparseable"] == len(sender.asked) == 1 + repairs
@@ -248,7 +248,7 @@ def test_a_sentence_that_does_not_exist_drops_only_itself(clients: Clients) -> N
 
 
 def test_a_request_that_fails_fails_the_answer_and_what_came_before_is_counted(clients: Clients) -> None:
-    client, _ = clients(by_turns("Nothing in the form.", EndpointError("local: HTTP 500")))
+    client, _ = clients(by_turns("I like tea.", EndpointError("local: HTTP 500")))
     with pytest.raises(ReplyError, match="HTTP 500") as raised:
         LlmBase(chat=CHAT, client=client).rank(QUERY, AT_4)
     assert raised.value.notes["reply_failed"] == raised.value.notes["reply_unparseable"] == 1
@@ -266,8 +266,8 @@ def test_what_ends_a_run_or_waits_for_a_batch_goes_through_as_it_is(
 
 def test_no_message_is_empty_and_the_roles_take_turns(clients: Clients) -> None:
     client, sender = clients(by_turns(""))
-    answer = LlmBase(chat=CHAT, repairs=2, client=client).rank(QUERY, AT_4)
-    assert (answer.sentences, answer.notes["reply_empty"]) == ((), 3)
+    with pytest.raises(ReplyError, match="the reply is empty"):
+        LlmBase(chat=CHAT, repairs=2, client=client).rank(QUERY, AT_4)
     assert len({request.key for request in sender.asked}) == 3
     for request in sender.asked:
         assert all(message.text.strip() for message in request.messages)
@@ -557,6 +557,19 @@ def test_replies_without_scores_or_an_order_are_no_answer(clients: Clients, meth
     assert raised.value.notes["requests"] >= 2
 
 
+@pytest.mark.parametrize(
+    ("method", "text"), [("pointwise", "SCORES:\n7: 9\n3: 8\n2"), ("listwise", "ANSWER: [7, 3, 2")]
+)
+def test_of_replies_that_are_all_cut_off_the_most_that_one_holds_stands(
+    clients: Clients, method: Any, text: str
+) -> None:
+    client, sender = clients(by_turns(ChatReply(text=text, finish="length"), ChatReply(text="So", finish="length")))
+    answer = LlmRank(chat=CHAT, method=method, min_section_tokens=10_000, client=client).rank(QUERY, AT_4)
+    assert answer.sentences[:3] == (7, 3, 0)
+    assert answer.notes["reply_truncated"] == len(sender.asked) == 2
+    assert answer.notes["unscored_sentences"] == N - 2
+
+
 def test_a_part_without_scores_leaves_its_sentences_unscored(clients: Clients) -> None:
     knows = oracle(GOLD)
     client, _ = clients(lambda request: "Hm." if 0 in shown_in(request) else knows(request))
@@ -717,6 +730,8 @@ def test_a_hypothesis_that_gives_orders_stays_on_its_line(clients: Clients, host
     [
         ({"model": "gpt"}, "llm_base: model: expected provider/name, such as openai/NAME, got 'gpt'"),
         ({"model": "openai/"}, "llm_base: model: expected provider/name"),
+        ({"model": "nobody/x"}, "llm_base: model: expected provider/name with one of the providers"),
+        ({"base_url": None}, "llm_base: .*base_url: expected an address, got none"),
         ({"temperature": -1.0}, "llm_base: temperature: expected a number of at least 0, got -1.0"),
         ({"top_p": 0.0}, "llm_base: top_p: expected a number above 0 and up to 1, got 0.0"),
         ({"max_tokens": 0}, "llm_base: max_tokens: expected a number of at least 1, got 0"),

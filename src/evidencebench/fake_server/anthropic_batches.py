@@ -18,6 +18,7 @@ MESSAGES = "/v1/messages"
 _BATCHES = f"{MESSAGES}/batches"
 _DAY_SECONDS = 86_400
 _MAX_ROWS = 100_000
+_MAX_LISTED = 1000
 
 
 class _Request(msgspec.Struct):
@@ -76,7 +77,7 @@ class AnthropicBatches:
         return self._told(self.batches.start(rows))
 
     def _list(self, incoming: Incoming) -> Handled:
-        page, has_more = self.batches.page(incoming.request.query, "after_id")
+        page, has_more = self.batches.page(incoming.request.query, "after_id", _MAX_LISTED)
         return answered(
             {
                 "data": list(map(self._as_object, page)),

@@ -6,7 +6,7 @@ from typing import Any, Literal
 import msgspec
 
 from evidencebench.fake_server.asked import Turn
-from evidencebench.fake_server.calls import BadCallError, Call, Counted
+from evidencebench.fake_server.calls import BadCallError, Call, Counted, reasoning_tokens_of
 
 OVERLOADED = 529
 """The status that stands for 503 here."""
@@ -23,6 +23,16 @@ _ERROR_TYPES = {
     OVERLOADED: "overloaded_error",
 }
 _SERVER_ERROR = 500
+_LEAST_BUDGET = 1024
+_THOUGHT = {"type": "thinking", "thinking": "Which sentences bear on this? ANSWER: [1, 2, 3]?", "signature": "c2lnbmVk"}
+
+
+# Type of a block -> what it begins with when it is streamed, and what its pieces are called.
+_STREAMED: dict[str, tuple[dict[str, Any], str]] = {
+    "text": ({"text": ""}, "text"),
+    "tool_use": ({"input": {}}, "partial_json"),
+    "thinking": ({"thinking": "", "signature": ""}, "thinking"),
+}
 
 
 class _Part(msgspec.Struct):
@@ -45,6 +55,11 @@ class _OutputConfig(msgspec.Struct):
     effort: str | None = None
 
 
+class _Thinking(msgspec.Struct):
+    type: Literal["enabled", "adaptive", "disabled"]
+    budget_tokens: int = 0
+
+
 class _Tool(msgspec.Struct):
     name: str
     input_schema: dict[str, Any] = {}
@@ -65,6 +80,7 @@ class _Body(msgspec.Struct):
     stream: bool = False
     output_config: _OutputConfig | None = None
     output_format: _Format | None = None
+    thinking: _Thinking | None = None
     tools: list[_Tool] = []
     tool_choice: _ToolChoice | None = None
 
@@ -91,7 +107,7 @@ def read_call(body: Any) -> Call:
             *(Turn(role=message.role, text=_text(message.content)) for message in fields.messages),
         ),
         max_tokens=fields.max_tokens,
-        reasoning_effort=fields.output_config.effort if fields.output_config else None,
+        reasoning_tokens=_reasoning_tokens(fields),
         properties=_properties(fields, tool),
         tool=tool.name if tool else None,
         streams=fields.stream,
@@ -108,8 +124,8 @@ def events(reply: Counted, call: Call, *, serial: str, created: int) -> Iterator
     """Yield the server-sent events of a message."""
     begun = {**_head(call, serial), "content": [], "stop_reason": None, "stop_sequence": None}
     yield _event("message_start", message={**begun, "usage": {"input_tokens": reply.prompt_tokens, "output_tokens": 1}})
-    for block in _content(reply, call, serial):
-        yield from _block_events(block, reply.spoken.text)
+    for index, block in enumerate(_content(reply, call, serial)):
+        yield from _block_events(index, block, reply.spoken.text)
     usage = {"output_tokens": reply.completion_tokens}
     yield _event("message_delta", delta=_stop(reply, call), usage=usage)
     yield _event("message_stop")
@@ -132,6 +148,21 @@ def _check(fields: _Body) -> None:
     for name, number in (("temperature", fields.temperature), ("top_p", fields.top_p)):
         if number is not None and not 0 <= number <= 1:
             raise BadCallError(f"{name}: expected 0 to 1, got {number}", param=name)
+
+
+def _reasoning_tokens(fields: _Body) -> int:
+    """Return how long the thinking is: by its effort, or half of the budget that is given for it."""
+    thinking = fields.thinking
+    if thinking is None or thinking.type == "disabled":
+        return 0
+    if fields.tool_choice is not None and fields.tool_choice.type in {"any", "tool"}:
+        raise BadCallError("Thinking may not be enabled when tool_choice forces tool use.", param="thinking")
+    if thinking.type == "adaptive":
+        return reasoning_tokens_of(fields.output_config.effort if fields.output_config else None)
+    if not _LEAST_BUDGET <= thinking.budget_tokens < fields.max_tokens:
+        message = f"thinking.budget_tokens: expected {_LEAST_BUDGET} to below max_tokens"
+        raise BadCallError(message, param="thinking")
+    return thinking.budget_tokens // 2
 
 
 def _text(content: str | list[_Part]) -> str:
@@ -171,10 +202,11 @@ def _head(call: Call, serial: str) -> dict[str, Any]:
 
 def _content(reply: Counted, call: Call, serial: str) -> list[dict[str, Any]]:
     spoken = reply.spoken
+    thought = [_THOUGHT] if reply.reasoning_tokens else []
     if _calls_tool(reply, call):
         use = {"type": "tool_use", "id": f"toolu_{serial}", "name": call.tool}
         return [{**use, "input": msgspec.Raw(spoken.text.encode())}]
-    return [{"type": "text", "text": spoken.text}] if spoken.text else []
+    return [*thought, {"type": "text", "text": spoken.text}] if spoken.text else thought
 
 
 def _calls_tool(reply: Counted, call: Call) -> bool:
@@ -199,18 +231,20 @@ def _usage(reply: Counted) -> dict[str, Any]:
     }
 
 
-def _block_events(block: dict[str, Any], text: str) -> Iterator[bytes]:
-    is_tool = block["type"] == "tool_use"
-    yield _event(
-        "content_block_start", index=0, content_block={**block, "input": {}} if is_tool else {**block, "text": ""}
-    )
+def _block_events(index: int, block: dict[str, Any], text: str) -> Iterator[bytes]:
+    empty, name = _STREAMED[block["type"]]
+    yield _event("content_block_start", index=index, content_block={**block, **empty})
+    for delta in _deltas(name, _THOUGHT["thinking"] if name == "thinking" else text):
+        yield _event("content_block_delta", index=index, delta=delta)
+    yield _event("content_block_stop", index=index)
+
+
+def _deltas(name: str, text: str) -> Iterator[dict[str, Any]]:
+    kind = "input_json_delta" if name == "partial_json" else f"{name}_delta"
     for start in range(0, len(text), _PIECE_CHARACTERS):
-        piece = text[start : start + _PIECE_CHARACTERS]
-        delta = (
-            {"type": "input_json_delta", "partial_json": piece} if is_tool else {"type": "text_delta", "text": piece}
-        )
-        yield _event("content_block_delta", index=0, delta=delta)
-    yield _event("content_block_stop", index=0)
+        yield {"type": kind, name: text[start : start + _PIECE_CHARACTERS]}
+    if name == "thinking":
+        yield {"type": "signature_delta", "signature": _THOUGHT["signature"]}
 
 
 def _event(kind: str, **fields: Any) -> bytes:

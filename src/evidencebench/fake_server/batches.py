@@ -4,17 +4,26 @@ import asyncio
 import random
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, Protocol, TypeVar
 
 from evidencebench.fake_server.calls import BadCallError
 
-Item = TypeVar("Item")
-
 _STEPS = 10  # a batch is done in so many portions, so that one that is cancelled may be done in part
-_MAX_PAGE = 1000
 _ROWS_AT_ONCE = 20  # before other requests are answered in between
 
 OutcomeName = Literal["waiting", "succeeded", "errored", "expired", "canceled"]
+
+
+class Listed(Protocol):
+    """Anything that is listed page by page."""
+
+    @property
+    def id(self) -> str:
+        """Its name."""
+        ...
+
+
+Item = TypeVar("Item", bound=Listed)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -144,22 +153,24 @@ class Batches:
             batch.cancelled_at = self._clock()
         return batch
 
-    def page(self, query: dict[str, str], after: str) -> tuple[list[Batch], bool]:
+    def page(self, query: dict[str, str], after: str, most: int) -> tuple[list[Batch], bool]:
         """Return a page of batches, the newest first, and whether more follow.
 
         Parameters
         ----------
         query
-            ``limit``, 1 to 1000 (default 20), and under the name in ``after`` the id that the page starts behind.
+            ``limit``, at least 1 (default 20), and under the name in ``after`` the id that the page starts behind.
         after
             The provider's name of that field.
+        most
+            The highest limit.
 
         Raises
         ------
         BadCallError
             If one of them is not what it should be.
         """
-        return paged(list(reversed(self._batches.values())), query, after, lambda batch: batch.id)
+        return paged(list(reversed(self._batches.values())), query, after, most)
 
     async def close(self) -> None:
         """End all work."""
@@ -182,14 +193,12 @@ class Batches:
         self._on_end(batch)
 
 
-def paged(
-    items: list[Item], query: dict[str, str], after: str, name_of: Callable[[Item], str]
-) -> tuple[list[Item], bool]:
+def paged(items: list[Item], query: dict[str, str], after: str, most: int) -> tuple[list[Item], bool]:
     """Return a page of items and whether more follow; see `Batches.page`."""
     limit = query.get("limit", "20")
-    if not limit.isascii() or not limit.isdigit() or not 1 <= int(limit[:5]) <= _MAX_PAGE:
-        raise BadCallError(f"limit: expected 1 to {_MAX_PAGE}, got '{limit[:20]}'", param="limit")
-    names = [name_of(item) for item in items]
+    if not limit.isascii() or not limit.isdigit() or not 1 <= int(limit[:9]) <= most:
+        raise BadCallError(f"limit: expected 1 to {most}, got '{limit[:20]}'", param="limit")
+    names = [item.id for item in items]
     if after in query and query[after] not in names:
         raise BadCallError(f"{after}: no such id", param=after)
     start = names.index(query[after]) + 1 if after in query else 0

@@ -11,8 +11,7 @@ CHARACTERS_PER_TOKEN = 4
 TOKENS_PER_TURN = 3
 """What a turn costs beside its text."""
 
-REASONING_TOKENS = {"minimal": 16, "low": 64, "medium": 256, "high": 1024, "xhigh": 2048, "max": 4096}
-"""Hidden reasoning by effort, in tokens; an effort that is not named here costs nothing."""
+_REASONING_TOKENS = {"minimal": 16, "low": 64, "medium": 256, "high": 1024, "xhigh": 2048, "max": 4096}
 
 
 class BadCallError(Exception):
@@ -36,8 +35,8 @@ class Call:
         The conversation, oldest first.
     max_tokens
         The longest reply, hidden reasoning included; None: any length.
-    reasoning_effort
-        A key of `REASONING_TOKENS`, or None.
+    reasoning_tokens
+        How long the hidden reasoning is.
     properties
         Names that the JSON object asked for declares; empty where it declares none; None where free text is wanted.
     tool
@@ -51,7 +50,7 @@ class Call:
     model: str
     turns: tuple[Turn, ...]
     max_tokens: int | None = None
-    reasoning_effort: str | None = None
+    reasoning_tokens: int = 0
     properties: frozenset[str] | None = None
     tool: str | None = None
     streams: bool = False
@@ -103,6 +102,11 @@ class Counted:
     reasoning_tokens: int
 
 
+def reasoning_tokens_of(effort: str | None) -> int:
+    """Return how many tokens of hidden reasoning an effort costs; one that is not known here costs none."""
+    return _REASONING_TOKENS.get(effort or "", 0)
+
+
 def tokens_in(text: str) -> int:
     """Return how many tokens a text has: a quarter of its characters, rounded up.
 
@@ -123,7 +127,7 @@ def counted(spoken: Spoken, call: Call) -> Counted:
     >>> reply.spoken.text, reply.spoken.finish, reply.completion_tokens
     ('twelve c', 'length', 2)
     """
-    reasoning = REASONING_TOKENS.get(call.reasoning_effort or "", 0)
+    reasoning = call.reasoning_tokens
     text, finish, is_object = spoken.text, spoken.finish, spoken.is_object
     if call.max_tokens is not None and reasoning + tokens_in(text) > call.max_tokens:
         reasoning = min(reasoning, call.max_tokens)

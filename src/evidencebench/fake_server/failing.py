@@ -42,7 +42,7 @@ async def fail(connection: Connection, fault: Fault, wire: Wire, settings: Setti
     elif fault is Fault.HANG:
         await connection.stays(settings.hang_seconds)
         connection.cut()
-    elif fault is Fault.CUT:
+    elif fault in {Fault.CUT, Fault.LOST_REPLY}:
         connection.cut()
     elif fault is Fault.TRUNCATED_BODY:
         await connection.send_beginning(Reply(body=_BROKEN + _MISSING), len(_BROKEN))

@@ -19,13 +19,17 @@ class Fault(StrEnum):
     EMPTY_BODY = "empty_body"
     BAD_REQUEST = "bad_request"
     UNAUTHORIZED = "unauthorized"
+    LOST_REPLY = "lost_reply"
 
 
-FINAL_FAULTS = frozenset({Fault.BAD_REQUEST, Fault.UNAUTHORIZED})
-"""Faults that no retry may try to mend."""
+NAMED_FAULTS = (Fault.BAD_REQUEST, Fault.UNAUTHORIZED, Fault.LOST_REPLY)
+"""Faults that are drawn only where they are asked for by name.
 
-PASSING_FAULTS = tuple(fault for fault in Fault if fault not in FINAL_FAULTS)
-"""Faults that a retry may not meet: those drawn where no others are asked for."""
+Two no retry may try to mend. With the third the request is done and its reply lost, so that a retry does it twice.
+"""
+
+PASSING_FAULTS = tuple(fault for fault in Fault if fault not in NAMED_FAULTS)
+"""Faults with which nothing is done, so that a retry is right: those drawn where no others are asked for."""
 
 
 def draw(*parts: object) -> float:

@@ -18,6 +18,8 @@ CHAT = "/v1/chat/completions"
 _DAY_SECONDS = 86_400
 _WINDOW = "24h"
 _MAX_ROWS = 50_000
+_MAX_FILES_LISTED = 10_000
+_MAX_BATCHES_LISTED = 100
 _ERRORS = {
     "expired": ("batch_expired", "This request could not be executed before the completion window expired."),
     "canceled": ("batch_cancelled", "The batch was cancelled before this request was executed."),
@@ -86,7 +88,7 @@ class OpenAIBatches:
         return answered(self._files.add(content, name=name, purpose=purpose).as_object)
 
     def _list_files(self, incoming: Incoming) -> Handled:
-        page, has_more = paged(list(self._files), incoming.request.query, "after", lambda file: file.id)
+        page, has_more = paged(list(self._files), incoming.request.query, "after", _MAX_FILES_LISTED)
         return answered(_page([file.as_object for file in page], has_more=has_more))
 
     def _delete(self, incoming: Incoming) -> Handled:
@@ -118,7 +120,7 @@ class OpenAIBatches:
         return answered(_as_object(self.batches.start(rows, **details)))
 
     def _list(self, incoming: Incoming) -> Handled:
-        page, has_more = self.batches.page(incoming.request.query, "after")
+        page, has_more = self.batches.page(incoming.request.query, "after", _MAX_BATCHES_LISTED)
         return answered(_page(list(map(_as_object, page)), has_more=has_more))
 
     def _answer(self, batch: Batch, row: Row) -> None:

@@ -6,7 +6,7 @@ from typing import Any, Literal
 import msgspec
 
 from evidencebench.fake_server.asked import Turn
-from evidencebench.fake_server.calls import BadCallError, Call, Counted
+from evidencebench.fake_server.calls import BadCallError, Call, Counted, reasoning_tokens_of
 
 FINGERPRINT = "fp_evidencebench"
 _PIECE_CHARACTERS = 60
@@ -73,7 +73,7 @@ def read_call(body: Any) -> Call:
         model=fields.model,
         turns=tuple(_turn(message) for message in fields.messages),
         max_tokens=fields.max_completion_tokens or fields.max_tokens,
-        reasoning_effort=fields.reasoning_effort,
+        reasoning_tokens=reasoning_tokens_of(fields.reasoning_effort),
         properties=_properties(fields.response_format),
         streams=bool(fields.stream),
         streams_usage=bool(fields.stream_options and fields.stream_options.include_usage),

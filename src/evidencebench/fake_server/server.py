@@ -18,7 +18,7 @@ from evidencebench.fake_server.calls import BadCallError
 from evidencebench.fake_server.chat import VERSION_HEADER, Chat
 from evidencebench.fake_server.connection import JSON_TYPE, Connection, Limits, RefusedError, Reply, Request
 from evidencebench.fake_server.failing import fail
-from evidencebench.fake_server.faults import FaultPlan
+from evidencebench.fake_server.faults import Fault, FaultPlan
 from evidencebench.fake_server.library import Library
 from evidencebench.fake_server.logbook import REJECTED, UNPAID, Logbook, Totals
 from evidencebench.fake_server.model import Model, key_of
@@ -149,6 +149,8 @@ class FakeServer:
             if not await connection.stays(self.settings.latency_seconds):
                 pass
             elif fault is not None:
+                if fault is Fault.LOST_REPLY:
+                    self._handle(incoming, wire)
                 handled = replace(handled, outcome=str(fault))
                 await fail(connection, fault, wire, self.settings, request_id=f"req_{incoming.serial}")
             else:

@@ -83,12 +83,11 @@ def _unresolved(batch: Batch, why: str) -> UnresolvedError:
 
 async def search(api: BatchApi, calls: Calls, spool: Spool, batch: Batch) -> Found:
     """Look for a batch of which nobody has seen an id, at its provider."""
-    known = {other.name for other in spool.batches() if other.name is not None}
     sought = Sought(
         intent=batch.intent,
         since=batch.created,
         n_requests=batch.n_requests,
-        known=known,
+        known=spool.known_names(),
         holds=lambda key: spool.request(batch, key) is not None,
     )
     return await api.find(calls, sought)

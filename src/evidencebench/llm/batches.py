@@ -35,7 +35,6 @@ from evidencebench.llm.store import Replies
 
 _STALE_SECONDS = 7 * 86_400.0
 _FIRST_POLL_SECONDS = 0.5
-_MOST_MISSES = 30  # looks in a row that fail while a batch is waited for
 
 
 class BatchSender:
@@ -55,6 +54,8 @@ class BatchSender:
         The most in a batch, if that is less than the provider takes; None: as much as it takes.
     poll_seconds
         The most between two looks at open batches; the first ones come sooner.
+    max_misses
+        So many looks in a row at a batch that is waited for may fail.
     settle_seconds
         After which a batch that was submitted shows in the provider's list.
     patience
@@ -80,6 +81,7 @@ class BatchSender:
         most_requests: int | None = None,
         most_bytes: int | None = None,
         poll_seconds: float = 60.0,
+        max_misses: int = 30,
         settle_seconds: float = 60.0,
         patience: Patience = Patience(),  # noqa: B008 - frozen
         environ: Mapping[str, str] | None = None,
@@ -95,7 +97,8 @@ class BatchSender:
         self._prices, self._ledger = prices, Ledger() if ledger is None else ledger
         self._budget = BatchBudget(prices, max_cost_usd)
         self._most_requests, self._most_bytes = most_requests, most_bytes
-        self._poll_seconds, self._settle_seconds, self._patience = poll_seconds, settle_seconds, patience
+        self._poll_seconds, self._max_misses, self._settle_seconds = poll_seconds, max_misses, settle_seconds
+        self._patience = patience
         self._environ, self._folder, self._new_name = environ, folder, new_name
         self._name = new_name()
         self._outcomes = Outcomes()
@@ -125,7 +128,7 @@ class BatchSender:
         if not self._spool.is_in_batch(key):
             self._budget.reserve(key, request)
         n_bytes = len(api.row_of(key, request)) + 1
-        await self._spool.record(request, wanted_by=self._name, n_bytes=n_bytes)
+        await self._spool.record(request, sender=self._name, n_bytes=n_bytes)
         raise PendingError(f"{request.model}: waits for its batch; it is answered when that is done")
 
     async def submit(self, on_status: OnStatus = ignore) -> list[BatchStatus]:
@@ -206,7 +209,7 @@ class BatchSender:
         async with self._talking(group) as (api, calls):
             while batch := await self._spool.intend(
                 group,
-                wanted_by=self._name,
+                sender=self._name,
                 intent=self._new_name(),
                 most_requests=min(self._most_requests or api.most_requests, api.most_requests),
                 most_bytes=min(self._most_bytes or api.most_bytes, api.most_bytes),
@@ -268,7 +271,7 @@ class BatchSender:
                 await collector.collect(batch, remote)
         except EvidenceBenchError as error:
             self._misses[batch.id] += 1
-            is_hopeful = is_patient and isinstance(error, EndpointError) and self._misses[batch.id] < _MOST_MISSES
+            is_hopeful = is_patient and isinstance(error, EndpointError) and self._misses[batch.id] < self._max_misses
             self._pass_over(batch, error, on_status, is_hopeful=is_hopeful)
             return False
         self._learn(batch, remote, collector)

@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import TYPE_CHECKING
 
 from evidencebench.endpoints import PassingError, shown
@@ -114,6 +113,8 @@ async def _posted(
 
 
 def _client_maker(*, is_loopback: bool) -> "Callable[[], httpx.AsyncClient]":
+    from http.cookiejar import CookieJar, DefaultCookiePolicy  # noqa: PLC0415 - slow to import
+
     import httpx  # noqa: PLC0415 - an extra
 
     certificates = httpx.create_ssl_context(trust_env=not is_loopback)  # slow to load, so once a server

@@ -194,7 +194,8 @@ def remove_batches(store: Replies) -> int:
 
     def remove(connection: sqlite3.Connection) -> None:
         connection.execute("DELETE FROM waiting")
-        connection.execute("DELETE FROM batch")
+        connection.execute("DELETE FROM batch WHERE name IS NULL")
+        connection.execute("UPDATE batch SET state = 'over'")
 
     store.change_now(lambda: remove)
     return count

@@ -7,7 +7,8 @@ from typing import Any
 
 from evidencebench.llm.chat import Usage
 
-_THOUSANDS = 10_000  # from here on counts are shown in thousands, so that the line stays short
+_LINE_CHARACTERS = 60
+_SIZES = ((10**9, "G"), (10**6, "M"), (10**3, "k"))  # so that no count is longer than four digits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,7 +100,7 @@ class Ledger:
         """
         now = self._totals
         counts = f"{_short(now.requests)} sent, {_short(now.stored)} stored, {_short(now.failures)} failed"
-        return f"{counts}, {_cost(now)}"
+        return f"{counts}, {_cost(now)}"[:_LINE_CHARACTERS]
 
     def fields(self) -> dict[str, Any]:
         """Return the totals by name; the cost is None where no reply had a known one and some had none."""
@@ -130,4 +131,4 @@ def shown_usd(cost_usd: float) -> str:
 
 
 def _short(count: int) -> str:
-    return f"{count:,}" if count < _THOUSANDS else f"{count // 1000:,}k"
+    return next((f"{count // size}{mark}" for size, mark in _SIZES if count >= 10 * size), str(count))

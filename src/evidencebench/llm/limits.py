@@ -29,10 +29,11 @@ class Limits:
 
 @dataclass(slots=True, kw_only=True)
 class Sent:
-    """One attempt in the last minute: when it was sent and the tokens it counts for, which `Gate.correct` changes."""
+    """One attempt: when it was sent, the tokens it counts for, and whether they still count, a minute long."""
 
     at: float
     n_tokens: float
+    is_counted: bool = False
 
 
 class Gate:
@@ -82,9 +83,8 @@ class Gate:
 
     def correct(self, sent: Sent, n_tokens: float) -> None:
         """Count an attempt for what it turned out to be."""
-        if self._limits.tokens_per_minute is not None:
-            if sent.at > self._clock() - _MINUTE_SECONDS:
-                self._n_tokens += n_tokens - sent.n_tokens
+        if sent.is_counted:
+            self._n_tokens += n_tokens - sent.n_tokens
             sent.n_tokens = n_tokens
 
     async def _take_turn(self, n_tokens: float) -> Sent:
@@ -97,6 +97,7 @@ class Gate:
             if self._limits.requests_per_minute is not None:
                 self._starts.append(sent.at)
             if self._limits.tokens_per_minute is not None:
+                sent.is_counted = True
                 self._sent.append(sent)
                 self._n_tokens += n_tokens
             return sent
@@ -114,15 +115,17 @@ class Gate:
             return 0.0
         n_most = max(1, int(self._limits.requests_per_minute))
         window = _MINUTE_SECONDS * n_most / self._limits.requests_per_minute
-        while self._starts and self._starts[0] <= now - window:
+        while self._starts and self._starts[0] + window <= now:
             self._starts.popleft()
         return 0.0 if len(self._starts) < n_most else self._starts[0] + window - now
 
     def _wait_for_tokens(self, now: float, n_tokens: float) -> float:
         if self._limits.tokens_per_minute is None:
             return 0.0
-        while self._sent and self._sent[0].at <= now - _MINUTE_SECONDS:
-            self._n_tokens -= self._sent.popleft().n_tokens
+        while self._sent and self._sent[0].at + _MINUTE_SECONDS <= now:
+            old = self._sent.popleft()
+            old.is_counted = False
+            self._n_tokens -= old.n_tokens
         if not self._sent or self._n_tokens + n_tokens <= self._limits.tokens_per_minute:
             return 0.0
         return self._sent[0].at + _MINUTE_SECONDS - now

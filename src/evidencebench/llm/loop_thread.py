@@ -2,6 +2,8 @@
 
 import asyncio
 import concurrent.futures
+import contextlib
+import inspect
 import os
 import threading
 import weakref
@@ -22,6 +24,8 @@ class _Running:
     stop: asyncio.Event
     thread: threading.Thread
     process_id: int
+    is_over: threading.Event
+    waited_for: set[concurrent.futures.Future[Any]]
 
 
 class LoopThread:
@@ -52,16 +56,24 @@ class LoopThread:
         """
         try:
             running = self._started()
-        except BaseException:
+            future = asyncio.run_coroutine_threadsafe(work, running.loop)
+        except BaseException as error:
             work.close()  # it was never started, which Python warns of
+            if isinstance(error, RuntimeError) and self._is_closed:
+                raise _closed() from error
             raise
-        future = asyncio.run_coroutine_threadsafe(work, running.loop)
+        running.waited_for.add(future)
+        if running.is_over.is_set():  # the loop ended before it could take the work on
+            future.cancel()
         try:
             return future.result()
         except concurrent.futures.CancelledError as error:
-            raise DrainingError("the client was closed before the replies were there; run again to go on") from error
+            raise _closed() from error
         finally:
             future.cancel()  # does nothing to what is done
+            running.waited_for.discard(future)
+            if running.is_over.is_set() and inspect.getcoroutinestate(work) == inspect.CORO_CREATED:
+                work.close()
 
     def close(self) -> None:
         """Cancel what runs, and end the thread; a second time does nothing."""
@@ -69,6 +81,8 @@ class LoopThread:
         self._finalizer()
 
     def _started(self) -> _Running:
+        if self._is_closed:
+            raise _closed()
         running = self._running
         if running is not None and running.process_id == os.getpid():
             if threading.current_thread() is running.thread:
@@ -77,16 +91,19 @@ class LoopThread:
         if running is not None:  # a fork: the thread stayed in the other process, and may have held the lock
             self._lock, self._running = threading.Lock(), None
         with self._lock:
-            if self._is_closed:
-                raise DrainingError("the client is closed; make another")
             if self._running is None:
                 self._running = _start(self._closing)
                 self._finalizer = weakref.finalize(self, _end, self._running)  # also when the interpreter exits
             return self._running
 
 
+def _closed() -> DrainingError:
+    return DrainingError("the client was closed before the replies were there; make another to go on")
+
+
 def _start(closing: Callable[[], Awaitable[None]]) -> _Running:
     started: concurrent.futures.Future[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = concurrent.futures.Future()
+    is_over, waited_for = threading.Event(), set[concurrent.futures.Future[Any]]()
 
     async def live() -> None:
         stop = asyncio.Event()
@@ -105,16 +122,20 @@ def _start(closing: Callable[[], Awaitable[None]]) -> _Running:
             loop.run_until_complete(loop.shutdown_asyncgens())
         finally:
             loop.close()  # asyncio.run would also start a thread, which an interpreter that exits does not allow
+            is_over.set()
+            for future in tuple(waited_for):
+                future.cancel()
 
     thread = threading.Thread(target=serve, name="evidencebench-llm", daemon=True)
     thread.start()
     loop, stop = started.result()
-    return _Running(loop=loop, stop=stop, thread=thread, process_id=os.getpid())
+    return _Running(loop=loop, stop=stop, thread=thread, process_id=os.getpid(), is_over=is_over, waited_for=waited_for)
 
 
 def _end(running: _Running) -> None:
     if running.process_id != os.getpid() or not running.thread.is_alive():
         return
-    running.loop.call_soon_threadsafe(running.stop.set)
+    with contextlib.suppress(RuntimeError):  # it ended meanwhile
+        running.loop.call_soon_threadsafe(running.stop.set)
     if threading.current_thread() is not running.thread:
         running.thread.join(_LONGEST_CLOSING_SECONDS)

@@ -13,10 +13,16 @@ from evidencebench.llm.chat import ChatRequest
 from evidencebench.llm.store import Replies, packed_request, unpacked
 
 State = Literal["intended", "open"]
-"""Whether a batch may or may not be at the provider (nobody has seen its id), or is there."""
+"""Whether a batch may or may not be at the provider (nobody has seen its id), or is there.
+
+In the file there are those that are over, too: their ids must not be taken for that of a batch in doubt.
+"""
 
 _PAGE_ROWS = 64
-_UNSENT = "batch IS NULL AND wanted_by = ? AND model = ? AND base_url IS ? AND key_env IS ?"
+_UNSENT = (
+    "batch IS NULL AND model = ? AND base_url IS ? AND key_env IS ? "
+    "AND EXISTS (SELECT 1 FROM wanted WHERE wanted.key = waiting.key AND sender = ?)"
+)
 _COLUMNS = "id, intent, model, base_url, key_env, n_requests, created, name, state"
 
 
@@ -80,41 +86,42 @@ class Spool:
     def __init__(self, store: Replies) -> None:
         self._store = store
 
-    async def record(self, request: ChatRequest, *, wanted_by: str, n_bytes: int) -> int | None:
+    async def record(self, request: ChatRequest, *, sender: str, n_bytes: int) -> int | None:
         """Keep a request until it is in a batch; return the number of the batch that it is in already, or None.
 
         Parameters
         ----------
         request
             What is to be asked.
-        wanted_by
-            Who submits it: the last one that recorded it.
+        sender
+            Who wants the reply. Whoever of those that do comes first submits it.
         n_bytes
             Its length in a batch.
         """
 
         def prepare() -> "_Recording":
-            return _Recording(request, self._store.clock(), wanted_by, n_bytes)
+            return _Recording(request, self._store.clock(), sender, n_bytes)
 
         return await self._store.change(prepare)
 
-    def groups(self, wanted_by: str) -> list[Group]:
-        """Return the groups of the requests that one recorder has waiting."""
+    def groups(self, sender: str) -> list[Group]:
+        """Return the groups of the requests that one sender has waiting."""
         with self._store.reading() as connection:
             rows = connection.execute(
-                "SELECT DISTINCT model, base_url, key_env FROM waiting WHERE batch IS NULL AND wanted_by = ?",
-                (wanted_by,),
+                "SELECT DISTINCT model, base_url, key_env FROM waiting JOIN wanted USING (key) "
+                "WHERE batch IS NULL AND sender = ?",
+                (sender,),
             ).fetchall()
         return [Group(model=model, base_url=base_url, key_env=key_env) for model, base_url, key_env in rows]
 
     async def intend(
-        self, group: Group, *, wanted_by: str, intent: str, most_requests: int, most_bytes: int
+        self, group: Group, *, sender: str, intent: str, most_requests: int, most_bytes: int
     ) -> Batch | None:
         """Put as many waiting requests as fit into a new batch; None where none waits."""
         created = self._store.clock()
 
         def change(connection: sqlite3.Connection) -> Batch | None:
-            last, n_requests = _fitting(connection, group, wanted_by, most_requests, most_bytes)
+            last, n_requests = _fitting(connection, group, sender, most_requests, most_bytes)
             if not n_requests:
                 return None
             made = connection.execute(
@@ -124,7 +131,7 @@ class Spool:
             )
             connection.execute(
                 f"UPDATE waiting SET batch = ? WHERE {_UNSENT} AND id <= ?",  # noqa: S608 - names only
-                (made.lastrowid, *_unsent(group, wanted_by), last),
+                (made.lastrowid, *_unsent(group, sender), last),
             )
             found = connection.execute(f"SELECT {_COLUMNS} FROM batch WHERE intent = ?", (intent,))  # noqa: S608
             return _batch(found.fetchone())
@@ -136,13 +143,20 @@ class Spool:
         await self._execute("UPDATE batch SET name = ?, state = 'open' WHERE id = ?", name, batch.id)
 
     async def forget(self, batch: Batch) -> None:
-        """Forget a batch and its requests: their replies are stored, or they are asked again."""
+        """Forget a batch and its requests: their replies are stored, or they are asked again. Its id is kept."""
 
         def change(connection: sqlite3.Connection) -> None:
             connection.execute("DELETE FROM waiting WHERE batch = ?", (batch.id,))
-            connection.execute("DELETE FROM batch WHERE id = ?", (batch.id,))
+            connection.execute("DELETE FROM batch WHERE id = ? AND name IS NULL", (batch.id,))
+            connection.execute("UPDATE batch SET state = 'over' WHERE id = ?", (batch.id,))
 
         await self._store.change(lambda: change)
+
+    def known_names(self) -> set[str]:
+        """Return the ids of all batches that were ever submitted here."""
+        with self._store.reading() as connection:
+            rows = connection.execute("SELECT name FROM batch WHERE name IS NOT NULL").fetchall()
+        return {name for (name,) in rows}
 
     async def forget_older(self, created: float) -> None:
         """Forget requests that were recorded before a time and never submitted."""
@@ -151,14 +165,15 @@ class Spool:
     def batches(self) -> list[Batch]:
         """Return all that are not collected, oldest first."""
         with self._store.reading() as connection:
-            rows = connection.execute(f"SELECT {_COLUMNS} FROM batch ORDER BY id").fetchall()  # noqa: S608 - names only
+            rows = connection.execute(f"SELECT {_COLUMNS} FROM batch WHERE state != 'over' ORDER BY id").fetchall()  # noqa: S608 - names only
         return [_batch(row) for row in rows]
 
-    def is_wanted(self, batch: Batch, wanted_by: str) -> bool:
-        """Say whether a batch holds a request that this recorder asked for last."""
+    def is_wanted(self, batch: Batch, sender: str) -> bool:
+        """Say whether a batch holds a request whose reply this sender wants."""
         with self._store.reading() as connection:
             found = connection.execute(
-                "SELECT 1 FROM waiting WHERE batch = ? AND wanted_by = ? LIMIT 1", (batch.id, wanted_by)
+                "SELECT 1 FROM waiting JOIN wanted USING (key) WHERE batch = ? AND sender = ? LIMIT 1",
+                (batch.id, sender),
             ).fetchone()
         return found is not None
 
@@ -228,30 +243,31 @@ class Spool:
 class _Recording:
     """The change that records a request; what takes long is done when it is made."""
 
-    def __init__(self, request: ChatRequest, created: float, wanted_by: str, n_bytes: int) -> None:
+    def __init__(self, request: ChatRequest, created: float, sender: str, n_bytes: int) -> None:
         self._key = bytes.fromhex(request.key)
         group = (request.model, request.base_url, request.key_env)
         packed = packed_request(msgspec.structs.replace(request, key_env=None))
-        self._row = (self._key, *group, created, wanted_by, n_bytes, packed)
+        self._row, self._sender = (self._key, *group, created, n_bytes, packed), sender
 
     def __call__(self, connection: sqlite3.Connection) -> int | None:
         connection.execute(
-            "INSERT INTO waiting (key, model, base_url, key_env, created, wanted_by, n_bytes, request) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET wanted_by = excluded.wanted_by",
+            "INSERT INTO waiting (key, model, base_url, key_env, created, n_bytes, request) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO NOTHING",
             self._row,
         )
+        connection.execute("INSERT OR IGNORE INTO wanted (key, sender) VALUES (?, ?)", (self._key, self._sender))
         row = connection.execute("SELECT batch FROM waiting WHERE key = ?", (self._key,)).fetchone()
         batch: int | None = row[0]
         return batch
 
 
 def _fitting(
-    connection: sqlite3.Connection, group: Group, wanted_by: str, most_requests: int, most_bytes: int
+    connection: sqlite3.Connection, group: Group, sender: str, most_requests: int, most_bytes: int
 ) -> tuple[int, int]:
     """Return the last row that a batch has room for, counted from the oldest, and how many rows that makes."""
     waiting = connection.execute(
         f"SELECT id, n_bytes FROM waiting WHERE {_UNSENT} ORDER BY id LIMIT ?",  # noqa: S608 - names only
-        (*_unsent(group, wanted_by), most_requests),
+        (*_unsent(group, sender), most_requests),
     )
     n_requests, n_bytes, last = 0, 0, 0
     for row_id, size in waiting:
@@ -261,8 +277,8 @@ def _fitting(
     return last, n_requests
 
 
-def _unsent(group: Group, wanted_by: str) -> tuple[str | None, ...]:
-    return (wanted_by, group.model, group.base_url, group.key_env)
+def _unsent(group: Group, sender: str) -> tuple[str | None, ...]:
+    return (group.model, group.base_url, group.key_env, sender)
 
 
 def _batch(row: tuple[int, str, str, str | None, str | None, int, float, str | None, State]) -> Batch:

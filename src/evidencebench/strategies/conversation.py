@@ -115,8 +115,8 @@ class Outcome(Generic[R]):
 async def converse(asker: Asker, question: Question[R]) -> Outcome[R]:
     """Return what a model answers, in as many turns as it needs and is allowed.
 
-    A reply without an answer (blank, unparseable, cut off, or naming only sentences that were not shown) is asked for
-    again, `Asker.repairs` times; a list that stays blank names nothing. A refusal is final.
+    A reply without an answer (unparseable, cut off, or naming only sentences that were not shown) is asked for again,
+    `Asker.repairs` times. Where none is whole, the most that one held before it was cut off stands. A refusal is final.
 
     A reply that names too many sentences is asked once to choose among them. Where the reply to that is still too long
     it stands as a set, and where it holds no answer, or an empty one, the longer set stands.
@@ -133,20 +133,24 @@ async def converse(asker: Asker, question: Question[R]) -> Outcome[R]:
     notes: Counter[str] = Counter()
     messages: tuple[Message, ...] = (Message("user", question.text),)
     longer: R | None = None
+    partial: R | None = None
     n_repairs = 0
     while True:
         reply = await _reply(asker, messages, question, notes)
         reading = question.read(reply)
         notes[f"reply_{reading.reply_class}"] += 1
-        may_repair = n_repairs < asker.repairs and reading.reply_class is not ReplyClass.REFUSED
-        if _is_answer(reading, question) and (reply.text.strip() or not may_repair):
+        if _is_answer(reading, question):
             if longer is None and (said := question.shorten(reading)) is not None:
                 longer = reading
                 messages = _continued(asker.chat, messages, reply, said)
                 continue
             return Outcome(reading=reading if reading.indices or longer is None else longer, notes=notes)
-        if not may_repair:
-            return Outcome(reading=longer, notes=notes, why=f"{reading.reply_class}: {reading.why}")
+        if reading.reply_class is ReplyClass.TRUNCATED and len(reading.indices) > len(
+            partial.indices if partial else ()
+        ):
+            partial = reading
+        if n_repairs == asker.repairs or reading.reply_class is ReplyClass.REFUSED:
+            return Outcome(reading=longer or partial, notes=notes, why=f"{reading.reply_class}: {reading.why}")
         n_repairs += 1
         messages = _continued(asker.chat, messages, reply, question.repair)
 

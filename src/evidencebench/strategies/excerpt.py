@@ -71,7 +71,7 @@ def numbered(index: int, text: str) -> str:
 
 def line_tokens(index: int, text: str) -> int:
     """Return how many tokens a sentence's line may have, its end included."""
-    return estimated_tokens(numbered(index, text) + "\n")
+    return estimated_tokens(numbered(index, text)) + 1  # its end, which makes up for rounding too
 
 
 def excerpt_of(query: Query, indices: Sequence[int], max_tokens: int) -> Excerpt:

@@ -4,6 +4,7 @@ import math
 
 from evidencebench.errors import SystemSpecError
 from evidencebench.llm.chat import ChatModel
+from evidencebench.llm.providers import server_of
 
 _MAX_REPAIRS = 3
 
@@ -28,6 +29,10 @@ def require_chat(system: str, chat: ChatModel, repairs: int) -> None:
     provider, _, name = chat.model.partition("/")
     if not (provider.strip() and name.strip()):
         raise SystemSpecError(f"{system}: model: expected provider/name, such as openai/NAME, got '{chat.model}'")
+    try:
+        server_of(chat)  # asked once now, rather than failing for every instance
+    except SystemSpecError as error:
+        raise SystemSpecError(f"{system}: {error}") from error
     if chat.temperature is not None and not 0 <= chat.temperature < math.inf:
         raise SystemSpecError(f"{system}: temperature: expected a number of at least 0, got {chat.temperature}")
     if chat.top_p is not None and not 0 < chat.top_p <= 1:

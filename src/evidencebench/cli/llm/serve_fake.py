@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from evidencebench.cli.options import data_option, open_data, seed_option
-from evidencebench.fake_server.faults import FINAL_FAULTS, PASSING_FAULTS, Fault
+from evidencebench.fake_server.faults import NAMED_FAULTS, PASSING_FAULTS, Fault
 from evidencebench.fake_server.personalities import PERSONALITIES, Personality
 from evidencebench.fake_server.running import LOOPBACK, serve_until_signal
 from evidencebench.fake_server.settings import Settings
@@ -125,7 +125,7 @@ def _listed() -> str:
     """Return the personalities and faults as a part of the help, a line each."""
     personalities = [f"  {name:<14}{line}" for name, line in PERSONALITIES.items()]
     faults = ["  " + ", ".join(PASSING_FAULTS[:5]) + ",", "  " + ", ".join(PASSING_FAULTS[5:])]
-    final = "  and, where asked for, " + ", ".join(sorted(FINAL_FAULTS))
+    final = "  and, where they are named, " + ", ".join(NAMED_FAULTS)
     return "\n".join(["\b", "Personalities:", *personalities, "", "\b", "Faults:", *faults, final])
 
 

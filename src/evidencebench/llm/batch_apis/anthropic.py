@@ -11,7 +11,7 @@ import msgspec
 from evidencebench.endpoints import PassingError
 from evidencebench.llm.batch_apis.calls import Calls
 from evidencebench.llm.batch_apis.nouns import Found, Remote, Row, Sought
-from evidencebench.llm.batch_apis.reading import decoded, read_rows, safe_id, told_id
+from evidencebench.llm.batch_apis.reading import asked, read_rows, safe_id, told_id
 from evidencebench.llm.chat import ChatReply, ChatRequest
 from evidencebench.llm.refusals import is_withheld, said_in
 from evidencebench.llm.wire import body_of, reply_of
@@ -92,7 +92,7 @@ class AnthropicBatches:
 
     async def create(self, calls: Calls, prepared: bytes | IO[bytes]) -> str:
         """Submit in one attempt; see `BatchApi.create`."""
-        return told_id(calls, await calls.once("POST", _PATH, content=prepared), "a batch")
+        return told_id(await calls.once("POST", _PATH, content=prepared), "a batch")
 
     async def find(self, calls: Calls, sought: Sought) -> Found:
         """Look for a batch of the same age and size whose results are for our requests, which only its end tells."""
@@ -108,7 +108,7 @@ class AnthropicBatches:
 
     async def look(self, calls: Calls, name: str) -> Remote:
         """Return how a batch does."""
-        batch = decoded(calls, await calls.get(f"{_PATH}/{safe_id(name)}"), _Batch, "a batch")
+        batch = await asked(calls, f"{_PATH}/{safe_id(name)}", _Batch, "a batch")
         counts = batch.request_counts
         is_over = batch.processing_status == "ended"
         return Remote(
@@ -125,17 +125,24 @@ class AnthropicBatches:
         return read_rows(file, _Line, _row)
 
     async def _holds(self, calls: Calls, name: str, sought: Sought) -> bool:
-        with TemporaryFile() as file:
-            await calls.fetch(_results(name), file, most_bytes=_MOST_RESULT_BYTES)
-            first = next(self.rows(file), None)
-        return first is not None and sought.holds(first.key)
+        """Say whether all results of a batch are for our requests; a part of the results is no answer."""
+
+        async def attempt() -> bool:
+            with TemporaryFile() as file:
+                await calls.fetch(_results(name), file, most_bytes=_MOST_RESULT_BYTES)
+                rows = [row.key for row in self.rows(file) if not row.is_damaged]
+            if len(rows) != sought.n_requests:
+                raise PassingError(f"expected {sought.n_requests} results of batch {name}, got {len(rows)}")
+            return all(map(sought.holds, rows))
+
+        return await calls.tried(attempt)
 
 
 async def _listed(calls: Calls, since: float) -> AsyncIterator[_Batch]:
     """Yield the batches made since a time, newest first."""
     after: dict[str, str] = {}
     for _ in range(_MOST_PAGES):
-        page = decoded(calls, await calls.get(_PATH, limit=_PAGE, **after), _Page, "a list of batches")
+        page = await asked(calls, _PATH, _Page, "a list of batches", limit=_PAGE, **after)
         for batch in page.data:
             if batch.created < since:
                 return

@@ -84,20 +84,8 @@ class Calls:
         """What messages begin with."""
         return self._server.base_url.partition("?")[0]
 
-    async def get(self, path: str, **queries: str) -> bytes:
-        """Return what stands at a path behind the base URL.
-
-        Raises
-        ------
-        EndpointError
-            If it cannot be had in the attempts allowed.
-        FailingServerError
-            If the server refuses the key, or has no such thing.
-        """
-        return await self.tried(lambda: self.once("GET", path, queries=queries))
-
     async def fetch(self, path: str, into: IO[bytes], *, most_bytes: int) -> None:
-        """Write what stands at a path into a file, from its beginning; raises as `get`."""
+        """Write what stands at a path into a file, from its beginning; raises as `tried`."""
 
         async def attempt() -> None:
             into.seek(0)
@@ -114,7 +102,13 @@ class Calls:
         into.seek(0)
 
     async def tried(self, attempt: Callable[[], Awaitable[T]]) -> T:
-        """Return what an attempt returns, made again while it raises `PassingError`; raises as `get`."""
+        """Return what an attempt returns, made again while it raises `PassingError`.
+
+        Raises
+        ------
+        EndpointError
+            If it does so in all attempts allowed.
+        """
         for number in range(1, self._patience.max_attempts + 1):
             try:
                 return await attempt()
@@ -132,7 +126,8 @@ class Calls:
         """
         if number >= self._patience.max_attempts:
             raise EndpointError(
-                f"{self.where}: no usable reply in {number} attempts, the last one: {error}; try again later"
+                f"{self.where}: no usable answer in {number} attempts, the last one: {self.shown(str(error))}; "
+                "try again later"
             )
         await self.nap(
             wait_before(

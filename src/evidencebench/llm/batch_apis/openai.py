@@ -9,7 +9,7 @@ import msgspec
 from evidencebench.endpoints import PassingError
 from evidencebench.llm.batch_apis.calls import Calls
 from evidencebench.llm.batch_apis.nouns import Found, Remote, Row, Sought
-from evidencebench.llm.batch_apis.reading import Named, decoded, read_rows, safe_id, told_id
+from evidencebench.llm.batch_apis.reading import Named, asked, decoded, read_rows, safe_id, told_id
 from evidencebench.llm.chat import ChatReply, ChatRequest
 from evidencebench.llm.refusals import is_withheld, said_in
 from evidencebench.llm.wire import body_of, reply_of
@@ -96,22 +96,25 @@ class OpenaiBatches:
         body.seek(0)
         boundary = body.readline().removeprefix(b"--").strip().decode()
         content_type = f"multipart/form-data; boundary={boundary}"
-        content = await calls.tried(lambda: calls.once("POST", "/files", content=body, content_type=content_type))
-        file_id = safe_id(decoded(calls, content, Named, "an uploaded file").id)
+
+        async def upload() -> str:
+            content = await calls.once("POST", "/files", content=body, content_type=content_type)
+            return safe_id(decoded(content, Named, "an uploaded file").id)
+
+        file_id = await calls.tried(upload)
         window = {"input_file_id": file_id, "endpoint": _ENDPOINT, "completion_window": "24h"}
         return msgspec.json.encode({**window, "metadata": {_INTENT: intent}})
 
     async def create(self, calls: Calls, prepared: bytes | IO[bytes]) -> str:
         """Submit in one attempt; see `BatchApi.create`."""
         content = await calls.once("POST", "/batches", content=prepared)
-        return told_id(calls, content, "a batch")
+        return told_id(content, "a batch")
 
     async def find(self, calls: Calls, sought: Sought) -> Found:
         """Look for the batch that has our intent in its metadata."""
         after: dict[str, str] = {}
         for _ in range(_MOST_PAGES):
-            content = await calls.get("/batches", limit=_PAGE, **after)
-            page = decoded(calls, content, _Page, "a list of batches")
+            page = await asked(calls, "/batches", _Page, "a list of batches", limit=_PAGE, **after)
             for batch in page.data:
                 if (batch.metadata or {}).get(_INTENT) == sought.intent:
                     return Found(name=safe_id(batch.id))
@@ -122,7 +125,7 @@ class OpenaiBatches:
 
     async def look(self, calls: Calls, name: str) -> Remote:
         """Return how a batch does."""
-        batch = decoded(calls, await calls.get(f"/batches/{safe_id(name)}"), _Batch, "a batch")
+        batch = await asked(calls, f"/batches/{safe_id(name)}", _Batch, "a batch")
         counts = batch.request_counts or _Counts()
         files = [file for file in (batch.output_file_id, batch.error_file_id) if file]
         return Remote(

@@ -24,21 +24,38 @@ _ID = re.compile(r"[A-Za-z0-9_.-]{1,200}")
 _MOST_LINE_BYTES = 64 << 20
 
 
-def decoded(calls: Calls, content: bytes, form: type[T], what: str) -> T:
-    """Return an answer in its form.
+async def asked(calls: Calls, path: str, form: type[T], what: str, **queries: str) -> T:
+    """Return what stands at a path, in its form.
 
     Raises
     ------
     EndpointError
+        If it cannot be had, or has another form, in all attempts.
+    FailingServerError
+        If the server refuses the key, or has no such thing.
+    """
+
+    async def attempt() -> T:
+        return decoded(await calls.once("GET", path, queries=queries), form, what)
+
+    return await calls.tried(attempt)
+
+
+def decoded(content: bytes, form: type[T], what: str) -> T:
+    """Return an answer in its form.
+
+    Raises
+    ------
+    PassingError
         If it has another.
     """
     try:
         return msgspec.json.decode(content, type=form)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise EndpointError(f"{calls.where}: expected {what}: {calls.shown(str(error))}") from error
+        raise PassingError(f"expected {what} as JSON: {error}") from error
 
 
-def told_id(calls: Calls, content: bytes, what: str) -> str:
+def told_id(content: bytes, what: str) -> str:
     """Return the id in the answer to a submission.
 
     Raises
@@ -47,8 +64,8 @@ def told_id(calls: Calls, content: bytes, what: str) -> str:
         If there is none, so that nobody knows what was done.
     """
     try:
-        return safe_id(decoded(calls, content, Named, what).id)
-    except EndpointError as error:
+        return safe_id(decoded(content, Named, what).id)
+    except (PassingError, EndpointError) as error:
         raise UnsureError(str(error)) from error
 
 

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 MAX_DEPTH = 40
+MAX_VALUES = 20_000
 
 _BLANK = re.compile(r"(?:[\s,]+|//[^\n]*|\#(?![0-9])[^\n]*|/\*)")
-_NUMBER = re.compile(r"[+-]?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]{1,3})?(?![\w.])")
+_NUMBER = re.compile(r"[+-]?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]{1,3})?(?![\w.]|\s{0,9}-)")
 _WORD = re.compile(r"[A-Za-z_][\w-]*")
 # A quotation mark closes a string where something behind it says so, since models leave those inside it as they are.
 _CLOSES = r"(?=[ \t\r\n]*(?:[,:}\]/#]|$)|[ \t]*\n)"
@@ -47,12 +48,14 @@ class _NotJsonError(ValueError):
 class _Reader:
     text: str
     position: int
+    n_values: int = 0
 
     def value(self, depth: int) -> Any:
         """Return the value at the position, which moves behind it."""
         self._skip()
         first = self.text[self.position : self.position + 1]
-        if depth > MAX_DEPTH or not first:
+        self.n_values += 1
+        if depth > MAX_DEPTH or self.n_values > MAX_VALUES or not first:
             raise _NotJsonError
         if first == "{":
             return self._object(depth)
@@ -125,8 +128,6 @@ class _Reader:
     def _string(self, mark: str) -> Any:
         found = _STRINGS[mark].match(self.text, self.position)
         if found is None:
-            if mark == "'" and not self.text[self.position + 1 :].strip():
-                raise _NotJsonError
             cut = Cut(self.text[self.position + 1 :])
             self.position = len(self.text)
             return cut
@@ -147,7 +148,7 @@ def read_json(text: str, start: int) -> tuple[Any, int] | None:
     """Return the object or array that opens at a position, and the position behind it; None where it is none.
 
     Numbers are `Number`, and a list, object, text or number that the end of the text cuts is a `Cut`. Of a key that
-    stands twice the last counts.
+    stands twice the last counts. What is deeper than `MAX_DEPTH` or has more than `MAX_VALUES` values is none.
 
     Examples
     --------

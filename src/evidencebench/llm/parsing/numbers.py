@@ -194,7 +194,7 @@ def read_group(text: str, start: int, end: int) -> Group:
                     spans=element.spans, end=position, is_closed=True, has_words=has_words, is_empty=is_empty
                 )
             continue
-        is_empty = is_empty and kind == "newline"
+        is_empty = is_empty and kind in {"newline", "open"}
         if kind == "open":
             if len(closers) >= _MAX_DEPTH:
                 return Group(spans=[], end=position, is_closed=True, has_words=True, is_empty=False)

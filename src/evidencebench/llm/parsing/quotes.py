@@ -11,6 +11,7 @@ MIN_CONTAINED = 30
 
 _MAX_LOOK_UPS = 2000  # of parts, each of which reads the whole paper
 _HAS_LETTERS = re.compile(r"[^\W\d_]{2}")
+_HAS_DIGIT = re.compile("[0-9]")
 _NUMBERED = re.compile(r"[\s\"'`>*-]{0,9}\[\s?[0-9]{1,9}\s?\]")
 
 
@@ -45,29 +46,36 @@ class ShownSentences:
         """Return the first sentence of this text; None where there is none, or it has no word."""
         return self._by_text.get(comparable(quoted)) if _HAS_LETTERS.search(quoted) else None
 
-    def indices_in(self, quoted: str) -> list[int]:
-        """Return the sentence of this text, else the only one that holds it, else the long ones that it holds.
+    def index_of_part(self, quoted: str) -> int | None:
+        """Return the first sentence of this text, else the only one that holds it; None where there is none.
 
         A part that is cut short by ``...`` counts as the part before it.
         """
         index = self.index_of(quoted)
         if index is not None:
-            return [index]
-        part = comparable(quoted.split("...", 1)[0] if "..." in quoted else quoted)
-        if len(part) < MIN_CONTAINED or self._n_look_ups >= _MAX_LOOK_UPS:
-            return []
-        self._n_look_ups += 1
+            return index
+        part = comparable(quoted.split("...", 1)[0])
+        if len(part) < MIN_CONTAINED or not self._may_look_up():
+            return None
         at = self._joined.find(part)
-        if at >= 0:
-            line = self._joined.count("\n", 0, at)
-            is_only = self._joined.find(part, at + len(part)) < 0
-            return [list(self._by_text.values())[line]] if is_only else []
-        found = [
-            (part.find(text), index)
-            for text, index in self._by_text.items()
-            if len(text) >= MIN_CONTAINED and text in part
-        ]
-        return [index for _, index in sorted(found)]
+        if at < 0 or "\n" in part or self._joined.find(part, at + len(part)) >= 0:
+            return None
+        return list(self._by_text.values())[self._joined.count("\n", 0, at)]
+
+    def indices_in(self, quoted: str) -> list[int]:
+        """Return the sentence that `index_of_part` finds, else the long ones that the text holds, as they stand in it."""
+        index = self.index_of_part(quoted)
+        if index is not None:
+            return [index]
+        whole = comparable(quoted)
+        if len(whole) < MIN_CONTAINED or not self._may_look_up():
+            return []
+        places = [(whole.find(text), index) for text, index in self._by_text.items() if len(text) >= MIN_CONTAINED]
+        return [index for at, index in sorted(places) if at >= 0]
+
+    def _may_look_up(self) -> bool:
+        self._n_look_ups += 1
+        return self._n_look_ups <= _MAX_LOOK_UPS
 
     def begins(self, index: int, text: str) -> bool:
         """Whether a text is the beginning of a sentence, or begins with it: 12 characters, or all of it."""
@@ -100,4 +108,4 @@ class ShownSentences:
         if not own or own in self._joined or comparable(said) in self._joined:
             return True
         holding = comparable(words)
-        return any(holding in text and text in own for text in self._by_text if len(text) > len(holding))
+        return any(holding in text and text in own for text in self._by_text if _HAS_DIGIT.search(text))

@@ -1,0 +1,34 @@
+"""What the pieces of the reader hand to each other."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from evidencebench.llm.parsing.numbers import Span
+
+ReadBy = Literal["json", "keyword", "list", "quotes", "none"]
+"""What an answer was read by: a JSON value, a list behind a keyword, one without, quoted sentences, nothing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """A list of sentences in a reply.
+
+    Attributes
+    ----------
+    spans
+        What it names, as given; none where it says that nothing is selected.
+    read_by
+        How.
+    end
+        Position behind it.
+    is_cut
+        Whether a bracket or quotation mark is open where the text ends.
+    may_go_on
+        Whether it has no bracket that ends it, and the text ends with it.
+    """
+
+    spans: list[Span]
+    read_by: ReadBy
+    end: int
+    is_cut: bool = False
+    may_go_on: bool = False

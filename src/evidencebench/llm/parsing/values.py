@@ -1,0 +1,290 @@
+"""The list that stands at a place of a reply, such as behind the keyword, in any of the forms that models use."""
+
+import re
+from collections.abc import Iterator
+
+from evidencebench.llm.parsing.found import Found, ReadBy
+from evidencebench.llm.parsing.items import Item, read_item, read_table, spans_of_items
+from evidencebench.llm.parsing.json_lists import listed_in
+from evidencebench.llm.parsing.loose_json import read_json
+from evidencebench.llm.parsing.numbers import Run, Span, read_group, read_run
+from evidencebench.llm.parsing.phrases import says_none
+from evidencebench.llm.parsing.quotes import ShownSentences
+
+_START = re.compile(r"(?:[\s*_~$]|```[A-Za-z0-9]{0,12}[ \t]*(?=\n))*+")
+_FENCE = re.compile(r"[ \t]*(?:```|~~~)")
+_JSON_START = re.compile(r"\{\s*[\"'A-Za-z]|\[\s*[\"'{]")
+_SQUARE_LIST = re.compile(r"[\[{](?=\s{0,9}(?:sentences?\s{0,3})?#?[0-9])", re.IGNORECASE)
+_NAMED_NUMBERS = re.compile(r"(?<![^\W_])(?:sentences?|indices|numbers)\s{1,3}(?=[#0-9])", re.IGNORECASE)
+_BEFORE_THE_LIST = re.compile(r"(?::|(?<![^\W_])(?:are|is|be|choose|select|pick|answer|list|therefore|thus))[\s*_`]*$", re.IGNORECASE)
+_QUOTED = re.compile(r"\"([^\"\n]{8,2000})\"")
+_HEAD_OF_ECHO = re.compile(r"^[^\w]{0,20}(?:sentence\s{0,3})?#?[0-9]{1,12}[^\w\n]{0,20}", re.IGNORECASE)
+_MAX_QUOTED = 500
+_MAX_PROSE = 4000
+
+
+def read_value(text: str, start: int, end: int, shown: ShownSentences, read_by: ReadBy = "keyword") -> Found | None:
+    """Return the list that stands at a place, which decorations and one line of introduction may precede.
+
+    Parameters
+    ----------
+    text
+        A reply.
+    start, end
+        Where to look: the list begins at the start, and the next candidate at the end.
+    shown
+        The sentences that may be quoted.
+    read_by
+        What a list of numbers here is read by.
+    """
+    found = _value_at(text, start, end, shown, read_by)
+    if found is not None:
+        return found
+    start = _skipped(text, start, end)
+    line_end = _line_end(text, start, end)
+    if line_end < end and text[start:line_end].rstrip(" \t*_").endswith(":"):
+        return _value_at(text, line_end, end, shown, read_by)
+    return None
+
+
+def read_bare(text: str, start: int, shown: ShownSentences) -> Found | None:
+    """Return the JSON value, or the bracketed list with nothing else on its last line, that opens at a place."""
+    found = _json_at(text, start, len(text), shown)
+    if found is not None:
+        return found
+    run = read_run(text, start, len(text))
+    if run is not None and run.is_bracketed and run.is_pure:
+        return Found(spans=run.spans, read_by="list", end=run.end, is_cut=run.is_cut)
+    group = read_group(text, start, len(text)) if text[start : start + 1] in {"[", "{"} else None
+    if group is not None and group.is_empty and group.is_closed:
+        return Found(spans=[], read_by="list", end=group.end)
+    return None
+
+
+def _skipped(text: str, start: int, end: int) -> int:
+    found = _START.match(text, start, end)
+    return start if found is None else found.end()
+
+
+def _value_at(text: str, start: int, end: int, shown: ShownSentences, read_by: ReadBy) -> Found | None:
+    start = _skipped(text, start, end)
+    if start >= end:
+        return None
+    found = _json_at(text, start, end, shown)
+    if found is not None:
+        return found
+    if text[start] in "[({":
+        group = read_group(text, start, end)
+        if group.is_empty:
+            return Found(spans=[], read_by=read_by, end=group.end, is_cut=not group.is_closed)
+    if says_none(text[start : min(end, start + 400)]):
+        line_end = _line_end(text, start, end)
+        return Found(spans=[], read_by=read_by, end=line_end, may_go_on=_is_last(text, line_end))
+    if text[start] == "|":
+        return _table_at(text, start, end, shown, read_by)
+    return (
+        _run_at(text, start, end, shown, read_by)
+        or _lines_at(text, start, end, shown, read_by)
+        or _prose_at(text, start, end, read_by)
+        or _quotes_at(text, start, end, shown)
+    )
+
+
+def _json_at(text: str, start: int, end: int, shown: ShownSentences) -> Found | None:
+    if _JSON_START.match(text, start, end) is None:
+        return None
+    # A quotation mark that nothing closes would take all that follows into its text.
+    value = read_json(text[:end] if end < len(text) else text, start)
+    listed = None if value is None else listed_in(value[0], shown)
+    if value is None or listed is None or (listed.is_cut and value[1] < len(text)):
+        return None
+    return Found(
+        spans=listed.spans, read_by="quotes" if listed.is_quoted else "json", end=value[1], is_cut=listed.is_cut
+    )
+
+
+def _run_at(text: str, start: int, end: int, shown: ShownSentences, read_by: ReadBy) -> Found | None:
+    """Return a list in one piece: brackets over any lines, or numbers on one line; not the first of several items."""
+    run = read_run(text, start, end)
+    if run is None:
+        return None
+    if run.is_cut:
+        run = _uncut(text, start, end) or run
+    line_end = _line_end(text, run.end, end)
+    is_one = run.n_elements == 1 and len(run.spans) == 1
+    if (is_one or "\n" in text[start : run.end]) and not run.is_cut and not run.is_bracketed:
+        return None  # items, perhaps
+    if is_one and not run.is_cut:
+        return None
+    if not run.is_bracketed and not run.is_pure and shown.index_of(text[start:line_end]) is not None:
+        return None
+    return Found(
+        spans=run.spans,
+        read_by=read_by,
+        end=run.end,
+        is_cut=run.is_cut,
+        may_go_on=(not run.is_bracketed or run.wants_more) and _is_last(text, run.end),
+    )
+
+
+def _uncut(text: str, start: int, end: int) -> Run | None:
+    """Return the list up to the first empty line, where its bracket is not closed and text follows."""
+    empty_line = text.find("\n\n", start, end)
+    return None if empty_line < 0 else read_run(text, start, empty_line)
+
+
+def _is_last(text: str, position: int) -> bool:
+    """Whether nothing follows, not even a full stop."""
+    return not text[position : position + 200].strip() and not text[position:].strip()
+
+
+def _line_end(text: str, position: int, end: int) -> int:
+    found = text.find("\n", position, end)
+    return end if found < 0 else found
+
+
+def _lines(text: str, start: int, end: int) -> Iterator[tuple[int, str]]:
+    """Yield the lines of a place, each with its start."""
+    while start < end:
+        line_end = _line_end(text, start, end)
+        yield start, text[start:line_end]
+        start = line_end + 1
+
+
+def _table_at(text: str, start: int, end: int, shown: ShownSentences, read_by: ReadBy) -> Found | None:
+    rows, last = [], start
+    for at, line in _lines(text, start, end):
+        if not line.lstrip().startswith("|"):
+            break
+        rows.append(line)
+        last = at + len(line)
+    spans, is_quoted = read_table(rows, shown)
+    if not spans:
+        return None
+    return Found(spans=spans, read_by="quotes" if is_quoted else read_by, end=last, may_go_on=_is_last(text, last))
+
+
+def _lines_at(text: str, start: int, end: int, shown: ShownSentences, read_by: ReadBy) -> Found | None:
+    """Return what a list of one item a line names; what is indented below an item is its explanation."""
+    # The first line's own indent is lost where it stands behind the keyword.
+    items, last = _items_at(text, text.rfind("\n", 0, start) + 1 if _starts_line(text, start) else start, end, shown)
+    spans, is_quoted = spans_of_items(items, shown)
+    if not spans:
+        return _quoted_lines_at(text, start, end, shown)
+    return Found(spans=spans, read_by="quotes" if is_quoted else read_by, end=last, may_go_on=_is_last(text, last))
+
+
+def read_items(text: str, start: int, shown: ShownSentences, *, must_echo: bool) -> Found | None:
+    """Return the list of items, or of quoted sentences, that stands at a place without a keyword.
+
+    Parameters
+    ----------
+    text, start, shown
+        As in `read_value`.
+    must_echo
+        Whether every item must be a number alone or repeat its sentence.
+    """
+    start = _skipped(text, start, len(text))
+    if text[start : start + 1] == "|":
+        return _table_at(text, start, len(text), shown, "list")
+    if must_echo:
+        items, _ = _items_at(text, start, len(text), shown)
+        if not all(item.is_pure or not item.spans or _echoes(item, shown) for item in items):
+            return None
+    return _lines_at(text, start, len(text), shown, "list")
+
+
+def _echoes(item: Item, shown: ShownSentences) -> bool:
+    text = _HEAD_OF_ECHO.sub("", item.text, count=1)
+    return len(item.spans) == 1 and shown.begins(item.spans[0][0], text)
+
+
+def _starts_line(text: str, position: int) -> bool:
+    return not text[text.rfind("\n", 0, position) + 1 : position].strip()
+
+
+def _items_at(text: str, start: int, end: int, shown: ShownSentences) -> tuple[list[Item], int]:
+    """Return the items of a list and the position behind it.
+
+    It goes on over empty lines and over lines right below an item that are none, and ends with a line that is none
+    below an empty one, with a fence, and with an item of another kind.
+    """
+    items: list[Item] = []
+    last, is_below_item = start, False
+    for at, line in _lines(text, start, end):
+        if not line.strip():
+            is_below_item = False
+            continue
+        if _FENCE.match(line):
+            break
+        item = read_item(line, shown)
+        is_alike = item is not None and (not items or _is_alike(items[0], item))
+        if item is not None and is_alike and (not items or item.indent <= items[0].indent):
+            items.append(item)
+            last, is_below_item = at + len(line), True
+        elif not items or not (is_below_item or (item is not None and items and item.indent > items[0].indent)):
+            break
+    return items, last
+
+
+def _is_alike(first: Item, item: Item) -> bool:
+    """Whether an item may belong to the list that another one begins."""
+    if first.is_pure and not item.is_pure:
+        return False
+    return bool(first.spans) == bool(item.spans) or (first.ordinal is None) == (item.ordinal is None)
+
+
+def _quoted_lines_at(text: str, start: int, end: int, shown: ShownSentences) -> Found | None:
+    """Return the sentences that whole lines are, where the first line is one."""
+    spans: list[Span] = []
+    last = start
+    for at, line in _lines(text, start, end):
+        if not line.strip():
+            continue
+        index = shown.index_of_part(line)
+        if index is None:
+            break
+        spans.append((index, index))
+        last = at + len(line)
+    return Found(spans=spans, read_by="quotes", end=last, may_go_on=_is_last(text, last)) if spans else None
+
+
+def _prose_at(text: str, start: int, end: int, read_by: ReadBy) -> Found | None:
+    """Return the one list of numbers in a paragraph, else its last one if words such as *are* stand before it."""
+    empty_line = text.find("\n\n", start, end)
+    end = min(end if empty_line < 0 else empty_line, start + _MAX_PROSE)
+    runs: list[tuple[int, Run]] = []
+    for pattern in (_SQUARE_LIST, _NAMED_NUMBERS):
+        position = start
+        while (found := pattern.search(text, position, end)) is not None and len(runs) < 50:  # noqa: PLR2004 - enough
+            run = read_run(text, found.start(), end)
+            if run is not None:
+                runs.append((found.start(), run))
+            position = max(found.end(), found.end() if run is None else run.end)
+        if runs:
+            break
+    if not runs:
+        return None
+    at, run = runs[-1]
+    if len(runs) > 1 and _BEFORE_THE_LIST.search(text[max(start, at - 60) : at]) is None:
+        return None
+    return Found(
+        spans=run.spans,
+        read_by=read_by,
+        end=run.end,
+        is_cut=run.is_cut,
+        may_go_on=not run.is_bracketed and _is_last(text, run.end),
+    )
+
+
+def _quotes_at(text: str, start: int, end: int, shown: ShownSentences) -> Found | None:
+    """Return the sentences that stand between quotation marks here."""
+    spans: list[Span] = []
+    last = start
+    for n, found in enumerate(_QUOTED.finditer(text, start, end)):
+        if n >= _MAX_QUOTED:
+            break
+        indices = shown.indices_in(found[1])
+        spans += [(index, index) for index in indices]
+        last = found.end() if indices else last
+    return Found(spans=spans, read_by="quotes", end=last, may_go_on=_is_last(text, last)) if spans else None

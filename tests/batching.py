@@ -1,0 +1,75 @@
+"""Batches as tests ask for them: one pass of a run, at once and over real HTTP."""
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+
+from evidencebench.errors import EvidenceBenchError
+from evidencebench.llm.batch_apis.calls import Patience
+from evidencebench.llm.batch_status import BatchStatus
+from evidencebench.llm.batches import BatchSender
+from evidencebench.llm.chat import ChatReply, ChatRequest
+from evidencebench.llm.prices import Price, PriceTable
+from evidencebench.llm.store import Replies
+from replies import numbered
+
+PRICES = PriceTable(
+    as_of="2026-11-01",
+    models={"openai/gpt-x": Price(input=1.0, output=2.0, batch=0.5), "anthropic/x": Price(input=1.0, output=2.0)},
+)
+MODELS = ("openai/gpt-x", "anthropic/claude-x")
+
+
+async def at_once(seconds: float) -> None:
+    await asyncio.sleep(min(seconds, 0.01))
+
+
+QUICK = Patience(sleep=at_once, timeout_seconds=10)
+
+
+def sender_of(store: Replies, **options: object) -> BatchSender:
+    chosen: dict[str, object] = {"prices": PRICES, "patience": QUICK, "settle_seconds": 0.0, "environ": {}, **options}
+    return BatchSender(store, **chosen)  # type: ignore[arg-type]
+
+
+def requests_to(url: str, model: str, n: int) -> list[ChatRequest]:
+    return [numbered(number, model, url) for number in range(n)]
+
+
+async def asked(
+    sender: BatchSender, store: Replies, requests: list[ChatRequest]
+) -> list[ChatReply | EvidenceBenchError]:
+    """Return the stored reply or the error of each request, as a client would see it in one pass."""
+
+    async def ask(request: ChatRequest) -> ChatReply | EvidenceBenchError:
+        if (found := await store.get(request.key)) is not None:
+            return found[0]
+        try:
+            return await sender.send(request)
+        except EvidenceBenchError as error:
+            return error
+
+    return list(await asyncio.gather(*map(ask, requests)))
+
+
+def one_pass(
+    folder: Path,
+    requests: list[ChatRequest],
+    on_status: Callable[[BatchStatus], object] = lambda _: None,
+    **options: object,
+) -> list[ChatReply | EvidenceBenchError]:
+    """Collect, ask, submit, wait and ask again, as a run does; return what became of each request."""
+    store = Replies(folder)
+
+    async def work() -> list[ChatReply | EvidenceBenchError]:
+        sender = sender_of(store, **options)
+        await sender.collect(wait=False, on_status=on_status)
+        await asked(sender, store, requests)
+        await sender.submit(on_status)
+        await sender.collect(wait=True, on_status=on_status)
+        return await asked(sender, store, requests)
+
+    try:
+        return asyncio.run(work())
+    finally:
+        store.close()

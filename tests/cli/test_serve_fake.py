@@ -1,0 +1,106 @@
+"""``llm serve-fake`` and ``llm providers`` as a user calls them."""
+
+import json
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.request import Request, urlopen
+
+import pytest
+
+from command_line import SAMPLE, Command, start
+from evidencebench.llm.providers import PROVIDERS
+from marked_prompts import openai_body, prompt
+
+SECRET = "sk-do-not-show-me"  # noqa: S105 - no secret but for the test
+
+
+@contextmanager
+def serving(*options: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """Start the command and give it with its address."""
+    process = start("llm", "serve-fake", "--data", "sample", "--port", "0", *options)
+    assert process.stdout is not None
+    try:
+        yield process, process.stdout.readline().rstrip("\n").rpartition(" ")[2]
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def asked(address: str) -> str:
+    body = json.dumps(openai_body(prompt(SAMPLE[0].query, budget=2))).encode()
+    headers = {"Content-Type": "application/json"}
+    request = Request(f"{address}/chat/completions", data=body, headers=headers)  # noqa: S310 - loopback
+    with urlopen(request) as reply:  # noqa: S310 - as above
+        text: str = json.load(reply)["choices"][0]["message"]["content"]
+    return text
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_it_says_where_it_serves_and_ends_well_on_a_signal(number: signal.Signals) -> None:
+    with serving("--personality", "lead", "--log", "log.jsonl") as (process, address):
+        assert address.startswith("http://127.0.0.1:")
+        assert address.endswith("/v1")
+        assert asked(address).endswith("ANSWER: [0, 1]")
+        with urlopen(f"{address.removesuffix('/v1')}/log") as totals:  # noqa: S310 - loopback
+            assert json.load(totals)["paid"] == 1
+        process.send_signal(number)
+        out, err = process.communicate(timeout=20)
+    assert (process.returncode, out, err) == (0, "", "")
+    assert [json.loads(line)["outcome"] for line in Path("log.jsonl").read_text().splitlines()] == ["paid"]
+
+
+def test_faults_are_drawn_from_the_kinds_that_are_named() -> None:
+    kinds = "bad_request,unauthorized"
+    with (
+        serving("--faults", "1", "--fault-kinds", kinds) as (_, address),
+        pytest.raises(OSError, match=r"40[01]"),
+    ):
+        asked(address)
+
+
+def test_hosts_that_others_reach_are_refused_unless_they_are_meant(command: Command) -> None:
+    for host in ("0.0.0.0", "192.0.2.1", "example.org", "::"):  # noqa: S104 - to be refused
+        refused = command(f"llm serve-fake --data sample --port 0 --host {host}")
+        assert refused.code == 2
+        assert "--expose" in refused.err
+    meant = command("llm serve-fake --data sample --port 0 --host 192.0.2.1 --expose")  # which is no machine's
+    assert meant.code == 2
+    assert "--expose" not in meant.err
+    assert "192.0.2.1" in meant.err
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ("--port 0 --data none.json", "none.json"),
+        ("--port 70000 --data sample", "70000"),
+        ("--port 0 --data sample --personality nice", "nice"),
+        ("--port 0 --data sample --fault-kinds cut,fire", "fire"),
+        ("--port 0 --data sample --faults 1.5", "1.5"),
+        ("--port 0 --data sample --log no/such/folder", "cannot be written"),
+    ],
+)
+def test_what_it_cannot_do_it_says_and_ends(command: Command, options: str, said: str) -> None:
+    refused = command(f"llm serve-fake {options}")
+    assert refused.code == 2
+    assert said in refused.err
+    assert refused.out == ""
+
+
+def test_providers_are_listed_with_whether_their_key_is_set_and_never_the_key(
+    command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", SECRET)
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "")
+    shown = command("llm providers")
+    listed = {row["name"]: row for row in command("llm providers --json").json}
+    assert shown.code == 0
+    assert SECRET not in shown.out + json.dumps(listed)
+    assert list(listed) == list(PROVIDERS)
+    assert listed["openai"]["key_is_set"]
+    assert listed["openai"]["has_batches"]
+    assert not listed["anthropic"]["key_is_set"]
+    assert all(name in shown.out for name in PROVIDERS)

@@ -1,0 +1,441 @@
+"""The one way to ask: nothing is sent twice, replies are durable before use, money is guarded, and it ends cleanly."""
+
+import asyncio
+import gc
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from evidencebench.errors import (
+    CacheError,
+    CostLimitError,
+    DrainingError,
+    EndpointError,
+    FailingServerError,
+    PendingError,
+    StopError,
+)
+from evidencebench.llm.chat import ChatReply, Received, Usage
+from evidencebench.llm.client import ChatClient, default_client, make_client
+from evidencebench.llm.estimating import EstimatingSender
+from evidencebench.llm.prices import Price, PriceTable
+from hostile_server import answer, hostile_server
+from llm_servers import KEY, USAGE, DictStore, SlowSender, replies, request_to, with_seed
+
+REQUEST = request_to("http://127.0.0.1:9/v1", max_tokens=100)
+DOLLARS = PriceTable(as_of="2026-01-01", models={"openai/m": Price(input=1e4, output=1e4)})  # a cent a token
+NO_PRICES = PriceTable(as_of="2026-01-01", models={})
+
+
+@contextmanager
+def asking(sender: SlowSender | None = None, **more: Any) -> Iterator[tuple[ChatClient, SlowSender, DictStore]]:
+    sender, store = sender or SlowSender(), DictStore()
+    options: dict[str, Any] = {"sender": sender, "store": store, "prices": DOLLARS}
+    client = ChatClient(**options | more)
+    try:
+        yield client, sender, store
+    finally:
+        client.close()
+
+
+async def gathered(client: ChatClient, *seeds: int) -> list[Received | BaseException]:
+    asked = (client.ask(with_seed(REQUEST, seed), stand_in="") for seed in seeds)
+    return await asyncio.gather(*asked, return_exceptions=True)
+
+
+async def until(is_so: Callable[[], bool]) -> None:
+    while not is_so():  # noqa: ASYNC110 - what is waited for is no event
+        await asyncio.sleep(0)
+
+
+def ask(client: ChatClient, *seeds: int) -> list[Received | BaseException]:
+    return client.run(gathered(client, *seeds))
+
+
+def test_a_reply_is_stored_before_it_is_used_and_never_asked_for_again() -> None:
+    with asking() as (client, sender, store):
+        (first,) = ask(client, 1)
+        assert store.n_puts == 1
+        (second,) = ask(client, 1)
+    assert isinstance(first, Received)
+    assert (first.reply, first.is_stored) == (ChatReply(text="reply to seed 1", usage=USAGE), False)
+    assert first.cost_usd == pytest.approx(1.1)
+    assert second == Received(reply=first.reply, is_stored=True, cost_usd=first.cost_usd)
+    assert len(sender.asked) == 1
+    assert (client.ledger.totals.requests, client.ledger.totals.stored) == (1, 1)
+
+
+@settings(max_examples=25)
+@given(st.lists(st.integers(0, 5), min_size=1, max_size=40), st.integers(1, 4))
+def test_no_request_is_sent_twice_however_many_ask_at_once(seeds: list[int], in_flight: int) -> None:
+    with asking(max_in_flight=in_flight) as (client, sender, store):
+        found = ask(client, *seeds)
+        again = ask(client, *seeds)
+    assert again == [msgspec.structs.replace(one, is_stored=True) for one in found if isinstance(one, Received)]
+    assert [one.reply.text for one in found if isinstance(one, Received)] == [f"reply to seed {n}" for n in seeds]
+    assert sorted(request.seed for request in sender.asked) == sorted(set(seeds))
+    assert sender.most_at_once <= in_flight
+    assert store.n_puts == len(set(seeds)) == client.ledger.totals.requests
+    assert client.ledger.totals.stored == 2 * len(seeds) - len(set(seeds))
+    assert client.ledger.totals.in_flight == 0
+
+
+def test_many_threads_may_ask() -> None:
+    with asking() as (client, sender, _), ThreadPoolExecutor(20) as pool:
+        found = list(pool.map(lambda seed: ask(client, seed % 30), range(200)))
+    assert all(isinstance(one, Received) for (one,) in found)
+    assert len(sender.asked) == 30
+
+
+def test_a_failure_reaches_all_who_wait_for_it_and_the_next_asks_anew() -> None:
+    with asking(SlowSender(failures=[EndpointError("no"), None])) as (client, sender, _):
+        found = ask(client, 1, 1, 1)
+        (after,) = ask(client, 1)
+    assert [type(one) for one in found] == [EndpointError] * 3
+    assert isinstance(after, Received)
+    assert len(sender.asked) == 2
+    assert client.ledger.totals.failures == 1
+
+
+@pytest.mark.parametrize("error", [FailingServerError("bad key"), PendingError("in a batch")])
+def test_a_stop_or_a_batch_is_no_failure(error: Exception) -> None:
+    with asking(SlowSender(failures=[error])) as (client, _, store):
+        assert ask(client, 1) == [error]
+        assert store.n_puts == 0
+    assert client.ledger.totals.failures == 0
+
+
+def test_a_reply_that_cannot_be_stored_is_not_used_but_its_cost_is_counted() -> None:
+    with asking() as (client, _, store):
+        store.failure = CacheError("disk full")
+        (found,) = ask(client, 1)
+    assert isinstance(found, CacheError)
+    assert client.ledger.totals.cost_usd == pytest.approx(1.1)
+
+
+def test_a_reply_that_does_not_say_its_tokens_is_unpriced() -> None:
+    with asking(SlowSender(usage=Usage())) as (client, _, _store):
+        (found,) = ask(client, 1)
+    assert isinstance(found, Received)
+    assert found.cost_usd is None
+    assert client.ledger.summary() == "1 sent, 0 stored, 0 failed, price unknown"
+
+
+def test_who_stops_waiting_loses_no_reply_that_was_sent_for() -> None:
+    sender = SlowSender(is_open=False)
+    with asking(sender) as (client, _, store):
+
+        async def work() -> Received:
+            impatient = asyncio.create_task(client.ask(REQUEST, stand_in=""))
+            await until(lambda: bool(sender.asked))
+            patient = asyncio.create_task(client.ask(REQUEST, stand_in=""))
+            await asyncio.sleep(0)
+            impatient.cancel()
+            await asyncio.gather(impatient, return_exceptions=True)
+            sender.gate.set()
+            return await patient
+
+        assert client.run(work()).reply.text == "reply to seed 0"
+        assert store.n_puts == 1
+    assert len(sender.asked) == 1
+
+
+def test_what_nobody_waits_for_any_more_is_finished_if_sent_and_dropped_if_not() -> None:
+    sender = SlowSender(is_open=False)
+    with asking(sender, max_in_flight=2) as (client, _, store):
+
+        async def work() -> None:
+            asked = [asyncio.create_task(client.ask(with_seed(REQUEST, seed), stand_in="")) for seed in range(6)]
+            await until(lambda: len(sender.asked) == 2)
+            for one in asked:
+                one.cancel()
+            await asyncio.gather(*asked, return_exceptions=True)
+            sender.gate.set()
+            await until(lambda: store.n_puts == 2)
+
+        client.run(work())
+        assert store.n_puts == 2
+        assert all(isinstance(one, Received) for one in ask(client, *range(6)))
+    assert len(sender.asked) == 6
+
+
+def test_draining_finishes_what_is_in_flight_and_sends_nothing_more() -> None:
+    sender = SlowSender(is_open=False)
+    drained: list[str] = []
+    with asking(sender, max_in_flight=2, on_drain=lambda: drained.append("drained")) as (client, _, store):
+
+        async def work() -> list[Received | BaseException]:
+            waiting = asyncio.create_task(gathered(client, *range(6)))
+            await until(lambda: len(sender.asked) == 2)
+            await asyncio.to_thread(client.drain)
+            sender.gate.set()
+            return await waiting
+
+        found = client.run(work())
+        assert [isinstance(one, Received) for one in found] == [True, True] + [False] * 4
+        assert all(isinstance(one, DrainingError) for one in found[2:])
+        assert store.n_puts == 2
+        (stored, refused) = ask(client, 0, 9)
+    assert isinstance(stored, Received)
+    assert stored.is_stored
+    assert isinstance(refused, DrainingError)
+    assert len(sender.asked) == 2
+    assert drained[0] == "drained"
+
+
+@settings(max_examples=25)
+@given(
+    st.lists(st.tuples(st.integers(0, 100), st.integers(0, 100)), min_size=1, max_size=30),
+    st.floats(0.01, 60),
+    st.integers(1, 8),
+)
+def test_no_more_is_spent_than_allowed_and_nothing_is_kept_back_that_fits(
+    tokens: list[tuple[int, int]], limit: float, in_flight: int
+) -> None:
+    drawn = iter(tokens)
+
+    class Sender(SlowSender):
+        async def send(self, request: Any) -> ChatReply:
+            await super().send(request)
+            prompt, completion = next(drawn)
+            return ChatReply(text="x", usage=Usage(prompt_tokens=prompt % 12, completion_tokens=completion))
+
+    worst = 0.01 * (100 + 1.5 * (8 + 2) + 1)
+    with asking(Sender(), max_cost_usd=limit, max_in_flight=in_flight) as (client, sender, _):
+        found = ask(client, *range(len(tokens)))
+        spent = client.ledger.totals.cost_usd
+    assert spent <= limit
+    refused = [one for one in found if not isinstance(one, Received)]
+    assert all(isinstance(one, CostLimitError) for one in refused)
+    assert not refused or spent + worst > limit
+    assert len(sender.asked) == len(found) - len(refused)
+
+
+def test_the_cost_limit_says_what_is_spent_and_what_to_do() -> None:
+    with asking(max_cost_usd=1.2) as (client, _, _store):
+        (first,) = ask(client, 1)
+        (second,) = ask(client, 2)
+    assert isinstance(first, Received)
+    assert isinstance(second, CostLimitError)
+    message = str(second)
+    assert (
+        "openai/m: expected to spend at most $1.20; $1.10 is spent and the next request could cost $1.14; " in message
+    )
+    assert "raise --max-cost-usd and run again: what is stored is not paid twice" in message
+
+
+def test_a_cost_limit_needs_a_known_price() -> None:
+    with asking(max_cost_usd=10.0, prices=NO_PRICES) as (client, sender, _):
+        (found,) = ask(client, 1)
+    assert isinstance(found, CostLimitError)
+    assert "openai/m: expected a known price, since a cost limit is set, got none; give a table" in str(found)
+    assert isinstance(found, StopError)
+    assert sender.asked == []
+
+
+def test_closing_ends_what_runs_and_the_thread_and_may_be_done_twice() -> None:
+    closed: list[str] = []
+    sender = SlowSender(is_open=False)
+    with (
+        asking(sender, on_close=lambda: closed.append("closed")) as (client, _, _store),
+        ThreadPoolExecutor(1) as pool,
+    ):
+        waiting = pool.submit(ask, client, 1)
+        while not sender.asked:
+            time.sleep(0.001)
+        client.close()
+        client.close()
+        with pytest.raises(DrainingError, match="the client was closed before the replies were there"):
+            waiting.result()
+        with pytest.raises(DrainingError, match="make another to go on"):
+            ask(client, 2)
+    assert sender.is_closed
+    assert closed
+    assert not any(thread.name == "evidencebench-llm" and thread.is_alive() for thread in _threads_of(client))
+
+
+def _threads_of(client: ChatClient) -> list[threading.Thread]:
+    running = client._loop_thread._running  # noqa: SLF001 - other clients' threads have the same name
+    return [] if running is None else [running.thread]
+
+
+def test_a_client_that_is_dropped_ends_its_thread() -> None:
+    client = ChatClient(sender=SlowSender(), store=None, prices=NO_PRICES)
+    ask(client, 1)
+    (thread,) = _threads_of(client)
+    del client
+    gc.collect()
+    thread.join(10)
+    assert not thread.is_alive()
+
+
+def test_waiting_for_ones_own_thread_is_refused() -> None:
+    with asking() as (client, _, _store):
+
+        async def work() -> None:
+            client.run(gathered(client, 1))
+
+        with pytest.raises(RuntimeError, match="await the work instead"):
+            client.run(work())
+
+
+def test_errors_of_the_work_reach_who_runs_it() -> None:
+    async def work() -> None:
+        raise ValueError("mine")
+
+    with asking() as (client, _, _store), pytest.raises(ValueError, match="mine"):
+        client.run(work())
+
+
+SCRIPT = """
+import asyncio, os, signal, sys, threading, time
+sys.path[:0] = {path!r}
+from evidencebench.llm.client import ChatClient
+from evidencebench.llm.prices import PriceTable
+from llm_servers import SlowSender, request_to, with_seed
+sender = SlowSender(is_open={is_open})
+client = ChatClient(sender=sender, store=None, prices=PriceTable(as_of="", models={{}}), max_in_flight=2)
+async def work(n):
+    asked = (client.ask(with_seed(request_to("http://127.0.0.1:9/v1"), seed), stand_in="") for seed in range(n))
+    return await asyncio.gather(*asked)
+"""
+
+
+def script(rest: str, *, is_open: bool) -> subprocess.CompletedProcess[str]:
+    begin = SCRIPT.format(path=[str(Path(__file__).parents[1])], is_open=is_open)
+    return subprocess.run(
+        [sys.executable, "-W", "error::ResourceWarning", "-c", begin + rest],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def test_an_interrupted_caller_is_let_go_and_nothing_more_is_sent() -> None:
+    done = script(
+        """
+def interrupt():
+    while len(sender.asked) < 2:
+        time.sleep(0.001)
+    os.kill(os.getpid(), signal.SIGINT)
+threading.Thread(target=interrupt).start()
+try:
+    client.run(work(9))
+except KeyboardInterrupt:
+    print("interrupted", len(sender.asked))
+client.close()
+print("closed", len(sender.asked), sender.at_once)
+""",
+        is_open=False,
+    )
+    assert (done.stdout, done.stderr, done.returncode) == ("interrupted 2\nclosed 2 0\n", "", 0)
+
+
+def test_a_program_ends_though_its_client_is_not_closed_and_requests_are_in_flight() -> None:
+    done = script(
+        """
+def ask():
+    try:
+        client.run(work(3))
+    except BaseException as error:
+        pass
+threading.Thread(target=ask, daemon=True).start()
+while len(sender.asked) < 2:
+    time.sleep(0.001)
+""",
+        is_open=False,
+    )
+    assert (done.stdout, done.stderr, done.returncode) == ("", "", 0)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+def test_a_forked_process_asks_through_a_thread_of_its_own() -> None:
+    done = script(
+        """
+print(len(client.run(work(3))), flush=True)
+child = os.fork()
+print(len(client.run(work(4))), flush=True)
+if child == 0:
+    sys.exit(0)
+print(os.waitpid(child, 0)[1])
+client.close()
+""",
+        is_open=True,
+    )
+    assert sorted(done.stdout.split()) == ["0", "3", "4", "4"]
+    assert (done.stderr, done.returncode) == ("", 0)
+
+
+def test_an_estimate_counts_each_request_once_sends_nothing_and_takes_what_is_stored_for_free() -> None:
+    estimating, store = EstimatingSender(DOLLARS, completion_tokens=40), DictStore()
+    store.kept[with_seed(REQUEST, 3).key] = (ChatReply(text="stored"), 0.1)
+    client = ChatClient(sender=estimating, store=store, prices=DOLLARS)
+    other = request_to("http://127.0.0.1:9/v1", model="local/x", max_tokens=7)
+
+    async def work() -> list[Received]:
+        asked = [*(with_seed(REQUEST, seed) for seed in (1, 2, 2, 3)), other]
+        return [await client.ask(request, stand_in="like this") for request in asked]
+
+    found = client.run(work())
+    client.close()
+    assert [one.reply.text for one in found] == ["like this"] * 3 + ["stored", "like this"]
+    unknown, known = estimating.estimates()
+    assert (unknown.model, unknown.requests, unknown.completion_tokens, unknown.cost_usd) == ("local/x", 1, 7, None)
+    assert (known.model, known.requests, known.completion_tokens) == ("openai/m", 2, 80)
+    assert known.prompt_tokens == 2 * (8 + 1)
+    assert known.cost_usd == pytest.approx(0.01 * (known.prompt_tokens + 80))
+    assert store.n_puts == 0
+    assert client.ledger.totals.stored == 1
+
+
+def test_a_client_over_http_stores_and_counts_and_shows_no_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("httpx", reason="needs the extra 'llm'")
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.setenv("EVIDENCEBENCH_CACHE", str(tmp_path))
+    with hostile_server(b"", replies(f"The key is {KEY}"), answer(401, f"bad {KEY}".encode())) as server:
+        request = request_to(server.address("v1"), model="openai/gpt-4o")
+
+        def asked(client: ChatClient, seed: int) -> Received:
+            async def work() -> Received:
+                return await client.ask(with_seed(request, seed), stand_in="")
+
+            return client.run(work())
+
+        first = make_client()
+        assert not asked(first, 0).is_stored
+        with pytest.raises(FailingServerError) as caught:
+            asked(first, 1)
+        shown = f"{caught.value!r} {first!r} {first.ledger.fields()} {first.ledger.summary()}"
+        first.close()
+        second = make_client()
+        received = asked(second, 0)
+        second.close()
+    assert received.is_stored
+    assert received.cost_usd == pytest.approx((10 * 2.5 + 2 * 10) / 1e6)
+    assert received.reply.text == "The key is ***"
+    assert len(server.log) == 2
+    assert KEY not in shown
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert files
+    assert not any(KEY.encode() in path.read_bytes() for path in files)
+
+
+def test_the_standard_client_is_one_for_the_process() -> None:
+    pytest.importorskip("httpx", reason="needs the extra 'llm'")
+    default_client.cache_clear()
+    assert default_client() is default_client()
+    default_client().close()
+    default_client.cache_clear()
