@@ -90,7 +90,7 @@ def _run_ours(data: Path, address: str, n_requests: int, scratch: Path) -> None:
     from evidencebench.tasks import task_named
 
     dataset = open_dataset(data)
-    client = make_client(max_connections=_N_IN_FLIGHT, cache=scratch)
+    client = make_client(max_connections=_N_IN_FLIGHT, environ={"EVIDENCEBENCH_CACHE": str(scratch)})
     spec = f"llm_base:model=local/fake,base_url={address}"
     report = None
 

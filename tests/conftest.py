@@ -7,6 +7,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from evidencebench.dataset import Dataset, open_dataset
+from evidencebench.examples import draw_examples, write_examples
+from evidencebench.fake_server.running import running_fake_server
 from evidencebench.sample import load_sample
 from evidencebench.training.best import BestTraining
 from evidencebench.training.selector import SelectorTraining
@@ -91,6 +93,22 @@ def embedding_server() -> Iterator[str]:
 
     with hostile_server(b"", embeddings()) as server:
         yield server.address("v1")
+
+
+@pytest.fixture(scope="session")
+def model_server() -> Iterator[str]:
+    """Give the address of a language model that always names the first sentences."""
+    pytest.importorskip("httpx", reason="needs the extra 'llm'")
+    with running_fake_server(load_sample(), personality="lead") as server:
+        yield server.base_url
+
+
+@pytest.fixture(scope="session")
+def examples_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Give a file of in-context examples, drawn from the sample."""
+    path = tmp_path_factory.mktemp("examples") / "examples.json"
+    write_examples(path, draw_examples(load_sample(), n=2, seed=0))
+    return path
 
 
 @pytest.fixture(scope="session")

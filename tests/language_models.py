@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 from urllib.error import URLError
 from urllib.request import urlopen
 
@@ -33,7 +34,8 @@ def make_language_model(folder: Path) -> Path:
     )
     tokenizer.train_from_iterator(["ANSWER: [1, 2, 3]"], trainer)
     special = {"bos_token": "<s>", "eos_token": "</s>", "pad_token": "</s>"}
-    fast = PreTrainedTokenizerFast(tokenizer_object=tokenizer, **special)
+    made: Any = PreTrainedTokenizerFast
+    fast = made(tokenizer_object=tokenizer, **special)
     fast.chat_template = _TEMPLATE
     fast.save_pretrained(folder)
     config = LlamaConfig(

@@ -15,6 +15,12 @@ NEEDING: Mapping[str, str] = {
     "selector": "selector:model={selector_model},hypothesis_weight=0.5",
     "set_selector": "set_selector:model={set_model}",
     "best": "best:model={best_model},hypothesis_weight=0.5",
+    "llm_base": "llm_base:model=local/fake,base_url={model_server}",
+    "llm_icl": "llm_icl:examples={examples_file},n=2,model=local/fake,base_url={model_server}",
+    "llm_sections": "llm_sections:model=local/fake,base_url={model_server},structured=true",
+    "llm_rank": "llm_rank:model=local/fake,base_url={model_server}",
+    "llm_vote": "llm_vote:systems=[llm_base:model=local/fake,base_url={model_server}],samples=2",
+    "llm_rerank": "llm_rerank:system=bm25,top=3,model=local/fake,base_url={model_server}",
     "diverse": "diverse:system=[fuse:systems=[bm25+structure],method=zscore]",
 }
 """Of the systems that do not stand alone: a specification; a name in braces is a fixture that gives a path."""

@@ -229,7 +229,7 @@ def test_truncated_sentences_are_counted_in_the_run_and_after_a_resume(embedding
     assert execute(spec, SAMPLE, path, limit=3).notes == report.notes
     answer = read_run(path).answer(SAMPLE.ids[0], None)
     assert answer is not None
-    assert json.loads(lines[1])["notes"] == answer.notes  # type: ignore[union-attr]
+    assert json.loads(lines[1])["notes"] == answer.notes
 
 
 @pytest.mark.parametrize("backend", BACKENDS)

@@ -2,11 +2,9 @@
 
 import gzip
 import os
-import stat
 import tempfile
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
@@ -21,6 +19,7 @@ from evidencebench.indexing import Index, index_json, index_lines
 from evidencebench.instance import Instance, Origin
 from evidencebench.query import Query
 from evidencebench.record import decode_instance, encode_instance, has_key_id
+from evidencebench.writing import whole_file
 
 _LINE_SUFFIXES = (".jsonl", ".ndjson")
 _CHUNK_BYTES = 1 << 20
@@ -186,7 +185,7 @@ def write_dataset(path: str | os.PathLike[str], instances: Iterable[Instance]) -
     require_data_name(path)
     as_lines = path.name.removesuffix(".gz").endswith(_LINE_SUFFIXES)
     written: set[str] = set()
-    with _atomic_writer(path) as file:
+    with whole_file(path) as file:
         for instance in instances:
             if instance.id in written:
                 raise FormatError(f"{path}: instance id '{instance.id}' was to be written twice; ids must be unique")
@@ -218,38 +217,3 @@ def _line(instance: Instance) -> bytes:
     if has_key_id(fields):  # which may be another one, so the name cannot stand beside it
         return b"{" + name + b":" + fields + b"}\n"
     return b'{"id":' + name + b"," + fields.removeprefix(b"{") + b"\n"
-
-
-@contextmanager
-def _atomic_writer(path: Path) -> Iterator[IO[bytes] | gzip.GzipFile]:
-    """Give a file that becomes ``path`` when the block ends well, and vanishes when it does not."""
-    path = path.resolve()  # what a link points to is replaced, not the link
-    try:
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
-    except OSError as error:
-        raise DataError(f"{path}: cannot be written: {error.strerror}") from error
-    part = Path(name)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            if path.name.endswith(".gz"):
-                with gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as packed:
-                    yield packed
-            else:
-                yield file
-            file.flush()
-            os.fsync(file.fileno())
-        part.chmod(_mode_for(path))
-        part.replace(path)
-    except OSError as error:
-        raise DataError(f"{path}: cannot be written: {error.strerror}") from error
-    finally:
-        part.unlink(missing_ok=True)
-
-
-def _mode_for(path: Path) -> int:
-    """Return the permissions of a file: its own where it exists, else what any new file of this user gets."""
-    if path.exists():
-        return stat.S_IMODE(path.stat().st_mode)
-    umask = os.umask(0)
-    os.umask(umask)
-    return 0o666 & ~umask

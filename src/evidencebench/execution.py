@@ -85,7 +85,7 @@ def execute(
     retry_failed: bool = False,
     client: ChatClient | None = None,
     max_waiting: int = DEFAULT_MAX_WAITING,
-    settle: Callable[[], None] | None = None,
+    settle: Callable[[], bool] | None = None,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> RunReport:
     """Run a system and append each answer to a run file as it comes.
@@ -119,8 +119,8 @@ def execute(
     max_waiting
         Of a system that waits for a server: how many instances are asked at once.
     settle
-        Called where answers wait for a batch of requests; once it has returned, they are asked for again. None: they
-        stay unanswered.
+        Called where answers wait for a batch of requests; returns, once batches are done, whether it submitted any, and
+        then they are asked for again, until nothing changes. None: they stay unanswered.
     on_progress
         Called with (instances done, instances in all).
 
@@ -161,10 +161,11 @@ def execute(
         progress.n_done = len(ids) - len(todo)
         if named.waits:
             work = _answerer(named, dataset, hypotheses)
+            before: list[_Todo] | None = None
             while todo := _ask_waiting(work, todo, progress, max_waiting, client):
-                if settle is None:
+                if settle is None or not (settle() or todo != before):
                     break
-                settle()
+                before = todo
         else:
             jobs = min(jobs, 1 + len(todo) // _MIN_INSTANCES_A_JOB)
             if jobs == 1:

@@ -36,7 +36,7 @@ def whole_file(path: Path) -> Iterator[IO[bytes] | gzip.GzipFile]:
     try:
         with os.fdopen(handle, "wb") as file:
             if path.name.endswith(".gz"):
-                with gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as packed:
+                with gzip.GzipFile(filename="", mode="wb", compresslevel=6, fileobj=file, mtime=0) as packed:
                     yield packed
             else:
                 yield file

@@ -194,7 +194,7 @@ ITEMS = _same(
     "ANSWER:\n- 3\n- 17\n- 42",
     "ANSWER:\n* 3\n* 17\n* 42",
     "ANSWER:\n• 3\n• 17\n• 42",
-    "ANSWER:\n-3\n-17\n-42" if False else "ANSWER:\n+ 3\n+ 17\n+ 42",
+    "ANSWER:\n+ 3\n+ 17\n+ 42",
     "ANSWER:\n- [3]\n- [17]\n- [42]",
     "ANSWER:\n[3]\n[17]\n[42]",
     "ANSWER: [3]\n[17]\n[42]",
@@ -609,9 +609,6 @@ UNPARSEABLE = _none(
     "{" * 200,
     "[" * 200,
     "ANSWER: " * 50,
-    f'"{PAPER[41]}"',
-    f"[40] {PAPER[40]}",
-    f"> {PAPER[41]}",
     "\ud800\udfff \udc00",
     "-" * 500,
 )
@@ -630,6 +627,9 @@ ODD = [
         reply="ANSWER: Sentence [5] is background, so the best ones are [3, 17].",
         indices=(3, 17),
     ),
+    Shape(name="a sentence that looks like an answer, quoted", reply=f'"{PAPER[41]}"', indices=(41,)),
+    Shape(name="a sentence that looks like an answer, in a quote block", reply=f"> {PAPER[41]}", indices=(41,)),
+    Shape(name="a sentence that looks like an answer, numbered", reply=f"[40] {PAPER[40]}", indices=(40,)),
     Shape(
         name="the paper's own line as the reply", reply=PAPER[41], indices=(1,)
     ),  # nothing shows that it is not the reply's own

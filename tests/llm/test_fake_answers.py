@@ -247,12 +247,18 @@ def test_out_of_range_and_duplicates_hold_the_oracles_answer() -> None:
 
 
 def test_replies_without_an_answer_hold_no_list() -> None:
-    finishes = {"wrong_format": "stop", "refuses": "refused", "empty": "stop", "truncated": "length"}
+    finishes = {"wrong_format": "stop", "refuses": "refused", "silent": "stop", "truncated": "length"}
     for personality, finish in finishes.items():
         for text in (QUESTION, prompt(FIRST.query, mode=SCORE)):
             spoken = speak(text, personality=personality)
             assert spoken.finish == finish
             assert not re.search(r"\d|ANSWER|SCORES", spoken.text)
+
+
+def test_empty_names_nothing_in_the_asked_form() -> None:
+    assert named(speak(QUESTION, personality="empty")) == ()
+    assert json.loads(speak(QUESTION, personality="empty", structured=True).text)["sentences"] == []
+    assert speak(prompt(FIRST.query, mode=SCORE), personality="empty").text.endswith("SCORES:")
 
 
 @pytest.mark.parametrize("personality", ["wrong_format", "truncated"])

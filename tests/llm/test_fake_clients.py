@@ -310,7 +310,9 @@ def test_anthropic_gets_thinking_before_the_reply_and_pays_for_it(claude: Any) -
         assert reply.content[1] == plain.content[0]
         assert reply.usage.output_tokens > plain.usage.output_tokens + 60
         with claude.messages.stream(model="fake", max_tokens=4096, messages=messages(QUESTION), **options) as stream:
-            assert stream.get_final_message().content == reply.content
+            streamed = stream.get_final_message().content
+        assert streamed[0] == reply.content[0]
+        assert streamed[1].text == reply.content[1].text
     with pytest.raises(anthropic.BadRequestError, match="below max_tokens"):
         message(claude, thinking={"type": "enabled", "budget_tokens": 5000})
 
@@ -319,7 +321,7 @@ def test_anthropic_gets_refusals_and_empty_replies() -> None:
     with running_fake_server(SAMPLE) as server, anthropic_client(server) as client:
         refused = client.messages.create(model="refuses", max_tokens=99, messages=messages(QUESTION))
         assert refused.stop_reason == "refusal"
-        empty = client.messages.create(model="empty", max_tokens=99, messages=messages(QUESTION))
+        empty = client.messages.create(model="silent", max_tokens=99, messages=messages(QUESTION))
         assert (empty.content, empty.stop_reason) == ([], "end_turn")
 
 

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import socket
+import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from evidencebench.errors import MissingExtraError, UnreadableError
 from evidencebench.fake_server import anthropic_wire, openai_wire
 from evidencebench.fake_server.calls import BadCallError, Spoken, counted
 from evidencebench.fake_server.connection import Limits
@@ -163,7 +165,7 @@ def test_the_log_file_the_entries_and_the_totals_agree(tmp_path: Path) -> None:
 
 def test_a_log_that_cannot_be_written_is_said_before_anything_is_served(tmp_path: Path) -> None:
     with (
-        pytest.raises(Exception, match=r"cannot be written.*name another file"),
+        pytest.raises(UnreadableError, match=r"cannot be written.*name another file"),
         running_fake_server(SAMPLE, log=tmp_path / "no" / "log"),
     ):
         pass
@@ -462,6 +464,12 @@ def test_an_unknown_paper_is_counted(server: RunningServer) -> None:
     _, reply = ask(server, "POST", CHAT, openai_body("Hello!"))
     assert text_of(reply).endswith("ANSWER: []")
     assert server.totals()["unknown_papers"] == n_before + 1
+
+
+def test_without_h11_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "h11", None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'evidencebench\[llm\]'"), running_fake_server(SAMPLE):
+        pass
 
 
 def test_a_port_that_is_taken_is_said_and_nothing_is_left_running(server: RunningServer) -> None:

@@ -152,7 +152,7 @@ def test_each_reply_ends_in_its_class_and_is_counted(personality: str, expected:
 def many(folder: Path, n_copies: int, *, n_instances: int = 10) -> Dataset:
     """Return the sample several times, under other names and with other words, so that no prompt is like another."""
     records = json.loads(sample_path().read_bytes())
-    copies = {}
+    copies: dict[str, object] = {}
     for copy in range(n_copies):
         for record in list(records.values())[:n_instances]:
             name = f"copy_{copy}_{len(copies)}"

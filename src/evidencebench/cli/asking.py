@@ -60,7 +60,7 @@ class Desk:
     """A client, and what a run does where answers wait for a batch."""
 
     client: ChatClient
-    settle: Callable[[], None] | None = None
+    settle: Callable[[], bool] | None = None
 
 
 @contextmanager
@@ -112,9 +112,10 @@ def _batching(asking: Asking) -> Desk:
         on_close=store.close if store is not None else lambda: None,
     )
 
-    def settle() -> None:
-        client.run(sender.submit(_tell))
+    def settle() -> bool:
+        made = client.run(sender.submit(_tell))
         client.run(sender.collect(wait=True, on_status=_tell))
+        return bool(made)
 
     client.run(sender.collect(wait=False, on_status=_tell))
     return Desk(client=client, settle=settle)

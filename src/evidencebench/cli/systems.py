@@ -1,7 +1,7 @@
 """``evidencebench systems``."""
 
 import inspect
-from dataclasses import MISSING, is_dataclass
+from dataclasses import MISSING
 from typing import Any
 
 import click
@@ -46,11 +46,8 @@ def _line(name: str) -> str:
 
 
 def _defaults(name: str) -> dict[str, Any]:
-    factory: Any = SYSTEMS[name]
-    if not is_dataclass(factory):
-        return {}
-    found = options_of(factory)
-    return {key: None if option.default is MISSING else option.default for key, option in found.items()}
+    options = options_of(SYSTEMS[name])
+    return {key: None if option.default is MISSING else option.default for key, option in options.items()}
 
 
 def _options(name: str) -> list[str]:

@@ -26,6 +26,7 @@ class Personality(StrEnum):
     WRONG_FORMAT = "wrong_format"
     REFUSES = "refuses"
     EMPTY = "empty"
+    SILENT = "silent"
     OVER_LENGTH = "over_length"
     OUT_OF_RANGE = "out_of_range"
     DUPLICATES = "duplicates"
@@ -43,7 +44,8 @@ PERSONALITIES: Mapping[Personality, str] = MappingProxyType(
         Personality.QUOTES: "the oracle's, quoting sentences instead of numbers",
         Personality.WRONG_FORMAT: "prose without a list",
         Personality.REFUSES: "a refusal",
-        Personality.EMPTY: "nothing",
+        Personality.EMPTY: "an answer that names nothing",
+        Personality.SILENT: "no text at all",
         Personality.OVER_LENGTH: "more than the budget; in a follow-up turn the oracle's",
         Personality.OUT_OF_RANGE: "the oracle's and a sentence that the paper does not have",
         Personality.DUPLICATES: "the oracle's, each sentence twice",
@@ -61,6 +63,7 @@ _SURPLUS = 3  # sentences over the budget
 
 _REASONING = "These sentences together report what was measured and found that bears on the hypothesis."
 _UNKNOWN = "No paper that this server was started with is shown between the marks, so it has nothing to answer."
+_NOTHING = "None of these sentences bears on the hypothesis."
 _REFUSAL = "I'm sorry, but I can't help with that request."
 _PROSE = (
     "The paper bears on the hypothesis mainly through its trial, whose primary outcome improved. "
@@ -128,7 +131,7 @@ _WITHOUT_ANSWER: Mapping[Personality, Callable[[Call], Spoken]] = MappingProxyTy
     {
         Personality.WRONG_FORMAT: lambda _: Spoken(text=_PROSE),
         Personality.REFUSES: lambda _: Spoken(text=_REFUSAL, finish="refused"),
-        Personality.EMPTY: lambda _: Spoken(text=""),
+        Personality.SILENT: lambda _: Spoken(text=""),
         Personality.TRUNCATED: _cut_off,
     }
 )
@@ -140,8 +143,9 @@ def _answer(personality: Personality, asked: Asked, known: Known | None, chance:
         return _lead(asked)
     if personality is Personality.RANDOM:
         return _by_chance(asked, chance)
-    if known is None:
-        return Answer(reasoning=_UNKNOWN, scores=() if asked.mode == "score" else None)
+    if known is None or personality is Personality.EMPTY:
+        reasoning = _UNKNOWN if known is None else _NOTHING
+        return Answer(reasoning=reasoning, scores=() if asked.mode == "score" else None)
     answer = _oracle(asked, known)
     if personality is Personality.OVER_LENGTH and asked.budget is not None and asked.mode == "select":
         unused = [number for number in asked.numbers if number not in answer.sentences]

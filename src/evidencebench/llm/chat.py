@@ -103,6 +103,8 @@ class ChatRequest(msgspec.Struct, frozen=True, kw_only=True):
     def key(self) -> str:
         """The request's name in the store: the SHA-256 of its canonical JSON, without the name of the key's variable."""
         fields = {name: getattr(self, name) for name in self.__struct_fields__ if name != "key_env"}
+        for name in ("temperature", "top_p"):  # 0 and 0.0 are the same
+            fields[name] = None if fields[name] is None else float(fields[name])
         canonical = msgspec.json.encode({"version": _KEY_VERSION, **fields}, order="deterministic")
         return hashlib.sha256(canonical).hexdigest()
 

@@ -17,7 +17,7 @@ _CHOICE = re.compile(
     re.IGNORECASE,
 )
 _REST = re.compile(r"[\s*_`\"'.)\]}>~$\\,;!:-]*+")
-_OPENS = re.compile(r"[\s*_`\"'>$\\-]*[\[({]")
+_OPENS = re.compile(r"[\s*_`\"'>$\\-]*[\[(]")
 _LIST_OPENS = re.compile(r"[\[{]|(?<![^\W_])(?:sentences?|indices|are|is)[\s:*_]{1,6}(?=#?[0-9])", re.IGNORECASE)
 _INTRODUCTION = re.compile(r"^[^\n]{0,400}:[ \t*_]*$", re.MULTILINE)
 _MAX_ALONE = 4000  # characters of a line that may be a list alone
@@ -45,7 +45,7 @@ def find_answer(text: str, shown: ShownSentences, *, is_cut: bool) -> Found | No
     ends += [place.end for place, _ in sure[-1:]]
     resort: Found | None = None
     for (place, read), end in zip(reversed(sure), reversed(ends), strict=True):
-        found = read or read_value(text, place.value, end, shown)
+        found = read or read_value(text, place.value, end, shown, is_strict=place.is_strict)
         if found is None:
             continue
         if not _is_borrowed(text, place, found, shown):
@@ -77,7 +77,9 @@ def _sure_places(text: str, shown: ShownSentences) -> list[tuple[Place, Found | 
 def _less_sure(text: str, shown: ShownSentences, tiers: tuple[Tier, ...]) -> Found | None:
     for tier in tiers:
         for place in reversed(places_of(text, tier)):
-            found = read_value(text, place.value, _paragraph_end(text, place.value), shown)
+            found = read_value(
+                text, place.value, _paragraph_end(text, place.value), shown, is_strict=place.is_strict
+            )
             if found is not None and found.read_by != "quotes" and not _is_borrowed(text, place, found, shown):
                 return found
     return None
@@ -116,7 +118,10 @@ def find_alone(text: str, shown: ShownSentences) -> Found | None:
 
 
 def _whole(text: str, shown: ShownSentences) -> Found | None:
-    run = read_run(text, 0, len(text))
+    found = read_bare(text, 0, shown) if text[0] in "[{(" else None
+    if found is not None and _is_end(text, found.end):
+        return found
+    run = read_run(text, 0, len(text)) if text[0] != "{" else None
     if run is not None and run.is_pure and _is_end(text, run.end):
         return Found(spans=run.spans, read_by="list", end=len(text), is_cut=run.is_cut)
     if len(text) <= _MAX_SHORT and "\n\n" not in text and says_none(text):

@@ -34,6 +34,8 @@ class Item:
         Numbers that are marked as such.
     text
         All behind bullet and ordinal.
+    whole
+        All behind the bullet.
     is_pure
         Whether it holds numbers alone.
     """
@@ -42,6 +44,7 @@ class Item:
     ordinal: int | None
     spans: tuple[Span, ...]
     text: str
+    whole: str
     is_pure: bool
 
 
@@ -56,8 +59,9 @@ def read_item(line: str, shown: ShownSentences) -> Item | None:
     is_marked = run is not None and (
         run.is_pure or run.is_bracketed or run.is_labelled or _BEHIND_A_NUMBER.match(body, run.end) is not None
     )
-    if is_marked and run is not None and not run.is_bracketed and not run.is_labelled and not run.is_pure:
-        is_marked = shown.index_of(body) is None
+    whole = line[head.start("ordinal") if head["ordinal"] else head.end() :]
+    if is_marked and (shown.index_of(whole) is not None or shown.index_of(body) is not None):
+        is_marked = False
     spans = tuple(run.spans) if is_marked and run is not None else _spans_elsewhere(body, shown)
     is_item = bool(spans) or ordinal is not None or head["bullet"] is not None or body[:1] in {'"', "'", "`"}
     if not is_item:
@@ -67,6 +71,7 @@ def read_item(line: str, shown: ShownSentences) -> Item | None:
         ordinal=ordinal,
         spans=spans,
         text=body,
+        whole=whole,
         is_pure=run is not None and run.is_pure and is_marked,
     )
 
@@ -108,6 +113,9 @@ def _quoted(item: Item, shown: ShownSentences) -> list[Span]:
     """Return the sentence whose text an item is, that of its ordinal where it is one of several."""
     if not _LETTERS.search(item.text):
         return []
+    whole = shown.index_of(item.whole)
+    if whole is not None:
+        return [(whole, whole)]
     if item.ordinal is not None and shown.begins(item.ordinal, item.text):
         return [(item.ordinal, item.ordinal)]
     index = shown.index_of_part(item.text)

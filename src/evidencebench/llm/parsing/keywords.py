@@ -1,7 +1,7 @@
 """Where in a reply its answer may stand: behind the keyword, in a tag, a box, a fence or a JSON object."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 
 _MAX_PREFIX = 80
@@ -34,6 +34,8 @@ class Place:
         How sure it is.
     words
         Its keyword.
+    is_strict
+        Whether the list must begin right there, without prose before it.
     is_quoted
         Whether a quotation mark, a backtick or a bracketed number opens its line.
     """
@@ -43,6 +45,7 @@ class Place:
     end: int
     tier: Tier
     words: str
+    is_strict: bool = False
     is_quoted: bool = False
 
 
@@ -77,7 +80,7 @@ _NUMBER_IN_BRACKETS = re.compile(r"\[\s*[0-9]")
 _LIST_MARK = re.compile(r"[0-9]{1,3}(?![0-9.):])|[0-9]{4}")
 
 _DECORATION = re.compile(r"[ \t*_`\"'\])>~$}]*")
-_ASSIGNED = re.compile(r"(?::|->|=>|=|-+(?=\s)|>)[ \t:*_`=>-]*")
+_ASSIGNED = re.compile(r"(?::|->|=>|=|-+(?=\s)|>)(?:[ \t:*_`=>]|-(?![0-9]))*+")
 _REMARK = re.compile(r"\([^()\n]{0,100}\)[ \t*_`]{0,6}(?=:|$|\n|\[|-)")
 _WORDS = re.compile(r"[A-Za-z0-9 ,'()/_*-]{1,90}:[ \t*_`]{0,9}")
 _VERB = re.compile(r"(?:is|are|would\s+be|should\s+be|will\s+be|reads?)(?![^\W_])[ \t*_`:]{0,9}", re.IGNORECASE)
@@ -107,13 +110,17 @@ def places_of(text: str, tier: Tier) -> list[Place]:
 def bare_places(text: str) -> list[Place]:
     """Return the places where JSON or a list may stand without a keyword, in order: fences, and lines that open it."""
     found = [*_plain_places(text, _FENCE, Tier.SURE), *_plain_places(text, _OBJECT, Tier.SURE)]
-    return sorted(found, key=lambda place: place.start)[-_MAX_BARE:]
+    places = sorted({place.value: place for place in found}.values(), key=lambda place: place.value)[-_MAX_BARE:]
+    return [replace(place, start=place.value, words=text[place.value]) for place in places]
 
 
 def _plain_places(text: str, pattern: re.Pattern[str], tier: Tier) -> list[Place]:
     found = list(pattern.finditer(text))[-_MAX_PLACES:]
     return [
-        Place(start=one.start(), value=one.end(), end=len(text), tier=tier, words=one[0].strip() or "{") for one in found
+        Place(
+            start=one.start(), value=one.end(), end=len(text), tier=tier, words=one[0], is_strict=tier is not Tier.SURE
+        )
+        for one in found
     ]
 
 
@@ -151,10 +158,11 @@ def _keyword_places(text: str) -> list[Place]:
             places.append(
                 Place(
                     start=found.start(),
-                    value=value,
+                    value=value[0],
                     end=len(text),
                     tier=Tier.SURE,
                     words=found[0],
+                    is_strict=value[1],
                     is_quoted=prefix.lstrip(" \t-*")[:1] in {'"', "'", "`", ">"},
                 )
             )
@@ -174,21 +182,21 @@ def _prefix(text: str, position: int) -> str | None:
     return prefix if all(word.lower() in _LEADS for word in _PREFIX_WORDS.findall(prefix)) else None
 
 
-def _value_behind(text: str, position: int) -> int | None:
-    """Return where the list behind a keyword may begin; None where the word is no keyword here."""
+def _value_behind(text: str, position: int) -> tuple[int, bool] | None:
+    """Return where the list behind a keyword may begin, and whether it must; None where the word is no keyword here."""
     position = _end_of(_DECORATION, text, position)
     if assigned := _ASSIGNED.match(text, position):
-        return assigned.end()
+        return assigned.end(), False
     if remark := _REMARK.match(text, position):
         position = _end_of(_DECORATION, text, remark.end())
         if assigned := _ASSIGNED.match(text, position):
-            return assigned.end()
+            return assigned.end(), False
     if position >= len(text) or text[position] == "\n" or _VALUE.match(text, position):
-        return position
+        return position, False
     if verb := _VERB.match(text, position):
-        return verb.end()
+        return verb.end(), text[verb.end() - 1] != ":" and ":" not in verb[0]
     if words := _WORDS.match(text, position):
-        return words.end()
+        return words.end(), False
     return None
 
 
@@ -209,5 +217,8 @@ def _weak_places(text: str) -> list[Place]:
             position = _end_of(_DECORATION, text, remark.end())
         if text[position : position + 1] == ":":
             value = _end_of(_DECORATION, text, position + 1)
-            places.append(Place(start=found.start(), value=value, end=len(text), tier=Tier.WEAK, words=found[0]))
+            place = Place(
+                start=found.start(), value=value, end=len(text), tier=Tier.WEAK, words=found[0], is_strict=False
+            )
+            places.append(place)
     return places

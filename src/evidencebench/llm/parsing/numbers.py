@@ -286,7 +286,7 @@ def read_run(text: str, start: int, end: int) -> Run | None:
 def _read_groups(text: str, start: int, end: int, *, is_labelled: bool) -> Run | None:
     """Return bracketed lists one behind the other, with separators and remarks in other brackets between."""
     groups: list[Group] = []
-    wants_more, position = False, start
+    wants_more, is_range, position = False, False, start
     while position < end:
         kind, value, at, after = _token(text, position, end)
         if kind == "open":
@@ -297,9 +297,13 @@ def _read_groups(text: str, start: int, end: int, *, is_labelled: bool) -> Run |
             if not is_remark:
                 if value != text[start] or not group.spans or (group.has_words and groups):
                     break
-                groups.append(group)
-                wants_more = False
+                if is_range and not (len(group.spans) == 1 == len(groups[-1].spans)):
+                    break
+                groups.append(_joined(groups.pop(), group) if is_range else group)
+                wants_more = is_range = False
             position = group.end
+        elif kind == "range" and groups and not is_range and text[after : after + 2].strip()[:1] == text[start]:
+            is_range, position = True, after
         elif kind == "separator" or (kind == "newline" and wants_more and _opens(text, after, text[start])):
             wants_more, position = True, after
         elif kind in {"skip", "label"}:
@@ -325,6 +329,12 @@ def _read_groups(text: str, start: int, end: int, *, is_labelled: bool) -> Run |
         is_pure=is_pure,
         wants_more=wants_more,
     )
+
+
+def _joined(first: Group, last: Group) -> Group:
+    """Return the range from one number to another, as in ``[3]-[5]``."""
+    span = (first.spans[0][0], last.spans[0][1])
+    return Group(spans=[span], end=last.end, is_closed=last.is_closed, has_words=False, is_empty=False)
 
 
 def _opens(text: str, position: int, opening: str) -> bool:
@@ -358,7 +368,7 @@ def _read_bare(text: str, start: int, end: int, *, is_labelled: bool) -> Run | N
             element.done()
             after = last = remark.end
         elif kind in {"word", "close", "other"}:
-            _finish_bare(element, kind, value)
+            _finish_bare(element, kind, value, is_labelled=is_labelled)
             break
         elif kind == "number":
             wants_more, last = False, after
@@ -381,12 +391,12 @@ def _read_bare(text: str, start: int, end: int, *, is_labelled: bool) -> Run | N
     )
 
 
-def _finish_bare(element: _Element, kind: str, value: str) -> None:
+def _finish_bare(element: _Element, kind: str, value: str, *, is_labelled: bool) -> None:
     """Decide whether the last number of a bare list, with something behind it, belongs to the list."""
     is_spoiled = value in _UNITS
     if kind == "word":
         is_reason = value.lower() in _BEFORE_REASON or (element.at is _At.RANGE and element.is_spaced)
-        is_spoiled = not is_reason and (element.at is _At.RANGE or not element.spans)
+        is_spoiled = not is_reason and (element.at is _At.RANGE or not (element.spans or is_labelled))
     if is_spoiled:
         element.spoil()
     else:

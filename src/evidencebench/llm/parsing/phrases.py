@@ -27,16 +27,16 @@ _REFUSAL = re.compile(
 _WINDOW = 400
 
 
-def says_none(text: str, start: int = 0) -> bool:
-    """Whether a text begins by saying that no sentence is selected, without an exception.
+def says_none(text: str) -> bool | None:
+    """Whether a text that begins by saying that no sentence is selected makes no exception; None: it does not begin so.
 
     Examples
     --------
     >>> says_none("None of them."), says_none("none but [12]"), says_none("Nonetheless [12]")
-    (True, False, False)
+    (True, False, None)
     """
-    found = _NONE.match(text[start : start + _WINDOW])
-    return found is not None and _BUT.search(text[start : start + _WINDOW], found.end()) is None
+    found = _NONE.match(text[:_WINDOW])
+    return None if found is None else _BUT.search(text[:_WINDOW], found.end()) is None
 
 
 def refuses(text: str) -> bool:

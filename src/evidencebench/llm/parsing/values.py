@@ -15,15 +15,19 @@ _START = re.compile(r"(?:[\s*_~$]|```[A-Za-z0-9]{0,12}[ \t]*(?=\n))*+")
 _FENCE = re.compile(r"[ \t]*(?:```|~~~)")
 _JSON_START = re.compile(r"\{\s*[\"'A-Za-z]|\[\s*[\"'{]")
 _SQUARE_LIST = re.compile(r"[\[{](?=\s{0,9}(?:sentences?\s{0,3})?#?[0-9])", re.IGNORECASE)
-_NAMED_NUMBERS = re.compile(r"(?<![^\W_])(?:sentences?|indices|numbers)\s{1,3}(?=[#0-9])", re.IGNORECASE)
+_NAMED_NUMBERS = re.compile(r"(?<![^\W_])(?:sentences?|indices|numbers)\s{1,3}(?:(?:are|is)[\s:]{1,3})?(?=[#0-9])", re.IGNORECASE)
 _BEFORE_THE_LIST = re.compile(r"(?::|(?<![^\W_])(?:are|is|be|choose|select|pick|answer|list|therefore|thus))[\s*_`]*$", re.IGNORECASE)
 _QUOTED = re.compile(r"\"([^\"\n]{8,2000})\"")
-_HEAD_OF_ECHO = re.compile(r"^[^\w]{0,20}(?:sentence\s{0,3})?#?[0-9]{1,12}[^\w\n]{0,20}", re.IGNORECASE)
+_HEAD_OF_ECHO = re.compile(r"^[^\w]{0,20}(?:sentence\s{0,3})?#?[0-9]{1,12}[\])}:.*_`\s|-]{0,20}", re.IGNORECASE)
+_REASON = re.compile(
+    r"\s{0,9}(?:[.;,:-]|(?:because|since|as|for|which|that|this|it|is|describes?|reports?|shows?|states?)(?![^\W_]))",
+    re.IGNORECASE,
+)
 _MAX_QUOTED = 500
 _MAX_PROSE = 4000
 
 
-def read_value(text: str, start: int, end: int, shown: ShownSentences, read_by: ReadBy = "keyword") -> Found | None:
+def read_value(text: str, start: int, end: int, shown: ShownSentences, *, is_strict: bool = False) -> Found | None:
     """Return the list that stands at a place, which decorations and one line of introduction may precede.
 
     Parameters
@@ -34,23 +38,23 @@ def read_value(text: str, start: int, end: int, shown: ShownSentences, read_by: 
         Where to look: the list begins at the start, and the next candidate at the end.
     shown
         The sentences that may be quoted.
-    read_by
-        What a list of numbers here is read by.
+    is_strict
+        Whether the list must begin here, in numbers or JSON: no prose before it, and no quoted sentences.
     """
-    found = _value_at(text, start, end, shown, read_by)
-    if found is not None:
+    found = _value_at(text, start, end, shown, is_strict=is_strict)
+    if found is not None or is_strict:
         return found
     start = _skipped(text, start, end)
     line_end = _line_end(text, start, end)
     if line_end < end and text[start:line_end].rstrip(" \t*_").endswith(":"):
-        return _value_at(text, line_end, end, shown, read_by)
+        return _value_at(text, line_end, end, shown)
     return None
 
 
 def read_bare(text: str, start: int, shown: ShownSentences) -> Found | None:
     """Return the JSON value, or the bracketed list with nothing else on its last line, that opens at a place."""
-    found = _json_at(text, start, len(text), shown)
-    if found is not None:
+    found, is_object = _json_at(text, start, len(text), shown)
+    if found is not None or is_object:
         return found
     run = read_run(text, start, len(text))
     if run is not None and run.is_bracketed and run.is_pure:
@@ -66,58 +70,54 @@ def _skipped(text: str, start: int, end: int) -> int:
     return start if found is None else found.end()
 
 
-def _value_at(text: str, start: int, end: int, shown: ShownSentences, read_by: ReadBy) -> Found | None:
+def _value_at(text: str, start: int, end: int, shown: ShownSentences, *, is_strict: bool = False) -> Found | None:
+    read_by: ReadBy = "keyword"
     start = _skipped(text, start, end)
     if start >= end:
         return None
-    found = _json_at(text, start, end, shown)
-    if found is not None:
+    found, is_object = _json_at(text, start, end, shown)
+    if found is not None or is_object:
         return found
     if text[start] in "[({":
         group = read_group(text, start, end)
         if group.is_empty:
             return Found(spans=[], read_by=read_by, end=group.end, is_cut=not group.is_closed)
-    if says_none(text[start : min(end, start + 400)]):
+    if (nothing := says_none(text[start : min(end, start + 400)])) is not None:
+        if not nothing:
+            return None
         line_end = _line_end(text, start, end)
         return Found(spans=[], read_by=read_by, end=line_end, may_go_on=_is_last(text, line_end))
     if text[start] == "|":
         return _table_at(text, start, end, shown, read_by)
+    run = read_run(text, start, end)
+    found = None if run is None else _in_one_piece(text, start, end, run, shown, read_by)
+    if found is not None:
+        return found
+    if is_strict:
+        return None if run is None else _as_found(text, run, read_by)
+    if run is not None and run.is_labelled and _is_in_prose(text, start, end, run):
+        return _prose_at(text, start, end, read_by)
     return (
-        _run_at(text, start, end, shown, read_by)
-        or _lines_at(text, start, end, shown, read_by)
+        _lines_at(text, start, end, shown, read_by)
         or _prose_at(text, start, end, read_by)
         or _quotes_at(text, start, end, shown)
+        or (_as_found(text, run, read_by) if run is not None and _is_with_reason(text, start, end, run) else None)
     )
 
 
-def _json_at(text: str, start: int, end: int, shown: ShownSentences) -> Found | None:
-    if _JSON_START.match(text, start, end) is None:
-        return None
-    # A quotation mark that nothing closes would take all that follows into its text.
-    value = read_json(text[:end] if end < len(text) else text, start)
-    listed = None if value is None else listed_in(value[0], shown)
-    if value is None or listed is None or (listed.is_cut and value[1] < len(text)):
-        return None
-    return Found(
-        spans=listed.spans, read_by="quotes" if listed.is_quoted else "json", end=value[1], is_cut=listed.is_cut
-    )
+def _is_with_reason(text: str, start: int, end: int, run: Run) -> bool:
+    """Whether a number behind the keyword ends there, or has a reason behind it."""
+    return not _starts_line(text, start) and _REASON.match(text, run.end, end) is not None
 
 
-def _run_at(text: str, start: int, end: int, shown: ShownSentences, read_by: ReadBy) -> Found | None:
-    """Return a list in one piece: brackets over any lines, or numbers on one line; not the first of several items."""
-    run = read_run(text, start, end)
-    if run is None:
-        return None
-    if run.is_cut:
-        run = _uncut(text, start, end) or run
-    line_end = _line_end(text, run.end, end)
-    is_one = run.n_elements == 1 and len(run.spans) == 1
-    if (is_one or "\n" in text[start : run.end]) and not run.is_cut and not run.is_bracketed:
-        return None  # items, perhaps
-    if is_one and not run.is_cut:
-        return None
-    if not run.is_bracketed and not run.is_pure and shown.index_of(text[start:line_end]) is not None:
-        return None
+def _is_in_prose(text: str, start: int, end: int, run: Run) -> bool:
+    """Whether a sentence of one line goes on behind a number, as in ``Sentence 12 is ...``."""
+    line_end = _line_end(text, start, end)
+    is_one_line = line_end == end or not text[line_end : line_end + 2].strip()
+    return is_one_line and not _starts_line(text, start) and text[run.end : run.end + 2].strip("*_` ").isalpha()
+
+
+def _as_found(text: str, run: Run, read_by: ReadBy) -> Found:
     return Found(
         spans=run.spans,
         read_by=read_by,
@@ -125,6 +125,34 @@ def _run_at(text: str, start: int, end: int, shown: ShownSentences, read_by: Rea
         is_cut=run.is_cut,
         may_go_on=(not run.is_bracketed or run.wants_more) and _is_last(text, run.end),
     )
+
+
+def _json_at(text: str, start: int, end: int, shown: ShownSentences) -> tuple[Found | None, bool]:
+    """Return what the JSON at a place lists, and whether an object stands there."""
+    if _JSON_START.match(text, start, end) is None:
+        return None, False
+    # A quotation mark that nothing closes would take all that follows into its text.
+    value = read_json(text[:end] if end < len(text) else text, start)
+    listed = None if value is None else listed_in(value[0], shown)
+    if value is None or listed is None or (listed.is_cut and value[1] < len(text)):
+        return None, value is not None and isinstance(value[0], dict)
+    read_by: ReadBy = "quotes" if listed.is_quoted else "json"
+    return Found(spans=listed.spans, read_by=read_by, end=value[1], is_cut=listed.is_cut), True
+
+
+def _in_one_piece(
+    text: str, start: int, end: int, run: Run, shown: ShownSentences, read_by: ReadBy
+) -> Found | None:
+    """Return a list in one piece: brackets over any lines, or numbers on one line; not the first of several items."""
+    if run.is_cut:
+        run = _uncut(text, start, end) or run
+    is_one = run.n_elements == 1 and len(run.spans) == 1
+    if not run.is_cut and (is_one or (not run.is_bracketed and "\n" in text[start : run.end])):
+        return None  # items, perhaps
+    line_end = _line_end(text, run.end, end)
+    if not run.is_bracketed and not run.is_pure and shown.index_of(text[start:line_end]) is not None:
+        return None
+    return _as_found(text, run, read_by)
 
 
 def _uncut(text: str, start: int, end: int) -> Run | None:
@@ -257,10 +285,10 @@ def _prose_at(text: str, start: int, end: int, read_by: ReadBy) -> Found | None:
     for pattern in (_SQUARE_LIST, _NAMED_NUMBERS):
         position = start
         while (found := pattern.search(text, position, end)) is not None and len(runs) < 50:  # noqa: PLR2004 - enough
-            run = read_run(text, found.start(), end)
+            run = read_run(text, found.start() if pattern is _SQUARE_LIST else found.end(), end)
             if run is not None:
                 runs.append((found.start(), run))
-            position = max(found.end(), found.end() if run is None else run.end)
+            position = found.end() if run is None else max(found.end(), run.end)
         if runs:
             break
     if not runs:
@@ -268,13 +296,7 @@ def _prose_at(text: str, start: int, end: int, read_by: ReadBy) -> Found | None:
     at, run = runs[-1]
     if len(runs) > 1 and _BEFORE_THE_LIST.search(text[max(start, at - 60) : at]) is None:
         return None
-    return Found(
-        spans=run.spans,
-        read_by=read_by,
-        end=run.end,
-        is_cut=run.is_cut,
-        may_go_on=not run.is_bracketed and _is_last(text, run.end),
-    )
+    return _as_found(text, run, read_by)
 
 
 def _quotes_at(text: str, start: int, end: int, shown: ShownSentences) -> Found | None:
