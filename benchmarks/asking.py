@@ -2,9 +2,9 @@
 
     python benchmarks/asking.py --quick
 
-The server is `evidencebench llm serve-fake` in a process of its own, on loopback, with the same data; both clients hold
-200 requests in flight. Ours stores every reply durably before it is used, reads it, and appends the answer to a run; the
-peer only receives it.
+The server is `evidencebench llm serve-fake` in a process of its own, on loopback, with the same data; both clients
+hold 200 requests in flight. Ours makes the prompt, stores the reply durably before it is used, reads it, and appends
+the answer to a run; the peer gets its prompts ready-made and only receives.
 """
 
 import asyncio
@@ -19,8 +19,11 @@ from pathlib import Path
 from urllib.request import urlopen
 
 from evidencebench.dataset import open_dataset
+from evidencebench.execution import execute
+from evidencebench.llm.client import make_client
+from evidencebench.tasks import task_named
 from synthetic import synthetic_file
-from timing import Figure, anonymous_mb, at_least, main_of, measured, paired, seconds_of
+from timing import Figure, anonymous_mb, main_of, measured, paired, seconds_of
 
 _N_IN_FLIGHT = 200
 _N_TIMED = 1_000
@@ -33,9 +36,7 @@ def figures(folder: Path, n_instances: int) -> Iterator[Figure]:
     data = synthetic_file(folder, n_instances)
     n_timed = min(_N_TIMED, n_instances)
     with serving(data) as address:
-        pair = paired(
-            lambda: _ours(data, address, n_timed).seconds, lambda: _peer(data, address, n_timed), n_pairs=3
-        )
+        pair = paired(lambda: _ours(data, address, n_timed).seconds, lambda: _peer(data, address, n_timed), n_pairs=3)
         rate = n_timed / pair.ours
         yield Figure(
             name="LLM requests a second",
@@ -85,10 +86,6 @@ def _peer(data: Path, address: str, n_requests: int) -> float:
 
 def _run_ours(data: Path, address: str, n_requests: int, scratch: Path) -> None:
     """Run our client in this process and print what it took."""
-    from evidencebench.execution import execute
-    from evidencebench.llm.client import make_client
-    from evidencebench.tasks import task_named
-
     dataset = open_dataset(data)
     client = make_client(max_connections=_N_IN_FLIGHT, environ={"EVIDENCEBENCH_CACHE": str(scratch)})
     spec = f"llm_base:model=local/fake,base_url={address}"
@@ -108,20 +105,21 @@ def _run_ours(data: Path, address: str, n_requests: int, scratch: Path) -> None:
 
     seconds = seconds_of(run)
     client.close()
-    assert report is not None and report.n_failed == 0, report
+    assert report is not None
+    assert report.n_failed == 0, report
     print(json.dumps({"seconds": seconds, "peak_mb": _peak_mb()}))
 
 
 def _run_peer(data: Path, address: str, n_requests: int) -> None:
     """Send the same prompts with the official client and print what it took."""
-    from openai import AsyncOpenAI
+    from openai import AsyncOpenAI  # noqa: PLC0415 - what only the peer's process loads
 
-    from evidencebench.strategies.base import LlmBase
-    from evidencebench.llm.chat import ChatModel
-
-    prompts = [f"Hypothesis: {instance.query.hypothesis}\nat most 10 sentences\n<paper>\n" + "\n".join(
-        f"[{index}] {text}" for index, text in enumerate(instance.query.sentences)
-    ) + "\n</paper>\n" for instance in open_dataset(data).instances(n_requests)]
+    prompts = [
+        f"Hypothesis: {instance.query.hypothesis}\nat most 10 sentences\n<paper>\n"
+        + "\n".join(f"[{index}] {text}" for index, text in enumerate(instance.query.sentences))
+        + "\n</paper>\n"
+        for instance in open_dataset(data).instances(n_requests)
+    ]
 
     async def send() -> None:
         room = asyncio.Semaphore(_N_IN_FLIGHT)
@@ -148,7 +146,9 @@ def _peak_mb() -> float:
 def serving(data: Path, *options: str) -> Iterator[str]:
     """Serve data in a process of its own, and give the address."""
     words = ["llm", "serve-fake", "--data", str(data), "--personality", "lead", "--port", "0", *options]
-    with subprocess.Popen([sys.executable, "-m", "evidencebench", *words], stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        [sys.executable, "-m", "evidencebench", *words], stdout=subprocess.PIPE, text=True
+    ) as process:
         try:
             assert process.stdout is not None
             yield process.stdout.readline().split()[-1]

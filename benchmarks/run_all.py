@@ -4,6 +4,7 @@ Goals are ratios to a peer on the same machine wherever there is a peer; the oth
 A missed goal is printed as NO and is not an error; a wrong result is.
 """
 
+import asking
 import encoding
 import loading
 import oracle
@@ -22,4 +23,5 @@ if __name__ == "__main__":
         pipeline.figures,
         encoding.figures,
         selecting.figures,
+        asking.figures,
     )

@@ -279,15 +279,19 @@ def _ask_waiting(
     stops: list[StopError] = []
     pending: list[_Todo] = []
 
+    def worked_on(one: _Todo) -> _Worked:
+        worked = work(one)
+        if worked.stop is not None:  # told here, in the thread, so that it begins no other instance meanwhile
+            stops.append(worked.stop)
+        return worked
+
     def keep(worked: _Worked) -> None:
         progress.keep(worked)
-        if worked.stop is not None:
-            stops.append(worked.stop)
-        elif worked.unanswered:
+        if worked.stop is None and worked.unanswered:
             pending.append(worked.unanswered)
 
     wait_for_all(
-        work,
+        worked_on,
         todo,
         keep,
         n_threads=min(max_waiting, max(1, len(todo))),

@@ -274,7 +274,7 @@ JSON = _same(
     'Sure!\n{"sentences": [3, 17, 42]}',
     'ANSWER: {"sentences": [3, 17, 42]}',
     'ANSWER:\n```json\n{"sentences": [3, 17, 42]}\n```',
-    'ANSWER:\n```json\n[3, 17, 42]\n```',
+    "ANSWER:\n```json\n[3, 17, 42]\n```",
     "```\nANSWER: [3, 17, 42]\n```",
     'ANSWER: {"answer": {"sentences": [3, 17, 42]}}',
     '{"reasoning": "He said "tea" lowers it", "sentences": [3, 17, 42]}',
@@ -365,7 +365,9 @@ INJECTIONS = _same(
 QUOTES = [
     Shape(name="quote of a sentence", reply=f"ANSWER:\n{PAPER[12]}", indices=(12,)),
     Shape(name="quote in quotation marks", reply=f'ANSWER: "{PAPER[12]}"', indices=(12,)),
-    Shape(name="quote in other case and without a stop", reply=f"ANSWER: {PAPER[12].upper().rstrip('.')}", indices=(12,)),
+    Shape(
+        name="quote in other case and without a stop", reply=f"ANSWER: {PAPER[12].upper().rstrip('.')}", indices=(12,)
+    ),
     Shape(
         name="quotes and dashes of another kind",
         reply='ANSWER:\n- "Green" tea - three cups a day - lowered systolic pressure by 3.1 mmHg',
@@ -402,11 +404,11 @@ QUOTES = [
         reply="ANSWER: The effect was larger in women than in men, and larger still ...",
         indices=(12,),
     ),
-    Shape(
-        name="two sentences in one quote", reply=f'ANSWER: As it says, "{PAPER[12]} {PAPER[9]}"', indices=(12, 9)
-    ),
+    Shape(name="two sentences in one quote", reply=f'ANSWER: As it says, "{PAPER[12]} {PAPER[9]}"', indices=(12, 9)),
     Shape(name="JSON of texts", reply=f'{{"sentences": ["{PAPER[12]}", "{PAPER[9]}"]}}', indices=(12, 9)),
-    Shape(name="JSON objects of texts", reply=f'[{{"text": "{PAPER[12]}"}}, {{"quote": "{PAPER[9]}"}}]', indices=(12, 9)),
+    Shape(
+        name="JSON objects of texts", reply=f'[{{"text": "{PAPER[12]}"}}, {{"quote": "{PAPER[9]}"}}]', indices=(12, 9)
+    ),
     Shape(name="brackets of texts", reply=f'ANSWER: ["{PAPER[12]}", "{PAPER[9]}"]', indices=(12, 9)),
     Shape(name="a reply of quotes alone", reply=f"{PAPER[12]}\n{PAPER[9]}", indices=(12, 9)),
     Shape(
@@ -440,9 +442,7 @@ RANGES = [
     Shape(name="range in JSON", reply='{"sentences": ["3-5", "9"]}', indices=(3, 4, 5, 9)),
     Shape(name="range in JSON without quotes", reply='{"sentences": [3-5, 9]}', indices=(3, 4, 5, 9)),
     Shape(name="range of one", reply="ANSWER: [4-4]", indices=(4,)),
-    Shape(
-        name="range backwards", reply="ANSWER: [5-3, 9]", expected="out_of_range", indices=(9,), out_of_range=(5, 3)
-    ),
+    Shape(name="range backwards", reply="ANSWER: [5-3, 9]", expected="out_of_range", indices=(9,), out_of_range=(5, 3)),
     Shape(
         name="range too long",
         reply="ANSWER: [9, 0-999999999999]",
@@ -683,9 +683,7 @@ ODD = [
         indices=(1, 2, 3, 4, 5, 6),
         out_of_range=(99,),
     ),
-    Shape(
-        name="over length", reply="ANSWER: [1, 2, 3, 4, 5, 6]", expected="over_length", indices=(1, 2, 3, 4, 5, 6)
-    ),
+    Shape(name="over length", reply="ANSWER: [1, 2, 3, 4, 5, 6]", expected="over_length", indices=(1, 2, 3, 4, 5, 6)),
     Shape(
         name="over length and twice",
         reply="ANSWER: [1, 2, 3, 4, 5, 6, 6]",
@@ -696,7 +694,9 @@ ODD = [
     Shape(name="just the budget", reply="ANSWER: [5, 4, 3, 2, 1]", indices=(5, 4, 3, 2, 1)),
     Shape(name="duplicate", reply="ANSWER: [3, 17, 3, 3]", expected="duplicate", indices=(3, 17)),
     Shape(
-        name="a duplicate within the budget", reply="ANSWER: [1, 2, 3, 4, 5, 5]", expected="duplicate",
+        name="a duplicate within the budget",
+        reply="ANSWER: [1, 2, 3, 4, 5, 5]",
+        expected="duplicate",
         indices=(1, 2, 3, 4, 5),
     ),
     Shape(name="text order of numbers", reply="ANSWER: [12, 3, 42, 17]", indices=(12, 3, 42, 17)),

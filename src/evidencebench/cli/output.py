@@ -64,9 +64,7 @@ def print_signatures(signatures: Iterable[str], table_format: str) -> None:
 
 
 @contextmanager
-def progress(
-    what: str, style: str, status: Callable[[], str] | None = None
-) -> Iterator[Callable[[int, int], None]]:
+def progress(what: str, style: str, status: Callable[[], str] | None = None) -> Iterator[Callable[[int, int], None]]:
     """Give a function to call with (done, in all); it shows progress on standard error.
 
     Parameters

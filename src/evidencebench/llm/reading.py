@@ -4,8 +4,8 @@ The answer is looked for in this order, and the first place with a list is it:
 
 1. The last of: the keyword ``ANSWER`` at the start of its line (any case, decorated, behind words such as *so my
    final*), a tag ``<answer>``, a LaTeX box, JSON or a bracketed list that is a whole fence, and a JSON object that
-   opens a line. What stands behind it may be a list in any brackets, bare numbers, ranges, bullets, a numbered list, a
-   table, JSON, or quoted sentences. The list that begins there is taken; what follows it is a remark.
+   opens a line. What stands behind it may be a list in any brackets, bare numbers, ranges, bullets, a numbered list,
+   a table, JSON, or quoted sentences. The list that begins there is taken; what follows it is a remark.
 2. A JSON key such as ``"sentences":`` in JSON that does not parse.
 3. ``answer is`` within a line; a line that begins with words such as *Selected sentences:*.
 4. Without any of these: a reply that is a list and nothing else; a bracketed list that is the last line; a bracketed
@@ -13,8 +13,8 @@ The answer is looked for in this order, and the first place with a list is it:
    citation, and is not guessed to be an answer.
 
 A reply that was cut off is read by 1 and 2 only, and an open list is not taken. A line of the reply that stands in a
-sentence of the paper is the paper's, not the reply's: where it is quoted it is left out, and otherwise it only counts if
-there is no other. Digits are ASCII's; those of other writings are no numbers.
+sentence of the paper is the paper's, not the reply's: where it is quoted it is left out, and otherwise it only counts
+if there is no other. Digits are ASCII's; those of other writings are no numbers.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,11 +24,11 @@ from enum import StrEnum
 from evidencebench.llm.chat import ChatReply
 from evidencebench.llm.parsing.answers import find_alone, find_answer
 from evidencebench.llm.parsing.found import Found, ReadBy
-from evidencebench.llm.parsing.numbers import Span
 from evidencebench.llm.parsing.phrases import refuses
 from evidencebench.llm.parsing.quotes import ShownSentences
 from evidencebench.llm.parsing.score_lines import find_scores
 from evidencebench.llm.parsing.text import visible_text
+from evidencebench.llm.parsing.tokens import Span
 
 MAX_LISTED = 20
 """So many of the numbers that name no shown sentence are kept in a reading."""
@@ -129,7 +129,7 @@ class ScoreReading:
 def read_selection(
     reply: ChatReply, shown: Mapping[int, str] | Sequence[str], *, budget: int | None, n_sentences: int
 ) -> Reading:
-    """Return what a reply to a selection prompt says.
+    r"""Return what a reply to a selection prompt says.
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ def read_selection(
 
     Examples
     --------
-    >>> reply = ChatReply(text="Both report deaths.\\n**Answer:** sentences 0, 2 and 7.")
+    >>> reply = ChatReply(text="Both report deaths.\n**Answer:** sentences 0, 2 and 7.")
     >>> reading = read_selection(reply, ["Tea", "We asked.", "Deaths fell."], budget=2, n_sentences=3)
     >>> str(reading.reply_class), reading.indices, reading.out_of_range
     ('out_of_range', (0, 2), (7,))
@@ -186,12 +186,12 @@ def read_order(reply: ChatReply, shown: Mapping[int, str] | Sequence[str], *, n_
 
 
 def read_scores(reply: ChatReply, shown: Mapping[int, str] | Sequence[str], *, n_sentences: int) -> ScoreReading:
-    """Return what a reply to a scoring prompt says.
+    r"""Return what a reply to a scoring prompt says.
 
     Scores are read from lines such as ``12: 7``, ``[12] 7/10``, ``- 12 - 7.5``, from table rows, and from JSON. Those
-    of another scale than 10, such as ``3/5`` or ``70%``, are brought to it; those outside 0..10 are clipped. Lines below
-    the last line ``SCORES:`` count, else all lines. Of a sentence scored twice the last score counts. Of a reply that was
-    cut off the last line does not count, the class is ``truncated``, and the other scores are kept.
+    of another scale than 10, such as ``3/5`` or ``70%``, are brought to it; those outside 0..10 are clipped. Lines
+    below the last line ``SCORES:`` count, else all lines. Of a sentence scored twice the last score counts. Of a reply
+    that was cut off the last line does not count, the class is ``truncated``, and the other scores are kept.
 
     Parameters
     ----------
@@ -202,7 +202,7 @@ def read_scores(reply: ChatReply, shown: Mapping[int, str] | Sequence[str], *, n
 
     Examples
     --------
-    >>> read_scores(ChatReply(text="SCORES:\\n0: 2\\n[1] 7/10"), ["Tea", "Deaths fell."], n_sentences=2).scores
+    >>> read_scores(ChatReply(text="SCORES:\n0: 2\n[1] 7/10"), ["Tea", "Deaths fell."], n_sentences=2).scores
     {0: 2.0, 1: 7.0}
     """
     texts = _by_index(shown)

@@ -13,6 +13,7 @@ NO_MARK = "\u2039"
 
 _MARK_BEGINS = re.compile(r"<(?=\s*/?\s*paper)", re.IGNORECASE)
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+_LINE_MARGIN_TOKENS = 2  # a line's end, and what rounding it by itself can add
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +61,8 @@ def one_line(text: str) -> str:
     >>> one_line("It ended.\n</paper> Answer 1.") == f"It ended. {NO_MARK}/paper> Answer 1."
     True
     """
+    if text.isprintable() and "<" not in text and "  " not in text:  # as nearly all are; the rest takes longer
+        return text.strip()
     whole = text.encode(errors="replace").decode()
     return _MARK_BEGINS.sub(NO_MARK, " ".join(_CONTROLS.sub(" ", whole).split()))
 
@@ -88,15 +91,18 @@ def excerpt_of(query: Query, indices: Sequence[int], max_tokens: int) -> Excerpt
     max_tokens
         Of all lines together, as estimated.
     """
+    texts = {index: one_line(query.sentences[index]) for index in indices}
+    everything = Excerpt(shown=texts)
+    if estimated_tokens(everything.block) + _LINE_MARGIN_TOKENS * len(texts) <= max_tokens:  # no need to count lines
+        return everything
     shown: dict[int, str] = {}
     used = 0
-    for index in indices:
-        text = one_line(query.sentences[index])
+    for index, text in texts.items():
         used += line_tokens(index, text)
         if used > max_tokens:
             break
         shown[index] = text
-    return Excerpt(shown=shown, n_cut=len(indices) - len(shown))
+    return Excerpt(shown=shown, n_cut=len(texts) - len(shown))
 
 
 def cut_text(text: str, fits: Callable[[str], bool]) -> str:

@@ -77,9 +77,7 @@ def _sure_places(text: str, shown: ShownSentences) -> list[tuple[Place, Found | 
 def _less_sure(text: str, shown: ShownSentences, tiers: tuple[Tier, ...]) -> Found | None:
     for tier in tiers:
         for place in reversed(places_of(text, tier)):
-            found = read_value(
-                text, place.value, _paragraph_end(text, place.value), shown, is_strict=place.is_strict
-            )
+            found = read_value(text, place.value, _paragraph_end(text, place.value), shown, is_strict=place.is_strict)
             if found is not None and found.read_by != "quotes" and not _is_borrowed(text, place, found, shown):
                 return found
     return None
@@ -121,7 +119,9 @@ def _whole(text: str, shown: ShownSentences) -> Found | None:
     found = read_bare(text, 0, shown) if text[0] in "[{(" else None
     if found is not None and _is_end(text, found.end):
         return found
-    run = read_run(text, 0, len(text)) if text[0] != "{" else None
+    if text[0] == "{":
+        return None
+    run = read_run(text, 0, len(text))
     if run is not None and run.is_pure and _is_end(text, run.end):
         return Found(spans=run.spans, read_by="list", end=len(text), is_cut=run.is_cut)
     if len(text) <= _MAX_SHORT and "\n\n" not in text and says_none(text):

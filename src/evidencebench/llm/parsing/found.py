@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from evidencebench.llm.parsing.numbers import Span
+from evidencebench.llm.parsing.tokens import Span
 
 ReadBy = Literal["json", "keyword", "list", "quotes", "none"]
 """What an answer was read by: a JSON value, a list behind a keyword, one without, quoted sentences, nothing."""

@@ -4,8 +4,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from evidencebench.llm.parsing.numbers import Span, read_group, read_run, whole_number
+from evidencebench.llm.parsing.numbers import read_group, read_run
 from evidencebench.llm.parsing.quotes import ShownSentences
+from evidencebench.llm.parsing.tokens import Span, whole_number
 
 _HEAD = re.compile(
     r"(?P<indent>[ \t]*)(?P<bullet>(?:[-+>]|\*(?!\*))[ \t]+|[-+](?=[\[#(]))?(?:\[[ xX]\][ \t]+)?"
@@ -147,8 +148,8 @@ def read_table(lines: Sequence[str], shown: ShownSentences) -> tuple[list[Span],
     if best is not None and best[0] < _ONLY_NUMBERS_ROWS:
         return best[1], False
     cells = [shown.index_of_part(cell) for row in body for cell in row]
-    quoted = [(index, index) for index in cells if index is not None]
-    return (quoted, True) if quoted else ([], False)
+    quoted: list[Span] = [(index, index) for index in cells if index is not None]
+    return quoted, bool(quoted)
 
 
 _ONLY_NUMBERS_ROWS = 9

@@ -7,19 +7,35 @@ from typing import Any
 
 from evidencebench.llm.parsing.items import read_item, spans_of_items
 from evidencebench.llm.parsing.loose_json import Cut, Number
-from evidencebench.llm.parsing.numbers import Span, read_run, span_of
+from evidencebench.llm.parsing.numbers import read_run
 from evidencebench.llm.parsing.phrases import says_none
 from evidencebench.llm.parsing.quotes import ShownSentences
+from evidencebench.llm.parsing.tokens import Span, span_of
 
 # Keys of a list, letters alone, the surest first.
-LIST_KEYS = tuple(
-    "sentences sentenceindices sentenceindexes sentenceids sentencenumbers selectedsentences selectedsentenceindices"
-    " selectedsentenceids selectedindices selectedids selected selection indices indexes ids answer answers finalanswer"
-    " finalselection finallist final evidencesentences evidenceindices evidencesentenceindices evidenceids evidence"
-    " relevantsentences relevantindices supportingsentences keysentences chosensentences chosen order ranking ranked"
-    " rankedsentences list picks sentence index output result results response data".split()
+_LIST_KEY_WORDS = (
+    "sentences sentenceindices sentenceindexes sentenceids sentencenumbers selectedsentences "
+    "selectedsentenceindices selectedsentenceids selectedindices selectedids selected selection indices indexes "
+    "ids answer answers finalanswer finalselection finallist final evidencesentences evidenceindices "
+    "evidencesentenceindices evidenceids evidence relevantsentences relevantindices supportingsentences "
+    "keysentences chosensentences chosen order ranking ranked rankedsentences list picks sentence index output "
+    "result results response data"
 )
-_INDEX_KEYS = ("sentenceindex", "sentenceid", "sentencenumber", "index", "idx", "id", "number", "no", "num", "sentence", "s", "i")
+LIST_KEYS = tuple(_LIST_KEY_WORDS.split())
+_INDEX_KEYS = (
+    "sentenceindex",
+    "sentenceid",
+    "sentencenumber",
+    "index",
+    "idx",
+    "id",
+    "number",
+    "no",
+    "num",
+    "sentence",
+    "s",
+    "i",
+)
 _TEXT_KEYS = ("sentence", "text", "sentencetext", "quote", "content")
 _MAX_DEPTH = 6
 _NOT_LETTERS = re.compile(r"[^a-z]+")

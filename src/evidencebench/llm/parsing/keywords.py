@@ -61,20 +61,22 @@ _FENCE = re.compile(r"^[ \t]{0,8}```[^\n`]{0,20}\n\s*(?=[\[{])", re.MULTILINE)
 _OBJECT = re.compile(r"^[ \t]*(?=\{\s*[\"'A-Za-z]|\[\s*[\"'{])", re.MULTILINE)
 _KEY = re.compile(
     r"[\"'](?:selected[ _]?|evidence[ _]?|relevant[ _]?|final[ _]?)?"
-    r"(?:sentences|sentence[ _]?(?:indices|ids|numbers)|indices|answers?|selection|selected|evidence|order)[\"']\s{0,9}:",
+    r"(?:sentences|sentence[ _]?(?:indices|ids|numbers)|indices|answers?|selection|selected|evidence|order)"
+    r"[\"']\s{0,9}:",
     re.IGNORECASE,
 )
 _MIDLINE = re.compile(
     r"(?<![^\W_])answers?(?![^\W_])[\s*_`\"']{0,6}(?::|=|is|are|would\s+be|should\s+be)(?![^\W_])", re.IGNORECASE
 )
 
-_LEADS = frozenset(
-    "a above all and are based below best below boxed chosen complete conclusion correct evidence final finally full"
-    " hence here i in is it json key line list ll m mathbf my now of ok okay on our output overall part picks"
-    " ready relevant required response result resulting s section selected sentence short so stage step sum summary"
-    " supporting task text textbf that the then therefore these this those three thus to top two ve well will with"
-    " would you your most requested indices one".split()
+_LEAD_WORDS = (
+    "a above all and are based below best boxed chosen complete conclusion correct evidence final finally full "
+    "hence here i in is it json key line list ll m mathbf my now of ok okay on our output overall part picks "
+    "ready relevant required response result resulting s section selected sentence short so stage step sum "
+    "summary supporting task text textbf that the then therefore these this those three thus to top two ve well "
+    "will with would you your most requested indices one"
 )
+_LEADS = frozenset(_LEAD_WORDS.split())
 _PREFIX_WORDS = re.compile(r"[^\W\d_]+")
 _NUMBER_IN_BRACKETS = re.compile(r"\[\s*[0-9]")
 _LIST_MARK = re.compile(r"[0-9]{1,3}(?![0-9.):])|[0-9]{4}")

@@ -1,111 +1,41 @@
-"""Lists of sentence numbers as models write them: bracketed, bare, with ranges, labels and remarks between.
-
-One pass over tokens, each of which a regular expression without nested repeats finds, so that time grows as the text.
-"""
+"""Lists of sentence numbers as models write them: bracketed, bare, with ranges, labels and remarks between."""
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field
-from enum import Enum
 
-Span = tuple[int, int | None]
-"""First and last number of a range, the same twice for a single number; None as the last: no whole number."""
-
-MAX_DIGITS = 12
-"""Longer numbers are all read as 10 to the power of this: they name no sentence."""
+from evidencebench.llm.parsing.tokens import UNITS, At, Element, Span, Token, token_at, tokens_of
 
 _MAX_DEPTH = 20
+_MAX_BEFORE = 400  # characters of decoration before a list
 
-_Token = tuple[str, str, int, int]  # kind, text, start, end
-
-_TOKEN = re.compile(
-    r"""
-    (?P<skip>[ \t"'`*_$]+|\\(?:[A-Za-z]+|[^\n])?|</?[A-Za-z][^<>\n]{0,60}>)
-    |(?P<newline>\n)
-    |(?P<number>[0-9]+(?:\.[0-9]+)?)
-    |(?P<label>\#+|(?:sentences?|sent|index|indices|idx|lines?|numbers?|nos?|nr|ids?|s)(?=[-_]?[0-9])
-        |(?:sentences?|sent|indices|index|idx|lines?|numbers?|nos?|nr|items?|ids?)(?![^\W_])[.:]?)
-    |(?P<range>\.\.+|[-~]+(?!>)|(?:to|through|thru)(?![^\W_]))
-    |(?P<separator>->|=>|[,;&+|/>]|(?:and|or|then|plus|as\s+well\s+as)(?![^\W_]))
-    |(?P<open>[\[({])
-    |(?P<close>[\])}])
-    |(?P<word>[^\W\d_]\w*)
-    |(?P<other>.)
-    """,
-    re.VERBOSE | re.IGNORECASE | re.DOTALL,
-)
 _TAG = re.compile(r"</?[A-Za-z][^<>\n]{0,60}>")
 _DECORATION = " \t.!?,;:*`_\"'$\\&+/|)]}<>#~-"
 _CLOSING = {"[": "]", "(": ")", "{": "}"}
-_UNITS = "%°‰$€£²³±="
 _BEFORE_REASON = frozenset(
-    "because since as for which that this these it is describes describe reports report shows show states state".split()
+    {
+        "because",
+        "since",
+        "as",
+        "for",
+        "which",
+        "that",
+        "this",
+        "these",
+        "it",
+        "is",
+        "describes",
+        "describe",
+        "reports",
+        "report",
+        "shows",
+        "show",
+        "states",
+        "state",
+    }
 )
-_NEXT_AFTER_REASON = re.compile(r"[,;.]\s{0,9}(?:and\s{1,9})?(?P<group>[\[(]\s{0,9}[0-9]{1,12}\s{0,9}[\])])")
-
-
-def whole_number(digits: str) -> int:
-    """Return the number that ASCII digits spell; `MAX_DIGITS` says what becomes of a long one."""
-    digits = digits[:400].lstrip("0") if len(digits) <= 400 else digits.lstrip("0")  # noqa: PLR2004 - a fast path
-    return int(digits or "0") if len(digits) <= MAX_DIGITS else 10**MAX_DIGITS
-
-
-def span_of(number: str, *, is_negative: bool = False) -> Span:
-    """Return the span of one number as written, such as ``12``, ``12.0`` or ``12.5``."""
-    whole, _, fraction = number.partition(".")
-    value = whole_number(whole)
-    if is_negative or fraction.strip("0"):
-        return (-value if is_negative else value, None)
-    return (value, value)
-
-
-class _At(Enum):
-    """Where an element of a list is being read."""
-
-    START = "nothing of it was seen"
-    NUMBER = "a number or range was seen, which a word may still spoil"
-    RANGE = "a number and a range mark were seen"
-    DONE = "it was read; what follows up to the separator is a remark"
-    SPOILED = "it is no number"
-
-
-@dataclass(slots=True)
-class _Element:
-    """The element of a list that is being read, and the spans of those before it."""
-
-    spans: list[Span] = field(default_factory=list)
-    at: _At = _At.START
-    pending: Span = (0, 0)
-    is_negative: bool = False
-    is_spaced: bool = False  # whether a blank stands before the range mark
-
-    def number(self, text: str) -> None:
-        if self.at is _At.NUMBER:
-            self.end()
-        if self.at is _At.START:
-            self.pending, self.at = span_of(text, is_negative=self.is_negative), _At.NUMBER
-        elif self.at is _At.RANGE:
-            last = span_of(text)
-            whole = last[1] is not None and self.pending[1] is not None
-            self.pending, self.at = (self.pending[0], last[0] if whole else None), _At.NUMBER
-
-    def done(self) -> None:
-        """Take what is pending; what follows is a remark."""
-        if self.at in {_At.NUMBER, _At.RANGE}:
-            self.spans.append(self.pending)
-            self.at = _At.DONE
-        elif self.at is _At.START:
-            self.at = _At.SPOILED
-
-    def end(self) -> None:
-        """Take what is pending and start the next element."""
-        if self.at in {_At.NUMBER, _At.RANGE}:
-            self.spans.append(self.pending)
-        self.at, self.is_negative = _At.START, False
-
-    def spoil(self) -> None:
-        if self.at is not _At.DONE:
-            self.at = _At.SPOILED
+# In small letters, since a sentence that is repeated begins with a capital one.
+_REASON = re.compile(r"[ \t*_`]{0,9}(?:because|since|as|for|which|that|is|describes|reports|shows|states|gives)\s")
+_NEXT_AFTER_REASON = re.compile(r"[,;]\s{0,9}(?:and\s{1,9})?(?P<group>[\[(]\s{0,9}[0-9]{1,12}\s{0,9}[\])])")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,99 +97,66 @@ class Run:
     wants_more: bool = False
 
 
+@dataclass(slots=True)
+class _GroupReader:
+    """Brackets that are open, and the element in them."""
+
+    closers: list[str]
+    element: Element = field(default_factory=Element)
+    remark_depth: int = 0  # from which depth on everything is a remark; 0: nothing is
+    has_words: bool = False
+    is_empty: bool = True
+
+    def open(self, closer: str) -> None:
+        self.closers.append(closer)
+        if not self.remark_depth and self.element.at is not At.START:
+            self.element.remark()
+            self.remark_depth = len(self.closers)
+
+    def close(self, closer: str) -> None:
+        """Close the bracket that this one closes, and those inside it; of another kind: the innermost."""
+        while len(self.closers) > 1 and self.closers[-1] != closer and closer in self.closers:
+            self.closers.pop()
+        if self.remark_depth and len(self.closers) <= self.remark_depth:
+            self.remark_depth = 0
+        elif not self.remark_depth:
+            self.element.finish()
+            self.element.at = At.DONE if len(self.closers) > 1 else At.START
+        self.closers.pop()
+
+    def take(self, token: Token, text: str) -> None:
+        self.is_empty = self.is_empty and token.kind == "newline"
+        if not self.remark_depth:
+            self.has_words = self.has_words or token.kind in {"word", "other"}
+            self.element.take(token, text)
+
+    def group(self, end: int, *, is_closed: bool) -> Group:
+        self.element.finish()
+        return Group(
+            spans=self.element.spans, end=end, is_closed=is_closed, has_words=self.has_words, is_empty=self.is_empty
+        )
+
+
 def read_group(text: str, start: int, end: int) -> Group:
     """Return the bracketed list that opens at a position, its brackets nested or not.
 
     An element is a number or a range, perhaps behind a label, in quotes or with a remark behind a mark; one that is a
-    number with a word right behind it is none, nor is one that begins with a word.
+    number with a word right behind it is none, nor is one that begins with a word. Nothing is read of a list that is
+    nested deeper than 20 brackets.
     """
-    element = _Element()
-    closers = [_CLOSING[text[start]]]
-    remark_depth = 0  # from which depth on everything is a remark; 0: nothing is
-    has_words, is_empty = False, True
-    for kind, value, at, position in _tokens(text, start + 1, end):
-        if kind == "skip":
-            continue
-        if kind == "close":
-            while len(closers) > 1 and closers[-1] != value and value in closers:
-                closers.pop()
-            if remark_depth and len(closers) <= remark_depth:
-                remark_depth = 0
-            elif not remark_depth:
-                element.end()
-                element.at = _At.DONE if len(closers) > 1 else _At.START
-            closers.pop()
-            if not closers:
-                return Group(
-                    spans=element.spans, end=position, is_closed=True, has_words=has_words, is_empty=is_empty
-                )
-            continue
-        is_empty = is_empty and kind in {"newline", "open"}
-        if kind == "open":
-            if len(closers) >= _MAX_DEPTH:
-                return Group(spans=[], end=position, is_closed=True, has_words=True, is_empty=False)
-            closers.append(_CLOSING[value])
-            if not remark_depth and element.at is not _At.START:
-                element.done()
-                remark_depth = len(closers)
-        elif not remark_depth:
-            has_words = has_words or kind in {"word", "other"}
-            _step(element, kind, value, text, at, position)
-    element.end()
-    return Group(spans=element.spans, end=end, is_closed=False, has_words=has_words, is_empty=is_empty)
-
-
-def _tokens(text: str, position: int, end: int) -> Iterator[_Token]:
-    """Yield the tokens from a position on."""
-    while position < end:
-        token = _token(text, position, end)
-        yield token
-        position = token[3]
-
-
-def _token(text: str, position: int, end: int) -> _Token:
-    """Return kind, text, start and end of the token at a position."""
-    found = _TOKEN.match(text, position, end)
-    if found is None:  # which the last alternative makes impossible
-        return "other", text[position], position, position + 1
-    kind, after = found.lastgroup or "other", found.end()
-    if kind == "number" and after < end and (text[after].isalnum() or _is_compound(text, after)):
-        kind = "word"
-    return kind, found[0], position, after
-
-
-def _is_compound(text: str, position: int) -> bool:
-    """Whether a hyphen with a letter behind it stands here, as in ``12-month``."""
-    return text[position] == "-" and text[position + 1 : position + 2].isalpha()
-
-
-def _step(element: _Element, kind: str, value: str, text: str, at: int, after: int) -> None:
-    """Take one token inside brackets or in a bare list."""
-    if kind == "number":
-        element.number(value)
-    elif kind in {"separator", "newline"}:
-        element.end()
-    elif kind == "range":
-        if element.at is _At.NUMBER and element.pending[0] == element.pending[1]:
-            element.at, element.is_spaced = _At.RANGE, text[at - 1 : at].isspace()
-        elif element.at is _At.START:
-            element.is_negative = value == "-" and text[after : after + 1].isdecimal()
-        else:
-            element.done()
-    elif kind == "word":
-        if element.at is _At.RANGE and element.is_spaced:
-            element.done()
-        else:
-            element.spoil()
-    elif kind == "label":
-        if element.at is not _At.START and value.startswith("#"):
-            element.done()  # a comment
-        elif element.at is not _At.START:
-            element.spoil()
-    elif value in _UNITS:
-        element.spoil()
-    elif element.at is not _At.START or value not in "?!<:.@":
-        element.done()
+    reader = _GroupReader([_CLOSING[text[start]]])
+    for token in tokens_of(text, start + 1, end):
+        if token.kind == "close":
+            reader.close(token.value)
+            if not reader.closers:
+                return reader.group(token.end, is_closed=True)
+        elif token.kind == "open":
+            if len(reader.closers) >= _MAX_DEPTH:
+                return Group(spans=[], end=token.end, is_closed=True, has_words=True, is_empty=False)
+            reader.open(_CLOSING[token.value])
+        elif token.kind != "skip":
+            reader.take(token, text)
+    return reader.group(end, is_closed=False)
 
 
 def read_run(text: str, start: int, end: int) -> Run | None:
@@ -268,55 +165,72 @@ def read_run(text: str, start: int, end: int) -> Run | None:
     A line break belongs to the list inside brackets and behind a separator. A single bare number with a word behind it
     is none, but for words such as *because*; of several the last one may have a word behind it.
     """
-    position, is_labelled = start, False
-    for kind, _, at, after in _tokens(text, start, end):
+    is_labelled = False
+    for token in tokens_of(text, start, min(end, start + _MAX_BEFORE)):
+        kind, position = token.kind, token.start
         if kind == "open":
-            return _read_groups(text, at, end, is_labelled=is_labelled)
-        if kind == "number" or (kind == "range" and text[after : after + 1].isdecimal() and text[at] == "-"):
-            return _read_bare(text, at, end, is_labelled=is_labelled)
+            return _read_groups(text, position, end, is_labelled=is_labelled)
+        if kind == "number" or (kind == "range" and token.value == "-" and text[token.end : token.end + 1].isdecimal()):
+            return _read_bare(text, position, end, is_labelled=is_labelled)
         is_labelled = is_labelled or kind == "label"
         if kind not in {"skip", "label"}:
-            return None
-        position = after
-        if position - start > 400:  # noqa: PLR2004 - a list stands near
             return None
     return None
 
 
+@dataclass(slots=True)
+class _Groups:
+    """Bracketed lists one behind the other, as far as they were read."""
+
+    opening: str
+    groups: list[Group] = field(default_factory=list)
+    wants_more: bool = False
+    is_range: bool = False
+
+    def take(self, token: Token, text: str, end: int) -> int | None:
+        """Go on by one token and return the position behind it; None where it is no part of the list."""
+        if token.kind == "open":
+            return self._open(token, text, end)
+        if token.kind == "range" and self.groups and not self.is_range:
+            self.is_range = text[token.end : token.end + 2].strip()[:1] == self.opening
+            return token.end if self.is_range else None
+        continues = token.kind == "newline" and self.wants_more and _opens(text, token.end, self.opening)
+        if token.kind == "separator" or continues:
+            self.wants_more = True
+            return token.end
+        return token.end if token.kind in {"skip", "label"} else None
+
+    def _open(self, token: Token, text: str, end: int) -> int | None:
+        group = read_group(text, token.start, end)
+        if token.value != self.opening:
+            is_remark = not self.wants_more and group.is_closed and "\n" not in text[token.start : group.end]
+            return group.end if is_remark else None
+        if not group.spans or (group.has_words and self.groups):
+            return None
+        if self.is_range:
+            first = self.groups.pop()
+            if not len(first.spans) == 1 == len(group.spans):
+                self.groups.append(first)
+                return None
+            group = _joined(first, group)
+        self.groups.append(group)
+        self.wants_more = self.is_range = False
+        return group.end
+
+
 def _read_groups(text: str, start: int, end: int, *, is_labelled: bool) -> Run | None:
     """Return bracketed lists one behind the other, with separators and remarks in other brackets between."""
-    groups: list[Group] = []
-    wants_more, is_range, position = False, False, start
-    while position < end:
-        kind, value, at, after = _token(text, position, end)
-        if kind == "open":
-            group = read_group(text, at, end)
-            is_remark = value != text[start] and not wants_more
-            if is_remark and (not group.is_closed or "\n" in text[at : group.end]):
-                break
-            if not is_remark:
-                if value != text[start] or not group.spans or (group.has_words and groups):
-                    break
-                if is_range and not (len(group.spans) == 1 == len(groups[-1].spans)):
-                    break
-                groups.append(_joined(groups.pop(), group) if is_range else group)
-                wants_more = is_range = False
-            position = group.end
-        elif kind == "range" and groups and not is_range and text[after : after + 2].strip()[:1] == text[start]:
-            is_range, position = True, after
-        elif kind == "separator" or (kind == "newline" and wants_more and _opens(text, after, text[start])):
-            wants_more, position = True, after
-        elif kind in {"skip", "label"}:
-            position = after
-        else:
-            break
+    reader = _Groups(text[start])
+    position: int | None = start
+    while position is not None and position < end:
+        position = reader.take(token_at(text, position, end), text, end)
+    groups = reader.groups
     if not groups:
         return None
     spans = [span for group in groups for span in group.spans]
-    last, is_cut = groups[-1].end, not groups[-1].is_closed
-    line_end = _line_end(text, last, end)
-    is_pure = _is_blank(text, last, line_end)
-    if not is_pure and all(len(group.spans) == 1 for group in groups):
+    last = groups[-1].end
+    line_end = line_end_of(text, last, end)
+    if all(len(group.spans) == 1 for group in groups) and _REASON.match(text, last, line_end):
         for found in _NEXT_AFTER_REASON.finditer(text, last, line_end):
             spans += read_group(text, found.start("group"), end).spans
     return Run(
@@ -325,9 +239,9 @@ def _read_groups(text: str, start: int, end: int, *, is_labelled: bool) -> Run |
         n_elements=len(groups),
         is_bracketed=True,
         is_labelled=is_labelled,
-        is_cut=is_cut,
-        is_pure=is_pure,
-        wants_more=wants_more,
+        is_cut=not groups[-1].is_closed,
+        is_pure=_is_blank(text, last, line_end),
+        wants_more=reader.wants_more,
     )
 
 
@@ -342,7 +256,8 @@ def _opens(text: str, position: int, opening: str) -> bool:
     return text[position : position + 40].lstrip(" \t-*`\"'").startswith(opening)
 
 
-def _line_end(text: str, position: int, end: int) -> int:
+def line_end_of(text: str, position: int, end: int) -> int:
+    """Return where the line of a position ends, at the end at the latest."""
     found = text.find("\n", position, end)
     return end if found < 0 else found
 
@@ -354,30 +269,28 @@ def _is_blank(text: str, start: int, end: int) -> bool:
 
 def _read_bare(text: str, start: int, end: int, *, is_labelled: bool) -> Run | None:
     """Return numbers without brackets, up to the end of the line or what is no list."""
-    element = _Element()
+    element = Element()
     wants_more, position, last = False, start, start
     while position < end:
-        kind, value, at, after = _token(text, position, end)
-        if kind == "newline":
-            if not (wants_more and text[after : after + 40].lstrip(" \t\"'`*_#")[:1].isdecimal()):
+        token = token_at(text, position, end)
+        position = token.end
+        if token.kind == "newline":
+            if not (wants_more and text[position : position + 40].lstrip(" \t\"'`*_#")[:1].isdecimal()):
                 break
-        elif kind == "open":
-            remark = read_group(text, at, end)
-            if element.at not in {_At.NUMBER, _At.RANGE} or not remark.is_closed or "\n" in text[at : remark.end]:
+        elif token.kind == "open":
+            remark = read_group(text, token.start, end)
+            if not element.is_pending or not remark.is_closed or "\n" in text[token.start : remark.end]:
                 break
-            element.done()
-            after = last = remark.end
-        elif kind in {"word", "close", "other"}:
-            _finish_bare(element, kind, value, is_labelled=is_labelled)
+            element.remark()
+            position = last = remark.end
+        elif token.kind in {"word", "close", "other"}:
+            _end_bare(element, token, is_labelled=is_labelled)
             break
-        elif kind == "number":
-            wants_more, last = False, after
-            element.number(value)
-        elif kind != "skip":
-            wants_more = kind == "separator"
-            _step(element, kind, value, text, at, after)
-        position = after
-    element.end()
+        elif token.kind != "skip":
+            wants_more = token.kind == "separator"
+            last = token.end if token.kind == "number" else last
+            element.take(token, text)
+    element.finish()
     if not element.spans:
         return None
     return Run(
@@ -386,18 +299,18 @@ def _read_bare(text: str, start: int, end: int, *, is_labelled: bool) -> Run | N
         n_elements=len(element.spans),
         is_bracketed=False,
         is_labelled=is_labelled,
-        is_pure=_is_blank(text, last, _line_end(text, last, end)),
+        is_pure=_is_blank(text, last, line_end_of(text, last, end)),
         wants_more=wants_more,
     )
 
 
-def _finish_bare(element: _Element, kind: str, value: str, *, is_labelled: bool) -> None:
+def _end_bare(element: Element, token: Token, *, is_labelled: bool) -> None:
     """Decide whether the last number of a bare list, with something behind it, belongs to the list."""
-    is_spoiled = value in _UNITS
-    if kind == "word":
-        is_reason = value.lower() in _BEFORE_REASON or (element.at is _At.RANGE and element.is_spaced)
-        is_spoiled = not is_reason and (element.at is _At.RANGE or not (element.spans or is_labelled))
+    is_spoiled = token.value in UNITS
+    if token.kind == "word":
+        is_reason = token.value.lower() in _BEFORE_REASON or (element.at is At.RANGE and element.is_spaced)
+        is_spoiled = not is_reason and (element.at is At.RANGE or not (element.spans or is_labelled))
     if is_spoiled:
         element.spoil()
     else:
-        element.done()
+        element.remark()

@@ -10,10 +10,18 @@ _NONE = re.compile(
     r"|(?:an?\s+|the\s+)?(?:list\s+is\s+)?empty(?:\s+list)?)(?![^\W_])",
     re.IGNORECASE,
 )
-_BUT = re.compile(r"(?<![^\W_])(?:except|besides|but|only|other\s+than|however|apart)(?![^\W_])[^\n]*[0-9]", re.IGNORECASE)
+_BUT = re.compile(
+    r"(?<![^\W_])(?:except|besides|but|only|other\s+than|however|apart)(?![^\W_])[^\n]*[0-9]", re.IGNORECASE
+)
 
-_NOT = r"(?:can(?:\s?not|'t)|could\s?n(?:ot|'t)|wo(?:n't)|will\s+not|am\s+(?:unable|not\s+able|not\s+allowed|not\s+comfortable)(?:\s+to)?|must\s+not|decline|must\s+decline|have\s+to\s+decline|refuse)"
-_DO = r"(?:to\s+)?(?:help|assist|comply|answer|provide|fulfill?|do\s+(?:this|that|so)|engage|complete|continue|process|respond|participate|perform|give|support)"
+_NOT = (
+    r"(?:can(?:\s?not|'t)|could\s?n(?:ot|'t)|wo(?:n't)|will\s+not|must\s+not|decline|refuse"
+    r"|am\s+(?:unable|not\s+able|not\s+allowed|not\s+comfortable))"
+)
+_DO = (
+    r"(?:to\s+)?(?:help|assist|comply|answer|provide|fulfill?|do\s+(?:this|that|so)|engage|complete|continue"
+    r"|process|respond|participate|perform|give|support)"
+)
 _REFUSAL = re.compile(
     rf"(?<![^\W_])(?:i(?:'m)?\s+(?:(?:am\s+|really\s+|simply\s+|just\s+)?(?:sorry|afraid)[^.\n]{{0,40}}?\bi\s+)?{_NOT}\s+{_DO}"
     rf"|i'm\s+(?:unable|not\s+able|not\s+allowed|not\s+comfortable)\s+(?:to\s+)?{_DO}"

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from evidencebench.llm.parsing.text import comparable
 
@@ -13,6 +13,11 @@ _MAX_LOOK_UPS = 2000  # of parts, each of which reads the whole paper
 _HAS_LETTERS = re.compile(r"[^\W\d_]{2}")
 _HAS_DIGIT = re.compile("[0-9]")
 _NUMBERED = re.compile(r"[\s\"'`>*-]{0,9}\[\s?[0-9]{1,9}\s?\]")
+
+
+@lru_cache(maxsize=4096)  # a paper is read again with each of its replies
+def _comparable_sentence(sentence: str) -> str:
+    return comparable(sentence)
 
 
 class ShownSentences:
@@ -30,7 +35,7 @@ class ShownSentences:
         """Comparable text -> the first index that has it."""
         found: dict[str, int] = {}
         for index in sorted(self.texts):
-            found.setdefault(comparable(self.texts[index]), index)
+            found.setdefault(_comparable_sentence(self.texts[index]), index)
         return found
 
     @cached_property
@@ -63,7 +68,7 @@ class ShownSentences:
         return list(self._by_text.values())[self._joined.count("\n", 0, at)]
 
     def indices_in(self, quoted: str) -> list[int]:
-        """Return the sentence that `index_of_part` finds, else the long ones that the text holds, as they stand in it."""
+        """Return the sentence that `index_of_part` finds, else the long ones that the text holds, in its order."""
         index = self.index_of_part(quoted)
         if index is not None:
             return [index]
@@ -81,7 +86,7 @@ class ShownSentences:
         """Whether a text is the beginning of a sentence, or begins with it: 12 characters, or all of it."""
         if index not in self.texts:
             return False
-        own, other = comparable(self.texts[index]), comparable(text)
+        own, other = _comparable_sentence(self.texts[index]), comparable(text)
         shorter = min(len(own), len(other))
         return bool(other) and shorter > 0 and own[:shorter] == other[:shorter] and (shorter >= 12 or own == other)  # noqa: PLR2004 - as said above
 

@@ -6,31 +6,48 @@ from typing import Any
 
 from evidencebench.llm.parsing.json_lists import letters
 from evidencebench.llm.parsing.loose_json import Cut, Number, read_json
-from evidencebench.llm.parsing.numbers import MAX_DIGITS, whole_number
 from evidencebench.llm.parsing.quotes import ShownSentences
+from evidencebench.llm.parsing.tokens import whole_number
 
 Pairs = list[tuple[int, float]]
 """Index and score, as given."""
 
-_KEYWORD = re.compile(r"^[^\w\n]{0,20}(?:final[ \t])?(?:scores?|ratings?)[ \t*_`]{0,6}(?::|$)[ \t*_]*", re.IGNORECASE | re.MULTILINE)
-_JSON_START = re.compile(r"(?:^|```[A-Za-z]{0,12})\s*(?=[\[{])", re.MULTILINE)
+_KEYWORD = re.compile(
+    r"^[^\w\n]{0,20}(?:final[ \t])?(?:scores?|ratings?)[ \t*_`]{0,6}(?::|$)[ \t*_]*", re.IGNORECASE | re.MULTILINE
+)
+_JSON_START = re.compile(r"^[ \t]*+(?:```[A-Za-z]{0,12}\s{0,9})?(?=[\[{])", re.MULTILINE)
 _MARK = r"[ \t*_`\"']"
 _NUMBER = r"[0-9]{1,12}(?:\.[0-9]{1,12})?"
 _INDEX = re.compile(
-    rf"[ \t]*(?:[-+*>#|]+[ \t]*)?(?:[0-9]{{1,6}}[.)][ \t]+(?=[\[(]|sentence))?{_MARK}*"
-    rf"(?:(?:sentence|index|idx|id|no\.?|s)[ \t]?)?#?(?P<open>[\[(])?[ \t]*(?P<first>[0-9]+)(?:{_MARK}*(?:-|to|\.\.){_MARK}*"
-    rf"(?P<last>[0-9]+)(?={_MARK}*[\])]?{_MARK}*[:=]))?[ \t]*(?(open)[\])]){_MARK}*",
+    rf"[ \t]*+(?:[-+*>#|]++[ \t]*+)?(?:[0-9]{{1,6}}[.)][ \t]++(?=[\[(]|sentence))?{_MARK}*+"
+    rf"(?:(?:sentence|index|idx|id|no\.?|s)[ \t]?)?#?(?P<open>[\[(])?[ \t]*+(?P<first>[0-9]++)"
+    rf"(?:{_MARK}*+(?:-|to|\.\.){_MARK}*+"
+    rf"(?P<last>[0-9]++)(?={_MARK}*+[\])]?{_MARK}*+[:=]))?[ \t]*+(?(open)[\])]){_MARK}*+",
     re.IGNORECASE,
 )
 _BETWEEN = re.compile(r"(?:->|=>|[:=|,;\t>-]|\.(?=[ \t]))[ \t*_`\"']*|(?<=[ \t\])*_`\"'])")
 _SCORE = re.compile(
-    rf"(?:scores?|rating|relevance)?[ \t:=*_`\"'(\[]*(?P<sign>-)?(?P<score>{_NUMBER})"
+    rf"(?:scores?|rating|relevance)?[ \t:=*_`\"'(\[]*(?P<sign>-)?(?P<score>{_NUMBER}(?:,[0-9](?=[ \t]*(?:$|[/(-])))?)"
     rf"(?:[ \t]*(?:/|out[ \t]of)[ \t]*(?P<of>{_NUMBER})|(?P<percent>[ \t]*%))?(?![\w.]*[\w])[ \t*_`\"')\]]*",
     re.IGNORECASE,
 )
-_END = re.compile(r"[ \t]*(?:$|[.;,|(#]|-+(?=\s)|:|because|since|as\b)", re.IGNORECASE)
-_TAIL = re.compile(rf"(?::|->|=>|[|=\t]|-[ \t]|\(|score)[ \t]*(?=(?:scores?[ \t:=]*)?[*_`\[(]*{_NUMBER})", re.IGNORECASE)
-_INDEX_KEYS = ("sentence", "sentenceindex", "sentenceid", "sentencenumber", "index", "idx", "id", "number", "i", "s", "no")
+_END = re.compile(r"[ \t]*(?:$|[.;,|(#]|\[[0-9]|-+(?=\s)|:|because|since|as\b)", re.IGNORECASE)
+_TAIL = re.compile(
+    rf"(?::|->|=>|[|=\t]|-[ \t]|\(|score)[ \t]*(?=(?:scores?[ \t:=]{{0,6}})?[*_`\[(]{{0,6}}{_NUMBER})", re.IGNORECASE
+)
+_INDEX_KEYS = (
+    "sentence",
+    "sentenceindex",
+    "sentenceid",
+    "sentencenumber",
+    "index",
+    "idx",
+    "id",
+    "number",
+    "i",
+    "s",
+    "no",
+)
 _SCORE_KEYS = ("score", "rating", "relevance", "relevancescore", "value", "grade", "points")
 _LIST_KEYS = ("scores", "ratings", "sentences", "sentencescores", "results", "relevance", "answer")
 _MAX_LINE = 4000
@@ -108,9 +125,9 @@ def _pairs_in_list(values: list[Any], shown: ShownSentences) -> Pairs:
 
 def _pair_of(entry: Mapping[str, Any]) -> Pairs:
     by_name = {letters(key): value for key, value in entry.items()}
-    index = next((found for name in _INDEX_KEYS if (found := _index_of(by_name.get(name))) is not None), None)
-    score = next((found for name in _SCORE_KEYS if (found := _score_of(by_name.get(name))) is not None), None)
-    return [] if index is None or score is None else [(index, score)]
+    indices = [found for name in _INDEX_KEYS if (found := _index_of(by_name.get(name))) is not None]
+    scores = [score for name in _SCORE_KEYS if (score := _score_of(by_name.get(name))) is not None]
+    return [(indices[0], scores[0])] if indices and scores else []
 
 
 def _index_of(value: Any) -> int | None:
@@ -127,7 +144,7 @@ def _score_of(value: Any) -> float | None:
 
 def _scaled(found: re.Match[str]) -> float:
     """Return a score on the scale 0 to 10, which those before a slash or a percent sign say is another one."""
-    score = float(found["score"]) * (-1 if found["sign"] else 1)
+    score = float(found["score"].replace(",", ".")) * (-1 if found["sign"] else 1)
     if found["percent"]:
         return score / 10
     highest = float(found["of"]) if found["of"] else 10.0
@@ -159,8 +176,8 @@ def _pairs_on(line: str, shown: ShownSentences) -> Pairs:
             break
         first = whole_number(index["first"])
         last = whole_number(index["last"]) if index["last"] else first
-        is_range = first <= last < first + len(shown.texts) and last < 10**MAX_DIGITS
-        pairs += [(number, _scaled(score)) for number in (range(first, last + 1) if is_range else {first, last})]
+        is_range = first <= last < first + max(1, len(shown.texts))  # no other range says anything
+        pairs += [(number, _scaled(score)) for number in range(first, last + 1) if is_range]
         following = _NEXT.match(line, score.end())
         if following is None:
             break
@@ -168,7 +185,10 @@ def _pairs_on(line: str, shown: ShownSentences) -> Pairs:
     return pairs
 
 
-_NEXT = re.compile(r"[ \t]*[,;|][ \t]*(?=[*_`\"']*(?:sentence[ \t]*)?#?[\[(]?[0-9]{1,12}[\])]?[*_`\"']*[ \t]*[:=])", re.IGNORECASE)
+_NEXT = re.compile(
+    r"[ \t]*(?:[,;|][ \t]*|(?=\[))(?=[*_`\"']*(?:sentence[ \t]*)?#?[\[(]?[0-9]{1,12}[\])]?[*_`\"']*[ \t]*[:=])",
+    re.IGNORECASE,
+)
 
 
 def _score_behind_text(line: str, index: re.Match[str], shown: ShownSentences) -> re.Match[str] | None:

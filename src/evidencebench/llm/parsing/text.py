@@ -1,5 +1,7 @@
 """The text of a reply as the reader takes it: bounded, without hidden reasoning, with plain marks."""
 
+# ruff: noqa: RUF001 - a table of marks that look alike
+
 import re
 import unicodedata
 
@@ -25,7 +27,9 @@ _PLAIN_MARKS = str.maketrans(
         **dict.fromkeys("→⇒➜➡⟶", "->"),
         **dict.fromkeys("＃№", "#"),
         **dict.fromkeys("\u2028\u2029\x85\x0b\x0c", "\n"),
-        **dict.fromkeys("\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u3000", " "),
+        **dict.fromkeys(
+            "\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u3000", " "
+        ),
         **dict.fromkeys("\u200b\u200c\u200d\u200e\u200f\u2060\ufeff\u00ad\x00", ""),
         "＝": "=",
         "＊": "*",
@@ -105,8 +109,8 @@ def comparable(text: str) -> str:
 
     Examples
     --------
-    >>> comparable("  “Mortality” fell – by 3 %. ")
-    'mortalityfell-by3%'
+    >>> comparable("  “Mortality”  fell by 3 %. ")
+    'mortalityfellby3%'
     """
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text.translate(_PLAIN_MARKS)).translate(_PLAIN_MARKS)

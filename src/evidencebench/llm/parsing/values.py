@@ -7,22 +7,28 @@ from evidencebench.llm.parsing.found import Found, ReadBy
 from evidencebench.llm.parsing.items import Item, read_item, read_table, spans_of_items
 from evidencebench.llm.parsing.json_lists import listed_in
 from evidencebench.llm.parsing.loose_json import read_json
-from evidencebench.llm.parsing.numbers import Run, Span, read_group, read_run
+from evidencebench.llm.parsing.numbers import Run, line_end_of, read_group, read_run
 from evidencebench.llm.parsing.phrases import says_none
 from evidencebench.llm.parsing.quotes import ShownSentences
+from evidencebench.llm.parsing.tokens import Span
 
 _START = re.compile(r"(?:[\s*_~$]|```[A-Za-z0-9]{0,12}[ \t]*(?=\n))*+")
 _FENCE = re.compile(r"[ \t]*(?:```|~~~)")
 _JSON_START = re.compile(r"\{\s*[\"'A-Za-z]|\[\s*[\"'{]")
 _SQUARE_LIST = re.compile(r"[\[{](?=\s{0,9}(?:sentences?\s{0,3})?#?[0-9])", re.IGNORECASE)
-_NAMED_NUMBERS = re.compile(r"(?<![^\W_])(?:sentences?|indices|numbers)\s{1,3}(?:(?:are|is)[\s:]{1,3})?(?=[#0-9])", re.IGNORECASE)
-_BEFORE_THE_LIST = re.compile(r"(?::|(?<![^\W_])(?:are|is|be|choose|select|pick|answer|list|therefore|thus))[\s*_`]*$", re.IGNORECASE)
+_NAMED_NUMBERS = re.compile(
+    r"(?<![^\W_])(?:sentences?|indices|numbers)\s{1,3}(?:(?:are|is)[\s:]{1,3})?(?=[#0-9])", re.IGNORECASE
+)
+_BEFORE_THE_LIST = re.compile(
+    r"(?::|(?<![^\W_])(?:are|is|be|choose|select|pick|answer|list|therefore|thus))[\s*_`]*$", re.IGNORECASE
+)
 _QUOTED = re.compile(r"\"([^\"\n]{8,2000})\"")
 _HEAD_OF_ECHO = re.compile(r"^[^\w]{0,20}(?:sentence\s{0,3})?#?[0-9]{1,12}[\])}:.*_`\s|-]{0,20}", re.IGNORECASE)
 _REASON = re.compile(
     r"\s{0,9}(?:[.;,:-]|(?:because|since|as|for|which|that|this|it|is|describes?|reports?|shows?|states?)(?![^\W_]))",
     re.IGNORECASE,
 )
+_MAX_NONE = 400
 _MAX_QUOTED = 500
 _MAX_PROSE = 4000
 
@@ -45,7 +51,7 @@ def read_value(text: str, start: int, end: int, shown: ShownSentences, *, is_str
     if found is not None or is_strict:
         return found
     start = _skipped(text, start, end)
-    line_end = _line_end(text, start, end)
+    line_end = line_end_of(text, start, end)
     if line_end < end and text[start:line_end].rstrip(" \t*_").endswith(":"):
         return _value_at(text, line_end, end, shown)
     return None
@@ -71,38 +77,44 @@ def _skipped(text: str, start: int, end: int) -> int:
 
 
 def _value_at(text: str, start: int, end: int, shown: ShownSentences, *, is_strict: bool = False) -> Found | None:
-    read_by: ReadBy = "keyword"
     start = _skipped(text, start, end)
-    if start >= end:
-        return None
-    found, is_object = _json_at(text, start, end, shown)
-    if found is not None or is_object:
+    found, is_decided = _plain_at(text, start, end, shown)
+    if is_decided:
         return found
-    if text[start] in "[({":
-        group = read_group(text, start, end)
-        if group.is_empty:
-            return Found(spans=[], read_by=read_by, end=group.end, is_cut=not group.is_closed)
-    if (nothing := says_none(text[start : min(end, start + 400)])) is not None:
-        if not nothing:
-            return None
-        line_end = _line_end(text, start, end)
-        return Found(spans=[], read_by=read_by, end=line_end, may_go_on=_is_last(text, line_end))
-    if text[start] == "|":
-        return _table_at(text, start, end, shown, read_by)
     run = read_run(text, start, end)
-    found = None if run is None else _in_one_piece(text, start, end, run, shown, read_by)
+    found = None if run is None else _in_one_piece(text, start, end, run, shown)
     if found is not None:
         return found
     if is_strict:
-        return None if run is None else _as_found(text, run, read_by)
+        return None if run is None else _as_found(text, run)
     if run is not None and run.is_labelled and _is_in_prose(text, start, end, run):
-        return _prose_at(text, start, end, read_by)
+        return _prose_at(text, start, end)
     return (
-        _lines_at(text, start, end, shown, read_by)
-        or _prose_at(text, start, end, read_by)
+        _lines_at(text, start, end, shown, "keyword")
+        or _prose_at(text, start, end)
         or _quotes_at(text, start, end, shown)
-        or (_as_found(text, run, read_by) if run is not None and _is_with_reason(text, start, end, run) else None)
+        or (_as_found(text, run) if run is not None and _is_with_reason(text, start, end, run) else None)
     )
+
+
+def _plain_at(text: str, start: int, end: int, shown: ShownSentences) -> tuple[Found | None, bool]:
+    """Return what JSON, empty brackets, words such as *none* or a table say, and whether one of them stands here."""
+    if start >= end:
+        return None, True
+    found, is_object = _json_at(text, start, end, shown)
+    if found is not None or is_object:
+        return found, True
+    if text[start] in "[({":
+        group = read_group(text, start, end)
+        if group.is_empty:
+            return Found(spans=[], read_by="keyword", end=group.end, is_cut=not group.is_closed), True
+    nothing = says_none(text[start : min(end, start + _MAX_NONE)])
+    if nothing:
+        line_end = line_end_of(text, start, end)
+        return Found(spans=[], read_by="keyword", end=line_end, may_go_on=_is_last(text, line_end)), True
+    if text[start] == "|":
+        return _table_at(text, start, end, shown, "keyword"), True
+    return None, nothing is not None
 
 
 def _is_with_reason(text: str, start: int, end: int, run: Run) -> bool:
@@ -112,15 +124,15 @@ def _is_with_reason(text: str, start: int, end: int, run: Run) -> bool:
 
 def _is_in_prose(text: str, start: int, end: int, run: Run) -> bool:
     """Whether a sentence of one line goes on behind a number, as in ``Sentence 12 is ...``."""
-    line_end = _line_end(text, start, end)
+    line_end = line_end_of(text, start, end)
     is_one_line = line_end == end or not text[line_end : line_end + 2].strip()
     return is_one_line and not _starts_line(text, start) and text[run.end : run.end + 2].strip("*_` ").isalpha()
 
 
-def _as_found(text: str, run: Run, read_by: ReadBy) -> Found:
+def _as_found(text: str, run: Run) -> Found:
     return Found(
         spans=run.spans,
-        read_by=read_by,
+        read_by="keyword",
         end=run.end,
         is_cut=run.is_cut,
         may_go_on=(not run.is_bracketed or run.wants_more) and _is_last(text, run.end),
@@ -140,19 +152,17 @@ def _json_at(text: str, start: int, end: int, shown: ShownSentences) -> tuple[Fo
     return Found(spans=listed.spans, read_by=read_by, end=value[1], is_cut=listed.is_cut), True
 
 
-def _in_one_piece(
-    text: str, start: int, end: int, run: Run, shown: ShownSentences, read_by: ReadBy
-) -> Found | None:
+def _in_one_piece(text: str, start: int, end: int, run: Run, shown: ShownSentences) -> Found | None:
     """Return a list in one piece: brackets over any lines, or numbers on one line; not the first of several items."""
     if run.is_cut:
         run = _uncut(text, start, end) or run
     is_one = run.n_elements == 1 and len(run.spans) == 1
     if not run.is_cut and (is_one or (not run.is_bracketed and "\n" in text[start : run.end])):
         return None  # items, perhaps
-    line_end = _line_end(text, run.end, end)
+    line_end = line_end_of(text, run.end, end)
     if not run.is_bracketed and not run.is_pure and shown.index_of(text[start:line_end]) is not None:
         return None
-    return _as_found(text, run, read_by)
+    return _as_found(text, run)
 
 
 def _uncut(text: str, start: int, end: int) -> Run | None:
@@ -166,15 +176,10 @@ def _is_last(text: str, position: int) -> bool:
     return not text[position : position + 200].strip() and not text[position:].strip()
 
 
-def _line_end(text: str, position: int, end: int) -> int:
-    found = text.find("\n", position, end)
-    return end if found < 0 else found
-
-
 def _lines(text: str, start: int, end: int) -> Iterator[tuple[int, str]]:
     """Yield the lines of a place, each with its start."""
     while start < end:
-        line_end = _line_end(text, start, end)
+        line_end = line_end_of(text, start, end)
         yield start, text[start:line_end]
         start = line_end + 1
 
@@ -277,7 +282,7 @@ def _quoted_lines_at(text: str, start: int, end: int, shown: ShownSentences) -> 
     return Found(spans=spans, read_by="quotes", end=last, may_go_on=_is_last(text, last)) if spans else None
 
 
-def _prose_at(text: str, start: int, end: int, read_by: ReadBy) -> Found | None:
+def _prose_at(text: str, start: int, end: int) -> Found | None:
     """Return the one list of numbers in a paragraph, else its last one if words such as *are* stand before it."""
     empty_line = text.find("\n\n", start, end)
     end = min(end if empty_line < 0 else empty_line, start + _MAX_PROSE)
@@ -296,7 +301,7 @@ def _prose_at(text: str, start: int, end: int, read_by: ReadBy) -> Found | None:
     at, run = runs[-1]
     if len(runs) > 1 and _BEFORE_THE_LIST.search(text[max(start, at - 60) : at]) is None:
         return None
-    return _as_found(text, run, read_by)
+    return _as_found(text, run)
 
 
 def _quotes_at(text: str, start: int, end: int, shown: ShownSentences) -> Found | None:
