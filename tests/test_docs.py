@@ -17,6 +17,8 @@ from click.testing import CliRunner
 import evidencebench
 from evidencebench import SYSTEMS, TASKS, answers_from, evaluate, make_system, open_dataset
 from evidencebench.cli.main import COMMANDS, cli
+from evidencebench.fake_server.running import RunningServer, running_fake_server
+from evidencebench.sample import load_sample
 from make_cli_reference import REFERENCE, reference
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -36,10 +38,35 @@ def shown_commands(text: str) -> Iterator[tuple[str, str]]:
             yield command, output
 
 
+SHOWN_PORT = "8123"
+"""Where the documents say that the fake server listens."""
+
+
+@pytest.fixture
+def oracle() -> Iterator[RunningServer]:
+    """Run the server that the documents ask."""
+    with running_fake_server(load_sample()) as server:
+        yield server
+
+
 @pytest.mark.usefixtures("_empty_folder")
-def test_every_command_in_readme_runs_and_prints_what_is_shown() -> None:
+def test_the_commands_about_language_models_run_and_its_python_prints_an_answer(oracle: RunningServer) -> None:
+    text = (ROOT / "docs" / "llm.md").read_text(encoding="utf-8").replace(SHOWN_PORT, str(oracle.port))
+    for command, output in shown_commands(text):
+        program = [sys.executable, "-m", *shlex.split(command)]
+        result = subprocess.run(program, capture_output=True, text=True, check=False)
+        assert result.returncode == 0, f"{command}: {result.stderr}"
+        assert result.stdout.startswith(output), command
+    (code,) = blocks(text, "python")
+    printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert printed.startswith("Ranking(sentences=(")
+    assert "0 sent, 1 stored, 0 failed" in printed  # since the run above asked the same
+
+
+@pytest.mark.usefixtures("_empty_folder")
+def test_every_command_in_readme_runs_and_prints_what_is_shown(oracle: RunningServer) -> None:
     for command, output in shown_commands(README):
-        arguments = command.split()
+        arguments = command.replace(SHOWN_PORT, str(oracle.port)).split()
         assert arguments[0] == "evidencebench", command
         if arguments[1:3] == ["data", "download"]:
             arguments += ["--from-file", str(_train_file())]

@@ -57,7 +57,7 @@ class System(Protocol):
     """Anything that finds evidence.
 
     A system is a frozen dataclass whose fields are its options; a field of type `NamedSystem`, or a tuple of them,
-    holds other systems that it asks. Two optional attributes describe its answers:
+    holds other systems that it asks. Three optional attributes describe its answers:
 
     ``reads_brief``
         True when the answer depends on the brief, so that each task needs an answer of its own. Default False: one
@@ -71,8 +71,8 @@ class System(Protocol):
     An optional method ``versions()`` returns the versions of libraries and the digests of files that decide its
     answers, by name; a run's header holds them. An optional method ``check_data(sha256, own_hypotheses=...)`` raises
     where the answers are fixed beforehand and are not for this data and these hypotheses; one
-    ``check_queries(queries)`` raises where it may not be asked one of them, such as one whose paper it was shown. An optional method
-    ``trained_on()`` returns the sha256 of the data that its models were trained on, as far as they say.
+    ``check_queries(queries)`` raises where it may not be asked one of them, such as one whose paper it was shown. An
+    optional method ``trained_on()`` returns the sha256 of the data that its models were trained on, as far as they say.
     """
 
     def rank(self, query: Query, brief: Brief) -> Ranking:

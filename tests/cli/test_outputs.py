@@ -56,6 +56,9 @@ OUTPUTS = [
     "leaderboard bm25.jsonl tuned.jsonl swapped.jsonl --data sample --draws 50",
     "leaderboard answers.json bm25.jsonl --data sample --draws 50 --task er_at_10",
     "wrong-hypothesis bm25 --data sample --draws 50",
+    "llm providers",
+    "llm examples --data sample -n 2 -o examples.json",
+    "run llm_sections:model=openai/gpt-4o-mini,key_env= --data sample --limit 2 --estimate",
     "crossval bm25 --data sample --draws 50 --against lead --against fuse:systems=[bm25:k1=1.25+tfidf+structure]",
 ]
 
@@ -63,22 +66,26 @@ OUTPUTS = [
 TABLES = [
     arguments
     for arguments in OUTPUTS
-    if not re.match(r"demo|run|data (show|validate|solve|convert|download)", arguments)
+    if not re.match(r"demo|run|data (show|validate|solve|convert|download)|cache|llm", arguments)
 ]
 
 
-@pytest.mark.parametrize("name", ["", "data", *leaves(cli)])
+GROUPS = {"cache": 3, "data": 7, "llm": 3}
+"""Groups of commands, and how many each holds."""
+
+
+@pytest.mark.parametrize("name", ["", *GROUPS, *leaves(cli)])
 def test_help_fits_80_columns_and_shows_an_example(name: str, command: Command) -> None:
     found = command(f"{name} --help")
     assert (found.code, found.err) == (0, "")
     assert found.out == command(f"{name} -h").out
     assert too_wide(found.out) == []
     assert f"evidencebench {name}" in found.out
-    assert name == "data" or re.search(rf"^ +(Example: )?evidencebench {name or 'demo'}( |$)", found.out, re.MULTILINE)
+    assert name in GROUPS or re.search(rf"^ +(Example: )?evidencebench {name or 'demo'}( |$)", found.out, re.MULTILINE)
 
 
 def test_every_command_is_listed_in_the_help_of_its_group(command: Command) -> None:
-    assert len(leaves(cli)) == len(COMMANDS) - 1 + 7
+    assert len(leaves(cli)) == len(COMMANDS) - len(GROUPS) + sum(GROUPS.values())
     for name in leaves(cli):
         group, _, inner = f"evidencebench {name}".rpartition(" ")
         assert re.search(rf"^  {inner} ", command(f"{group.removeprefix('evidencebench')} --help").out, re.MULTILINE)

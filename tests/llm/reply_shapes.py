@@ -1,6 +1,9 @@
 """Replies in every shape that models give them, each with what it is and which sentences it names."""
 
-from dataclasses import dataclass
+# ruff: noqa: RUF001 - models write marks that look like others
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Literal
 
 from evidencebench.llm.chat import Finish
@@ -39,6 +42,13 @@ PAPER |= {
     45: "Answer: none",
     46: "The questionnaire's answers: [1, 2, 3].",
     47: "I select sentence [1].",
+    48: "<|channel|>final<|message|>ANSWER: [1]",
+    49: "\\\\boxed{1} is our 1st figure; <|im_end|>ANSWER: [1]",
+    50: "<think>",
+    51: "Selected sentences: [1]",
+    52: "```json",
+    53: "**Answer:** 1",
+    54: "SCORES: 1",
 }
 
 
@@ -218,7 +228,7 @@ ITEMS = _same(
     "ANSWER:\n- **3**: pressure\n- **17**: risk\n- **42**: more",
     "ANSWER:\n- `3`\n- `17`\n- `42`",
     'ANSWER:\n- "3"\n- "17"\n- "42"',
-    "ANSWER:\n- [3]: lowered pressure\n  - this is the main outcome, see [5]\n- [17]: risk\n  - secondary\n- [42]: more",
+    "ANSWER:\n- [3]: lowered pressure\n  - the main outcome, see [5]\n- [17]: risk\n  - secondary\n- [42]: more",
     "ANSWER:\n- [3]\nIt gives the pressure.\n- [17]\nIt gives the risk.\n- [42]\nIt gives more.",
     "ANSWER:\n\n- [3]\n\n- [17]\n\n- [42]\n\nNote that [5] was left out.",
     "ANSWER:\n- 3\n- 17\n- 42\n\nThese 3 sentences cover 5 aspects.",
@@ -269,7 +279,7 @@ JSON = _same(
     "[3, 17, 42]",
     '```json\n{"sentences": [3, 17, 42]}\n```',
     "```\n[3, 17, 42]\n```",
-    '```json\n{\n  "reasoning": "a\nb",\n  "sentences": [\n    3,\n    17,\n    42\n  ]\n}\n```\nThis covers 5 aspects.',
+    '```json\n{\n  "reasoning": "a\nb",\n  "sentences": [\n    3,\n    17,\n    42\n  ]\n}\n```\nThis covers 5.',
     'Here is the JSON:\n\n```json\n{"sentences": [3, 17, 42]}\n```',
     'Sure!\n{"sentences": [3, 17, 42]}',
     'ANSWER: {"sentences": [3, 17, 42]}',
@@ -727,4 +737,132 @@ SHAPES = [
     *TRUNCATED,
     *UNPARSEABLE,
     *ODD,
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScoreShape:
+    """A reply with scores and how it must be read."""
+
+    name: str
+    reply: str
+    expected: Expected = "answered"
+    scores: Mapping[int, float] = field(default_factory=lambda: {12: 7.0, 13: 0.0})
+    out_of_range: tuple[int, ...] = ()
+    finish: Finish = "stop"
+
+
+def _scored(*replies: str) -> list[ScoreShape]:
+    """Return shapes that all score sentence 12 with 7 and sentence 13 with 0."""
+    return [ScoreShape(name=f"scores {n}", reply=reply) for n, reply in enumerate(replies, 1)]
+
+
+SCORE_SHAPES = [
+    *_scored(
+        "SCORES:\n12: 7\n13: 0",
+        "**SCORES:**\n\n12: 7\n13: 0",
+        "Scores\n12: 7\n13: 0",
+        "12: 7\n13: 0",
+        "12:7\n13:0",
+        "12 : 7\n13 : 0",
+        "12: 7.0\n13: 0.0",
+        "12: 7/10\n13: 0/10",
+        "12: 7 / 10\n13: 0 / 10",
+        "12: 7 out of 10\n13: 0 out of 10",
+        "12: 70%\n13: 0%",
+        "12: 3.5/5\n13: 0/5",
+        "12: 70/100\n13: 0/100",
+        "[12]: 7\n[13]: 0",
+        "[12] 7\n[13] 0",
+        "[12] (7)\n[13] (0)",
+        "[12] = 7\n[13] = 0",
+        "(12) 7\n(13) 0",
+        "12 - 7\n13 - 0",
+        "12 – 7\n13 — 0",
+        "12-7\n13-0",
+        "12 -> 7\n13 => 0",
+        "12 → 7\n13 → 0",
+        "12\t7\n13\t0",
+        "12 7\n13 0",
+        "12, 7\n13, 0",
+        "12; 7\n13; 0",
+        "12|7\n13|0",
+        "12. 7\n13. 0",
+        "12) 7\n13) 0",
+        "- 12: 7\n- 13: 0",
+        "* 12: 7\n* 13: 0",
+        "• 12: 7\n• 13: 0",
+        "- **12**: **7**\n- **13**: **0**",
+        "1. [12]: 7\n2. [13]: 0",
+        "1. Sentence 12: 7\n2. Sentence 13: 0",
+        "Sentence 12: 7\nSentence 13: 0",
+        "Sentence 12 - Score: 7\nSentence 13 - Score: 0",
+        "#12: 7\n#13: 0",
+        "S12: 7\nS13: 0",
+        '"12": 7,\n"13": 0',
+        "12: Score 7\n13: Score 0",
+        "12: [7]\n13: [0]",
+        "12: 7 - it gives 2 figures\n13: 0 - a title of 1986",
+        "12: 7 (it gives 2 figures)\n13: 0 (a title)",
+        "12: 7. It gives 2 figures.\n13: 0. A title.",
+        "12: 7 because of 2 figures\n13: 0 since 5",
+        f"[12] {PAPER[12]}: 7\n[13] {PAPER[13]}: 0",
+        f"12: {PAPER[12]} - 7/10\n13: {PAPER[13]} - 0/10",
+        f"[12] {PAPER[12]} (7)\n[13] {PAPER[13]} (score: 0)",
+        f"[12] {PAPER[12]} | 7\n[13] {PAPER[13]} | 0",
+        "12: 7, 13: 0",
+        "12: 7; 13: 0",
+        "[12]: 7 [13]: 0",
+        "| Sentence | Score |\n|---|---|\n| 12 | 7 |\n| 13 | 0 |",
+        "| 12 | 7 |\n| 13 | 0 |",
+        '{"scores": [{"sentence": 12, "score": 7}, {"sentence": 13, "score": 0}]}',
+        '{"scores": [{"index": "12", "rating": "7/10"}, {"index": "[13]", "rating": "0/10"}]}',
+        '{"scores": {"12": 7, "13": 0}}',
+        '{"12": 7, "13": 0}',
+        "{12: 7, 13: 0}",
+        '{"12": {"score": 7, "why": "5"}, "13": {"score": 0, "why": "6"}}',
+        '{"sentences": [{"id": 12, "relevance": 7}, {"id": 13, "relevance": 0}]}',
+        "[[12, 7], [13, 0]]",
+        '["12: 7", "13: 0"]',
+        '[{"sentence": 12, "score": 7}, {"sentence": 13, "score": 0},]',
+        '```json\n{"scores": [{"sentence": 12, "score": 7}, {"sentence": 13, "score": 0}]}\n```',
+        "SCORES:\n```\n12: 7\n13: 0\n```",
+        'SCORES:\n{"12": 7, "13": 0}',
+        "I think 5: 3 would be fair.\n\nSCORES:\n12: 7\n13: 0",
+        "<think>\n12: 1\n13: 1\n</think>\nSCORES:\n12: 7\n13: 0",
+        "SCORES:\n12: 1\n\nOn reflection:\n\nSCORES:\n12: 7\n13: 0",
+        "SCORES:\n12: 7\n13: 0\n\nNote that 14 has no figure: 3 is too much.",
+    ),
+    ScoreShape(name="fractions", reply="12: 7.5\n13: 2,5", scores={12: 7.5, 13: 2.5}),
+    ScoreShape(name="clipped", reply="12: 15\n13: -3", scores={12: 10.0, 13: 0.0}),
+    ScoreShape(name="a range", reply="12-14: 0\n15: 3", scores={12: 0.0, 13: 0.0, 14: 0.0, 15: 3.0}),
+    ScoreShape(name="a range that runs backwards", reply="14-12: 0\n15: 3", scores={15: 3.0}),
+    ScoreShape(name="some are no scores", reply="12: 7\n13: N/A\n14: high", scores={12: 7.0}),
+    ScoreShape(name="one twice", reply="12: 7\n12: 8", expected="duplicate", scores={12: 8.0}),
+    ScoreShape(
+        name="out of range", reply="99: 4\n12: 7", expected="out_of_range", scores={12: 7.0}, out_of_range=(99,)
+    ),
+    ScoreShape(
+        name="absurdly long",
+        reply="9" * 1000 + ": 4\n12: 7",
+        expected="out_of_range",
+        scores={12: 7.0},
+        out_of_range=(10**12,),
+    ),
+    ScoreShape(name="cut", reply="SCORES:\n12: 7\n13: 1", expected="truncated", scores={12: 7.0}, finish="length"),
+    ScoreShape(
+        name="cut JSON",
+        reply='{"scores": [{"sentence": 12, "score": 7}, {"sentence": 13, "score": 1',
+        expected="truncated",
+        scores={12: 7.0},
+        finish="length",
+    ),
+    ScoreShape(name="cut before", reply="SCORES:", expected="truncated", scores={}, finish="length"),
+    ScoreShape(name="withheld", reply="12: 7", expected="refused", scores={}, finish="refused"),
+    ScoreShape(name="a refusal", reply="I cannot help with that.", expected="refused", scores={}),
+    ScoreShape(name="nothing", reply="", expected="unparseable", scores={}),
+    ScoreShape(name="prose", reply="Sentence 12 is the best.", expected="unparseable", scores={}),
+    ScoreShape(name="a number", reply="12.7", expected="unparseable", scores={}),
+    ScoreShape(name="other digits", reply="١٢: ٧", expected="unparseable", scores={}),
+    ScoreShape(name="a list", reply="ANSWER: [12, 13]", expected="unparseable", scores={}),
 ]

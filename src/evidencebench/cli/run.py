@@ -81,7 +81,7 @@ def command(
       evidencebench run bm25 --data sample -o swapped.jsonl --hypothesis wrong
       evidencebench run my_package.systems:make --data train -o mine.jsonl -j 2
       evidencebench run llm_base:model=openai/gpt-4o-mini --data train --estimate
-      evidencebench run llm_base:model=openai/gpt-4o-mini --data train -o llm.jsonl
+      evidencebench run llm_base:model=openai/gpt-4o --data train -o llm.jsonl
     """
     dataset = open_data(data)
     what: dict[str, Any] = {"tasks": tasks, "limit": limit, "seed": seed, "hypothesis": hypothesis}
@@ -140,10 +140,11 @@ def _estimate(
     ]
     columns = ["model", "requests", "prompt tokens", "reply tokens", "cost"]
     print_table(Table(columns=columns, rows=rows))
-    click.echo(
-        f"{n_instances} instances; {n_stored:,} requests are stored and cost nothing; tokens are estimated, replies\n"
-        f"assumed to be well-formed and {asking.assumed_tokens} tokens long (--assume-tokens); nothing was sent"
+    said = (
+        f"{n_instances} instances; {n_stored:,} requests are stored and cost nothing. Tokens are estimated; replies are "
+        f"taken to be well-formed and {asking.assumed_tokens} tokens long (--assume-tokens). Nothing was sent."
     )
+    click.echo(textwrap.fill(said, WIDTH))
 
 
 def _price(cost_usd: float | None) -> str:

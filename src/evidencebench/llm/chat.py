@@ -101,7 +101,7 @@ class ChatRequest(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def key(self) -> str:
-        """The request's name in the store: the SHA-256 of its canonical JSON, but for the name of the key's variable."""
+        """The request's name in the store: the SHA-256 of its canonical JSON, all but `key_env`."""
         fields = {name: getattr(self, name) for name in self.__struct_fields__ if name != "key_env"}
         for name in ("temperature", "top_p"):  # 0 and 0.0 are the same
             fields[name] = None if fields[name] is None else float(fields[name])

@@ -24,10 +24,10 @@ from enum import StrEnum
 from evidencebench.llm.chat import ChatReply
 from evidencebench.llm.parsing.answers import find_alone, find_answer
 from evidencebench.llm.parsing.found import Found, ReadBy
+from evidencebench.llm.parsing.hidden import visible_text
 from evidencebench.llm.parsing.phrases import refuses
 from evidencebench.llm.parsing.quotes import ShownSentences
 from evidencebench.llm.parsing.score_lines import find_scores
-from evidencebench.llm.parsing.text import visible_text
 from evidencebench.llm.parsing.tokens import Span
 
 MAX_LISTED = 20
@@ -211,8 +211,9 @@ def read_scores(reply: ChatReply, shown: Mapping[int, str] | Sequence[str], *, n
             reply_class=ReplyClass.REFUSED, n_unscored=len(texts), why="the provider withheld the reply"
         )
     is_cut = reply.finish == "length"
-    text = visible_text(reply.text)
-    pairs = find_scores(text, ShownSentences(texts), is_cut=is_cut)
+    sentences = ShownSentences(texts)
+    text = visible_text(reply.text, sentences)
+    pairs = find_scores(text, sentences, is_cut=is_cut)
     scores: dict[int, float] = {}
     out_of_range: dict[int, None] = {}
     n_duplicates = 0
@@ -257,7 +258,7 @@ def _find(reply: ChatReply, shown: ShownSentences, *, keeps_cut: bool = False) -
     if reply.finish == "refused":
         return Reading(reply_class=ReplyClass.REFUSED, why="the provider withheld the reply"), None
     is_cut = reply.finish == "length"
-    text = visible_text(reply.text).rstrip()
+    text = visible_text(reply.text, shown).rstrip()
     found = find_answer(text, shown, is_cut=is_cut)
     if found is None and not is_cut:
         found = find_alone(text, shown)

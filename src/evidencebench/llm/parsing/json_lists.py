@@ -134,7 +134,7 @@ def _take(value: Any, shown: ShownSentences, listed: Listed, depth: int) -> None
     """Add what one element of a list names."""
     if isinstance(value, Cut):
         listed.is_cut = True
-        if isinstance(value.value, (list, dict)):
+        if depth < _MAX_DEPTH:
             _take(value.value, shown, listed, depth + 1)
     elif isinstance(value, Number):
         digits = value.text.lstrip("+-")

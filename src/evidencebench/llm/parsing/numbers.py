@@ -11,28 +11,10 @@ _MAX_BEFORE = 400  # characters of decoration before a list
 _TAG = re.compile(r"</?[A-Za-z][^<>\n]{0,60}>")
 _DECORATION = " \t.!?,;:*`_\"'$\\&+/|)]}<>#~-"
 _CLOSING = {"[": "]", "(": ")", "{": "}"}
-_BEFORE_REASON = frozenset(
-    {
-        "because",
-        "since",
-        "as",
-        "for",
-        "which",
-        "that",
-        "this",
-        "these",
-        "it",
-        "is",
-        "describes",
-        "describe",
-        "reports",
-        "report",
-        "shows",
-        "show",
-        "states",
-        "state",
-    }
+_REASON_WORDS = (
+    "because since as for which that this these it is describes describe reports report shows show states state"
 )
+_BEFORE_REASON = frozenset(_REASON_WORDS.split())
 # In small letters, since a sentence that is repeated begins with a capital one.
 _REASON = re.compile(r"[ \t*_`]{0,9}(?:because|since|as|for|which|that|is|describes|reports|shows|states|gives)\s")
 _NEXT_AFTER_REASON = re.compile(r"[,;]\s{0,9}(?:and\s{1,9})?(?P<group>[\[(]\s{0,9}[0-9]{1,12}\s{0,9}[\])])")

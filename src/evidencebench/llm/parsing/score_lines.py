@@ -25,7 +25,7 @@ _INDEX = re.compile(
     rf"(?P<last>[0-9]++)(?={_MARK}*+[\])]?{_MARK}*+[:=]))?[ \t]*+(?(open)[\])]){_MARK}*+",
     re.IGNORECASE,
 )
-_BETWEEN = re.compile(r"(?:->|=>|[:=|,;\t>-]|\.(?=[ \t]))[ \t*_`\"']*|(?<=[ \t\])*_`\"'])")
+_BETWEEN = re.compile(r"(?:->|=>|[:=|,;\t>-]|[.)](?=[ \t]))[ \t*_`\"']*|(?<=[ \t\])*_`\"'])")
 _SCORE = re.compile(
     rf"(?:scores?|rating|relevance)?[ \t:=*_`\"'(\[]*(?P<sign>-)?(?P<score>{_NUMBER}(?:,[0-9](?=[ \t]*(?:$|[/(-])))?)"
     rf"(?:[ \t]*(?:/|out[ \t]of)[ \t]*(?P<of>{_NUMBER})|(?P<percent>[ \t]*%))?(?![\w.]*[\w])[ \t*_`\"')\]]*",
@@ -169,7 +169,10 @@ def _pairs_on(line: str, shown: ShownSentences) -> Pairs:
         if index is None:
             break
         between = _BETWEEN.match(line, index.end())
-        score = None if between is None else _SCORE.match(line, between.end())
+        is_echo = between is None or _begins_sentence(
+            line, between.end(), shown.texts.get(whole_number(index["first"]))
+        )
+        score = None if between is None or is_echo else _SCORE.match(line, between.end())
         if between is None or score is None or _END.match(line, score.end()) is None:
             score = None if pairs else _score_behind_text(line, index, shown)
         if score is None:
@@ -183,6 +186,10 @@ def _pairs_on(line: str, shown: ShownSentences) -> Pairs:
             break
         position = following.end()
     return pairs
+
+
+def _begins_sentence(line: str, position: int, sentence: str | None) -> bool:
+    return sentence is not None and any(map(str.isalpha, sentence)) and line.startswith(sentence.strip(), position)
 
 
 _NEXT = re.compile(

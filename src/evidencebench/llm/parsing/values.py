@@ -204,7 +204,13 @@ def _lines_at(text: str, start: int, end: int, shown: ShownSentences, read_by: R
     spans, is_quoted = spans_of_items(items, shown)
     if not spans:
         return _quoted_lines_at(text, start, end, shown)
-    return Found(spans=spans, read_by="quotes" if is_quoted else read_by, end=last, may_go_on=_is_last(text, last))
+    is_whole = len(items) == 1 and text[start] in "[({" and not _starts_line(text, start)  # ``ANSWER: [3]``
+    return Found(
+        spans=spans,
+        read_by="quotes" if is_quoted else read_by,
+        end=last,
+        may_go_on=not is_whole and _is_last(text, last),
+    )
 
 
 def read_items(text: str, start: int, shown: ShownSentences, *, must_echo: bool) -> Found | None:
