@@ -30,7 +30,7 @@ from evidencebench.runs import (
     encode_answer,
     read_run,
 )
-from evidencebench.system import NamedSystem, merged_notes
+from evidencebench.system import NamedSystem, is_counted_once, merged_notes
 from evidencebench.systems import make_system
 from evidencebench.tasks import Task, task_named
 from evidencebench.version import __version__
@@ -231,7 +231,8 @@ class _Progress:
         self, journal: Journal, *, n_all: int, n_failed: int, on_progress: Callable[[int, int], None] | None
     ) -> None:
         self._journal, self._n_all, self._on_progress = journal, n_all, on_progress
-        self._notes: dict[str, Mapping[str, int]] = {}
+        self._totals: Mapping[str, int] = {}
+        self._cut: dict[str, Mapping[str, int]] = {}  # instance id -> what is counted once for all its answers
         self.n_done = 0
         self.n_failed = n_failed
         self.first_error: str | None = None
@@ -249,14 +250,17 @@ class _Progress:
             self._on_progress(self.n_done, self._n_all)
 
     def add_notes(self, instance_id: str, answer: Answer | None) -> None:
-        if answer is not None and answer.notes:
-            self._notes[instance_id] = merged_notes(self._notes.get(instance_id, {}), answer.notes)
+        for name, count in (answer.notes if answer is not None else {}).items():
+            if is_counted_once(name):
+                self._cut[instance_id] = merged_notes(self._cut.get(instance_id, {}), {name: count})
+            else:
+                self._totals = merged_notes(self._totals, {name: count})
 
     @property
     def notes(self) -> dict[str, int]:
         """What all answers note."""
-        totals: dict[str, int] = {}
-        for notes in self._notes.values():
+        totals = dict(self._totals)
+        for notes in self._cut.values():
             for name, count in notes.items():
                 totals[name] = totals.get(name, 0) + count
         return dict(sorted(totals.items()))

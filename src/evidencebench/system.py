@@ -243,8 +243,13 @@ def merged_notes(*notes: Mapping[str, int]) -> dict[str, int]:
     for one in notes:
         for name, count in one.items():
             before = merged.get(name, 0)
-            merged[name] = max(before, count) if name.startswith("truncated_") else before + count
+            merged[name] = max(before, count) if is_counted_once(name) else before + count
     return merged
+
+
+def is_counted_once(note: str) -> bool:
+    """Say whether a note is about the paper, and so the same however often it is asked."""
+    return note.startswith("truncated_")
 
 
 def rank_by_score(scores: Sequence[float]) -> Ranking:

@@ -11,14 +11,15 @@ from evidencebench.llm.parsing.quotes import ShownSentences
 from evidencebench.llm.parsing.values import read_bare, read_items, read_value
 
 _CHOICE = re.compile(
-    r"(?<![^\W_])(?:i(?:'d|'ll|\s+would|\s+will|\s+have)?\s+(?:select|choose|pick|chose|selected|chosen|picked)"
-    r"|(?:selected|chosen|best|final|relevant|key|evidence|following|these)\s+(?:evidence\s+)?(?:sentences?|indices|selection|list|picks)"
-    r"|here\s+(?:are|is)|sentences\s+that\s|(?:my|final)\s+(?:selection|choice|list|pick)s?)",
+    r"(?<![^\W_])(?:i(?:'d|'ll|'ve|\s+would|\s+will|\s+have)?\s+(?:select|choose|pick|chose|selected|chosen|picked|go\s+with)"
+    r"|(?:selected|chosen|best|final|relevant|key|evidence|following|these)\s+(?:evidence\s+)?(?:sentences?|indices|selection|list|picks|set)"
+    r"|here\s+(?:are|is)|sentences\s+that\s|(?:my|final)\s+(?:selection|choice|list|pick|set)s?|(?:thus|therefore|hence|so):)",
     re.IGNORECASE,
 )
 _REST = re.compile(r"[\s*_`\"'.)\]}>~$\\,;!:-]*+")
 _OPENS = re.compile(r"[\s*_`\"'>$\\-]*[\[(]")
 _LIST_OPENS = re.compile(r"[\[{]|(?<![^\W_])(?:sentences?|indices|are|is)[\s:*_]{1,6}(?=#?[0-9])", re.IGNORECASE)
+_CITES = re.compile(r"\[\s?#?[0-9]")
 _INTRODUCTION = re.compile(r"^[^\n]{0,400}:[ \t*_]*$", re.MULTILINE)
 _MAX_ALONE = 4000  # characters of a line that may be a list alone
 _MAX_SHORT = 300  # characters of a reply that says in words that nothing is selected
@@ -70,6 +71,7 @@ def _sure_places(text: str, shown: ShownSentences) -> list[tuple[Place, Found | 
         (place, None)
         for place in places_of(text, Tier.SURE)
         if not any(start <= place.start < end for start, end in inside)
+        and not (place.is_quoted and _is_on_borrowed_line(text, place, shown))
     ]
     return sorted([*bare, *keywords], key=lambda pair: pair[0].start)
 
@@ -91,12 +93,23 @@ def _paragraph_end(text: str, position: int) -> int:
 
 
 def _is_borrowed(text: str, place: Place, found: Found, shown: ShownSentences) -> bool:
+    """Whether a place, with what was found there, is a sentence of the paper or a part of one."""
+    said = text[place.start : found.end][:_MAX_ALONE]
+    return shown.may_hold(place.words) and shown.hold(_line_around(text, place.start), place.words, said)
+
+
+def _is_on_borrowed_line(text: str, place: Place, shown: ShownSentences) -> bool:
     if not shown.may_hold(place.words):
         return False
-    line_start = text.rfind("\n", 0, place.start) + 1
-    line_end = text.find("\n", place.start)
-    line = text[line_start : len(text) if line_end < 0 else line_end]
-    return shown.hold(line[:_MAX_ALONE], place.words, text[place.start : found.end][:_MAX_ALONE])
+    line = _line_around(text, place.start)
+    return shown.hold(line, place.words, line)
+
+
+def _line_around(text: str, position: int) -> str:
+    """Return the line of a position, as far as is reasonable."""
+    end = text.find("\n", position, position + _MAX_ALONE)
+    start = text.rfind("\n", max(0, position - _MAX_ALONE), position) + 1 or max(0, position - _MAX_ALONE)
+    return text[start : position + _MAX_ALONE if end < 0 else end]
 
 
 def find_alone(text: str, shown: ShownSentences) -> Found | None:
@@ -162,10 +175,10 @@ def _after_a_choice(text: str, shown: ShownSentences) -> Found | None:
 
 
 def _listed_last(text: str, shown: ShownSentences) -> Found | None:
-    """Return the items that end a reply, where a line that speaks of choosing and ends with a colon introduces them."""
+    """Return the items that a line which speaks of choosing introduces, if no number in brackets stands behind them."""
     for found in reversed(list(_INTRODUCTION.finditer(text))[-5:]):
         if _CHOICE.search(found[0]):
             items = read_items(text, found.end(), shown, must_echo=False)
-            if items is not None and _is_end(text, items.end):
+            if items is not None and _CITES.search(text, items.end) is None:
                 return items
     return None

@@ -3,12 +3,11 @@
 import re
 
 from evidencebench.llm.parsing.quotes import ShownSentences
-from evidencebench.llm.parsing.text import plain_text
+from evidencebench.llm.parsing.text import SPECIAL_TOKEN, plain_text
 
 _MAX_TAGS = 1000  # no more tags of one reply are looked at
 _MAX_LINE = 4000
 
-_SPECIAL_TOKEN = re.compile(r"<\|[^|<>\n]{0,40}\|>|</?s>|<(?:end|start)_of_turn>")
 _FINAL_CHANNEL = re.compile(r"<\|channel\|>\s{0,9}final[^<\n]{0,40}<\|message\|>")
 _HIDDEN_TAG = re.compile(
     r"[<\[](?P<slash>/?)(?:think|thinking|thoughts?|reasoning|reflection|scratchpad|analysis)[>\]]", re.IGNORECASE
@@ -28,16 +27,16 @@ def visible_text(text: str, shown: ShownSentences) -> str:
     if "<|" in text:
         finals = [final for final in _FINAL_CHANNEL.finditer(text) if not _is_of_paper(text, final, shown)]
         text = text[finals[-1].end() :] if finals else text
-    return _SPECIAL_TOKEN.sub("", _without_hidden(text, shown))
+    return SPECIAL_TOKEN.sub("", _without_hidden(text, shown))
 
 
 def _is_of_paper(text: str, tag: re.Match[str], shown: ShownSentences) -> bool:
-    """Whether the line of a tag stands in a sentence of the paper."""
+    """Whether the line of a tag, which is not alone on it, stands in a sentence of the paper."""
     if not shown.may_hold(tag[0]):
         return False
     end = text.find("\n", tag.end())
     line = text[text.rfind("\n", 0, tag.start()) + 1 : len(text) if end < 0 else end][:_MAX_LINE]
-    return shown.hold(line, tag[0], line)
+    return line.strip() != tag[0] and shown.hold(line, tag[0], line)
 
 
 def _without_hidden(text: str, shown: ShownSentences) -> str:

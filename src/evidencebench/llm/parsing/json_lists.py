@@ -175,8 +175,8 @@ def _take_text(text: str, shown: ShownSentences, listed: Listed) -> None:
     if item is not None and item.spans:
         listed.spans += item.spans
         return
-    if item is not None and item.ordinal is not None and (index := item.ordinal) and shown.begins(index, item.text):
-        listed.spans.append((index, index))
+    if item is not None and item.ordinal is not None and shown.begins(item.ordinal, item.text):
+        listed.spans.append((item.ordinal, item.ordinal))
         return
     index_of_text = shown.index_of_part(text)
     if index_of_text is None:

@@ -37,7 +37,7 @@ class Place:
     is_strict
         Whether the list must begin right there, without prose before it.
     is_quoted
-        Whether a quotation mark, a backtick or a bracketed number opens its line.
+        Whether a quotation mark opens its line, or, of tags and boxes, anything but decoration.
     """
 
     start: int
@@ -120,7 +120,13 @@ def _plain_places(text: str, pattern: re.Pattern[str], tier: Tier) -> list[Place
     found = list(pattern.finditer(text))[-_MAX_PLACES:]
     return [
         Place(
-            start=one.start(), value=one.end(), end=len(text), tier=tier, words=one[0], is_strict=tier is not Tier.SURE
+            start=one.start(),
+            value=one.end(),
+            end=len(text),
+            tier=tier,
+            words=one[0],
+            is_strict=tier is not Tier.SURE,
+            is_quoted=_is_midline(text, one.start()),
         )
         for one in found
     ]
@@ -133,7 +139,6 @@ def _tag_places(text: str) -> list[Place]:
         while closing >= 0 and found["name"].lower() not in text[closing : closing + 24].lower():
             closing = text.find("</", closing + 2)
         end = len(text) if closing < 0 else closing
-        line_start = text.rfind("\n", 0, found.start()) + 1
         places.append(
             Place(
                 start=found.start(),
@@ -141,10 +146,16 @@ def _tag_places(text: str) -> list[Place]:
                 end=end,
                 tier=Tier.SURE,
                 words=found[0],
-                is_quoted=bool(text[line_start : found.start()].strip()),
+                is_quoted=_is_midline(text, found.start()),
             )
         )
     return places
+
+
+def _is_midline(text: str, position: int) -> bool:
+    """Whether more than decoration stands before a position on its line, as far as 400 characters."""
+    before = text[max(0, position - 400) : position]
+    return bool(before[before.rfind("\n") + 1 :].strip(" \t*_$-"))
 
 
 def _keyword_places(text: str) -> list[Place]:
@@ -217,7 +228,7 @@ def _weak_places(text: str) -> list[Place]:
         position = _end_of(_DECORATION, text, found.end())
         if remark := _REMARK.match(text, position):
             position = _end_of(_DECORATION, text, remark.end())
-        if text[position : position + 1] == ":":
+        if text[position : position + 1] in {":", "="}:
             value = _end_of(_DECORATION, text, position + 1)
             place = Place(
                 start=found.start(), value=value, end=len(text), tier=Tier.WEAK, words=found[0], is_strict=False

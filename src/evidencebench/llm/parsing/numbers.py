@@ -17,7 +17,7 @@ _REASON_WORDS = (
 _BEFORE_REASON = frozenset(_REASON_WORDS.split())
 # In small letters, since a sentence that is repeated begins with a capital one.
 _REASON = re.compile(r"[ \t*_`]{0,9}(?:because|since|as|for|which|that|is|describes|reports|shows|states|gives)\s")
-_NEXT_AFTER_REASON = re.compile(r"[,;]\s{0,9}(?:and\s{1,9})?(?P<group>[\[(]\s{0,9}[0-9]{1,12}\s{0,9}[\])])")
+NEXT_GROUP = re.compile(r"[,;]\s{0,9}(?:and\s{1,9})?(?P<group>[\[(]\s{0,9}[0-9]{1,12}\s{0,9}[\])])")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +53,8 @@ class Run:
     ----------
     spans
         What they name, as given.
+    start
+        Position of the first bracket or digit.
     end
         Position behind the last of them and its punctuation.
     n_elements
@@ -70,6 +72,7 @@ class Run:
     """
 
     spans: list[Span]
+    start: int
     end: int
     n_elements: int
     is_bracketed: bool
@@ -213,10 +216,11 @@ def _read_groups(text: str, start: int, end: int, *, is_labelled: bool) -> Run |
     last = groups[-1].end
     line_end = line_end_of(text, last, end)
     if all(len(group.spans) == 1 for group in groups) and _REASON.match(text, last, line_end):
-        for found in _NEXT_AFTER_REASON.finditer(text, last, line_end):
+        for found in NEXT_GROUP.finditer(text, last, line_end):
             spans += read_group(text, found.start("group"), end).spans
     return Run(
         spans=spans,
+        start=start,
         end=last,
         n_elements=len(groups),
         is_bracketed=True,
@@ -277,6 +281,7 @@ def _read_bare(text: str, start: int, end: int, *, is_labelled: bool) -> Run | N
         return None
     return Run(
         spans=element.spans,
+        start=start,
         end=last,
         n_elements=len(element.spans),
         is_bracketed=False,

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from functools import cached_property, lru_cache
 
-from evidencebench.llm.parsing.text import comparable
+from evidencebench.llm.parsing.text import comparable, plain_text
 
 MIN_CONTAINED = 30
 """A part of a sentence names it from this many characters on, blanks not counted, if no other sentence holds it."""
@@ -18,6 +18,11 @@ _NUMBERED = re.compile(r"[\s\"'`>*-]{0,9}\[\s?[0-9]{1,9}\s?\]")
 @lru_cache(maxsize=4096)  # a paper is read again with each of its replies
 def _comparable_sentence(sentence: str) -> str:
     return comparable(sentence)
+
+
+@lru_cache(maxsize=4096)
+def _lowered_sentence(sentence: str) -> str:
+    return plain_text(sentence).casefold()
 
 
 class ShownSentences:
@@ -45,7 +50,7 @@ class ShownSentences:
 
     @cached_property
     def _lowered(self) -> str:
-        return "\n".join(self.texts.values()).casefold()
+        return "\n".join(map(_lowered_sentence, self.texts.values()))
 
     def index_of(self, quoted: str) -> int | None:
         """Return the first sentence of this text; None where there is none, or it has no word."""
@@ -77,6 +82,15 @@ class ShownSentences:
             return []
         places = [(whole.find(text), index) for text, index in self._by_text.items() if len(text) >= MIN_CONTAINED]
         return [index for at, index in sorted(places) if at >= 0]
+
+    def indices_making(self, line: str) -> list[int]:
+        """Return the sentence that `index_of_part` finds, else those that a line is made of, nine tenths at least."""
+        index = self.index_of_part(line)
+        if index is not None:
+            return [index]
+        indices = self.indices_in(line)
+        length = sum(len(_comparable_sentence(self.texts[index])) for index in indices)
+        return indices if length >= 0.9 * len(comparable(line)) else []
 
     def _may_look_up(self) -> bool:
         self._n_look_ups += 1
@@ -110,7 +124,7 @@ class ShownSentences:
             return False
         numbered = _NUMBERED.match(line)
         own = comparable(line[numbered.end() :] if numbered else line)
-        if not own or own in self._joined or comparable(said) in self._joined:
+        if comparable(said) in self._joined or (_HAS_DIGIT.search(own) and own in self._joined):
             return True
         holding = comparable(words)
         return any(holding in text and text in own for text in self._by_text if _HAS_DIGIT.search(text))

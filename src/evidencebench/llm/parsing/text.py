@@ -2,10 +2,11 @@
 
 # ruff: noqa: RUF001 - a table of marks that look alike
 
+import re
 import unicodedata
 
-MAX_CHARACTERS = 200_000
-"""Of a longer reply only the end is read, since the answer stands last. The longest real replies are half of that."""
+MAX_CHARACTERS = 100_000
+"""Of a longer reply only the end is read, since the answer stands last. So much is some 25,000 tokens."""
 
 _PLAIN_MARKS = str.maketrans(
     {
@@ -40,6 +41,10 @@ _ASCII_MARKS = str.maketrans({"\x0b": "\n", "\x0c": "\n", "\x00": ""})
 _NO_QUOTES = str.maketrans("", "", "\"'`*")
 
 
+SPECIAL_TOKEN = re.compile(r"<\|[^|<>\n]{0,40}\|>|</?s>|<(?:end|start)_of_turn>")
+"""What some servers leave of the marks between turns."""
+
+
 def plain_text(text: str) -> str:
     """Return the end of a text where it is overlong, with plain marks for decorated ones and plain line breaks."""
     text = text[-MAX_CHARACTERS:].replace("\r\n", "\n").replace("\r", "\n")
@@ -56,4 +61,6 @@ def comparable(text: str) -> str:
     """
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text.translate(_PLAIN_MARKS)).translate(_PLAIN_MARKS)
+    if "<" in text:
+        text = SPECIAL_TOKEN.sub("", text)
     return "".join(text.casefold().translate(_NO_QUOTES).split()).strip(".,;:")

@@ -7,7 +7,7 @@ from evidencebench.llm.parsing.found import Found, ReadBy
 from evidencebench.llm.parsing.items import Item, read_item, read_table, spans_of_items
 from evidencebench.llm.parsing.json_lists import listed_in
 from evidencebench.llm.parsing.loose_json import read_json
-from evidencebench.llm.parsing.numbers import Run, line_end_of, read_group, read_run
+from evidencebench.llm.parsing.numbers import NEXT_GROUP, Run, line_end_of, read_group, read_run
 from evidencebench.llm.parsing.phrases import says_none
 from evidencebench.llm.parsing.quotes import ShownSentences
 from evidencebench.llm.parsing.tokens import Span
@@ -89,6 +89,10 @@ def _value_at(text: str, start: int, end: int, shown: ShownSentences, *, is_stri
         return None if run is None else _as_found(text, run)
     if run is not None and run.is_labelled and _is_in_prose(text, start, end, run):
         return _prose_at(text, start, end)
+    if run is not None and run.is_bracketed and not _starts_line(text, start):
+        found = _with_remarks(text, run, end, shown)
+        if found is not None:
+            return found
     return (
         _lines_at(text, start, end, shown, "keyword")
         or _prose_at(text, start, end)
@@ -120,6 +124,17 @@ def _plain_at(text: str, start: int, end: int, shown: ShownSentences) -> tuple[F
 def _is_with_reason(text: str, start: int, end: int, run: Run) -> bool:
     """Whether a number behind the keyword ends there, or has a reason behind it."""
     return not _starts_line(text, start) and _REASON.match(text, run.end, end) is not None
+
+
+def _with_remarks(text: str, run: Run, end: int, shown: ShownSentences) -> Found | None:
+    """Return ``[3] pressure; [17] risk`` on the keyword's line, which is no sentence that cites others."""
+    line_end = line_end_of(text, run.end, end)
+    later = list(NEXT_GROUP.finditer(text, run.end, line_end))
+    if not later or shown.begins(run.spans[0][0], text[run.end : line_end].lstrip(" \t:.*_`-")):
+        return None
+    groups = [read_group(text, found.start("group"), end) for found in later if found["group"][0] == text[run.start]]
+    spans = [*run.spans, *(span for group in groups for span in group.spans)]
+    return Found(spans=spans, read_by="keyword", end=line_end) if groups else None
 
 
 def _is_in_prose(text: str, start: int, end: int, run: Run) -> bool:
@@ -280,10 +295,10 @@ def _quoted_lines_at(text: str, start: int, end: int, shown: ShownSentences) -> 
     for at, line in _lines(text, start, end):
         if not line.strip():
             continue
-        index = shown.index_of_part(line)
-        if index is None:
+        indices = shown.indices_making(line)
+        if not indices:
             break
-        spans.append((index, index))
+        spans += [(index, index) for index in indices]
         last = at + len(line)
     return Found(spans=spans, read_by="quotes", end=last, may_go_on=_is_last(text, last)) if spans else None
 
