@@ -14,11 +14,11 @@ from evidencebench.answering import answer_instance, default_tasks, require_answ
 from evidencebench.dataset import Dataset, open_dataset
 from evidencebench.derangement import derange_hypotheses
 from evidencebench.engine.local import work_off
-from evidencebench.engine.threads import wait_for_all
 from evidencebench.errors import PendingError, StopError
 from evidencebench.instance import Instance
-from evidencebench.journal import Journal, open_journal
+from evidencebench.journal import open_journal
 from evidencebench.llm.client import ChatClient
+from evidencebench.recording import Recorder, Todo, Worked
 from evidencebench.runs import (
     RUN_BEGINS,
     Answer,
@@ -27,13 +27,13 @@ from evidencebench.runs import (
     RunHeader,
     SystemHeader,
     check_same_run,
-    encode_answer,
     read_run,
 )
-from evidencebench.system import NamedSystem, is_counted_once, merged_notes
+from evidencebench.system import NamedSystem
 from evidencebench.systems import make_system
 from evidencebench.tasks import Task, task_named
 from evidencebench.version import __version__
+from evidencebench.waiting import Waiting, ask_all
 
 DEFAULT_MAX_WAITING = 16
 """How many instances a system that waits for a server is asked at once."""
@@ -71,6 +71,25 @@ class RunReport:
     notes: Mapping[str, int] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rehearsal:
+    """What asking without sending came to.
+
+    Attributes
+    ----------
+    n_instances
+        Instances that were asked.
+    n_failed
+        Answers that failed already here, so that a run would fail too.
+    first_error
+        The first of them, or None.
+    """
+
+    n_instances: int
+    n_failed: int
+    first_error: str | None = None
+
+
 def execute(
     system: str,
     dataset: Dataset,
@@ -86,6 +105,7 @@ def execute(
     client: ChatClient | None = None,
     max_waiting: int = DEFAULT_MAX_WAITING,
     settle: Callable[[], bool] | None = None,
+    on_interrupt: Callable[[], object] = lambda: None,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> RunReport:
     """Run a system and append each answer to a run file as it comes.
@@ -121,6 +141,8 @@ def execute(
     settle
         Called where answers wait for a batch of requests; returns, once batches are done, whether it submitted any, and
         then they are asked for again, until nothing changes. None: they stay unanswered.
+    on_interrupt
+        Called where a first interrupt lets what was begun be finished; it runs in a signal's handler.
     on_progress
         Called with (instances done, instances in all).
 
@@ -154,32 +176,31 @@ def execute(
         run = read_run(path)
         check_same_run(path, run.header or header, header)
         done = run.done - run.failed if retry_failed else run.done
-        progress = _Progress(journal, n_all=len(ids), n_failed=len(run.failed & done), on_progress=on_progress)
+        recorder = Recorder(journal, n_all=len(ids), n_failed=len(run.failed & done), on_progress=on_progress)
         for key in done:
-            progress.add_notes(key[0], run.answer(*key))
+            recorder.add_notes(key[0], run.answer(*key))
         todo = list(_todo(ids, tasks, done, per_task=named.reads_brief))
-        progress.n_done = len(ids) - len(todo)
+        recorder.n_done = len(ids) - len(todo)
         if named.waits:
             work = _answerer(named, dataset, hypotheses)
-            before: list[_Todo] | None = None
-            while todo := _ask_waiting(work, todo, progress, max_waiting, client):
-                if settle is None or not (settle() or todo != before):
-                    break
-                before = todo
+            waiting = Waiting(
+                client=client, max_waiting=max_waiting, settle=settle or (lambda: False), on_interrupt=on_interrupt
+            )
+            ask_all(work, todo, recorder, waiting)
         else:
             jobs = min(jobs, 1 + len(todo) // _MIN_INSTANCES_A_JOB)
             if jobs == 1:
-                work_off(_answerer, (named, dataset, hypotheses), todo, progress.keep)
+                work_off(_answerer, (named, dataset, hypotheses), todo, recorder.keep)
             else:
-                work_off(_opened_answerer, (system, seed, dataset.path, hypotheses), todo, progress.keep, jobs=jobs)
+                work_off(_opened_answerer, (system, seed, dataset.path, hypotheses), todo, recorder.keep, jobs=jobs)
     return RunReport(
         n_instances=len(ids),
         n_resumed=len({instance_id for instance_id, _ in done}),
-        n_failed=progress.n_failed,
-        n_unanswered=len(ids) - progress.n_done,
-        first_error=progress.first_error,
+        n_failed=recorder.n_failed,
+        n_unanswered=len(ids) - recorder.n_done,
+        first_error=recorder.first_error,
         trained_on_it=dataset.sha256 in named.trained_on(),
-        notes=progress.notes,
+        notes=recorder.notes,
     )
 
 
@@ -193,8 +214,8 @@ def rehearse(
     seed: int = 0,
     hypothesis: Literal["own", "wrong"] = "own",
     on_progress: Callable[[int, int], None] | None = None,
-) -> int:
-    """Ask a system every instance as `execute` would, keep no answer, and return how many instances there are.
+) -> Rehearsal:
+    """Ask a system every instance as `execute` would, and keep no answer.
 
     It is meant for a client that sends nothing but estimates.
 
@@ -215,115 +236,23 @@ def rehearse(
     named.check_queries(lambda: dataset.queries(limit))
     work = _answerer(named, dataset, _hypotheses(dataset, hypothesis, seed))
     todo = list(_todo(dataset.ids[:limit], tasks, frozenset(), per_task=named.reads_brief))
+    failures: list[str] = []
     for n_done, one in enumerate(todo, 1):
         worked = work(one)
         if worked.stop is not None:
             raise worked.stop
+        failures += [f"{name}: {answer.error}" for name, _, answer in worked.answers if isinstance(answer, Failure)]
         if on_progress is not None:
             on_progress(n_done, len(todo))
-    return len(todo)
-
-
-class _Progress:
-    """What a run has so far, and what of it came in this call."""
-
-    def __init__(
-        self, journal: Journal, *, n_all: int, n_failed: int, on_progress: Callable[[int, int], None] | None
-    ) -> None:
-        self._journal, self._n_all, self._on_progress = journal, n_all, on_progress
-        self._totals: Mapping[str, int] = {}
-        self._cut: dict[str, Mapping[str, int]] = {}  # instance id -> what is counted once for all its answers
-        self.n_done = 0
-        self.n_failed = n_failed
-        self.first_error: str | None = None
-
-    def keep(self, worked: "_Worked") -> None:
-        """Append the answers to an instance."""
-        for instance_id, task_name, answer in worked.answers:
-            self._journal.append(encode_answer(instance_id, task_name, answer))
-            self.add_notes(instance_id, answer)
-            if isinstance(answer, Failure):
-                self.n_failed += 1
-                self.first_error = self.first_error or f"{instance_id}: {answer.error}"
-        self.n_done += not worked.unanswered
-        if self._on_progress is not None:
-            self._on_progress(self.n_done, self._n_all)
-
-    def add_notes(self, instance_id: str, answer: Answer | None) -> None:
-        for name, count in (answer.notes if answer is not None else {}).items():
-            if is_counted_once(name):
-                self._cut[instance_id] = merged_notes(self._cut.get(instance_id, {}), {name: count})
-            else:
-                self._totals = merged_notes(self._totals, {name: count})
-
-    @property
-    def notes(self) -> dict[str, int]:
-        """What all answers note."""
-        totals = dict(self._totals)
-        for notes in self._cut.values():
-            for name, count in notes.items():
-                totals[name] = totals.get(name, 0) + count
-        return dict(sorted(totals.items()))
-
-
-def _ask_waiting(
-    work: "Callable[[_Todo], _Worked]",
-    todo: "Sequence[_Todo]",
-    progress: _Progress,
-    max_waiting: int,
-    client: ChatClient | None,
-) -> "list[_Todo]":
-    """Ask from threads, keep what is answered, and return what waits for a batch.
-
-    Raises
-    ------
-    StopError
-        If no more requests may be sent; what was finished is kept.
-    """
-    stops: list[StopError] = []
-    pending: list[_Todo] = []
-
-    def worked_on(one: _Todo) -> _Worked:
-        worked = work(one)
-        if worked.stop is not None:  # told here, in the thread, so that it begins no other instance meanwhile
-            stops.append(worked.stop)
-        return worked
-
-    def keep(worked: _Worked) -> None:
-        progress.keep(worked)
-        if worked.stop is None and worked.unanswered:
-            pending.append(worked.unanswered)
-
-    wait_for_all(
-        worked_on,
-        todo,
-        keep,
-        n_threads=min(max_waiting, max(1, len(todo))),
-        is_over=lambda: bool(stops),
-        on_interrupt=client.drain if client is not None else lambda: None,
-    )
-    if stops:
-        raise stops[0]
-    return pending
+    return Rehearsal(n_instances=len(todo), n_failed=len(failures), first_error=failures[0] if failures else None)
 
 
 _MIN_INSTANCES_A_JOB = 16
 
-_Todo = tuple[str, tuple[str, ...] | None]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Worked:
-    """What came of an instance: its answers, and what is still to be answered and why."""
-
-    answers: tuple[tuple[str, str | None, Answer], ...]
-    unanswered: _Todo | None = None
-    stop: StopError | None = None
-
 
 def _todo(
     ids: Sequence[str], tasks: Sequence[Task], done: frozenset[tuple[str, str | None]], *, per_task: bool
-) -> Iterator[_Todo]:
+) -> Iterator[Todo]:
     for instance_id in ids:
         if not per_task:
             if (instance_id, None) not in done:
@@ -334,15 +263,13 @@ def _todo(
 
 def _opened_answerer(
     spec: str, seed: int, data_path: Path, hypotheses: Mapping[str, str] | None
-) -> Callable[[_Todo], _Worked]:
+) -> Callable[[Todo], Worked]:
     """Make an answerer in a process that has nothing yet."""
     return _answerer(make_system(spec, seed=seed), open_dataset(data_path), hypotheses)
 
 
-def _answerer(
-    system: NamedSystem, dataset: Dataset, hypotheses: Mapping[str, str] | None
-) -> Callable[[_Todo], _Worked]:
-    def answer(todo: _Todo) -> _Worked:
+def _answerer(system: NamedSystem, dataset: Dataset, hypotheses: Mapping[str, str] | None) -> Callable[[Todo], Worked]:
+    def answer(todo: Todo) -> Worked:
         instance_id, task_names = todo
         instance = dataset[instance_id]
         if hypotheses is not None:
@@ -355,7 +282,7 @@ def _answerer(
     return answer
 
 
-def _worked(system: NamedSystem, instance: Instance, tasks: Sequence[Task | None]) -> _Worked:
+def _worked(system: NamedSystem, instance: Instance, tasks: Sequence[Task | None]) -> Worked:
     answers: list[tuple[str, str | None, Answer]] = []
     pending: list[str | None] = []
     stop: StopError | None = None
@@ -370,8 +297,8 @@ def _worked(system: NamedSystem, instance: Instance, tasks: Sequence[Task | None
             pending.append(name)
             break
     names = tuple(name for name in pending if name is not None)
-    unanswered: _Todo | None = (instance.id, names or None) if pending else None
-    return _Worked(answers=tuple(answers), unanswered=unanswered, stop=stop)
+    unanswered: Todo | None = (instance.id, names or None) if pending else None
+    return Worked(answers=tuple(answers), unanswered=unanswered, stop=stop)
 
 
 def _hypotheses(dataset: Dataset, hypothesis: str, seed: int) -> dict[str, str] | None:

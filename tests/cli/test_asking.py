@@ -1,6 +1,7 @@
 """Runs that ask language models: what they would cost, where they stop, and what they never show."""
 
 import json
+import re
 import signal
 import time
 from collections.abc import Iterator
@@ -71,7 +72,7 @@ def test_a_run_stops_before_it_costs_more_than_allowed_and_goes_on_with_more(
     whole = command(f"{arguments} --estimate --json").json["models"][0]["cost_usd"]
     stopped = command(f"{arguments} --max-cost-usd {whole / 2:.6f}")
     assert stopped.code == 3
-    assert stopped.err.startswith("stopped: ")
+    assert re.match(r"asked: \d sent.*\nstopped: ", stopped.err)
     assert "the same command goes on from there" in stopped.err
     n_kept = len(read_run(Path("run.jsonl")).done)
     assert 0 < n_kept < 10

@@ -5,6 +5,7 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from math import isfinite
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -48,6 +49,8 @@ def asking_options(command: Command) -> Command:
     @functools.wraps(command)
     def bundled(*args: Any, **kwargs: Any) -> Any:
         asking = Asking(**{name: kwargs.pop(name) for name in Asking.__dataclass_fields__})
+        if asking.batch and (asking.requests_per_minute or asking.tokens_per_minute):
+            raise click.UsageError("--requests-per-minute and --tokens-per-minute do not go with --batch")
         return command(*args, asking=asking, **kwargs)
 
     for option in reversed(_OPTIONS):
@@ -74,9 +77,8 @@ def opened_desk(asking: Asking) -> Iterator[Desk]:
 
 
 @contextmanager
-def estimating(asking: Asking) -> Iterator[tuple[ChatClient, EstimatingSender]]:
+def estimating(asking: Asking, prices: PriceTable) -> Iterator[tuple[ChatClient, EstimatingSender]]:
     """Give a client that sends nothing, and what counts in its place."""
-    prices = PriceTable.load(asking.prices)
     sender = EstimatingSender(prices, completion_tokens=asking.assumed_tokens, batch=asking.batch)
     store = _store()
     client = ChatClient(
@@ -130,6 +132,19 @@ def _tell(status: BatchStatus) -> None:
     click.echo(f"batch: {status}", err=True)
 
 
+class _Finite(click.FloatRange):
+    """A number above 0 that is one, which ``nan`` and ``inf`` are not."""
+
+    def __init__(self) -> None:
+        super().__init__(0, min_open=True)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        found: float = super().convert(value, param, ctx)
+        if not isfinite(found):
+            self.fail(f"{value} is not a finite number.", param, ctx)
+        return found
+
+
 _OPTIONS = (
     click.option("--estimate", is_flag=True, help="Print prompts, tokens and cost; send nothing, write no run."),
     click.option(
@@ -143,7 +158,7 @@ _OPTIONS = (
     ),
     click.option(
         "--max-cost-usd",
-        type=click.FloatRange(0, min_open=True),
+        type=_Finite(),
         metavar="USD",
         help="Stop before this call can cost more.",
     ),
@@ -162,12 +177,12 @@ _OPTIONS = (
         metavar="N",
         help="Requests in flight at once.",
     ),
-    click.option("--requests-per-minute", type=click.FloatRange(0, min_open=True), metavar="N", help="At most."),
-    click.option("--tokens-per-minute", type=click.FloatRange(0, min_open=True), metavar="N", help="At most."),
+    click.option("--requests-per-minute", type=_Finite(), metavar="N", help="At most."),
+    click.option("--tokens-per-minute", type=_Finite(), metavar="N", help="At most."),
     click.option(
         "--timeout",
         "timeout_seconds",
-        type=click.FloatRange(0, min_open=True),
+        type=_Finite(),
         default=600,
         show_default=True,
         metavar="S",

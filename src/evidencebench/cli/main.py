@@ -6,6 +6,7 @@ from importlib import import_module
 
 import click
 
+from evidencebench.cli.exits import EXIT_BAD_INPUT, EXIT_INTERRUPTED, EXIT_OK, EXIT_STOPPED
 from evidencebench.errors import EvidenceBenchError, StopError
 from evidencebench.tables import printable
 from evidencebench.version import __version__
@@ -27,8 +28,6 @@ COMMANDS = {
     "leaderboard": ("leaderboard", "Rank runs by aspect recall beside the controls."),
     "wrong-hypothesis": ("wrong_hypothesis", "Measure whether SYSTEM uses the hypothesis."),
 }
-
-EXIT_OK, EXIT_BAD_INPUT, EXIT_STOPPED, EXIT_INTERRUPTED = 0, 2, 3, 130
 
 
 class _LazyGroup(click.Group):

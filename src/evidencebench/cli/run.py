@@ -1,5 +1,6 @@
 """``evidencebench run``."""
 
+import os
 import shlex
 import textwrap
 from collections.abc import Mapping
@@ -11,6 +12,7 @@ from typing import Any, Literal
 import click
 
 from evidencebench.cli.asking import Asking, asking_options, estimating, opened_desk
+from evidencebench.cli.exits import EXIT_STOPPED
 from evidencebench.cli.options import (
     data_option,
     jobs_option,
@@ -23,8 +25,10 @@ from evidencebench.cli.options import (
 )
 from evidencebench.cli.output import print_json, print_table, progress
 from evidencebench.dataset import Dataset
+from evidencebench.errors import StopError
 from evidencebench.execution import RunReport, execute, rehearse
 from evidencebench.llm.ledger import Ledger, shown_usd
+from evidencebench.llm.prices import PriceTable
 from evidencebench.reporting import notes_line
 from evidencebench.systems import make_system
 from evidencebench.tables import WIDTH, Cell, Table, printable
@@ -88,33 +92,44 @@ def command(
     asks = make_system(system, seed=seed).waits
     _require_model(asking, asks=asks)
     if asking.estimate:
-        _estimate(system, dataset, what, asking, as_json=as_json, progress_style=progress_style)
-        return
+        n_failed = _estimate(system, dataset, what, asking, as_json=as_json, progress_style=progress_style)
+        ctx.exit(1 if n_failed else 0)
     if output is None:
         raise click.UsageError("Missing option '-o' / '--output'.")
     with opened_desk(asking) if asks else nullcontext() as desk:
-        status = desk.client.ledger.summary if desk is not None else None
-        with progress(system, progress_style, status) as on_progress:
-            report = execute(
-                system,
-                dataset,
-                output,
-                **what,
-                jobs=jobs,
-                overwrite=overwrite,
-                retry_failed=retry_failed,
-                client=desk.client if desk is not None else None,
-                max_waiting=asking.max_connections,
-                settle=desk.settle if desk is not None else None,
-                on_progress=on_progress,
-            )
-        ledger = desk.client.ledger if desk is not None else None
+        client = desk.client if desk is not None else None
+        with progress(system, progress_style, client.ledger.summary if client is not None else None) as on_progress:
+            try:
+                report = execute(
+                    system,
+                    dataset,
+                    output,
+                    **what,
+                    jobs=jobs,
+                    overwrite=overwrite,
+                    retry_failed=retry_failed,
+                    client=client,
+                    max_waiting=asking.max_connections,
+                    settle=desk.settle if desk is not None else None,
+                    on_interrupt=_tell_interrupt,
+                    on_progress=on_progress,
+                )
+            except (StopError, KeyboardInterrupt):
+                if client is not None:
+                    click.echo(f"asked: {client.ledger.summary()}", err=True)
+                raise
+    ledger = client.ledger if client is not None else None
     if as_json:
         asked = {"asked": ledger.fields()} if ledger is not None else {}
         print_json({"run": str(output), **asdict(report), **asked})
     else:
         _print(output, data, report, ledger)
-    ctx.exit(1 if report.n_failed else 0)
+    ctx.exit(EXIT_STOPPED if report.n_unanswered else 1 if report.n_failed else 0)
+
+
+def _tell_interrupt() -> None:
+    """Say what an interrupt does; written past Python's buffers, which a signal may have met half-way."""
+    os.write(2, b"finishing what was begun; Ctrl-C again ends at once\n")
 
 
 def _require_model(asking: Asking, *, asks: bool) -> None:
@@ -124,27 +139,32 @@ def _require_model(asking: Asking, *, asks: bool) -> None:
 
 def _estimate(
     system: str, dataset: Dataset, what: Mapping[str, Any], asking: Asking, *, as_json: bool, progress_style: str
-) -> None:
-    """Print what a run would send and cost."""
-    with estimating(asking) as (client, sender), progress("estimating", progress_style) as on_progress:
-        n_instances = rehearse(system, dataset, client=client, on_progress=on_progress, **what)
+) -> int:
+    """Print what a run would send and cost, and return how many answers would fail."""
+    prices = PriceTable.load(asking.prices)
+    with estimating(asking, prices) as (client, sender), progress("estimating", progress_style) as on_progress:
+        found = rehearse(system, dataset, client=client, on_progress=on_progress, **what)
+    if found.first_error:
+        click.echo(f"{found.n_failed} answers would fail; the first: {printable(found.first_error)}", err=True)
     n_stored = client.ledger.totals.stored
     estimates = sender.estimates()
     if as_json:
         models = [asdict(estimate) for estimate in estimates]
         assumed = {"assumed_completion_tokens": asking.assumed_tokens, "batch": asking.batch}
-        print_json({"n_instances": n_instances, "stored": n_stored, **assumed, "models": models})
-        return
+        print_json({**asdict(found), "stored": n_stored, **assumed, "prices_as_of": prices.as_of, "models": models})
+        return found.n_failed
     rows: list[list[Cell]] = [
         [one.model, one.requests, one.prompt_tokens, one.completion_tokens, _price(one.cost_usd)] for one in estimates
     ]
     columns = ["model", "requests", "prompt tokens", "reply tokens", "cost"]
     print_table(Table(columns=columns, rows=rows))
     said = (
-        f"{n_instances} instances; {n_stored:,} requests are stored and cost nothing. Tokens are estimated; replies are "
-        f"taken to be well-formed and {asking.assumed_tokens} tokens long (--assume-tokens). Nothing was sent."
+        f"{found.n_instances} instances; {n_stored:,} requests are stored and cost nothing. Tokens are estimated; "
+        f"replies are taken to be well-formed and {asking.assumed_tokens} tokens long (--assume-tokens). Prices as of "
+        f"{prices.as_of}: check them (--prices). Nothing was sent."
     )
     click.echo(textwrap.fill(said, WIDTH))
+    return found.n_failed
 
 
 def _price(cost_usd: float | None) -> str:
@@ -159,6 +179,8 @@ def _print(output: Path, data: str, report: RunReport, ledger: Ledger | None) ->
     if report.first_error:
         click.echo(f"  first failure: {printable(report.first_error)}", err=True)
         click.echo("  they score 0 and are counted; --retry-failed asks again", err=True)
+    if report.n_unanswered:
+        click.echo(f"  {report.n_unanswered} instances are unanswered; the same command goes on from there", err=True)
     if report.trained_on_it:
         click.echo("  trained on this data: its score says nothing of other papers (see crossval)", err=True)
     if report.notes:
