@@ -29,6 +29,10 @@ class PassingError(Exception):
         self.wait_seconds = wait_seconds
 
 
+class BusyError(PassingError):
+    """The server refuses for now, since it was asked too much."""
+
+
 def is_passing(status: int) -> bool:
     """Whether a status says that the next attempt may succeed."""
     return status in _PASSING_STATUSES or status >= _FIRST_SERVER_ERROR

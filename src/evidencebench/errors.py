@@ -20,6 +20,7 @@
     ├── StopError               no more requests may be sent; what was finished is kept
     │   ├── CostLimitError      the next request could cost more than was allowed
     │   ├── FailingServerError  nothing but failures, or the server refuses the key or the model
+    │   ├── FailingStoreError   replies cannot be kept, so none are asked for; a CacheError too
     │   └── DrainingError       the user asked to stop
     ├── PendingError            the reply is part of a batch that is not done
     ├── CacheError              what is kept between runs cannot be read or written
@@ -120,6 +121,10 @@ class PendingError(EvidenceBenchError):
 
 class CacheError(EvidenceBenchError):
     """What is kept between runs, such as embeddings, cannot be read or written."""
+
+
+class FailingStoreError(StopError, CacheError):
+    """Replies cannot be read from the store or written to it, so no more are paid for."""
 
 
 class WorkerError(EvidenceBenchError):

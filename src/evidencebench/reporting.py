@@ -154,8 +154,13 @@ def notes_line(notes: Mapping[str, int]) -> str:
         parts.append(f"${left.pop('cost_microusd') / 1e6:,.4f}")
     if unpriced:
         parts.append(f"{unpriced:,} replies of unknown price")
-    parts += [f"{count:,} {printable(name).replace('_', ' ')}" for name, count in left.items()]
-    return "; ".join(parts)
+    return "; ".join([*parts, *(f"{count:,} {_noted(name)}" for name, count in left.items())])
+
+
+def _noted(name: str) -> str:
+    """Return a note's name as words; what stands behind a space is a name of somebody's, and is left as it is."""
+    ours, space, theirs = printable(name).partition(" ")
+    return f"{ours.replace('_', ' ')}{space}{theirs}"
 
 
 def percent(estimate: Estimate | None) -> str:

@@ -68,7 +68,8 @@ def option_text(value: Any, depth: int = 0, *, with_inner_options: bool = True) 
 
 
 def _signature(name: str, options: Mapping[str, Any], depth: int) -> str:
-    text = ",".join(f"{key}={option_text(value, depth)}" for key, value in options.items())
+    given = {key: value for key, value in options.items() if value is not None}  # None: left open
+    text = ",".join(f"{key}={option_text(value, depth)}" for key, value in given.items())
     return f"{name}({text})" if text else name
 
 

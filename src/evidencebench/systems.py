@@ -7,7 +7,7 @@ from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from math import isfinite
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, cast, get_args, get_origin, get_type_hints
+from typing import Any, Literal, cast, get_args, get_origin, get_type_hints
 
 import msgspec
 
@@ -289,6 +289,9 @@ def _value(hint: Any, text: str, make: Callable[[str], NamedSystem]) -> Any:
     try:
         value = msgspec.convert(inner, type=hint, strict=False, dec_hook=_path)
     except msgspec.ValidationError as error:
+        if get_origin(hint) is Literal:
+            known = ", ".join(map(str, get_args(hint)))
+            raise SystemSpecError(f"Invalid enum value '{inner}'; expected one of {known}") from error
         raise SystemSpecError(f"{str(error).partition(', got')[0]}, got '{inner}'") from error
     if isinstance(value, float) and not isfinite(value):
         raise SystemSpecError(f"expected a finite number, got '{inner}'")

@@ -10,7 +10,8 @@ from evidencebench.cli.output import print_json
 from evidencebench.errors import EvidenceBenchError, UnreadableError
 from evidencebench.papers.plain import read_plain
 from evidencebench.query import AspectScope, Kind, Query
-from evidencebench.system import Brief, NamedSystem
+from evidencebench.reporting import notes_line
+from evidencebench.system import Brief, NamedSystem, Ranking
 from evidencebench.systems import make_system
 from evidencebench.tables import printable
 
@@ -58,14 +59,23 @@ def command(
     system = make_system(spec, seed=seed)
     if system.knows_labels:
         raise EvidenceBenchError(f"find: {system.name} needs the answers, which a paper does not bring along")
-    found = [index for index in _ranked(system, query, Brief(budget=budget, scope=scope)) if _is_text(query, index)]
-    found = found[:budget]
+    answer = _answer(system, query, Brief(budget=budget, scope=scope))
+    sentences = answer.sentences if answer.ordered else sorted(answer.sentences)
+    found = [index for index in sentences if _is_text(query, index)]
+    found = found[:budget] if answer.ordered else found
+    if answer.notes:
+        click.echo(textwrap.fill(notes_line(answer.notes), _WIDTH), err=True)
     if as_json:
         rows = [
             {"sentence": index, "kind": query.kinds[index].value, "text": query.sentences[index]} for index in found
         ]
-        print_json({"hypothesis": hypothesis, "system": spec, "budget": budget, "scope": scope, "evidence": rows})
+        asked = {"hypothesis": hypothesis, "system": spec, "budget": budget, "scope": scope}
+        print_json({**asked, "evidence": rows, "notes": dict(answer.notes)})
         return
+    if not found:
+        click.echo(f"{name}: {system.name} names no sentence", err=True)
+    elif len(found) > budget:
+        click.echo(f"{name}: {system.name} names {len(found)} sentences, in no order; all are shown", err=True)
     width = len(str(len(query.sentences)))
     for index in found:
         lead = f"{index:>{width}}  "
@@ -73,18 +83,16 @@ def command(
         click.echo(textwrap.fill(body, _WIDTH, initial_indent=lead, subsequent_indent=" " * len(lead)))
 
 
-def _ranked(system: NamedSystem, query: Query, brief: Brief) -> tuple[int, ...]:
+def _answer(system: NamedSystem, query: Query, brief: Brief) -> Ranking:
     try:
         answer = system.rank(query, brief)
     except EvidenceBenchError:
         raise
     except Exception as error:  # own code can fail in any way
         raise EvidenceBenchError(f"find: {system.name} failed: {type(error).__name__}: {error}") from error
-    if answer.ordered:
-        return answer.sentences
-    if brief.budget is not None and len(answer.sentences) > brief.budget:
+    if not answer.ordered and not system.selects:
         raise EvidenceBenchError(f"find: {system.name} gives its sentences no order, so that there are no best ones")
-    return tuple(sorted(answer.sentences))
+    return answer
 
 
 def _is_text(query: Query, index: int) -> bool:

@@ -1,6 +1,7 @@
 """What commands print, and how progress is shown."""
 
 import html
+import re
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -41,14 +42,16 @@ def print_table(table: Table, table_format: str = "text") -> None:
 
 
 def wrapped(signature: str, indent: str = "  ") -> str:
-    """Return a signature broken behind its bars, so that no line is wider than a terminal."""
+    """Return a signature broken behind its bars, and within a long part behind its commas, to fit a terminal."""
     lines, line = [], indent
     for part in signature.split("|"):
         piece = part if line.strip() == "" else f"|{part}"
-        if len(line) + len(piece) > WIDTH and line.strip():
-            lines.append(line)
-            line = indent
-        line += piece
+        is_long = len(indent) + len(piece) > WIDTH
+        for shard in re.split(r"(?<=,)", piece) if is_long else [piece]:
+            if len(line) + len(shard) > WIDTH and line.strip():
+                lines.append(line)
+                line = indent
+            line += shard
     return "\n".join([*lines, line])
 
 

@@ -171,6 +171,9 @@ def _price(cost_usd: float | None) -> str:
     return "unknown" if cost_usd is None else shown_usd(cost_usd)
 
 
+_SPENT = {"requests", "prompt_tokens", "completion_tokens", "reasoning_tokens", "cost_microusd", "unpriced_replies"}
+
+
 def _print(output: Path, data: str, report: RunReport, ledger: Ledger | None) -> None:
     resumed = f", {report.n_resumed} of them already there" if report.n_resumed else ""
     click.echo(f"{output}: {report.n_instances} instances{resumed}; {report.n_failed} answers failed")
@@ -178,12 +181,14 @@ def _print(output: Path, data: str, report: RunReport, ledger: Ledger | None) ->
         click.echo(f"  asked: {ledger.summary()}", err=True)
     if report.first_error:
         click.echo(f"  first failure: {printable(report.first_error)}", err=True)
-        click.echo("  they score 0 and are counted; --retry-failed asks again", err=True)
+        advice = "asks again" if ledger is None else "asks again what got no reply, another --seed all"
+        click.echo(f"  they score 0 and are counted; --retry-failed {advice}", err=True)
     if report.n_unanswered:
         click.echo(f"  {report.n_unanswered} instances are unanswered; the same command goes on from there", err=True)
     if report.trained_on_it:
         click.echo("  trained on this data: its score says nothing of other papers (see crossval)", err=True)
-    if report.notes:
-        line = textwrap.fill(notes_line(report.notes), WIDTH, initial_indent="  ", subsequent_indent="  ")
+    # What was spent stands above: here a reply that serves several tasks would count for each.
+    if notes := {name: count for name, count in report.notes.items() if name not in _SPENT}:
+        line = textwrap.fill(notes_line(notes), WIDTH, initial_indent="  ", subsequent_indent="  ")
         click.echo(line, err=True)
     click.echo(f"next: {shlex.join(['evidencebench', 'score', str(output), '--data', data])}")

@@ -20,7 +20,7 @@ from evidencebench.cli.options import (
     rule_options,
     task_options,
 )
-from evidencebench.cli.output import print_json, print_signatures, print_table, progress
+from evidencebench.cli.output import print_json, print_signatures, print_table, progress, wrapped
 from evidencebench.evaluation import Rules
 from evidencebench.query import AspectScope
 from evidencebench.reporting import kind_breakdown, mean_percent, notes_line, percent, score_fields
@@ -145,7 +145,7 @@ def _print(fields: Mapping[str, Any], curves: _Curves, graded: Graded, table_for
         return
     title = f"{printable(run.name)} on {printable(graded.dataset.name)}: aspect recall in %"
     if table_format == "text":
-        click.echo(f"{title}\n")
+        click.echo(f"{wrapped(title, '')}\n")
     recalls = _recalls(fields, "" if table_format == "text" else title)
     for table in (recalls, _measures(fields), _counts(fields), *_kinds(fields), *_drawn(curves)):
         print_table(table, table_format)

@@ -70,6 +70,7 @@ class Collector:
         self._api, self._calls, self._store, self._spool, self._kept = api, calls, store, spool, kept
         self.failures: dict[str, str] = {}
         self.answered: set[str] = set()
+        self._done: set[str] = set()
 
     async def collect(self, batch: Batch, remote: Remote) -> None:
         """Take in all rows of a batch that is over.
@@ -85,8 +86,9 @@ class Collector:
                 with TemporaryFile(dir=self._store.path.parent) as file:
                     await self._calls.fetch(path, file, most_bytes=_MOST_FILE_BYTES)
                     await self._take_all(batch, file)
-            if len(self.answered) < min(remote.n_done, batch.n_requests):
-                raise PassingError(f"expected {remote.n_done} replies in batch {remote.name}, got {len(self.answered)}")
+            n_done, n_all = len(self._done), len(self.answered | self.failures.keys())
+            if n_done < min(remote.n_done, batch.n_requests) and n_all < remote.n_done + remote.n_failed:
+                raise PassingError(f"expected {remote.n_done} replies in batch {remote.name}, got {n_done}")
 
         await self._calls.tried(attempt)
 
@@ -103,6 +105,8 @@ class Collector:
         request = self._spool.request(batch, row.key)
         if request is None or row.key in self.answered:  # a row that nobody asked for, or one that came twice
             return
+        if row.is_done:
+            self._done.add(row.key)
         if self._store.find(row.key) is not None:
             self.answered.add(row.key)
         elif row.reply is not None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryFile
 
 from evidencebench.endpoints import PassingError
-from evidencebench.errors import CacheError, EndpointError, EvidenceBenchError
+from evidencebench.errors import CacheError, EvidenceBenchError, FailingServerError
 from evidencebench.llm.batch_apis.calls import Calls, UnsureError
 from evidencebench.llm.batch_apis.nouns import BatchApi, Found, Sought
 from evidencebench.llm.spool import Batch, Spool
@@ -17,7 +17,7 @@ from evidencebench.llm.spool import Batch, Spool
 _LOOK_AGAIN_SECONDS = 0.5
 
 
-class UnresolvedError(EndpointError):
+class UnresolvedError(FailingServerError):
     """A batch may or may not have been submitted; it stays written down, to be looked for."""
 
 
@@ -41,8 +41,10 @@ async def submit_one(
     ------
     UnresolvedError
         If it may have been submitted.
+    RefusedError
+        If it was not, for what stands in it.
     EndpointError, FailingServerError
-        If it was not.
+        If it was not, for another reason.
     """
     with TemporaryFile(dir=folder) as body:
         rows = (api.row_of(key, request) for key, request in spool.requests(batch))

@@ -19,7 +19,7 @@ from evidencebench.errors import (
     SystemSpecError,
 )
 from evidencebench.llm.batch_apis import batches_of
-from evidencebench.llm.batch_apis.calls import Calls, Patience, calls_to
+from evidencebench.llm.batch_apis.calls import Calls, Patience, RefusedError, calls_to
 from evidencebench.llm.batch_apis.nouns import BatchApi, Remote
 from evidencebench.llm.batch_budget import BatchBudget
 from evidencebench.llm.batch_collection import Collector, Outcomes
@@ -105,6 +105,7 @@ class BatchSender:
         self._submitted: set[int] = set()
         self._misses: Counter[int] = Counter()
         self._known: set[Group] = set()
+        self._refusals: list[str] = []
 
     async def send(self, request: ChatRequest) -> ChatReply:
         """Spool a request; returns never.
@@ -116,7 +117,8 @@ class BatchSender:
         EndpointError
             If it failed in a batch that was collected.
         CostLimitError
-            If all that is spooled could cost more than was allowed.
+            If all that is spooled could cost more than was allowed. What was spooled before stays: submit and collect
+            it, and what it did not cost is free again.
         FailingServerError
             If the model's provider has no batches, or its key is missing.
         CacheError
@@ -125,7 +127,7 @@ class BatchSender:
         key = request.key
         self._outcomes.raise_for(key)
         api = self._api_for(Group.of(request))
-        if not self._spool.is_in_batch(key):
+        if self._spool.batch_of(key) is None:
             self._budget.reserve(key, request)
         n_bytes = len(api.row_of(key, request)) + 1
         await self._spool.record(request, sender=self._name, n_bytes=n_bytes)
@@ -138,10 +140,9 @@ class BatchSender:
 
         Raises
         ------
-        EndpointError
-            If a batch may or may not have been submitted; it stays written down, and is looked for at the next start.
         FailingServerError
-            If a server refuses the key or the model.
+            If a server cannot be reached, fails, or refuses the key or the model: what it was to have is asked again.
+            A batch that may have been submitted all the same stays written down, and is looked for at the next start.
         """
         made: list[BatchStatus] = []
         async with only_submitter(self._store.path, self._patience.sleep):
@@ -155,7 +156,8 @@ class BatchSender:
         """Store the replies of all batches that have ended, whoever submitted them.
 
         What ended without a reply is forgotten, so that it is asked again: by the next sender, if this one submitted
-        it. A batch that cannot be looked at is told and passed over, as long as this sender can do without it.
+        it. Of a batch that was refused for some of its rows, these fail, and this sender takes the others again. A
+        batch that cannot be looked at is told and passed over, as long as this sender can do without it.
 
         Parameters
         ----------
@@ -168,6 +170,8 @@ class BatchSender:
         ------
         EndpointError, FailingServerError
             If a batch with requests of this sender cannot be looked at. It stays, and is collected at the next start.
+        FailingServerError
+            If one was refused as a whole: its requests are asked again at the next start.
         """
         seconds = _FIRST_POLL_SECONDS
         while True:
@@ -178,6 +182,8 @@ class BatchSender:
             for batch in self._spool.batches():
                 is_collected = batch.name is not None and await self._collected(batch, on_status, is_patient=wait)
                 n_awaited += not is_collected and self._is_wanted(batch)
+            if self._refusals:
+                raise FailingServerError(self._refusals.pop())
             if not wait or not n_awaited:
                 return
             await self._patience.sleep(min(seconds, self._poll_seconds))
@@ -225,13 +231,13 @@ class BatchSender:
             name = await submit_one(api, calls, self._spool, batch, folder=folder, settle_seconds=self._settle_seconds)
         except UnresolvedError:
             raise
-        except StopError:
-            await self._spool.forget(batch)
-            raise
-        except EndpointError as error:
+        except RefusedError as error:
             self._outcomes.failures.update(dict.fromkeys(self._spool.keys(batch), str(error)))
-            await self._spool.forget(batch)
+            await self._release(batch)
             return BatchStatus.of(batch, "refused", message=str(error))
+        except (EndpointError, StopError) as error:
+            await self._release(batch)
+            raise FailingServerError(str(error)) from error
         await self._spool.name(batch, name)
         return BatchStatus.of(batch, "submitted", name=name)
 
@@ -263,7 +269,8 @@ class BatchSender:
         try:
             async with self._talking(batch.group) as (api, calls):
                 remote = await api.look(calls, batch.name or "")
-                on_status(BatchStatus.of(batch, remote.state, n_done=remote.n_done, n_failed=remote.n_failed))
+                counts = {"n_done": remote.n_done, "n_failed": remote.n_failed}
+                on_status(BatchStatus.of(batch, remote.state, **counts, message=remote.fault))
                 if not remote.is_over:
                     self._misses[batch.id] = 0
                     return False
@@ -274,8 +281,11 @@ class BatchSender:
             is_hopeful = is_patient and isinstance(error, EndpointError) and self._misses[batch.id] < self._max_misses
             self._pass_over(batch, error, on_status, is_hopeful=is_hopeful)
             return False
-        self._learn(batch, remote, collector)
-        await self._spool.forget(batch)
+        if remote.is_refused:
+            self._learn_refusal(batch, remote)
+        else:
+            self._learn(batch, remote, collector)
+        await self._release(batch)
         return True
 
     def _kept(self, key: str, request: ChatRequest, reply: ChatReply) -> float | None:
@@ -288,17 +298,30 @@ class BatchSender:
     def _learn(self, batch: Batch, remote: Remote, collector: Collector) -> None:
         """Keep in mind what this run does not ask again."""
         self._outcomes.failures.update(collector.failures)
-        where = f"{batch.group.model}: batch {batch.name}"
+        if batch.id in self._submitted:
+            reason = (
+                f"{_where(batch)}: ended as {remote.state} before this request was answered; run again to ask again"
+            )
+            known = collector.answered | collector.failures.keys()
+            self._outcomes.unfinished.update((key, reason) for key in self._spool.keys(batch) if key not in known)
+
+    def _learn_refusal(self, batch: Batch, remote: Remote) -> None:
+        """Keep in mind which rows are at fault, or that nothing more can be submitted now."""
+        keys = dict(enumerate(self._spool.keys(batch), start=1))
+        found = {keys[place]: fault for place, fault in remote.row_faults.items() if place in keys}
+        self._outcomes.failures.update((key, f"{_where(batch)}: {fault}") for key, fault in found.items())
+        if self._is_wanted(batch) and (remote.fault or not found):
+            self._refusals.append(
+                f"{_where(batch)}: refused: {remote.fault or next(iter(remote.row_faults.values()))}; correct what it "
+                "says, ask for fewer requests at a time with --limit, or wait until other batches are done; then run "
+                "again: nothing of it was asked or paid"
+            )
+
+    async def _release(self, batch: Batch) -> None:
+        """Forget a batch, and give back what is still set aside for its requests."""
         for key in self._spool.keys(batch):
-            if key in collector.answered:
-                continue
             self._budget.settle(key, None)
-            if remote.fault:
-                self._outcomes.failures.setdefault(key, f"{where}: {remote.fault}")
-            elif batch.id in self._submitted and key not in collector.failures:
-                self._outcomes.unfinished[key] = (
-                    f"{where}: ended as {remote.state} before this request was answered; run again to ask again"
-                )
+        await self._spool.forget(batch)
 
     def _is_wanted(self, batch: Batch) -> bool:
         return self._spool.is_wanted(batch, self._name)
@@ -310,3 +333,39 @@ class BatchSender:
         if isinstance(error, CacheError) or (self._is_wanted(batch) and not is_hopeful):
             raise error
         on_status(BatchStatus.of(batch, "not reached", message=str(error)))
+
+
+def _where(batch: Batch) -> str:
+    return f"{batch.group.model}: batch {batch.name}"
+
+
+async def collect_open(
+    store: Replies,
+    *,
+    prices: PriceTable,
+    ledger: Ledger | None = None,
+    on_status: OnStatus = ignore,
+    patience: Patience = Patience(max_attempts=2),  # noqa: B008 - frozen
+    environ: Mapping[str, str] | None = None,
+    folder: Path | None = None,
+) -> None:
+    """Store the replies of open batches that are done, for a run that sends one by one; wait for none.
+
+    A batch that cannot be looked at is told and passed over. What is still open is kept from being sent by a
+    `SparingSender`.
+
+    Parameters
+    ----------
+    store, prices, ledger, patience, environ, folder
+        As for `BatchSender`.
+    on_status
+        Called with the state of each batch.
+
+    Raises
+    ------
+    CacheError
+        If the store cannot be used.
+    """
+    if store.path.exists() and Spool(store).batches():
+        sender = BatchSender(store, prices=prices, ledger=ledger, patience=patience, environ=environ, folder=folder)
+        await sender.collect(wait=False, on_status=on_status)

@@ -101,10 +101,16 @@ class ChatRequest(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def key(self) -> str:
-        """The request's name in the store: the SHA-256 of its canonical JSON, all but `key_env`."""
+        """The request's name in the store: the SHA-256 of its canonical JSON, all but `key_env`.
+
+        Slashes at the end of `base_url` do not count. A provider's own address, spelled out, is another than None.
+        """
         fields = {name: getattr(self, name) for name in self.__struct_fields__ if name != "key_env"}
         for name in ("temperature", "top_p"):  # 0 and 0.0 are the same
             fields[name] = None if fields[name] is None else float(fields[name])
+        if self.base_url is not None:
+            before, question_mark, query = self.base_url.partition("?")
+            fields["base_url"] = f"{before.rstrip('/')}{question_mark}{query}" or None
         canonical = msgspec.json.encode({"version": _KEY_VERSION, **fields}, order="deterministic")
         return hashlib.sha256(canonical).hexdigest()
 

@@ -11,6 +11,7 @@ from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
 from evidencebench.errors import CacheError, EvidenceBenchError
+from evidencebench.llm.reply_file import Reopening
 
 T = TypeVar("T")
 
@@ -19,6 +20,7 @@ Change = Callable[[sqlite3.Connection], T]
 
 _MOST_CHANGES = 1024  # in a transaction
 _MOST_WAITS = 10  # of a minute each, for another process that holds the file, such as one that compacts it
+_LONGEST_CLOSING_SECONDS = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,14 +85,25 @@ class GroupCommit:
             self._started[0].put(wanted)
         return wanted.done
 
-    def close(self) -> None:
-        """Return when all that was submitted is written and the file given back; the next change opens it again."""
+    def close(self, seconds: float = _LONGEST_CLOSING_SECONDS) -> None:
+        """Return when all that was submitted is written and the file given back; the next change opens it again.
+
+        Raises
+        ------
+        CacheError
+            If that takes longer than it may, since another process holds the file.
+        """
         self._notice_fork()
         with self._lock:
             started, self._started = self._started, None
         if started is not None:
             started[0].put(None)
-            started[1].join()
+            started[1].join(seconds)
+            if started[1].is_alive():
+                raise CacheError(
+                    f"{self._path}: another process holds it, so what came last is not written yet, and is lost if "
+                    "this process ends first; end the other one, such as 'evidencebench cache prune', and run again"
+                )
 
     def __del__(self) -> None:
         if self._started is not None and self._process_id == os.getpid():
@@ -103,7 +116,7 @@ class GroupCommit:
 
 
 def _write(queue: _Queue, path: Path, connect: Callable[[], sqlite3.Connection]) -> None:
-    file = _File(path, connect)
+    file = Reopening(path, connect)
     try:
         while True:
             group, is_last = _next_group(queue)
@@ -129,46 +142,34 @@ def _next_group(queue: _Queue) -> tuple[list[_Wanted], bool]:
     return group, True
 
 
-class _File:
-    """The connection, opened when needed, and again when the file has been moved away or replaced."""
-
-    def __init__(self, path: Path, connect: Callable[[], sqlite3.Connection]) -> None:
-        self._path, self._connect = path, connect
-        self._opened: tuple[sqlite3.Connection, tuple[int, int]] | None = None
-
-    def connection(self) -> sqlite3.Connection:
-        if self._opened is not None and self._opened[1] != _identity(self._path):
-            self.close()
-        if self._opened is None:
-            connection = self._connect()
-            identity = _identity(self._path)
-            if identity is None:
-                connection.close()
-                raise CacheError(f"{self._path}: vanished while it was being opened")
-            self._opened = (connection, identity)
-        return self._opened[0]
-
-    def close(self) -> None:
-        if self._opened is not None:
-            self._opened[0].close()
-            self._opened = None
+class _BadChangeError(Exception):
+    """One of several changes failed, and none was made."""
 
 
-def _identity(path: Path) -> tuple[int, int] | None:
-    try:
-        found = path.stat()
-    except FileNotFoundError:
-        return None
-    return found.st_dev, found.st_ino
-
-
-def _commit(group: list[_Wanted], file: _File) -> None:
-    """Make all the changes or none, then tell everyone."""
+def _commit(group: list[_Wanted], file: Reopening) -> None:
+    """Make all the changes that can be made, together if all can, then tell everyone."""
     changes = [(wanted, change) for wanted in group if (change := _prepared(wanted)) is not None]
+    try:
+        _make(changes, file)
+    except _BadChangeError:
+        for one in changes:
+            _make([one], file)
+
+
+def _make(changes: list[tuple[_Wanted, Change[Any]]], file: Reopening) -> None:
+    """Make all the changes or none, then tell everyone.
+
+    Raises
+    ------
+    _BadChangeError
+        If one of several failed; nobody is told.
+    """
     if not changes:
         return
     try:
         values = _in_one_transaction([change for _, change in changes], file)
+    except _BadChangeError:
+        raise
     except BaseException as error:  # noqa: BLE001 - whatever it is, whoever waits must hear of it
         if not isinstance(error, EvidenceBenchError):
             file.close()
@@ -187,17 +188,26 @@ def _prepared(wanted: _Wanted) -> Change[Any] | None:
         return None
 
 
-def _in_one_transaction(changes: list[Change[Any]], file: _File) -> list[Any]:
+def _in_one_transaction(changes: list[Change[Any]], file: Reopening) -> list[Any]:
     connection = file.connection()
     _begin(connection)
     try:
-        values = [change(connection) for change in changes]
+        values = _made(changes, connection)
         connection.execute("COMMIT")
     except BaseException:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
         raise
     return values
+
+
+def _made(changes: list[Change[Any]], connection: sqlite3.Connection) -> list[Any]:
+    try:
+        return [change(connection) for change in changes]
+    except BaseException as error:
+        if len(changes) > 1:
+            raise _BadChangeError from error
+        raise
 
 
 def _begin(connection: sqlite3.Connection) -> None:

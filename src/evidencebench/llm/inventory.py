@@ -9,7 +9,6 @@ import msgspec
 
 from evidencebench.errors import CacheError
 from evidencebench.llm.chat import ChatReply, ChatRequest
-from evidencebench.llm.spool import Spool
 from evidencebench.llm.store import Replies, unpacked
 
 _PAGE_ROWS = 64
@@ -162,23 +161,18 @@ def damaged_keys(store: Replies) -> list[str]:
     return [found for found in kept_replies(store) if isinstance(found, str)]
 
 
-def remove_replies(store: Replies, which: Which) -> int:
-    """Remove replies; return how many."""
-
-    def remove(connection: sqlite3.Connection) -> int:
-        return connection.execute(_REMOVE, which.values).rowcount
-
-    return store.change_now(lambda: remove)
+def remove_replies(store: Replies, which: Which) -> None:
+    """Remove replies."""
+    store.change_now(lambda: lambda connection: connection.execute(_REMOVE, which.values))
 
 
-def remove_keys(store: Replies, keys: list[str]) -> int:
-    """Remove the replies of these keys; return how many were asked for."""
+def remove_keys(store: Replies, keys: list[str]) -> None:
+    """Remove the replies of these keys."""
 
-    def remove(connection: sqlite3.Connection) -> int:
-        connection.executemany("DELETE FROM reply WHERE key = ?", ((bytes.fromhex(key),) for key in keys))
-        return len(keys)
+    def remove(connection: sqlite3.Connection) -> None:
+        connection.executemany("DELETE FROM reply WHERE key = ?", [(bytes.fromhex(key),) for key in keys])
 
-    return store.change_now(lambda: remove)
+    store.change_now(lambda: remove)
 
 
 def n_waiting(store: Replies) -> int:
@@ -188,9 +182,8 @@ def n_waiting(store: Replies) -> int:
     return count
 
 
-def remove_batches(store: Replies) -> int:
-    """Forget all open batches and all requests that wait; return how many batches that were."""
-    count = len(Spool(store).batches())
+def remove_batches(store: Replies) -> None:
+    """Forget all open batches and all requests that wait."""
 
     def remove(connection: sqlite3.Connection) -> None:
         connection.execute("DELETE FROM waiting")
@@ -198,4 +191,3 @@ def remove_batches(store: Replies) -> int:
         connection.execute("UPDATE batch SET state = 'over'")
 
     store.change_now(lambda: remove)
-    return count

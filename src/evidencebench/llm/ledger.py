@@ -8,6 +8,7 @@ from typing import Any
 from evidencebench.llm.chat import Usage
 
 _LINE_CHARACTERS = 60
+_LEAST_SPELLED_OUT_USD = 1e-8
 _SIZES = ((10**9, "G"), (10**6, "M"), (10**3, "k"))  # so that no count is longer than four digits
 
 
@@ -25,6 +26,9 @@ class Totals:
         Part of `attempts`: those behind the first of a request.
     stored
         Requests answered without sending: from the store, or by the same request that was on its way already.
+    maybe_charged
+        Part of `attempts`: those that ended without a usable reply and without a refusal, such as by a timeout, so
+        that the provider may have charged for them. They are in no other sum.
     failures
         Requests that failed for good.
     in_flight
@@ -40,6 +44,7 @@ class Totals:
     requests: int = 0
     attempts: int = 0
     retries: int = 0
+    maybe_charged: int = 0
     stored: int = 0
     failures: int = 0
     in_flight: int = 0
@@ -121,13 +126,15 @@ def shown_usd(cost_usd: float) -> str:
 
     Examples
     --------
-    >>> shown_usd(0.0), shown_usd(0.00012), shown_usd(12.345), shown_usd(12345.6)
-    ('$0.00', '$0.00012', '$12.35', '$12,346')
+    >>> shown_usd(0.0), shown_usd(0.00012), shown_usd(12.345), shown_usd(999.999), shown_usd(12345.6)
+    ('$0.00', '$0.00012', '$12.35', '$1,000', '$12,346')
     """
-    if cost_usd >= 1000:  # noqa: PLR2004 - where cents no longer matter
+    if round(cost_usd, 2) >= 1000:  # noqa: PLR2004 - where cents no longer matter
         return f"${cost_usd:,.0f}"
+    if 0 < cost_usd < _LEAST_SPELLED_OUT_USD:
+        return f"${cost_usd:.1e}"
     n_digits = 2 if cost_usd == 0 else max(2, 1 - math.floor(math.log10(cost_usd)))
-    return f"${cost_usd:.{min(n_digits, 9)}f}"
+    return f"${cost_usd:.{n_digits}f}"
 
 
 def _short(count: int) -> str:

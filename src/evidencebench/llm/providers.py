@@ -1,5 +1,6 @@
 """Who serves models: address, variable of the key, and in what their requests differ."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -12,6 +13,7 @@ from evidencebench.errors import SystemSpecError
 Wire = Literal["openai", "anthropic"]
 
 _API_VERSION = "api-version"
+_VARIABLE = re.compile("[A-Za-z_][A-Za-z0-9_]*")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -195,7 +197,7 @@ def server_of(asked: Asked) -> Server:
     Raises
     ------
     SystemSpecError
-        If the provider is unknown, or the address is missing or not sound.
+        If the provider is unknown, the address is missing or not sound, or `key_env` cannot be a variable's name.
     """
     provider, where = provider_of(asked.model), f"model '{asked.model}'"
     base_url = asked.base_url or provider.base_url
@@ -212,6 +214,11 @@ def server_of(asked: Asked) -> Server:
             f"{where}: base_url: expected the version of the interface behind a deployment; add ?{_API_VERSION}=DATE"
         )
     key_env = provider.key_env if asked.key_env is None else asked.key_env
+    if key_env and not _VARIABLE.fullmatch(key_env):
+        raise SystemSpecError(
+            f"{where}: key_env: expected the name of an environment variable, such as {provider.key_env or 'MY_KEY'}, "
+            "got something else, which is not shown since it may be a key; set a variable to the key and give its name"
+        )
     if key_env and asked.key_env is None and not is_loopback(base_url) and not _is_own(provider, base_url):
         raise SystemSpecError(
             f"{where}: key_env: expected the variable that holds the key of {parts.hostname}, since {key_env} is for "

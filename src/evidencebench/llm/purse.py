@@ -1,10 +1,11 @@
 """Money that may be spent: the worst case of a request is set aside before it is sent, and given back afterwards."""
 
 import asyncio
+import math
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from evidencebench.errors import CostLimitError
+from evidencebench.errors import CostLimitError, SystemSpecError
 from evidencebench.llm.chat import ChatRequest
 from evidencebench.llm.ledger import shown_usd
 from evidencebench.llm.prices import PriceTable
@@ -22,19 +23,39 @@ class Purse:
     prices
         What requests cost.
     max_cost_usd
-        The most that may be spent; None: no limit.
+        The most that may be spent; None: no limit, and nothing is counted.
+
+    Raises
+    ------
+    SystemSpecError
+        If the limit is no number above 0.
     """
 
     def __init__(self, prices: PriceTable, max_cost_usd: float | None) -> None:
+        if max_cost_usd is not None and not (math.isfinite(max_cost_usd) and max_cost_usd > 0):
+            raise SystemSpecError(f"language models: max_cost_usd: expected more than 0, got {max_cost_usd}")
         self._prices, self._max_cost_usd = prices, max_cost_usd
         self.spent_usd = 0.0
-        self._reserved_usd = 0.0
-        self._n_reserved = 0
+        self._reserved: dict[str, float] = {}
         self._settled = asyncio.Event()
 
     @asynccontextmanager
-    async def reserved(self, request: ChatRequest, *, batch: bool = False) -> AsyncIterator[None]:
-        """Set the worst case of a request aside while the block runs; `spend` in it what was paid.
+    async def reserved(self, request: ChatRequest) -> AsyncIterator[None]:
+        """Set the worst case of a request aside while the block runs, or until it is settled.
+
+        Raises
+        ------
+        CostLimitError
+            As `reserve`.
+        """
+        await self.reserve(request)
+        try:
+            yield
+        finally:
+            self._release(request.key)
+
+    async def reserve(self, request: ChatRequest) -> None:
+        """Set the worst case of a request aside, unless it is.
 
         Waits while only what is in flight stands in the way, since that may turn out cheaper.
 
@@ -43,12 +64,11 @@ class Purse:
         CostLimitError
             If the request could cost more than is left, or its price is not known.
         """
-        if self._max_cost_usd is None:
-            yield
+        if self._max_cost_usd is None or (key := request.key) in self._reserved:
             return
-        most = self._most_usd(request, batch=batch)
-        while self.spent_usd + self._reserved_usd + most > self._max_cost_usd:
-            if self._n_reserved == 0 or self.spent_usd + most > self._max_cost_usd:
+        most = self._most_usd(request)
+        while self.spent_usd + sum(self._reserved.values()) + most > self._max_cost_usd:
+            if not self._reserved or self.spent_usd + most > self._max_cost_usd:
                 raise CostLimitError(
                     f"{request.model}: expected to spend at most {shown_usd(self._max_cost_usd)}; "
                     f"{shown_usd(self.spent_usd)} is spent and the next request could cost {shown_usd(most)}; raise "
@@ -56,26 +76,25 @@ class Purse:
                 )
             self._settled.clear()
             await self._settled.wait()
-        self._reserved_usd += most
-        self._n_reserved += 1
-        try:
-            yield
-        finally:
-            self._n_reserved -= 1
-            self._reserved_usd = self._reserved_usd - most if self._n_reserved else 0.0  # no rounding is left over
-            self._settled.set()
+        self._reserved[key] = most
 
-    def spend(self, cost_usd: float | None) -> None:
-        """Add what a reply cost; None, where the reply did not say its tokens, adds nothing."""
-        self.spent_usd += cost_usd or 0.0
+    def settle(self, request: ChatRequest, cost_usd: float | None) -> None:
+        """Put what was paid in the place of what is set aside; None, where that is not known, is the worst case."""
+        if self._max_cost_usd is not None:
+            most = self._release(request.key)
+            self.spent_usd += most if cost_usd is None else cost_usd
 
     def forget_reserved(self) -> None:
         """Give back all that is set aside, for another loop than before."""
-        self._reserved_usd, self._n_reserved, self._settled = 0.0, 0, asyncio.Event()
+        self._reserved, self._settled = {}, asyncio.Event()
 
-    def _most_usd(self, request: ChatRequest, *, batch: bool) -> float:
+    def _release(self, key: str) -> float:
+        self._settled.set()
+        return self._reserved.pop(key, 0.0)
+
+    def _most_usd(self, request: ChatRequest) -> float:
         n_prompt = int(PROMPT_MARGIN * prompt_tokens_of(request)) + 1
-        most = self._prices.most_usd(request.model, n_prompt, request.max_tokens, batch=batch)
+        most = self._prices.most_usd(request.model, n_prompt, request.max_tokens)
         if most is None:
             raise CostLimitError(
                 f"{request.model}: expected a known price, since a cost limit is set, got none; give a table that "

@@ -2,13 +2,15 @@
 
 from collections.abc import Mapping
 from datetime import datetime
+from typing import Any
 
 import msgspec
 
-from evidencebench.endpoints import PassingError, asked_wait, is_passing, shown
+from evidencebench.endpoints import BusyError, PassingError, asked_wait, is_passing, shown
 from evidencebench.errors import EndpointError, EvidenceBenchError, FailingServerError
 
-_BAD_REQUEST = 400
+_MAY_WITHHOLD = frozenset({400, 403})
+_TOO_MANY_REQUESTS = 429
 _REDIRECTS = range(300, 400)
 _NOT_ALLOWED = frozenset({401, 402, 403, 404})
 _NO_MONEY = ("insufficient_quota", "billing_hard_limit_reached", "billing_not_active", "credit balance is too low")
@@ -22,7 +24,16 @@ _TOO_LONG = (
     "maximum input length",
     "input token count",
 )
-_WITHHELD = ("content_filter", "content_policy_violation", "responsibleaipolicyviolation", "prompt was flagged")
+_WITHHELD = (
+    "content_filter",
+    "content_policy_violation",
+    "responsibleaipolicyviolation",
+    "moderation_blocked",
+    "prompt was flagged",
+    "input was flagged",
+    "content was flagged",
+    "flagged by moderation",
+)
 _DO = {
     401: "correct the key",
     402: "see to the account at the provider",
@@ -35,6 +46,7 @@ class _Error(msgspec.Struct, frozen=True):
     message: str | None = None
     code: str | int | None = None
     type: str | None = None
+    metadata: Any = None
 
 
 class _Body(msgspec.Struct, frozen=True):
@@ -43,10 +55,7 @@ class _Body(msgspec.Struct, frozen=True):
 
 def said_in(content: bytes) -> str:
     """Return what a refusal says: its message and code, or all of it where it has another form."""
-    try:
-        error = msgspec.json.decode(content, type=_Body).error
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        error = None
+    error = _error_in(content)
     if isinstance(error, _Error):
         error = " ".join(str(part) for part in (error.message, error.code, error.type) if part)
     return error or content.decode(errors="replace")
@@ -54,7 +63,11 @@ def said_in(content: bytes) -> str:
 
 def is_withheld(status: int, content: bytes) -> bool:
     """Whether a provider refuses a prompt for what it says, which is a refusal of the model and no failure."""
-    return status == _BAD_REQUEST and _holds(said_in(content), _WITHHELD)
+    if status not in _MAY_WITHHOLD:
+        return False
+    error = _error_in(content)
+    told = error.metadata if isinstance(error, _Error) else None
+    return (isinstance(told, dict) and "flagged_input" in told) or _holds(said_in(content), _WITHHELD)
 
 
 def failure_of(
@@ -81,11 +94,20 @@ def failure_of(
         return FailingServerError(f"{where}: {message}; see to the account at the provider, then run again")
     if status in _NOT_ALLOWED:
         return FailingServerError(f"{where}: {message}; {_DO[status]}, then run again")
+    if status == _TOO_MANY_REQUESTS:
+        return BusyError(message, asked_wait(headers, now))
     if is_passing(status):
         return PassingError(message, asked_wait(headers, now))
     if _holds(said, _TOO_LONG):
         return EndpointError(f"{where}: {message}; set context_tokens to what the model can read, reply included")
     return EndpointError(f"{where}: {message}")
+
+
+def _error_in(content: bytes) -> _Error | str | None:
+    try:
+        return msgspec.json.decode(content, type=_Body).error
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
 
 
 def _holds(said: str, marks: tuple[str, ...]) -> bool:

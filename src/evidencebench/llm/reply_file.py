@@ -1,7 +1,7 @@
 """The tables of ``replies.sqlite``: replies, requests that wait for a batch, and batches."""
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -44,6 +44,55 @@ def opened(path: Path) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
+
+
+class Reopening:
+    """A connection that is opened when needed, and again when its file has been moved away or replaced.
+
+    Parameters
+    ----------
+    path
+        The file.
+    connect
+        Opens it.
+    """
+
+    def __init__(self, path: Path, connect: Callable[[], sqlite3.Connection]) -> None:
+        self._path, self._connect = path, connect
+        self._opened: tuple[sqlite3.Connection, tuple[int, int]] | None = None
+
+    def connection(self) -> sqlite3.Connection:
+        """Return the connection to the file that is there now.
+
+        Raises
+        ------
+        CacheError
+            If the file vanishes meanwhile.
+        """
+        if self._opened is not None and self._opened[1] != _identity(self._path):
+            self.close()
+        if self._opened is None:
+            connection = self._connect()
+            identity = _identity(self._path)
+            if identity is None:
+                connection.close()
+                raise CacheError(f"{self._path}: vanished while it was being opened")
+            self._opened = (connection, identity)
+        return self._opened[0]
+
+    def close(self) -> None:
+        """Give the file back; the next use opens it again."""
+        if self._opened is not None:
+            self._opened[0].close()
+            self._opened = None
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 @contextmanager

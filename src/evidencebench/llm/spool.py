@@ -86,8 +86,8 @@ class Spool:
     def __init__(self, store: Replies) -> None:
         self._store = store
 
-    async def record(self, request: ChatRequest, *, sender: str, n_bytes: int) -> int | None:
-        """Keep a request until it is in a batch; return the number of the batch that it is in already, or None.
+    async def record(self, request: ChatRequest, *, sender: str, n_bytes: int) -> None:
+        """Keep a request until its batch is over; one that is in a batch already stays there.
 
         Parameters
         ----------
@@ -102,7 +102,7 @@ class Spool:
         def prepare() -> "_Recording":
             return _Recording(request, self._store.clock(), sender, n_bytes)
 
-        return await self._store.change(prepare)
+        await self._store.change(prepare)
 
     def groups(self, sender: str) -> list[Group]:
         """Return the groups of the requests that one sender has waiting."""
@@ -198,13 +198,14 @@ class Spool:
             rows = connection.execute("SELECT key FROM waiting WHERE batch = ? ORDER BY id", (batch.id,)).fetchall()
         yield from (key.hex() for (key,) in rows)
 
-    def is_in_batch(self, key: str) -> bool:
-        """Say whether a request is part of a batch that is not collected."""
+    def batch_of(self, key: str) -> Batch | None:
+        """Return the batch that is not collected and holds a request, or None where there is none."""
         with self._store.reading() as connection:
             row = connection.execute(
-                "SELECT 1 FROM waiting WHERE key = ? AND batch IS NOT NULL", (bytes.fromhex(key),)
+                f"SELECT {_COLUMNS} FROM batch WHERE id = (SELECT batch FROM waiting WHERE key = ?)",  # noqa: S608 - names only
+                (bytes.fromhex(key),),
             ).fetchone()
-        return row is not None
+        return None if row is None else _batch(row)
 
     def request(self, batch: Batch, key: str) -> ChatRequest | None:
         """Return one request of a batch, or None where the batch holds none of this key."""
@@ -249,16 +250,13 @@ class _Recording:
         packed = packed_request(msgspec.structs.replace(request, key_env=None))
         self._row, self._sender = (self._key, *group, created, n_bytes, packed), sender
 
-    def __call__(self, connection: sqlite3.Connection) -> int | None:
+    def __call__(self, connection: sqlite3.Connection) -> None:
         connection.execute(
             "INSERT INTO waiting (key, model, base_url, key_env, created, n_bytes, request) "
             "VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO NOTHING",
             self._row,
         )
         connection.execute("INSERT OR IGNORE INTO wanted (key, sender) VALUES (?, ?)", (self._key, self._sender))
-        row = connection.execute("SELECT batch FROM waiting WHERE key = ?", (self._key,)).fetchone()
-        batch: int | None = row[0]
-        return batch
 
 
 def _fitting(

@@ -12,6 +12,7 @@ import time
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -20,7 +21,7 @@ import msgspec
 from evidencebench.errors import CacheError
 from evidencebench.llm.chat import ChatReply, ChatRequest
 from evidencebench.llm.group_commit import Change, GroupCommit
-from evidencebench.llm.reply_file import FILE_NAME, explained, opened
+from evidencebench.llm.reply_file import FILE_NAME, Reopening, explained, opened
 
 T = TypeVar("T")
 
@@ -46,9 +47,9 @@ class Replies:
         self.path = folder / FILE_NAME
         self.clock = clock
         self._lock, self._process_id = threading.Lock(), os.getpid()
-        self._reading: sqlite3.Connection | None = None
-        self._forked: sqlite3.Connection | None = None
-        self._writer = GroupCommit(self.path, self._open)
+        self._reading = self._unopened()
+        self._forked: Reopening | None = None
+        self._writer = GroupCommit(self.path, partial(opened, self.path))
 
     async def get(self, key: str) -> tuple[ChatReply, float | None] | None:
         """Return the reply to a request and what it cost in US dollars (None: its price is not known), or None.
@@ -98,10 +99,6 @@ class Replies:
         """
         await self.change(lambda: self._insertion(request, reply, cost_usd))
 
-    def keep(self, request: ChatRequest, reply: ChatReply, cost_usd: float | None) -> None:
-        """Do what `put` does, without an event loop."""
-        self.change_now(lambda: self._insertion(request, reply, cost_usd))
-
     async def change(self, prepare: Callable[[], Change[T]]) -> T:
         """Make any change of the file together with all that wait; return when it is on the disk."""
         with explained(self.path):
@@ -123,14 +120,20 @@ class Replies:
         """
         self._notice_fork()
         with self._lock, explained(self.path):
-            if self._reading is None:
-                self._reading = self._open()
-            yield self._reading
+            yield self._reading.connection()
 
     def close(self) -> None:
-        """Finish all writing and give the file back; the next use opens it again."""
-        self._writer.close()
-        self._give_back()
+        """Finish all writing and give the file back; the next use opens it again.
+
+        Raises
+        ------
+        CacheError
+            If another process holds the file for more than a few seconds.
+        """
+        try:
+            self._writer.close()
+        finally:
+            self._give_back()
 
     def __del__(self) -> None:
         self._give_back()
@@ -138,18 +141,17 @@ class Replies:
     def _give_back(self) -> None:
         self._notice_fork()
         with self._lock:
-            if self._reading is not None:
-                self._reading.close()
-            self._reading = None
+            self._reading.close()
 
     def _notice_fork(self) -> None:
         """Open the file again in a forked process, for which SQLite asks; the lock may be held by nobody there."""
         if self._process_id != os.getpid():
             self._forked = self._reading  # kept: closing it here would drop the other process's locks
-            self._lock, self._process_id, self._reading = threading.Lock(), os.getpid(), None
+            self._lock, self._process_id = threading.Lock(), os.getpid()
+            self._reading = self._unopened()
 
-    def _open(self) -> sqlite3.Connection:
-        return opened(self.path)
+    def _unopened(self) -> Reopening:
+        return Reopening(self.path, partial(opened, self.path))
 
     def _insertion(self, request: ChatRequest, reply: ChatReply, cost_usd: float | None) -> Change[None]:
         key, packed = request.key, zlib.compress(msgspec.json.encode(reply), 1)

@@ -161,9 +161,9 @@ def _row(line: _Line) -> Row:
     result = line.result
     if result.type == "succeeded":
         try:
-            return Row(key=line.custom_id, reply=reply_of("anthropic", result.message))
+            return Row(key=line.custom_id, reply=reply_of("anthropic", result.message), is_done=True)
         except PassingError as error:
-            return Row(key=line.custom_id, failure=str(error))
+            return Row(key=line.custom_id, failure=str(error), is_done=True)
     if result.type in {"canceled", "expired"}:
         return Row(key=line.custom_id)
     said = bytes(result.error)

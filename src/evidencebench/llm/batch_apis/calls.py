@@ -9,12 +9,10 @@ from datetime import UTC, datetime
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import IO, TYPE_CHECKING, Any, TypeVar
 
-import msgspec
-
-from evidencebench.endpoints import PassingError, shown, wait_before, without_key
+from evidencebench.endpoints import PassingError, shown, wait_before
 from evidencebench.errors import EndpointError, MissingExtraError
 from evidencebench.llm.chat import ChatReply
-from evidencebench.llm.credentials import Key
+from evidencebench.llm.credentials import Key, reply_without_key
 from evidencebench.llm.providers import Server
 from evidencebench.llm.refusals import failure_of
 from evidencebench.version import __version__
@@ -29,7 +27,10 @@ _FIRST_SERVER_ERROR = 500
 _REQUEST_TIMEOUT = 408
 _CHUNK_BYTES = 1 << 20
 _MOST_SHOWN_BYTES = 1 << 20
-_LEAST_SECRET_CHARACTERS = 8  # shorter keys are placeholders such as EMPTY, and could stand in any reply
+
+
+class RefusedError(EndpointError):
+    """The server refuses what was sent, for what stands in it."""
 
 
 class UnsureError(PassingError):
@@ -169,6 +170,8 @@ class Calls:
             If it may have been done.
         PassingError
             If it was not, and the next attempt may succeed.
+        RefusedError
+            If it is refused for what was sent.
         EndpointError, FailingServerError
             If no attempt will succeed.
         """
@@ -187,11 +190,7 @@ class Calls:
 
     def without_key(self, reply: ChatReply) -> ChatReply:
         """Return a reply that can be stored: a server may tell the key back in it."""
-        key = self._key.value
-        if len(key) < _LEAST_SECRET_CHARACTERS or (key not in reply.text and key not in reply.served_by):
-            return reply
-        text, served_by = without_key(reply.text, key), without_key(reply.served_by, key)
-        return msgspec.structs.replace(reply, text=text, served_by=served_by)
+        return reply_without_key(reply, self._key)
 
     @asynccontextmanager
     async def _asked(
@@ -235,7 +234,7 @@ class Calls:
         is_unsure = status >= _FIRST_SERVER_ERROR or status == _REQUEST_TIMEOUT
         if isinstance(error, PassingError) and is_unsure:
             return UnsureError(str(error), error.wait_seconds)
-        return error
+        return RefusedError(str(error)) if isinstance(error, EndpointError) else error
 
 
 @asynccontextmanager

@@ -1,7 +1,7 @@
 """What every provider's batches have in common: the words that the files beside this one are written in."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import IO, Protocol
 
 from evidencebench.llm.batch_apis.calls import Calls
@@ -26,6 +26,8 @@ class Remote:
         Where the rows are, behind the base URL; empty where there are none.
     fault
         Why the batch as a whole was refused; empty where it was not.
+    row_faults
+        Why it was refused for single rows, by their place in it, counted from 1.
     """
 
     name: str
@@ -35,6 +37,12 @@ class Remote:
     n_failed: int
     paths: tuple[str, ...] = ()
     fault: str = ""
+    row_faults: Mapping[int, str] = field(default_factory=dict)
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether nothing of it was asked."""
+        return bool(self.fault or self.row_faults)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +57,8 @@ class Row:
         The reply; None where there is none.
     failure
         Why there is none; empty where the batch ended before the request's turn came.
+    is_done
+        Whether the provider says that it was answered, though what it gives may be no reply.
     is_damaged
         Whether it cannot be read, so that even the key is missing.
     """
@@ -56,6 +66,7 @@ class Row:
     key: str
     reply: ChatReply | None = None
     failure: str = ""
+    is_done: bool = False
     is_damaged: bool = False
 
 

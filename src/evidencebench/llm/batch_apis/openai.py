@@ -30,6 +30,15 @@ class _Fault(msgspec.Struct, frozen=True):
     message: str | None = None
     line: int | None = None
 
+    @property
+    def said(self) -> str:
+        return self.message or self.code or "no reason is given"
+
+    @property
+    def is_of_a_row(self) -> bool:
+        """Whether the other rows could do without it; a fault in the model, which all rows share, is of all."""
+        return self.line is not None and "model" not in (self.code or "")
+
 
 class _Faults(msgspec.Struct, frozen=True):
     data: list[_Fault] | None = None
@@ -128,6 +137,7 @@ class OpenaiBatches:
         batch = await asked(calls, f"/batches/{safe_id(name)}", _Batch, "a batch")
         counts = batch.request_counts or _Counts()
         files = [file for file in (batch.output_file_id, batch.error_file_id) if file]
+        faults = _faults(batch) if batch.status == "failed" else []
         return Remote(
             name=name,
             state=calls.shown(batch.status),
@@ -135,7 +145,8 @@ class OpenaiBatches:
             n_done=counts.completed,
             n_failed=counts.failed,
             paths=tuple(f"/files/{safe_id(file)}/content" for file in files),
-            fault=calls.shown(_fault(batch)) if batch.status == "failed" else "",
+            fault=next((calls.shown(fault.said) for fault in faults if not fault.is_of_a_row), ""),
+            row_faults={fault.line: calls.shown(fault.said) for fault in faults if fault.is_of_a_row},
         )
 
     def rows(self, file: IO[bytes]) -> Iterator[Row]:
@@ -143,11 +154,8 @@ class OpenaiBatches:
         return read_rows(file, _Line, _row)
 
 
-def _fault(batch: _Batch) -> str:
-    found = (batch.errors.data if batch.errors else None) or [_Fault(message="no reason is given")]
-    fault = found[0]
-    place = "" if fault.line is None else f" in line {fault.line}"
-    return f"{fault.message or fault.code or 'no reason is given'}{place}"
+def _faults(batch: _Batch) -> list[_Fault]:
+    return (batch.errors.data if batch.errors else None) or [_Fault()]
 
 
 def _row(line: _Line) -> Row:
@@ -162,9 +170,9 @@ def _row(line: _Line) -> Row:
 def _responded(key: str, status: int, body: bytes) -> Row:
     if status == _OK:
         try:
-            return Row(key=key, reply=reply_of("openai", body))
+            return Row(key=key, reply=reply_of("openai", body), is_done=True)
         except PassingError as error:
-            return Row(key=key, failure=str(error))
+            return Row(key=key, failure=str(error), is_done=True)
     if is_withheld(status, body):
         return Row(key=key, reply=ChatReply(text="", finish="refused"))
     return Row(key=key, failure=f"status {status}: {said_in(body)}")

@@ -58,8 +58,9 @@ class _Message(msgspec.Struct, frozen=True):
 
 
 class _Choice(msgspec.Struct, frozen=True):
-    message: _Message
+    message: _Message | None = None
     finish_reason: str | None = None
+    error: Any = None
 
 
 class _PromptDetails(msgspec.Struct, frozen=True):
@@ -73,20 +74,17 @@ class _ReplyDetails(msgspec.Struct, frozen=True):
 class _Usage(msgspec.Struct, frozen=True):
     prompt_tokens: Count | None = None
     completion_tokens: Count | None = None
+    total_tokens: Count | None = None
     prompt_tokens_details: _PromptDetails | None = None
     completion_tokens_details: _ReplyDetails | None = None
     prompt_cache_hit_tokens: Count | None = None  # DeepSeek's
-
-
-class _Failure(msgspec.Struct, frozen=True):
-    message: str = ""
 
 
 class _Reply(msgspec.Struct, frozen=True):
     choices: list[_Choice] = []
     model: Any = None
     usage: msgspec.Raw = msgspec.Raw(b"null")
-    error: _Failure | str | None = None
+    error: Any = None
 
 
 def reply_of(content: bytes | msgspec.Raw) -> ChatReply:
@@ -95,17 +93,20 @@ def reply_of(content: bytes | msgspec.Raw) -> ChatReply:
     Raises
     ------
     PassingError
-        If it has no choice.
+        If it has no choice, or tells of an error, as a server does whose own upstream failed.
     msgspec.DecodeError
         If it is not JSON or has not the form of a reply.
     """
     found = msgspec.json.decode(content, type=_Reply)
-    if not found.choices:
-        said = found.error.message if isinstance(found.error, _Failure) else found.error
-        raise PassingError(f"expected a reply with a choice, got none{': ' if said else ''}{said or ''}")
-    choice = found.choices[0]
+    choice = found.choices[0] if found.choices else _Choice()
+    reason = (choice.finish_reason or "").lower()
+    if (error := found.error or choice.error) or reason == "error":
+        said = error.get("message") if isinstance(error, dict) else error
+        raise PassingError(f"expected a reply, got an error: {said or 'not told'}")
+    if choice.message is None:
+        raise PassingError("expected a reply with a choice and its message, got none")
     text, refusal = _texts(choice.message)
-    finish = _FINISHES.get((choice.finish_reason or "").lower(), "other")
+    finish = _FINISHES.get(reason, "other")
     return ChatReply(
         text=text or refusal,
         finish="refused" if refusal and not text else finish,
@@ -129,9 +130,13 @@ def _usage(raw: msgspec.Raw) -> Usage:
     prompt_details, reply_details = found.prompt_tokens_details, found.completion_tokens_details
     cached = (prompt_details.cached_tokens if prompt_details else None) or found.prompt_cache_hit_tokens or 0
     reasoning = (reply_details.reasoning_tokens if reply_details else None) or 0
+    completion = found.completion_tokens
+    if found.prompt_tokens is not None and completion is not None and found.total_tokens is not None:
+        unnamed = max(0, found.total_tokens - found.prompt_tokens - completion)  # Gemini's thinking, which is charged
+        completion, reasoning = completion + unnamed, max(reasoning, unnamed)
     return Usage(
         prompt_tokens=found.prompt_tokens,
-        completion_tokens=found.completion_tokens,
+        completion_tokens=completion,
         cached_tokens=min(cached, found.prompt_tokens or 0),
         reasoning_tokens=reasoning,
     )
