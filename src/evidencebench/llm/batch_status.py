@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from evidencebench.llm.batch_apis.nouns import Remote
 from evidencebench.llm.spool import Batch
 
 
@@ -47,6 +48,11 @@ class BatchStatus:
             n_failed=n_failed,
             message=message,
         )
+
+    @classmethod
+    def seen(cls, batch: Batch, remote: Remote) -> "BatchStatus":
+        """Return the status of a batch as its provider tells it."""
+        return cls.of(batch, remote.state, n_done=remote.n_done, n_failed=remote.n_failed, message=remote.fault)
 
     def __str__(self) -> str:
         counts = f"{self.n_done}/{self.n_requests} done" + (f", {self.n_failed} failed" if self.n_failed else "")

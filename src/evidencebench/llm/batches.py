@@ -168,10 +168,9 @@ class BatchSender:
 
         Raises
         ------
-        EndpointError, FailingServerError
-            If a batch with requests of this sender cannot be looked at. It stays, and is collected at the next start.
         FailingServerError
-            If one was refused as a whole: its requests are asked again at the next start.
+            If a batch with requests of this sender cannot be looked at, which is collected at the next start, or was
+            refused as a whole, so that its requests are asked again at the next start.
         """
         seconds = _FIRST_POLL_SECONDS
         while True:
@@ -269,8 +268,7 @@ class BatchSender:
         try:
             async with self._talking(batch.group) as (api, calls):
                 remote = await api.look(calls, batch.name or "")
-                counts = {"n_done": remote.n_done, "n_failed": remote.n_failed}
-                on_status(BatchStatus.of(batch, remote.state, **counts, message=remote.fault))
+                on_status(BatchStatus.seen(batch, remote))
                 if not remote.is_over:
                     self._misses[batch.id] = 0
                     return False
@@ -331,41 +329,9 @@ class BatchSender:
     ) -> None:
         """Raise if this sender needs the batch and there is no hope for it, else tell."""
         if isinstance(error, CacheError) or (self._is_wanted(batch) and not is_hopeful):
-            raise error
+            raise FailingServerError(str(error)) from error if isinstance(error, EndpointError) else error
         on_status(BatchStatus.of(batch, "not reached", message=str(error)))
 
 
 def _where(batch: Batch) -> str:
     return f"{batch.group.model}: batch {batch.name}"
-
-
-async def collect_open(
-    store: Replies,
-    *,
-    prices: PriceTable,
-    ledger: Ledger | None = None,
-    on_status: OnStatus = ignore,
-    patience: Patience = Patience(max_attempts=2),  # noqa: B008 - frozen
-    environ: Mapping[str, str] | None = None,
-    folder: Path | None = None,
-) -> None:
-    """Store the replies of open batches that are done, for a run that sends one by one; wait for none.
-
-    A batch that cannot be looked at is told and passed over. What is still open is kept from being sent by a
-    `SparingSender`.
-
-    Parameters
-    ----------
-    store, prices, ledger, patience, environ, folder
-        As for `BatchSender`.
-    on_status
-        Called with the state of each batch.
-
-    Raises
-    ------
-    CacheError
-        If the store cannot be used.
-    """
-    if store.path.exists() and Spool(store).batches():
-        sender = BatchSender(store, prices=prices, ledger=ledger, patience=patience, environ=environ, folder=folder)
-        await sender.collect(wait=False, on_status=on_status)

@@ -2,14 +2,22 @@
 
 import asyncio
 import os
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from evidencebench.cache import cache_folder
-from evidencebench.errors import DrainingError, EvidenceBenchError, PendingError, StopError
+from evidencebench.errors import (
+    CacheError,
+    DrainingError,
+    EvidenceBenchError,
+    FailingStoreError,
+    PendingError,
+    StopError,
+)
 from evidencebench.llm.chat import ChatReply, ChatRequest, Received
 from evidencebench.llm.estimating import EstimatingSender
 from evidencebench.llm.ledger import Ledger
@@ -78,8 +86,8 @@ class ChatClient:
         Where replies are kept; None: nowhere.
     prices
         What replies cost.
-    max_cost_usd
-        The most that may be spent from now on; None: no limit.
+    purse
+        What may be spent from now on; None: no limit. Pass the sender's, so that it pays for its attempts too.
     max_in_flight
         Requests on their way at a time; the others wait.
     ledger
@@ -94,7 +102,7 @@ class ChatClient:
         sender: Sender,
         store: ReplyStore | None,
         prices: PriceTable,
-        max_cost_usd: float | None = None,
+        purse: Purse | None = None,
         max_in_flight: int = 16,
         ledger: Ledger | None = None,
         on_drain: Callable[[], None] = lambda: None,
@@ -102,11 +110,12 @@ class ChatClient:
     ) -> None:
         self.ledger = Ledger() if ledger is None else ledger
         self._sender, self._store, self._prices = sender, store, prices
-        self._purse = Purse(prices, max_cost_usd)
+        self._purse = Purse(prices, None) if purse is None else purse
         self._max_in_flight, self._on_drain, self._on_close = max_in_flight, on_drain, on_close
         self._is_draining = False
         self._loop_thread = LoopThread(sender.aclose)
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._process_id = os.getpid()
         self._slots = asyncio.Semaphore(max_in_flight)
         self._flights: dict[str, _Flight] = {}
         self._tasks: set[asyncio.Task[Received | None]] = set()
@@ -138,11 +147,11 @@ class ChatClient:
         EndpointError
             If the request failed for good.
         StopError
-            If no more requests may be sent: the cost limit, a failing server, or `drain`.
+            If no more requests may be sent: the cost limit, a failing server, a failing store, or `drain`.
         PendingError
             If the reply is part of a batch that is not done.
-        CacheError
-            If the reply cannot be stored.
+        RuntimeError
+            If another event loop than this one asks already.
         """
         key = request.key
         self._enter_loop()
@@ -174,19 +183,23 @@ class ChatClient:
         self._on_close()
 
     def _enter_loop(self) -> None:
-        """Start afresh where the loop is another one, which is so in a forked process."""
+        """Start afresh in a forked process, or where the loop before this one has ended."""
         loop = asyncio.get_running_loop()
-        if loop is not self._loop:
-            self._loop, self._flights, self._tasks = loop, {}, set()
-            self._slots = asyncio.Semaphore(self._max_in_flight)
-            self._purse.forget_reserved()
-            self.ledger.after_fork()
+        if loop is self._loop:
+            return
+        if self._loop is not None and self._process_id == os.getpid() and not self._loop.is_closed():
+            raise RuntimeError("a client asks in one event loop at a time; use run(), or make a client for each loop")
+        self._loop, self._process_id, self._flights, self._tasks = loop, os.getpid(), {}, set()
+        self._slots = asyncio.Semaphore(self._max_in_flight)
+        self._purse.forget_reserved()
+        self.ledger.after_fork()
 
     async def _looked_up(self, key: str, flight: _Flight) -> Received | None:
         """Return the stored reply; whoever asks the same meanwhile waits, so that it is not sent for twice."""
         found = None
         try:
-            found = None if self._store is None else await self._store.get(key)
+            with _stopping_where_nothing_is_kept():
+                found = None if self._store is None else await self._store.get(key)
         except BaseException:
             self._land(key, flight, None)
             raise
@@ -213,16 +226,18 @@ class ChatClient:
                 raise DrainingError("no more requests are sent, as was asked; run again to go on")
             reply = await self._sent(request)
             cost_usd = self._prices.cost_usd(request.model, reply.usage)
-            self._purse.spend(cost_usd)
+            self._purse.settle(request, cost_usd)
             self.ledger.count_reply(reply.usage, cost_usd)
             if self._store is not None:
-                await self._store.put(request, reply, cost_usd)
+                with _stopping_where_nothing_is_kept():
+                    await self._store.put(request, reply, cost_usd)
         return Received(reply=reply, is_stored=False, cost_usd=cost_usd)
 
     async def _sent(self, request: ChatRequest) -> ChatReply:
         self.ledger.count(in_flight=1)
         try:
-            return await self._sender.send(request)
+            with _stopping_where_nothing_is_kept():  # batches are kept in the store too
+                return await self._sender.send(request)
         except (StopError, PendingError):
             raise
         except EvidenceBenchError:
@@ -245,6 +260,19 @@ class ChatClient:
             flight.done.set_exception(error)
             flight.done.exception()  # so that one for which nobody waits any more is not reported
         self._land(key, flight, None if task.cancelled() or task.exception() else task.result())
+
+
+@contextmanager
+def _stopping_where_nothing_is_kept() -> Iterator[None]:
+    try:
+        yield
+    except StopError:
+        raise
+    except CacheError as error:
+        raise FailingStoreError(
+            f"{error}; nothing more is sent, since replies that cannot be kept would be paid for again; mend that "
+            "and run again, or set EVIDENCEBENCH_CACHE=off to keep none"
+        ) from error
 
 
 def make_client(
@@ -271,9 +299,10 @@ def make_client(
     timeout_seconds
         For one attempt.
     total_timeout_seconds
-        For all attempts at a request, waits included; None: as long as they take at most, and an hour at least.
+        For all attempts at a request, waits between them included; None: as long as they take at most, and an hour at
+        least.
     max_attempts
-        For each request, the first included.
+        For each request, the first included; those that the server refuses as too many are not counted.
     prices
         A table in the place of the package's own.
     max_cost_usd
@@ -289,9 +318,14 @@ def make_client(
         If httpx is not installed.
     DataError
         If the price table cannot be read.
+    SystemSpecError
+        If a limit is no number above 0.
     """
     found = os.environ if environ is None else environ
     table, ledger = PriceTable.load(prices), Ledger()
+    purse = Purse(table, max_cost_usd)
+    if total_timeout_seconds is None:
+        total_timeout_seconds = max(_HOUR_SECONDS, timeout_seconds * max_attempts)
     sender = HttpSender(
         limits=Limits(
             max_connections=max_connections,
@@ -299,9 +333,10 @@ def make_client(
             tokens_per_minute=tokens_per_minute,
         ),
         ledger=ledger,
+        purse=purse,
         bounds=Bounds(
             timeout_seconds=timeout_seconds,
-            total_timeout_seconds=total_timeout_seconds or max(_HOUR_SECONDS, timeout_seconds * max_attempts),
+            total_timeout_seconds=total_timeout_seconds,
             max_attempts=max_attempts,
         ),
         environ=environ,
@@ -312,7 +347,7 @@ def make_client(
         sender=sender,
         store=replies,
         prices=table,
-        max_cost_usd=max_cost_usd,
+        purse=purse,
         max_in_flight=max_connections,
         ledger=ledger,
         on_drain=sender.stop_retrying,

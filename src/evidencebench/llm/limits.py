@@ -1,13 +1,20 @@
 """How much may be sent to a server in a minute, and the pause that all its requests keep when it asks for one."""
 
 import asyncio
+import random
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 _MINUTE_SECONDS = 60.0
+_SPREAD = 0.25  # part of a pause over which those who sat it out start again
 _LONGEST_NAP_SECONDS = 1.0  # a correction may make room earlier than was reckoned
+
+
+def spread(seconds: float, jitter: float) -> float:
+    """Return somewhat more seconds than were asked for, so that not all who wait go at once; `jitter` is in 0..1."""
+    return seconds * (1 + _SPREAD * jitter)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,12 +54,19 @@ class Gate:
         Seconds, always growing.
     sleep
         Waits seconds of that clock.
+    jitter
+        Draws a number in 0..1, by which those who sat out a pause are spread.
     """
 
     def __init__(
-        self, limits: Limits, *, clock: Callable[[], float], sleep: Callable[[float], Awaitable[object]]
+        self,
+        limits: Limits,
+        *,
+        clock: Callable[[], float],
+        sleep: Callable[[float], Awaitable[object]],
+        jitter: Callable[[], float] = random.random,
     ) -> None:
-        self._limits, self._clock, self._sleep = limits, clock, sleep
+        self._limits, self._clock, self._sleep, self._jitter = limits, clock, sleep, jitter
         self._connections = asyncio.Semaphore(limits.max_connections)
         self._turn = asyncio.Lock()
         self._starts: deque[float] = deque()
@@ -104,7 +118,7 @@ class Gate:
 
     async def _sit_out_pause(self) -> None:
         while (left := self._paused_until - self._clock()) > 0:
-            await self._sleep(left)
+            await self._sleep(spread(left, self._jitter()))
 
     def _wait_seconds(self, n_tokens: float) -> float:
         now = self._clock()

@@ -52,7 +52,7 @@ class Purse:
         try:
             yield
         finally:
-            self._release(request.key)
+            self._release(request)
 
     async def reserve(self, request: ChatRequest) -> None:
         """Set the worst case of a request aside, unless it is.
@@ -81,16 +81,16 @@ class Purse:
     def settle(self, request: ChatRequest, cost_usd: float | None) -> None:
         """Put what was paid in the place of what is set aside; None, where that is not known, is the worst case."""
         if self._max_cost_usd is not None:
-            most = self._release(request.key)
+            most = self._release(request)
             self.spent_usd += most if cost_usd is None else cost_usd
 
     def forget_reserved(self) -> None:
         """Give back all that is set aside, for another loop than before."""
         self._reserved, self._settled = {}, asyncio.Event()
 
-    def _release(self, key: str) -> float:
+    def _release(self, request: ChatRequest) -> float:
         self._settled.set()
-        return self._reserved.pop(key, 0.0)
+        return self._reserved.pop(request.key, 0.0) if self._reserved else 0.0
 
     def _most_usd(self, request: ChatRequest) -> float:
         n_prompt = int(PROMPT_MARGIN * prompt_tokens_of(request)) + 1

@@ -1,10 +1,17 @@
 """What keeps a run that sends one by one from paying for what an open batch is paid for already."""
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evidencebench.errors import StopError
+from evidencebench.llm.batch_apis.calls import Patience
+from evidencebench.llm.batch_status import OnStatus, ignore
+from evidencebench.llm.batches import BatchSender
 from evidencebench.llm.chat import ChatReply, ChatRequest
+from evidencebench.llm.ledger import Ledger
+from evidencebench.llm.prices import PriceTable
 from evidencebench.llm.spool import Spool
 from evidencebench.llm.store import Replies
 
@@ -47,3 +54,35 @@ class SparingSender:
     async def aclose(self) -> None:
         """Free connections."""
         await self._sender.aclose()
+
+
+async def collect_open(
+    store: Replies,
+    *,
+    prices: PriceTable,
+    ledger: Ledger | None = None,
+    on_status: OnStatus = ignore,
+    patience: Patience = Patience(max_attempts=2),  # noqa: B008 - frozen
+    environ: Mapping[str, str] | None = None,
+    folder: Path | None = None,
+) -> None:
+    """Store the replies of open batches that are done, for a run that sends one by one; wait for none.
+
+    A batch that cannot be looked at is told and passed over. What is still open is kept from being sent by a
+    `SparingSender`.
+
+    Parameters
+    ----------
+    store, prices, ledger, patience, environ, folder
+        As for `BatchSender`.
+    on_status
+        Called with the state of each batch.
+
+    Raises
+    ------
+    CacheError
+        If the store cannot be used.
+    """
+    if store.path.exists() and Spool(store).batches():
+        sender = BatchSender(store, prices=prices, ledger=ledger, patience=patience, environ=environ, folder=folder)
+        await sender.collect(wait=False, on_status=on_status)

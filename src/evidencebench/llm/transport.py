@@ -2,6 +2,7 @@
 
 import asyncio
 import importlib.util
+import math
 import random
 import time
 from collections.abc import Callable, Coroutine, Mapping
@@ -10,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from evidencebench.endpoints import PassingError, shown, wait_before
+from evidencebench.endpoints import BusyError, PassingError, shown, wait_before
 from evidencebench.errors import (
     DrainingError,
     EndpointError,
@@ -21,16 +22,20 @@ from evidencebench.errors import (
     SystemSpecError,
 )
 from evidencebench.llm.chat import ChatReply, ChatRequest
-from evidencebench.llm.connections import Came, Connections
+from evidencebench.llm.connections import Came, Connections, NotSentError
 from evidencebench.llm.credentials import Key, key_for, reply_without_key
 from evidencebench.llm.ledger import Ledger
-from evidencebench.llm.limits import Gate, Limits
+from evidencebench.llm.limits import Gate, Limits, spread
+from evidencebench.llm.prices import PriceTable
 from evidencebench.llm.providers import Server, server_of
+from evidencebench.llm.purse import Purse
 from evidencebench.llm.refusals import failure_of, is_withheld
 from evidencebench.llm.tokens import prompt_tokens_of
 from evidencebench.llm.wire import posted, reply_of
 
 _OK = range(200, 300)
+_FIRST_BUSY_SECONDS, _LONGEST_BUSY_SECONDS = 10.0, 60.0  # where the server does not say how long
+_LEAST_ATTEMPTS_A_CONNECTION = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,13 +47,14 @@ class Bounds:
     timeout_seconds
         For one attempt, from connecting to the last byte.
     total_timeout_seconds
-        For all attempts at a request, waits included.
+        For all attempts at a request, waits between them included; waits for our own limits are not.
     max_attempts
-        For each request, the first included.
+        For each request, the first included; those that the server refuses as too many are not counted.
     max_failures_in_a_row
-        So many requests that fail for good, with no success between, stop everything.
+        So many requests that fail for good, with no success between, stop everything. So do as many failed attempts,
+        or three for each connection, at a server that has never replied.
     longest_wait_seconds
-        The most that is waited before an attempt, also where the server asks for more.
+        The most that is waited before an attempt unless the server asks for more.
     max_reply_bytes
         The most that is read of a reply.
     """
@@ -68,11 +74,13 @@ class _Line:
     connections: Connections
     gate: Gate
     n_failures: int = 0
+    n_failed_attempts: int = 0
+    has_replied: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class _Post:
-    """One request as it is sent, each attempt alike."""
+    """One request as it is sent, each attempt alike, how often it was, and when its time is over."""
 
     request: ChatRequest
     server: Server
@@ -80,6 +88,12 @@ class _Post:
     address: str
     body: bytes = field(repr=False)
     deadline: float
+    n_faults: int = 0
+    n_refusals: int = 0
+
+    @property
+    def n_attempts(self) -> int:
+        return self.n_faults + self.n_refusals
 
     @property
     def where(self) -> str:
@@ -97,6 +111,8 @@ class HttpSender:
         For each request.
     ledger
         Where attempts are counted; None: nowhere.
+    purse
+        What pays for attempts that may have been charged though no reply came; None: nothing does.
     clock, sleep
         Seconds that always grow, and what waits for seconds of that clock.
     jitter
@@ -111,7 +127,7 @@ class HttpSender:
     MissingExtraError
         If httpx is not installed.
     SystemSpecError
-        If a limit is not above 0.
+        If a limit is no number above 0.
     """
 
     def __init__(
@@ -120,6 +136,7 @@ class HttpSender:
         limits: Limits = Limits(),  # noqa: B008 - frozen
         bounds: Bounds = Bounds(),
         ledger: Ledger | None = None,
+        purse: Purse | None = None,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], Coroutine[Any, Any, object]] = asyncio.sleep,
         jitter: Callable[[], float] = random.random,
@@ -129,6 +146,7 @@ class HttpSender:
     ) -> None:
         _require_usable(limits, bounds)
         self._limits, self._bounds, self._ledger = limits, bounds, Ledger() if ledger is None else ledger
+        self._purse = Purse(PriceTable(as_of="", models={}), None) if purse is None else purse
         self._clock, self._sleep, self._jitter, self._today = clock, sleep, jitter, today
         self._environ, self._folder = environ, folder
         self._lines: dict[str, _Line] = {}
@@ -144,7 +162,10 @@ class HttpSender:
         EndpointError
             If it failed for good.
         FailingServerError
-            If the server refuses the key or the model, too many requests in a row failed, or none can be sent.
+            If the server refuses the key or the model, too many in a row failed, none can be sent, or the server asks
+            to wait for longer than a request may take.
+        CostLimitError
+            If it would have to be sent again, and could cost more than is left.
         DrainingError
             If it would have to be sent again, but `stop_retrying` was called.
         """
@@ -165,7 +186,7 @@ class HttpSender:
                     "cause and run again: what is stored is kept"
                 ) from error
             raise
-        line.n_failures = 0
+        line.n_failures, line.has_replied = 0, True
         return reply
 
     def stop_retrying(self) -> None:
@@ -204,58 +225,98 @@ class HttpSender:
         if server.base_url not in self._lines:
             self._lines[server.base_url] = _Line(
                 connections=Connections(is_loopback=server.is_loopback),
-                gate=Gate(self._limits, clock=self._clock, sleep=self._nap),
+                gate=Gate(self._limits, clock=self._clock, sleep=self._nap, jitter=self._jitter),
             )
         return self._lines[server.base_url]
 
     async def _tried(self, post: _Post, line: _Line) -> ChatReply:
-        for attempt in range(1, self._bounds.max_attempts + 1):
+        while True:
             try:
-                return await self._attempted(post, line, attempt)
+                return await self._attempted(post, line)
             except PassingError as error:
                 last = error
-            wait = wait_before(
-                attempt + 1,
-                asked_seconds=last.wait_seconds,
-                jitter=self._jitter(),
-                longest_seconds=self._bounds.longest_wait_seconds,
-            )
-            if attempt == self._bounds.max_attempts or self._clock() + wait >= post.deadline:
+            if isinstance(last, BusyError):
+                post.n_refusals += 1
+            else:
+                post.n_faults += 1
+                self._count_failed_attempt(post, line, last)
+            wait = self._wait_after(last, post, line)
+            if post.n_faults == self._bounds.max_attempts or self._clock() + wait >= post.deadline:
                 break
             await self._nap(wait)
+            await self._purse.reserve(post.request)
+            if self._clock() >= post.deadline:
+                break
         raise EndpointError(
-            f"{post.where}: no usable reply in {attempt} attempts, the last one: {last}; try again later, or raise "
-            "max_attempts or timeout_seconds"
+            f"{post.where}: no usable reply in {post.n_attempts} attempts, the last one: {last}; try again later, or "
+            "raise max_attempts or timeout_seconds"
         )
 
-    async def _attempted(self, post: _Post, line: _Line, attempt: int) -> ChatReply:
-        async with line.gate.entered(lambda: prompt_tokens_of(post.request) + post.request.max_tokens) as sent:
-            self._ledger.count(attempts=1, retries=int(attempt > 1))
-            came = await line.connections.exchange(
-                post.address,
-                headers=post.server.provider.headers(post.key.value),
-                body=post.body,
-                seconds=min(self._bounds.timeout_seconds, post.deadline - self._clock()),
-                max_bytes=self._bounds.max_reply_bytes,
-                key=post.key.value,
+    def _count_failed_attempt(self, post: _Post, line: _Line, last: PassingError) -> None:
+        line.n_failed_attempts += 1
+        most = max(self._bounds.max_failures_in_a_row, _LEAST_ATTEMPTS_A_CONNECTION * self._limits.max_connections)
+        if not line.has_replied and line.n_failed_attempts >= most:
+            raise FailingServerError(
+                f"{post.where}: not one usable reply in the first {line.n_failed_attempts} attempts, the last one: "
+                f"{last}; see whether the server runs and run again: what is stored is kept"
             )
-            if came.status not in _OK:
+
+    def _wait_after(self, last: PassingError, post: _Post, line: _Line) -> float:
+        """Return the seconds until the next attempt; where the server wants a pause, all who ask it make one."""
+        is_busy, asked = isinstance(last, BusyError), last.wait_seconds
+        if asked > self._bounds.total_timeout_seconds:
+            raise FailingServerError(
+                f"{post.where}: {last}; the server asks to wait for {asked:.0f} s, which is longer than a request may "
+                "take; run again then: what is stored is kept"
+            )
+        n_before = post.n_refusals if is_busy else post.n_faults
+        if is_busy and asked == 0:
+            asked = min(_LONGEST_BUSY_SECONDS, _FIRST_BUSY_SECONDS * 2.0 ** min(n_before - 1, 10))
+        if asked > 0:
+            line.gate.pause(asked)
+        grown = wait_before(
+            n_before + 1,
+            asked_seconds=0.0,
+            jitter=self._jitter(),
+            longest_seconds=self._bounds.longest_wait_seconds,
+        )
+        return max(grown, spread(asked, self._jitter()))
+
+    async def _attempted(self, post: _Post, line: _Line) -> ChatReply:
+        asked_at = self._clock()
+        async with line.gate.entered(lambda: prompt_tokens_of(post.request) + post.request.max_tokens) as sent:
+            post.deadline += self._clock() - asked_at
+            self._ledger.count(attempts=1, retries=int(post.n_attempts > 0))
+            try:
+                came = await line.connections.exchange(
+                    post.address,
+                    headers=post.server.provider.headers(post.key.value),
+                    body=post.body,
+                    seconds=min(self._bounds.timeout_seconds, post.deadline - self._clock()),
+                    max_bytes=self._bounds.max_reply_bytes,
+                    key=post.key.value,
+                )
+                reply = _read(post, came) if came.status in _OK else None
+            except (NotSentError, StopError):
                 line.gate.correct(sent, 0)
-                return self._refused(post, line, came)
-            reply = _read(post, came)
+                raise
+            except (PassingError, EndpointError):
+                self._ledger.count(maybe_charged=1)
+                self._purse.settle(post.request, None)
+                raise
+            if reply is None:
+                line.gate.correct(sent, 0)
+                return self._refused(post, came)
             if reply.usage.prompt_tokens is not None and reply.usage.completion_tokens is not None:
                 line.gate.correct(sent, reply.usage.prompt_tokens + reply.usage.completion_tokens)
             return reply
 
-    def _refused(self, post: _Post, line: _Line, came: Came) -> ChatReply:
+    def _refused(self, post: _Post, came: Came) -> ChatReply:
         if is_withheld(came.status, came.content):
             return ChatReply(text="", finish="refused")
-        error = failure_of(
+        raise failure_of(
             came.status, came.headers, came.content, where=post.where, key=post.key.value, now=self._today()
         )
-        if isinstance(error, PassingError) and error.wait_seconds > 0:
-            line.gate.pause(min(error.wait_seconds, self._bounds.longest_wait_seconds))
-        raise error
 
     async def _nap(self, seconds: float) -> None:
         """Sleep unless attempts are to end."""
@@ -288,5 +349,5 @@ def _require_usable(limits: Limits, bounds: Bounds) -> None:
     for settings in (limits, bounds):
         for name in type(settings).__dataclass_fields__:
             value = getattr(settings, name)
-            if value is not None and not value > 0:
+            if value is not None and not (math.isfinite(value) and value > 0):
                 raise SystemSpecError(f"language models: {name}: expected more than 0, got {value}")

@@ -35,9 +35,9 @@ class _Fault(msgspec.Struct, frozen=True):
         return self.message or self.code or "no reason is given"
 
     @property
-    def is_of_a_row(self) -> bool:
-        """Whether the other rows could do without it; a fault in the model, which all rows share, is of all."""
-        return self.line is not None and "model" not in (self.code or "")
+    def row(self) -> int | None:
+        """The one row at fault, counted from 1; None for all rows, which share their model."""
+        return None if "model" in (self.code or "") else self.line
 
 
 class _Faults(msgspec.Struct, frozen=True):
@@ -145,8 +145,8 @@ class OpenaiBatches:
             n_done=counts.completed,
             n_failed=counts.failed,
             paths=tuple(f"/files/{safe_id(file)}/content" for file in files),
-            fault=next((calls.shown(fault.said) for fault in faults if not fault.is_of_a_row), ""),
-            row_faults={fault.line: calls.shown(fault.said) for fault in faults if fault.is_of_a_row},
+            fault=next((calls.shown(fault.said) for fault in faults if fault.row is None), ""),
+            row_faults={fault.row: calls.shown(fault.said) for fault in faults if fault.row is not None},
         )
 
     def rows(self, file: IO[bytes]) -> Iterator[Row]:
