@@ -1,8 +1,11 @@
 """Requests and replies to try stores with: numbered ones, and any."""
 
+import asyncio
+
 from hypothesis import strategies as st
 
 from evidencebench.llm.chat import ChatReply, ChatRequest, Message, Usage
+from evidencebench.llm.store import Replies
 
 
 def numbered(number: int, model: str = "openai/gpt-x", base_url: str | None = None) -> ChatRequest:
@@ -13,6 +16,11 @@ def numbered(number: int, model: str = "openai/gpt-x", base_url: str | None = No
 def reply_to(number: int) -> ChatReply:
     usage = Usage(prompt_tokens=number + 5, completion_tokens=2)
     return ChatReply(text=f"it is {number}", usage=usage, served_by="gpt-x-2026-01-01")
+
+
+def keep(store: Replies, request: ChatRequest, reply: ChatReply, cost_usd: float | None) -> None:
+    """Put a reply without an event loop."""
+    asyncio.run(store.put(request, reply, cost_usd))
 
 
 _counts = st.none() | st.integers(0, 2**40)

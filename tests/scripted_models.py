@@ -53,7 +53,7 @@ def shown_in(request: ChatRequest) -> dict[int, str]:
 
 def budget_in(request: ChatRequest) -> int | None:
     """Return the budget that a conversation states behind the paper."""
-    found = re.search(r"at most (\d+) sentences", request.messages[0].text.partition("\n</paper>\n")[2])
+    found = re.search(r"at most (\d+) sentences?", request.messages[0].text.partition("\n</paper>\n")[2])
     return None if found is None else int(found[1])
 
 

@@ -57,38 +57,40 @@ def ask_all(work: Callable[[Todo], Worked], todo: Sequence[Todo], recorder: Reco
         If no more requests may be sent; what was finished is kept, and batches that were begun are submitted.
     """
     before: set[Todo] = set()
-    try:
-        while pending := _ask_once(work, todo, recorder, waiting):
-            # The order in which answers come means nothing.
-            if not waiting.settle() and set(pending) == before:
-                return
-            todo, before = pending, set(pending)
-    except CostLimitError:
-        waiting.settle()
-        raise
+    while True:
+        left, stop = _ask_once(work, todo, recorder, waiting)
+        if stop is not None and not isinstance(stop, CostLimitError):
+            raise stop
+        if not left:
+            return
+        # Below a cost limit too, what was begun is submitted: replies cost less than was set aside for them, so that
+        # there may be room for more. The order in which answers come means nothing.
+        if not waiting.settle() and (stop is not None or set(left) == before):
+            if stop is not None:
+                raise stop
+            return
+        todo, before = left, set(left)
 
 
-def _ask_once(work: Callable[[Todo], Worked], todo: Sequence[Todo], recorder: Recorder, waiting: Waiting) -> list[Todo]:
-    """Ask from threads, keep what is answered, and return what waits for a batch.
-
-    Raises
-    ------
-    StopError
-        If no more requests may be sent; what was finished is kept.
-    """
+def _ask_once(
+    work: Callable[[Todo], Worked], todo: Sequence[Todo], recorder: Recorder, waiting: Waiting
+) -> tuple[list[Todo], StopError | None]:
+    """Ask from threads and keep what is answered; return what is not, and why it was stopped, if it was."""
+    left = {one[0]: one for one in todo}
     stops: list[StopError] = []
-    pending: list[Todo] = []
 
-    def worked_on(one: Todo) -> Worked:
+    def worked_on(one: Todo) -> tuple[Todo, Worked]:
         worked = work(one)
         if worked.stop is not None:  # told here, in the thread, so that it begins no other instance meanwhile
             stops.append(worked.stop)
-        return worked
+        return one, worked
 
-    def keep(worked: Worked) -> None:
+    def keep(done: tuple[Todo, Worked]) -> None:
+        one, worked = done
         recorder.keep(worked)
-        if worked.stop is None and worked.unanswered:
-            pending.append(worked.unanswered)
+        del left[one[0]]
+        if worked.unanswered:
+            left[one[0]] = worked.unanswered
 
     wait_for_all(
         worked_on,
@@ -98,6 +100,4 @@ def _ask_once(work: Callable[[Todo], Worked], todo: Sequence[Todo], recorder: Re
         is_over=lambda: bool(stops),
         on_interrupt=waiting.interrupt,
     )
-    if stops:
-        raise stops[0]
-    return pending
+    return list(left.values()), stops[0] if stops else None

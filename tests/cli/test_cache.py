@@ -17,7 +17,7 @@ from evidencebench.embedding.store import Store
 from evidencebench.llm.chat import ChatRequest
 from evidencebench.llm.spool import Group, Spool
 from evidencebench.llm.store import Replies
-from replies import numbered, reply_to
+from replies import keep, numbered, reply_to
 
 DAY = 86_400.0
 MODELS = ("openai/a", "openai/a", "openai/a", "anthropic/b", "local/c")
@@ -37,7 +37,7 @@ def filled(folder: Path) -> Path:
     now = 4_000_000_000.0
     for n, model in enumerate(MODELS):
         store = Replies(folder, clock=lambda n=n: now - n * DAY)  # type: ignore[misc]
-        store.keep(numbered(n, model), reply_to(n), None if n in {1, 4} else 0.25)
+        keep(store, numbered(n, model), reply_to(n), None if n in {1, 4} else 0.25)
         store.close()
     store = Replies(folder, clock=lambda: now)
     asyncio.run(_open_batch(Spool(store), numbered(9, "openai/a")))
@@ -159,7 +159,7 @@ def test_older_replies_go_and_younger_stay(command: Command, folder: Path) -> No
 
     for n, days in enumerate((0.0, 9.5, 10.5)):
         store = Replies(folder, clock=lambda days=days: time.time() - days * DAY)  # type: ignore[misc]
-        store.keep(numbered(n), reply_to(n), None)
+        keep(store, numbered(n), reply_to(n), None)
         store.close()
     assert command("cache prune --older-than 10 --json --yes").json == {"removed": True, "replies": 1}
     store = Replies(folder)
@@ -170,7 +170,7 @@ def test_older_replies_go_and_younger_stay(command: Command, folder: Path) -> No
 def test_pruning_gives_the_space_back(command: Command, folder: Path) -> None:
     store = Replies(folder)
     for n in range(200):
-        store.keep(numbered(n), reply_to(n), None)
+        keep(store, numbered(n), reply_to(n), None)
     store.close()
     before = listed(command)["replies"]["size_bytes"]
     assert command("cache prune --replies --yes").code == 0
@@ -186,6 +186,9 @@ def test_pruning_gives_the_space_back(command: Command, folder: Path) -> None:
         ("cache prune --embeddings --older-than 3", "choose replies"),
         ("cache prune --all --model openai/a", "choose replies"),
         ("cache prune --damaged --replies", "chooses among replies"),
+        ("cache prune --older-than nan --yes", "expected a number of days, got nan"),
+        ("cache prune --older-than inf --yes", "expected a number of days, got inf"),
+        ("cache prune --older-than -1 --yes", "--older-than"),
         ("cache export -o replies.csv", "ends in .jsonl"),
         ("cache export", "--output"),
     ],

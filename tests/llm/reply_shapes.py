@@ -271,7 +271,6 @@ JSON = _same(
     '{"sentences": [[3], [17], [42]]}',
     '{"result": {"sentences": [3, 17, 42]}}',
     '{"foo": {"sentences": [3, 17, 42]}}',
-    '{"reasoning": "x", "my_list": [3, 17, 42]}',
     '{"3": "Green tea", "17": "In arm", "42": "sent"}',
     '{"3": true, "17": true, "18": false, "42": true}',
     '[{"id": 3}, {"id": 17}, {"id": 42}]',
@@ -498,7 +497,7 @@ EMPTY = _none(
     "ANSWER: ∅",
     "ANSWER: no sentences",
     "ANSWER: No relevant sentences were found.",
-    "ANSWER: None of the sentences bears on the hypothesis [5].",
+    "ANSWER: None of the sentences bears on the hypothesis.",
     "**Answer:** *none*",
     "ANSWER: 0 sentences",
     "ANSWER: empty list",
@@ -799,12 +798,35 @@ REPAIRED = [
         "| Trial | Year |\n|---|---|\n| A | 3 |\n| B | 17 |",
         "ANSWER:\n| Arm | Deaths |\n|---|---|\n| tea | 3 |\n| water | 17 |",
         "Answer length: 2",
+        "ANSWER: None of the sentences bears on the hypothesis [5].",
+        '{"reasoning": "x", "my_list": [3, 17, 42]}',
+        '{"rejected": {"sentences": [3, 17]}}',
+        '{"design": [3], "results": [17, 42]}',
+        '{"sentences": [{"id": 1, "text": "Tea is good"}, {"id": 2, "text": "Risk fell"}]}',
+        '{"evidence":[{"point":1,"sentences":[3]},{"point":2,"refs":[17,42]}]}',
+        "ANSWER: sentences 3 and 17, but contradicted by 42.",
+        "ANSWER: [3, 17], but also [42].",
+        "Answer 2: [17]",
+        "`ANSWER: [3, 17]` is the form, which I cannot fill.",
+        "ANSWER: [1, 2]\n\nANSWER: None directly. Closest: [3, 17]",
+        "ANSWER:\n- [5]: excluded\n- [6]: not selected",
+        "ANSWER: Sentence 12 is no evidence.",
+        "Total answers: 2",
     ),
     Shape(
         name="a form in prose, then a choice",
         reply="It should end with `ANSWER: [1, 2]`.\n\nI select sentences [3, 17, 42].",
     ),
-    Shape(name="a number behind the list in prose", reply="ANSWER: sentences 3 and 17, but contradicted by 42."),
+    Shape(name="a restated hypothesis", reply="Hypothesis: Tea lowers risk.\n\nANSWER: [3, 17, 42]"),
+    Shape(
+        name="a runaway reply that was cut",
+        reply="ANSWER: [3, 17, 42]\n\nHypothesis: Coffee helps.\n\n<paper>\n[0] Abs",
+        finish="length",
+    ),
+    Shape(name="a runaway reply without an answer", reply="Well.\n<paper>\n[0] A\n</paper>\nANSWER: [1]", expected="unparseable", indices=()),
+    Shape(name="many JSON lines", reply="\n".join(f'{{"sentence": {n}, "why": "x"}}' for n in range(30)), indices=tuple(range(30)), budget=None),
+    Shape(name="many JSON lines with blank ones", reply="\n\n".join(f'{{"sentence": {n}}}' for n in range(30)), indices=tuple(range(30)), budget=None),
+    Shape(name="a list of ranks", reply='{"sentences":[{"sentence":42,"rank":3},{"sentence":3,"rank":1},{"sentence":17,"rank":2}]}'),
     Shape(
         name="an item with its sentence that holds the word",
         reply=f"ANSWER:\n- [12] {PAPER[12]} Nobody was excluded.",
@@ -832,12 +854,13 @@ SHAPES = [
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoreShape:
-    """A reply with scores and how it must be read."""
+    """A reply with scores and how it must be read; those that it scores are shown, and `shown`."""
 
     name: str
     reply: str
     expected: Expected = "answered"
     scores: Mapping[int, float] = field(default_factory=lambda: {12: 7.0, 13: 0.0})
+    shown: tuple[int, ...] = (12, 13)
     out_of_range: tuple[int, ...] = ()
     finish: Finish = "stop"
 
@@ -926,7 +949,7 @@ SCORE_SHAPES = [
     ScoreShape(name="fractions", reply="12: 7.5\n13: 2,5", scores={12: 7.5, 13: 2.5}),
     ScoreShape(name="clipped", reply="12: 15\n13: -3", scores={12: 10.0, 13: 0.0}),
     ScoreShape(name="a range", reply="12-14: 0\n15: 3", scores={12: 0.0, 13: 0.0, 14: 0.0, 15: 3.0}),
-    ScoreShape(name="a range that runs backwards", reply="14-12: 0\n15: 3", scores={15: 3.0}),
+    ScoreShape(name="a range that runs backwards", reply="14-12: 0\n15: 3", scores={15: 3.0}, shown=(13,)),
     ScoreShape(name="some are no scores", reply="12: 7\n13: N/A\n14: high", scores={12: 7.0}),
     ScoreShape(name="one twice", reply="12: 7\n12: 8", expected="duplicate", scores={12: 8.0}),
     ScoreShape(
@@ -955,4 +978,14 @@ SCORE_SHAPES = [
     ScoreShape(name="a number", reply="12.7", expected="unparseable", scores={}),
     ScoreShape(name="other digits", reply="١٢: ٧", expected="unparseable", scores={}),
     ScoreShape(name="a list", reply="ANSWER: [12, 13]", expected="unparseable", scores={}),
+    ScoreShape(name="a score of two", reply="6, 8: 3\n12: 7\n13: 0"),
+    ScoreShape(name="a score of two with and", reply="6 and 8: 3\n12: 7\n13: 0"),
+    ScoreShape(name="sentences of scores", reply="10: 6\n7: 3\n0: 4, 5, 7", expected="unparseable", scores={}),
+    ScoreShape(name="sentences of scores in brackets", reply="SCORES:\n10: [6, 12]\n7: 3", expected="unparseable", scores={}),
+    ScoreShape(name="scores first", reply="10: 6\n7: 13\n0: 12", expected="unparseable", scores={}),
+    ScoreShape(
+        name="fewer than half", reply="12: 7", expected="unparseable", scores={12: 7.0}, shown=(12, 13, 14)
+    ),
+    ScoreShape(name="half", reply="12: 7\n99: 5", expected="out_of_range", scores={12: 7.0}, out_of_range=(99,)),
+    ScoreShape(name="a runaway", reply="12: 7\n13: 0\n\nHypothesis: Tea.\n<paper>\n[12] A\n</paper>\nSCORES:\n12: 1"),
 ]

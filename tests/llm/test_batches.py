@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from batching import MODELS, PRICES, asked, at_once, one_pass, requests_to, sender_of
+from batching import MODELS, PRICES, QUICK, asked, at_once, one_pass, requests_to, sender_of
 from evidencebench.errors import (
     CacheError,
     CostLimitError,
@@ -20,6 +20,7 @@ from evidencebench.errors import (
     EvidenceBenchError,
     FailingServerError,
     PendingError,
+    StopError,
 )
 from evidencebench.fake_server.faults import Fault
 from evidencebench.fake_server.running import RunningServer, running_fake_server
@@ -28,6 +29,7 @@ from evidencebench.llm.batch_status import BatchStatus
 from evidencebench.llm.batches import BatchSender
 from evidencebench.llm.chat import ChatReply, ChatRequest
 from evidencebench.llm.ledger import Ledger
+from evidencebench.llm.sparing import SparingSender, collect_open
 from evidencebench.llm.spool import Spool
 from evidencebench.llm.store import Replies
 from evidencebench.sample import load_sample
@@ -224,7 +226,7 @@ def test_results_that_come_in_part_do_not_make_a_batch_in_doubt_one_that_never_a
 
     with proxied(server.root_url, change) as proxy:
         requests = requests_to(proxy.url, "anthropic/claude-x", 4)
-        with pytest.raises(EndpointError, match="may have been submitted"):
+        with pytest.raises(FailingServerError, match="may have been submitted"):
             one_pass(tmp_path, requests)
         proxy.change = lambda _: None
         assert n_replies(one_pass_after_doubt(tmp_path, requests)) == 4
@@ -236,7 +238,7 @@ def one_pass_after_doubt(folder: Path, requests: list[ChatRequest]) -> list[Chat
     for _ in range(20):
         try:
             return one_pass(folder, requests)
-        except EndpointError as error:
+        except FailingServerError as error:
             assert "may have been submitted" in str(error)  # noqa: PT017 - in most passes there is no error
             time.sleep(0.02)
     pytest.fail("always in doubt")
@@ -247,7 +249,9 @@ def test_a_batch_in_doubt_is_named_and_nothing_of_it_is_submitted_again(tmp_path
     with running_fake_server(SAMPLE, batch_delay=600) as server:
         with proxied(server.root_url, cut_first("POST", path)) as proxy:
             requests = requests_to(proxy.url, "anthropic/claude-x", 5)
-            with pytest.raises(EndpointError, match=r"may have been submitted, .*its id may be msgbatch_.*; run again"):
+            with pytest.raises(
+                FailingServerError, match=r"may have been submitted, .*its id may be msgbatch_.*; run again"
+            ):
                 one_pass(tmp_path, requests)
             store = Replies(tmp_path)
 
@@ -381,27 +385,92 @@ def test_a_server_that_refuses_the_key_stops_the_run_and_the_requests_are_asked_
         assert n_replies(one_pass(tmp_path, requests)) == 3
 
 
-def test_a_batch_that_the_provider_refuses_is_a_failure_of_all_its_requests(
+def test_a_batch_whose_body_the_provider_refuses_is_a_failure_of_all_its_requests(
     tmp_path: Path, server: RunningServer
 ) -> None:
-    with proxied(server.root_url, _status(400, "too many tokens")) as proxy:
+    with proxied(server.root_url, _status(400, "no such field")) as proxy:
         found = one_pass(tmp_path, requests_to(proxy.url, "openai/gpt-x", 3))
     assert {type(one) for one in found} == {EndpointError}
-    assert "too many tokens" in str(found[0])
+    assert "no such field" in str(found[0])
 
 
-def test_a_batch_that_fails_its_check_says_why(tmp_path: Path, server: RunningServer) -> None:
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("status", [429, 503])
+def test_a_server_that_fails_or_cannot_be_reached_stops_the_run_and_no_answer_fails(
+    tmp_path: Path, server: RunningServer, model: str, status: int
+) -> None:
+    with proxied(server.root_url) as proxy:
+        requests = requests_to(proxy.url, model, 3)
+        proxy.n_blocked = 1000
+        with pytest.raises(FailingServerError, match="no usable answer in 6 attempts"):
+            one_pass(tmp_path, requests)
+        proxy.n_blocked, proxy.change = 0, _status(status, "busy")
+        with pytest.raises(FailingServerError, match=f"status {status}: busy"):
+            one_pass(tmp_path, requests)
+        proxy.change = lambda _: None
+        assert n_replies(one_pass_after_doubt(tmp_path, requests)) == 3
+
+
+def failed(*faults: str) -> Callable[[Passing], None]:
     def change(passing: Passing) -> None:
         if passing.method == "GET" and passing.path.startswith("/v1/batches/"):
-            passing.body = (
-                b'{"id": "batch_1", "status": "failed", '
-                b'"errors": {"data": [{"code": "x", "message": "Enqueued token limit reached", "line": 7}]}}'
-            )
+            data = ", ".join(faults)
+            passing.body = b'{"id": "batch_1", "status": "failed", "errors": {"data": [%b]}}' % data.encode()
 
-    with proxied(server.root_url, change) as proxy:
-        found = one_pass(tmp_path, requests_to(proxy.url, "openai/gpt-x", 3))
-    assert {type(one) for one in found} == {EndpointError}
-    assert "Enqueued token limit reached in line 7" in str(found[0])
+    return change
+
+
+@pytest.mark.parametrize(
+    ("faults", "message"),
+    [
+        (['{"code": "token_limit_exceeded", "message": "Enqueued token limit reached", "line": null}'], "Enqueued"),
+        (['{"code": "x", "message": "Enqueued token limit reached", "line": 7}'], "Enqueued"),
+        (['{"code": "model_not_found", "message": "No such model", "line": 1}'], "No such model"),
+        ([], "no reason is given"),
+    ],
+)
+def test_a_batch_that_is_refused_as_a_whole_stops_the_run_and_is_asked_again(
+    tmp_path: Path, server: RunningServer, faults: list[str], message: str
+) -> None:
+    told: list[BatchStatus] = []
+    with proxied(server.root_url, failed(*faults)) as proxy:
+        requests = requests_to(proxy.url, "openai/gpt-x", 3)
+        with pytest.raises(FailingServerError, match=rf"batch_.*: refused: {message}.*; .*with --limit, or wait"):
+            one_pass(tmp_path, requests, told.append)
+        proxy.change = lambda _: None
+        assert n_replies(one_pass(tmp_path, requests)) == 3
+    assert Spool(Replies(tmp_path)).batches() == []
+
+
+def test_a_batch_that_is_refused_for_one_row_fails_that_row_alone(tmp_path: Path, server: RunningServer) -> None:
+    with proxied(server.root_url) as proxy:
+        requests, store = requests_to(proxy.url, "openai/gpt-x", 3), Replies(tmp_path)
+
+        async def two_passes() -> list[ChatReply | EvidenceBenchError]:
+            sender = sender_of(store)
+            for change in (failed('{"code": "bad_row", "message": "No such parameter", "line": 2}'), lambda _: None):
+                proxy.change = change
+                await asked(sender, store, requests)
+                await sender.submit()
+                await sender.collect(wait=True)
+            return await asked(sender, store, requests)
+
+        found = asyncio.run(two_passes())
+    assert [type(one) for one in found] == [ChatReply, EndpointError, ChatReply]
+    assert "No such parameter" in str(found[1])
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_reply_that_cannot_be_read_fails_alone_and_its_batch_is_collected(
+    tmp_path: Path, server: RunningServer, model: str
+) -> None:
+    def spoiled(body: bytes) -> bytes:
+        return body.replace(b'"choices"', b'"chances"', 1).replace(b'"content"', b'"contents"', 1)
+
+    with proxied(server.root_url, results_changed(spoiled)) as proxy:
+        found = one_pass(tmp_path, requests_to(proxy.url, model, 5))
+    assert sorted(type(one).__name__ for one in found) == ["ChatReply"] * 4 + ["EndpointError"]
+    assert Spool(Replies(tmp_path)).batches() == []
 
 
 def results_changed(change: Callable[[bytes], bytes]) -> Callable[[Passing], None]:
@@ -427,7 +496,7 @@ def test_results_that_are_damaged_are_not_taken_for_all_there_is(
 ) -> None:
     with proxied(server.root_url, results_changed(change)) as proxy:
         requests = requests_to(proxy.url, model, 5)
-        with pytest.raises(EndpointError, match=message):
+        with pytest.raises(FailingServerError, match=message):
             one_pass(tmp_path, requests, patience=Patience(sleep=at_once, max_attempts=2), max_misses=2)
         proxy.change = lambda _: None
         assert n_replies(one_pass(tmp_path, requests)) == 5
@@ -458,9 +527,11 @@ def test_an_id_that_would_change_the_address_is_not_used(tmp_path: Path, server:
         if (passing.method, passing.path) == ("POST", "/v1/files"):
             passing.body = b'{"id": "%b"}' % name.encode()
 
-    with proxied(server.root_url, change) as proxy:
-        found = one_pass(tmp_path, requests_to(proxy.url, "openai/gpt-x", 1))
-    assert "expected an id of letters" in str(found[0])
+    with (
+        proxied(server.root_url, change) as proxy,
+        pytest.raises(FailingServerError, match="expected an id of letters"),
+    ):
+        one_pass(tmp_path, requests_to(proxy.url, "openai/gpt-x", 1))
     assert proxy.asked[-1] == ("POST", "/v1/files")
 
 
@@ -531,6 +602,59 @@ def test_a_cost_limit_counts_all_that_is_spooled(tmp_path: Path, server: Running
     assert [type(one) for one in found] == [ChatReply] * 3 + [CostLimitError] * 2
     (unknown,) = one_pass(tmp_path, [numbered(0, "openai/unheard-of", server.base_url)], max_cost_usd=1.0)
     assert "expected a known price in batches" in str(unknown)
+
+
+def test_what_batches_did_not_cost_pays_for_more_until_nothing_fits(tmp_path: Path, server: RunningServer) -> None:
+    requests, store = requests_to(server.base_url, "openai/gpt-x", 6), Replies(tmp_path)
+    most = PRICES.most_usd("openai/gpt-x", 30, requests[0].max_tokens, batch=True)
+    assert most is not None
+
+    async def work() -> list[int]:
+        sender, n_found = sender_of(store, max_cost_usd=1.5 * most), list[int]()
+        while True:
+            n_found.append(n_replies(await asked(sender, store, requests)))
+            if not await sender.submit():
+                return n_found
+            await sender.collect(wait=True)
+
+    assert asyncio.run(work()) == list(range(7))
+
+
+def test_what_an_open_batch_holds_is_not_sent_one_by_one_and_is_collected_when_done(
+    tmp_path: Path, server: RunningServer
+) -> None:
+    class Counting:
+        n_sent = 0
+
+        async def send(self, request: ChatRequest) -> ChatReply:
+            self.n_sent += 1
+            return ChatReply(text=request.model)
+
+        async def aclose(self) -> None:
+            """Free nothing."""
+
+    store, counting = Replies(tmp_path), Counting()
+    in_batch, other = requests_to(server.base_url, "openai/gpt-x", 2)
+
+    async def work() -> None:
+        sparing = SparingSender(counting, store)
+        await collect_open(store, prices=PRICES, patience=QUICK)
+        assert not store.path.exists()
+        sender = sender_of(store)
+        await asked(sender, store, [in_batch])
+        await sparing.send(in_batch)
+        await sender.submit()
+        with pytest.raises(StopError, match=r"part of batch batch_\w+, submitted 20\d\d-.* UTC, .*; run with --batch"):
+            await sparing.send(in_batch)
+        await sparing.send(other)
+        ledger = Ledger()
+        while Spool(store).batches():
+            await collect_open(store, prices=PRICES, ledger=ledger, patience=QUICK, environ={})
+        assert ledger.totals.requests == 1
+        assert store.find(in_batch.key) is not None
+
+    asyncio.run(work())
+    assert counting.n_sent == 2
 
 
 def test_a_damaged_waiting_request_is_refused_with_what_to_do(tmp_path: Path, server: RunningServer) -> None:

@@ -24,15 +24,20 @@ from evidencebench.errors import (
     DrainingError,
     EndpointError,
     FailingServerError,
+    FailingStoreError,
     PendingError,
     StopError,
+    SystemSpecError,
 )
-from evidencebench.llm.chat import ChatReply, Received, Usage
+from evidencebench.llm.chat import ChatReply, ChatRequest, Received, Usage
 from evidencebench.llm.client import ChatClient, default_client, make_client
 from evidencebench.llm.estimating import EstimatingSender
+from evidencebench.llm.ledger import Ledger
 from evidencebench.llm.prices import Price, PriceTable
-from hostile_server import answer, hostile_server
-from llm_servers import KEY, USAGE, DictStore, SlowSender, replies, request_to, with_seed
+from evidencebench.llm.purse import Purse
+from evidencebench.llm.transport import HttpSender
+from hostile_server import Behaviour, answer, cut_after, hostile_server
+from llm_servers import KEY, USAGE, DictStore, FakeTime, SlowSender, replies, request_to, with_seed
 
 REQUEST = request_to("http://127.0.0.1:9/v1", max_tokens=100)
 DOLLARS = PriceTable(as_of="2026-01-01", models={"openai/m": Price(input=1e4, output=1e4)})  # a cent a token
@@ -50,8 +55,8 @@ def asking(sender: SlowSender | None = None, **more: Any) -> Iterator[tuple[Chat
         client.close()
 
 
-async def gathered(client: ChatClient, *seeds: int) -> list[Received | BaseException]:
-    asked = (client.ask(with_seed(REQUEST, seed), stand_in="") for seed in seeds)
+async def gathered(client: ChatClient, *seeds: int, request: ChatRequest = REQUEST) -> list[Received | BaseException]:
+    asked = (client.ask(with_seed(request, seed), stand_in="") for seed in seeds)
     return await asyncio.gather(*asked, return_exceptions=True)
 
 
@@ -117,12 +122,109 @@ def test_a_stop_or_a_batch_is_no_failure(error: Exception) -> None:
     assert client.ledger.totals.failures == 0
 
 
-def test_a_reply_that_cannot_be_stored_is_not_used_but_its_cost_is_counted() -> None:
+def test_a_reply_that_cannot_be_stored_stops_everything_but_its_cost_is_counted() -> None:
     with asking() as (client, _, store):
-        store.failure = CacheError("disk full")
+        store.failure = CacheError("replies.sqlite: disk full; make room")
         (found,) = ask(client, 1)
-    assert isinstance(found, CacheError)
+    assert isinstance(found, FailingStoreError)
+    assert "replies.sqlite: disk full; make room; nothing more is sent" in str(found)
     assert client.ledger.totals.cost_usd == pytest.approx(1.1)
+
+
+def test_a_store_that_cannot_be_read_stops_everything_before_anything_is_sent() -> None:
+    class Unreadable(DictStore):
+        async def get(self, key: str) -> tuple[ChatReply, float | None] | None:
+            raise CacheError(f"replies.sqlite: damaged at {key[:4]}; delete it")
+
+    with asking(store=Unreadable()) as (client, sender, _):
+        (found,) = ask(client, 1)
+    assert isinstance(found, FailingStoreError)
+    assert isinstance(found, StopError)
+    assert sender.asked == []
+
+
+def test_a_reply_that_does_not_say_its_tokens_spends_the_worst_case_of_a_limit() -> None:
+    with asking(SlowSender(usage=Usage()), purse=Purse(DOLLARS, 2.0)) as (client, sender, _):
+        first, second = ask(client, 1)[0], ask(client, 2)[0]
+    assert isinstance(first, Received)
+    assert first.cost_usd is None
+    assert isinstance(second, CostLimitError)
+    assert len(sender.asked) == 1
+
+
+@pytest.mark.parametrize("value", [0, -1, float("inf"), float("nan")])
+@pytest.mark.parametrize(
+    "name",
+    ["max_cost_usd", "requests_per_minute", "tokens_per_minute", "timeout_seconds", "total_timeout_seconds"],
+)
+def test_limits_that_are_no_numbers_above_0_are_refused_by_name(name: str, value: float) -> None:
+    pytest.importorskip("httpx", reason="needs the extra 'llm'")
+    with pytest.raises(SystemSpecError, match=f"{name}: expected more than 0, got {value}"):
+        make_client(store=False, **{name: value})  # type: ignore[arg-type] # mypy takes the value for any option's
+
+
+def test_a_second_loop_is_refused_while_the_first_one_runs_and_not_when_it_has_ended() -> None:
+    async def work(client: ChatClient) -> Received:
+        return await client.ask(REQUEST, stand_in="")
+
+    with asking() as (client, _, _store):
+        assert not client.run(work(client)).is_stored
+        with pytest.raises(RuntimeError, match="a client asks in one event loop at a time"):
+            asyncio.run(work(client))
+    with asking() as (client, _, _store):
+        assert not asyncio.run(work(client)).is_stored
+        assert client.run(work(client)).is_stored
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("http://127.0.0.1:9/v1", "http://127.0.0.1:9/v1/"),
+        ("https://x.org/d?api-version=1", "https://x.org/d/?api-version=1"),
+    ],
+)
+def test_a_slash_at_the_end_of_an_address_makes_no_other_request(one: str, other: str) -> None:
+    assert request_to(one).key == request_to(other).key
+    assert request_to(one).key != request_to(one.replace("http", "x")).key
+
+
+def asked_over_http(*script: Behaviour, limit: float) -> tuple[Received | BaseException, Ledger, Purse, int]:
+    """Ask one request under a limit; return what came, what was counted and spent, and how often it was sent."""
+    purse, ledger, fake_time = Purse(DOLLARS, limit), Ledger(), FakeTime()
+    sender = HttpSender(ledger=ledger, purse=purse, clock=fake_time.clock, sleep=fake_time.sleep, environ={})
+    client = ChatClient(sender=sender, store=None, prices=DOLLARS, purse=purse, ledger=ledger)
+    with hostile_server(b"{", *script) as server:
+        request = request_to(server.address("v1") if script else "http://127.0.0.1:9/v1", max_tokens=100)
+
+        (found,) = client.run(gathered(client, 0, request=request))
+        client.close()
+    return found, ledger, purse, len(server.log)
+
+
+WORST = 0.01 * (int(1.5 * (8 + 1)) + 1 + 100)
+
+
+def test_an_attempt_that_may_have_been_charged_spends_its_worst_case() -> None:
+    found, ledger, purse, _ = asked_over_http(cut_after(0), answer(200, b"?"), replies(), limit=5.0)
+    assert isinstance(found, Received)
+    assert purse.spent_usd == pytest.approx(2 * WORST + 0.12)
+    assert ledger.totals.cost_usd == pytest.approx(0.12)
+    assert (ledger.totals.attempts, ledger.fields()["maybe_charged"]) == (3, 2)
+
+
+def test_an_attempt_that_was_refused_or_reached_nobody_spends_nothing() -> None:
+    found, ledger, purse, _ = asked_over_http(answer(500), answer(429), answer(400), limit=5.0)
+    assert isinstance(found, EndpointError)
+    assert (purse.spent_usd, ledger.totals.maybe_charged, ledger.totals.attempts) == (0, 0, 3)
+    found, ledger, purse, _ = asked_over_http(limit=5.0)
+    assert isinstance(found, EndpointError)
+    assert (purse.spent_usd, ledger.totals.maybe_charged) == (0, 0)
+
+
+def test_no_attempt_is_made_that_could_go_beyond_the_limit_with_those_that_may_have_been_charged() -> None:
+    found, ledger, _, n_sent = asked_over_http(cut_after(0), limit=2.5 * WORST)
+    assert isinstance(found, CostLimitError)
+    assert n_sent == ledger.totals.maybe_charged == 2
 
 
 def test_a_reply_that_does_not_say_its_tokens_is_unpriced() -> None:
@@ -213,7 +315,7 @@ def test_no_more_is_spent_than_allowed_and_nothing_is_kept_back_that_fits(
             return ChatReply(text="x", usage=Usage(prompt_tokens=prompt % 12, completion_tokens=completion))
 
     worst = 0.01 * (100 + 1.5 * (8 + 2) + 1)
-    with asking(Sender(), max_cost_usd=limit, max_in_flight=in_flight) as (client, sender, _):
+    with asking(Sender(), purse=Purse(DOLLARS, limit), max_in_flight=in_flight) as (client, sender, _):
         found = ask(client, *range(len(tokens)))
         spent = client.ledger.totals.cost_usd
     assert spent <= limit
@@ -224,7 +326,7 @@ def test_no_more_is_spent_than_allowed_and_nothing_is_kept_back_that_fits(
 
 
 def test_the_cost_limit_says_what_is_spent_and_what_to_do() -> None:
-    with asking(max_cost_usd=1.2) as (client, _, _store):
+    with asking(purse=Purse(DOLLARS, 1.2)) as (client, _, _store):
         (first,) = ask(client, 1)
         (second,) = ask(client, 2)
     assert isinstance(first, Received)
@@ -237,7 +339,7 @@ def test_the_cost_limit_says_what_is_spent_and_what_to_do() -> None:
 
 
 def test_a_cost_limit_needs_a_known_price() -> None:
-    with asking(max_cost_usd=10.0, prices=NO_PRICES) as (client, sender, _):
+    with asking(purse=Purse(NO_PRICES, 10.0), prices=NO_PRICES) as (client, sender, _):
         (found,) = ask(client, 1)
     assert isinstance(found, CostLimitError)
     assert "openai/m: expected a known price, since a cost limit is set, got none; give a table" in str(found)

@@ -97,6 +97,13 @@ def test_a_key_is_needed_for_other_machines_and_travels_by_https_only(tmp_path: 
     assert key_for(to("http://[::1]/v1"), environ={"MINE": KEY}).value == KEY
 
 
+@pytest.mark.parametrize("name", [KEY, "sk-123", "MINE=x", "1A", "A B", "A\n", "é"])
+def test_a_key_in_the_place_of_its_variable_is_refused_and_not_shown(name: str) -> None:
+    with pytest.raises(SystemSpecError, match="key_env: expected the name of an environment variable") as caught:
+        to("http://127.0.0.1:9/v1", key_env=name)
+    assert name not in str(caught.value)
+
+
 def test_a_key_shows_itself_in_no_way() -> None:
     key = Key(KEY)
     assert KEY not in f"{key} {key!r} {[key]} {key!s:>40}"

@@ -87,6 +87,30 @@ def test_a_pause_holds_all_and_the_longest_one_counts(limits: Limits) -> None:
     assert min(starts) >= 30
 
 
+def test_those_who_sat_out_a_pause_do_not_all_go_at_once() -> None:
+    slept: list[float] = []
+    drawn = iter((0.0, 0.5, 1.0))
+
+    async def sleep(seconds: float) -> None:
+        slept.append(seconds)
+        await asyncio.sleep(0)
+        time.now = 100.0
+
+    time = FakeTime(now=0.0)
+    gate = Gate(Limits(), clock=time.clock, sleep=sleep, jitter=lambda: next(drawn))
+
+    async def one() -> None:
+        async with gate.entered(lambda: 0):
+            pass
+
+    async def work() -> None:
+        gate.pause(40)
+        await asyncio.gather(one(), one(), one())
+
+    asyncio.run(work())
+    assert slept == [40.0, 45.0, 50.0]
+
+
 def test_connections_are_limited_and_given_back_also_by_those_that_fail_or_are_cancelled() -> None:
     time, at_once = FakeTime(), [0, 0]
     gate = Gate(Limits(max_connections=3), clock=time.clock, sleep=time.sleep)

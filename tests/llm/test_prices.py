@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from evidencebench.errors import FormatError, UnreadableError
@@ -82,6 +82,12 @@ def test_the_packages_own_table_is_sound_and_dated() -> None:
     assert all(price.faults() is None for price in table.models.values())
 
 
+def test_older_models_of_a_name_are_not_priced_as_the_newest_one() -> None:
+    table = PriceTable.load()
+    found = [table.price_of(f"openai/gpt-3.5-turbo{date}") for date in ("", "-0125", "-1106", "-0613", "-16k-0613")]
+    assert [price and price.input for price in found] == [0.5, 0.5, 1, 1.5, None]
+
+
 def _file(folder: Path, value: Any) -> Path:
     path = folder / "mine.json"
     path.write_text(value if isinstance(value, str) else json.dumps(value))
@@ -135,10 +141,15 @@ def test_a_table_that_is_not_there_is_said(tmp_path: Path) -> None:
 
 
 @given(st.floats(0, 1e6, allow_nan=False))
+@example(5e-324)
+@example(3e-10)
+@example(999.999)
+@example(999.994)
 def test_no_sum_above_nothing_is_shown_as_nothing(cost: float) -> None:
     shown = float(shown_usd(cost).removeprefix("$").replace(",", ""))
-    assert (shown == 0) == (cost < 1e-9 / 2) or cost < 1e-8
-    assert shown == pytest.approx(cost, rel=0.06, abs=1e-8)
+    assert (shown == 0) == (cost == 0)
+    assert shown == pytest.approx(cost, rel=0.06, abs=5e-324)
+    assert shown < 1000 or "." not in shown_usd(cost)
 
 
 @given(st.integers(0, 10**9), st.integers(0, 10**9), st.integers(0, 10**9), st.floats(0, 1e5), st.integers(0, 10**9))

@@ -1,5 +1,6 @@
 """The prompts are whole: what they declare is what they use, and nothing of ours is left unfilled."""
 
+import re
 from importlib.resources import files
 
 import pytest
@@ -7,7 +8,7 @@ import pytest
 from evidencebench.query import Kind, Query
 from evidencebench.strategies.drafts import Draft
 from evidencebench.strategies.excerpt import Excerpt
-from evidencebench.strategies.forms import budget_words, form_text
+from evidencebench.strategies.forms import budget_words, form_name, form_text
 from evidencebench.strategies.prompts import Prompt, parse_prompt, prompt_named, versions_of
 
 FOLDER = files("evidencebench.strategies.prompts")
@@ -24,10 +25,10 @@ QUERY = Query(
 
 
 def rendered(name: str, budget: int | None = 3, scope: str = "all") -> str:
-    words = budget_words(budget)
     known = {
-        "budget": words,
-        "form": form_text("answer", structured=False, budget=words),
+        "budget": budget_words(budget),
+        "form": form_text("answer", structured=False, n_sentences=2, budget=budget),
+        "points": "every point",
         "examples": "Example 1",
         "n_sentences": "2",
     }
@@ -101,6 +102,37 @@ def test_only_the_prompts_that_score_or_order_say_so() -> None:
     for name in (*SELECTING, "score", "order"):
         assert ("score every sentence" in rendered(name)) == (name == "score")
         assert ("order every sentence" in rendered(name)) == (name == "order")
+
+
+def test_a_budget_of_one_is_one_sentence() -> None:
+    assert "at most 1 sentence" in rendered("base", 1)
+    assert "at most 1 sentences" not in rendered("base", 1)
+
+
+@pytest.mark.parametrize("kind", ["answer", "order", "scores"])
+@pytest.mark.parametrize("structured", [False, True])
+@pytest.mark.parametrize("n_sentences", [1, 9, 700])
+@pytest.mark.parametrize("budget", [1, 2, 5, None])
+def test_a_form_shows_numbers_that_no_sentence_has_and_no_more_than_may_be_named(
+    kind: str, n_sentences: int, budget: int | None, *, structured: bool
+) -> None:
+    text = form_text(kind, structured=structured, n_sentences=n_sentences, budget=budget)
+    shown = re.search(r"\[([\d, ]+)\]", text)
+    numbers = [int(number) for number in (shown[1].split(", ") if shown else re.findall(r"(\d+)(?:,|: )", text))]
+    assert numbers
+    assert min(numbers) >= n_sentences
+    assert kind == "scores" or budget is None or len(numbers) <= budget
+    assert "no sentence has them" in text
+
+
+@pytest.mark.parametrize("kind", ["answer", "order"])
+def test_only_the_first_turn_has_room_for_reasoning(kind: str) -> None:
+    first = form_text(kind, structured=True, n_sentences=9)
+    again = form_text(kind, structured=True, n_sentences=9, with_reasoning=False)
+    assert '{"reasoning": "your thinking", ' in first
+    assert '{"reasoning": "", ' in again
+    assert "thinking" not in again
+    assert form_name(kind, structured=True) in NAMES
 
 
 @pytest.mark.parametrize(

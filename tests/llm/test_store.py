@@ -21,7 +21,7 @@ from evidencebench.llm.chat import ChatReply, ChatRequest, Message, Usage
 from evidencebench.llm.group_commit import GroupCommit
 from evidencebench.llm.reply_file import opened
 from evidencebench.llm.store import Replies
-from replies import numbered, reply_to, requests_and_replies
+from replies import keep, numbered, reply_to, requests_and_replies
 
 
 @given(pairs=st.lists(requests_and_replies, max_size=12))
@@ -44,14 +44,14 @@ def test_what_was_put_is_got_back_equal_by_this_and_by_another_reader(
 
 def test_a_request_that_was_never_put_has_no_reply(tmp_path: Path) -> None:
     store = Replies(tmp_path)
-    store.keep(numbered(0), reply_to(0), None)
+    keep(store, numbered(0), reply_to(0), None)
     assert store.find(numbered(1).key) is None
 
 
 def test_the_first_reply_to_a_request_stays(tmp_path: Path) -> None:
     store, other = Replies(tmp_path), Replies(tmp_path)
-    store.keep(numbered(0), reply_to(0), 0.5)
-    other.keep(numbered(0), reply_to(1), None)
+    keep(store, numbered(0), reply_to(0), 0.5)
+    keep(other, numbered(0), reply_to(1), None)
     assert store.find(numbered(0).key) == other.find(numbered(0).key) == (reply_to(0), 0.5)
 
 
@@ -59,7 +59,7 @@ def test_the_name_of_a_keys_variable_and_the_key_are_not_kept(tmp_path: Path, mo
     monkeypatch.setenv("MY_SECRET_NAME", "sk-secret-value")
     store = Replies(tmp_path)
     request = ChatRequest(model="openai/x", messages=(Message("user", "hi"),), key_env="MY_SECRET_NAME")
-    store.keep(request, reply_to(0), None)
+    keep(store, request, reply_to(0), None)
     store.close()
     content = b"".join(path.read_bytes() for path in tmp_path.iterdir())
     assert b"MY_SECRET_NAME" not in content
@@ -101,6 +101,41 @@ def test_what_cannot_be_prepared_fails_alone(tmp_path: Path) -> None:
     assert [store.find(numbered(n).key) for n in range(3)] == [(reply_to(0), None), None, (reply_to(2), None)]
 
 
+def test_a_change_that_fails_for_a_reason_of_its_own_fails_alone(tmp_path: Path) -> None:
+    everyone_waits = threading.Event()
+    path = tmp_path / "replies.sqlite"
+
+    def prepared(number: int) -> Callable[[sqlite3.Connection], object]:
+        everyone_waits.wait()
+        statement = "no SQL" if number == 2 else "INSERT INTO wanted (key, sender) VALUES (x'00', ?)"
+        return lambda connection: connection.execute(statement, (number,) if number != 2 else ())
+
+    writer = GroupCommit(path, lambda: opened(path))
+    waiting = [writer.submit(lambda number=number: prepared(number)) for number in range(5)]  # type: ignore[misc]
+    everyone_waits.set()
+    assert [type(future.exception()) for future in waiting] == [
+        sqlite3.OperationalError if number == 2 else type(None) for number in range(5)
+    ]
+    writer.close()
+    with Replies(tmp_path).reading() as connection:
+        kept = connection.execute("SELECT sender FROM wanted ORDER BY sender").fetchall()
+    assert [sender for (sender,) in kept] == ["0", "1", "3", "4"]
+
+
+def test_closing_does_not_wait_for_ever_for_a_file_that_another_process_holds(tmp_path: Path) -> None:
+    path = tmp_path / "replies.sqlite"
+    opened(path).close()
+    with sqlite3.connect(path, isolation_level=None) as holder:
+        holder.execute("BEGIN IMMEDIATE")
+        writer = GroupCommit(path, lambda: opened(path))
+        done = writer.submit(lambda: lambda connection: connection.execute("DELETE FROM wanted"))
+        with pytest.raises(CacheError, match=r"another process holds it, so what came last is not written yet"):
+            writer.close(0.05)
+        holder.execute("ROLLBACK")
+        done.result(timeout=60)
+    holder.close()
+
+
 def test_a_put_that_nobody_waits_for_any_more_is_kept_all_the_same(tmp_path: Path) -> None:
     store = Replies(tmp_path)
 
@@ -118,14 +153,14 @@ def test_a_put_that_nobody_waits_for_any_more_is_kept_all_the_same(tmp_path: Pat
 def test_a_store_that_is_closed_opens_again(tmp_path: Path) -> None:
     store = Replies(tmp_path)
     for n in range(3):
-        store.keep(numbered(n), reply_to(n), None)
+        keep(store, numbered(n), reply_to(n), None)
         store.close()
     assert [store.find(numbered(n).key) for n in range(3)] == [(reply_to(n), None) for n in range(3)]
 
 
 def test_a_store_that_is_dropped_leaves_no_thread_and_no_warning(tmp_path: Path) -> None:
     store = Replies(tmp_path)
-    store.keep(numbered(0), reply_to(0), None)
+    keep(store, numbered(0), reply_to(0), None)
     store.find(numbered(0).key)
     del store
     gc.collect()
@@ -134,7 +169,7 @@ def test_a_store_that_is_dropped_leaves_no_thread_and_no_warning(tmp_path: Path)
 
 def test_a_reader_is_not_held_up_by_a_writer_in_the_middle_of_a_transaction(tmp_path: Path) -> None:
     store = Replies(tmp_path)
-    store.keep(numbered(0), reply_to(0), None)
+    keep(store, numbered(0), reply_to(0), None)
     with sqlite3.connect(store.path, isolation_level=None) as writer:
         writer.execute("BEGIN EXCLUSIVE")
         writer.execute("DELETE FROM reply")
@@ -145,11 +180,11 @@ def test_a_reader_is_not_held_up_by_a_writer_in_the_middle_of_a_transaction(tmp_
 
 def test_a_forked_process_reads_and_writes_too(tmp_path: Path) -> None:
     code = (
-        "import os, sys; from pathlib import Path; from replies import numbered, reply_to\n"
+        "import os, sys; from pathlib import Path; from replies import keep, numbered, reply_to\n"
         "from evidencebench.llm.store import Replies\n"
-        "store = Replies(Path(sys.argv[1])); store.keep(numbered(0), reply_to(0), None); store.find(numbered(0).key)\n"
+        "store = Replies(Path(sys.argv[1])); keep(store, numbered(0), reply_to(0), None); store.find(numbered(0).key)\n"
         "child = os.fork()\n"
-        "store.keep(numbered(2 if child else 1), reply_to(1), None)\n"
+        "keep(store, numbered(2 if child else 1), reply_to(1), None)\n"
         "store.find(numbered(0).key)\n"
         "if child: assert os.waitpid(child, 0)[1] == 0\n"
         "store.close()\n"
@@ -199,7 +234,7 @@ def test_kill_9_loses_nothing_whose_put_had_returned(tmp_path: Path, seed: int) 
     assert all(store.find(numbered(n).key) == (reply_to(n), n / 8) for n in acknowledged)
     with store.reading() as connection:
         assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
-    store.keep(numbered(-1), reply_to(0), None)
+    keep(store, numbered(-1), reply_to(0), None)
 
 
 def test_two_processes_fill_one_store_from_both_ends(tmp_path: Path) -> None:
@@ -212,7 +247,7 @@ def test_two_processes_fill_one_store_from_both_ends(tmp_path: Path) -> None:
 def filled(folder: Path) -> Replies:
     store = Replies(folder)
     for n in range(30):
-        store.keep(numbered(n), reply_to(n), n / 8)
+        keep(store, numbered(n), reply_to(n), n / 8)
     store.close()
     return store
 
@@ -299,30 +334,44 @@ def test_a_file_that_is_something_else_is_left_alone(
     with pytest.raises(CacheError, match=message):
         store.find(numbered(0).key)
     with pytest.raises(CacheError, match=message):
-        store.keep(numbered(0), reply_to(0), None)
+        keep(store, numbered(0), reply_to(0), None)
     store.close()
     assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == before
 
 
 def test_a_file_that_is_moved_away_while_it_is_written_gets_a_successor(tmp_path: Path) -> None:
     store = Replies(tmp_path)
-    store.keep(numbered(0), reply_to(0), None)
+    keep(store, numbered(0), reply_to(0), None)
     for path in list(tmp_path.iterdir()):
         path.unlink()
-    store.keep(numbered(1), reply_to(1), None)
+    keep(store, numbered(1), reply_to(1), None)
     assert Replies(tmp_path).find(numbered(1).key) == (reply_to(1), None)
+
+
+def test_a_reader_notices_that_its_file_was_replaced(tmp_path: Path) -> None:
+    store = Replies(tmp_path / "one")
+    keep(store, numbered(0), reply_to(0), None)
+    assert store.find(numbered(0).key) is not None
+    other = Replies(tmp_path / "other")
+    keep(other, numbered(1), reply_to(1), None)
+    other.close()
+    for path in list(store.path.parent.iterdir()):
+        path.unlink()
+    other.path.rename(store.path)
+    assert store.find(numbered(0).key) is None
+    assert store.find(numbered(1).key) == (reply_to(1), None)
 
 
 def test_a_folder_that_cannot_be_made_is_named_with_the_way_out(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     store = Replies(tmp_path / "file" / "cache")
     with pytest.raises(CacheError, match=r"file/cache/replies.sqlite: cannot be used .*or to 'off' to keep none"):
-        store.keep(numbered(0), reply_to(0), None)
+        keep(store, numbered(0), reply_to(0), None)
 
 
 def test_tokens_and_time_stand_beside_the_reply(tmp_path: Path) -> None:
     store = Replies(tmp_path, clock=lambda: 1234.5)
-    store.keep(numbered(0), ChatReply(text="", usage=Usage(prompt_tokens=3, completion_tokens=4)), None)
+    keep(store, numbered(0), ChatReply(text="", usage=Usage(prompt_tokens=3, completion_tokens=4)), None)
     with store.reading() as connection:
         row = connection.execute("SELECT model, created, prompt_tokens, completion_tokens, cost_usd FROM reply")
         assert row.fetchone() == (numbered(0).model, 1234.5, 3, 4, None)

@@ -1,7 +1,10 @@
 """Every strategy asks what it should, makes an answer of what it gets, and counts what it does not get."""
 
+import contextlib
+import re
+import threading
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,10 +25,13 @@ from evidencebench.examples import draw_examples, write_examples
 from evidencebench.llm.chat import ChatReply, ChatRequest, Usage
 from evidencebench.llm.client import ChatClient
 from evidencebench.llm.prices import Price
+from evidencebench.llm.reading import ReplyClass
 from evidencebench.llm.tokens import estimated_tokens
 from evidencebench.query import Kind, Query
 from evidencebench.sample import load_sample
 from evidencebench.strategies.base import LlmBase
+from evidencebench.strategies.conversation import Asker, Question, converse
+from evidencebench.strategies.example_file import read_examples
 from evidencebench.strategies.in_context import LlmInContext
 from evidencebench.strategies.ranking import UNSCORED, LlmRank
 from evidencebench.strategies.reranking import LlmRerank
@@ -272,7 +278,79 @@ def test_no_message_is_empty_and_the_roles_take_turns(clients: Clients) -> None:
     for request in sender.asked:
         assert all(message.text.strip() for message in request.messages)
         assert [message.role for message in request.messages] == ["user"]
-    assert "No answer could be read" in sender.asked[1].messages[0].text
+    assert "Your last reply was empty." in sender.asked[1].messages[0].text
+
+
+def test_an_empty_reply_after_another_leaves_that_one_in_its_place(clients: Clients) -> None:
+    replies = iter(["I like tea.", " \n", "ANSWER: [2]"])
+    client, sender = clients(lambda _: next(replies))
+    assert LlmBase(chat=CHAT, repairs=2, client=client).rank(QUERY, AT_4).sentences == (2,)
+    question, reply, again = sender.asked[2].messages
+    assert [question.role, reply.role, again.role] == ["user", "assistant", "user"]
+    assert again.text.startswith("No whole answer could be read from your last reply")
+    assert "Your last reply was empty." in again.text
+
+
+def parrot(request: ChatRequest) -> str:
+    """Repeat the form that the last turn shows."""
+    lines = request.messages[-1].text.splitlines()
+    first = max(number for number, line in enumerate(lines) if re.match(r'ANSWER: \[|SCORES:$|\{"', line))
+    return "\n".join(lines[first:-1])
+
+
+@pytest.mark.parametrize("structured", [False, True])
+@pytest.mark.parametrize("budget", [1, 4, None])
+def test_a_model_that_only_repeats_the_form_has_no_answer(
+    clients: Clients, tmp_path: Path, budget: int | None, *, structured: bool
+) -> None:
+    client, sender = clients(parrot)
+    for strategy in every_strategy(client, tmp_path):
+        if hasattr(strategy, "chat"):
+            with pytest.raises(ReplyError) as raised:
+                replace(strategy, chat=replace(CHAT, structured=structured)).rank(QUERY, Brief(budget=budget))
+            if "score every sentence" not in sender.asked[-1].messages[0].text:
+                assert raised.value.notes["reply_out_of_range"] == raised.value.notes["requests"]
+
+
+def test_a_further_turn_asks_for_json_without_its_reasoning(clients: Clients) -> None:
+    chat = replace(CHAT, structured=True)
+    for first in ('{"reasoning": "so", "sentences": [1, 2, 3, 4, 5]}', "Hm.", ""):
+        client, sender = clients(by_turns(first, '{"reasoning": "", "sentences": [2]}'))
+        with contextlib.suppress(ReplyError):  # an empty reply stays one
+            LlmBase(chat=chat, client=client).rank(QUERY, AT_4)
+        assert '"reasoning": "your thinking"' in sender.asked[0].messages[-1].text
+        assert '"reasoning": ""' in sender.asked[1].messages[-1].text
+
+
+@dataclass(frozen=True)
+class Claimed:
+    """A reading that holds sentences whatever its class."""
+
+    reply_class: ReplyClass
+    indices: tuple[int, ...] = (3, 1)
+    why: str = "as said"
+
+
+@pytest.mark.parametrize("reply_class", [ReplyClass.TRUNCATED, ReplyClass.UNPARSEABLE])
+@pytest.mark.parametrize("selects", [True, False])
+def test_a_part_of_an_order_or_of_scores_may_stand_and_a_part_of_a_selection_never(
+    clients: Clients, reply_class: ReplyClass, *, selects: bool
+) -> None:
+    client, sender = clients(by_turns("So"))
+    readings = iter([Claimed(reply_class), Claimed(reply_class, (3, 1, 2)), Claimed(reply_class, (7,))])
+    question = Question(text="?", stand_in="", schema={}, read=lambda _: next(readings), form="", selects=selects)
+    outcome = client.run(converse(Asker(client=client, chat=CHAT, repairs=2), question))
+    assert outcome.reading == (None if selects else Claimed(reply_class, (3, 1, 2)))
+    assert len(sender.asked) == 3
+
+
+@pytest.mark.parametrize("text", ["So.\n\nANSWER: [2, 4, 9", '{"reasoning": "so", "sentences": [2, 4, 9'])
+def test_what_is_cut_off_in_its_list_selects_nothing(clients: Clients, tmp_path: Path, text: str) -> None:
+    client, _ = clients(lambda _: ChatReply(text=text, finish="length"))
+    for strategy in every_strategy(client, tmp_path):
+        if getattr(strategy, "selects", False):
+            with pytest.raises(ReplyError, match="truncated"):
+                strategy.rank(QUERY, AT_4)
 
 
 def test_of_a_reply_too_long_for_the_window_the_second_turn_holds_the_end(clients: Clients) -> None:
@@ -343,13 +421,21 @@ def test_of_a_paper_longer_than_the_window_the_longest_beginning_is_shown(contex
     assert answer.notes.get("truncated_prompts", 0) == (n_shown < len(query.sentences))
 
 
-def test_a_window_too_small_for_a_few_sentences_is_named(clients: Clients, tmp_path: Path) -> None:
+def test_a_window_too_small_for_any_paper_is_refused_at_once_and_for_one_paper_when_it_comes(
+    clients: Clients, tmp_path: Path
+) -> None:
     client, sender = clients(lead)
+    wordy = replace(QUERY, hypothesis="Tea lowers blood pressure. " * 100)
     for strategy in every_strategy(client, tmp_path):
         if hasattr(strategy, "chat"):
-            small = replace(strategy, chat=replace(CHAT, context_tokens=300, max_tokens=200))
-            with pytest.raises(ReplyError, match="context_tokens: 300, of which 200 are kept for the reply"):
-                small.rank(QUERY, AT_4)
+            with pytest.raises(SystemSpecError, match=r"context_tokens: expected at least \d+, .*, got 300") as raised:
+                replace(strategy, chat=replace(CHAT, context_tokens=300, max_tokens=200))
+            least = int(str(raised.value).partition("at least ")[2].partition(",")[0])
+            with pytest.raises(SystemSpecError, match=f"expected at least {least}, .*, got {least - 1}"):
+                replace(strategy, chat=replace(CHAT, context_tokens=least - 1, max_tokens=200))
+            small = replace(strategy, chat=replace(CHAT, context_tokens=least, max_tokens=200))
+            with pytest.raises(ReplyError, match=f"context_tokens: {least}, of which 200 are kept for the reply"):
+                small.rank(wordy, AT_4)
     assert not sender.asked
 
 
@@ -380,9 +466,18 @@ def test_examples_are_shown_by_their_texts_before_the_paper(clients: Clients, ex
 
 def test_the_results_tasks_are_shown_results_only(clients: Clients, examples: Path) -> None:
     client, sender = clients(oracle(GOLD))
-    LlmInContext(chat=CHAT, examples=examples, n=4, client=client).rank(QUERY, Brief(budget=4, scope="results"))
+    held = msgspec.json.decode(examples.read_bytes())
+    held["examples"][1]["results"] = None
+    examples.write_bytes(msgspec.json.encode(held))
+    strategy = LlmInContext(chat=CHAT, examples=examples, n=4, client=client)
+    answer = strategy.rank(QUERY, Brief(budget=4, scope="results"))
     text = sender.asked[0].messages[0].text
-    for example in draw_examples(load_sample(), 4, seed=0).examples:
+    assert "state every outcome and every analysis in the reviewer's summary" in text
+    assert answer.notes["examples_left_out"] == 1
+    everything = strategy.rank(QUERY, AT_4)
+    assert "examples_left_out" not in everything.notes
+    assert "state every point of the reviewer's summary" in sender.asked[1].messages[0].text
+    for example in read_examples(examples).examples:
         assert (example.hypothesis in text) == (example.results is not None)
         for sentence in example.sentences:
             assert (f"- {sentence}" in text) == (sentence in (example.results or ()))
@@ -570,6 +665,19 @@ def test_of_replies_that_are_all_cut_off_the_most_that_one_holds_stands(
     assert answer.notes["unscored_sentences"] == N - 2
 
 
+def test_where_most_sentences_have_no_score_they_are_asked_for_again(clients: Clients) -> None:
+    few = "SCORES:\n7: 9\n3: 8"
+    client, sender = clients(by_turns(few, "SCORES:\n" + "\n".join(f"{index}: 5" for index in range(N))))
+    strategy = LlmRank(chat=CHAT, min_section_tokens=10_000, client=client)
+    assert strategy.rank(QUERY, AT_4).scores == (5,) * N
+    assert len(sender.asked) == 2
+    client, sender = clients(by_turns(few, "SCORES:\n7: 9"))
+    answer = replace(strategy, client=client).rank(QUERY, AT_4)
+    assert answer.sentences[:2] == (7, 3)
+    assert answer.notes["unscored_sentences"] == N - 2
+    assert len(sender.asked) == 2
+
+
 def test_a_part_without_scores_leaves_its_sentences_unscored(clients: Clients) -> None:
     knows = oracle(GOLD)
     client, _ = clients(lambda request: "Hm." if 0 in shown_in(request) else knows(request))
@@ -648,14 +756,52 @@ def test_all_parts_are_asked_even_when_one_waits_for_a_batch(clients: Clients) -
     client, sender = clients(lambda _: PendingError("later"))
     with pytest.raises(PendingError):
         vote(LlmBase(chat=CHAT, client=client), samples=3)
-    assert [request.seed for request in sender.asked] == [0, 1, 2]
+    assert sorted(request.seed for request in sender.asked) == [0, 1, 2]
+
+
+class Together:
+    """Answers with its own sentence when all that wait at the barrier have been asked, or raises its error."""
+
+    waits = selects = True
+
+    def __init__(self, barrier: threading.Barrier, answer: Any) -> None:
+        self.barrier, self.answer = barrier, answer
+
+    def rank(self, query: Query, brief: Brief) -> Ranking:
+        self.barrier.wait(timeout=30)
+        return Fixed(self.answer).rank(query, brief)
+
+
+def test_parts_that_wait_are_asked_at_once_and_fused_in_their_order() -> None:
+    barrier = threading.Barrier(5)
+    parts = [Together(barrier, Ranking(sentences=(number, 9), ordered=False)) for number in range(5)]
+    answer = vote(*parts)
+    assert answer.sentences == (9, 0, 1, 2, 3, 4)
+
+
+def test_all_parts_end_before_an_error_is_raised_and_the_end_of_all_requests_goes_first() -> None:
+    answers = [PendingError("later"), Ranking(sentences=(1,)), ReplyError("no list"), DrainingError("stop")]
+    barrier = threading.Barrier(len(answers))
+    with pytest.raises(DrainingError, match="stop"):
+        vote(*(Together(barrier, answer) for answer in answers))
+    barrier = threading.Barrier(3)
+    with pytest.raises(PendingError, match="later"):
+        vote(*(Together(barrier, answer) for answer in answers[:3]))
+    with pytest.raises(ZeroDivisionError):
+        vote(Fixed(ZeroDivisionError()), Fixed(DrainingError("stop")))
+
+
+def test_more_parts_than_threads_are_all_asked(clients: Clients) -> None:
+    client, sender = clients(lead)
+    vote(LlmBase(chat=CHAT, client=client), samples=64)
+    assert sorted(request.seed for request in sender.asked) == list(range(64))
 
 
 def test_samples_are_asked_under_seeds_of_their_own_and_other_systems_once(clients: Clients) -> None:
     client, sender = clients(lambda request: f"ANSWER: [{request.seed}]")
     part = LlmBase(chat=replace(CHAT, seed=5), client=client)
     answer = vote(part, chosen(6), samples=3, budget=4)
-    assert [request.seed for request in sender.asked] == [5, 6, 7]
+    assert sorted(request.seed for request in sender.asked) == [5, 6, 7]
     assert answer.sentences == (6, 5, 7)
     assert answer.notes["requests"] == 3
 
@@ -682,6 +828,14 @@ def test_only_the_first_of_another_system_and_their_neighbours_are_shown(clients
     assert answer.notes["truncated_sentences"] == 3
     LlmRerank(system=cheap, chat=CHAT, top=2, neighbours=0, client=client).rank(QUERY, AT_4)
     assert list(shown_in(sender.asked[-1])) == [0, 20]
+
+
+def test_what_another_system_does_not_name_is_not_shown_unless_it_names_nothing(clients: Clients) -> None:
+    client, sender = clients(lead)
+    for named_by_it, shown in (((20, 9, 20), [9, 20]), ((), [0, 1, 2])):
+        cheap = named(Fixed(Ranking(sentences=named_by_it)))
+        LlmRerank(system=cheap, chat=CHAT, top=3, neighbours=0, client=client).rank(QUERY, AT_4)
+        assert list(shown_in(sender.asked[-1])) == shown
 
 
 # -- sentences are data ------------------------------------------------------------------------------------------------
@@ -735,7 +889,7 @@ def test_a_hypothesis_that_gives_orders_stays_on_its_line(clients: Clients, host
         ({"temperature": -1.0}, "llm_base: temperature: expected a number of at least 0, got -1.0"),
         ({"top_p": 0.0}, "llm_base: top_p: expected a number above 0 and up to 1, got 0.0"),
         ({"max_tokens": 0}, "llm_base: max_tokens: expected a number of at least 1, got 0"),
-        ({"context_tokens": 4096}, "llm_base: context_tokens: expected more than max_tokens, which is 4096, got 4096"),
+        ({"context_tokens": 4096}, "llm_base: context_tokens: expected at least 4.*, got 4096"),
     ],
 )
 def test_a_model_that_cannot_be_asked_so_is_refused(options: dict[str, Any], message: str) -> None:

@@ -2,12 +2,15 @@
 
 import asyncio
 import json
+import sys
 import threading
+import zlib
 from base64 import b64encode
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
+from gzip import compress
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -82,7 +85,7 @@ def test_a_reply_comes_with_its_tokens_and_the_name_of_who_served_it() -> None:
 @pytest.mark.parametrize(
     "fault",
     [
-        *map(answer, (408, 409, 425, 429, 500, 502, 503, 504, 529)),
+        *map(answer, (408, 409, 425, 500, 502, 503, 504, 529)),
         reset_at_once,
         cut_after(0),
         cut_after(40),
@@ -98,6 +101,8 @@ def test_a_reply_comes_with_its_tokens_and_the_name_of_who_served_it() -> None:
         answer(200, b'{"choices": [{}]}'),
         answer(200, b'{"choices": [{"message": {"content": 7}}]}'),
         answer(200, b'{"error": {"message": "no worker"}}'),
+        replies(error={"message": "upstream"}),
+        answer(200, compress(BODY)[:40], Content_Encoding="gzip"),
         answer(200, b"null"),
     ],
 )
@@ -170,6 +175,7 @@ def test_refusals_of_a_request_are_not_asked_again(status: int) -> None:
         (401, b"wrong key", "correct the key, then run again"),
         (402, b"pay", "see to the account"),
         (403, b"no", "see what the key may do"),
+        (403, b"your account was flagged", "see what the key may do"),
         (404, b"no such model", "correct the model's name or base_url"),
         (429, b'{"error": {"message": "You exceeded", "code": "insufficient_quota"}}', "see to the account"),
         (400, b'{"error": {"message": "Your credit balance is too low"}}', "see to the account"),
@@ -201,28 +207,104 @@ def test_a_prompt_that_is_too_long_says_which_option_to_set(said: dict[str, str]
     assert "set context_tokens to what the model can read" in str(found)
 
 
-def test_a_prompt_that_the_provider_filters_is_a_refusal_and_no_failure() -> None:
-    body = json.dumps({"error": {"message": "filtered", "code": "content_filter"}}).encode()
-    with served(answer(400, body)) as (server, sender, _):
+@pytest.mark.parametrize(
+    ("status", "error"),
+    [
+        (400, {"message": "filtered", "code": "content_filter"}),
+        (403, {"message": "This model requires moderation and your input was flagged", "code": 403}),
+        (403, {"message": "Forbidden", "metadata": {"reasons": ["violence"], "flagged_input": "..."}}),
+        (400, {"message": "Rejected", "code": "moderation_blocked"}),
+    ],
+)
+def test_a_prompt_that_the_provider_filters_is_a_refusal_and_no_failure(status: int, error: dict[str, Any]) -> None:
+    with served(answer(status, json.dumps({"error": error}).encode())) as (server, sender, _):
         assert outcome(server, sender) == ChatReply(text="", finish="refused")
 
 
-def test_retry_after_is_kept_to_within_the_bound_in_all_its_forms() -> None:
+def test_retry_after_is_honoured_in_all_its_forms_and_spread() -> None:
     soon = format_datetime(NOW + timedelta(seconds=30), usegmt=True)
-    asked = [{"Retry_After": value} for value in ("7", "86400", "soon", "-3", soon, "0.9")]
+    asked = [{"Retry_After": value} for value in ("7", "600", "soon", "-3", soon, "0.9")]
     finer = {"Retry_After_Ms": "1500", "Retry_After": "99"}
     script = [answer(503, b"", **headers) for headers in (*asked, finer)]
     with served(*script, replies(), max_attempts=9, longest_wait_seconds=60.0) as (server, sender, time):
         assert isinstance(outcome(server, sender), ChatReply)
-    assert time.slept == [7.0, 60.0, 2.0, 4.0, 30.0, 16.0, 32.0]
+    assert time.slept == [7 * 1.125, 600 * 1.125, 2.0, 4.0, 30 * 1.125, 16.0, 32.0]
+
+
+def test_a_server_that_asks_for_a_longer_wait_than_a_request_may_take_stops_everything() -> None:
+    with served(answer(429, b"quota of the day", Retry_After="86400")) as (server, sender, time):
+        found = outcome(server, sender)
+    assert isinstance(found, FailingServerError)
+    assert "quota of the day; the server asks to wait for 86400 s" in str(found)
+    assert (len(server.log), time.slept) == (1, [])
 
 
 def test_the_next_request_too_waits_where_a_server_asks_one_to() -> None:
-    with served(answer(429, Retry_After="50"), replies(), max_attempts=1) as (server, sender, time):
+    with served(answer(503, Retry_After="50"), replies(), max_attempts=1) as (server, sender, time):
         first, second = sent(sender, *(request_to(server.address("v1"), seed=seed) for seed in range(2)))
     assert isinstance(first, EndpointError)
     assert isinstance(second, ChatReply)
-    assert time.slept == [50.0]
+    assert time.slept == [50 * 1.125]
+
+
+def test_too_many_requests_are_waited_out_for_longer_each_time_and_only_the_total_time_ends_that() -> None:
+    with served(*[answer(429)] * 9, replies(), max_attempts=2) as (server, sender, time):
+        assert isinstance(outcome(server, sender), ChatReply)
+    assert time.slept[:4] == [10 * 1.125, 20 * 1.125, 40 * 1.125, 60 * 1.125]
+    with served(answer(429), max_attempts=2, total_timeout_seconds=100.0) as (server, sender, time):
+        assert isinstance(outcome(server, sender), EndpointError)
+    assert sum(time.slept) < 100
+    assert len(server.log) == 4
+
+
+def test_waiting_for_our_own_limits_takes_nothing_of_the_time_of_a_request() -> None:
+    limits = Limits(requests_per_minute=1)
+    with served(replies(), limits=limits, total_timeout_seconds=30.0) as (server, sender, time):
+        found = sent(sender, *(request_to(server.address("v1"), seed=seed) for seed in range(3)))
+    assert all(isinstance(one, ChatReply) for one in found)
+    assert sum(time.slept) == pytest.approx(120)
+
+
+def test_a_server_that_never_replies_stops_everything_after_so_many_attempts_and_one_that_did_does_not() -> None:
+    bounds: dict[str, Any] = {"max_failures_in_a_row": 5, "max_attempts": 4, "limits": Limits(max_connections=2)}
+    with served(answer(500), **bounds) as (server, sender, _):
+        first, second = sent(sender, *(request_to(server.address("v1"), seed=seed) for seed in range(2)))
+    assert isinstance(first, EndpointError)
+    assert isinstance(second, FailingServerError)
+    assert "not one usable reply in the first 6 attempts, the last one: status 500" in str(second)
+    with served(replies(), answer(500), **bounds) as (server, sender, _):
+        found = sent(sender, *(request_to(server.address("v1"), seed=seed) for seed in range(3)))
+    assert [type(one) for one in found] == [ChatReply, EndpointError, EndpointError]
+
+
+@pytest.mark.parametrize(
+    ("coding", "body"),
+    [
+        ("gzip", compress(BODY)),
+        ("GZIP", compress(BODY)),
+        ("deflate", zlib.compress(BODY)),
+        ("deflate", zlib.compress(BODY)[2:-4]),
+        ("identity", BODY),
+    ],
+)
+def test_a_reply_is_taken_out_of_its_coding(coding: str, body: bytes) -> None:
+    with served(answer(200, body, Content_Encoding=coding)) as (server, sender, _):
+        assert isinstance(outcome(server, sender), ChatReply)
+    assert len(server.log) == 1
+
+
+@pytest.mark.parametrize("said", ["proxy", "socks5"])
+def test_a_proxy_that_cannot_be_used_stops_everything_and_is_not_shown(
+    said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ALL_PROXY", f"{said}://me:secret@127.0.0.1:1")
+    if said == "socks5":
+        monkeypatch.setitem(sys.modules, "socksio", None)
+    with served() as (_, sender, _time):
+        (found,) = sent(sender, request_to("https://example.org/v1", key_env=""))
+    assert isinstance(found, FailingServerError)
+    assert "ALL_PROXY" in str(found)
+    assert "secret" not in f"{found!r} {found.__context__!r} {found.__cause__!r}"
 
 
 def test_so_many_failures_in_a_row_stop_everything_and_a_success_begins_the_count_anew() -> None:
@@ -244,7 +326,15 @@ def test_attempts_and_retries_are_counted() -> None:
     assert (ledger.totals.attempts, ledger.totals.retries) == (3, 2)
 
 
-@pytest.mark.parametrize("behaviour", [chunked(*[b" " * 4096] * 50), answer(500, b" " * 200_000), serve])
+@pytest.mark.parametrize(
+    "behaviour",
+    [
+        chunked(*[b" " * 4096] * 50),
+        answer(500, b" " * 200_000),
+        serve,
+        answer(200, compress(b" " * 20_000), Content_Encoding="gzip"),
+    ],
+)
 def test_a_huge_reply_is_not_read_to_its_end(behaviour: Behaviour) -> None:
     with served(behaviour, max_reply_bytes=100) as (server, sender, _):
         found = outcome(server, sender)

@@ -161,6 +161,32 @@ def test_tokens_are_read_and_cached_ones_are_part_of_the_prompt() -> None:
     assert openai(usage=hit).usage.cached_tokens == 4
 
 
+def test_thinking_that_is_in_the_total_only_is_part_of_the_reply() -> None:
+    told = {"prompt_tokens": 100, "completion_tokens": 5, "total_tokens": 145}
+    assert openai(usage=told).usage == Usage(prompt_tokens=100, completion_tokens=45, reasoning_tokens=40)
+    assert openai(usage=told | {"total_tokens": 7}).usage == Usage(prompt_tokens=100, completion_tokens=5)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"error": {"message": "upstream failed", "code": 502}},
+        {"error": "upstream failed"},
+        {"choices": [{"error": {"message": "upstream failed"}, "finish_reason": "error"}]},
+        {"choices": [{"error": {"message": "upstream failed"}, "message": {"content": "ANSWER: [1"}}]},
+        {"choices": [{"message": {"content": "upstream failed"}, "finish_reason": "error"}]},
+    ],
+)
+def test_an_error_in_the_place_of_a_reply_or_beside_one_passes(changes: dict[str, Any]) -> None:
+    with pytest.raises(PassingError, match=r"expected a reply, got an error: (upstream failed|not told)"):
+        openai(**changes)
+
+
+@pytest.mark.parametrize("error", [None, {}, ""])
+def test_an_error_of_nothing_loses_no_reply(error: Any) -> None:
+    assert openai(error=error).text == "ANSWER: [1]"
+
+
 @pytest.mark.parametrize(
     "usage",
     [None, {}, [], "many", {"prompt_tokens": -1}, {"prompt_tokens": 10**30}, {"prompt_tokens": 1.5}, {"x": [[[]]]}],

@@ -13,13 +13,17 @@ import click
 
 from evidencebench.cache import cache_folder
 from evidencebench.execution import DEFAULT_MAX_WAITING
+from evidencebench.llm.batch_apis.calls import Patience
 from evidencebench.llm.batch_status import BatchStatus
 from evidencebench.llm.batches import BatchSender
 from evidencebench.llm.client import ChatClient, make_client
 from evidencebench.llm.estimating import EstimatingSender
 from evidencebench.llm.ledger import Ledger
 from evidencebench.llm.prices import PriceTable
+from evidencebench.llm.sparing import collect_open
 from evidencebench.llm.store import Replies
+
+_HOUR_SECONDS = 3600.0
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -91,7 +95,7 @@ def estimating(asking: Asking, prices: PriceTable) -> Iterator[tuple[ChatClient,
 
 
 def _sending(asking: Asking) -> ChatClient:
-    return make_client(
+    client = make_client(
         max_connections=asking.max_connections,
         requests_per_minute=asking.requests_per_minute,
         tokens_per_minute=asking.tokens_per_minute,
@@ -100,11 +104,23 @@ def _sending(asking: Asking) -> ChatClient:
         prices=asking.prices,
         max_cost_usd=asking.max_cost_usd,
     )
+    if (store := _store()) is not None:  # what an earlier --batch left behind is paid for already
+        prices = PriceTable.load(asking.prices)
+        try:
+            client.run(collect_open(store, prices=prices, ledger=client.ledger, on_status=_tell))
+        finally:
+            store.close()
+    return client
 
 
 def _batching(asking: Asking) -> Desk:
     prices, ledger, store = PriceTable.load(asking.prices), Ledger(), _store()
-    sender = BatchSender(store, prices=prices, ledger=ledger, max_cost_usd=asking.max_cost_usd)
+    patience = Patience(
+        max_attempts=asking.max_attempts,
+        timeout_seconds=asking.timeout_seconds,
+        total_timeout_seconds=max(_HOUR_SECONDS, asking.timeout_seconds),
+    )
+    sender = BatchSender(store, prices=prices, ledger=ledger, max_cost_usd=asking.max_cost_usd, patience=patience)
     client = ChatClient(
         sender=sender,
         store=store,
@@ -186,7 +202,7 @@ _OPTIONS = (
         default=600,
         show_default=True,
         metavar="S",
-        help="Seconds for one attempt at a request.",
+        help="Seconds for one attempt; with --batch: without a byte.",
     ),
     click.option(
         "--max-attempts",

@@ -45,11 +45,16 @@ class BatchBudget:
         self._reserved_usd += most
 
     def settle(self, key: str, cost_usd: float | None) -> None:
-        """Put what a request did cost in the place of what was set aside for it; nothing where nothing was."""
-        most = self._reserved.pop(key, None)
-        if most is not None:
-            self._reserved_usd = self._reserved_usd - most if self._reserved else 0.0  # no rounding is left over
-            self._spent_usd += cost_usd or 0.0
+        """Put what was paid in the place of what is set aside, if anything is; None, not known, is the worst case."""
+        if key in self._reserved:
+            most = self.release(key)
+            self._spent_usd += most if cost_usd is None else cost_usd
+
+    def release(self, key: str) -> float:
+        """Give back what is set aside for a request, and return it: 0 where nothing is."""
+        most = self._reserved.pop(key, 0.0)
+        self._reserved_usd = self._reserved_usd - most if self._reserved else 0.0  # no rounding is left over
+        return most
 
     def _most_usd(self, request: ChatRequest) -> float:
         n_prompt = int(PROMPT_MARGIN * prompt_tokens_of(request)) + 1

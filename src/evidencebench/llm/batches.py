@@ -318,7 +318,7 @@ class BatchSender:
     async def _release(self, batch: Batch) -> None:
         """Forget a batch, and give back what is still set aside for its requests."""
         for key in self._spool.keys(batch):
-            self._budget.settle(key, None)
+            self._budget.release(key)
         await self._spool.forget(batch)
 
     def _is_wanted(self, batch: Batch) -> bool:
@@ -329,7 +329,7 @@ class BatchSender:
     ) -> None:
         """Raise if this sender needs the batch and there is no hope for it, else tell."""
         if isinstance(error, CacheError) or (self._is_wanted(batch) and not is_hopeful):
-            raise FailingServerError(str(error)) from error if isinstance(error, EndpointError) else error
+            raise FailingServerError(str(error)) if isinstance(error, EndpointError) else error
         on_status(BatchStatus.of(batch, "not reached", message=str(error)))
 
 

@@ -21,10 +21,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from evidencebench.llm.chat import ChatReply
+from evidencebench.llm.chat import ChatReply, Finish
 from evidencebench.llm.parsing.answers import find_alone, find_answer
 from evidencebench.llm.parsing.found import Found, ReadBy
-from evidencebench.llm.parsing.hidden import visible_text
+from evidencebench.llm.parsing.hidden import parts_before_prompts, visible_text, without_struck
 from evidencebench.llm.parsing.phrases import refuses
 from evidencebench.llm.parsing.quotes import ShownSentences
 from evidencebench.llm.parsing.score_lines import find_scores
@@ -191,7 +191,9 @@ def read_scores(reply: ChatReply, shown: Mapping[int, str] | Sequence[str], *, n
     Scores are read from lines such as ``12: 7``, ``[12] 7/10``, ``- 12 - 7.5``, from table rows, and from JSON. Those
     of another scale than 10, such as ``3/5`` or ``70%``, are brought to it; those outside 0..10 are clipped. Lines
     below the last line ``SCORES:`` count, else all lines. Of a sentence scored twice the last score counts. Of a reply
-    that was cut off the last line does not count, the class is ``truncated``, and the other scores are kept.
+    that was cut off the last line does not count, the class is ``truncated``, and the other scores are kept. So they are
+    where fewer than half of the shown sentences have one: the class is then ``unparseable``. Nothing is read where a
+    line seems to give sentences to a score, as ``7: 3, 12``.
 
     Parameters
     ----------
@@ -210,10 +212,14 @@ def read_scores(reply: ChatReply, shown: Mapping[int, str] | Sequence[str], *, n
         return ScoreReading(
             reply_class=ReplyClass.REFUSED, n_unscored=len(texts), why="the provider withheld the reply"
         )
-    is_cut = reply.finish == "length"
     sentences = ShownSentences(texts)
-    text = visible_text(reply.text, sentences)
-    pairs = find_scores(text, sentences, is_cut=is_cut)
+    whole = visible_text(reply.text, sentences)
+    text, is_cut, pairs = whole, False, list[tuple[int, float]]()
+    for text in parts_before_prompts(whole):  # noqa: B007 - the last one is read below
+        is_cut = reply.finish == "length" and len(text) == len(whole)
+        pairs = find_scores(text, sentences, is_cut=is_cut)
+        if pairs:
+            break
     scores: dict[int, float] = {}
     out_of_range: dict[int, None] = {}
     n_duplicates = 0
@@ -224,7 +230,7 @@ def read_scores(reply: ChatReply, shown: Mapping[int, str] | Sequence[str], *, n
             n_duplicates += index in scores
             scores.pop(index, None)
             scores[index] = min(10.0, max(0.0, score))
-    reply_class, why = _class_of_scores(text, scores, is_cut=is_cut)
+    reply_class, why = _class_of_scores(text, scores, len(texts), is_cut=is_cut)
     if not why and out_of_range:
         reply_class, why = ReplyClass.OUT_OF_RANGE, _which(out_of_range, n_sentences)
     elif not why and n_duplicates:
@@ -239,9 +245,13 @@ def read_scores(reply: ChatReply, shown: Mapping[int, str] | Sequence[str], *, n
     )
 
 
-def _class_of_scores(text: str, scores: Mapping[int, float], *, is_cut: bool) -> tuple[ReplyClass, str]:
+def _class_of_scores(
+    text: str, scores: Mapping[int, float], n_shown: int, *, is_cut: bool
+) -> tuple[ReplyClass, str]:
     if is_cut:
         return ReplyClass.TRUNCATED, "the reply was cut off at its longest length"
+    if scores and 2 * len(scores) < n_shown:
+        return ReplyClass.UNPARSEABLE, f"only {len(scores)} of {n_shown} sentences have a score that can be read"
     if scores:
         return ReplyClass.ANSWERED, ""
     if refuses(text):
@@ -257,13 +267,28 @@ def _find(reply: ChatReply, shown: ShownSentences, *, keeps_cut: bool = False) -
     """Return the list in a reply, and the reading of a reply without one, or with one that is cut."""
     if reply.finish == "refused":
         return Reading(reply_class=ReplyClass.REFUSED, why="the provider withheld the reply"), None
-    is_cut = reply.finish == "length"
-    text = visible_text(reply.text, shown).rstrip()
+    whole = visible_text(reply.text, shown).rstrip()
+    missing: tuple[Reading, Found | None] = (_NO_READING, None)
+    for part in parts_before_prompts(whole):
+        finish = reply.finish if len(part) == len(whole) else "stop"
+        missing = _find_in(without_struck(part).rstrip(), finish, shown, keeps_cut=keeps_cut)
+        if missing[1] is not None or missing[0].why == _DOUBT:
+            break
+    return missing
+
+
+_DOUBT = "the reply may mean one list or another"
+
+
+def _find_in(text: str, finish: Finish, shown: ShownSentences, *, keeps_cut: bool) -> tuple[Reading, Found | None]:
+    is_cut = finish == "length"
     found = find_answer(text, shown, is_cut=is_cut)
     if found is None and not is_cut:
         found = find_alone(text, shown)
+    if found is not None and found.is_doubtful:
+        return Reading(reply_class=ReplyClass.UNPARSEABLE, why=_DOUBT), None
     # What ended for a reason that is not known may be cut, so that an open list is not taken either.
-    is_open = found is not None and ((found.is_cut and reply.finish != "stop") or (found.may_go_on and is_cut))
+    is_open = found is not None and ((found.is_cut and finish != "stop") or (found.may_go_on and is_cut))
     if is_open or (found is None and is_cut):
         why = "the reply was cut off in its list" if is_open else "the reply was cut off before its list"
         kept = _without_last(found) if found is not None and keeps_cut else None

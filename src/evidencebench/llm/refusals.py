@@ -94,10 +94,9 @@ def failure_of(
         return FailingServerError(f"{where}: {message}; see to the account at the provider, then run again")
     if status in _NOT_ALLOWED:
         return FailingServerError(f"{where}: {message}; {_DO[status]}, then run again")
-    if status == _TOO_MANY_REQUESTS:
-        return BusyError(message, asked_wait(headers, now))
     if is_passing(status):
-        return PassingError(message, asked_wait(headers, now))
+        kind = BusyError if status == _TOO_MANY_REQUESTS else PassingError
+        return kind(message, asked_wait(headers, now))
     if _holds(said, _TOO_LONG):
         return EndpointError(f"{where}: {message}; set context_tokens to what the model can read, reply included")
     return EndpointError(f"{where}: {message}")

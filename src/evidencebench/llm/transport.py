@@ -244,7 +244,6 @@ class HttpSender:
             if post.n_faults == self._bounds.max_attempts or self._clock() + wait >= post.deadline:
                 break
             await self._nap(wait)
-            await self._purse.reserve(post.request)
             if self._clock() >= post.deadline:
                 break
         raise EndpointError(
@@ -284,6 +283,7 @@ class HttpSender:
 
     async def _attempted(self, post: _Post, line: _Line) -> ChatReply:
         asked_at = self._clock()
+        await self._purse.reserve(post.request)  # again, where the attempt before may have been charged
         async with line.gate.entered(lambda: prompt_tokens_of(post.request) + post.request.max_tokens) as sent:
             post.deadline += self._clock() - asked_at
             self._ledger.count(attempts=1, retries=int(post.n_attempts > 0))

@@ -43,7 +43,7 @@ class LlmBase:
     client: ChatClient | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        require_chat("llm_base", self.chat, self.repairs)
+        require_chat("llm_base", self.chat, self.repairs, prompt="base")
 
     def rank(self, query: Query, brief: Brief) -> Ranking:
         """Return the set of sentences that the model names.

@@ -11,6 +11,8 @@ from evidencebench.llm.chat import ChatModel, ChatReply, Message, Received
 from evidencebench.llm.client import ChatClient
 from evidencebench.llm.reading import ReplyClass
 from evidencebench.llm.tokens import estimated_tokens
+from evidencebench.strategies.forms import budget_words
+from evidencebench.strategies.prompts import prompt_named
 from evidencebench.system import merged_notes
 
 FOLLOW_UP_TOKENS = 256
@@ -76,21 +78,22 @@ class Question(Generic[R]):
         JSON schema of the reply, for models whose replies are structured.
     read
         Makes something of a reply; never raises.
-    repair
-        What is said to a reply without an answer.
-    may_be_empty
-        Whether naming no sentence is an answer.
-    shorten
-        Returns what is said to a reply that names too many sentences, or None where it does not.
+    form
+        How the answer is asked for again, without its reasoning.
+    selects
+        Whether sentences are selected: naming none is an answer then, and a part of a list is not. What is scored or
+        put in order is the other way round.
+    budget
+        How many sentences count where they are selected; None: any number.
     """
 
     text: str
     stand_in: str
     schema: Mapping[str, Any]
     read: Callable[[ChatReply], R]
-    repair: str
-    may_be_empty: bool = False
-    shorten: Callable[[R], str | None] = lambda _: None
+    form: str
+    selects: bool = False
+    budget: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,7 +119,8 @@ async def converse(asker: Asker, question: Question[R]) -> Outcome[R]:
     """Return what a model answers, in as many turns as it needs and is allowed.
 
     A reply without an answer (unparseable, cut off, or naming only sentences that were not shown) is asked for again,
-    `Asker.repairs` times. Where none is whole, the most that one held before it was cut off stands. A refusal is final.
+    `Asker.repairs` times. Where none is whole, the largest part of the scores or of the order that one holds stands; a
+    part of a selection never does. A refusal is final.
 
     A reply that names too many sentences is asked once to choose among them. Where the reply to that is still too long
     it stands as a set, and where it holds no answer, or an empty one, the longer set stands.
@@ -133,32 +137,37 @@ async def converse(asker: Asker, question: Question[R]) -> Outcome[R]:
     notes: Counter[str] = Counter()
     messages: tuple[Message, ...] = (Message("user", question.text),)
     longer: R | None = None
-    partial: R | None = None
+    part: R | None = None
     n_repairs = 0
     while True:
         reply = await _reply(asker, messages, question, notes)
         reading = question.read(reply)
         notes[f"reply_{reading.reply_class}"] += 1
         if _is_answer(reading, question):
-            if longer is None and (said := question.shorten(reading)) is not None:
+            if longer is None and question.budget is not None and len(reading.indices) > question.budget:
                 longer = reading
-                messages = _continued(asker.chat, messages, reply, said)
+                messages = _continued(asker.chat, messages, reply, _too_many(reading, question))
                 continue
             return Outcome(reading=reading if reading.indices or longer is None else longer, notes=notes)
-        if reading.reply_class is ReplyClass.TRUNCATED and len(reading.indices) > len(
-            partial.indices if partial else ()
-        ):
-            partial = reading
+        if not question.selects and len(reading.indices) > (0 if part is None else len(part.indices)):
+            part = reading
         if n_repairs == asker.repairs or reading.reply_class is ReplyClass.REFUSED:
-            return Outcome(reading=longer or partial, notes=notes, why=f"{reading.reply_class}: {reading.why}")
+            return Outcome(reading=longer or part, notes=notes, why=f"{reading.reply_class}: {reading.why}")
         n_repairs += 1
-        messages = _continued(asker.chat, messages, reply, question.repair)
+        again = "repair" if reply.text.strip() else "repair_empty"
+        messages = _continued(asker.chat, messages, reply, prompt_named(again).render(form=question.form))
+
+
+def _too_many(reading: Read, question: Question[Any]) -> str:
+    return prompt_named("over_length").render(
+        n_selected=str(len(reading.indices)), budget=budget_words(question.budget), form=question.form
+    )
 
 
 def _is_answer(reading: Read, question: Question[Any]) -> bool:
     if reading.reply_class in _WITHOUT_ANSWER:
         return False
-    return bool(reading.indices) or (question.may_be_empty and reading.reply_class is ReplyClass.EMPTY)
+    return bool(reading.indices) or (question.selects and reading.reply_class is ReplyClass.EMPTY)
 
 
 async def _reply(
@@ -230,7 +239,7 @@ async def together(work: Iterable[Coroutine[Any, Any, Outcome[R]]]) -> list[Outc
     ended = await asyncio.gather(*work, return_exceptions=True)
     errors = [one for one in ended if isinstance(one, BaseException)]
     outcomes = [one for one in ended if not isinstance(one, BaseException)]
-    for error in sorted(errors, key=_rank_of_error):
+    for error in sorted(errors, key=rank_of_error):
         if isinstance(error, ReplyError):
             notes = merged_notes(*(one.notes for one in (*outcomes, *errors) if isinstance(one, (Outcome, ReplyError))))
             raise ReplyError(str(error), notes=notes) from error
@@ -238,7 +247,7 @@ async def together(work: Iterable[Coroutine[Any, Any, Outcome[R]]]) -> list[Outc
     return outcomes
 
 
-def _rank_of_error(error: BaseException) -> int:
+def rank_of_error(error: BaseException) -> int:
     """Return which error goes first: what nobody expected, the end of all requests, what is to come, what failed."""
     ranks = (StopError, PendingError, ReplyError)
     return next((place for place, kind in enumerate(ranks) if isinstance(error, kind)), -1)

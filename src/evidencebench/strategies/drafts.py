@@ -12,7 +12,7 @@ from evidencebench.strategies.excerpt import Excerpt, excerpt_of, one_line
 from evidencebench.strategies.prompts import prompt_named
 from evidencebench.strategies.windows import MIN_WINDOW_TOKENS, windows_of
 
-SHARED_PROMPTS = ("task", "reading", "wanted_all", "wanted_results", "repair")
+SHARED_PROMPTS = ("task", "reading", "wanted_all", "wanted_results", "repair", "repair_empty")
 """The prompts that a part of every question is made of, by name."""
 
 _FEWEST_SHOWN = 5

@@ -8,6 +8,8 @@ import msgspec
 from evidencebench.strategies.prompts import prompt_named
 
 _INTEGER = {"type": "integer"}
+_BEYOND = (7, 19, 42)
+"""How far behind the last sentence of the paper the numbers lie that a form shows."""
 
 SELECTION_SCHEMA: Mapping[str, Any] = {
     "type": "object",
@@ -43,10 +45,14 @@ def budget_words(budget: int | None) -> str:
     --------
     >>> budget_words(7)
     'at most 7 sentences'
+    >>> budget_words(1)
+    'at most 1 sentence'
     >>> budget_words(None)
     'as many sentences as needed'
     """
-    return "as many sentences as needed" if budget is None else f"at most {budget} sentences"
+    if budget is None:
+        return "as many sentences as needed"
+    return f"at most {budget} {'sentence' if budget == 1 else 'sentences'}"
 
 
 def form_name(kind: str, *, structured: bool) -> str:
@@ -54,9 +60,39 @@ def form_name(kind: str, *, structured: bool) -> str:
     return f"{kind}_{'json' if structured else 'line'}"
 
 
-def form_text(kind: str, *, structured: bool, **values: str) -> str:
-    """Return how a prompt asks for a form."""
-    return prompt_named(form_name(kind, structured=structured)).render(**values)
+def form_text(
+    kind: str, *, structured: bool, n_sentences: int, budget: int | None = None, with_reasoning: bool = True
+) -> str:
+    """Return how a prompt asks for a form.
+
+    The numbers in it are no sentence of the paper, so that a reply that only repeats the form is told from an answer.
+
+    Parameters
+    ----------
+    kind, structured
+        As in `form_name`.
+    n_sentences
+        How many the paper has.
+    budget
+        How many sentences count; None: any number.
+    with_reasoning
+        Whether the reply may begin with its reasoning, which one that mends another does not.
+
+    Examples
+    --------
+    >>> form_text("answer", structured=False, n_sentences=100, budget=3).splitlines()[1]
+    'ANSWER: [107, 119, 142]'
+    """
+    prompt = prompt_named(form_name(kind, structured=structured))
+    numbers = [str(n_sentences + step) for step in _BEYOND]
+    values = {
+        "budget": budget_words(budget),
+        "numbers": ", ".join(numbers[:budget]),
+        "first": numbers[0],
+        "second": numbers[1],
+        "reasoning": "your thinking" if with_reasoning else "",
+    }
+    return prompt.render(**{field: values[field] for field in prompt.fields})
 
 
 def selection_like(indices: Sequence[int], *, structured: bool) -> str:

@@ -1,6 +1,6 @@
 """The whole paper at once, behind examples of other papers' hypotheses and their best sentences."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar
@@ -16,6 +16,12 @@ from evidencebench.strategies.excerpt import one_line
 from evidencebench.strategies.options import require_at_least, require_chat
 from evidencebench.strategies.selecting import NOTHING, select_from, selection_draft, selection_versions
 from evidencebench.system import Brief, Ranking
+
+_POINTS: Mapping[AspectScope, str] = {
+    "all": "every point of the reviewer's summary of that paper",
+    "results": "every outcome and every analysis in the reviewer's summary of that paper",
+}
+"""What the sentences of the examples state, as the prompt says it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +39,7 @@ class LlmInContext:
         A file of examples. The run's header holds its checksum.
     n
         How many of them are shown, the first ones, at least 1. For the Results tasks those without Results are left
-        out.
+        out, and counted in ``examples_left_out``.
     repairs
         How often a reply without an answer is asked for again, 0..3.
     client
@@ -57,7 +63,7 @@ class LlmInContext:
     _shown: tuple[Example, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        require_chat("llm_icl", self.chat, self.repairs)
+        require_chat("llm_icl", self.chat, self.repairs, prompt="in_context")
         require_at_least("llm_icl", "n", self.n, 1)
         examples = read_examples(self.examples).examples
         if len(examples) < self.n:
@@ -100,7 +106,7 @@ class LlmInContext:
         self.check_queries([query])
         if brief.budget == 0 or not query.sentences:
             return NOTHING
-        examples = _examples_text(self._shown, brief.scope)
+        examples = [example for example in self._shown if example.in_scope(brief.scope)]
         if not examples:
             raise SystemSpecError(
                 f"llm_icl: examples: none of {self.examples} has Results sentences; draw them from data with Results "
@@ -108,8 +114,17 @@ class LlmInContext:
             )
         client = default_client() if self.client is None else self.client
         asker = Asker(client=client, chat=self.chat, repairs=self.repairs)
-        draft = selection_draft("in_context", query, brief, self.chat, examples=examples)
-        return client.run(select_from(asker, draft, range(len(query.sentences)), brief.budget))
+        draft = selection_draft(
+            "in_context",
+            query,
+            brief,
+            self.chat,
+            points=_POINTS[brief.scope],
+            examples="\n\n".join(_text_of(number, one, brief.scope) for number, one in enumerate(examples, 1)),
+        )
+        n_left_out = self.n - len(examples)
+        notes = {"examples_left_out": n_left_out} if n_left_out else {}
+        return client.run(select_from(asker, draft, range(len(query.sentences)), brief.budget, notes=notes))
 
     def versions(self) -> Mapping[str, str]:
         """Return the checksums of the prompts and of the examples."""
@@ -117,12 +132,7 @@ class LlmInContext:
         return {**selection_versions(self.chat, "in_context"), f"examples {self.examples}": f"sha256:{sha256}"}
 
 
-def _examples_text(examples: Sequence[Example], scope: AspectScope) -> str:
-    """Return the examples as a prompt shows them, each sentence on a line."""
-    shown = [example for example in examples if example.in_scope(scope)]
-    return "\n\n".join(_example_text(number, example, scope) for number, example in enumerate(shown, 1))
-
-
-def _example_text(number: int, example: Example, scope: AspectScope) -> str:
+def _text_of(number: int, example: Example, scope: AspectScope) -> str:
+    """Return an example as a prompt shows it, each sentence on a line."""
     sentences = (f"- {one_line(sentence)}" for sentence in example.in_scope(scope))
     return "\n".join((f"Example {number}, hypothesis: {one_line(example.hypothesis)}", *sentences))

@@ -5,11 +5,15 @@ import math
 from evidencebench.errors import SystemSpecError
 from evidencebench.llm.chat import ChatModel
 from evidencebench.llm.providers import server_of
+from evidencebench.query import Query
+from evidencebench.strategies.drafts import Draft
+from evidencebench.strategies.prompts import prompt_named
+from evidencebench.strategies.windows import MIN_WINDOW_TOKENS
 
 _MAX_REPAIRS = 3
 
 
-def require_chat(system: str, chat: ChatModel, repairs: int) -> None:
+def require_chat(system: str, chat: ChatModel, repairs: int, *, prompt: str) -> None:
     """Raise unless a model can be asked as the options say.
 
     Parameters
@@ -20,6 +24,8 @@ def require_chat(system: str, chat: ChatModel, repairs: int) -> None:
         Which model, and how it samples.
     repairs
         How often a reply without an answer is asked for again, 0..3.
+    prompt
+        Name of its first question's prompt, whose words alone must leave room for a paper.
 
     Raises
     ------
@@ -38,10 +44,13 @@ def require_chat(system: str, chat: ChatModel, repairs: int) -> None:
     if chat.top_p is not None and not 0 < chat.top_p <= 1:
         raise SystemSpecError(f"{system}: top_p: expected a number above 0 and up to 1, got {chat.top_p}")
     require_at_least(system, "max_tokens", chat.max_tokens, 1)
-    if chat.context_tokens <= chat.max_tokens:
+    nothing = Query(instance_id="", paper_id="", hypothesis="", sentences=(), kinds=())
+    fields = dict.fromkeys(prompt_named(prompt).fields - {"task", "reading", "wanted"}, "")
+    room = Draft(prompt=prompt, query=nothing, scope="all", fields=fields).room(chat)
+    if room < MIN_WINDOW_TOKENS:
         raise SystemSpecError(
-            f"{system}: context_tokens: expected more than max_tokens, which is {chat.max_tokens}, "
-            f"got {chat.context_tokens}"
+            f"{system}: context_tokens: expected at least {chat.context_tokens - room + MIN_WINDOW_TOKENS}, so that a "
+            f"paper fits beside the question and the {chat.max_tokens} of max_tokens, got {chat.context_tokens}"
         )
     require_within(system, "repairs", repairs, 0, _MAX_REPAIRS)
 

@@ -21,7 +21,7 @@ from evidencebench.strategies.forms import (
     selection_like,
 )
 from evidencebench.strategies.options import require_at_least, require_chat
-from evidencebench.strategies.prompts import prompt_named, versions_of
+from evidencebench.strategies.prompts import versions_of
 from evidencebench.system import Brief, Ranking, merged_notes, rank_by_score
 
 UNSCORED = -1.0
@@ -39,7 +39,8 @@ class LlmRank:
     * ``listwise``: the whole paper at once is put in order.
 
     Sentences that no reply scores or places stand behind those that one does, in paper order, and are counted in
-    ``unscored_sentences``. A part whose replies hold no answer is counted in ``unread_sections``.
+    ``unscored_sentences``. A part whose replies hold no answer is counted in ``unread_sections``, and one whose request
+    failed for good fails the query, as in `llm_sections`.
 
     Attributes
     ----------
@@ -72,7 +73,7 @@ class LlmRank:
     client: ChatClient | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        require_chat("llm_rank", self.chat, self.repairs)
+        require_chat("llm_rank", self.chat, self.repairs, prompt="score" if self.method == "pointwise" else "order")
         require_at_least("llm_rank", "section_tokens", self.section_tokens, 64)
         require_at_least("llm_rank", "min_section_tokens", self.min_section_tokens, 0)
         require_at_least("llm_rank", "overlap", self.overlap, 0)
@@ -97,7 +98,7 @@ class LlmRank:
         return client.run(work(asker, query, brief))
 
     async def _scored(self, asker: Asker, query: Query, brief: Brief) -> Ranking:
-        form = form_text("scores", structured=self.chat.structured)
+        form = form_text("scores", structured=self.chat.structured, n_sentences=len(query.sentences))
         draft = Draft(prompt="score", query=query, scope=brief.scope, fields={"form": form})
         parts = windows_for(
             draft,
@@ -134,7 +135,7 @@ async def _score(asker: Asker, draft: Draft, part: Excerpt, form: str) -> Outcom
         stand_in=scores_like(part.shown, structured=asker.chat.structured),
         schema=SCORES_SCHEMA,
         read=read,
-        repair=prompt_named("repair").render(form=form),
+        form=form,
     )
     return await converse(asker, question)
 
@@ -150,7 +151,7 @@ def _mean_scores(readings: Iterable[Mapping[int, float]], n_sentences: int) -> l
 
 async def _ordered(asker: Asker, query: Query, brief: Brief) -> Ranking:
     structured, n_sentences = asker.chat.structured, len(query.sentences)
-    form = form_text("order", structured=structured)
+    form = form_text("order", structured=structured, n_sentences=n_sentences)
 
     def draft_of(n_shown: int) -> Draft:
         fields = {"form": form, "n_sentences": str(n_shown)}
@@ -166,7 +167,7 @@ async def _ordered(asker: Asker, query: Query, brief: Brief) -> Ranking:
         stand_in=selection_like(list(excerpt.shown), structured=structured),
         schema=SELECTION_SCHEMA,
         read=read,
-        repair=prompt_named("repair").render(form=form),
+        form=form_text("order", structured=structured, n_sentences=n_sentences, with_reasoning=False),
     )
     outcome = await converse(asker, question)
     notes = merged_notes(outcome.notes, excerpt.notes)

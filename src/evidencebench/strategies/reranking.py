@@ -1,10 +1,9 @@
 """Only the first sentences of a cheap system are shown, in paper order and with their neighbours."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import ClassVar
 
-from evidencebench.errors import ReplyError
 from evidencebench.llm.chat import ChatModel
 from evidencebench.llm.client import ChatClient, default_client
 from evidencebench.query import Query
@@ -12,7 +11,7 @@ from evidencebench.retrievers.scores import full_order
 from evidencebench.strategies.conversation import Asker
 from evidencebench.strategies.options import require_at_least, require_chat
 from evidencebench.strategies.selecting import NOTHING, select_from, selection_draft, selection_versions
-from evidencebench.system import Brief, NamedSystem, Ranking, merged_notes
+from evidencebench.system import Brief, NamedSystem, Ranking
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,11 +25,12 @@ class LlmRerank:
     Attributes
     ----------
     system
-        The system whose first sentences are shown. A set without order is taken in paper order.
+        The system whose first sentences are shown. A set without order is taken in paper order. Sentences that it
+        does not name are not shown as its own, unless it names none at all: then the first of the paper are.
     chat
         Which model, and how it samples.
     top
-        How many of its sentences are shown, at least 1.
+        How many of its sentences are shown, at least 1; fewer where it names fewer.
     neighbours
         How many sentences on either side of each are shown too.
     repairs
@@ -51,7 +51,7 @@ class LlmRerank:
     client: ChatClient | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        require_chat("llm_rerank", self.chat, self.repairs)
+        require_chat("llm_rerank", self.chat, self.repairs, prompt="extract")
         require_at_least("llm_rerank", "top", self.top, 1)
         require_at_least("llm_rerank", "neighbours", self.neighbours, 0)
 
@@ -70,15 +70,13 @@ class LlmRerank:
         if brief.budget == 0 or not query.sentences:
             return NOTHING
         first = self.system.rank(query, brief)
-        indices = _with_neighbours(full_order(first, len(query.sentences))[: self.top], self.neighbours, query)
+        n_named = len(set(first.sentences)) or self.top
+        order = full_order(first, len(query.sentences))[: min(self.top, n_named)]
+        indices = _with_neighbours(order, self.neighbours, query)
         client = default_client() if self.client is None else self.client
         asker = Asker(client=client, chat=self.chat, repairs=self.repairs)
         draft = selection_draft("extract", query, brief, self.chat)
-        try:
-            answer = client.run(select_from(asker, draft, indices, brief.budget))
-        except ReplyError as error:
-            raise ReplyError(str(error), notes=merged_notes(first.notes, error.notes)) from error
-        return replace(answer, notes=merged_notes(first.notes, answer.notes))
+        return client.run(select_from(asker, draft, indices, brief.budget, notes=first.notes))
 
     def versions(self) -> Mapping[str, str]:
         """Return the checksums of the prompts."""

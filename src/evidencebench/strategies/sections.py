@@ -31,7 +31,12 @@ class LlmSections:
     Each section may give as many sentences as the budget. What all of them gave is shown together, in paper order and
     under the paper's own numbers, and as many as the budget are picked. That second look is left out where there is
     nothing to pick: where no more was found than the budget allows, since fewer sentences never score higher, and where
-    there is no budget. A section whose replies hold no answer gives nothing and is counted in ``unread_sections``.
+    there is no budget.
+
+    A section whose replies hold no answer gives nothing and is counted in ``unread_sections``: to ask again would bring
+    the same replies from the store. One whose request failed for good, an answer such as HTTP 400 included, fails the
+    whole query instead, after all sections have been asked: nothing of it is stored, so that asking the failed queries
+    again asks for what is missing and nothing else.
 
     Each heading opens a section, and the abstract is one of its own; see `windows_of` for tiny and long ones.
 
@@ -68,7 +73,7 @@ class LlmSections:
     client: ChatClient | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        require_chat("llm_sections", self.chat, self.repairs)
+        require_chat("llm_sections", self.chat, self.repairs, prompt="section")
         require_at_least("llm_sections", "section_tokens", self.section_tokens, 64)
         require_at_least("llm_sections", "min_section_tokens", self.min_section_tokens, 0)
         require_at_least("llm_sections", "overlap", self.overlap, 0)
@@ -108,11 +113,8 @@ class LlmSections:
         union = sorted({index for reading in readings for index in reading.indices})
         if brief.budget is None or len(union) <= brief.budget:
             return selected(union, notes)
-        try:
-            picked = await select_from(asker, selection_draft("union", query, brief, self.chat), union, brief.budget)
-        except ReplyError as error:
-            raise ReplyError(str(error), notes=merged_notes(notes, error.notes)) from error
-        return selected(picked.sentences, merged_notes(notes, picked.notes))
+        draft = selection_draft("union", query, brief, self.chat)
+        return await select_from(asker, draft, union, brief.budget, notes=notes)
 
     def versions(self) -> Mapping[str, str]:
         """Return the checksums of the prompts."""

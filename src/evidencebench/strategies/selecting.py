@@ -1,6 +1,7 @@
 """Show a model sentences of a paper and have it select: what every strategy that selects shares."""
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from evidencebench.errors import ReplyError
 from evidencebench.llm.chat import ChatModel, ChatReply
@@ -10,11 +11,13 @@ from evidencebench.strategies.conversation import Asker, Outcome, Question, conv
 from evidencebench.strategies.drafts import SHARED_PROMPTS, Draft
 from evidencebench.strategies.excerpt import Excerpt
 from evidencebench.strategies.forms import SELECTION_SCHEMA, budget_words, form_name, form_text, selection_like
-from evidencebench.strategies.prompts import prompt_named, versions_of
+from evidencebench.strategies.prompts import versions_of
 from evidencebench.system import Brief, Ranking, merged_notes
 
 NOTHING = Ranking(sentences=(), ordered=False)
 """The answer where nothing can be selected, for which no model is asked."""
+
+_NO_NOTES: Mapping[str, int] = MappingProxyType({})
 
 
 def selection_versions(chat: ChatModel, *names: str) -> Mapping[str, str]:
@@ -37,9 +40,9 @@ def selection_draft(prompt: str, query: Query, brief: Brief, chat: ChatModel, **
     **fields
         What else the prompt has filled in.
     """
-    words = budget_words(brief.budget)
-    form = form_text("answer", structured=chat.structured, budget=words)
-    return Draft(prompt=prompt, query=query, scope=brief.scope, fields={"budget": words, "form": form, **fields})
+    form = form_text("answer", structured=chat.structured, n_sentences=len(query.sentences), budget=brief.budget)
+    asked = {"budget": budget_words(brief.budget), "form": form}
+    return Draft(prompt=prompt, query=query, scope=brief.scope, fields={**asked, **fields})
 
 
 async def select(asker: Asker, draft: Draft, excerpt: Excerpt, budget: int | None) -> Outcome[Reading]:
@@ -56,31 +59,28 @@ async def select(asker: Asker, draft: Draft, excerpt: Excerpt, budget: int | Non
     """
     structured = asker.chat.structured
     shown, n_sentences = excerpt.shown, len(draft.query.sentences)
-    form = form_text("answer", structured=structured, budget=budget_words(budget))
 
     def read(reply: ChatReply) -> Reading:
         return read_selection(reply, shown, budget=budget, n_sentences=n_sentences)
-
-    def shorten(reading: Reading) -> str | None:
-        if budget is None or len(reading.indices) <= budget:
-            return None
-        n_selected = str(len(reading.indices))
-        return prompt_named("over_length").render(n_selected=n_selected, budget=budget_words(budget), form=form)
 
     question = Question(
         text=draft.text(excerpt),
         stand_in=selection_like(list(shown)[:budget], structured=structured),
         schema=SELECTION_SCHEMA,
         read=read,
-        repair=prompt_named("repair").render(form=form),
-        may_be_empty=True,
-        shorten=shorten,
+        form=form_text("answer", structured=structured, n_sentences=n_sentences, budget=budget, with_reasoning=False),
+        selects=True,
+        budget=budget,
     )
     return await converse(asker, question)
 
 
-async def select_from(asker: Asker, draft: Draft, indices: Sequence[int], budget: int | None) -> Ranking:
+async def select_from(
+    asker: Asker, draft: Draft, indices: Sequence[int], budget: int | None, *, notes: Mapping[str, int] = _NO_NOTES
+) -> Ranking:
     """Return what a model selects of as many of some sentences, in paper order, as fit into its window.
+
+    What was noted before, `notes`, is among the notes of the answer, and of a `ReplyError`.
 
     Raises
     ------
@@ -91,12 +91,15 @@ async def select_from(asker: Asker, draft: Draft, indices: Sequence[int], budget
     PendingError
         If a reply waits for a batch.
     """
-    excerpt = draft.fitted(indices, asker.chat)
-    outcome = await select(asker, draft, excerpt, budget)
-    notes = merged_notes(outcome.notes, excerpt.notes)
+    try:
+        excerpt = draft.fitted(indices, asker.chat)
+        outcome = await select(asker, draft, excerpt, budget)
+    except ReplyError as error:
+        raise ReplyError(str(error), notes=merged_notes(notes, error.notes)) from error
+    noted = merged_notes(notes, outcome.notes, excerpt.notes)
     if outcome.reading is None:
-        raise ReplyError(outcome.why, notes=notes)
-    return selected(outcome.reading.indices, notes)
+        raise ReplyError(outcome.why, notes=noted)
+    return selected(outcome.reading.indices, noted)
 
 
 def selected(indices: Sequence[int], notes: Mapping[str, int]) -> Ranking:

@@ -1,7 +1,10 @@
 """Several samples of a model, or several models, or any systems, fused by votes or reciprocal rank."""
 
 import math
+import threading
+from collections import deque
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future, wait
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal
 
@@ -11,10 +14,12 @@ from evidencebench.errors import AnswerError, EvidenceBenchError, PendingError, 
 from evidencebench.llm.chat import ChatModel
 from evidencebench.query import Query
 from evidencebench.retrievers.scores import places_of
+from evidencebench.strategies.conversation import rank_of_error
 from evidencebench.strategies.options import require_at_least, require_within
 from evidencebench.system import Brief, NamedSystem, Ranking, merged_notes, rank_by_score
 
 _MAX_SAMPLES = 64
+_MAX_AT_ONCE = 16  # as many as a client sends at a time unless it is told otherwise
 _Ask = Callable[[Query, Brief], Ranking]
 
 
@@ -22,7 +27,8 @@ _Ask = Callable[[Query, Brief], Ranking]
 class LlmVote:
     """Several answers made one.
 
-    A part that fails is counted in ``failed_parts``, and the others decide.
+    Where a part waits for a server, all are asked at once. All end before an error is raised. A part that fails is
+    counted in ``failed_parts``, and the others decide.
 
     * ``votes``: a sentence scores the number of answers that select it within the budget. An answer in order gives its
       votes to its first sentences; a set that is longer than the budget shares them out evenly. Sentences without a
@@ -85,7 +91,7 @@ class LlmVote:
         StopError
             If no more requests may be sent.
         PendingError
-            If a part's reply waits for a batch; the other parts have been asked all the same.
+            If a part's reply waits for a batch.
         """
         size = len(query.sentences)
         answers, notes = self._ask(query, brief)
@@ -101,20 +107,18 @@ class LlmVote:
 
     def _ask(self, query: Query, brief: Brief) -> tuple[list[Ranking], dict[str, int]]:
         """Return the answers of the parts that give one, and what all of them note."""
-        answers: list[Ranking] = []
-        errors: list[EvidenceBenchError] = []
-        pending: list[PendingError] = []
-        for ask in self._voters:
-            try:
-                answers.append(_checked(ask(query, brief), len(query.sentences)))
-            except StopError:
-                raise
-            except PendingError as error:
-                pending.append(error)
-            except EvidenceBenchError as error:
-                errors.append(error)
-        if pending:
-            raise pending[0]
+        size = len(query.sentences)
+
+        def asked(ask: _Ask) -> Callable[[], Ranking]:
+            return lambda: _checked(ask(query, brief), size)
+
+        n_threads = _MAX_AT_ONCE if any(part.waits for part in self.systems) else 0
+        ended = _ended([asked(ask) for ask in self._voters], n_threads)
+        errors = [error for one in ended if (error := one.exception()) is not None]
+        for error in sorted(errors, key=rank_of_error):
+            if isinstance(error, (StopError, PendingError)) or not isinstance(error, EvidenceBenchError):
+                raise error
+        answers = [one.result() for one in ended if one.exception() is None]
         failed_notes = [error.notes for error in errors if isinstance(error, ReplyError)]
         notes = merged_notes(*(answer.notes for answer in answers), *failed_notes)
         if errors:
@@ -122,6 +126,38 @@ class LlmVote:
         if not answers:
             raise ReplyError(f"no part has an answer; the first: {errors[0]}", notes=notes) from errors[0]
         return answers, notes
+
+
+def _ended(work: Sequence[Callable[[], Ranking]], n_threads: int) -> list["Future[Ranking]"]:
+    """Return what came of each piece of work, in their order, after all have ended; without threads one by one.
+
+    An interrupt goes on at once: the threads are daemons, and begin nothing more.
+    """
+    ended: list[Future[Ranking]] = [Future() for _ in work]
+    waiting = deque(zip(work, ended, strict=True))
+
+    def labour() -> None:
+        while waiting:
+            try:
+                one, future = waiting.popleft()
+            except IndexError:  # another thread was faster
+                return
+            try:
+                future.set_result(one())
+            except BaseException as error:  # raised again in the thread that called
+                future.set_exception(error)
+                if n_threads == 0 and not isinstance(error, Exception):
+                    raise
+
+    if n_threads == 0:
+        labour()
+    try:
+        for _ in range(min(n_threads, len(work))):
+            threading.Thread(target=labour, name="evidencebench-vote", daemon=True).start()
+        wait(ended)
+    finally:
+        waiting.clear()
+    return ended
 
 
 def _require_sampling(parts: Sequence[NamedSystem]) -> None:

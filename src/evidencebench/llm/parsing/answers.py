@@ -1,13 +1,16 @@
 """The answer of a reply: the last place that holds a list and that is the reply's own, not the paper's."""
 
 import re
+from dataclasses import replace
 from itertools import pairwise
 
-from evidencebench.llm.parsing.found import Found
+from evidencebench.llm.parsing.found import Found, doubtful
 from evidencebench.llm.parsing.keywords import Place, Tier, bare_places, places_of
+from evidencebench.llm.parsing.loose_json import read_json
 from evidencebench.llm.parsing.numbers import read_run
 from evidencebench.llm.parsing.phrases import says_none
 from evidencebench.llm.parsing.quotes import ShownSentences
+from evidencebench.llm.parsing.tokens import Span
 from evidencebench.llm.parsing.values import read_bare, read_items, read_value
 
 _CHOICE = re.compile(
@@ -21,6 +24,9 @@ _OPENS = re.compile(r"[\s*_`\"'>$\\-]*[\[(]")
 _LIST_OPENS = re.compile(r"[\[{]|(?<![^\W_])(?:sentences?|indices|are|is)[\s:*_]{1,6}(?=#?[0-9])", re.IGNORECASE)
 _CITES = re.compile(r"\[\s?#?[0-9]")
 _INTRODUCTION = re.compile(r"^[^\n]{0,400}:[ \t*_]*$", re.MULTILINE)
+_NO_SENTENCE = re.compile(r"(?<![^\W_])(?:no|none|not\s+any|nothing)(?![^\W_])", re.IGNORECASE)
+_LETTERS = re.compile(r"[^\W\d_]{2}")
+_LIST_LINE = re.compile(r"^[ \t*_`>-]{0,9}\[[ \t]*[0-9][0-9, \t]{0,400}\][ \t.*_`]*$", re.MULTILINE)
 _MAX_ALONE = 4000  # characters of a line that may be a list alone
 _MAX_SHORT = 300  # characters of a reply that says in words that nothing is selected
 
@@ -47,13 +53,47 @@ def find_answer(text: str, shown: ShownSentences, *, is_cut: bool) -> Found | No
     resort: Found | None = None
     for (place, read), end in zip(reversed(sure), reversed(ends), strict=True):
         found = read or read_value(text, place.value, end, shown, is_strict=place.is_strict)
-        if found is None:
+        if found is None or (place.is_alone and not _ends_line(text, found.end)):
             continue
         if not _is_borrowed(text, place, found, shown):
-            return found
+            return _settled(text, place, found, sure, shown)
         if not place.is_quoted and resort is None:
             resort = found
     return resort or _less_sure(text, shown, (Tier.JSON_KEY,) if is_cut else (Tier.JSON_KEY, Tier.MIDLINE, Tier.WEAK))
+
+
+def _settled(
+    text: str, place: Place, found: Found, sure: list[tuple[Place, Found | None]], shown: ShownSentences
+) -> Found:
+    """Return the answer at the last place that has one: the lists of all, where it is one of ``Answer 1``, ``Answer 2``.
+
+    It is doubtful where a keyword in quotation marks is part of a sentence, where a list on its own line follows one
+    that says that there is none, and where the first of numbered answers is not 1.
+    """
+    if place.words[:1] not in "[{<\\" and text[place.start - 1 : place.start] in {'"', "'", "`"}:
+        rest = text[found.end : found.end + 200].split("\n", 1)[0]
+        if _LETTERS.search(rest) is not None:
+            return doubtful(found.end)
+    if not found.spans:
+        return doubtful(found.end) if _LIST_LINE.search(text, found.end) else found
+    if place.ordinal is None:
+        return found
+    if place.ordinal > len(sure):
+        return doubtful(found.end)
+    parts = {one.ordinal: one for one, _ in sure if one.ordinal is not None and one.start <= place.start}
+    spans: list[Span] = []
+    for ordinal in range(1, place.ordinal + 1):
+        one = parts.get(ordinal)
+        end = one and next((later.start for later, _ in sure if later.start > one.start), len(text))
+        part = None if one is None or end is None else read_value(text, one.value, end, shown)
+        if part is None or not part.spans:
+            return doubtful(found.end)
+        spans += part.spans
+    return replace(found, spans=spans)
+
+
+def _ends_line(text: str, position: int) -> bool:
+    return not text[position : position + 200].split("\n", 1)[0].strip(" \t.,;*_`\"'$~")
 
 
 def _sure_places(text: str, shown: ShownSentences) -> list[tuple[Place, Found | None]]:
@@ -78,11 +118,28 @@ def _sure_places(text: str, shown: ShownSentences) -> list[tuple[Place, Found | 
 
 def _less_sure(text: str, shown: ShownSentences, tiers: tuple[Tier, ...]) -> Found | None:
     for tier in tiers:
+        read = _read_json(text) if tier is Tier.JSON_KEY else []
         for place in reversed(places_of(text, tier)):
+            if any(start <= place.start < end for start, end in read):
+                continue
             found = read_value(text, place.value, _paragraph_end(text, place.value), shown, is_strict=place.is_strict)
-            if found is not None and found.read_by != "quotes" and not _is_borrowed(text, place, found, shown):
+            if found is None or found.read_by == "quotes" or _is_borrowed(text, place, found, shown):
+                continue
+            if tier is not Tier.MIDLINE or _is_last_word(text, found):
                 return found
     return None
+
+
+def _read_json(text: str) -> list[tuple[int, int]]:
+    """Return where JSON that does parse stands, of which a key alone tells nothing more."""
+    values = [(place.value, read_json(text, place.value)) for place in bare_places(text)]
+    return [(start, value[1]) for start, value in values if value is not None]
+
+
+def _is_last_word(text: str, found: Found) -> bool:
+    """Whether a list within a line ends it, and what follows it neither chooses nor says that there is none."""
+    rest = text[found.end :]
+    return _ends_line(text, found.end) and _CHOICE.search(rest) is None and _NO_SENTENCE.search(rest) is None
 
 
 def _paragraph_end(text: str, position: int) -> int:

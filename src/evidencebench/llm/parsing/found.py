@@ -25,6 +25,8 @@ class Found:
         Whether a bracket or quotation mark is open where the text ends.
     may_go_on
         Whether it has no bracket that ends it, and the text ends with it.
+    is_doubtful
+        Whether an answer stands here of which no one can tell what it names, so that no other place counts either.
     """
 
     spans: list[Span]
@@ -32,3 +34,9 @@ class Found:
     end: int
     is_cut: bool = False
     may_go_on: bool = False
+    is_doubtful: bool = False
+
+
+def doubtful(end: int) -> Found:
+    """Return what an answer is that may mean this or that."""
+    return Found(spans=[], read_by="none", end=end, is_doubtful=True)

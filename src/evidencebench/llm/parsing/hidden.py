@@ -30,6 +30,30 @@ def visible_text(text: str, shown: ShownSentences) -> str:
     return SPECIAL_TOKEN.sub("", _without_hidden(text, shown))
 
 
+_NEXT_PAPER = re.compile(r"^[ \t]*<paper>[ \t]*$", re.MULTILINE)
+_NEXT_PROMPT = re.compile(r"^Hypothesis:", re.MULTILINE)
+_STRUCK = re.compile(r"(?<!~)~~(?!~)[^~\n]{1,400}~~(?!~)")
+_ARROW = re.compile(r"\n[ \t]*(?:->|=>)[ \t]*(?=[\[#(]?[0-9])")
+
+
+def without_struck(text: str) -> str:
+    """Return a text without what is struck through, and with an order that has one arrow a line on one line."""
+    return _ARROW.sub(" > ", _STRUCK.sub("", text))
+
+
+def parts_before_prompts(text: str) -> list[str]:
+    """Return what stands before the first lines that begin prompts, which are the model's own next ones, not its reply.
+
+    A line ``<paper>`` always ends a reply. A line ``Hypothesis:`` may also begin one, so that the text before the first
+    one and that before the last are candidates: the earlier one with an answer is the reply.
+    """
+    paper = _NEXT_PAPER.search(text)
+    text = text if paper is None else text[: paper.start()]
+    prompt = _NEXT_PROMPT.search(text)
+    before = [] if prompt is None or not text[: prompt.start()].strip() else [text[: prompt.start()]]
+    return [*before, text]
+
+
 def _is_of_paper(text: str, tag: re.Match[str], shown: ShownSentences) -> bool:
     """Whether the line of a tag, which is not alone on it, stands in a sentence of the paper."""
     if not shown.may_hold(tag[0]):

@@ -3,8 +3,10 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
-from evidencebench.llm.parsing.numbers import read_group, read_run
+from evidencebench.llm.parsing.numbers import Run, read_group, read_run
+from evidencebench.llm.parsing.phrases import is_left_out
 from evidencebench.llm.parsing.quotes import ShownSentences
 from evidencebench.llm.parsing.tokens import Span, whole_number
 
@@ -39,6 +41,8 @@ class Item:
         All behind the bullet.
     is_pure
         Whether it holds numbers alone.
+    is_left_out
+        Whether it says that its numbers are not selected.
     """
 
     indent: int
@@ -47,6 +51,7 @@ class Item:
     text: str
     whole: str
     is_pure: bool
+    is_left_out: bool = False
 
 
 def read_item(line: str, shown: ShownSentences) -> Item | None:
@@ -74,7 +79,12 @@ def read_item(line: str, shown: ShownSentences) -> Item | None:
         text=body,
         whole=whole,
         is_pure=run is not None and run.is_pure and is_marked,
+        is_left_out=run is not None and is_marked and _is_left_out(run, body, shown),
     )
+
+
+def _is_left_out(run: Run, body: str, shown: ShownSentences) -> bool:
+    return is_left_out(body[run.end :]) and not shown.begins(run.spans[0][0], body[run.end :].lstrip(" \t:.*_`-\"'|"))
 
 
 def _spans_elsewhere(body: str, shown: ShownSentences) -> tuple[Span, ...]:
@@ -93,9 +103,10 @@ def spans_of_items(items: Sequence[Item], shown: ShownSentences) -> tuple[list[S
     """Return what items name, and whether quoted sentences alone told it.
 
     Numbers that are marked count (``1. [12] text`` is 12). Where no item has one, texts that are sentences count.
-    Where there are none either, the numbers before dots count, unless they only number the items: 1, 2, 3 or 0, 1, 2
-    before other text name nothing.
+    Where there are none either, the numbers before dots count, unless they may only number the items: with text behind
+    them, where the first is 0 or 1, or one follows another, as 2 and 3. Items that say that they are left out are.
     """
+    items = [item for item in items if not item.is_left_out]
     if any(item.spans for item in items):
         return [span for item in items for span in item.spans or _quoted(item, shown)], False
     quoted = [span for item in items for span in _quoted(item, shown)]
@@ -104,8 +115,8 @@ def spans_of_items(items: Sequence[Item], shown: ShownSentences) -> tuple[list[S
     ordinals = [item.ordinal for item in items if item.ordinal is not None]
     if not ordinals or len(ordinals) < len(items):
         return [], False
-    only_number = ordinals in (list(range(1, len(items) + 1)), list(range(len(items))))
-    if only_number and any(item.text.strip(" \t*_`\"'") for item in items):
+    may_number = ordinals[0] <= 1 or any(later == one + 1 for one, later in pairwise(ordinals))
+    if may_number and any(item.text.strip(" \t*_`\"'") for item in items):
         return [], False
     return [(ordinal, ordinal) for ordinal in ordinals], False
 
@@ -126,8 +137,8 @@ def _quoted(item: Item, shown: ShownSentences) -> list[Span]:
 def read_table(lines: Sequence[str], shown: ShownSentences) -> tuple[list[Span], bool]:
     """Return what a Markdown table names: its column of sentence numbers, else its quoted sentences.
 
-    Of several columns of numbers the one whose head speaks of an index or a sentence counts, else the one that does
-    not only number the rows.
+    Of several columns of numbers the one whose head speaks of an index or a sentence counts. Where the table has no
+    head it is the first one that does not only number the rows.
     """
     rows = [[cell.strip() for cell in line.strip().strip("|").split("|")] for line in lines]
     rules = [n for n, row in enumerate(rows) if all(cell and not cell.strip(":- ") for cell in row)]
@@ -143,7 +154,7 @@ def read_table(lines: Sequence[str], shown: ShownSentences) -> tuple[list[Span],
         runs = [read_run(row[n], 0, len(row[n])) if n < len(row) else None for row in body]
         if all(run is not None and run.is_pure for run in runs):
             spans = [span for run in runs if run is not None for span in run.spans]
-            columns.append((_rank_of_column(head[n] if n < len(head) else "", spans), spans))
+            columns.append((_rank_of_column(head[n] if n < len(head) else "", spans, has_head=bool(head)), spans))
     best = min(columns, key=lambda column: column[0], default=None)
     if best is not None and best[0] < _ONLY_NUMBERS_ROWS:
         return best[1], False
@@ -155,13 +166,17 @@ def read_table(lines: Sequence[str], shown: ShownSentences) -> tuple[list[Span],
 _ONLY_NUMBERS_ROWS = 9
 
 
-def _rank_of_column(head: str, spans: Sequence[Span]) -> int:
+_COLUMN_WORDS = ("index", "indices", "idx", "sentence", "sentences", "id", "ids", "number", "no", "#")
+_WORD = re.compile("[a-z]+|#")
+
+
+def _rank_of_column(head: str, spans: Sequence[Span], *, has_head: bool) -> int:
     """Return how little a column of numbers looks like one of sentences."""
-    name = head.lower()
-    for rank, word in enumerate(("index", "indices", "idx", "sentence", "id")):
-        if word in name:
-            return rank
+    words = _WORD.findall(head.lower())
     firsts = [first for first, _ in spans]
-    if firsts == list(range(1, len(firsts) + 1)) and (len(firsts) > 1 or name in {"#", "rank", "no.", "no"}):
-        return _ONLY_NUMBERS_ROWS
-    return _ONLY_NUMBERS_ROWS if any(word in name for word in ("score", "rank", "aspect")) else _ONLY_NUMBERS_ROWS - 1
+    only_numbers = firsts == list(range(1, len(firsts) + 1))
+    for rank, word in enumerate(_COLUMN_WORDS):
+        if word in words and "of" not in words:
+            is_sure = word.startswith(("ind", "idx", "sent"))
+            return _ONLY_NUMBERS_ROWS if only_numbers and not is_sure else min(rank, _ONLY_NUMBERS_ROWS - 1)
+    return _ONLY_NUMBERS_ROWS if has_head or (only_numbers and len(firsts) > 1) else _ONLY_NUMBERS_ROWS - 1

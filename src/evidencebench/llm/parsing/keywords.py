@@ -3,6 +3,7 @@
 import re
 from dataclasses import dataclass, replace
 from enum import IntEnum
+from itertools import pairwise
 
 _MAX_PREFIX = 80
 _MAX_PLACES = 40  # of one kind, the last ones
@@ -38,6 +39,10 @@ class Place:
         Whether the list must begin right there, without prose before it.
     is_quoted
         Whether a quotation mark opens its line, or, of tags and boxes, anything but decoration.
+    is_alone
+        Whether nothing may stand behind the list on its line.
+    ordinal
+        The number of a keyword that is one of several, as in ``Answer 2:``.
     """
 
     start: int
@@ -47,12 +52,20 @@ class Place:
     words: str
     is_strict: bool = False
     is_quoted: bool = False
+    is_alone: bool = False
+    ordinal: int | None = None
 
 
 _KEYWORD = re.compile(r"(?<![^\W_])answers?(?![^\W_])", re.IGNORECASE)
 _WEAK = re.compile(
     r"(?<![^\W_])(?:sentences?|indices|indexes|selection|selected|choices?|picks|output)(?![^\W_])", re.IGNORECASE
 )
+_LATER = re.compile(
+    r"^[\s*_#>-]{0,9}(?:(?:finally|final|corrected|correction|revised|updated|amended)"
+    r"(?:[ \t]+(?:list|selection|set|version|choice|picks|sentences|indices)){0,2})[ \t*_]{0,9}:[ \t*_]{0,9}",
+    re.IGNORECASE | re.MULTILINE,
+)
+_ORDINAL = re.compile(r"[ \t]*#?([0-9]{1,3})[ \t*_]{0,6}:(?:[ \t*_]|$)", re.MULTILINE)
 _TAG = re.compile(
     r"<(?:(?:final|selected)[_-]?)?(?P<name>answers?|sentences|indices|selection)(?:\s[^<>\n]{0,40})?>", re.IGNORECASE
 )
@@ -81,10 +94,22 @@ _PREFIX_WORDS = re.compile(r"[^\W\d_]+")
 _NUMBER_IN_BRACKETS = re.compile(r"\[\s*[0-9]")
 _LIST_MARK = re.compile(r"[0-9]{1,3}(?![0-9.):])|[0-9]{4}")
 
+_FORM = re.compile(
+    r"(?<![^\W_])(?:should|must|shall|needs?|required?|ends?|ending|form|format|formatted|forms|like|such\s+as|example|e\.g|number|count"
+    r"|total|length|instead|not|never|cannot|if|unless|would|could|wrote|said|say|says|template|instructions?|prompt"
+    r"|asks?|asked|requests?|requested)(?![^\W_])",
+    re.IGNORECASE,
+)
+_MAX_BEFORE = 400
+
 _DECORATION = re.compile(r"[ \t*_`\"'\])>~$}]*")
 _ASSIGNED = re.compile(r"(?::|->|=>|=|-+(?=\s)|>)(?:[ \t:*_`=>]|-(?![0-9]))*+")
 _REMARK = re.compile(r"\([^()\n]{0,100}\)[ \t*_`]{0,6}(?=:|$|\n|\[|-)")
-_WORDS = re.compile(r"[A-Za-z0-9 ,'()/_*-]{1,90}:[ \t*_`]{0,9}")
+_WORDS = re.compile(
+    r"(?![A-Za-z ]{0,40}(?:length|counts?|size|total|number\s+of|confidence|certainty|score|limit|budget|format|type|style)"
+    r"(?![^\W_]))[A-Za-z0-9 ,'()/_*-]{1,90}:[ \t*_`]{0,9}",
+    re.IGNORECASE,
+)
 _VERB = re.compile(r"(?:is|are|would\s+be|should\s+be|will\s+be|reads?)(?![^\W_])[ \t*_`:]{0,9}", re.IGNORECASE)
 _VALUE = re.compile(r"[\[({#|<\\0-9]|sentences?(?![^\W_])", re.IGNORECASE)
 
@@ -93,17 +118,21 @@ def places_of(text: str, tier: Tier) -> list[Place]:
     """Return the places of a tier, in order.
 
     * ``SURE``: the keyword (``answer``, any case and decoration) that starts its line, words such as *so my final*
-      aside; a tag ``<answer>``; a LaTeX box.
+      aside; a tag ``<answer>``; a LaTeX box; a line ``Final:`` or ``Corrected:`` with a list and nothing else.
     * ``JSON_KEY``: a key such as ``"sentences":`` anywhere, for JSON that does not parse.
     * ``MIDLINE``: ``answer:``, ``answer is`` within a line.
     * ``WEAK``: a word such as ``Selected sentences`` or ``Indices`` that starts its line and has a colon behind it.
     """
     if tier is Tier.SURE:
-        found = [*_keyword_places(text), *_tag_places(text), *_plain_places(text, _BOX, tier)]
+        later = [
+            replace(place, is_strict=True, is_alone=True, is_quoted=False)
+            for place in _plain_places(text, _LATER, tier)
+        ]
+        found = [*_keyword_places(text), *_tag_places(text), *_plain_places(text, _BOX, tier), *later]
     elif tier is Tier.JSON_KEY:
         found = _plain_places(text, _KEY, tier)
     elif tier is Tier.MIDLINE:
-        found = _plain_places(text, _MIDLINE, tier)
+        found = [place for place in _plain_places(text, _MIDLINE, tier) if not _is_of_form(text, place.start)]
     else:
         found = _weak_places(text)
     return sorted(found, key=lambda place: place.start)
@@ -112,8 +141,15 @@ def places_of(text: str, tier: Tier) -> list[Place]:
 def bare_places(text: str) -> list[Place]:
     """Return the places where JSON or a list may stand without a keyword, in order: fences, and lines that open it."""
     found = [*_plain_places(text, _FENCE, Tier.SURE), *_plain_places(text, _OBJECT, Tier.SURE)]
-    places = sorted({place.value: place for place in found}.values(), key=lambda place: place.value)[-_MAX_BARE:]
-    return [replace(place, start=place.value, words=text[place.value]) for place in places]
+    places = sorted({place.value: place for place in found}.values(), key=lambda place: place.value)
+    # Of objects one behind the other the first is kept, from which all are read.
+    firsts = [later for one, later in pairwise([places[0], *places]) if not _follows(text, one, later)] if places else []
+    kept = {place.value: place for place in (*firsts[-_MAX_BARE:], *places[-_MAX_BARE:])}
+    return [replace(kept[value], start=value, words=text[value]) for value in sorted(kept)]
+
+
+def _follows(text: str, one: Place, later: Place) -> bool:
+    return one is not later and text[one.value : later.value].rstrip(" \t\n,").endswith("}")
 
 
 def _plain_places(text: str, pattern: re.Pattern[str], tier: Tier) -> list[Place]:
@@ -130,6 +166,12 @@ def _plain_places(text: str, pattern: re.Pattern[str], tier: Tier) -> list[Place
         )
         for one in found
     ]
+
+
+def _is_of_form(text: str, position: int) -> bool:
+    """Whether the words before a keyword within a line speak of what an answer should look like."""
+    before = text[max(0, position - _MAX_BEFORE) : position]
+    return _FORM.search(before[before.rfind("\n") + 1 :]) is not None
 
 
 def _tag_places(text: str) -> list[Place]:
@@ -154,7 +196,7 @@ def _tag_places(text: str) -> list[Place]:
 
 def _is_midline(text: str, position: int) -> bool:
     """Whether more than decoration stands before a position on its line, as far as 400 characters."""
-    before = text[max(0, position - 400) : position]
+    before = text[max(0, position - _MAX_BEFORE) : position]
     return bool(before[before.rfind("\n") + 1 :].strip(" \t*_$-"))
 
 
@@ -177,6 +219,7 @@ def _keyword_places(text: str) -> list[Place]:
                     words=found[0],
                     is_strict=value[1],
                     is_quoted=prefix.lstrip(" \t-*")[:1] in {'"', "'", "`", ">"},
+                    ordinal=int(ordinal[1]) if (ordinal := _ORDINAL.match(text, found.end())) else None,
                 )
             )
     return places
@@ -197,6 +240,8 @@ def _prefix(text: str, position: int) -> str | None:
 
 def _value_behind(text: str, position: int) -> tuple[int, bool] | None:
     """Return where the list behind a keyword may begin, and whether it must; None where the word is no keyword here."""
+    if ordinal := _ORDINAL.match(text, position):
+        return ordinal.end(), False
     position = _end_of(_DECORATION, text, position)
     if assigned := _ASSIGNED.match(text, position):
         return assigned.end(), False

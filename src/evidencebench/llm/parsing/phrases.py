@@ -10,8 +10,10 @@ _NONE = re.compile(
     r"|(?:an?\s+|the\s+)?(?:list\s+is\s+)?empty(?:\s+list)?)(?![^\W_])",
     re.IGNORECASE,
 )
-_BUT = re.compile(
-    r"(?<![^\W_])(?:except|besides|but|only|other\s+than|however|apart)(?![^\W_])[^\n]*[0-9]", re.IGNORECASE
+_LEFT_OUT = re.compile(
+    r"[\W_]{0,12}(?:(?:is|was|were|are)\s+)?(?:excluded|omitted|rejected|discarded|dropped|skipped|removed|left\s+out"
+    r"|not\s+(?:selected|chosen|included|relevant|needed|used|evidence))(?![^\W_])",
+    re.IGNORECASE,
 )
 
 _NOT = (
@@ -33,18 +35,33 @@ _REFUSAL = re.compile(
     re.IGNORECASE,
 )
 _WINDOW = 400
+_DIGIT = re.compile("[0-9]")
 
 
 def says_none(text: str) -> bool | None:
-    """Whether a text that begins by saying that no sentence is selected makes no exception; None: it does not begin so.
+    """Whether a text begins by saying that no sentence is selected; None: it does not begin so.
+
+    It is False where a number follows in the same paragraph, since that may be a sentence which is named after all.
 
     Examples
     --------
     >>> says_none("None of them."), says_none("none but [12]"), says_none("Nonetheless [12]")
     (True, False, None)
     """
-    found = _NONE.match(text[:_WINDOW])
-    return None if found is None else _BUT.search(text[:_WINDOW], found.end()) is None
+    text = text[:_WINDOW]
+    found = _NONE.match(text)
+    return None if found is None else _DIGIT.search(text[found.end() :].split("\n\n", 1)[0]) is None
+
+
+def is_left_out(remark: str) -> bool:
+    """Whether the remark behind a number says that it is not selected.
+
+    Examples
+    --------
+    >>> is_left_out(" (excluded)"), is_left_out(": the excluded patients")
+    (True, False)
+    """
+    return _LEFT_OUT.match(remark[:_WINDOW]) is not None
 
 
 def refuses(text: str) -> bool:

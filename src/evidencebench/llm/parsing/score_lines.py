@@ -50,8 +50,14 @@ _INDEX_KEYS = (
 )
 _SCORE_KEYS = ("score", "rating", "relevance", "relevancescore", "value", "grade", "points")
 _LIST_KEYS = ("scores", "ratings", "sentences", "sentencescores", "results", "relevance", "answer")
+_MANY = r"[0-9]++(?:(?:[ \t]*[,;&][ \t]+|[ \t]+and[ \t]+)[0-9]++)+|[0-9]++(?:,[0-9]++){2,}"
+_LISTS = re.compile(rf"[ \t]*(?:[-*+][ \t]+)?\[?(?:{_MANY}|[0-9]++,[0-9]++)\]?[ \t*_]*[:=]", re.IGNORECASE)
+_IS_LISTED = re.compile(
+    rf"[ \t]*(?:[-*+][ \t]+)?[*_]*[0-9]{{1,12}}[ \t*_]*[:=][ \t*_]*\[?[ \t]*(?:{_MANY})[ \t]*\]?[ \t.*_]*$", re.IGNORECASE
+)
 _MAX_LINE = 4000
 _MAX_DEPTH = 4
+_MAX_SCORE = 10
 
 
 def find_scores(text: str, shown: ShownSentences, *, is_cut: bool) -> Pairs:
@@ -65,12 +71,20 @@ def find_scores(text: str, shown: ShownSentences, *, is_cut: bool) -> Pairs:
         The sentences that the prompt showed.
     is_cut
         Whether the reply was cut off: then the end of what is not closed does not count.
+
+    Nothing is read where a line gives sentences to a score, as ``7: 3, 12``. A line ``3, 12: 7`` is left out.
     """
     keywords = list(_KEYWORD.finditer(text))
     for start in [keyword.end() for keyword in keywords[-1:]] + [0] * bool(text):
-        found = _in_json(text, start, shown) or _in_lines(text, start, shown, is_cut=is_cut)
+        found = _in_json(text, start, shown)
         if found:
             return found
+        lines = [line[:_MAX_LINE] for line in (text[start:].split("\n")[:-1] if is_cut else text[start:].split("\n"))]
+        if any(_IS_LISTED.match(line) for line in lines):
+            return []
+        found = [pair for line in lines if line and not _LISTS.match(line) for pair in _pairs_on(line, shown)]
+        if found:
+            return [] if _are_turned_round(found) else found
     return []
 
 
@@ -151,13 +165,9 @@ def _scaled(found: re.Match[str]) -> float:
     return score * 10 / highest if highest > 0 else score
 
 
-def _in_lines(text: str, start: int, shown: ShownSentences, *, is_cut: bool) -> Pairs:
-    pairs: Pairs = []
-    lines = text[start:].split("\n")
-    for line in lines[:-1] if is_cut else lines:
-        if line:
-            pairs += _pairs_on(line[:_MAX_LINE], shown)
-    return pairs
+def _are_turned_round(pairs: Pairs) -> bool:
+    """Whether the scores seem to stand first: all of these are at most 10, and one behind them is more."""
+    return len(pairs) > 1 and all(index <= _MAX_SCORE for index, _ in pairs) and any(s > _MAX_SCORE for _, s in pairs)
 
 
 def _pairs_on(line: str, shown: ShownSentences) -> Pairs:

@@ -23,7 +23,7 @@ _TOKEN = re.compile(
     (?P<skip>[ \t"'`*_$]+|\\(?:[A-Za-z]+|[^\n])?|</?[A-Za-z][^<>\n]{0,60}>)
     |(?P<newline>\n)
     |(?P<number>[0-9]+(?:\.[0-9]+)?)
-    |(?P<label>\#+|(?:sentences?|sent|index|indices|idx|lines?|numbers?|nos?|nr|ids?|s)(?=[-_]?[0-9])
+    |(?P<label>\#+|s(?=[-_]?[0-9])|(?:sentences?|sent|index|indices|idx|lines?|numbers?|nos?|nr|ids?)(?=[-_][0-9])
         |(?:sentences?|sent|indices|index|idx|lines?|numbers?|nos?|nr|items?|ids?)(?![^\W_])[.:]?)
     |(?P<range>\.\.+|[-~]+(?!>)|(?:to|through|thru)(?![^\W_]))
     |(?P<separator>->|=>|[,;&+|/>]|(?:and|or|then|plus|as\s+well\s+as)(?![^\W_]))

@@ -2,15 +2,16 @@
 
 import re
 from collections.abc import Iterator
+from typing import Any
 
-from evidencebench.llm.parsing.found import Found, ReadBy
+from evidencebench.llm.parsing.found import Found, ReadBy, doubtful
 from evidencebench.llm.parsing.items import Item, read_item, read_table, spans_of_items
 from evidencebench.llm.parsing.json_lists import listed_in
 from evidencebench.llm.parsing.loose_json import read_json
 from evidencebench.llm.parsing.numbers import NEXT_GROUP, Run, line_end_of, read_group, read_run
 from evidencebench.llm.parsing.phrases import says_none
 from evidencebench.llm.parsing.quotes import ShownSentences
-from evidencebench.llm.parsing.tokens import Span
+from evidencebench.llm.parsing.tokens import Span, whole_number
 
 _START = re.compile(r"(?:[\s*_~$]|```[A-Za-z0-9]{0,12}[ \t]*(?=\n))*+")
 _FENCE = re.compile(r"[ \t]*(?:```|~~~)")
@@ -22,10 +23,27 @@ _NAMED_NUMBERS = re.compile(
 _BEFORE_THE_LIST = re.compile(
     r"(?::|(?<![^\W_])(?:are|is|be|choose|select|pick|answer|list|therefore|thus))[\s*_`]*$", re.IGNORECASE
 )
+_NEXT_OBJECT = re.compile(r"[\s,]*\n[\s,]*(?=\{)")
 _QUOTED = re.compile(r"\"([^\"\n]{8,2000})\"")
 _HEAD_OF_ECHO = re.compile(r"^[^\w]{0,20}(?:sentence\s{0,3})?#?[0-9]{1,12}[\])}:.*_`\s|-]{0,20}", re.IGNORECASE)
 _REASON = re.compile(
     r"\s{0,9}(?:[.;,:-]|(?:because|since|as|for|which|that|this|it|is|describes?|reports?|shows?|states?)(?![^\W_]))",
+    re.IGNORECASE,
+)
+_MORE = re.compile(
+    r"[)\].,;:*_`\s-]{0,9}(?:and\s+|yet\s+)?(?:but|contradicted|opposed|also|plus|together|with|against|except|although|though"
+    r"|however|besides|not)(?![^\W_])[^.\n]{0,200}[0-9]",
+    re.IGNORECASE,
+)
+_SAYS_MORE = re.compile(r"[0-9]|(?<![^\W_])(?:not?|none|nor|but|only|never)(?![^\W_])|n't", re.IGNORECASE)
+_COLON_ITEM = re.compile(r"(?:^|[;,])[\s*_]{0,9}(?:sentence[ \t])?[\[#]?([0-9]{1,12})\]?[ \t*_]{0,6}:(?=[ \t*_])", re.IGNORECASE)
+_HEADING = re.compile(r"[ \t]*(?:#{1,6}[ \t]|\*\*[^*\n]{1,80}\*\*:?[ \t]*$|[^\W\d][^\n\[\]]{0,79}:[ \t*_]*$)")
+_CHOSEN = re.compile(
+    r"(?<![^\W_])(?:sentences?|selected|selection|list|chosen|choices?|picks|indices|answers?|here|following)(?![^\W_])", re.IGNORECASE
+)
+_ASIDE = re.compile(
+    r"(?<![^\W_])(?:not(?:es?)?|why|reasons?|reasoning|rationale|explanations?|exclu\w*|reject\w*|omit\w*|discard\w*|left"
+    r"|others?|remarks?|consider\w*|candidates?|background|runners?|alternatives?|comments?|summary)(?![^\W_])",
     re.IGNORECASE,
 )
 _MAX_NONE = 400
@@ -81,14 +99,22 @@ def _value_at(text: str, start: int, end: int, shown: ShownSentences, *, is_stri
     found, is_decided = _plain_at(text, start, end, shown)
     if is_decided:
         return found
+    found = _colon_items_at(text, start, end, shown)
+    if found is not None:
+        return found
     run = read_run(text, start, end)
+    if run is not None and not run.is_pure and _MORE.match(text, run.end, line_end_of(text, run.end, end)):
+        if shown.index_of(text[start : line_end_of(text, start, end)]) is None and not _starts_line(text, start):
+            return doubtful(run.end)
     found = None if run is None else _in_one_piece(text, start, end, run, shown)
     if found is not None:
         return found
     if is_strict:
         return None if run is None else _as_found(text, run)
     if run is not None and run.is_labelled and _is_in_prose(text, start, end, run):
-        return _prose_at(text, start, end)
+        rest = text[run.end : line_end_of(text, run.end, end)]
+        found = _prose_at(text, start, end) or _as_found(text, run)
+        return doubtful(run.end) if found.spans == run.spans and _SAYS_MORE.search(rest) else found
     if run is not None and run.is_bracketed and not _starts_line(text, start):
         found = _with_remarks(text, run, end, shown)
         if found is not None:
@@ -116,9 +142,22 @@ def _plain_at(text: str, start: int, end: int, shown: ShownSentences) -> tuple[F
     if nothing:
         line_end = line_end_of(text, start, end)
         return Found(spans=[], read_by="keyword", end=line_end, may_go_on=_is_last(text, line_end)), True
+    if nothing is False and not shown.indices_making(text[start : line_end_of(text, start, end)]):
+        return doubtful(line_end_of(text, start, end)), True
     if text[start] == "|":
         return _table_at(text, start, end, shown, "keyword"), True
     return None, nothing is not None
+
+
+def _colon_items_at(text: str, start: int, end: int, shown: ShownSentences) -> Found | None:
+    """Return ``3: pressure; 17: risk`` on the keyword's line."""
+    line_end = line_end_of(text, start, end)
+    line = text[start:line_end][:_MAX_PROSE]
+    items = list(_COLON_ITEM.finditer(line))
+    if len(items) < 2 or items[0].start() > 0 or shown.index_of(line) is not None:  # noqa: PLR2004 - several
+        return None
+    numbers = [whole_number(item[1]) for item in items]
+    return Found(spans=[(n, n) for n in numbers], read_by="keyword", end=line_end, may_go_on=_is_last(text, line_end))
 
 
 def _is_with_reason(text: str, start: int, end: int, run: Run) -> bool:
@@ -159,12 +198,27 @@ def _json_at(text: str, start: int, end: int, shown: ShownSentences) -> tuple[Fo
     if _JSON_START.match(text, start, end) is None:
         return None, False
     # A quotation mark that nothing closes would take all that follows into its text.
-    value = read_json(text[:end] if end < len(text) else text, start)
+    value = _json_values(text[:end] if end < len(text) else text, start)
     listed = None if value is None else listed_in(value[0], shown)
     if value is None or listed is None or (listed.is_cut and value[1] < len(text)):
         return None, value is not None and isinstance(value[0], dict)
     read_by: ReadBy = "quotes" if listed.is_quoted else "json"
     return Found(spans=listed.spans, read_by=read_by, end=value[1], is_cut=listed.is_cut), True
+
+
+def _json_values(text: str, start: int) -> tuple[Any, int] | None:
+    """Return the JSON value at a place; of objects one behind the other, as in lines of JSON, a list of them."""
+    first = read_json(text, start)
+    if first is None or not isinstance(first[0], dict):
+        return first
+    values, end = [first[0]], first[1]
+    while (found := _NEXT_OBJECT.match(text, end)) is not None and len(values) < _MAX_QUOTED:
+        value = read_json(text, found.end())
+        if value is None:
+            break
+        values.append(value[0])
+        end = value[1]
+    return (values, end) if len(values) > 1 else first
 
 
 def _in_one_piece(text: str, start: int, end: int, run: Run, shown: ShownSentences) -> Found | None:
@@ -215,8 +269,17 @@ def _table_at(text: str, start: int, end: int, shown: ShownSentences, read_by: R
 def _lines_at(text: str, start: int, end: int, shown: ShownSentences, read_by: ReadBy) -> Found | None:
     """Return what a list of one item a line names; what is indented below an item is its explanation."""
     # The first line's own indent is lost where it stands behind the keyword.
-    items, last = _items_at(text, text.rfind("\n", 0, start) + 1 if _starts_line(text, start) else start, end, shown)
+    items, inner, last = _items_at(
+        text, text.rfind("\n", 0, start) + 1 if _starts_line(text, start) else start, end, shown
+    )
     spans, is_quoted = spans_of_items(items, shown)
+    if inner and not is_quoted and not any(item.spans for item in items):
+        is_clear = not spans and all(item.spans for item in inner)
+        spans = [span for item in inner if not item.is_left_out for span in item.spans]
+        if not is_clear:
+            return doubtful(last)
+    if not spans and any(item.is_left_out for item in items):
+        return doubtful(last)
     if not spans:
         return _quoted_lines_at(text, start, end, shown)
     is_whole = len(items) == 1 and text[start] in "[({" and not _starts_line(text, start)  # ``ANSWER: [3]``
@@ -242,7 +305,7 @@ def read_items(text: str, start: int, shown: ShownSentences, *, must_echo: bool)
     if text[start : start + 1] == "|":
         return _table_at(text, start, len(text), shown, "list")
     if must_echo:
-        items, _ = _items_at(text, start, len(text), shown)
+        items, _, _ = _items_at(text, start, len(text), shown)
         if not all(item.is_pure or not item.spans or _echoes(item, shown) for item in items):
             return None
     return _lines_at(text, start, len(text), shown, "list")
@@ -254,17 +317,19 @@ def _echoes(item: Item, shown: ShownSentences) -> bool:
 
 
 def _starts_line(text: str, position: int) -> bool:
-    return not text[text.rfind("\n", 0, position) + 1 : position].strip()
+    return not text[text.rfind("\n", 0, position) + 1 : position].strip(" \t*_~$`")
 
 
-def _items_at(text: str, start: int, end: int, shown: ShownSentences) -> tuple[list[Item], int]:
-    """Return the items of a list and the position behind it.
+def _items_at(text: str, start: int, end: int, shown: ShownSentences) -> tuple[list[Item], list[Item], int]:
+    """Return the items of a list, those indented below them, and the position behind it.
 
     It goes on over empty lines and over lines right below an item that are none, and ends with a line that is none
-    below an empty one, with a fence, and with an item of another kind.
+    below an empty one, with a fence, and with an item of another kind. Where it begins below a heading that only names
+    an aspect, it goes on below others of this kind.
     """
     items: list[Item] = []
-    last, is_below_item = start, False
+    inner: list[Item] = []
+    last, is_below_item, has_headings = start, False, False
     for at, line in _lines(text, start, end):
         if not line.strip():
             is_below_item = False
@@ -272,13 +337,23 @@ def _items_at(text: str, start: int, end: int, shown: ShownSentences) -> tuple[l
         if _FENCE.match(line):
             break
         item = read_item(line, shown)
+        is_heading = (item is None or not item.spans) and _HEADING.match(line) is not None
+        if is_heading and not is_below_item and (has_headings or not items) and _ASIDE.search(line) is None:
+            if not items:
+                has_headings = _CHOSEN.search(line) is None
+                continue
+            if has_headings:
+                continue
         is_alike = item is not None and (not items or _is_alike(items[0], item))
         if item is not None and is_alike and (not items or item.indent <= items[0].indent):
             items.append(item)
             last, is_below_item = at + len(line), True
-        elif not items or not (is_below_item or (item is not None and items and item.indent > items[0].indent)):
+        elif item is not None and items and item.indent > items[0].indent:
+            inner.append(item)
+            last = at + len(line) if not items[0].spans else last
+        elif not items or not is_below_item:
             break
-    return items, last
+    return items, inner, last
 
 
 def _is_alike(first: Item, item: Item) -> bool:

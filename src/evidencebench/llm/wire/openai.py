@@ -101,7 +101,7 @@ def reply_of(content: bytes | msgspec.Raw) -> ChatReply:
     choice = found.choices[0] if found.choices else _Choice()
     reason = (choice.finish_reason or "").lower()
     if (error := found.error or choice.error) or reason == "error":
-        said = error.get("message") if isinstance(error, dict) else error
+        said = (error.get("message") or error.get("code")) if isinstance(error, dict) else error
         raise PassingError(f"expected a reply, got an error: {said or 'not told'}")
     if choice.message is None:
         raise PassingError("expected a reply with a choice and its message, got none")

@@ -7,7 +7,7 @@ declared, is an error, and so is rendering with any but the declared ones: no ``
 Each prompt is one message of the user, since some models' templates take no other. What all questions about a paper
 share stands first (what is wanted in general, the hypothesis, the paper), and what tells them apart (the scope, the
 budget, the form of the answer) behind the paper. So the long beginning is the same for all tasks of an instance, and
-providers that cache beginnings charge less for it.
+providers that cache beginnings charge less for it. Only examples stand before it, and they differ by scope.
 """
 
 import hashlib
@@ -55,8 +55,8 @@ class Prompt:
 
         Examples
         --------
-        >>> prompt_named("answer_line").render(budget="at most 3 sentences").splitlines()[1]
-        'ANSWER: [3, 17, 42]'
+        >>> prompt_named("answer_line").render(budget="at most 1 sentence", numbers="107").splitlines()[1]
+        'ANSWER: [107]'
         """
         if values.keys() != self.fields:
             raise ValueError(f"prompt '{self.name}': expected {sorted(self.fields)}, got {sorted(values)}")
