@@ -91,15 +91,17 @@ def test_the_key_is_sent_and_stands_in_no_file_and_no_message(
     printed = ""
     kinds = ["unauthorized", "bad_request", "rate_limit", "server_error", "malformed_json", "truncated_body"]
     with running_fake_server(
-        SAMPLE, personality="oracle", faults=0.5, fault_kinds=kinds, log=tmp_path / "server.log"
+        SAMPLE, personality="oracle", faults=0.3, fault_kinds=kinds, log=tmp_path / "server.log"
     ) as server:
         for number, model in enumerate(("openai/fake", "anthropic/fake")):
             env = f",key_env={'OPENAI' if number == 0 else 'ANTHROPIC'}_API_KEY"
             spec = base(server, model=model, more=env)
+            # A lost submission to Anthropic is looked for as long as a minute, so only OpenAI's batches meet faults here.
+            sent = "--batch --seed 3" if number == 0 else "--seed 3"
             for arguments in (
-                f"run {spec} --data sample -o run{number}.jsonl --progress plain",
-                f"run {spec} --data sample -o run{number}.jsonl --retry-failed --json",
-                f"run {spec} --data sample -o batch{number}.jsonl --batch --seed 3",
+                f"run {spec} --data sample -o run{number}.jsonl --progress plain --max-attempts 2",
+                f"run {spec} --data sample -o run{number}.jsonl --retry-failed --json --max-attempts 2",
+                f"run {spec} --data sample -o batch{number}.jsonl {sent} --max-attempts 2",
                 f"run {spec} --data sample --estimate",
             ):
                 found = command(arguments)
@@ -227,3 +229,52 @@ def test_what_a_sentence_commands_changes_nothing_in_what_is_read(command: Comma
 
 def _record_of(instance_id: str) -> str:
     return json.dumps(json.loads(sample_path().read_bytes())[instance_id])
+
+
+def test_what_an_open_batch_holds_is_not_bought_again_one_by_one(tmp_path: Path, command: Command) -> None:
+    with running_fake_server(SAMPLE, personality="oracle", batch_delay=3.0) as server:
+        spec = base(server, model="openai/fake", more=",key_env=")
+        words = ("run", spec, "--data", "sample", "-t", "er_at_10", "-o", str(tmp_path / "run.jsonl"))
+        process = start(*words, "--batch")
+        deadline = time.monotonic() + 60
+        while not any(entry["request"] == "POST /v1/batches" for entry in server.log_entries()):
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        time.sleep(0.3)
+        process.kill()
+        process.communicate(timeout=60)
+        refused = command(" ".join(words))
+        assert refused.code == 3
+        assert "run with --batch to collect it" in refused.err
+        time.sleep(3.0)
+        collected = command(" ".join(words))
+        assert collected.code == 0, collected.err
+        assert server.totals()["paid"] == len(SAMPLE)
+
+
+def test_batches_that_expire_in_part_end_with_what_is_left_told(command: Command) -> None:
+    with running_fake_server(SAMPLE, personality="oracle", batch_expire=0.6) as server:
+        spec = base(server, model="openai/fake", more=",key_env=")
+        found = command(f"run {spec} --data sample -o run.jsonl --batch")
+        n_left = len(SAMPLE) * 6 - len(read_run(Path("run.jsonl")).done)
+        assert found.code == (3 if n_left else 0)
+        assert ("instances are unanswered; the same command goes on" in found.err) == bool(n_left)
+
+
+def test_a_batch_under_a_cost_limit_answers_what_fits(command: Command) -> None:
+    with running_fake_server(SAMPLE, personality="oracle") as server:
+        spec = base(server, model="openai/gpt-4o", more=",key_env=,max_tokens=300")
+        arguments = f"run {spec} --data sample -t er_at_10 -o run.jsonl"
+        whole = command(f"{arguments} --estimate --batch --json").json["models"][0]["cost_usd"]
+        stopped = command(f"{arguments} --batch --max-cost-usd {whole / 2:.6f}")
+        assert stopped.code == 3, stopped.err
+        assert 0 < len(read_run(Path("run.jsonl")).done) < len(SAMPLE)
+        assert command(f"{arguments} --batch").code == 0
+        assert server.totals()["paid"] == len(SAMPLE)
+
+
+@pytest.mark.parametrize("value", ["nan", "inf", "0", "-1"])
+def test_a_limit_that_is_no_number_is_refused(value: str, server: RunningServer, command: Command) -> None:
+    for option in ("--max-cost-usd", "--requests-per-minute", "--timeout"):
+        assert command(f"run {base(server)} --data sample -o run.jsonl {option} {value}").code == 2
+    assert server.totals()["requests"] == 0

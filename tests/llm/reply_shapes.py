@@ -823,10 +823,28 @@ REPAIRED = [
         reply="ANSWER: [3, 17, 42]\n\nHypothesis: Coffee helps.\n\n<paper>\n[0] Abs",
         finish="length",
     ),
-    Shape(name="a runaway reply without an answer", reply="Well.\n<paper>\n[0] A\n</paper>\nANSWER: [1]", expected="unparseable", indices=()),
-    Shape(name="many JSON lines", reply="\n".join(f'{{"sentence": {n}, "why": "x"}}' for n in range(30)), indices=tuple(range(30)), budget=None),
-    Shape(name="many JSON lines with blank ones", reply="\n\n".join(f'{{"sentence": {n}}}' for n in range(30)), indices=tuple(range(30)), budget=None),
-    Shape(name="a list of ranks", reply='{"sentences":[{"sentence":42,"rank":3},{"sentence":3,"rank":1},{"sentence":17,"rank":2}]}'),
+    Shape(
+        name="a runaway reply without an answer",
+        reply="Well.\n<paper>\n[0] A\n</paper>\nANSWER: [1]",
+        expected="unparseable",
+        indices=(),
+    ),
+    Shape(
+        name="many JSON lines",
+        reply="\n".join(f'{{"sentence": {n}, "why": "x"}}' for n in range(30)),
+        indices=tuple(range(30)),
+        budget=None,
+    ),
+    Shape(
+        name="many JSON lines with blank ones",
+        reply="\n\n".join(f'{{"sentence": {n}}}' for n in range(30)),
+        indices=tuple(range(30)),
+        budget=None,
+    ),
+    Shape(
+        name="a list of ranks",
+        reply='{"sentences":[{"sentence":42,"rank":3},{"sentence":3,"rank":1},{"sentence":17,"rank":2}]}',
+    ),
     Shape(
         name="an item with its sentence that holds the word",
         reply=f"ANSWER:\n- [12] {PAPER[12]} Nobody was excluded.",
@@ -981,11 +999,11 @@ SCORE_SHAPES = [
     ScoreShape(name="a score of two", reply="6, 8: 3\n12: 7\n13: 0"),
     ScoreShape(name="a score of two with and", reply="6 and 8: 3\n12: 7\n13: 0"),
     ScoreShape(name="sentences of scores", reply="10: 6\n7: 3\n0: 4, 5, 7", expected="unparseable", scores={}),
-    ScoreShape(name="sentences of scores in brackets", reply="SCORES:\n10: [6, 12]\n7: 3", expected="unparseable", scores={}),
-    ScoreShape(name="scores first", reply="10: 6\n7: 13\n0: 12", expected="unparseable", scores={}),
     ScoreShape(
-        name="fewer than half", reply="12: 7", expected="unparseable", scores={12: 7.0}, shown=(12, 13, 14)
+        name="sentences of scores in brackets", reply="SCORES:\n10: [6, 12]\n7: 3", expected="unparseable", scores={}
     ),
+    ScoreShape(name="scores first", reply="10: 6\n7: 13\n0: 12", expected="unparseable", scores={}),
+    ScoreShape(name="fewer than half", reply="12: 7", expected="unparseable", scores={12: 7.0}, shown=(12, 13, 14)),
     ScoreShape(name="half", reply="12: 7\n99: 5", expected="out_of_range", scores={12: 7.0}, out_of_range=(99,)),
     ScoreShape(name="a runaway", reply="12: 7\n13: 0\n\nHypothesis: Tea.\n<paper>\n[12] A\n</paper>\nSCORES:\n12: 1"),
 ]

@@ -3,7 +3,7 @@
 # ruff: noqa: RUF001 - models write marks that look like others
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from random import Random
 
 import pytest
@@ -41,8 +41,9 @@ def selection(text: str, *, finish: Finish = "stop", budget: int | None = 5) -> 
     return read_selection(ChatReply(text=text, finish=finish), PAPER, budget=budget, n_sentences=N_SENTENCES)
 
 
-def scores(text: str, *, finish: Finish = "stop") -> ScoreReading:
-    return read_scores(ChatReply(text=text, finish=finish), PAPER, n_sentences=N_SENTENCES)
+def scores(text: str, *, finish: Finish = "stop", shown: Iterable[int] = PAPER) -> ScoreReading:
+    texts = {index: PAPER[index] for index in shown}
+    return read_scores(ChatReply(text=text, finish=finish), texts, n_sentences=N_SENTENCES)
 
 
 def order(text: str, *, finish: Finish = "stop") -> Reading:
@@ -94,10 +95,11 @@ def test_a_reply_of_the_corpus_is_read_as_expected(shape: Shape) -> None:
 
 @pytest.mark.parametrize("shape", SCORE_SHAPES, ids=lambda shape: shape.name)
 def test_a_reply_with_scores_is_read_as_expected(shape: ScoreShape) -> None:
-    reading = scores(shape.reply, finish=shape.finish)
+    shown = {*shape.shown, *shape.scores}
+    reading = scores(shape.reply, finish=shape.finish, shown=sorted(shown))
     assert (str(reading.reply_class), reading.scores) == (shape.expected, shape.scores), reading
     assert reading.out_of_range == shape.out_of_range
-    assert reading.n_unscored == N_SENTENCES - len(shape.scores)
+    assert reading.n_unscored == len(shown) - len(shape.scores)
     assert bool(reading.why) == (shape.expected != "answered")
 
 
@@ -150,6 +152,29 @@ def test_an_order_is_read_whole_and_keeps_what_stands_before_a_cut() -> None:
     assert (cut.reply_class, cut.indices) == (ReplyClass.TRUNCATED, (3, 17, 42))
     assert order("ANSWER", finish="length").indices == ()
     assert order('{"sentences": [3, 17, 4', finish="length").indices == (3, 17)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ANSWER: 17: 10, 3: 8, 42: 7",
+        "ANSWER: 17\n-> 3\n-> 42",
+        "ANSWER: 17 →\n3 →\n42",
+        "ANSWER:\n17\n→ 3\n→ 42",
+        "ANSWER: [17]\n→ [3]\n→ [42]",
+        '{"sentences": [{"sentence": 42, "rank": 3}, {"sentence": 17, "rank": 1}, {"sentence": 3, "rank": 2}]}',
+        '{"sentence": 42, "rank": 3}\n{"sentence": 17, "rank": 1}\n{"sentence": 3, "rank": 2}',
+    ],
+)
+def test_an_order_with_scores_arrows_or_ranks_is_read_whole(text: str) -> None:
+    assert order(text).indices == (17, 3, 42)
+
+
+def test_scores_of_fewer_than_half_of_the_sentences_are_kept_but_are_no_answer() -> None:
+    reading = scores("12: 7\n13: 2", shown=range(10, 15))
+    assert (reading.reply_class, reading.scores) == (ReplyClass.UNPARSEABLE, {12: 7.0, 13: 2.0})
+    assert (reading.n_unscored, reading.why) == (3, "only 2 of 5 sentences have a score that can be read")
+    assert scores("12: 7\n13: 2", shown=range(10, 14)).reply_class is ReplyClass.ANSWERED
 
 
 # Styles: each renders any list of different indices so that it can be read back.
@@ -253,7 +278,7 @@ def test_scores_are_read_back(scored: dict[int, float]) -> None:
         json.dumps(scored),
     ]
     for text in texts:
-        reading = scores(text)
+        reading = scores(text, shown=scored)
         assert reading.scores == pytest.approx(scored), text
         assert reading.indices == tuple(scored)
 
@@ -317,6 +342,18 @@ BAIT = (
         "\ud800",
         "٣",
         "\u200b",
+    ),
+    *('{"sentence": 3}\n', '{"a": "\n', '{"a": [1,\n', "~~3", "~~3~~", "Final: [3]\n", "<paper>\n", "Hypothesis: x\n"),
+    *(
+        "Answer 1: [3]\n",
+        "**A**\n- [3]\n\n",
+        "A:\n",
+        "3: x; ",
+        "3 but ",
+        "none\n",
+        "7: 3, 4\n",
+        "\n-> 3",
+        "- 3 excluded\n",
     ),
     *(f'"{PAPER[12]}" ', f"- {PAPER[17]}\n", PAPER[12][:40] + " ", "[3] because, ", "as well as ", "because "),
 )
@@ -403,4 +440,4 @@ def require_lawful_scores(reading: ScoreReading) -> None:
     assert all(0 <= score <= 10 for score in reading.scores.values())
     assert reading.n_unscored == N_SENTENCES - len(reading.scores)
     assert bool(reading.why) == (reading.reply_class is not ReplyClass.ANSWERED)
-    assert (reading.reply_class is ReplyClass.ANSWERED) <= bool(reading.scores)
+    assert (reading.reply_class is ReplyClass.ANSWERED) <= (2 * len(reading.scores) >= N_SENTENCES)

@@ -14,7 +14,9 @@ The answer is looked for in this order, and the first place with a list is it:
 
 A reply that was cut off is read by 1 and 2 only, and an open list is not taken. A line of the reply that stands in a
 sentence of the paper is the paper's, not the reply's: where it is quoted it is left out, and otherwise it only counts
-if there is no other. Digits are ASCII's; those of other writings are no numbers.
+if there is no other. A reply ends where it begins the next prompt. Where an answer may mean one list or another, as
+*none, but [3] is close*, it is none: asking again is better than a guess. Digits are ASCII's; those of other writings
+are no numbers.
 """
 
 from collections.abc import Mapping, Sequence
@@ -191,9 +193,9 @@ def read_scores(reply: ChatReply, shown: Mapping[int, str] | Sequence[str], *, n
     Scores are read from lines such as ``12: 7``, ``[12] 7/10``, ``- 12 - 7.5``, from table rows, and from JSON. Those
     of another scale than 10, such as ``3/5`` or ``70%``, are brought to it; those outside 0..10 are clipped. Lines
     below the last line ``SCORES:`` count, else all lines. Of a sentence scored twice the last score counts. Of a reply
-    that was cut off the last line does not count, the class is ``truncated``, and the other scores are kept. So they are
-    where fewer than half of the shown sentences have one: the class is then ``unparseable``. Nothing is read where a
-    line seems to give sentences to a score, as ``7: 3, 12``.
+    that was cut off the last line does not count, the class is ``truncated``, and the other scores are kept. So are
+    those where fewer than half of the shown sentences have one: the class is then ``unparseable``. Nothing is read
+    where a line seems to give sentences to a score, as ``7: 3, 12``.
 
     Parameters
     ----------
@@ -215,7 +217,7 @@ def read_scores(reply: ChatReply, shown: Mapping[int, str] | Sequence[str], *, n
     sentences = ShownSentences(texts)
     whole = visible_text(reply.text, sentences)
     text, is_cut, pairs = whole, False, list[tuple[int, float]]()
-    for text in parts_before_prompts(whole):  # noqa: B007 - the last one is read below
+    for text in parts_before_prompts(whole):
         is_cut = reply.finish == "length" and len(text) == len(whole)
         pairs = find_scores(text, sentences, is_cut=is_cut)
         if pairs:
@@ -245,9 +247,7 @@ def read_scores(reply: ChatReply, shown: Mapping[int, str] | Sequence[str], *, n
     )
 
 
-def _class_of_scores(
-    text: str, scores: Mapping[int, float], n_shown: int, *, is_cut: bool
-) -> tuple[ReplyClass, str]:
+def _class_of_scores(text: str, scores: Mapping[int, float], n_shown: int, *, is_cut: bool) -> tuple[ReplyClass, str]:
     if is_cut:
         return ReplyClass.TRUNCATED, "the reply was cut off at its longest length"
     if scores and 2 * len(scores) < n_shown:

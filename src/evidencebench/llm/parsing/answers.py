@@ -58,14 +58,14 @@ def find_answer(text: str, shown: ShownSentences, *, is_cut: bool) -> Found | No
         if not _is_borrowed(text, place, found, shown):
             return _settled(text, place, found, sure, shown)
         if not place.is_quoted and resort is None:
-            resort = found
+            resort = _settled(text, place, found, sure, shown)
     return resort or _less_sure(text, shown, (Tier.JSON_KEY,) if is_cut else (Tier.JSON_KEY, Tier.MIDLINE, Tier.WEAK))
 
 
 def _settled(
     text: str, place: Place, found: Found, sure: list[tuple[Place, Found | None]], shown: ShownSentences
 ) -> Found:
-    """Return the answer at the last place that has one: the lists of all, where it is one of ``Answer 1``, ``Answer 2``.
+    """Return the answer at the last place with one: the lists of all, where it is of ``Answer 1:``, ``Answer 2:``.
 
     It is doubtful where a keyword in quotation marks is part of a sentence, where a list on its own line follows one
     that says that there is none, and where the first of numbered answers is not 1.
@@ -84,8 +84,9 @@ def _settled(
     spans: list[Span] = []
     for ordinal in range(1, place.ordinal + 1):
         one = parts.get(ordinal)
-        end = one and next((later.start for later, _ in sure if later.start > one.start), len(text))
-        part = None if one is None or end is None else read_value(text, one.value, end, shown)
+        starts = [] if one is None else [later.start for later, _ in sure if later.start > one.start]
+        end = min(starts, default=len(text))
+        part = None if one is None else read_value(text, one.value, end, shown)
         if part is None or not part.spans:
             return doubtful(found.end)
         spans += part.spans
@@ -117,8 +118,8 @@ def _sure_places(text: str, shown: ShownSentences) -> list[tuple[Place, Found | 
 
 
 def _less_sure(text: str, shown: ShownSentences, tiers: tuple[Tier, ...]) -> Found | None:
+    read = _read_json(text)
     for tier in tiers:
-        read = _read_json(text) if tier is Tier.JSON_KEY else []
         for place in reversed(places_of(text, tier)):
             if any(start <= place.start < end for start, end in read):
                 continue

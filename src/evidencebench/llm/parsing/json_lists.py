@@ -21,13 +21,14 @@ _LIST_KEY_WORDS = (
     "keysentences chosensentences chosen"
 )
 _LIST_KEYS = tuple(_LIST_KEY_WORDS.split())
-_ONLY_LIST_KEYS = tuple("order ranking ranked rankedsentences list picks output result results response data".split())
+_ONLY_LIST_WORDS = "order ranking ranked rankedsentences list picks output result results response data"
+_ONLY_LIST_KEYS = tuple(_ONLY_LIST_WORDS.split())
 """Keys that only count if no other one holds a list."""
 _REFUSED_KEY = re.compile(
     "not|reject|exclud|irrelevant|candidate|consider|omit|discard|dropped|ignored|remov", re.IGNORECASE
 )
-_INDEX_KEYS = tuple("sentenceindex sentenceid sentencenumber sentenceno sentence index idx".split())
-_NUMBERING_KEYS = tuple("id number no num s i".split())
+_INDEX_KEYS = ("sentenceindex", "sentenceid", "sentencenumber", "sentenceno", "sentence", "index", "idx")
+_NUMBERING_KEYS = ("id", "number", "no", "num", "s", "i")
 """Keys of an index that may also number the entries."""
 _TEXT_KEYS = ("sentence", "text", "sentencetext", "quote", "content")
 _MAX_DEPTH = 6
@@ -84,8 +85,9 @@ def _listed_in_object(value: Mapping[str, Any], shown: ShownSentences, depth: in
         found = _listed_by_names(value, keys, _ONLY_LIST_KEYS, shown, depth)
         if found is not None:
             return found
-    if depth and inner and all(isinstance(one, list) for one in inner):
-        return _union([_listed_in_list(one, shown) for one in inner])
+    lists = [one for one in inner if isinstance(one, list)]
+    if depth and lists and len(lists) == len(inner):
+        return _union([_listed_in_list(one, shown) for one in lists])
     if len(value) == len(inner) == 1 and not isinstance(inner[0], list):
         return listed_in(inner[0], shown, depth=depth + 1)
     return None if inner else _entry(value, shown)
@@ -228,7 +230,7 @@ def _is_index(value: Any) -> bool:
 
 
 def _index_in(text: str, index: Any, shown: ShownSentences) -> int | None:
-    """Return the sentence that a text names by a number in brackets or by repeating it, unless it is that of an index."""
+    """Return the sentence that a text names by a number in brackets or by its words, its own index first."""
     bracketed = _BRACKETED.match(text)
     if bracketed is not None:
         return whole_number(bracketed[1])

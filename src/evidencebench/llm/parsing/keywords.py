@@ -95,7 +95,9 @@ _NUMBER_IN_BRACKETS = re.compile(r"\[\s*[0-9]")
 _LIST_MARK = re.compile(r"[0-9]{1,3}(?![0-9.):])|[0-9]{4}")
 
 _FORM = re.compile(
-    r"(?<![^\W_])(?:should|must|shall|needs?|required?|ends?|ending|form|format|formatted|forms|like|such\s+as|example|e\.g|number|count"
+    r"(?<![^\W_])(?:should|must|shall|needs?|required?|ends?|ending"
+    r"|form|format|formatted|forms|like"
+    r"|such\s+as|example|e\.g|number|count"
     r"|total|length|instead|not|never|cannot|if|unless|would|could|wrote|said|say|says|template|instructions?|prompt"
     r"|asks?|asked|requests?|requested)(?![^\W_])",
     re.IGNORECASE,
@@ -106,7 +108,8 @@ _DECORATION = re.compile(r"[ \t*_`\"'\])>~$}]*")
 _ASSIGNED = re.compile(r"(?::|->|=>|=|-+(?=\s)|>)(?:[ \t:*_`=>]|-(?![0-9]))*+")
 _REMARK = re.compile(r"\([^()\n]{0,100}\)[ \t*_`]{0,6}(?=:|$|\n|\[|-)")
 _WORDS = re.compile(
-    r"(?![A-Za-z ]{0,40}(?:length|counts?|size|total|number\s+of|confidence|certainty|score|limit|budget|format|type|style)"
+    r"(?![A-Za-z ]{0,40}(?:length|counts?|size|total|number\s+of|confidence|certainty|score|limit|budget"
+    r"|format|type|style)"
     r"(?![^\W_]))[A-Za-z0-9 ,'()/_*-]{1,90}:[ \t*_`]{0,9}",
     re.IGNORECASE,
 )
@@ -143,7 +146,9 @@ def bare_places(text: str) -> list[Place]:
     found = [*_plain_places(text, _FENCE, Tier.SURE), *_plain_places(text, _OBJECT, Tier.SURE)]
     places = sorted({place.value: place for place in found}.values(), key=lambda place: place.value)
     # Of objects one behind the other the first is kept, from which all are read.
-    firsts = [later for one, later in pairwise([places[0], *places]) if not _follows(text, one, later)] if places else []
+    firsts = (
+        [later for one, later in pairwise([places[0], *places]) if not _follows(text, one, later)] if places else []
+    )
     kept = {place.value: place for place in (*firsts[-_MAX_BARE:], *places[-_MAX_BARE:])}
     return [replace(kept[value], start=value, words=text[value]) for value in sorted(kept)]
 
@@ -238,7 +243,7 @@ def _prefix(text: str, position: int) -> str | None:
     return prefix if all(word.lower() in _LEADS for word in _PREFIX_WORDS.findall(prefix)) else None
 
 
-def _value_behind(text: str, position: int) -> tuple[int, bool] | None:
+def _value_behind(text: str, position: int) -> tuple[int, bool] | None:  # noqa: PLR0911 - one a form
     """Return where the list behind a keyword may begin, and whether it must; None where the word is no keyword here."""
     if ordinal := _ORDINAL.match(text, position):
         return ordinal.end(), False

@@ -53,7 +53,8 @@ _LIST_KEYS = ("scores", "ratings", "sentences", "sentencescores", "results", "re
 _MANY = r"[0-9]++(?:(?:[ \t]*[,;&][ \t]+|[ \t]+and[ \t]+)[0-9]++)+|[0-9]++(?:,[0-9]++){2,}"
 _LISTS = re.compile(rf"[ \t]*(?:[-*+][ \t]+)?\[?(?:{_MANY}|[0-9]++,[0-9]++)\]?[ \t*_]*[:=]", re.IGNORECASE)
 _IS_LISTED = re.compile(
-    rf"[ \t]*(?:[-*+][ \t]+)?[*_]*[0-9]{{1,12}}[ \t*_]*[:=][ \t*_]*\[?[ \t]*(?:{_MANY})[ \t]*\]?[ \t.*_]*$", re.IGNORECASE
+    rf"[ \t]*(?:[-*+][ \t]+)?[*_]*[0-9]{{1,12}}[ \t*_]*[:=][ \t*_]*\[?[ \t]*(?:{_MANY})[ \t]*\]?[ \t.*_]*$",
+    re.IGNORECASE,
 )
 _MAX_LINE = 4000
 _MAX_DEPTH = 4
@@ -121,7 +122,7 @@ def _pairs_in(value: Any, shown: ShownSentences, depth: int) -> Pairs:
 
 
 def _pairs_in_list(values: list[Any], shown: ShownSentences) -> Pairs:
-    if values and all(isinstance(value, Number) for value in values):
+    if len(values) > 1 and all(isinstance(value, Number) for value in values):  # ``[0] text: 7`` is no list of scores
         numbers = [_score_of(value) for value in values]
         scores = [number for number in numbers if number is not None]
         return list(zip(shown.texts, scores, strict=True)) if len(scores) == len(shown.texts) else []

@@ -36,10 +36,13 @@ _MORE = re.compile(
     re.IGNORECASE,
 )
 _SAYS_MORE = re.compile(r"[0-9]|(?<![^\W_])(?:not?|none|nor|but|only|never)(?![^\W_])|n't", re.IGNORECASE)
-_COLON_ITEM = re.compile(r"(?:^|[;,])[\s*_]{0,9}(?:sentence[ \t])?[\[#]?([0-9]{1,12})\]?[ \t*_]{0,6}:(?=[ \t*_])", re.IGNORECASE)
+_COLON_ITEM = re.compile(
+    r"(?:^|[;,])[\s*_]{0,9}(?:sentence[ \t])?[\[#]?([0-9]{1,12})\]?[ \t*_]{0,6}:(?=[ \t*_])", re.IGNORECASE
+)
 _HEADING = re.compile(r"[ \t]*(?:#{1,6}[ \t]|\*\*[^*\n]{1,80}\*\*:?[ \t]*$|[^\W\d][^\n\[\]]{0,79}:[ \t*_]*$)")
 _CHOSEN = re.compile(
-    r"(?<![^\W_])(?:sentences?|selected|selection|list|chosen|choices?|picks|indices|answers?|here|following)(?![^\W_])", re.IGNORECASE
+    r"(?<![^\W_])(?:sentences?|selected|selection|list|chosen|choices?|picks|indices|answers?|here|following)(?![^\W_])",
+    re.IGNORECASE,
 )
 _ASIDE = re.compile(
     r"(?<![^\W_])(?:not(?:es?)?|why|reasons?|reasoning|rationale|explanations?|exclu\w*|reject\w*|omit\w*|discard\w*|left"
@@ -94,7 +97,9 @@ def _skipped(text: str, start: int, end: int) -> int:
     return start if found is None else found.end()
 
 
-def _value_at(text: str, start: int, end: int, shown: ShownSentences, *, is_strict: bool = False) -> Found | None:
+def _value_at(  # noqa: PLR0911 - one a form
+    text: str, start: int, end: int, shown: ShownSentences, *, is_strict: bool = False
+) -> Found | None:
     start = _skipped(text, start, end)
     found, is_decided = _plain_at(text, start, end, shown)
     if is_decided:
@@ -103,9 +108,8 @@ def _value_at(text: str, start: int, end: int, shown: ShownSentences, *, is_stri
     if found is not None:
         return found
     run = read_run(text, start, end)
-    if run is not None and not run.is_pure and _MORE.match(text, run.end, line_end_of(text, run.end, end)):
-        if shown.index_of(text[start : line_end_of(text, start, end)]) is None and not _starts_line(text, start):
-            return doubtful(run.end)
+    if run is not None and _may_go_on(text, start, end, run, shown):
+        return doubtful(run.end)
     found = None if run is None else _in_one_piece(text, start, end, run, shown)
     if found is not None:
         return found
@@ -127,7 +131,20 @@ def _value_at(text: str, start: int, end: int, shown: ShownSentences, *, is_stri
     )
 
 
-def _plain_at(text: str, start: int, end: int, shown: ShownSentences) -> tuple[Found | None, bool]:
+def _may_go_on(text: str, start: int, end: int, run: Run, shown: ShownSentences) -> bool:
+    """Whether words such as *but* with a number follow a list on the keyword's line."""
+    line_end = line_end_of(text, run.end, end)
+    return (
+        not run.is_pure
+        and _MORE.match(text, run.end, line_end) is not None
+        and not _starts_line(text, start)
+        and shown.index_of(text[start:line_end]) is None
+    )
+
+
+def _plain_at(  # noqa: PLR0911 - one a form
+    text: str, start: int, end: int, shown: ShownSentences
+) -> tuple[Found | None, bool]:
     """Return what JSON, empty brackets, words such as *none* or a table say, and whether one of them stands here."""
     if start >= end:
         return None, True
