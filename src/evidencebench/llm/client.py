@@ -25,6 +25,7 @@ from evidencebench.llm.limits import Limits
 from evidencebench.llm.loop_thread import LoopThread
 from evidencebench.llm.prices import PriceTable
 from evidencebench.llm.purse import Purse
+from evidencebench.llm.sparing import SparingSender
 from evidencebench.llm.store import Replies
 from evidencebench.llm.transport import Bounds, HttpSender
 
@@ -344,7 +345,7 @@ def make_client(
     folder = cache_folder(found) if store else None
     replies = None if folder is None else Replies(folder)
     return ChatClient(
-        sender=sender,
+        sender=sender if replies is None else SparingSender(sender, replies),
         store=replies,
         prices=table,
         purse=purse,
