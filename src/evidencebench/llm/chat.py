@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 import msgspec
@@ -75,7 +76,7 @@ class ChatModel:
         )
 
 
-class ChatRequest(msgspec.Struct, frozen=True, kw_only=True):
+class ChatRequest(msgspec.Struct, frozen=True, kw_only=True, dict=True):  # a place for what is computed once
     """One request: all that decides the reply, and nothing that does not.
 
     Attributes
@@ -99,7 +100,7 @@ class ChatRequest(msgspec.Struct, frozen=True, kw_only=True):
     reasoning_effort: str | None = None
     schema: Mapping[str, Any] | None = None
 
-    @property
+    @cached_property
     def key(self) -> str:
         """The request's name in the store: the SHA-256 of its canonical JSON, all but `key_env`.
 

@@ -50,7 +50,11 @@ class ShownSentences:
 
     @cached_property
     def _lowered(self) -> str:
-        return "\n".join(map(_lowered_sentence, self.texts.values()))
+        # Nearly all are of plain letters, which is told fast.
+        return "\n".join(
+            text.casefold() if text.isascii() and text.isprintable() else _lowered_sentence(text)
+            for text in self.texts.values()
+        )
 
     def index_of(self, quoted: str) -> int | None:
         """Return the first sentence of this text; None where there is none, or it has no word."""
