@@ -26,7 +26,7 @@ from synthetic import synthetic_file
 from timing import Figure, anonymous_mb, main_of, measured, paired, seconds_of
 
 _N_IN_FLIGHT = 200
-_N_TIMED = 1_000
+_N_TIMED = 2_000
 _GOAL_REQUESTS_A_SECOND = 300.0
 _MOST_GROWTH_MB = 30.0
 

@@ -96,7 +96,7 @@ def test_the_key_is_sent_and_stands_in_no_file_and_no_message(
         for number, model in enumerate(("openai/fake", "anthropic/fake")):
             env = f",key_env={'OPENAI' if number == 0 else 'ANTHROPIC'}_API_KEY"
             spec = base(server, model=model, more=env)
-            # A lost submission to Anthropic is looked for as long as a minute, so only OpenAI's batches meet faults here.
+            # A lost submission to Anthropic is looked for for a minute: only OpenAI's batches meet faults here.
             sent = "--batch --seed 3" if number == 0 else "--seed 3"
             for arguments in (
                 f"run {spec} --data sample -o run{number}.jsonl --progress plain --max-attempts 2",
@@ -155,7 +155,7 @@ def test_a_batch_gives_the_same_answers_for_the_same_replies(command: Command) -
             assert server.totals()["paid_in_batches"] >= 2 * len(SAMPLE)
 
 
-def answers(path: Path) -> list[object]:
+def answers(path: Path) -> list[tuple[object, ...]]:
     found = [json.loads(line) for line in path.read_bytes().splitlines()[1:]]
     return sorted((one["id"], one.get("sentences"), one.get("error")) for one in found)
 
