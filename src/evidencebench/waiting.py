@@ -85,6 +85,10 @@ def _ask_once(
             stops.append(worked.stop)
         return one, worked
 
+    def grave() -> list[StopError]:
+        """Return the stops after which nothing can be answered; below a cost limit, what is stored still can."""
+        return [stop for stop in stops if not isinstance(stop, CostLimitError)]
+
     def keep(done: tuple[Todo, Worked]) -> None:
         one, worked = done
         recorder.keep(worked)
@@ -97,7 +101,7 @@ def _ask_once(
         todo,
         keep,
         n_threads=min(waiting.max_waiting, max(1, len(todo))),
-        is_over=lambda: bool(stops),
+        is_over=lambda: bool(grave()),
         on_interrupt=waiting.interrupt,
     )
-    return list(left.values()), stops[0] if stops else None
+    return list(left.values()), next(iter(grave() or stops), None)

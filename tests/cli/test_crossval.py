@@ -120,6 +120,6 @@ def test_an_interrupt_says_whether_what_was_finished_is_kept(output: str) -> Non
         time.sleep(0.005)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate()
-    assert (process.returncode, out) == (130, "")
+    assert (process.returncode, out) == (130, ""), err
     assert err.startswith("interrupted")
     assert ("what was finished is kept" in err) == bool(output)

@@ -80,14 +80,35 @@ def test_against_the_oracle_every_strategy_covers_everything(spec: str, tmp_path
         assert recall(tmp_path / "run.jsonl", SAMPLE, task) == 1.0
 
 
+IN_CONTEXT = "llm_icl:examples={examples},n=3,model=local/fake,base_url={url}"
+
+
+@pytest.fixture(scope="module")
+def examples(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Write examples drawn from the sample."""
+    path = tmp_path_factory.mktemp("examples") / "examples.json"
+    write_examples(path, draw_examples(SAMPLE, n=3, seed=0))
+    return path
+
+
 @pytest.mark.data
 @pytest.mark.slow
-@pytest.mark.parametrize("spec", STRATEGIES)
-def test_against_the_oracle_every_strategy_covers_all_of_train(spec: str, train: Dataset, tmp_path: Path) -> None:
-    with running_fake_server(train, personality="oracle") as server:
-        report = run(spec.replace("{url}", server.base_url), train, tmp_path / "run.jsonl", "er_at_optimal")
-    assert report.n_failed == 0, report.first_error
-    assert recall(tmp_path / "run.jsonl", train, "er_at_optimal") == 1.0
+@pytest.mark.parametrize("spec", [*STRATEGIES, IN_CONTEXT])
+def test_on_train_the_oracle_covers_everything_and_lead_is_the_control(
+    spec: str, train: Dataset, examples: Path, tmp_path: Path
+) -> None:
+    task = "er_at_optimal"
+    for personality in ("oracle", "lead"):
+        path = tmp_path / f"{personality}.jsonl"
+        with running_fake_server(train, personality=personality) as server:
+            asked = spec.replace("{url}", server.base_url).replace("{examples}", str(examples))
+            report = run(asked, train, path, task)
+        assert report.n_failed == 0, report.first_error
+        if personality == "oracle":
+            assert recall(path, train, task) == 1.0
+        else:
+            scores = evaluate({"run": answers_of(read_run(path))}, train, [TASKS[task]])["run"][task]
+            assert list(scores.scores["aspect_recall"]) == scores_of_control("lead", train, task)
 
 
 @pytest.mark.parametrize("spec", STRATEGIES)
@@ -100,12 +121,10 @@ def test_against_lead_every_strategy_is_the_lead_control(spec: str, tmp_path: Pa
         assert list(scores["run"][task].scores["aspect_recall"]) == scores_of_control("lead", SAMPLE, task)
 
 
-def test_examples_are_shown_and_papers_of_examples_are_refused(tmp_path: Path) -> None:
+def test_examples_are_shown_and_papers_of_examples_are_refused(examples: Path, tmp_path: Path) -> None:
     others = many(tmp_path, 1)
-    examples = tmp_path / "examples.json"
-    write_examples(examples, draw_examples(SAMPLE, n=3, seed=0))
     with running_fake_server(others, personality="oracle") as server:
-        spec = f"llm_icl:examples={examples},n=3,model=local/fake,base_url={server.base_url}"
+        spec = IN_CONTEXT.replace("{url}", server.base_url).replace("{examples}", str(examples))
         report = run(spec, others, tmp_path / "run.jsonl", "er_at_optimal")
         assert report.n_failed == 0, report.first_error
         assert recall(tmp_path / "run.jsonl", others, "er_at_optimal") == 1.0
