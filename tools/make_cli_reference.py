@@ -14,7 +14,8 @@ _HEAD = """\
 Made from `--help` by `make docs`; a test keeps it true. `D` is a data file or a catalogue name, `RUN` a run file.
 
 Exit codes: 0 done; 1 done, but something was found (violations, failed answers, unproven optima); 2 bad input;
-130 interrupted. Messages and progress go to standard error, results to standard output.
+3 stopped before the end (a cost limit, a server that only fails); 130 interrupted. Messages and progress go to standard
+error, results to standard output.
 
 Settings: an option on the command line wins over the environment (`EVIDENCEBENCH_RUN_JOBS=2` sets `run --jobs`), which
 wins over the default.

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from evidencebench.cli.llm.examples import command
+from evidencebench.cli.main import cli
 from evidencebench.cover import coverage_of, minimum_cover
 from evidencebench.dataset import open_dataset, write_dataset
 from evidencebench.errors import DataError, SystemSpecError
@@ -128,13 +128,13 @@ def test_a_fingerprint_does_not_depend_on_spaces_case_and_marks_but_on_every_let
 
 def test_the_command_writes_what_is_drawn_and_replaces_nothing_unasked(tmp_path: Path) -> None:
     path = tmp_path / "examples.json"
-    arguments = ["--data", "sample", "-n", "3", "-o", str(path)]
-    done = CliRunner().invoke(command, arguments)
+    arguments = ["llm", "examples", "--data", "sample", "-n", "3", "-o", str(path)]
+    done = CliRunner().invoke(cli, arguments)
     assert done.exit_code == 0, done.output
     assert f"{path}: 3 examples of sample.json, " in done.output
     assert read_examples(path) == drawn(3)
     with pytest.raises(DataError, match="exists; choose another name, or replace it with --overwrite"):
-        CliRunner().invoke(command, arguments, catch_exceptions=False)
-    done = CliRunner().invoke(command, [*arguments, "--seed", "1", "--overwrite", "--json"])
+        CliRunner().invoke(cli, arguments, catch_exceptions=False)
+    done = CliRunner().invoke(cli, [*arguments, "--seed", "1", "--overwrite", "--json"])
     assert json.loads(done.output)["instances"] == [example.instance_id for example in drawn(3, seed=1).examples]
     assert read_examples(path) == drawn(3, seed=1)
