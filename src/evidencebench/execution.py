@@ -163,10 +163,7 @@ def execute(
         If a worker process dies.
     """
     named = make_system(system, seed=seed, client=client)
-    tasks = tuple(tasks) or default_tasks(named)
-    require_answerable(named, tasks)
-    named.check_data(dataset.sha256, own_hypotheses=hypothesis == "own")
-    named.check_queries(lambda: dataset.queries(limit))
+    tasks = _checked_tasks(named, dataset, tasks, limit=limit, hypothesis=hypothesis)
     header = _header(named, dataset, tasks, limit=limit, seed=seed, hypothesis=hypothesis)
     hypotheses = _hypotheses(dataset, hypothesis, seed)
     ids = dataset.ids[:limit]
@@ -230,10 +227,7 @@ def rehearse(
         As `execute` does.
     """
     named = make_system(system, seed=seed, client=client)
-    tasks = tuple(tasks) or default_tasks(named)
-    require_answerable(named, tasks)
-    named.check_data(dataset.sha256, own_hypotheses=hypothesis == "own")
-    named.check_queries(lambda: dataset.queries(limit))
+    tasks = _checked_tasks(named, dataset, tasks, limit=limit, hypothesis=hypothesis)
     work = _answerer(named, dataset, _hypotheses(dataset, hypothesis, seed))
     todo = list(_todo(dataset.ids[:limit], tasks, frozenset(), per_task=named.reads_brief))
     failures: list[str] = []
@@ -245,6 +239,17 @@ def rehearse(
         if on_progress is not None:
             on_progress(n_done, len(todo))
     return Rehearsal(n_instances=len(todo), n_failed=len(failures), first_error=failures[0] if failures else None)
+
+
+def _checked_tasks(
+    system: NamedSystem, dataset: Dataset, tasks: Sequence[Task], *, limit: int | None, hypothesis: str
+) -> tuple[Task, ...]:
+    """Return the tasks to answer, those by default where none are named; raise unless the system may answer them."""
+    asked = tuple(tasks) or default_tasks(system)
+    require_answerable(system, asked)
+    system.check_data(dataset.sha256, own_hypotheses=hypothesis == "own")
+    system.check_queries(lambda: dataset.queries(limit))
+    return asked
 
 
 _MIN_INSTANCES_A_JOB = 16

@@ -77,11 +77,14 @@ class Recorder:
 
     def add_notes(self, instance_id: str, answer: Answer | None) -> None:
         """Count what an answer notes."""
-        for name, count in (answer.notes if answer is not None else {}).items():
-            if is_counted_once(name):
-                self._cut[instance_id] = merged_notes(self._cut.get(instance_id, {}), {name: count})
-            else:
-                self._totals = merged_notes(self._totals, {name: count})
+        if answer is None or not answer.notes:
+            return
+        once = {name: count for name, count in answer.notes.items() if is_counted_once(name)}
+        if once:
+            self._cut[instance_id] = merged_notes(self._cut.get(instance_id, {}), once)
+        self._totals = merged_notes(
+            self._totals, {name: count for name, count in answer.notes.items() if name not in once}
+        )
 
     @property
     def notes(self) -> dict[str, int]:
