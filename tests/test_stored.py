@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from evidencebench.answering import answer_instance
-from evidencebench.cli.grading import labelled
 from evidencebench.comparison import wrong_hypothesis_control
 from evidencebench.dataset import open_dataset, write_dataset
 from evidencebench.errors import RunFormatError, RunMismatchError, SystemSpecError
 from evidencebench.execution import execute
+from evidencebench.grading import labelled
 from evidencebench.runs import Failure, SystemHeader, read_run
 from evidencebench.sample import load_sample
 from evidencebench.system import Brief, Ranking

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import click
 
-from evidencebench.cli.grading import grade, signature_of
 from evidencebench.cli.options import (
     data_option,
     format_option,
@@ -20,6 +19,7 @@ from evidencebench.cli.options import (
 from evidencebench.cli.output import print_json, print_signatures, print_table, progress
 from evidencebench.comparison import Comparison, compare
 from evidencebench.evaluation import Counts, Rules
+from evidencebench.grading import grade, signature_of
 from evidencebench.reporting import comparison_fields, percent
 from evidencebench.significance import Resampling, enough_draws, holm
 from evidencebench.tables import Cell, Table, printable

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import click
 
-from evidencebench.cli.grading import grade
-from evidencebench.cli.leaderboard import print_board, ranked_rows
+from evidencebench.cli.leaderboard import print_board
 from evidencebench.cli.options import seed_option
 from evidencebench.cli.output import print_signatures, print_table
 from evidencebench.comparison import wrong_hypothesis_control
@@ -14,6 +13,8 @@ from evidencebench.dataset import Dataset
 from evidencebench.errors import EvidenceBenchError
 from evidencebench.evaluation import Rules
 from evidencebench.execution import execute
+from evidencebench.grading import grade
+from evidencebench.leaderboard import standings
 from evidencebench.reporting import percent, signature
 from evidencebench.sample import load_sample, sample_path
 from evidencebench.significance import Resampling
@@ -92,14 +93,14 @@ def _rank(dataset: Dataset, runs: list[Path], seed: int) -> None:
     click.echo("4. Leaderboard: aspect recall in %, with 95 % intervals over papers.\n")
     tasks = [TASKS[name] for name in _SHOWN]
     graded = grade(runs, dataset, tasks, rules=Rules())
-    board = {task.name: ranked_rows(graded, task, Resampling(seed=seed)) for task in tasks}
+    board = {task.name: standings(graded, task, Resampling(seed=seed)) for task in tasks}
     print_board(board, "text")
     click.echo("   A rank is a range: 1-7 of seven means that none is significantly better or")
     click.echo("   worse, which nine papers can hardly show.\n")
     click.echo("   The signature of each score, where each row's system stands in:")
     print_signatures(
         (
-            signature(dataset, "...", task=task, n=board[task.name][0]["n"], resampling=Resampling(seed=seed))
+            signature(dataset, "...", task=task, n=board[task.name][0].n, resampling=Resampling(seed=seed))
             for task in tasks
         ),
         "text",

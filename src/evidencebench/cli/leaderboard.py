@@ -1,12 +1,13 @@
 """``evidencebench leaderboard``."""
 
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import click
 
 from evidencebench.catalog import CATALOG, sha256_matches
-from evidencebench.cli.grading import Graded, grade, signature_of
 from evidencebench.cli.options import (
     controls_option,
     data_option,
@@ -19,13 +20,13 @@ from evidencebench.cli.options import (
     task_options,
 )
 from evidencebench.cli.output import print_json, print_signatures, print_table, progress
-from evidencebench.comparison import ranks
 from evidencebench.dataset import Dataset
 from evidencebench.evaluation import Rules
+from evidencebench.grading import Graded, grade
+from evidencebench.leaderboard import Standing, standings
 from evidencebench.published import PUBLISHED
-from evidencebench.reporting import estimate_fields, percent
-from evidencebench.significance import Estimate, Resampling
-from evidencebench.system import KNOWING_SYSTEMS
+from evidencebench.reporting import percent
+from evidencebench.significance import Resampling
 from evidencebench.tables import Cell, Table
 from evidencebench.tasks import Task
 
@@ -66,9 +67,12 @@ def command(
     dataset = open_data(data)
     with progress("scoring", progress_style) as on_progress:
         graded = grade(runs, dataset, tasks, rules=rules, with_controls=controls, on_progress=on_progress)
-    board = {task.name: ranked_rows(graded, task, resampling) for task in graded.tasks}
+    board = {task.name: standings(graded, task, resampling) for task in graded.tasks}
     if as_json:
-        shown: dict[str, Any] = {"data": str(dataset.path), "tasks": board}
+        shown: dict[str, Any] = {
+            "data": str(dataset.path),
+            "tasks": {task: [asdict(row) for row in rows] for task, rows in board.items()},
+        }
         print_json(shown | ({"published": _published_fields(dataset)} if published else {}))
         return
     if table_format == "csv":
@@ -77,61 +81,28 @@ def command(
     print_board(board, table_format)
     if published:
         _print_published(dataset, graded, table_format)
-    signatures = (row["signature"] for rows in board.values() for row in rows if row["signature"] is not None)
+    signatures = (row.signature for rows in board.values() for row in rows if row.signature is not None)
     print_signatures(signatures, table_format)
 
 
-def ranked_rows(graded: Graded, task: Task, resampling: Resampling) -> list[dict[str, Any]]:
-    """Return one row a system on one task, the best first; systems that know the labels have no rank."""
-    ran = {run.header.system.name for run in graded.runs.values() if run.header and run.header.hypothesis == "own"}
-    controls = {
-        name: scores[task.name] for name, scores in graded.controls.items() if name not in ran and task.name in scores
-    }
-    runs = {label: scores[task.name] for label, scores in graded.scores.items()}
-    scores = {**runs, **{f"{name} *": found for name, found in controls.items()}}
-    rankable = {label: found for label, found in scores.items() if not _knows_labels(label, graded)}
-    rank_of = ranks(rankable, resampling=resampling) if rankable else {}
-    rows = [
-        {
-            "system": label.removesuffix(" *"),
-            "aspect_recall": estimate_fields(found.estimate("aspect_recall", resampling)),
-            "rank": rank_of.get(label),
-            "n": len(found.ids),
-            "failed": found.counts.failed,
-            "empty": found.counts.empty,
-            "missing": found.counts.missing,
-            "is_control": label not in runs,
-            "signature": signature_of(graded, label, task, resampling) if label in runs else None,
-        }
-        for label, found in scores.items()
-    ]
-    return sorted(rows, key=lambda row: -row["aspect_recall"]["mean"])
-
-
-def _knows_labels(label: str, graded: Graded) -> bool:
-    run = graded.runs.get(label)
-    name = label.removesuffix(" *") if run is None else run.header.system.name if run.header else ""
-    return name in KNOWING_SYSTEMS
-
-
-def print_board(board: dict[str, list[dict[str, Any]]], table_format: str) -> None:
+def print_board(board: Mapping[str, Sequence[Standing]], table_format: str) -> None:
     """Print a table a task."""
     for task, rows in board.items():
         body: list[list[Cell]] = [
             [
-                f"{row['system']}{' *' if row['is_control'] else ''}",
-                percent(Estimate(**row["aspect_recall"])),
-                "" if row["rank"] is None else "-".join(map(str, dict.fromkeys(row["rank"]))),
-                row["n"],
-                row["failed"],
-                row["empty"],
-                row["missing"],
+                f"{row.system}{' *' if row.is_control else ''}",
+                percent(row.aspect_recall),
+                "" if row.rank is None else "-".join(map(str, dict.fromkeys(row.rank))),
+                row.n,
+                row.failed,
+                row.empty,
+                row.missing,
             ]
             for row in rows
         ]
         columns = ["system", "aspect recall", "ranks", "n", "failed", "empty", "missing"]
         print_table(Table(title=task, columns=columns, rows=body), table_format)
-    if table_format == "text" and any(row["is_control"] for rows in board.values() for row in rows):
+    if table_format == "text" and any(row.is_control for rows in board.values() for row in rows):
         click.echo("* a control, computed here; oracle knows the answers: the ceiling, unranked\n")
 
 
@@ -141,7 +112,7 @@ _CSV_COLUMNS = (
 )
 
 
-def _flat(board: dict[str, list[dict[str, Any]]], graded: Graded, *, published: bool) -> Table:
+def _flat(board: Mapping[str, Sequence[Standing]], graded: Graded, *, published: bool) -> Table:
     """Return one table for programs; published figures, on another split, have a mean only."""
     rows: list[list[Cell]] = [_csv_row(task, row, graded) for task, found in board.items() for row in found]
     for task in board:
@@ -152,19 +123,19 @@ def _flat(board: dict[str, list[dict[str, Any]]], graded: Graded, *, published: 
     return Table(columns=_CSV_COLUMNS, rows=rows)
 
 
-def _csv_row(task: str, row: dict[str, Any], graded: Graded) -> list[Cell]:
-    estimate = row["aspect_recall"]
-    best, worst = row["rank"] or (None, None)
-    numbers: list[Cell] = [estimate["mean"], estimate["low"], estimate["high"], best, worst]
-    counts: list[Cell] = [row["n"], row["failed"], row["empty"], row["missing"]]
+def _csv_row(task: str, row: Standing, graded: Graded) -> list[Cell]:
+    estimate = row.aspect_recall
+    best, worst = row.rank or (None, None)
+    numbers: list[Cell] = [estimate.mean, estimate.low, estimate.high, best, worst]
+    counts: list[Cell] = [row.n, row.failed, row.empty, row.missing]
     return [
         graded.dataset.name,
         task,
-        row["system"],
+        row.system,
         *numbers,
         *counts,
-        str(row["is_control"]).lower(),
-        row["signature"],
+        str(row.is_control).lower(),
+        row.signature,
     ]
 
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import click
 
-from evidencebench.cli.grading import Graded, grade, signature_of
 from evidencebench.cli.options import (
     controls_option,
     data_option,
@@ -22,6 +21,7 @@ from evidencebench.cli.options import (
 )
 from evidencebench.cli.output import print_json, print_signatures, print_table, progress, wrapped
 from evidencebench.evaluation import Rules
+from evidencebench.grading import Graded, grade, signature_of
 from evidencebench.query import AspectScope
 from evidencebench.reporting import kind_breakdown, mean_percent, notes_line, percent, score_fields
 from evidencebench.significance import Estimate, Resampling

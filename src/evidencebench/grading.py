@@ -1,4 +1,4 @@
-"""Open runs and grade them, the way `score`, `compare` and `leaderboard` share."""
+"""Open runs and grade them, the way everything that shows scores shares."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -63,9 +63,23 @@ def grade(
     rules: Rules,
     with_controls: bool = True,
     with_selections: bool = False,
+    limit: int | None = None,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> Graded:
     """Grade run files on the tasks asked for, or on all that every one of them can answer.
+
+    Parameters
+    ----------
+    paths, dataset, tasks, rules
+        The run files, what they are for, and how they are graded.
+    with_controls
+        Whether the controls are graded too.
+    with_selections
+        As in `evaluate`.
+    limit
+        Only the first so many instances, so that a run over fewer can stand beside one over more; None: all.
+    on_progress
+        As in `evaluate`.
 
     Raises
     ------
@@ -74,13 +88,9 @@ def grade(
     TaskError
         If a run cannot answer a task that is asked for, or there is no task that all can answer.
     """
-    runs = labelled([open_run(path) for path in paths])
-    for run in runs.values():
-        check_belongs(run, dataset)
-        for task in tasks:
-            check_answers(run, task, dataset)
+    runs = open_runs(paths, dataset, tasks)
     asked = tuple(tasks) or common_tasks(list(runs.values()), dataset)
-    limit = _common_limit(runs, len(dataset))
+    limit = _common_limit(runs, min(limit or len(dataset), len(dataset)))
     sources: dict[str, AnswerSource] = {f"run {label}": answers_of(run) for label, run in runs.items()}
     if with_controls:
         sources |= {f"control {name}": answers_from(make_system(name)) for name in CONTROLS}
@@ -105,6 +115,24 @@ def grade(
         scores={label: graded[f"run {label}"] for label in runs},
         controls={name: _answerable(name, graded[f"control {name}"]) for name in CONTROLS} if with_controls else {},
     )
+
+
+def open_runs(paths: Sequence[Path], dataset: Dataset, tasks: Sequence[Task]) -> dict[str, RunFile]:
+    """Return runs by their labels (see `labelled`).
+
+    Raises
+    ------
+    RunMismatchError
+        If a run does not belong to the data, or is given twice.
+    TaskError
+        If a run cannot answer one of the tasks.
+    """
+    runs = labelled([open_run(path) for path in paths])
+    for run in runs.values():
+        check_belongs(run, dataset)
+        for task in tasks:
+            check_answers(run, task, dataset)
+    return runs
 
 
 def _answerable(control: str, scores: Mapping[str, TaskScores]) -> dict[str, TaskScores]:

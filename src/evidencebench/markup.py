@@ -1,0 +1,50 @@
+"""HTML and SVG as trees: text is escaped because it is text, wherever it comes from."""
+
+import re
+from xml.etree import ElementTree as ET
+
+Node = ET.Element
+Child = Node | str | None
+
+# What no XML document may hold, and what HTML readers replace anyway.
+_FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def node(tag: str, attributes: dict[str, str | int | float] | None = None, *children: Child) -> Node:
+    """Return an element with its children; None is left out, text is text.
+
+    Examples
+    --------
+    >>> as_html(node("p", {"class": "note"}, "1 < 2 ", node("b", None, "& so on")))
+    '<p class="note">1 &lt; 2 <b>&amp; so on</b></p>'
+    """
+    made = ET.Element(tag, {name: shown(str(value)) for name, value in (attributes or {}).items()})
+    for child in children:
+        _append(made, child)
+    return made
+
+
+def _append(parent: Node, child: Child) -> None:
+    if child is None:
+        return
+    if not isinstance(child, str):
+        parent.append(child)
+    elif len(parent):
+        parent[-1].tail = (parent[-1].tail or "") + shown(child)
+    else:
+        parent.text = (parent.text or "") + shown(child)
+
+
+def shown(text: str) -> str:
+    """Return text with what XML forbids (control characters, lone surrogates) as U+FFFD."""
+    return _FORBIDDEN.sub("\ufffd", text)
+
+
+def as_html(root: Node) -> str:
+    """Return a tree as HTML."""
+    return ET.tostring(root, encoding="unicode", method="html")
+
+
+def as_xml(root: Node) -> str:
+    """Return a tree as XML, as an SVG file needs it."""
+    return ET.tostring(root, encoding="unicode", method="xml")
