@@ -11,8 +11,8 @@ SHARED_SCRIPTS = ("dom", "theme", "route", "sources", "marks", "map", "aspects",
 
 REPORT_SCRIPTS = (*SHARED_SCRIPTS, "scatter", "report")
 APP_SCRIPTS = (*SHARED_SCRIPTS, "people", "app")
-REPORT_STYLES = ("tokens", "viewer", "figures", "report")
-APP_STYLES = ("tokens", "viewer", "people")
+REPORT_STYLES = ("tokens", "viewer", "paper", "figures", "report")
+APP_STYLES = ("tokens", "viewer", "paper", "people")
 
 
 @cache

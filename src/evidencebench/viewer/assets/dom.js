@@ -1,0 +1,44 @@
+// Makes elements. Text goes in as text only, so that nothing a paper or a run says can become markup.
+
+const SVG_NAMESPACE = "http://www.w3.org/2000/svg";
+
+// Control characters but tab and line ends, and lone surrogates: nothing that can be shown.
+const UNSHOWABLE = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g;
+
+function cleaned(text) {
+  return String(text).replace(UNSHOWABLE, "\ufffd");
+}
+
+function h(tag, attributes = {}, ...children) {
+  return filled(document.createElement(tag), attributes, children);
+}
+
+function svg(tag, attributes = {}, ...children) {
+  return filled(document.createElementNS(SVG_NAMESPACE, tag), attributes, children);
+}
+
+function filled(element, attributes, children) {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (typeof value === "function") element.addEventListener(name.replace(/^on/, ""), value);
+    else if (value === true) element.setAttribute(name, "");
+    else if (value !== false && value !== null && value !== undefined) element.setAttribute(name, cleaned(value));
+  }
+  append(element, children);
+  return element;
+}
+
+function append(element, children) {
+  for (const child of children.flat(Infinity)) {
+    if (child === null || child === undefined || child === false) continue;
+    element.append(child instanceof Node ? child : cleaned(child));
+  }
+}
+
+// Text from a paper, a run or a person: its direction is its own and cannot turn what stands around it.
+function foreign(tag, attributes, text) {
+  return h(tag, { dir: "auto", ...attributes, class: `foreign ${attributes.class ?? ""}`.trim() }, text);
+}
+
+function percent(value) {
+  return value === null || value === undefined ? "–" : `${(100 * value).toFixed(1)} %`;
+}
