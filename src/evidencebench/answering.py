@@ -87,8 +87,9 @@ def answers_from(
 
     def answer(instance: Instance, task: Task) -> Answer:
         nonlocal last
-        if last is not None and last[0] == instance.id:
-            return last[1]
+        known = last  # looked up once, since another thread may ask too
+        if known is not None and known[0] == instance.id:
+            return known[1]
         asked = instance if hypotheses is None else with_hypothesis(instance, hypotheses[instance.id])
         found = answer_instance(system, asked, task if system.reads_brief else None)
         last = None if system.reads_brief else (instance.id, found)

@@ -14,10 +14,12 @@ from evidencebench.selection import Selection
 from evidencebench.significance import (
     DEFAULT_RESAMPLING,
     Estimate,
+    Floats,
     PairedTest,
     Resampling,
-    bootstrap,
+    bootstrap_columns,
     paired_test,
+    paired_tests,
     rank_ranges,
 )
 from evidencebench.system import NamedSystem
@@ -80,6 +82,71 @@ def compare(
     )
 
 
+def compare_all(
+    scores: Mapping[str, TaskScores],
+    pairs: Sequence[tuple[str, str]],
+    *,
+    resampling: Resampling = DEFAULT_RESAMPLING,
+    with_overlaps: bool = True,
+) -> list[Comparison]:
+    """Compare pairs of systems on one task by aspect recall: what `compare` returns for each, sooner.
+
+    Parameters
+    ----------
+    scores
+        System -> its scores.
+    pairs
+        The two systems of each comparison.
+    resampling
+        Of every comparison alike.
+    with_overlaps
+        Whether to measure how much the selections share.
+
+    Raises
+    ------
+    RunMismatchError
+        If the scores are not of the same instances.
+    """
+    if not pairs:
+        return []
+    recalls = dict(zip(scores, estimates_of(list(scores.values()), resampling), strict=True))
+    values = {name: found.scores["aspect_recall"] for name, found in scores.items()}
+    differences = np.column_stack([values[first] - values[second] for first, second in pairs])
+    clusters, generator = next(iter(scores.values())).clusters, resampling.generator()
+    tests = paired_tests(differences, clusters, generator, n_draws=resampling.n_draws, level=resampling.level)
+    overlaps: list[Estimate | None] = [None] * len(pairs)
+    if with_overlaps:
+        overlaps = _mean_overlaps([(scores[first], scores[second]) for first, second in pairs], resampling)
+    return [
+        Comparison(
+            task=scores[first].task,
+            first=recalls[first],
+            second=recalls[second],
+            test=test,
+            overlap=overlap,
+            first_counts=scores[first].counts,
+            second_counts=scores[second].counts,
+        )
+        for (first, second), test, overlap in zip(pairs, tests, overlaps, strict=True)
+    ]
+
+
+def estimates_of(columns: Sequence[TaskScores], resampling: Resampling = DEFAULT_RESAMPLING) -> list[Estimate]:
+    """Return the mean aspect recall of each, all from the same draws: what `TaskScores.estimate` returns, sooner.
+
+    Raises
+    ------
+    RunMismatchError
+        If the scores are not of the same instances.
+    UndefinedScoreError
+        If there is no instance.
+    """
+    require_same_instances(columns)
+    values = np.column_stack([column.scores["aspect_recall"] for column in columns])
+    clusters, generator = columns[0].clusters, resampling.generator()
+    return bootstrap_columns(values, clusters, generator, n_draws=resampling.n_draws, level=resampling.level)
+
+
 def require_same_instances(columns: Sequence[TaskScores]) -> None:
     """Raise unless all scores are of the same instances in the same order.
 
@@ -111,6 +178,9 @@ def overlap_of(first: Selection, second: Selection) -> float:
     >>> overlap_of(Selection(certain=(1, 2)), Selection(certain=(2, 3)))
     0.3333333333333333
     """
+    if not (first.n_drawn or second.n_drawn) and first.size + second.size:
+        a, b = frozenset(first.certain), frozenset(second.certain)
+        return len(a & b) / len(a | b)
     p, q = _probabilities(first), _probabilities(second)
     union = p.keys() | q.keys()
     if not union:
@@ -127,14 +197,35 @@ def _probabilities(selection: Selection) -> dict[int, float]:
 
 
 def _mean_overlap(first: TaskScores, second: TaskScores, resampling: Resampling) -> Estimate | None:
+    return _mean_overlaps([(first, second)], resampling)[0]
+
+
+def _mean_overlaps(pairs: Sequence[tuple[TaskScores, TaskScores]], resampling: Resampling) -> list[Estimate | None]:
+    """Return the mean overlap of each pair over the instances where either selects anything; None: nowhere."""
+    found: list[Estimate | None] = [None] * len(pairs)
+    alike: dict[bytes, list[tuple[int, Floats]]] = {}  # instances that count -> pairs of which they do
+    for position, (first, second) in enumerate(pairs):
+        overlaps = _overlaps(first, second)
+        alike.setdefault(np.isnan(overlaps).tobytes(), []).append((position, overlaps))
+    for members in alike.values():
+        columns = np.column_stack([overlaps for _, overlaps in members])
+        defined = ~np.isnan(columns[:, 0])
+        if not defined.any():
+            continue
+        clusters = [cluster for cluster, counts in zip(pairs[0][0].clusters, defined, strict=True) if counts]
+        generator, n_draws, level = resampling.generator(), resampling.n_draws, resampling.level
+        means = bootstrap_columns(columns[defined], clusters, generator, n_draws=n_draws, level=level)
+        for (position, _), mean in zip(members, means, strict=True):
+            found[position] = mean
+    return found
+
+
+def _overlaps(first: TaskScores, second: TaskScores) -> Floats:
+    """Return the overlap on each instance; NaN where both select nothing."""
     if not (first.selections and second.selections):
         raise ValueError("expected scores from evaluate(..., with_selections=True)")
-    pairs = zip(first.selections, second.selections, first.clusters, strict=True)
-    overlaps = [(overlap_of(a, b), cluster) for a, b, cluster in pairs if a.size or b.size]
-    if not overlaps:
-        return None
-    values, clusters = zip(*overlaps, strict=True)
-    return bootstrap(values, clusters, resampling.generator(), n_draws=resampling.n_draws, level=resampling.level)
+    pairs = zip(first.selections, second.selections, strict=True)
+    return np.array([overlap_of(a, b) if a.size or b.size else np.nan for a, b in pairs])
 
 
 def ranks(

@@ -13,7 +13,7 @@ from typing import IO, overload
 import msgspec
 
 from evidencebench.catalog import file_sha256
-from evidencebench.content import Content, mapped
+from evidencebench.content import Content, give_back, mapped
 from evidencebench.errors import DataError, FormatError, UnknownInstanceError, UnreadableError
 from evidencebench.indexing import Index, index_json, index_lines
 from evidencebench.instance import Instance, Origin
@@ -48,10 +48,11 @@ class Dataset:
     True
     """
 
-    def __init__(self, path: Path, origins: Mapping[str, Origin]) -> None:
+    def __init__(self, path: Path, origins: Mapping[str, Origin], content: Content = b"") -> None:
         self.path = path
         self.ids = tuple(origins)
         self._origins = origins
+        self._content = content
 
     @property
     def name(self) -> str:
@@ -99,6 +100,10 @@ class Dataset:
         """Yield what systems may read, in file order, at most ``limit`` of them (None: all)."""
         return (instance.query for instance in self.instances(limit))
 
+    def release(self) -> None:
+        """Give back the memory of what was read of the file so far; all of it can still be read, from any thread."""
+        give_back(self._content)
+
     def _decode(self, instance_id: str) -> Instance:
         try:
             return decode_instance(instance_id, self._origins[instance_id])
@@ -129,7 +134,7 @@ def open_dataset(path: str | os.PathLike[str]) -> Dataset:
     index = index_file(path)
     if index.duplicates:
         raise FormatError(f"{path}: instance id '{index.duplicates[0]}' stands more than once; ids must be unique")
-    return Dataset(path, index.origins)
+    return Dataset(path, index.origins, index.content)
 
 
 def index_file(path: Path) -> Index:

@@ -13,6 +13,8 @@
     ├── AnswerError             an answer names a sentence that does not exist
     ├── UndefinedScoreError     the measure has no value here
     ├── TaskError               no such task, or one that a run cannot answer
+    ├── PeopleError             a person's name or picks are not what they may be
+    │   └── FinalError          what was submitted cannot be changed
     ├── SystemSpecError         no such system, or an option it does not take
     ├── ModelError              a model cannot be loaded, or does not fit what it is used with
     ├── EndpointError           a server gave no usable reply
@@ -77,6 +79,14 @@ class UndefinedScoreError(EvidenceBenchError):
 
 class TaskError(EvidenceBenchError):
     """A task is unknown, or the run cannot answer it."""
+
+
+class PeopleError(EvidenceBenchError):
+    """A person's name or picks are not what they may be."""
+
+
+class FinalError(PeopleError):
+    """A person would change what was submitted."""
 
 
 class SystemSpecError(EvidenceBenchError):

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from evidencebench.answering import answers_from
 from evidencebench.answers import open_run
+from evidencebench.controls import AbstractBackwards, Lead, RandomControl
 from evidencebench.dataset import Dataset
 from evidencebench.errors import RunMismatchError, TaskError
 from evidencebench.evaluation import (
@@ -19,13 +20,21 @@ from evidencebench.evaluation import (
     evaluate,
     tasks_of,
 )
+from evidencebench.oracle import Oracle
 from evidencebench.reporting import signature
 from evidencebench.runs import RunFile, option_text
 from evidencebench.significance import Resampling
-from evidencebench.systems import make_system
+from evidencebench.system import KNOWING_SYSTEMS, KnowingSystem, NamedSystem, System
 from evidencebench.tasks import Task
 
-CONTROLS = ("random", "lead", "abstract_backwards", "oracle")
+# Made here rather than by `make_system`, which imports every system there is.
+_CONTROLS: Mapping[str, System | KnowingSystem] = {
+    "random": RandomControl(),
+    "lead": Lead(),
+    "abstract_backwards": AbstractBackwards(),
+    "oracle": Oracle(),
+}
+CONTROLS = tuple(_CONTROLS)
 """The controls that are computed beside every score."""
 
 
@@ -93,7 +102,7 @@ def grade(
     limit = _common_limit(runs, min(limit or len(dataset), len(dataset)))
     sources: dict[str, AnswerSource] = {f"run {label}": answers_of(run) for label, run in runs.items()}
     if with_controls:
-        sources |= {f"control {name}": answers_from(make_system(name)) for name in CONTROLS}
+        sources |= {f"control {name}": answers_from(control_named(name)) for name in CONTROLS}
     graded = evaluate(
         sources,
         dataset,
@@ -117,6 +126,11 @@ def grade(
     )
 
 
+def control_named(name: str) -> NamedSystem:
+    """Return one of the `CONTROLS`."""
+    return NamedSystem(name=name, options={}, system=_CONTROLS[name], knows_labels=name in KNOWING_SYSTEMS)
+
+
 def open_runs(paths: Sequence[Path], dataset: Dataset, tasks: Sequence[Task]) -> dict[str, RunFile]:
     """Return runs by their labels (see `labelled`).
 
@@ -137,7 +151,7 @@ def open_runs(paths: Sequence[Path], dataset: Dataset, tasks: Sequence[Task]) ->
 
 def _answerable(control: str, scores: Mapping[str, TaskScores]) -> dict[str, TaskScores]:
     """Return a control's scores without the tasks that no budget ends, which it would win by selecting everything."""
-    selects = make_system(control).selects
+    selects = control_named(control).selects
     return {name: found for name, found in scores.items() if selects or found.task.budget is not None}
 
 
@@ -210,5 +224,8 @@ def _common_limit(runs: Mapping[str, RunFile], n_instances: int) -> int:
     }
     if len(set(limits.values())) > 1:
         parts = ", ".join(f"{label}: {limit}" for label, limit in limits.items())
-        raise RunMismatchError(f"the runs cover different parts of the data ({parts}); run them with the same --limit")
+        least = min(limits.values())
+        raise RunMismatchError(
+            f"the runs cover different parts of the data ({parts}); grade what all have with --limit {least}"
+        )
     return next(iter(limits.values()))

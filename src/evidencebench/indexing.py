@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from evidencebench.content import Content
+from evidencebench.content import Content, give_back
 from evidencebench.errors import UnreadableError
 from evidencebench.instance import Origin
 from evidencebench.keys import repeated_keys
@@ -15,18 +15,25 @@ from evidencebench.keys import repeated_keys
 # Above this size a broken file is not parsed again just to word its error.
 _MAX_DIAGNOSED_BYTES = 64 << 20
 
+# Above this size the pages of a mapped file are given back on the way, so that it is never in memory as a whole.
+_MAX_WHOLE_BYTES = 64 << 20
+_PART_BYTES = 16 << 20
+
 # What stands before a member's value, and behind the last one.
 _MEMBER = re.compile(rb'\s*+[{,]\s*+("(?:[^"\\]++|\\.)*+")\s*+:\s*+', re.DOTALL)
 _END = re.compile(rb"\s*\{?\s*\}\s*")
 
 _members = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_value = msgspec.json.Decoder(msgspec.Raw)
+_TRAILING = re.compile(r"trailing characters \(byte (\d+)\)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Index:
-    """Instance id -> where it stands, a view into the file; and the ids that stand more than once."""
+    """Instance id -> where it stands, a view into the file's content; and the ids that stand more than once."""
 
     origins: Mapping[str, Origin]
+    content: Content
     duplicates: tuple[str, ...] = ()
 
 
@@ -38,9 +45,41 @@ def index_json(content: Content) -> Index:
     UnreadableError
         If the content is not UTF-8 JSON with an object at the top.
     """
+    if len(content) > _MAX_WHOLE_BYTES and (stepped := _step_through(content, _PART_BYTES)) is not None:
+        return Index(origins=stepped, content=content)
     raws = _decode_members(content)
     origins = {instance_id: Origin(raw=raw) for instance_id, raw in raws.items()}
-    return Index(origins=origins, duplicates=() if _fills(content, raws) else _repeated_keys(content))
+    duplicates = () if _fills(content, raws) else _repeated_keys(content)
+    return Index(origins=origins, content=content, duplicates=duplicates)
+
+
+def _step_through(content: Content, part_bytes: int) -> dict[str, Origin] | None:
+    """Index one JSON object a value at a time, giving memory back after each part; None where anything is amiss.
+
+    A value's end is where the decoder says that what follows is too much. Whatever is unexpected, that message too, is
+    left to the decoder of the whole, which says what is wrong.
+    """
+    view, origins, position, given_back = memoryview(content), dict[str, Origin](), 0, 0
+    while found := _MEMBER.match(content, position):
+        try:
+            name = msgspec.json.decode(found[1], type=str)
+            _value.decode(view[found.end() :])
+        except msgspec.DecodeError as error:
+            trailing = _TRAILING.search(str(error))
+            if trailing is None:
+                return None
+            position = found.end() + int(trailing[1])
+        except (UnicodeDecodeError, RecursionError):
+            return None
+        else:
+            return None
+        if name in origins or (content[found.start() : found.end()].lstrip()[:1] == b"{") != (not origins):
+            return None
+        origins[name] = Origin(raw=msgspec.Raw(view[found.end() : position]))
+        if position - given_back > part_bytes:
+            give_back(content)
+            given_back = position
+    return origins if origins and _END.fullmatch(content, position) else None
 
 
 def index_lines(content: Content) -> Index:
@@ -70,7 +109,7 @@ def index_lines(content: Content) -> Index:
         if is_repeated or instance_id in origins:
             repeated.append(instance_id)
         origins[instance_id] = origin
-    return Index(origins=origins, duplicates=tuple(dict.fromkeys(repeated)))
+    return Index(origins=origins, content=content, duplicates=tuple(dict.fromkeys(repeated)))
 
 
 def _line_member(line: memoryview) -> tuple[str, Origin, bool]:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from evidencebench.comparison import ranks
+from evidencebench.comparison import estimates_of, ranks
 from evidencebench.evaluation import TaskScores
 from evidencebench.grading import Graded, signature_of
 from evidencebench.significance import DEFAULT_RESAMPLING, Estimate, Resampling
@@ -54,10 +54,11 @@ def standings(graded: Graded, task: Task, resampling: Resampling = DEFAULT_RESAM
     columns = {(label, False): found for label, found in runs.items()}
     columns |= {(name, True): found for name, found in controls.items()}
     rank_of = _ranks({key: found for key, found in columns.items() if not _knows_labels(graded, *key)}, resampling)
+    recalls = estimates_of(list(columns.values()), resampling)
     rows = [
         Standing(
             system=label,
-            aspect_recall=found.estimate("aspect_recall", resampling),
+            aspect_recall=recall,
             rank=rank_of.get((label, is_control)),
             n=len(found.ids),
             failed=found.counts.failed,
@@ -66,7 +67,7 @@ def standings(graded: Graded, task: Task, resampling: Resampling = DEFAULT_RESAM
             is_control=is_control,
             signature=None if is_control else signature_of(graded, label, task, resampling),
         )
-        for (label, is_control), found in columns.items()
+        for ((label, is_control), found), recall in zip(columns.items(), recalls, strict=True)
     ]
     return sorted(rows, key=lambda row: -row.aspect_recall.mean)
 

@@ -126,7 +126,7 @@ class RunHeader(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AnswerLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One answer: sentences, or the error that stands in their place."""
+    """One answer: sentences, or the error that stands in their place; ``answered``: when, of people only."""
 
     id: str
     task: str | None = None
@@ -135,6 +135,7 @@ class AnswerLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     ordered: bool = True
     notes: dict[str, int] = {}
     error: str | None = None
+    answered: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -212,10 +213,10 @@ class RunFile:
             line = self._lines.get((instance_id, None))
         if line is None or isinstance(line, Ranking | Failure):
             return line
-        # Each task asks for the same answer in turn.
-        if self._last is None or self._last[0] is not line:
-            self._last = (line, _answer_of(_line_decoder.decode(line)))
-        return self._last[1]
+        last = self._last  # looked up once, since another thread may ask too
+        if last is None or last[0] is not line:  # each task asks for the same answer in turn
+            self._last = last = (line, _answer_of(_line_decoder.decode(line)))
+        return last[1]
 
 
 def _answer_of(line: AnswerLine) -> Answer:
@@ -224,8 +225,16 @@ def _answer_of(line: AnswerLine) -> Answer:
     return Ranking(sentences=line.sentences, scores=line.scores, ordered=line.ordered, notes=line.notes)
 
 
-def encode_answer(instance_id: str, task: str | None, answer: Answer) -> bytes:
-    """Return one line of a run, without its line end."""
+def encode_answer(instance_id: str, task: str | None, answer: Answer, *, answered: str | None = None) -> bytes:
+    """Return one line of a run, without its line end.
+
+    Parameters
+    ----------
+    instance_id, task, answer
+        The answer, and what it is for.
+    answered
+        When it was given, ISO 8601, UTC; None: not kept.
+    """
     if isinstance(answer, Failure):
         return msgspec.json.encode(AnswerLine(id=instance_id, task=task, error=answer.error, notes=dict(answer.notes)))
     return msgspec.json.encode(
@@ -236,6 +245,7 @@ def encode_answer(instance_id: str, task: str | None, answer: Answer) -> bytes:
             scores=answer.scores,
             ordered=answer.ordered,
             notes=dict(answer.notes),
+            answered=answered,
         )
     )
 
@@ -321,10 +331,23 @@ def read_content(path: Path) -> Content:
         raise RunFormatError(f"{path}: cannot be read: {error.strerror}") from error
 
 
-def check_same_run(path: Path, old: RunHeader, new: RunHeader) -> None:
+def check_same_run(
+    path: Path,
+    old: RunHeader,
+    new: RunHeader,
+    *,
+    what_to_do: str = "choose another file, or start over with --overwrite",
+) -> None:
     """Raise unless a run begun under one header may be continued under another.
 
     Everything must agree but where the data lies and when the run was begun.
+
+    Parameters
+    ----------
+    path, old, new
+        The run file, the header that it has, and the one that it would get.
+    what_to_do
+        How the message ends.
 
     Raises
     ------
@@ -334,9 +357,7 @@ def check_same_run(path: Path, old: RunHeader, new: RunHeader) -> None:
     before, after = _deciding(old), _deciding(new)
     differing = [f"{key} was {before[key]!r}, now {after[key]!r}" for key in before if before[key] != after[key]]
     if differing:
-        raise RunMismatchError(
-            f"{path}: begun as another run: {'; '.join(differing)}; choose another file, or start over with --overwrite"
-        )
+        raise RunMismatchError(f"{path}: begun as another run: {'; '.join(differing)}; {what_to_do}")
 
 
 def _deciding(header: RunHeader) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from evidencebench.cli.options import (
     data_option,
     format_option,
     json_option,
+    limit_option,
     open_data,
     progress_option,
     resampling_options,
@@ -17,6 +18,7 @@ from evidencebench.cli.options import (
     task_options,
 )
 from evidencebench.cli.output import print_json, print_signatures, print_table, progress
+from evidencebench.cli.plotting import comparison_chart, plot_option, write_picture
 from evidencebench.comparison import Comparison, compare
 from evidencebench.evaluation import Counts, Rules
 from evidencebench.grading import grade, signature_of
@@ -31,7 +33,9 @@ from evidencebench.tasks import Task
 @data_option
 @task_options
 @rule_options
+@limit_option
 @resampling_options
+@plot_option
 @json_option
 @format_option
 @progress_option
@@ -41,7 +45,9 @@ def command(
     data: str,
     tasks: tuple[Task, ...],
     rules: Rules,
+    limit: int | None,
     resampling: Resampling,
+    plot: Path | None,
     as_json: bool,
     table_format: str,
     progress_style: str,
@@ -61,7 +67,14 @@ def command(
     dataset = open_data(data)
     with progress("scoring", progress_style) as on_progress:
         graded = grade(
-            runs, dataset, tasks, rules=rules, with_controls=False, with_selections=True, on_progress=on_progress
+            runs,
+            dataset,
+            tasks,
+            rules=rules,
+            with_controls=False,
+            with_selections=True,
+            limit=limit,
+            on_progress=on_progress,
         )
     pairs = list(combinations(graded.runs, 2))
     n_draws = max(resampling.n_draws, enough_draws(len(pairs) * len(graded.tasks)))
@@ -72,6 +85,8 @@ def command(
             a, b = graded.scores[first][task.name], graded.scores[second][task.name]
             compared.append((first, second, compare(a, b, resampling=resampling)))
     adjusted = holm([comparison.test.p_value for *_, comparison in compared])
+    if plot:
+        write_picture(plot, comparison_chart(compared, dataset.name, resampling))
     if as_json:
         rows = [
             {

@@ -13,6 +13,7 @@ from evidencebench.cli.options import (
     data_option,
     format_option,
     json_option,
+    limit_option,
     open_data,
     progress_option,
     resampling_options,
@@ -20,6 +21,7 @@ from evidencebench.cli.options import (
     task_options,
 )
 from evidencebench.cli.output import print_json, print_signatures, print_table, progress
+from evidencebench.cli.plotting import board_bars, board_chart, plot_option, print_bars, rank_text, write_picture
 from evidencebench.dataset import Dataset
 from evidencebench.evaluation import Rules
 from evidencebench.grading import Graded, grade
@@ -37,8 +39,10 @@ from evidencebench.tasks import Task
 @task_options
 @rule_options
 @click.option("--published", is_flag=True, help="Add the published figures (official test split).")
+@limit_option
 @controls_option
 @resampling_options
+@plot_option
 @json_option
 @format_option
 @progress_option
@@ -49,8 +53,10 @@ def command(
     tasks: tuple[Task, ...],
     rules: Rules,
     published: bool,
+    limit: int | None,
     controls: bool,
     resampling: Resampling,
+    plot: Path | None,
     as_json: bool,
     table_format: str,
     progress_style: str,
@@ -66,8 +72,12 @@ def command(
     """
     dataset = open_data(data)
     with progress("scoring", progress_style) as on_progress:
-        graded = grade(runs, dataset, tasks, rules=rules, with_controls=controls, on_progress=on_progress)
+        graded = grade(
+            runs, dataset, tasks, rules=rules, with_controls=controls, limit=limit, on_progress=on_progress
+        )
     board = {task.name: standings(graded, task, resampling) for task in graded.tasks}
+    if plot:
+        write_picture(plot, board_chart(board, dataset.name, resampling))
     if as_json:
         shown: dict[str, Any] = {
             "data": str(dataset.path),
@@ -86,13 +96,13 @@ def command(
 
 
 def print_board(board: Mapping[str, Sequence[Standing]], table_format: str) -> None:
-    """Print a table a task."""
+    """Print a table a task, as text with its picture below."""
     for task, rows in board.items():
         body: list[list[Cell]] = [
             [
                 f"{row.system}{' *' if row.is_control else ''}",
                 percent(row.aspect_recall),
-                "" if row.rank is None else "-".join(map(str, dict.fromkeys(row.rank))),
+                "" if row.rank is None else rank_text(row.rank),
                 row.n,
                 row.failed,
                 row.empty,
@@ -102,6 +112,8 @@ def print_board(board: Mapping[str, Sequence[Standing]], table_format: str) -> N
         ]
         columns = ["system", "aspect recall", "ranks", "n", "failed", "empty", "missing"]
         print_table(Table(title=task, columns=columns, rows=body), table_format)
+        if table_format == "text":
+            print_bars(board_bars(rows))
     if table_format == "text" and any(row.is_control for rows in board.values() for row in rows):
         click.echo("* a control, computed here; oracle knows the answers: the ceiling, unranked\n")
 

@@ -26,6 +26,8 @@ COMMANDS = {
     "score": ("score", "Score RUN: a run, {id: [indices]} JSON, or a TREC run."),
     "compare": ("compare", "Compare runs on the same instances, pair by pair."),
     "leaderboard": ("leaderboard", "Rank runs by aspect recall beside the controls."),
+    "view": ("view", "Look at papers, their evidence and what each RUN chose."),
+    "report": ("report", "Write one HTML file with everything about RUNs, papers included."),
     "wrong-hypothesis": ("wrong_hypothesis", "Measure whether SYSTEM uses the hypothesis."),
 }
 

@@ -13,6 +13,7 @@ from evidencebench.cli.options import (
     data_option,
     format_option,
     json_option,
+    limit_option,
     open_data,
     progress_option,
     resampling_options,
@@ -20,6 +21,16 @@ from evidencebench.cli.options import (
     task_options,
 )
 from evidencebench.cli.output import print_json, print_signatures, print_table, progress, wrapped
+from evidencebench.cli.plotting import (
+    CONTROL_NAMES,
+    bar_of,
+    control_marks,
+    curve_chart,
+    plot_option,
+    print_bars,
+    score_chart,
+    write_picture,
+)
 from evidencebench.evaluation import Rules
 from evidencebench.grading import Graded, grade, signature_of
 from evidencebench.query import AspectScope
@@ -38,8 +49,10 @@ from evidencebench.tasks import Task, task_named
     "--curve", type=click.IntRange(1, 500), metavar="K", help="Add recall at every budget up to K; as CSV, it alone."
 )
 @click.option("--kinds", is_flag=True, help="Add where it looks: abstract, headings, body.")
+@limit_option
 @controls_option
 @resampling_options
+@plot_option
 @json_option
 @format_option
 @progress_option
@@ -51,8 +64,10 @@ def command(
     rules: Rules,
     curve: int | None,
     kinds: bool,
+    limit: int | None,
     controls: bool,
     resampling: Resampling,
+    plot: Path | None,
     as_json: bool,
     table_format: str,
     progress_style: str,
@@ -68,6 +83,7 @@ def command(
       evidencebench score bm25.jsonl --data sample
       evidencebench score answers.json --data test --task er_at_10 --json
       evidencebench score bm25.jsonl --data train --curve 20 --format csv
+      evidencebench score bm25.jsonl --data sample --plot bm25.svg
     """
     if kinds and table_format == "csv" and not as_json:
         raise click.UsageError("--kinds has no CSV form; use --json")
@@ -80,6 +96,7 @@ def command(
             rules=rules,
             with_controls=controls,
             with_selections=kinds,
+            limit=limit,
             on_progress=on_progress,
         )
     (label,) = graded.runs
@@ -92,8 +109,11 @@ def command(
         with progress("drawing the curve", progress_style) as on_progress:
             for scope in _scopes(graded):
                 curves[scope] = _curve(
-                    run, graded, scope, largest=curve, resampling=resampling, on_progress=on_progress
+                    run, graded, scope, largest=curve, limit=limit, resampling=resampling, on_progress=on_progress
                 )
+    if plot:
+        chart = curve_chart(curves, graded, label, resampling) if curves else score_chart(graded, label, resampling)
+        write_picture(plot, chart)
     if as_json:
         for task in graded.tasks:
             fields[task.name] |= {"curve": curves[task.scope]} if curves else {}
@@ -124,12 +144,21 @@ def _curve(
     scope: AspectScope,
     *,
     largest: int,
+    limit: int | None,
     resampling: Resampling,
     on_progress: Callable[[int, int], None],
 ) -> list[dict[str, Any]]:
     """Return aspect recall at every budget up to the largest."""
     budgets = [task_named(f"{'result_' if scope == 'results' else ''}er_at_{k}") for k in range(1, largest + 1)]
-    drawn = grade([run], graded.dataset, budgets, rules=graded.rules, with_controls=False, on_progress=on_progress)
+    drawn = grade(
+        [run],
+        graded.dataset,
+        budgets,
+        rules=graded.rules,
+        with_controls=False,
+        limit=limit,
+        on_progress=on_progress,
+    )
     (scores,) = drawn.scores.values()
     estimates = (scores[at_k.name].estimate("aspect_recall", resampling) for at_k in budgets)
     return [{"k": k, **asdict(estimate)} for k, estimate in enumerate(estimates, 1)]
@@ -147,7 +176,11 @@ def _print(fields: Mapping[str, Any], curves: _Curves, graded: Graded, table_for
     if table_format == "text":
         click.echo(f"{wrapped(title, '')}\n")
     recalls = _recalls(fields, "" if table_format == "text" else title)
-    for table in (recalls, _measures(fields), _counts(fields), *_kinds(fields), *_drawn(curves)):
+    print_table(recalls, table_format)
+    if table_format == "text":
+        bars = [bar_of(name, Estimate(**found["aspect_recall"])) for name, found in fields.items()]
+        print_bars(bars, control_marks([found["controls"] for found in fields.values()]))
+    for table in (_measures(fields), _counts(fields), *_kinds(fields), *_drawn(curves)):
         print_table(table, table_format)
     if table_format == "text":
         click.echo(_LEGEND)
@@ -169,7 +202,6 @@ twice; long: sets over budget; range: no such sentence; n/a: instances left out
 """
 
 
-_SHORT = {"abstract_backwards": "abstr_back", "oracle": "ceiling"}
 _MEASURES = {
     "coverable_aspect_recall": "coverable",
     "precision": "precision",
@@ -197,7 +229,7 @@ def _recalls(fields: Mapping[str, Any], title: str) -> Table:
     for name, found in fields.items():
         means: list[Cell] = [100 * found["controls"][one] if one in found["controls"] else None for one in controls]
         rows.append([name, percent(Estimate(**found["aspect_recall"])), found["n"], *means])
-    columns = ["task", "aspect recall", "n", *(_SHORT.get(name, name) for name in controls)]
+    columns = ["task", "aspect recall", "n", *(CONTROL_NAMES.get(name, name) for name in controls)]
     return Table(title=title, columns=columns, rows=rows)
 
 

@@ -9,14 +9,13 @@ from evidencebench.answering import answers_from
 from evidencebench.dataset import Dataset
 from evidencebench.errors import AnswerError
 from evidencebench.evaluation import AnswerSource, Case, Rules, answers_of, case_of
-from evidencebench.grading import CONTROLS, common_tasks, open_runs
+from evidencebench.grading import CONTROLS, common_tasks, control_named, open_runs
 from evidencebench.instance import Instance
 from evidencebench.measures import aspect_recall
 from evidencebench.query import Kind, Query
 from evidencebench.runs import Answer, Failure, RunFile
 from evidencebench.selection import check_answer, select
 from evidencebench.system import KNOWING_SYSTEMS
-from evidencebench.systems import make_system
 from evidencebench.tasks import TASKS, Task
 from evidencebench.version import __version__
 from evidencebench.viewer.records import (
@@ -25,6 +24,7 @@ from evidencebench.viewer.records import (
     Judged,
     Overview,
     PaperRecord,
+    Recalls,
     Row,
     SystemRecord,
     TaskRecord,
@@ -89,9 +89,8 @@ class Exhibit:
             version=__version__,
         )
 
-    def row(self, position: int, instance: Instance) -> Row:
-        """Return an instance as it stands in the list, graded."""
-        cases = self._cases(instance)
+    def row(self, position: int, instance: Instance, recalls: Recalls | None = None) -> Row:
+        """Return an instance as it stands in the list, graded unless its recalls are known already."""
         return Row(
             position=position,
             id=instance.id,
@@ -100,9 +99,7 @@ class Exhibit:
             n_sentences=len(instance.query.sentences),
             n_aspects=len(instance.labels.aspects),
             n_results=len(instance.labels.results),
-            recalls=tuple(
-                tuple(None if judged is None else judged.recall for judged in row) for row in self._answers(cases)
-            ),
+            recalls=self._recalls(instance) if recalls is None else recalls,
         )
 
     def record(self, position: int, instance: Instance) -> InstanceRecord:
@@ -123,6 +120,12 @@ class Exhibit:
             ),
             terms=tuple(None if case is None else _terms(case) for case in cases),
             answers=self._answers(cases),
+        )
+
+    def _recalls(self, instance: Instance) -> Recalls:
+        return tuple(
+            tuple(None if judged is None else judged.recall for judged in row)
+            for row in self._answers(self._cases(instance))
         )
 
     def _cases(self, instance: Instance) -> tuple[Case | None, ...]:
@@ -189,7 +192,7 @@ def _shown_run(label: str, run: RunFile) -> Shown:
 
 
 def _shown_control(name: str) -> Shown:
-    system = make_system(name)
+    system = control_named(name)
     record = SystemRecord(label=name, signature=name, is_control=True, knows_labels=system.knows_labels)
     return Shown(record=record, source=answers_from(system), selects=system.selects)
 

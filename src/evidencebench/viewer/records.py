@@ -14,6 +14,10 @@ Status = Literal["answered", "empty", "failed", "missing", "invalid"]
 """What came of a system's answer: sentences, none, an error, no line in the run, sentences that do not exist."""
 
 
+Recalls = tuple[tuple[float | None, ...], ...]
+"""Of one instance: ``[system][task]``, None where the task does not apply."""
+
+
 class TaskRecord(msgspec.Struct, frozen=True, kw_only=True):
     """A task: how many sentences count (a number, ``"optimal"`` or None: any), and which aspects."""
 
@@ -43,7 +47,7 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True):
-    """An instance in the list. ``recalls[system][task]``: None where the task does not apply."""
+    """An instance in the list."""
 
     position: int
     id: str
@@ -52,7 +56,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     n_sentences: int
     n_aspects: int
     n_results: int
-    recalls: tuple[tuple[float | None, ...], ...]
+    recalls: Recalls
 
 
 class PaperRecord(msgspec.Struct, frozen=True, kw_only=True):

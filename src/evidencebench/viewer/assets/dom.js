@@ -42,3 +42,8 @@ function foreign(tag, attributes, text) {
 function percent(value) {
   return value === null || value === undefined ? "–" : `${(100 * value).toFixed(1)} %`;
 }
+
+// "1 sentence", "2,000 sentences".
+function counted(n, noun) {
+  return `${n.toLocaleString("en")} ${noun}${n === 1 ? "" : "s"}`;
+}

@@ -1,0 +1,84 @@
+"""A connection that ends by itself: uvicorn waits forever for the rest of a request, and for who does not read."""
+
+import asyncio
+from typing import Any
+
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+MAX_CONNECTIONS = 512
+HEAD_SECONDS = 10.0
+ANSWER_SECONDS = 120.0
+
+
+class TimedConnection(H11Protocol):
+    """Ends where a request's head takes longer than ten seconds, bytes that trickle in notwithstanding, or its answer
+    two minutes; refuses more connections than the system has files for.
+    """  # noqa: D205 - one sentence
+
+    head_seconds = HEAD_SECONDS
+    answer_seconds = ANSWER_SECONDS
+    max_connections = MAX_CONNECTIONS
+
+    _deadline: asyncio.TimerHandle | None = None
+    _is_answering = False
+    _is_late = False
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn's
+        """Wait for a request."""
+        super().connection_made(transport)
+        if len(self.connections) > self.max_connections:
+            transport.abort()
+            return
+        self._wait(self.head_seconds)
+
+    def data_received(self, data: bytes) -> None:
+        """Begin an answer where a request's head is whole."""
+        super().data_received(data)
+        is_answering = self.cycle is not None and not self.cycle.response_complete
+        if is_answering and not self._is_answering:
+            self._wait(self.answer_seconds)
+        self._is_answering = is_answering
+
+    def on_response_complete(self) -> None:
+        """Wait for the next request."""
+        self._is_answering = False
+        self._wait(self.head_seconds)
+        super().on_response_complete()  # which may find that request here already
+        if self.cycle is not None and not self.cycle.response_complete:
+            self._is_answering = True
+            self._wait(self.answer_seconds)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Wait for nothing more."""
+        self._stop_waiting()
+        super().connection_lost(exc)
+
+    def send_400_response(self, msg: str) -> None:
+        """Say that it is no HTTP, and end."""
+        self.transport.write(
+            b"HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\nX-Content-Type-Options: nosniff\r\n"
+            b"Content-Length: %d\r\nConnection: close\r\n\r\n%s" % (len(msg), msg.encode())
+        )
+        self.transport.close()
+
+    def _wait(self, seconds: float) -> None:
+        self._stop_waiting()
+        self._deadline = self.loop.call_later(seconds, self._end)
+
+    def _end(self) -> None:
+        """End the connection, but for an answer that is still on its way: it has as long as any other."""
+        if self.transport.get_write_buffer_size() and not self._is_late:
+            self._is_late = True
+            self._wait(self.answer_seconds)
+        else:
+            self.transport.abort()
+
+    def _stop_waiting(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+
+
+def timed(**limits: Any) -> type[TimedConnection]:
+    """Return the connection with other limits, as tests need them that cannot wait."""
+    return type("TimedConnection", (TimedConnection,), limits)

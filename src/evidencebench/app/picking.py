@@ -1,0 +1,314 @@
+"""The pages of people who pick sentences: who is signed in, what they may see, and what they send.
+
+Nothing that is imported here knows a label. What a person is shown after submitting comes from a function that is
+handed in, and is asked for submitted instances only.
+"""
+
+import secrets
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import wraps
+from typing import Annotated, Any, TypeVar
+
+import msgspec
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+
+from evidencebench.errors import EvidenceBenchError, FinalError, PeopleError, RunError
+from evidencebench.people.folder import PeopleFolder
+from evidencebench.people.person import Person, Submission
+from evidencebench.people.picks import checked_picks
+from evidencebench.query import AspectScope
+from evidencebench.viewer.records import PaperRecord, encoded
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Offer:
+    """What a person sees before submitting, as a system does: the paper, and how many sentences may be picked."""
+
+    paper: PaperRecord
+    budget: int
+
+
+class Listed(msgspec.Struct, frozen=True, kw_only=True):
+    """A paper as it stands in the queue; the same for everybody."""
+
+    position: int
+    id: str
+    hypothesis: str
+    n_sentences: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assignment:
+    """What people are asked.
+
+    Attributes
+    ----------
+    title, task, scope
+        Of the page; the task's name and which evidence it wants.
+    queue
+        Instance id -> how it is listed, in file order; nothing else is offered.
+    offer
+        Gives what is seen of an instance before it is submitted.
+    reveal
+        Gives what is seen once a person has submitted it, for `encoded`: (who, signature, id, submission).
+    """
+
+    title: str
+    task: str
+    scope: AspectScope
+    queue: Mapping[str, Listed]
+    offer: Callable[[str], Offer]
+    reveal: Callable[[str, str, str, Submission], object]
+
+
+Body = TypeVar("Body")
+
+
+class _NameBody(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    name: Annotated[str, msgspec.Meta(max_length=1000)]
+
+
+class _PicksBody(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """Picks, and whose."""
+
+    person: str
+    id: str
+    sentences: tuple[int, ...]
+    seconds: Annotated[int, msgspec.Meta(ge=0)]
+
+
+class _RefusedError(Exception):
+    """A request that is answered with a status and a reason, in words."""
+
+    def __init__(self, status: int, reason: str) -> None:
+        super().__init__(reason)
+        self.status = status
+
+
+_Endpoint = Callable[[Any, Request], Awaitable[Response]]
+
+
+def _answering(endpoint: _Endpoint) -> _Endpoint:
+    """Turn what an endpoint raises on purpose into a status and words."""
+
+    @wraps(endpoint)
+    async def wrapped(self: Any, request: Request) -> Response:
+        try:
+            return await endpoint(self, request)
+        except _RefusedError as error:
+            return _json({"error": str(error)}, error.status)
+        except FinalError as error:
+            return _json({"error": str(error)}, 409)
+        except RunError as error:
+            return _json({"error": str(error)}, 503)
+        except PeopleError as error:
+            return _json({"error": str(error)}, 400)
+        except EvidenceBenchError:  # of the data, and such a message may name an aspect
+            return _json({"error": "this paper cannot be offered: 'evidencebench data validate' says why"}, 500)
+
+    return wrapped
+
+
+def _json(found: object, status: int = 200) -> Response:
+    headers = {"Cache-Control": "no-store"}
+    return Response(encoded(found), status_code=status, media_type="application/json", headers=headers)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PickingPages:
+    """People in the app: the gate before the answers, and the routes by which people pick.
+
+    Attributes
+    ----------
+    people
+        Their files.
+    assignment
+        What they are asked.
+    """
+
+    people: PeopleFolder
+    assignment: Assignment
+    _signed_in: dict[str, Person] = field(default_factory=dict)
+
+    @property
+    def routes(self) -> Sequence[BaseRoute]:
+        """Under ``/api/people/``; every one answers in JSON."""
+        return (
+            Route("/api/people/session", self.show_session, methods=["GET"]),
+            Route("/api/people/session", self.sign_in, methods=["POST"]),
+            Route("/api/people/session", self.sign_out, methods=["DELETE"]),
+            Route("/api/people/queue", self.show_queue, methods=["GET"]),
+            Route("/api/people/paper", self.show_paper, methods=["GET"]),
+            Route("/api/people/draft", self.save_draft, methods=["PUT"]),
+            Route("/api/people/submit", self.submit, methods=["POST"]),
+            Route("/api/people/review", self.review, methods=["GET"]),
+        )
+
+    def close(self) -> None:
+        """Let go of people's files."""
+        self.people.close()
+
+    def may_see(self, request: Request, instance_id: str) -> bool:
+        """Say whether whoever asks has submitted an instance."""
+        person = self._person_of(request)
+        return (
+            person is not None and instance_id in self.assignment.queue and person.submission(instance_id) is not None
+        )
+
+    def may_see_all(self, request: Request) -> bool:  # noqa: ARG002 - the gate's signature
+        """Say no: not even who has submitted the whole queue may see the rest of the data."""
+        return False
+
+    def overview(self, request: Request) -> object:
+        """Return who is signed in, and what is asked of people."""
+        person = self._person_of(request)
+        return {
+            "people": True,
+            "person": None if person is None else person.name,
+            "title": self.assignment.title,
+            "task": self.assignment.task,
+            "scope": self.assignment.scope,
+            "n_instances": len(self.assignment.queue),
+        }
+
+    @_answering
+    async def show_session(self, request: Request) -> Response:
+        """Say who is signed in here."""
+        return _json(self.overview(request))
+
+    @_answering
+    async def sign_in(self, request: Request) -> Response:
+        """Sign a person in by name, in this browser."""
+        body = await _body(request, _NameBody)
+        person = await run_in_threadpool(self.people.person, body.name)
+        self._forget(request)
+        token = secrets.token_urlsafe(32)
+        self._signed_in[token] = person
+        response = _json({"person": person.name, "is_new": person.is_new})
+        response.set_cookie(_cookie_name(request), token, path="/api", httponly=True, samesite="strict")
+        return response
+
+    @_answering
+    async def sign_out(self, request: Request) -> Response:
+        """Forget who was signed in in this browser; what was picked stays."""
+        self._forget(request)
+        response = _json({})
+        response.delete_cookie(_cookie_name(request), path="/api", httponly=True, samesite="strict")
+        return response
+
+    @_answering
+    async def show_queue(self, request: Request) -> Response:
+        """List what the person is asked, and how far they are."""
+        person = self._required_person(request, request.query_params.get("person"))
+        rows = [
+            {
+                **msgspec.structs.asdict(listed),
+                "status": person.status(instance_id),
+                "n_picked": len(_picked(person, instance_id)),
+            }
+            for instance_id, listed in self.assignment.queue.items()
+        ]
+        return _json({"person": person.name, "task": self.assignment.task, "rows": rows})
+
+    @_answering
+    async def show_paper(self, request: Request) -> Response:
+        """Give a paper that is not submitted, with what was picked in it so far; the time begins to count."""
+        person = self._required_person(request, request.query_params.get("person"))
+        offer = await run_in_threadpool(self._offer, _asked_id(request))
+        draft = await run_in_threadpool(person.begin, offer.paper.id)
+        return _json(
+            {
+                "person": person.name,
+                "paper": offer.paper,
+                "budget": offer.budget,
+                "scope": self.assignment.scope,
+                "sentences": draft.sentences,
+                "seconds": draft.seconds,
+            }
+        )
+
+    @_answering
+    async def save_draft(self, request: Request) -> Response:
+        """Keep picks that are not final."""
+        person, offer, body = await self._picks(request)
+        draft = await run_in_threadpool(person.save, offer.paper.id, body.sentences, body.seconds)
+        return _json({"sentences": draft.sentences, "seconds": draft.seconds})
+
+    @_answering
+    async def submit(self, request: Request) -> Response:
+        """Make picks final, and reveal the answer."""
+        person, offer, body = await self._picks(request)
+        await run_in_threadpool(person.submit, offer.paper.id, body.sentences, body.seconds)
+        return await self._revealed(person, offer.paper.id)
+
+    @_answering
+    async def review(self, request: Request) -> Response:
+        """Reveal the answer to an instance that the person has submitted."""
+        person = self._required_person(request, request.query_params.get("person"))
+        instance_id = _asked_id(request)
+        if not self.may_see(request, instance_id):
+            raise _RefusedError(403, "the answer is shown once you have submitted yours")
+        return await self._revealed(person, instance_id)
+
+    async def _revealed(self, person: Person, instance_id: str) -> Response:
+        submission = person.submission(instance_id)
+        if submission is None:
+            raise _RefusedError(403, "the answer is shown once you have submitted yours")
+        reveal = self.assignment.reveal
+        return _json(await run_in_threadpool(reveal, person.name, person.signature, instance_id, submission))
+
+    async def _picks(self, request: Request) -> tuple[Person, Offer, _PicksBody]:
+        """Return whose picks came for what, checked."""
+        body = await _body(request, _PicksBody)
+        person = self._required_person(request, body.person)
+        offer = await run_in_threadpool(self._offer, body.id)
+        checked_picks(body.sentences, n_sentences=len(offer.paper.sentences), budget=offer.budget)
+        return person, offer, body
+
+    def _offer(self, instance_id: str) -> Offer:
+        if instance_id not in self.assignment.queue:
+            raise _RefusedError(404, "no such paper in the queue")
+        return self.assignment.offer(instance_id)
+
+    def _required_person(self, request: Request, name: str | None) -> Person:
+        """Return who is signed in; the page says who it takes that to be, since tabs share whoever came last."""
+        person = self._person_of(request)
+        if person is None:
+            raise _RefusedError(401, "sign in first")
+        if name != person.name:
+            raise _RefusedError(401, f"{person.name} has signed in in another tab of this browser; sign in again")
+        return person
+
+    def _person_of(self, request: Request) -> Person | None:
+        return self._signed_in.get(request.cookies.get(_cookie_name(request), ""))
+
+    def _forget(self, request: Request) -> None:
+        self._signed_in.pop(request.cookies.get(_cookie_name(request), ""), None)
+
+
+def _cookie_name(request: Request) -> str:
+    """Return a name that another server on this machine does not use: browsers share cookies between ports."""
+    return f"evidencebench_person_{request.url.port or 80}"
+
+
+def _asked_id(request: Request) -> str:
+    found = request.query_params.get("id")
+    if found is None:
+        raise _RefusedError(400, "the request names no instance")
+    return found
+
+
+async def _body(request: Request, shape: type[Body]) -> Body:
+    try:
+        return msgspec.json.decode(await request.body(), type=shape)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise _RefusedError(400, f"not what the page sends: {error}") from error
+
+
+def _picked(person: Person, instance_id: str) -> Sequence[int]:
+    found = person.submission(instance_id) or person.draft(instance_id)
+    return () if found is None else found.sentences

@@ -1,0 +1,178 @@
+"""What ``--plot`` and the pictures in a terminal draw, and how they are written."""
+
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from evidencebench.comparison import Comparison
+from evidencebench.figures.bars import Bar, Group
+from evidencebench.figures.differences import difference_chart, reach_of
+from evidencebench.figures.files import png_file, require_png, svg_file
+from evidencebench.figures.frame import stacked
+from evidencebench.figures.groups import grouped_chart
+from evidencebench.figures.intervals import interval_chart
+from evidencebench.figures.lines import Line, line_chart
+from evidencebench.figures.terminal import NEEDED, Mark, terminal_bars
+from evidencebench.grading import Graded
+from evidencebench.leaderboard import Standing
+from evidencebench.markup import Node
+from evidencebench.query import AspectScope
+from evidencebench.significance import Estimate, Resampling
+from evidencebench.tables import printable
+from evidencebench.writing import whole_file
+
+CONTROL_NAMES = {"abstract_backwards": "abstr_back", "oracle": "ceiling"}
+"""What a control is called where there is little room; the others by their names."""
+
+_LETTERS = {"random": "r", "lead": "l", "abstract_backwards": "a", "oracle": "^"}
+
+
+class _PictureType(click.ParamType[Path]):
+    """A file that a picture can be written to; whatever stands in the way is told before anything is computed."""
+
+    name = "picture"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        path = Path(value)
+        if path.suffix.lower() not in {".svg", ".png"}:
+            self.fail(f"{printable(str(path))}: expected a name that ends in .svg or .png", param, ctx)
+        if path.is_dir():
+            self.fail(f"{printable(str(path))}: is a folder", param, ctx)
+        if not path.absolute().parent.is_dir():
+            self.fail(f"{printable(str(path))}: the folder it would lie in does not exist", param, ctx)
+        if path.suffix.lower() == ".png":
+            require_png()
+        return path
+
+
+plot_option = click.option(
+    "--plot",
+    type=_PictureType(),
+    metavar="FILE",
+    help="Draw a picture too, as .svg or .png (extra 'plot'); one that is there is replaced.",
+)
+
+
+def write_picture(path: Path, chart: Node) -> None:
+    """Write a chart as SVG or PNG, as the file's name says, whole or not at all."""
+    content = png_file(chart) if path.suffix.lower() == ".png" else svg_file(chart).encode()
+    with whole_file(path) as file:
+        file.write(content)
+
+
+def print_bars(bars: Sequence[Bar], marks: Sequence[Mark] = ()) -> None:
+    """Print intervals as lines of characters, and an empty line; ASCII where standard output can hold no more."""
+    click.echo(f"{terminal_bars(bars, marks=marks, ascii_only=not _can_show(NEEDED))}\n")
+
+
+def _can_show(characters: str) -> bool:
+    try:
+        characters.encode(sys.stdout.encoding or "ascii")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def bar_of(name: str, estimate: Estimate, *, note: str = "", is_control: bool = False) -> Bar:
+    """Return an estimate as a row of a chart."""
+    return Bar(name=name, mean=estimate.mean, low=estimate.low, high=estimate.high, note=note, is_control=is_control)
+
+
+def control_marks(controls: Sequence[Mapping[str, float]]) -> list[Mark]:
+    """Return the means of controls, a mapping a task, as marks of a picture in a terminal."""
+    return [
+        Mark(
+            letter=_LETTERS[name],
+            name=CONTROL_NAMES.get(name, name),
+            values=[means.get(name) for means in controls],
+        )
+        for name in dict.fromkeys(name for means in controls for name in means)
+    ]
+
+
+def score_chart(graded: Graded, label: str, resampling: Resampling) -> Node:
+    """Return a run beside the controls, a group a task."""
+    groups = []
+    for task in graded.tasks:
+        bars = [bar_of(label, graded.scores[label][task.name].estimate("aspect_recall", resampling))]
+        for name, scores in graded.controls.items():
+            if task.name in scores:
+                estimate = scores[task.name].estimate("aspect_recall", resampling)
+                bars.append(bar_of(name, estimate, is_control=True))
+        groups.append(Group(name=task.name, bars=bars))
+    return grouped_chart(groups, title=f"{label} on {graded.dataset.name}", unit=_unit(resampling))
+
+
+def curve_chart(
+    curves: Mapping[AspectScope, Sequence[Mapping[str, Any]]], graded: Graded, label: str, resampling: Resampling
+) -> Node:
+    """Return recall by budget, a line for all aspects and one for Results."""
+    lines = [
+        Line(
+            name="Results aspects" if scope == "results" else "all aspects",
+            points=[(point["k"], point["mean"]) for point in points],
+            low=[point["low"] for point in points],
+            high=[point["high"] for point in points],
+        )
+        for scope, points in curves.items()
+    ]
+    title = f"{label} on {graded.dataset.name}, by budget"
+    return line_chart(lines, title=title, x_name="sentences that count", y_name=_unit(resampling))
+
+
+def board_chart(board: Mapping[str, Sequence[Standing]], data: str, resampling: Resampling) -> Node:
+    """Return a chart a task, the best system first."""
+    charts = [
+        interval_chart(board_bars(rows), title=f"{task} on {data}", unit=_unit(resampling))
+        for task, rows in board.items()
+    ]
+    return stacked(charts, title=f"Leaderboard on {data}")
+
+
+def board_bars(rows: Sequence[Standing]) -> list[Bar]:
+    """Return standings as rows of a chart, with their ranks."""
+    return [
+        bar_of(
+            row.system,
+            row.aspect_recall,
+            note="" if row.rank is None else f"rank {rank_text(row.rank)}",
+            is_control=row.is_control,
+        )
+        for row in rows
+    ]
+
+
+def rank_text(rank: tuple[int, int]) -> str:
+    """Return a range of ranks.
+
+    Examples
+    --------
+    >>> rank_text((1, 3)), rank_text((2, 2))
+    ('1-3', '2')
+    """
+    return "-".join(map(str, dict.fromkeys(rank)))
+
+
+def comparison_chart(compared: Sequence[tuple[str, str, Comparison]], data: str, resampling: Resampling) -> Node:
+    """Return the differences of each pair of runs, a row a task; all on one scale."""
+    pairs: dict[tuple[str, str], list[Bar]] = {}
+    for first, second, found in compared:
+        pairs.setdefault((first, second), []).append(bar_of(found.task.name, found.test.difference))
+    reach = reach_of(bar for bars in pairs.values() for bar in bars)
+    unit = f"difference in aspect recall, points, {_intervals(resampling)}"
+    charts = [
+        difference_chart(bars, title=f"{first} - {second}, on {data}", unit=unit, reach=reach)
+        for (first, second), bars in pairs.items()
+    ]
+    return stacked(charts, title=f"Differences on {data}")
+
+
+def _unit(resampling: Resampling) -> str:
+    return f"aspect recall in %, {_intervals(resampling)}"
+
+
+def _intervals(resampling: Resampling) -> str:
+    return f"{100 * resampling.level:g} % intervals"

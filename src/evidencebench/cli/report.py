@@ -1,0 +1,116 @@
+"""``evidencebench report``."""
+
+from pathlib import Path
+from shlex import join
+from typing import Any
+
+import click
+
+from evidencebench.cli.options import (
+    data_option,
+    limit_option,
+    open_data,
+    progress_option,
+    resampling_options,
+    rule_options,
+    task_options,
+)
+from evidencebench.cli.output import progress, refuse_existing
+from evidencebench.evaluation import Rules
+from evidencebench.report.page import Wish, report_page
+from evidencebench.significance import Resampling
+from evidencebench.tasks import Task
+from evidencebench.writing import whole_file
+
+# What decides nothing of the page.
+_UNTOLD = {"progress_style", "overwrite"}
+
+
+@click.command
+@click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="RUN...")
+@data_option
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), required=True, metavar="FILE", help="The page."
+)
+@task_options
+@click.option(
+    "--largest",
+    type=click.IntRange(1, 100),
+    default=20,
+    show_default=True,
+    metavar="K",
+    help="The last budget of the recall curves.",
+)
+@click.option("--title", default="", metavar="TEXT", help="Of the page; default: the data and the runs.")
+@click.option("--papers/--no-papers", default=None, help="Put the papers into the page; default: up to 500.")
+@limit_option
+@rule_options
+@resampling_options
+@click.option("--overwrite", is_flag=True, help="Replace FILE where it exists.")
+@progress_option
+@click.pass_context
+def command(
+    ctx: click.Context,
+    *,
+    runs: tuple[Path, ...],
+    data: str,
+    output: Path,
+    tasks: tuple[Task, ...],
+    largest: int,
+    title: str,
+    papers: bool | None,
+    limit: int | None,
+    rules: Rules,
+    resampling: Resampling,
+    overwrite: bool,
+    progress_style: str,
+) -> None:
+    """Write one HTML file with everything about RUNs, papers included.
+
+    Leaderboard, recall curves, instance by instance, by kind of instance, pair by
+    pair, the wrong-hypothesis control, failures, cost, signatures, and the papers
+    with what each system selected. It needs no network and no other file.
+
+    A run that was asked wrong hypotheses (run --hypothesis wrong) stands beside
+    the run of the same system.
+
+    \b
+    Example: evidencebench report bm25.jsonl lead.jsonl --data sample -o report.html
+    """
+    refuse_existing(output, overwrite=overwrite)
+    wish = Wish(title=title, largest=largest, papers=papers, data=data, command=_command_line(ctx))
+    with progress("scoring", progress_style) as on_progress:
+        page = report_page(
+            runs,
+            open_data(data),
+            tasks,
+            rules=rules,
+            resampling=resampling,
+            limit=limit,
+            wish=wish,
+            on_progress=on_progress,
+        )
+    content = page.encode()
+    with whole_file(output) as file:
+        file.write(content)
+    click.echo(f"{output}: {len(runs)} {'run' if len(runs) == 1 else 'runs'}, {len(content) / 1e6:.1f} MB")
+
+
+def _command_line(ctx: click.Context) -> str:
+    """Return the command as it was called, wherever its options came from; those left at their defaults are not said."""
+    words = ["evidencebench", "report"]
+    for parameter in ctx.command.params:
+        value = ctx.params.get(parameter.name or "")
+        if parameter.name in _UNTOLD or value == parameter.get_default(ctx):
+            continue
+        words += _words(parameter, value)
+    return join(words)
+
+
+def _words(parameter: click.Parameter, value: Any) -> list[str]:
+    values = value if isinstance(value, tuple) else (value,)
+    if isinstance(parameter, click.Argument):
+        return [str(one) for one in values]
+    if isinstance(value, bool):
+        return [parameter.opts[-1] if value else parameter.secondary_opts[-1]]
+    return [word for one in values for word in (parameter.opts[-1], one.name if isinstance(one, Task) else str(one))]

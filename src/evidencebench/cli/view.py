@@ -1,0 +1,120 @@
+"""``evidencebench view``."""
+
+import ipaddress
+import os
+import secrets
+import threading
+import webbrowser
+from contextlib import closing, nullcontext
+from importlib.util import find_spec
+from pathlib import Path
+
+import click
+
+from evidencebench.cache import cache_folder
+from evidencebench.cli.options import data_option, limit_option, open_data, rule_options, task_options
+from evidencebench.errors import MissingExtraError
+from evidencebench.evaluation import Rules
+from evidencebench.tables import printable
+from evidencebench.tasks import TASKS, Task
+
+
+@click.command
+@click.argument("runs", metavar="[RUN]...", nargs=-1, type=click.Path(path_type=Path))
+@data_option
+@task_options
+@rule_options
+@click.option(
+    "--people",
+    "folder",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="FOLDER",
+    help="Let people pick, without seeing an answer; their runs go to FOLDER.",
+)
+@limit_option
+@click.option("--port", type=click.IntRange(0, 65535), default=8642, show_default=True, metavar="N", help="0: a free one.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option("--expose", is_flag=True, help="Allow a host that other machines reach; a token is asked for.")
+@click.option("--open/--no-open", "is_opened", default=False, show_default=True, help="Open it in a browser.")
+def command(
+    *,
+    runs: tuple[Path, ...],
+    data: str,
+    tasks: tuple[Task, ...],
+    rules: Rules,
+    folder: Path | None,
+    limit: int | None,
+    port: int,
+    host: str,
+    expose: bool,
+    is_opened: bool,
+) -> None:
+    """Look at papers, their evidence and what each RUN chose, in a browser.
+
+    Shows the papers of D as they are, with the evidence for each aspect, beside
+    the controls and any RUN. Data of any size open at once: what is sorted and
+    searched grows while you read. It serves until Ctrl-C, to this machine only.
+
+    With --people, people sign in with a name, see hypothesis and paper, and pick
+    as many sentences as one --task allows (er_at_optimal). What they missed is
+    shown once they have submitted. FOLDER gets a run for each, scored as any.
+
+    \b
+    Examples:
+      evidencebench view --data sample
+      evidencebench view --data train bm25.jsonl llm.jsonl --task er_at_10
+      evidencebench view --data train --people picks --limit 20
+    """
+    tasks = _checked_tasks(tasks, folder, limit)
+    for package in ("starlette", "uvicorn"):
+        if find_spec(package) is None:
+            raise MissingExtraError(f"view: needs {package}, which is not installed: pip install 'evidencebench[view]'")
+    from evidencebench.app.revealing import picking_pages  # noqa: PLC0415 - an extra
+    from evidencebench.app.running import address_of, listening_socket, serve_until_signal  # noqa: PLC0415 - an extra
+    from evidencebench.app.server import make_app  # noqa: PLC0415 - as above
+    from evidencebench.app.survey import Survey  # noqa: PLC0415 - as above
+    from evidencebench.viewer.exhibit import exhibit_of  # noqa: PLC0415 - beside what shows it
+
+    is_local = _is_loopback(host)
+    if not (is_local or expose):
+        message = f"'{host}' may be reached from other machines; expected a loopback address, or --expose"
+        raise click.BadParameter(message, param_hint="--host")
+    try:
+        bound = listening_socket(host, port)
+    except OSError as error:
+        message = f"cannot listen on port {port} of {host}: {error.strerror}; --port 0 takes a free one"
+        raise click.BadParameter(message, param_hint="--port") from error
+    with bound:
+        address = address_of(bound, host, None if is_local else secrets.token_urlsafe(32))
+        exhibit = exhibit_of(runs, open_data(data), tasks, rules=rules)
+        people = nullcontext() if folder is None else closing(picking_pages(exhibit, folder, tasks[0], limit=limit))
+        survey = Survey(exhibit, cache_folder(os.environ))
+        exhibit.dataset.release()
+
+        def tell() -> None:
+            doing = "viewing" if folder is None else "people pick in"
+            click.echo(f"{doing} {printable(exhibit.title)} on {address.url}")  # which flushes
+            if is_opened:
+                threading.Thread(target=webbrowser.open, args=(address.url,), daemon=True).start()
+
+        with people as picking:
+            app = make_app(exhibit, survey, picking=picking, address=lambda: address)
+            serve_until_signal(app, bound, tell, survey=survey if picking is None else None)
+
+
+def _checked_tasks(tasks: tuple[Task, ...], folder: Path | None, limit: int | None) -> tuple[Task, ...]:
+    """Return the tasks to show, of which people get one."""
+    if folder is None:
+        if limit is not None:
+            raise click.UsageError("--limit goes with --people")
+        return tasks
+    if len(tasks) > 1:
+        raise click.UsageError("--people takes one --task")
+    return tasks or (TASKS["er_at_optimal"],)
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False

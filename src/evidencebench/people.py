@@ -1,1 +1,0 @@
-"""People as a system: what a person picked, as a run file like any other."""

@@ -1,0 +1,70 @@
+"""What a person has picked and not yet submitted: one small file, written whole at every change."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from evidencebench.errors import DataError, RunError, RunFormatError
+from evidencebench.writing import whole_file
+
+
+class Draft(msgspec.Struct, frozen=True, kw_only=True):
+    """Picks that are not final.
+
+    Attributes
+    ----------
+    opened
+        When the person first saw the paper, ISO 8601, UTC.
+    sentences
+        0-based indices, in the order they were picked.
+    seconds
+        How long the person worked on it so far.
+    """
+
+    opened: str
+    sentences: tuple[int, ...] = ()
+    seconds: int = 0
+
+
+class _DraftsFile(msgspec.Struct, frozen=True, kw_only=True):
+    """The file: its format's version, and instance id -> draft."""
+
+    evidencebench_drafts: int = 1
+    drafts: dict[str, Draft] = {}
+
+
+_decoder = msgspec.json.Decoder(_DraftsFile)
+
+
+def read_drafts(path: Path) -> dict[str, Draft]:
+    """Return instance id -> draft; none where there is no file.
+
+    Raises
+    ------
+    RunFormatError
+        If the file cannot be read, or holds something else.
+    """
+    try:
+        return _decoder.decode(path.read_bytes()).drafts
+    except FileNotFoundError:
+        return {}
+    except OSError as error:
+        raise RunFormatError(f"{path}: cannot be read: {error.strerror}") from error
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise RunFormatError(f"{path}: expected drafts: {error}; move the file away to begin without them") from error
+
+
+def write_drafts(path: Path, drafts: Mapping[str, Draft]) -> None:
+    """Replace the file of drafts.
+
+    Raises
+    ------
+    RunError
+        If it cannot be written.
+    """
+    try:
+        with whole_file(path) as file:
+            file.write(msgspec.json.encode(_DraftsFile(drafts=dict(drafts))))
+    except DataError as error:
+        raise RunError(str(error)) from error

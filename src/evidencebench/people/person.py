@@ -1,0 +1,230 @@
+"""One person: a run that grows by an answer a submission, and the drafts of what is not submitted."""
+
+import os
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from evidencebench.errors import FinalError, RunError
+from evidencebench.journal import Journal, open_journal
+from evidencebench.people.drafts import Draft, read_drafts, write_drafts
+from evidencebench.runs import RUN_BEGINS, Answer, RunHeader, check_same_run, encode_answer, read_run
+from evidencebench.system import Ranking
+
+Clock = Callable[[], datetime]
+"""Says what time it is, in UTC."""
+
+Status = Literal["open", "draft", "submitted"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Submission:
+    """What a person submitted for an instance: sentences, none of them first, and the seconds it took."""
+
+    sentences: tuple[int, ...]
+    seconds: int
+
+    def as_ranking(self) -> Ranking:
+        """Return it as the answer of any system: a set, whose order says nothing."""
+        return Ranking(sentences=self.sentences, ordered=False, notes={"seconds": self.seconds})
+
+
+class Person:
+    """A person's answers to one task. Threads may share it; processes may not, and the second one is told.
+
+    Make one with `evidencebench.people.folder.PeopleFolder`. No file is made before the person has opened a paper, so
+    that a name typed wrong leaves nothing behind.
+
+    Parameters
+    ----------
+    run_path, drafts_path
+        The two files.
+    header
+        Of the run, as it would be begun now.
+    clock
+        When papers are opened and answers come.
+
+    Raises
+    ------
+    RunError
+        If another process has the files, or they are links, which might lead anywhere.
+    RunFormatError, RunMismatchError
+        If a file is damaged, or the run was begun on other data, on another task or with another limit.
+    """
+
+    def __init__(self, run_path: Path, drafts_path: Path, *, header: RunHeader, clock: Clock) -> None:
+        self.run_path = run_path
+        self._drafts_path, self._header, self._clock = drafts_path, header, clock
+        self._lock = threading.Lock()
+        self._open = ExitStack()
+        self._journal: Journal | None = None
+        self._submitted: dict[str, Submission] = {}
+        self._drafts: dict[str, Draft] = {}
+        if os.path.lexists(run_path):
+            self._opened_journal()
+
+    @property
+    def name(self) -> str:
+        """What the person is called."""
+        return str(self._header.system.options["name"])
+
+    @property
+    def is_new(self) -> bool:
+        """Whether the person has opened no paper yet."""
+        return not self._submitted and not self._drafts
+
+    @property
+    def signature(self) -> str:
+        """The person as a system, such as ``person(name=Ada)``."""
+        return self._header.signature
+
+    def status(self, instance_id: str) -> Status:
+        """Say whether a paper was submitted, has picks, or neither."""
+        if instance_id in self._submitted:
+            return "submitted"
+        draft = self._drafts.get(instance_id)
+        return "draft" if draft is not None and draft.sentences else "open"
+
+    def submission(self, instance_id: str) -> Submission | None:
+        """Return what was submitted for an instance, or None."""
+        return self._submitted.get(instance_id)
+
+    def draft(self, instance_id: str) -> Draft | None:
+        """Return what was picked so far, or None before the paper was first opened."""
+        return self._drafts.get(instance_id)
+
+    def begin(self, instance_id: str) -> Draft:
+        """Return the draft of an instance, and note the time where the person sees its paper for the first time.
+
+        Raises
+        ------
+        FinalError
+            If it was submitted.
+        RunError
+            If the files cannot be written.
+        """
+        with self._lock:
+            return self._begin(instance_id)
+
+    def save(self, instance_id: str, sentences: Sequence[int], seconds: int) -> Draft:
+        """Keep picks that are not final.
+
+        Parameters
+        ----------
+        instance_id
+            The instance; its paper counts as opened now where it was not.
+        sentences
+            As checked by `evidencebench.people.picks.checked_picks`.
+        seconds
+            How long the person says to have worked on it; never fewer than said before, nor more than have passed.
+
+        Raises
+        ------
+        FinalError, RunError
+            As `begin` does.
+        """
+        with self._lock:
+            draft = self._with_picks(instance_id, sentences, seconds)
+            if draft != self._drafts[instance_id]:
+                self._write({**self._drafts, instance_id: draft})
+            return draft
+
+    def submit(self, instance_id: str, sentences: Sequence[int], seconds: int) -> Submission:
+        """Append an answer to the run; it is on the disk when this returns, and final.
+
+        Parameters
+        ----------
+        instance_id, sentences, seconds
+            As in `save`.
+
+        Raises
+        ------
+        FinalError, RunError
+            As `begin` does.
+        """
+        with self._lock:
+            draft = self._with_picks(instance_id, sentences, seconds)
+            found = Submission(sentences=draft.sentences, seconds=draft.seconds)
+            answered = self._clock().isoformat(timespec="seconds")
+            self._append(encode_answer(instance_id, self._header.tasks[0], found.as_ranking(), answered=answered))
+            self._submitted[instance_id] = found
+            self._write({one: kept for one, kept in self._drafts.items() if one != instance_id})
+            return found
+
+    def close(self) -> None:
+        """Let go of the files."""
+        with self._lock:
+            self._release()
+
+    def _begin(self, instance_id: str) -> Draft:
+        self._opened_journal()  # first, since it may have to be read again
+        if instance_id in self._submitted:
+            raise FinalError(f"{instance_id}: already submitted, and a submission is final")
+        if instance_id not in self._drafts:
+            opened = self._clock().isoformat(timespec="seconds")
+            self._write({**self._drafts, instance_id: Draft(opened=opened)})
+        return self._drafts[instance_id]
+
+    def _with_picks(self, instance_id: str, sentences: Sequence[int], seconds: int) -> Draft:
+        before = self._begin(instance_id)
+        passed = (self._clock() - datetime.fromisoformat(before.opened)).total_seconds()
+        bounded = max(before.seconds, min(seconds, int(passed)))
+        return Draft(opened=before.opened, sentences=tuple(sentences), seconds=bounded)
+
+    def _write(self, drafts: dict[str, Draft]) -> None:
+        write_drafts(self._drafts_path, drafts)
+        self._drafts = drafts
+
+    def _append(self, line: bytes) -> None:
+        journal = self._opened_journal()
+        try:
+            journal.append(line)
+            journal.sync()
+        except OSError as error:
+            self._release()  # a torn line is mended when the journal is opened again
+            raise RunError(f"{self.run_path}: cannot be written: {error.strerror}") from error
+
+    def _opened_journal(self) -> Journal:
+        if self._journal is None:
+            for path in (self.run_path, self._drafts_path):
+                if path.is_symlink():
+                    raise RunError(f"{path}: is a link; people's files must lie in the folder itself")
+            self._journal = self._open.enter_context(open_journal(self.run_path, RUN_BEGINS))
+            try:
+                self._read(self._journal)
+            except BaseException:
+                self._release()
+                raise
+        return self._journal
+
+    def _read(self, journal: Journal) -> None:
+        if journal.is_empty:
+            journal.append(msgspec.json.encode(self._header))
+        run = read_run(self.run_path)
+        begun = run.header or self._header
+        # What a person picks does not hang on the versions of libraries.
+        now = msgspec.structs.replace(self._header, versions=begun.versions)
+        check_same_run(self.run_path, begun, now, what_to_do="view it as it was begun, or choose another folder")
+        self._submitted = {
+            instance_id: _submission_of(run.answer(instance_id, task))
+            for instance_id, task in run.done
+            if (instance_id, task) not in run.failed
+        }
+        drafts = read_drafts(self._drafts_path)
+        self._drafts = {one: draft for one, draft in drafts.items() if one not in self._submitted}
+
+    def _release(self) -> None:
+        self._journal = None
+        self._open.close()
+
+
+def _submission_of(answer: Answer | None) -> Submission:
+    if not isinstance(answer, Ranking):
+        raise TypeError(f"expected sentences, got {answer!r}")
+    return Submission(sentences=answer.sentences, seconds=answer.notes.get("seconds", 0))

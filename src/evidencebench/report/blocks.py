@@ -1,0 +1,76 @@
+"""What the report's sections are built of: text, tables that scroll inside their frame, and folded parts."""
+
+from collections.abc import Sequence
+
+from evidencebench.markup import Child, Node, node
+from evidencebench.tables import Cell, Table
+
+FOREIGN = {"class": "foreign", "dir": "auto"}
+"""Of elements that show text from a file: its direction is its own."""
+
+
+def section(name: str, title: str, *children: Child) -> Node:
+    """Return a section that can be linked to as ``#name``."""
+    heading = node("h2", {"id": f"{name}-title"}, title)
+    return node("section", {"id": name, "aria-labelledby": f"{name}-title", "tabindex": "-1"}, heading, *children)
+
+
+def paragraph(*children: Child, look: str = "") -> Node:
+    """Return a paragraph."""
+    return node("p", {"class": look} if look else None, *children)
+
+
+def note(*children: Child) -> Node:
+    """Return a paragraph that explains."""
+    return paragraph(*children, look="note")
+
+
+def foreign(text: str, tag: str = "bdi") -> Node:
+    """Return text from a file, set apart so that it cannot turn what stands around it."""
+    return node(tag, FOREIGN, text)
+
+
+def code(text: str) -> Node:
+    """Return a command or a signature, which may be long."""
+    return node("code", FOREIGN, text)
+
+
+def folded(summary: str, *children: Child, is_open: bool = False) -> Node:
+    """Return a part that can be folded, and is open in print."""
+    return node("details", {"open": ""} if is_open else None, node("summary", None, summary), *children)
+
+
+def figure(chart: Node, table: Table, *, is_open: bool = False) -> Node:
+    """Return a chart with the table behind it, folded unless it says more than the chart."""
+    label = f"Chart: {chart.findtext('title') or ''}"
+    frame = node("div", {"class": "frame", "tabindex": 0, "role": "group", "aria-label": label}, chart)
+    return node("figure", None, frame, folded("The numbers as a table", shown_table(table), is_open=is_open))
+
+
+def shown_table(table: Table) -> Node:
+    """Return a table in a frame of its own, numbers to the right; the first cell of a row names it."""
+    numeric = [all(not isinstance(cell, str) for cell in column) for column in zip(*table.rows, strict=True)]
+    numeric = numeric or [False] * len(table.columns)
+    head = (
+        node("th", {"scope": "col", **({"class": "number"} if right else {})}, name)
+        for name, right in zip(table.columns, numeric, strict=True)
+    )
+    rows = (node("tr", None, *_cells(row, numeric, table.digits)) for row in table.rows)
+    caption = node("caption", None, table.title) if table.title else None
+    grid = node("table", None, caption, node("thead", None, node("tr", None, *head)), node("tbody", None, *rows))
+    label = table.title or f"Table: {', '.join(table.columns)}"
+    return node("div", {"class": "frame", "tabindex": 0, "role": "group", "aria-label": label}, grid)
+
+
+def _cells(row: Sequence[Cell], numeric: Sequence[bool], digits: int) -> list[Node]:
+    cells = []
+    for position, (cell, right) in enumerate(zip(row, numeric, strict=True)):
+        text = "" if cell is None else f"{cell:.{digits}f}" if isinstance(cell, float) else str(cell)
+        look = {"class": "number"} if right else FOREIGN if isinstance(cell, str) else {}
+        cells.append(node("td", look, text) if position else node("th", {"scope": "row", **look}, text))
+    return cells
+
+
+def shown_list(*items: Child) -> Node:
+    """Return a list, an item a child."""
+    return node("ul", None, *(node("li", None, item) for item in items))

@@ -1,0 +1,93 @@
+"""What went wrong with answers, and what answers cost: counted over a run's lines, each once whatever tasks it serves."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from evidencebench.runs import Failure, RunFile
+from evidencebench.system import is_counted_once, merged_notes
+
+REPLY = "reply_"
+"""How the notes begin that say what a language model's replies were."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ErrorKind:
+    """Errors that begin alike.
+
+    Attributes
+    ----------
+    name
+        What stands before the first colon, such as ``TimeoutError``.
+    count
+        How many.
+    instance_id, example
+        The first of them, whole.
+    """
+
+    name: str
+    count: int
+    instance_id: str
+    example: str
+
+
+def notes_of(run: RunFile) -> dict[str, int]:
+    """Return what all answers of a run note together, as the run's own summary does."""
+    totals: Counter[str] = Counter()
+    once: dict[str, Mapping[str, int]] = {}
+    for instance_id, task in sorted(run.done, key=str):
+        answer = run.answer(instance_id, task)
+        if answer is None:
+            continue
+        about_paper = {name: count for name, count in answer.notes.items() if is_counted_once(name)}
+        if about_paper:
+            once[instance_id] = merged_notes(once.get(instance_id, {}), about_paper)
+        totals.update({name: count for name, count in answer.notes.items() if name not in about_paper})
+    for notes in once.values():
+        totals.update(notes)
+    return dict(sorted(totals.items()))
+
+
+def errors_of(run: RunFile) -> tuple[ErrorKind, ...]:
+    """Return the errors of a run by kind, the most frequent first."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    for instance_id, task in sorted(run.failed, key=str):
+        answer = run.answer(instance_id, task)
+        if isinstance(answer, Failure):
+            found.setdefault(kind_of(answer.error), []).append((instance_id, answer.error))
+    kinds = [
+        ErrorKind(name=name, count=len(members), instance_id=members[0][0], example=members[0][1])
+        for name, members in found.items()
+    ]
+    return tuple(sorted(kinds, key=lambda kind: (-kind.count, kind.name)))
+
+
+def kind_of(error: str) -> str:
+    """Return what stands before the first colon of an error, or its first words where there is none.
+
+    Examples
+    --------
+    >>> kind_of("TimeoutError: no reply within 60 s"), kind_of("null in the answers file")
+    ('TimeoutError', 'null in the answers file')
+    """
+    return error.partition(":")[0].strip()[:60] or "unnamed"
+
+
+def cost_text(notes: Mapping[str, int]) -> str | None:
+    """Return what a run's replies cost in dollars, so far as it is known; None where it had none.
+
+    Examples
+    --------
+    >>> cost_text({"requests": 2, "cost_microusd": 1500})
+    '$0.0015'
+    >>> cost_text({"requests": 3, "cost_microusd": 1500, "unpriced_replies": 1})
+    'at least $0.0015; 1 reply of unknown price'
+    >>> cost_text({"requests": 3, "unpriced_replies": 3})
+    'unknown: 3 replies of unknown price'
+    """
+    n_unpriced = notes.get("unpriced_replies", 0)
+    known = None if "cost_microusd" not in notes else f"${notes['cost_microusd'] / 1e6:,.4f}"
+    unknown = f"{n_unpriced:,} {'reply' if n_unpriced == 1 else 'replies'} of unknown price" if n_unpriced else ""
+    if known is None:
+        return f"unknown: {unknown}" if unknown else None
+    return f"at least {known}; {unknown}" if unknown else known

@@ -1,0 +1,134 @@
+"""What a report tells of its runs: graded once, before anything is drawn."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from evidencebench.dataset import Dataset
+from evidencebench.errors import RunMismatchError
+from evidencebench.evaluation import Rules, TaskScores
+from evidencebench.grading import CONTROLS, Graded, grade
+from evidencebench.leaderboard import Standing, standings
+from evidencebench.runs import RunFile
+from evidencebench.significance import Resampling
+from evidencebench.system import KNOWING_SYSTEMS
+from evidencebench.tasks import Task
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Findings:
+    """Runs and controls, graded and ranked.
+
+    Attributes
+    ----------
+    graded
+        The runs that were asked each paper's own hypothesis, and the controls.
+    swapped
+        The runs that were asked another paper's hypothesis, by label, with their scores by task: they are a control of
+        their own, and compete with nobody.
+    board
+        Task -> its standings, the best first.
+    resampling
+        Of every interval and test.
+    n_instances
+        How many instances of the data the runs cover.
+    n_papers
+        How many papers (or reviews, where the data names them) those come from; what is resampled.
+    """
+
+    graded: Graded
+    swapped: Mapping[str, tuple[RunFile, Mapping[str, TaskScores]]]
+    board: Mapping[str, Sequence[Standing]]
+    resampling: Resampling
+    n_instances: int
+    n_papers: int
+
+    @property
+    def dataset(self) -> Dataset:
+        """What the runs are for."""
+        return self.graded.dataset
+
+    @property
+    def tasks(self) -> tuple[Task, ...]:
+        """What was graded; the first is the one that the report speaks of where it speaks of one."""
+        return self.graded.tasks
+
+    def columns(self, task: Task) -> dict[str, TaskScores]:
+        """Return the scores on a task of every system of its leaderboard, the best first, by `name_of`."""
+        return {
+            self.name_of(row): (self.graded.controls if row.is_control else self.graded.scores)[row.system][task.name]
+            for row in self.board[task.name]
+        }
+
+    def name_of(self, row: Standing) -> str:
+        """Return what a system is called in tables: a control has a star, since a run may have its name."""
+        name = f"{row.system} *" if row.is_control else row.system
+        while row.is_control and name in self.graded.runs:
+            name += "*"
+        return name
+
+    def label_free_controls(self, task: Task) -> tuple[str, ...]:
+        """Return the names of the controls on a task that read no labels, the best first; a run of one counts too."""
+        found = []
+        for row in self.board[task.name]:
+            header = None if row.is_control else self.graded.runs[row.system].header
+            system = row.system if row.is_control else header.system.name if header is not None else ""
+            if system in CONTROLS and system not in KNOWING_SYSTEMS:
+                found.append(self.name_of(row))
+        return tuple(found)
+
+
+def findings_of(
+    paths: Sequence[Path],
+    dataset: Dataset,
+    tasks: Sequence[Task] = (),
+    *,
+    rules: Rules,
+    resampling: Resampling,
+    limit: int | None = None,
+    on_progress: Callable[[int, int], None] | None = None,
+) -> Findings:
+    """Grade and rank runs.
+
+    Parameters
+    ----------
+    paths, dataset, tasks, rules, limit, on_progress
+        As in `grade`.
+    resampling
+        Of every interval and test.
+
+    Raises
+    ------
+    RunMismatchError
+        If no run was asked each paper's own hypothesis, or as in `grade`.
+    TaskError
+        As in `grade`.
+    """
+    graded = grade(paths, dataset, tasks, rules=rules, with_selections=True, limit=limit, on_progress=on_progress)
+    own = {label: run for label, run in graded.runs.items() if not is_swapped(run)}
+    if not own:
+        raise RunMismatchError(
+            f"{paths[0]}: was asked other papers' hypotheses, as every run here; "
+            "add a run that was asked the papers' own (evidencebench run SYSTEM without --hypothesis)"
+        )
+    swapped = {
+        label: (run, scores)
+        for (label, run), scores in zip(graded.runs.items(), graded.scores.values(), strict=True)
+        if label not in own
+    }
+    graded = replace(graded, runs=own, scores={label: graded.scores[label] for label in own})
+    any_scores = next(iter(graded.scores.values()))
+    counts = [found.counts.not_applicable + len(found.ids) for found in any_scores.values()]
+    return Findings(
+        graded=graded,
+        swapped=swapped,
+        board={task.name: standings(graded, task, resampling) for task in graded.tasks},
+        resampling=resampling,
+        n_instances=counts[0],
+        n_papers=len({instance.cluster for instance in dataset.instances(counts[0])}),
+    )
+
+
+def is_swapped(run: RunFile) -> bool:
+    """Say whether a run was asked other papers' hypotheses."""
+    return run.header is not None and run.header.hypothesis != "own"

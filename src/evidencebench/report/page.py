@@ -1,0 +1,174 @@
+"""The report as one file: results first, the papers behind them, nothing from outside."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from shlex import join
+
+import msgspec
+
+from evidencebench.dataset import Dataset
+from evidencebench.evaluation import Rules
+from evidencebench.markup import Node, as_html, node, shown
+from evidencebench.report.breakdowns import breakdowns_of
+from evidencebench.report.curves import curves_of
+from evidencebench.report.findings import Findings, findings_of
+from evidencebench.report.hypotheses import hypotheses_of
+from evidencebench.report.pairs import pairs_of_runs, pairs_with_controls
+from evidencebench.report.sections.breakdowns import breakdowns_section
+from evidencebench.report.sections.curves import curves_section
+from evidencebench.report.sections.failures import costs_section, failures_section
+from evidencebench.report.sections.hypotheses import hypotheses_section
+from evidencebench.report.sections.leaderboard import leaderboard_section
+from evidencebench.report.sections.method import method_section, papers_section, signatures_section
+from evidencebench.report.sections.opening import opening
+from evidencebench.report.sections.pairs import pairs_section
+from evidencebench.report.sections.scatter import scatter_section
+from evidencebench.significance import DEFAULT_RESAMPLING, Resampling
+from evidencebench.tasks import Task
+from evidencebench.viewer.exhibit import Exhibit, exhibit_of
+from evidencebench.viewer.page import REPORT_SCRIPTS, REPORT_STYLES, data_elements, script, security_policy, style
+from evidencebench.viewer.records import InstanceRecord, Row
+
+MOST_PAPERS = 500
+"""Up to so many instances, the papers are in the page unless it is asked to leave them out."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wish:
+    """What the report holds beside what was graded.
+
+    Attributes
+    ----------
+    title
+        Of the page; empty: the data's name.
+    largest
+        The last budget of the curves.
+    papers
+        Whether the papers are in the page; None: up to `MOST_PAPERS` of them.
+    data
+        What a command line calls the data; empty: its path.
+    command
+        The command line that makes the page, as it shows it.
+    """
+
+    title: str = ""
+    largest: int = 20
+    papers: bool | None = None
+    data: str = ""
+    command: str = ""
+
+
+def report_page(
+    paths: Sequence[Path],
+    dataset: Dataset,
+    tasks: Sequence[Task] = (),
+    *,
+    rules: Rules | None = None,
+    resampling: Resampling = DEFAULT_RESAMPLING,
+    limit: int | None = None,
+    wish: Wish | None = None,
+    on_progress: Callable[[int, int], None] | None = None,
+) -> str:
+    """Return the report as one HTML page.
+
+    Parameters
+    ----------
+    paths, dataset, tasks, limit, on_progress
+        As in `grade`; the first task is the one that the report speaks of where it speaks of one.
+    rules
+        How answers of runs that do not fit are read; None: the defaults.
+    resampling
+        Of every interval and test.
+    wish
+        What the page holds; None: the defaults.
+
+    Raises
+    ------
+    RunMismatchError, TaskError
+        As in `findings_of`.
+    """
+    wish, rules = wish or Wish(), rules or Rules()
+    findings = findings_of(
+        paths, dataset, tasks, rules=rules, resampling=resampling, limit=limit, on_progress=on_progress
+    )
+    title = wish.title or f"{dataset.name}: {', '.join(findings.graded.runs)}"
+    has_papers = findings.n_instances <= MOST_PAPERS if wish.papers is None else wish.papers
+    results = _results(title, findings, wish, has_papers=has_papers)
+    own = [run.path for run in findings.graded.runs.values()]
+    exhibit = exhibit_of(own, dataset, findings.tasks, rules=rules, title=title) if has_papers else None
+    return "".join(_parts(title, results, findings, exhibit))
+
+
+def _results(title: str, findings: Findings, wish: Wish, *, has_papers: bool) -> Node:
+    data, task = wish.data or str(findings.dataset.path), findings.tasks[0]
+    against_controls = pairs_with_controls(findings)
+    paths = [str(run.path) for run in findings.graded.runs.values()]
+    sections = [
+        leaderboard_section(findings),
+        curves_section(curves_of(findings, wish.largest), wish.largest),
+        scatter_section(has_papers=has_papers),
+        breakdowns_section(findings, task, breakdowns_of(findings, task)),
+        pairs_section(findings, pairs_of_runs(findings), against_controls),
+        hypotheses_section(findings, hypotheses_of(findings, data)),
+        failures_section(findings),
+        costs_section(findings),
+        papers_section(
+            findings, has_papers=has_papers, view_command=join(["evidencebench", "view", *paths, "--data", data])
+        ),
+        signatures_section(findings),
+        method_section(findings, wish.command),
+    ]
+    links = (
+        node("li", None, node("a", {"href": f"#{one.get('id')}"}, one.findtext("h2") or "")) for one in sections
+    )
+    contents = node("nav", {"class": "contents", "aria-label": "Contents"}, node("ul", None, *links))
+    return node("main", {"id": "results"}, opening(title, findings, against_controls), contents, *sections)
+
+
+def _parts(title: str, results: Node, findings: Findings, exhibit: Exhibit | None) -> Iterator[str]:
+    """Yield the page from its first line to its last."""
+    script_text, style_text = script(REPORT_SCRIPTS), style(REPORT_STYLES)
+    yield '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+    yield f'<meta http-equiv="Content-Security-Policy" content="{security_policy(script_text, style_text)}">\n'
+    yield '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+    yield f"<title>{escape(shown(title))}</title>\n<style>{style_text}</style>\n</head>\n<body>\n"
+    yield as_html(_header(has_papers=exhibit is not None))
+    yield as_html(results)
+    if exhibit is not None:
+        yield '\n<main id="viewer" hidden></main>\n'
+        yield from _embedded(exhibit, findings.n_instances)
+    yield f"\n<script>{script_text}</script>\n</body>\n</html>\n"
+
+
+def _header(*, has_papers: bool) -> Node:
+    papers = node("a", {"href": "#/papers", "data-place": "papers"}, "Papers") if has_papers else None
+    links = node(
+        "nav", {"aria-label": "Report"}, node("a", {"href": "#", "data-place": "results"}, "Results"), papers
+    )
+    return node("header", {"class": "page-head"}, links)
+
+
+def _embedded(exhibit: Exhibit, n_instances: int) -> Iterator[str]:
+    """Yield what the viewer shows; the list is made from the records, so that nothing is graded twice."""
+    instances = enumerate(exhibit.dataset.instances(n_instances))
+    records = [exhibit.record(position, instance) for position, instance in instances]
+    overview = msgspec.structs.replace(exhibit.overview(), n_instances=n_instances)
+    yield from data_elements(overview, [_row(record) for record in records], records)
+
+
+def _row(record: InstanceRecord) -> Row:
+    paper = record.paper
+    return Row(
+        position=paper.position,
+        id=paper.id,
+        paper_id=paper.paper_id,
+        hypothesis=paper.hypothesis,
+        n_sentences=len(paper.sentences),
+        n_aspects=len(record.aspects),
+        n_results=sum(aspect.is_result for aspect in record.aspects),
+        recalls=tuple(
+            tuple(None if judged is None else judged.recall for judged in answers) for answers in record.answers
+        ),
+    )

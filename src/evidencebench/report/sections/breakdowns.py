@@ -1,0 +1,62 @@
+"""Recall by what an instance is like."""
+
+from collections.abc import Sequence
+
+from evidencebench.figures import Bar, Group, grouped_chart
+from evidencebench.markup import Node
+from evidencebench.report.blocks import figure, note, section
+from evidencebench.report.breakdowns import Bin, Breakdown
+from evidencebench.report.findings import Findings
+from evidencebench.report.sections.opening import described
+from evidencebench.reporting import percent
+from evidencebench.significance import Estimate
+from evidencebench.tables import Cell, Table
+from evidencebench.tasks import Task
+
+# An interval needs papers to resample.
+_LEAST_CLUSTERS = 2
+
+
+def breakdowns_section(findings: Findings, task: Task, found: Sequence[Breakdown]) -> Node:
+    """Return a grouped chart and its table for each trait."""
+    return section(
+        "breakdowns",
+        "Recall by kind of instance",
+        note(
+            f"On {task.name} ({described(task)}). Intervals resample papers within the group; a group of one paper has "
+            "none. Groups differ in how hard they are, so compare systems within a group, not groups."
+        ),
+        *(_figure(findings, task, one) for one in found),
+    )
+
+
+def _figure(findings: Findings, task: Task, breakdown: Breakdown) -> Node:
+    controls = {findings.name_of(row): row.system for row in findings.board[task.name] if row.is_control}
+    groups = [
+        Group(
+            name=f"{one.name} (n = {one.n})",
+            bars=[_bar(controls.get(name, name), one, mean, name in controls) for name, mean in one.recalls.items()],
+        )
+        for one in breakdown.bins
+    ]
+    title = f"By {breakdown.trait}"
+    return figure(grouped_chart(groups, title=title), _table(title, breakdown))
+
+
+def _bar(shown: str, one: Bin, mean: Estimate, is_control: bool) -> Bar:  # noqa: FBT001 - a bar's own field
+    has_interval = one.n_clusters >= _LEAST_CLUSTERS
+    low, high = (mean.low, mean.high) if has_interval else (None, None)
+    return Bar(name=shown, mean=mean.mean, low=low, high=high, is_control=is_control)
+
+
+def _table(title: str, breakdown: Breakdown) -> Table:
+    systems = list(breakdown.bins[0].recalls) if breakdown.bins else []
+    rows: list[list[Cell]] = [
+        [one.name, one.n, one.n_clusters, *(_cell(one, one.recalls[system]) for system in systems)]
+        for one in breakdown.bins
+    ]
+    return Table(title=f"{title}: aspect recall in %", columns=["group", "n", "papers", *systems], rows=rows)
+
+
+def _cell(one: Bin, mean: Estimate) -> str:
+    return percent(mean) if one.n_clusters >= _LEAST_CLUSTERS else f"{100 * mean.mean:.1f}"

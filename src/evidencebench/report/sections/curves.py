@@ -1,0 +1,62 @@
+"""Recall at every budget."""
+
+from collections.abc import Sequence
+
+from evidencebench.figures import Line, line_chart
+from evidencebench.markup import Node
+from evidencebench.report.blocks import figure, note, section
+from evidencebench.report.curves import Curve, Curves
+from evidencebench.reporting import percent
+from evidencebench.significance import Estimate
+from evidencebench.tables import Cell, Table
+
+_SCOPES = {"all": "All aspects", "results": "Results aspects"}
+
+
+def curves_section(found: Sequence[Curves], largest: int) -> Node:
+    """Return a chart and a table for each scope that has aspects."""
+    scopes = {curves.scope for curves in found}
+    left_out = list(dict.fromkeys(label for curves in found for label in curves.left_out))
+    return section(
+        "curves",
+        "Recall by budget",
+        note(
+            f"Mean aspect recall when 1 to {largest} sentences count. The ceiling is the most that so many sentences "
+            "can cover, proven for each instance; no system can be above it."
+        ),
+        *(_figure(curves) for curves in found if curves.curves),
+        None if "results" in scopes else note("No instance has Results aspects, so there is no curve for them."),
+        None if any(curves.curves for curves in found) else note("There is no curve to draw."),
+        note(
+            f"Left out: {', '.join(left_out)}. Such a run was asked each task apart, with its budget in the question, "
+            "and has no answers at other budgets."
+        )
+        if left_out
+        else None,
+    )
+
+
+def _figure(curves: Curves) -> Node:
+    lines = [_line(curve) for curve in (*curves.curves, curves.ceiling)]
+    title = f"{_SCOPES[curves.scope]}, {curves.n:,} {'instance' if curves.n == 1 else 'instances'}"
+    chart = line_chart(lines, title=title, x_name="sentences that count", y_name="aspect recall, %")
+    return figure(chart, _table(title, curves))
+
+
+def _line(curve: Curve) -> Line:
+    points = [(k, float("nan") if point is None else point.mean) for k, point in enumerate(curve.points, 1)]
+    return Line(name=curve.system, points=points, is_control=curve.is_control)
+
+
+def _table(title: str, curves: Curves) -> Table:
+    shown = (*curves.curves, curves.ceiling)
+    rows: list[list[Cell]] = [
+        [str(k), *(_cell(point) for point in points)]
+        for k, points in enumerate(zip(*(curve.points for curve in shown), strict=True), 1)
+    ]
+    columns = ["sentences", *(f"{curve.system} *" if curve.is_control else curve.system for curve in shown)]
+    return Table(title=f"{title}: aspect recall in %", columns=columns, rows=rows)
+
+
+def _cell(point: Estimate | None) -> str:
+    return percent(point)

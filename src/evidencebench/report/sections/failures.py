@@ -1,0 +1,130 @@
+"""What went wrong with answers, and what they cost."""
+
+from collections.abc import Mapping
+from statistics import median
+
+from evidencebench.markup import Node, node
+from evidencebench.report.blocks import note, section, shown_table
+from evidencebench.report.failures import REPLY, ErrorKind, cost_text, errors_of, notes_of
+from evidencebench.report.findings import Findings
+from evidencebench.reporting import notes_line
+from evidencebench.runs import RunFile
+from evidencebench.tables import Cell, Table
+
+_COUNTED = {
+    "failed": "failed",
+    "empty": "empty",
+    "missing": "missing",
+    "duplicates": "repeated sentences",
+    "over_length": "sets over budget",
+    "out_of_range": "sentences that do not exist",
+    "not_applicable": "instances left out",
+}
+
+
+def failures_section(findings: Findings) -> Node:
+    """Return what went wrong with the answers of every run."""
+    runs = findings.graded.runs | {label: run for label, (run, _) in findings.swapped.items()}
+    errors = {label: errors_of(run) for label, run in runs.items()}
+    replies = {label: _replies(notes_of(run)) for label, run in runs.items()}
+    return section(
+        "failures",
+        "Answers that failed",
+        note(
+            "A failed, an empty and a missing answer each score 0 and are counted apart. Repeated sentences are "
+            "removed; a set over the budget is scored by its mean over all subsets of the budget's size, unless the "
+            "signature says otherwise. Instances are left out where none of their aspects counts."
+        ),
+        shown_table(_counts(findings)),
+        shown_table(_errors(errors)) if any(errors.values()) else note("No run holds a failed answer."),
+        shown_table(_reply_table(replies))
+        if any(replies.values())
+        else note("No run notes replies of a language model."),
+    )
+
+
+def _counts(findings: Findings) -> Table:
+    scores = findings.graded.scores | {label: found for label, (_, found) in findings.swapped.items()}
+    rows: list[list[Cell]] = [
+        [label, task.name, *(getattr(found[task.name].counts, count) for count in _COUNTED)]
+        for label, found in scores.items()
+        for task in findings.tasks
+    ]
+    return Table(title="Answers by task", columns=["run", "task", *_COUNTED.values()], rows=rows)
+
+
+def _errors(errors: Mapping[str, tuple[ErrorKind, ...]]) -> Table:
+    rows: list[list[Cell]] = [
+        [label, kind.name, kind.count, kind.instance_id, kind.example] for label, kinds in errors.items() for kind in kinds
+    ]
+    columns = ["run", "error", "count", "first at", "which says"]
+    return Table(title="Errors by kind", columns=columns, rows=rows)
+
+
+def _replies(notes: Mapping[str, int]) -> dict[str, int]:
+    return {name.removeprefix(REPLY).replace("_", " "): n for name, n in notes.items() if name.startswith(REPLY)}
+
+
+def _reply_table(replies: Mapping[str, Mapping[str, int]]) -> Table:
+    classes = sorted({name for found in replies.values() for name in found})
+    rows: list[list[Cell]] = [
+        [label, sum(found.values()), *(found.get(name, 0) for name in classes)]
+        for label, found in replies.items()
+        if found
+    ]
+    return Table(title="Replies of language models by class", columns=["run", "replies", *classes], rows=rows)
+
+
+def costs_section(findings: Findings) -> Node:
+    """Return what the answers of language models cost, and how long people took."""
+    runs = findings.graded.runs | {label: run for label, (run, _) in findings.swapped.items()}
+    notes = {label: notes_of(run) for label, run in runs.items()}
+    asked = {label: found for label, found in notes.items() if "requests" in found or cost_text(found) is not None}
+    timed = {label: runs[label] for label, found in notes.items() if "seconds" in found}
+    return section(
+        "costs",
+        "Cost",
+        shown_table(_costs(asked)) if asked else note("No run here asked a language model, so none has a cost."),
+        note(
+            "Counted over the answers that the run holds; a reply that was stored before counts what it cost then. "
+            "What a provider did not price is never counted as $0."
+        )
+        if asked
+        else None,
+        shown_table(_times(timed)) if timed else None,
+        _noted(notes),
+    )
+
+
+def _costs(notes: Mapping[str, Mapping[str, int]]) -> Table:
+    rows: list[list[Cell]] = [
+        [
+            label,
+            found.get("requests", 0),
+            found.get("prompt_tokens", 0),
+            found.get("completion_tokens", 0),
+            cost_text(found) or "none noted",
+        ]
+        for label, found in notes.items()
+    ]
+    columns = ["run", "requests", "prompt tokens", "completion tokens", "cost"]
+    return Table(title="Language models", columns=columns, rows=rows)
+
+
+def _times(runs: Mapping[str, RunFile]) -> Table:
+    rows: list[list[Cell]] = []
+    for label, run in runs.items():
+        answers = (run.answer(*key) for key in run.done)
+        seconds = [answer.notes["seconds"] for answer in answers if answer is not None and "seconds" in answer.notes]
+        rows.append([label, len(seconds), float(median(seconds)), sum(seconds)])
+    columns = ["person", "answers", "median seconds", "seconds in all"]
+    return Table(title="People", columns=columns, rows=rows)
+
+
+def _noted(notes: Mapping[str, Mapping[str, int]]) -> Node | None:
+    """Return everything that runs note, in the words of ``score``."""
+    lines = {label: notes_line(found) for label, found in notes.items() if found}
+    if not lines:
+        return None
+    rows: list[list[Cell]] = [[label, line] for label, line in lines.items()]
+    return node("div", None, shown_table(Table(title="All that the runs note", columns=["run", "notes"], rows=rows)))

@@ -1,0 +1,90 @@
+"""Who is ahead on each task, and how sure that is."""
+
+from collections.abc import Sequence
+
+from evidencebench.figures import Bar, interval_chart
+from evidencebench.leaderboard import Standing
+from evidencebench.markup import Node, node
+from evidencebench.report.blocks import figure, folded, note, section, shown_table
+from evidencebench.report.findings import Findings
+from evidencebench.report.sections.opening import described
+from evidencebench.reporting import percent
+from evidencebench.tables import Cell, Table
+from evidencebench.tasks import Task
+
+_FOLDED_FROM = 2
+
+
+def leaderboard_section(findings: Findings) -> Node:
+    """Return all means at a glance, then a chart and a table a task."""
+    glance = _glance(findings) if len(findings.tasks) > 1 else None
+    boards = [_board(findings, task) for task in findings.tasks]
+    return section(
+        "leaderboard",
+        "Leaderboard",
+        note(
+            "Aspect recall in %: of the aspects that count, those that the selected sentences state, averaged over "
+            "instances; in brackets its interval. A system ranks above another only where their difference is "
+            "significant, so it has a range of ranks. * A control, computed here; oracle knows the labels: it is the "
+            "ceiling and has no rank."
+        ),
+        glance,
+        *boards[: _FOLDED_FROM - 1],
+        *(
+            folded(f"{task.name}: {described(task)}", board)
+            for task, board in zip(findings.tasks[_FOLDED_FROM - 1 :], boards[_FOLDED_FROM - 1 :], strict=True)
+        ),
+    )
+
+
+def _glance(findings: Findings) -> Node:
+    """Return a table of every system on every task: mean and ranks."""
+    shown = {task.name: {findings.name_of(row): _brief(row) for row in findings.board[task.name]} for task in findings.tasks}
+    names = dict.fromkeys(name for rows in shown.values() for name in rows)
+    rows: list[list[Cell]] = [[name, *(rows.get(name) for rows in shown.values())] for name in names]
+    columns = ["system", *(task.name for task in findings.tasks)]
+    return shown_table(Table(title="Mean aspect recall in %, and ranks, by task", columns=columns, rows=rows))
+
+
+def _brief(row: Standing) -> str:
+    mean = f"{100 * row.aspect_recall.mean:.1f}"
+    return mean if row.rank is None else f"{mean} ({_range(row)})"
+
+
+def _range(row: Standing) -> str:
+    return "" if row.rank is None else "–".join(map(str, dict.fromkeys(row.rank)))
+
+
+def _board(findings: Findings, task: Task) -> Node:
+    rows = findings.board[task.name]
+    bars = [
+        Bar(
+            name=row.system,
+            mean=row.aspect_recall.mean,
+            low=row.aspect_recall.low,
+            high=row.aspect_recall.high,
+            note=f"rank {_range(row)}" if row.rank is not None else "ceiling",
+            is_control=row.is_control,
+        )
+        for row in rows
+    ]
+    title = f"{task.name}: {described(task)}"
+    return node("div", {"class": "board"}, figure(interval_chart(bars, title=title), _table(findings, task, rows), is_open=True))
+
+
+def _table(findings: Findings, task: Task, rows: Sequence[Standing]) -> Table:
+    body: list[list[Cell]] = [
+        [
+            findings.name_of(row),
+            percent(row.aspect_recall),
+            _range(row),
+            row.n,
+            row.aspect_recall.n_clusters,
+            row.failed,
+            row.empty,
+            row.missing,
+        ]
+        for row in rows
+    ]
+    columns = ["system", "aspect recall, %", "ranks", "instances", "papers", "failed", "empty", "missing"]
+    return Table(title=task.name, columns=columns, rows=body)

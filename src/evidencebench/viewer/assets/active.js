@@ -1,0 +1,37 @@
+// Counts how long a person works: the page is in view, and something was moved, pressed or scrolled a minute ago at most.
+
+const IDLE_SECONDS = 60;
+const LONGEST_TICK_SECONDS = 2; // a machine that slept wakes up in one tick
+
+// Seconds go on from what was counted before; stop() ends it.
+function activeClock(before) {
+  const inputs = ["pointermove", "pointerdown", "keydown", "wheel", "scroll", "touchmove"];
+  let counted = before;
+  let ticked = performance.now();
+  let moved = ticked;
+  const touch = () => { moved = performance.now(); };
+  for (const name of inputs) document.addEventListener(name, touch, { capture: true, passive: true });
+  const timer = setInterval(tick, 1000);
+  return { seconds, stop };
+
+  function tick() {
+    const now = performance.now();
+    const isActive = document.visibilityState === "visible" && now - moved < 1000 * IDLE_SECONDS;
+    if (isActive) counted += Math.min((now - ticked) / 1000, LONGEST_TICK_SECONDS);
+    ticked = now;
+  }
+
+  function seconds() {
+    tick();
+    return Math.floor(counted);
+  }
+
+  function stop() {
+    clearInterval(timer);
+    for (const name of inputs) document.removeEventListener(name, touch, { capture: true });
+  }
+}
+
+function minutes(seconds) {
+  return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")} min`;
+}

@@ -1,0 +1,72 @@
+// The bar above list and paper: the task, the two systems, and help for the keyboard.
+
+// Names and places are taken from the route whenever a reader chooses: the rest of the address stays as it is.
+function choose(changes) {
+  const { id, sentence } = readRoute();
+  go(linkTo(id, sentence, changes));
+}
+
+function taskTitle(task) {
+  const aspects = task.scope === "results" ? "Results aspects" : "all aspects";
+  const budgets = { optimal: "fewest sentences that can cover them", null: "any number of sentences" };
+  return `${task.name}: ${aspects}, ${budgets[task.budget] ?? counted(task.budget, "sentence")}`;
+}
+
+// A choice from a list: entries are [value, text], and the listener gets the value.
+function picker(name, entries, onchange, mark = null) {
+  const select = h("select", { onchange: () => onchange(select.value) }, entries.map(optionOf));
+  const label = h("label", { class: "picker" }, h("span", { class: "picker-name" }, mark, name), select);
+  return { label, select };
+}
+
+function optionOf([value, text]) {
+  return h("option", { value, dir: "auto" }, text);
+}
+
+// A circle is A and a square is B wherever they stand, so that colour is never all that tells them apart.
+function systemMark(letter) {
+  const mark = letter === "a" ? "●" : "■";
+  return h("span", { class: `system-mark system-mark-${letter}`, "aria-hidden": "true" }, mark);
+}
+
+function choiceBar(overview, helpButton) {
+  const names = systemNames(overview);
+  const systems = names.map((name) => [name, name]);
+  const tasks = overview.tasks.map((task) => [task.name, taskTitle(task)]);
+  const task = picker("Task", tasks, (name) => choose({ task: name }));
+  const a = picker("System A", systems, (name) => choose({ a: name }), systemMark("a"));
+  const b = picker("System B", [["", "none"], ...systems], (name) => choose({ b: name }), systemMark("b"));
+  const swap = h("button", { type: "button", class: "swap", "aria-label": "Swap A and B", title: "Swap A and B",
+    onclick: () => swapSystems(overview) }, "⇄");
+  if (!systems.length) a.select.append(optionOf(["", "none"]));
+  const element = h("div", { class: "choice-bar", role: "group", "aria-label": "What is compared" },
+    task.label, a.label, swap, b.label, helpButton);
+  return { element, update };
+
+  function update(state) {
+    task.select.value = overview.tasks[state.task]?.name ?? "";
+    a.select.value = state.a === null ? "" : names[state.a];
+    b.select.value = state.b === null ? "" : names[state.b];
+    swap.disabled = state.a === null || state.b === null;
+  }
+}
+
+function swapSystems(overview) {
+  const names = systemNames(overview);
+  const { a, b } = chosen(overview, readRoute());
+  if (a !== null && b !== null) choose({ a: names[b], b: names[a] });
+}
+
+// The next system in turn; B has one place more, "none".
+function cycleSystem(overview, letter) {
+  const names = letter === "b" ? [...systemNames(overview), ""] : systemNames(overview);
+  if (!names.length) return;
+  const position = chosen(overview, readRoute())[letter] ?? names.length - 1;
+  choose({ [letter]: names[(position + 1) % names.length] });
+}
+
+function cycleTask(overview) {
+  if (!overview.tasks.length) return;
+  const { task } = chosen(overview, readRoute());
+  choose({ task: overview.tasks[(task + 1) % overview.tasks.length].name });
+}

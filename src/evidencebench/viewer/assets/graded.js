@@ -1,0 +1,75 @@
+// Works out what is shown of an instance under a task: which aspects count, who selected what, and what that covers.
+
+// For display only: scores come from the record, which Python graded.
+function gradedOf(overview, record, state) {
+  const task = overview.tasks[state.task];
+  const n = record.paper.sentences.length;
+  const aspects = record.aspects.map((aspect, position) => ({
+    ...aspect,
+    number: position + 1,
+    counts: task.scope === "all" || aspect.is_result,
+    sentences: aspect.sentences.filter((index) => index < n),
+  }));
+  const stated = record.paper.sentences.map(() => []); // sentence -> the aspects that it is evidence for
+  for (const aspect of aspects) for (const index of aspect.sentences) stated[index].push(aspect);
+  const sides = overview.systems.map((system, position) =>
+    sideOf(system, position, record.answers[position]?.[state.task] ?? null, aspects),
+  );
+  return {
+    task,
+    terms: record.terms[state.task] ?? null,
+    paper: record.paper,
+    reviewId: record.review_id,
+    aspects,
+    counting: aspects.filter((aspect) => aspect.counts),
+    stated,
+    sides,
+    chosen: [lettered(sides[state.a], "A"), lettered(sides[state.b], "B")].filter(Boolean),
+    isEvidence: (index) => stated[index].some((aspect) => aspect.counts),
+  };
+}
+
+function lettered(side, letter) {
+  return side ? { ...side, letter } : null;
+}
+
+// One system's answer: how surely a sentence is selected, and how surely an aspect is covered, each 0 to 1.
+function sideOf(system, position, judged, aspects) {
+  const shares = new Map();
+  for (const index of judged?.certain ?? []) shares.set(index, 1);
+  for (const index of judged?.tied ?? []) if (!shares.has(index)) shares.set(index, judged.n_drawn / judged.tied.length);
+  const covered = new Map(aspects.map((aspect) => [aspect.number, judged ? coveredShare(aspect, judged) : 0]));
+  return {
+    ...system,
+    position,
+    judged,
+    nSelected: judged ? judged.certain.length + judged.n_drawn : 0,
+    selected: [...shares.keys()].sort((one, other) => one - other),
+    selects: (index) => shares.get(index) ?? 0,
+    covers: (aspect) => covered.get(aspect.number),
+  };
+}
+
+// Of n tied sentences of which c state the aspect, k are drawn: it is missed with C(n - c, k) / C(n, k).
+function coveredShare(aspect, judged) {
+  const holders = new Set(aspect.sentences);
+  if (judged.certain.some((index) => holders.has(index))) return 1;
+  const n = judged.tied.length;
+  const c = judged.tied.filter((index) => holders.has(index)).length;
+  if (!c || !judged.n_drawn) return 0;
+  if (judged.n_drawn > n - c) return 1;
+  let missed = 1;
+  for (let drawn = 0; drawn < judged.n_drawn; drawn += 1) missed *= (n - c - drawn) / (n - drawn);
+  return 1 - missed;
+}
+
+// A number of aspects: whole where it is whole, else with one decimal.
+function tally(number) {
+  const whole = Math.round(number);
+  return Math.abs(number - whole) < 1e-6 ? whole.toLocaleString("en") : number.toFixed(1);
+}
+
+function firstWords(text, length = 90) {
+  const start = String(text).slice(0, length);
+  return start.length < text.length ? `${start}…` : start;
+}

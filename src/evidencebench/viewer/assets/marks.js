@@ -1,0 +1,83 @@
+// Draws the small things: an aspect's number, a system's mark, and the sentences of a paper as rows.
+
+const N_COLOURS = 8;
+const MOST_STRIPES = 4;
+
+function aspectClass(aspect) {
+  return `aspect-${(aspect.number - 1) % N_COLOURS}${aspect.counts ? "" : " is-muted"}`;
+}
+
+function aspectName(aspect) {
+  return aspect.text === null ? `aspect ${aspect.number}` : `aspect ${aspect.number}: ${firstWords(aspect.text, 200)}`;
+}
+
+// An aspect as its number; a button where something is to happen.
+function chip(aspect, onChoose = null, note = "") {
+  const name = `${aspectName(aspect)}${aspect.counts ? "" : " (does not count in this task)"}${note ? `, ${note}` : ""}`;
+  const attributes = { class: `chip ${aspectClass(aspect)}`, "aria-label": name, title: name };
+  if (!onChoose) return h("span", { ...attributes, role: "img" }, aspect.number);
+  return h(
+    "button",
+    { ...attributes, type: "button", "data-aspect": aspect.number, onclick: () => onChoose(aspect) },
+    aspect.number,
+  );
+}
+
+// A's disc or B's square; hollow where chance decides whether the sentence counts.
+function mark(side, share = 1) {
+  const name =
+    share < 1
+      ? `named by ${side.label}; counts with a chance of ${percent(share)}`
+      : `selected by ${side.label}`;
+  const shape = `mark mark-${side.letter.toLowerCase()}${share < 1 ? " is-drawn" : ""}`;
+  return h("span", { class: shape, role: "img", "aria-label": name, title: name });
+}
+
+// The same shape where the words beside it say what it means.
+function plainMark(side) {
+  return h("span", { class: `mark mark-${side.letter.toLowerCase()}`, "aria-hidden": "true" });
+}
+
+// Up to four bars of colour at the edge of a sentence.
+function stripes(aspects) {
+  const bars = aspects.slice(0, MOST_STRIPES).map((aspect) => h("i", { class: aspectClass(aspect) }));
+  return h("span", { class: "stripes", "aria-hidden": "true" }, bars);
+}
+
+/* The paper in reading order, its abstract set apart. `decorate(index, kind)` says what stands around a sentence:
+   {classes, before, after}; kinds are h(eading), a(bstract) and b(ody). */
+function sentenceRows(paper, decorate) {
+  const blocks = [];
+  let abstract = null;
+  paper.sentences.forEach((sentence, index) => {
+    const kind = paper.kinds[index];
+    const row = sentenceRow(index, kind, sentence, decorate(index, kind));
+    if (kind !== "a") {
+      abstract = null;
+      blocks.push(row);
+      return;
+    }
+    if (!abstract) {
+      abstract = h("section", { class: "abstract", "aria-label": "Abstract" }, abstractLabel(paper, index));
+      blocks.push(abstract);
+    }
+    abstract.append(row);
+  });
+  return blocks;
+}
+
+// The label is ours, so it is left out where the paper has its own.
+function abstractLabel(paper, index) {
+  const before = index ? paper.sentences[index - 1].trim().toLowerCase() : "";
+  return before === "abstract" ? null : h("p", { class: "abstract-label" }, "Abstract");
+}
+
+function sentenceRow(index, kind, sentence, { classes = "", before = [], after = [] }) {
+  const text = foreign(kind === "h" ? "h3" : "span", { class: "text" }, sentence);
+  return h(
+    "div",
+    { class: `sentence kind-${kind} ${classes}`.trim(), id: `s-${index}`, tabindex: "-1", "data-index": index },
+    before,
+    h("div", { class: "body" }, text, after),
+  );
+}

@@ -1,0 +1,132 @@
+// The pane of one paper: asks for it, shows it, and keeps the reader's place in it.
+
+function paperPane(overview, { step, foldList }) {
+  const number = h("span", { class: "paper-place" });
+  const status = h("p", { class: "viewer-status", role: "status" });
+  const body = h("div", { class: "paper-holder" });
+  const back = h("a", { class: "button back", href: "#/papers" }, "Back to the list");
+  const previous = h("button", { type: "button", onclick: () => step(-1) }, "Previous");
+  const next = h("button", { type: "button", onclick: () => step(1) }, "Next");
+  const copy = h("button", { type: "button", class: "copy", onclick: copyLink }, "Copy link");
+  const fold = h("button", { type: "button", class: "fold", onclick: foldList });
+  const bar = h("nav", { class: "paper-bar", "aria-label": "Papers of the list" }, back, fold, copy, h("span", { class: "turner" }, previous, number, next));
+  const element = h("section", { class: "paper-pane", "aria-label": "Paper", hidden: true }, bar, status, body);
+  const held = { id: null, record: null, view: null, key: null, sentence: null };
+  return { element, follow, showPlace, showFold, position, jump, focus, say };
+
+  async function follow(source, route, state) {
+    element.hidden = route.id === null;
+    if (route.id === null) {
+      Object.assign(held, { id: null, record: null });
+      return;
+    }
+    back.href = linkTo(null);
+    const isNew = held.id !== route.id;
+    if (isNew && !(await load(source, route.id))) return;
+    if (held.record) show(route, state, isNew);
+  }
+
+  // False where another paper was asked for meanwhile, or this one cannot be had.
+  async function load(source, id) {
+    Object.assign(held, { id, record: null, view: null, key: null });
+    say("Loading…");
+    try {
+      const record = await source.instance(id);
+      if (held.id !== id) return false;
+      held.record = record;
+      say("");
+      return true;
+    } catch (error) {
+      if (held.id !== id) return false;
+      body.replaceChildren();
+      document.title = `Not found · ${overview.title}`;
+      say(error.message);
+      return false;
+    }
+  }
+
+  // The view is made anew for other systems; a sentence of the view that is there is only pointed at.
+  function show(route, state, isNew) {
+    const key = JSON.stringify([route.id, state.task, state.a, state.b]);
+    const isPointed = route.sentence !== null && (isNew || route.sentence !== held.sentence);
+    held.sentence = route.sentence;
+    document.title = `${cleaned(held.record.paper.id).slice(0, 100)} · ${overview.title}`;
+    if (held.key !== key) {
+      if (isNew) place(paperView(overview, held.record, { ...state, sentence: null }));
+      else exchange(paperView(overview, held.record, { ...state, sentence: null }));
+      held.key = key;
+    }
+    if (isNew) focus();
+    if (isNew && !isPointed) window.scrollTo(0, 0);
+    if (isPointed) pointAt(route.sentence);
+  }
+
+  function place(view) {
+    held.view = view;
+    body.replaceChildren(view);
+  }
+
+  // Another system or task: the reader stays at the same sentence, place and control.
+  function exchange(view) {
+    const { scrollY } = window;
+    const focused = document.activeElement;
+    const target = body.querySelector(".is-target")?.id ?? null;
+    const anchor = anchorIn(body, target);
+    place(view);
+    if (target !== null) view.show(Number(target.slice(2)));
+    if (focused !== document.body && focused.isConnected) focused.focus({ preventScroll: true });
+    const moved = anchor ? document.getElementById(anchor.id).getBoundingClientRect().top - anchor.top : scrollY - window.scrollY;
+    window.scrollBy({ top: moved, behavior: "instant" });
+  }
+
+  function pointAt(index) {
+    const last = held.record.paper.sentences.length - 1;
+    say(index > last ? `The paper has no sentence ${index}; its last is ${last}.` : "");
+    held.view.show(index);
+  }
+
+  function focus() {
+    const heading = body.querySelector("h1, h2, h3");
+    heading?.setAttribute("tabindex", "-1");
+    heading?.focus({ preventScroll: true });
+  }
+
+  function showPlace(at) {
+    number.textContent = at ? `${at.number.toLocaleString("en")} of ${at.of.toLocaleString("en")}` : "";
+  }
+
+  function showFold(isFolded) {
+    fold.textContent = isFolded ? "Show the list" : "Hide the list";
+  }
+
+  // In the data, or null where the paper is not there.
+  function position() {
+    return held.record?.paper.position ?? null;
+  }
+
+  function jump(kind, by) {
+    held.view?.jump?.(kind, by);
+  }
+
+  function say(text) {
+    if (status.textContent !== text) status.textContent = text;
+  }
+
+  // Where the browser refuses the clipboard, the address bar still holds the link.
+  async function copyLink() {
+    try {
+      await navigator.clipboard.writeText(location.href);
+      say("The link is copied.");
+    } catch {
+      say("The browser does not let this page copy; the address bar holds the link.");
+    }
+  }
+}
+
+// A sentence on the screen and where it stands there, the reader's own if it can be seen; null above all sentences.
+function anchorIn(body, targetId) {
+  const onScreen = (row) => row.getBoundingClientRect().bottom > 0 && row.getBoundingClientRect().top < window.innerHeight;
+  const target = targetId && document.getElementById(targetId);
+  const row = target && onScreen(target) ? target : [...body.querySelectorAll(".sentence")].find(onScreen);
+  return row ? { id: row.id, top: row.getBoundingClientRect().top } : null;
+}

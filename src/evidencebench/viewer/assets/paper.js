@@ -1,0 +1,156 @@
+// Shows one paper: why each score is what it is, the text with its marks, a map of it, and the aspects.
+
+/* `state` is {task, a, b, sentence}: positions, or null where there is none. The element returned also has
+   jump("evidence" | "selected" | "missed", step), toggle("a" | "b") and show(index), all of which work once it is on
+   the page. */
+function paperView(overview, record, state) {
+  const graded = gradedOf(overview, record, state);
+  const element = h("article", { class: "paper" });
+  const told = h("p", { class: "visually-hidden", role: "status" });
+  const text = textOf(graded, chooseFromText);
+  const map = mapOf(graded, show);
+  const panel = aspectPanel(graded, { choose, next: nextOf });
+  const tools = toolbar(graded, { jump, toggle, only: text.only });
+  let current = null;
+  let pressed = null; // the aspect that is highlighted
+
+  element.append(
+    paperHead(graded),
+    accountOf(graded, goTo),
+    h(
+      "div",
+      { class: "paper-columns" },
+      map.upright,
+      h(
+        "div",
+        { class: "text-column" },
+        h("h2", { class: "text-title" }, `The paper (${counted(record.paper.sentences.length, "sentence")})`),
+        h("div", { class: "bars" }, tools.element, map.lying),
+        text.element,
+      ),
+      panel.element,
+    ),
+    told,
+  );
+  watchView(text.rows, map.showView);
+  text.element.addEventListener("click", (event) => {
+    const row = event.target.closest(".sentence");
+    if (row) current = Number(row.dataset.index);
+  });
+  if (state.sentence !== null && state.sentence !== undefined) requestAnimationFrame(() => element.isConnected && show(state.sentence));
+  return Object.assign(element, { jump, toggle, show });
+
+  // Goes to a sentence, wherever it is hidden, and hands it the focus.
+  function show(index) {
+    const row = text.rows[index];
+    if (!row) return;
+    text.reveal(index);
+    text.rows[current]?.classList.remove("is-target");
+    current = index;
+    row.classList.add("is-target");
+    scrollTo(row);
+    row.focus({ preventScroll: true });
+  }
+
+  function jump(kind, step) {
+    const targets = targetsOf(graded, kind, pressed);
+    if (!targets.length) {
+      told.textContent = NOTHING[kind];
+      return null;
+    }
+    const next = nextTarget(targets, current, step);
+    show(next);
+    told.textContent = `${kind} ${targets.indexOf(next) + 1} of ${targets.length}`;
+    return next;
+  }
+
+  function toggle(which) {
+    const isHidden = element.classList.toggle(`hides-${which}`);
+    tools.showMarks(which, !isHidden);
+  }
+
+  function highlight(aspect) {
+    pressed = aspect;
+    panel.showChosen(aspect);
+    map.showAspect(aspect);
+    text.highlight(aspect);
+  }
+
+  function choose(aspect) {
+    if (pressed?.number === aspect.number) highlight(null);
+    else goTo(aspect);
+  }
+
+  // In the text the reader is at one of its sentences already.
+  function chooseFromText(aspect) {
+    highlight(pressed?.number === aspect.number ? null : aspect);
+  }
+
+  function goTo(aspect) {
+    highlight(aspect);
+    if (aspect.sentences.length) show(aspect.sentences[0]);
+  }
+
+  function nextOf(aspect) {
+    highlight(aspect);
+    show(nextTarget(aspect.sentences, current, 1));
+  }
+}
+
+const NOTHING = {
+  evidence: "No sentence of this paper is evidence.",
+  selected: "A selected no sentence.",
+  missed: "A missed no aspect that could be covered.",
+};
+
+function paperHead({ paper, reviewId, task }) {
+  const ids = [["instance", paper.id], ["paper", paper.paper_id], ["review", reviewId]];
+  return h(
+    "header",
+    { class: "paper-head" },
+    h("p", { class: "eyebrow" }, "Hypothesis"),
+    foreign("h2", { class: "hypothesis", tabindex: "-1" }, paper.hypothesis),
+    h(
+      "dl",
+      { class: "ids" },
+      ids.map(([name, id]) => (id === null ? null : h("div", {}, h("dt", {}, name), foreign("dd", {}, id)))),
+      h("div", {}, h("dt", {}, "task"), foreign("dd", {}, task.name)),
+    ),
+  );
+}
+
+// Sentences worth stopping at, in reading order; with an aspect highlighted, evidence is that aspect's.
+function targetsOf(graded, kind, pressed) {
+  const [a] = graded.chosen;
+  const indexes = graded.paper.sentences.map((_, index) => index);
+  if (kind === "selected") return a ? a.selected : [];
+  if (kind === "missed") return a ? indexes.filter((index) => graded.stated[index].some((aspect) => aspect.counts && a.covers(aspect) === 0)) : [];
+  if (pressed) return pressed.sentences;
+  return indexes.filter(graded.isEvidence);
+}
+
+// The next target after the current sentence, or before it; at the end it goes on from the other end.
+function nextTarget(targets, current, step) {
+  if (step < 0) return targets.findLast((index) => current !== null && index < current) ?? targets[targets.length - 1];
+  return targets.find((index) => current === null || index > current) ?? targets[0];
+}
+
+// Far away it is quicker to be there than to watch the paper fly by.
+function scrollTo(row) {
+  const distance = Math.abs(row.getBoundingClientRect().top);
+  const isCalm = matchMedia("(prefers-reduced-motion: reduce)").matches || distance > 2 * window.innerHeight;
+  row.scrollIntoView({ block: "start", behavior: isCalm ? "instant" : "smooth" });
+}
+
+// Tells the map which sentences are on the screen.
+function watchView(rows, showView) {
+  const seen = new Set();
+  const observer = new IntersectionObserver((entries) => {
+    for (const { target, isIntersecting } of entries) {
+      if (isIntersecting) seen.add(Number(target.dataset.index));
+      else seen.delete(Number(target.dataset.index));
+    }
+    if (seen.size) showView(Math.min(...seen), Math.max(...seen));
+  });
+  rows.forEach((row) => observer.observe(row));
+}

@@ -1,0 +1,188 @@
+// People as a system: signing in, the queue of papers, and which page the address asks for.
+
+// "#/pick/ID" picks, "#/papers/ID" looks at what was submitted (the viewer's own address), all else is the queue.
+function readPick() {
+  const parts = splitOnce(location.hash, "?")[0].split("/");
+  if (parts[0] !== "#" || parts[1] !== "pick" || parts.length < 3) return null;
+  return { id: decoded(parts[2]), sentence: /^\d{1,9}$/.test(parts[3] ?? "") ? Number(parts[3]) : null };
+}
+
+function pickLink(id) {
+  return `#/pick/${encodeURIComponent(id)}`;
+}
+
+async function showPeople(root) {
+  const desk = makeDesk();
+  root.classList.add("people");
+  const pages = { sign: signPage(desk, enter), queue: queuePage(desk), pick: pickPage(desk), review: reviewPage(desk) };
+  const bar = personBar(desk, leave);
+  root.replaceChildren(bar.element, ...Object.values(pages).map((page) => page.element));
+  let about = null;
+  let shown = null;
+  show(null);
+  onRoute(follow);
+  try {
+    about = await desk.session();
+  } catch (error) {
+    show("sign", error.message);
+    return;
+  }
+  await follow();
+
+  function show(name, ...told) {
+    for (const [other, page] of Object.entries(pages)) page.element.hidden = other !== name;
+    if (shown !== name) pages[shown]?.leave?.();
+    shown = name;
+    return name === null ? null : pages[name].show(...told);
+  }
+
+  async function follow() {
+    bar.update();
+    document.title = about.title;
+    const route = readRoute();
+    if (desk.name() === null) return show("sign", about);
+    const pick = readPick();
+    if (pick !== null) return show("pick", pick.id, pick.sentence);
+    if (route.place === "papers" && route.id !== null) return show("review", route);
+    return show("queue", about);
+  }
+
+  async function enter(found) {
+    about = { ...about, person: found.person, is_new: found.is_new };
+    await follow();
+  }
+
+  async function leave() {
+    await pages[shown]?.leave?.();
+    await desk.signOut();
+    about = { ...about, person: null };
+    if (location.hash === "" || location.hash === "#/") await follow();
+    else location.hash = "#/";
+  }
+}
+
+function personBar(desk, leave) {
+  const name = foreign("strong", {}, "");
+  const bar = h("div", { class: "person-bar" },
+    h("span", {}, "Signed in as ", name),
+    h("a", { href: "#/queue" }, "All papers"),
+    h("button", { type: "button", onclick: leave }, "Sign out"));
+  return { element: bar, update };
+
+  function update() {
+    bar.hidden = desk.name() === null;
+    name.textContent = cleaned(desk.name() ?? "");
+  }
+}
+
+function signPage(desk, enter) {
+  const field = h("input", { id: "person-name", name: "name", autocomplete: "off", maxlength: 200, required: true, dir: "auto" });
+  const error = h("p", { class: "people-error", role: "alert" });
+  const about = h("div", {});
+  const form = h("form", { class: "sign-in", onsubmit: sign },
+    h("label", { for: "person-name" }, "Your name"),
+    h("p", { class: "people-note", id: "person-note" },
+      "It stands beside your score, and it is how you find your picks again: type it the same way every time."),
+    field,
+    h("button", { type: "submit", class: "people-main" }, "Begin"));
+  field.setAttribute("aria-describedby", "person-note");
+  return { element: h("section", { class: "people-page", hidden: true }, h("h1", {}, "Find the evidence"), about, form, error), show };
+
+  function show(found) {
+    error.textContent = typeof found === "string" ? found : "";
+    if (typeof found !== "string") about.replaceChildren(...explained(found));
+    field.focus();
+  }
+
+  async function sign(event) {
+    event.preventDefault();
+    error.textContent = "";
+    try {
+      await enter(await desk.signIn(field.value));
+      field.value = "";
+    } catch (refusal) {
+      error.textContent = refusal.message;
+    }
+  }
+}
+
+// What a language model is told in its prompt, told to people.
+function explained({ n_instances, scope }) {
+  return [
+    h("p", {}, `You will read ${counted(n_instances, "paper")}. With each comes a hypothesis, and the number of sentences `,
+      "that you may pick. Pick those that are evidence on the hypothesis, for or against it; what they miss is shown to you ",
+      "once you have submitted."),
+    h("details", { class: "people-guide" }, h("summary", {}, "What counts as evidence"), guide(scope)),
+  ];
+}
+
+function guide(scope) {
+  const wanted = scope === "results"
+    ? "Wanted are outcomes and analyses only: what was found, how large it was and how certain, in whom, and what was adjusted for."
+    : "Wanted is evidence of every sort: how the study was made, in whom or in what, with which comparison, and what came out.";
+  return h("ul", {},
+    h("li", {}, "What the paper itself did and found that bears on the hypothesis. Evidence against it, and finding no ",
+      "difference, count as much as evidence for it. Background, aims and findings of other papers do not count."),
+    h("li", {}, wanted),
+    h("li", {}, "Think of the handful of points that an expert’s summary of this paper for this hypothesis would hold. ",
+      "Your score is the share of these points that your sentences state."),
+    h("li", {}, "A sentence that states several points is worth more than one that states one; a second sentence for the same ",
+      "point adds nothing. The abstract often states several points at once."));
+}
+
+function queuePage(desk) {
+  const body = h("div", {});
+  return { element: h("section", { class: "people-page", hidden: true }, body), show };
+
+  async function show(about) {
+    let found;
+    try {
+      found = await desk.queue();
+    } catch (error) {
+      body.replaceChildren(h("p", { class: "people-error", role: "alert" }, error.message));
+      return;
+    }
+    body.replaceChildren(...queueOf(found.rows, about));
+  }
+}
+
+const QUEUE_STEP = 100;
+
+function queueOf(rows, about) {
+  const submitted = rows.filter((row) => row.status === "submitted").length;
+  const next = nextRow(rows, null);
+  const list = h("ol", { class: "queue" });
+  const more = h("button", { type: "button", onclick: () => grow(list, rows, more) }, "Show more papers");
+  grow(list, rows, more);
+  return [
+    h("h1", {}, "Your papers"),
+    about.is_new && !submitted ? h("p", { class: "people-note" },
+      "Nothing was picked under this name before. If you have been here already, sign out and type your name as you did then.") : null,
+    h("p", { class: "queue-progress" },
+      h("progress", { max: rows.length, value: submitted, "aria-label": "Papers submitted" }), ` ${submitted} of ${rows.length} submitted`),
+    next ? h("p", {}, h("a", { class: "people-main", href: pickLink(next.id) }, submitted || next.status === "draft" ? "Go on" : "Begin with the first paper"))
+      : h("p", { class: "people-done" }, "All papers are submitted. Thank you!"),
+    h("details", { class: "people-guide" }, h("summary", {}, "What counts as evidence"), guide(about.scope)),
+    list, more,
+  ].filter(Boolean);
+}
+
+function grow(list, rows, more) {
+  const from = list.childElementCount;
+  list.append(...rows.slice(from, from + QUEUE_STEP).map(queueItem));
+  more.hidden = list.childElementCount >= rows.length;
+}
+
+function queueItem(row) {
+  const said = { open: "open", draft: `${row.n_picked} picked, not submitted`, submitted: "submitted" }[row.status];
+  return h("li", { class: `queue-item queue-${row.status}` },
+    foreign("a", { href: row.status === "submitted" ? linkTo(row.id) : pickLink(row.id) }, firstWords(row.hypothesis, 300) || row.id),
+    h("span", { class: "queue-facts" }, `${counted(row.n_sentences, "sentence")} · `, h("span", { class: "queue-status" }, said)));
+}
+
+// The first paper behind this one that is not submitted, else the first of all.
+function nextRow(rows, id) {
+  const at = rows.findIndex((row) => row.id === id);
+  const behind = [...rows.slice(at + 1), ...rows.slice(0, Math.max(at, 0))];
+  return behind.find((row) => row.status !== "submitted") ?? null;
+}

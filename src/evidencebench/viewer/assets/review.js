@@ -1,0 +1,83 @@
+// What a person is shown after submitting a paper: the viewer's paper, with the person as the first system.
+
+function reviewPage(desk) {
+  const status = h("p", { class: "viewer-status", role: "status" });
+  const head = h("div", { class: "review-head" });
+  const bar = h("div", {});
+  const body = h("div", { class: "review-body" });
+  const element = h("section", { class: "review-page", hidden: true, "aria-label": "Your answer and the evidence" }, head, bar, status, body);
+  let held = null; // {id, overview, record, view, key}
+  let next = null;
+  let choices = null;
+  const keys = listenToKeys(element, reviewCommands(() => held?.view, () => held?.overview, () => go(next ? pickLink(next.id) : "#/queue")));
+  return { element, show, leave };
+
+  async function show(route) {
+    if (held?.id !== route.id) await load(route.id);
+    if (held?.id !== route.id) return;
+    const state = chosen(held.overview, route);
+    const key = JSON.stringify([state.task, state.a, state.b]);
+    choices.update(state);
+    if (held.key === key) {
+      if (route.sentence !== null) held.view.show(route.sentence);
+      return;
+    }
+    const scroll = held.key === undefined ? 0 : window.scrollY;
+    held.key = key;
+    held.view = paperView(held.overview, held.record, { ...state, sentence: route.sentence });
+    body.replaceChildren(held.view);
+    window.scrollTo(0, scroll);
+  }
+
+  async function load(id) {
+    leave();
+    held = { id };
+    status.textContent = "Loading…";
+    try {
+      const [found, queue] = [await desk.review(id), await desk.queue()];
+      if (held?.id !== id) return;
+      held = { id, ...found };
+      next = nextRow(queue.rows, id);
+      status.textContent = "";
+      head.replaceChildren(...headOf(found, queue.rows, next));
+      choices = choiceBar(found.overview, h("button", { type: "button", onclick: keys.open }, "Keyboard"));
+      bar.replaceChildren(choices.element);
+      document.title = `Your score: ${firstWords(found.record.paper.hypothesis, 80)}`;
+      head.querySelector("h1").focus({ preventScroll: true });
+    } catch (error) {
+      if (held?.id !== id) return;
+      held = null;
+      if (error.status === 403) go(pickLink(id), { replaces: true });
+      else status.textContent = error.message;
+    }
+  }
+
+  function leave() {
+    held = null;
+    for (const part of [head, bar, body]) part.replaceChildren();
+  }
+}
+
+function headOf({ record, seconds }, rows, next) {
+  const recall = record.answers[0]?.find((judged) => judged !== null)?.recall ?? null;
+  const submitted = rows.filter((row) => row.status === "submitted").length;
+  return [
+    h("h1", { tabindex: "-1" }, `Your aspect recall: ${percent(recall)}`),
+    h("p", { class: "people-note" }, `${minutes(seconds)} of work on this paper · ${submitted} of ${rows.length} papers submitted`),
+    h("p", { class: "review-next" },
+      next ? h("a", { class: "people-main", href: pickLink(next.id) }, "Next paper") : h("b", {}, "All papers are submitted. Thank you!"),
+      h("a", { href: "#/queue" }, "All papers")),
+  ];
+}
+
+function reviewCommands(view, overview, toNext) {
+  return [
+    { keys: ["e"], name: "next evidence sentence", run: () => view()?.jump("evidence", 1) },
+    { keys: ["E"], name: "previous evidence sentence", run: () => view()?.jump("evidence", -1) },
+    { keys: ["x"], name: "next sentence that A selected", run: () => view()?.jump("selected", 1) },
+    { keys: ["m"], name: "next sentence of an aspect that A missed", run: () => view()?.jump("missed", 1) },
+    { keys: ["b"], name: "next system as B", run: () => overview() && cycleSystem(overview(), "b") },
+    { keys: ["n"], name: "next paper to pick in", run: toNext },
+    { keys: ["Escape"], name: "back to all papers", run: () => go("#/queue") },
+  ];
+}

@@ -1,0 +1,126 @@
+// Shows the text of a paper with its evidence and selections, whole or only what is marked.
+
+/* Returns {element, rows, highlight(aspect or null), only(isOn), reveal(index)}. */
+function textOf(graded, onChoose) {
+  const element = h("div", { class: "text-rows", id: "text" }, sentenceRows(graded.paper, decoration(graded, onChoose)));
+  const rows = [...element.querySelectorAll(".sentence")];
+  const isMarked = markedRows(graded);
+  return { element, rows, highlight, only, reveal };
+
+  function highlight(aspect) {
+    element.querySelectorAll(".is-chosen").forEach((row) => row.classList.remove("is-chosen"));
+    element.classList.toggle("has-chosen", aspect !== null);
+    for (const index of aspect?.sentences ?? []) rows[index].classList.add("is-chosen");
+  }
+
+  function only(isOn) {
+    element.querySelectorAll(".gap").forEach((gap) => gap.remove());
+    rows.forEach((row, index) => {
+      row.hidden = isOn && !isMarked[index];
+    });
+    if (isOn) hiddenRuns(rows).forEach((run) => run[0].before(gapOf(run)));
+  }
+
+  function reveal(index) {
+    if (!rows[index].hidden) return;
+    const gap = [...element.querySelectorAll(".gap")].findLast((found) => found.compareDocumentPosition(rows[index]) & Node.DOCUMENT_POSITION_FOLLOWING);
+    gap?.open();
+  }
+}
+
+// What stands around a sentence: its number, the marks of those who selected it, and the aspects it states.
+function decoration(graded, onChoose) {
+  const numerals = String(graded.paper.sentences.length - 1).length;
+  return (index) => {
+    const aspects = [...graded.stated[index]].sort((one, other) => other.counts - one.counts || one.number - other.number);
+    const lanes = graded.chosen.map((side) => h("span", { class: "lane" }, side.selects(index) ? mark(side, side.selects(index)) : null));
+    const number = h("a", { class: "index", href: linkTo(graded.paper.id, index), "aria-label": `sentence ${index}` }, String(index).padStart(numerals, "\u2007"));
+    return {
+      classes: rowClasses(graded, index, aspects),
+      before: [number, h("span", { class: "lanes" }, lanes), aspects.length ? stripes(aspects) : h("span", { class: "stripes" })],
+      after: aspects.length ? h("span", { class: "chips" }, aspects.map((aspect) => [" ", chip(aspect, onChoose)])) : [],
+    };
+  };
+}
+
+function rowClasses(graded, index, aspects) {
+  if (!aspects.length) return "";
+  return graded.isEvidence(index) ? `is-evidence ${aspectClass(aspects[0])}` : "is-aside";
+}
+
+// Evidence, selections, and the headings over them.
+function markedRows(graded) {
+  const { paper } = graded;
+  const isMarked = paper.sentences.map((_, index) => graded.isEvidence(index) || graded.chosen.some((side) => side.selects(index)));
+  let isNeeded = false;
+  for (let index = paper.sentences.length - 1; index >= 0; index -= 1) {
+    if (paper.kinds[index] !== "h") isNeeded ||= isMarked[index];
+    else {
+      isMarked[index] ||= isNeeded;
+      isNeeded = false;
+    }
+  }
+  return isMarked;
+}
+
+// Hidden rows that follow each other within the same part of the page.
+function hiddenRuns(rows) {
+  const runs = [];
+  rows.forEach((row, index) => {
+    if (!row.hidden) return;
+    const before = rows[index - 1];
+    if (before?.hidden && before.parentNode === row.parentNode) runs.at(-1).push(row);
+    else runs.push([row]);
+  });
+  return runs;
+}
+
+// A button in the place of hidden rows, which shows them.
+function gapOf(run) {
+  const gap = h("button", { type: "button", class: "gap", onclick: () => {
+    gap.open();
+    run[0].focus();
+  } }, `… ${counted(run.length, "sentence")}`);
+  return Object.assign(gap, {
+    open() {
+      for (const row of run) row.hidden = false;
+      gap.remove();
+    },
+  });
+}
+
+/* The bar over the text. Returns {element, showMarks(which, isShown)}. */
+function toolbar(graded, { jump, toggle, only }) {
+  const marks = new Map(
+    graded.chosen.map((side) => {
+      const which = side.letter.toLowerCase();
+      return [which, h("button", { type: "button", class: "marks", "aria-pressed": "true", title: `Show the marks of ${side.letter}`, onclick: () => toggle(which) }, plainMark(side), foreign("span", { class: "label" }, side.label))];
+    }),
+  );
+  const less = h("button", { type: "button", "aria-pressed": "false", onclick: () => {
+    const isOn = less.getAttribute("aria-pressed") !== "true";
+    less.setAttribute("aria-pressed", String(isOn));
+    only(isOn);
+  } }, "Only evidence and selections");
+  const kinds = ["evidence", ...(graded.chosen.length ? ["selected", "missed"] : [])];
+  const element = h(
+    "div",
+    { class: "toolbar", role: "group", "aria-label": "The text" },
+    h("div", { class: "tools" }, kinds.map((kind) => stepper(graded, kind, jump))),
+    h("div", { class: "tools" }, [...marks.values()], less),
+  );
+  return { element, showMarks: (which, isShown) => marks.get(which)?.setAttribute("aria-pressed", String(isShown)) };
+}
+
+const STEP_NAMES = { evidence: ["evidence"], selected: ["selected", " by A"], missed: ["missed", " by A"] };
+
+function stepper(graded, kind, jump) {
+  const [name, whose = ""] = STEP_NAMES[kind];
+  const n = targetsOf(graded, kind, null).length;
+  const step = (by, sign, word) => {
+    const title = `${word} sentence: ${name}${whose}`;
+    return h("button", { type: "button", class: word, disabled: !n, "aria-label": title, title, onclick: () => jump(kind, by) }, sign);
+  };
+  const label = h("span", {}, name, h("span", { class: "whose" }, whose), " ", h("span", { class: "number" }, n));
+  return h("span", { class: "stepper" }, step(-1, "‹", "previous"), label, step(1, "›", "next"));
+}

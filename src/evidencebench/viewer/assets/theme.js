@@ -1,0 +1,47 @@
+// Lets the reader choose light, dark or what the system prefers, and remembers the choice where that is allowed.
+
+const THEMES = { auto: "as the system", light: "light", dark: "dark" };
+const THEME_KEY = "evidencebench-theme";
+
+// A page opened from a file, or in a private window, may be refused its storage: then nothing is remembered.
+function recall(key) {
+  try {
+    return localStorage.getItem(key);
+  } catch {
+    return null;
+  }
+}
+
+function remember(key, value) {
+  try {
+    localStorage.setItem(key, value);
+  } catch {
+    // Nothing is lost but the memory of it.
+  }
+}
+
+function setTheme(name) {
+  if (name === "auto") delete document.documentElement.dataset.theme;
+  else document.documentElement.dataset.theme = name;
+  remember(THEME_KEY, name);
+}
+
+// A button that goes through the themes; its text says which one holds.
+function themeButton() {
+  const names = Object.keys(THEMES);
+  let current = names.includes(recall(THEME_KEY)) ? recall(THEME_KEY) : "auto";
+  const button = h("button", { type: "button", class: "theme-button", onclick: next });
+  show();
+  return button;
+
+  function next() {
+    current = names[(names.indexOf(current) + 1) % names.length];
+    show();
+  }
+
+  function show() {
+    setTheme(current);
+    button.textContent = `Colours: ${THEMES[current]}`;
+    button.title = `Change to: ${THEMES[names[(names.indexOf(current) + 1) % names.length]]}`;
+  }
+}

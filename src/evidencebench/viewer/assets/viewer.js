@@ -1,0 +1,164 @@
+// List and paper side by side (one at a time on a small screen), following the address.
+
+const LIST_FOLD = "evidencebench-list-folded";
+
+async function showViewer(root, source) {
+  root.classList.add("viewer");
+  const status = h("p", { class: "viewer-status", role: "status" }, "Loading…");
+  root.replaceChildren(status);
+  let overview;
+  try {
+    overview = await source.overview();
+  } catch (error) {
+    status.textContent = error.message;
+    return;
+  }
+  root.replaceChildren();
+  const viewer = makeViewer(root, source, overview);
+  onRoute(viewer.follow);
+  await viewer.follow();
+}
+
+function makeViewer(root, source, overview) {
+  const list = listPane();
+  const paper = paperPane(overview, { step, foldList: () => foldList() });
+  const listing = listingOf(source, overview, list);
+  const keys = listenToKeys(root, viewerCommands({ overview, list, paper, step, foldList }));
+  const help = h("button", { type: "button", class: "help", onclick: keys.open }, "Keyboard");
+  const bar = choiceBar(overview, help);
+  const skip = h("a", { class: "skip-link", href: "#/papers", onclick: skipList }, "Skip the list");
+  root.prepend(skip, bar.element, h("div", { class: "panes" }, list.element, paper.element));
+  foldList(recall(LIST_FOLD) === "yes");
+  let returning = { id: null, scroll: 0 };
+  return { follow };
+
+  async function follow() {
+    const route = readRoute();
+    if (route.place !== "papers") return;
+    const state = chosen(overview, route);
+    bar.update(state);
+    list.update(route);
+    skip.hidden = route.id === null;
+    turnTo(route);
+    await Promise.all([listing.follow(route), paper.follow(source, route, state)]);
+    paper.showPlace(listing.placeOf(route.id));
+    if (route.id !== null && listing.placeOf(route.id) === null) turnPage(route, paper.position());
+  }
+
+  // A link from elsewhere names no page of the list: as the data stand, the paper's position tells it.
+  function turnPage(route, position) {
+    const isNarrowed = ["page", "q", "only", "sort"].some((name) => route.query.has(name));
+    if (isNarrowed || position === null || position < PAGE_SIZE || readRoute().id !== route.id) return;
+    go(linkTo(route.id, route.sentence, { page: Math.floor(position / PAGE_SIZE) + 1 }), { replaces: true });
+  }
+
+  // Between list and paper: the list is found again where it was left.
+  function turnTo(route) {
+    const before = root.dataset.shows;
+    root.dataset.shows = route.id === null ? "list" : "paper";
+    if (before === "list" && route.id !== null) returning = { id: null, scroll: window.scrollY };
+    if (route.id !== null) returning.id = route.id;
+    list.mark(route.id);
+    if (before !== "paper" || route.id !== null) return;
+    document.title = overview.title;
+    window.scrollTo(0, returning.scroll);
+    list.focusOn(returning.id);
+  }
+
+  async function step(by) {
+    const route = readRoute();
+    if (route.id === null) {
+      list.move(by);
+      return;
+    }
+    const next = await listing.neighbour(route.id, by);
+    if (next === null) paper.say(by > 0 ? "This is the last paper of the list." : "This is the first paper of the list.");
+    else go(linkTo(next.id, null, { page: next.page }));
+  }
+
+  function foldList(isFolded = root.dataset.list !== "folded") {
+    root.dataset.list = isFolded ? "folded" : "open";
+    remember(LIST_FOLD, isFolded ? "yes" : "no");
+    paper.showFold(isFolded);
+  }
+
+  function skipList(event) {
+    event.preventDefault();
+    paper.focus();
+  }
+}
+
+// The page of rows that the list shows, and who stands before and after a paper in it.
+function listingOf(source, overview, list) {
+  let held = null; // {key, asked, found}
+  return { follow, placeOf, neighbour };
+
+  async function follow(route) {
+    const asked = askedOf(overview, route);
+    const key = JSON.stringify(asked);
+    if (held?.key === key) return;
+    if (!held) list.say("Loading…");
+    held = { key, asked, found: null };
+    await load(route, key, asked);
+  }
+
+  // A server goes on searching and scoring after its first answer: it is asked again until it is done.
+  async function load(route, key, asked) {
+    try {
+      const found = await source.rows(asked);
+      if (held?.key !== key) return;
+      held.found = found;
+      list.show(overview, readRoute(), asked, found);
+      if (Math.min(found.n_searched, found.n_scored) < found.n_instances) {
+        setTimeout(() => held?.key === key && load(route, key, asked), 700);
+      }
+    } catch (error) {
+      if (held?.key !== key) return;
+      held = null; // so that the next step asks again
+      list.showError(error);
+    }
+  }
+
+  function placeOf(id) {
+    const at = held?.found?.rows.findIndex((row) => row.id === id) ?? -1;
+    return at < 0 ? null : { number: held.asked.offset + at + 1, of: held.found.n_found };
+  }
+
+  // Steps over the border of a page of the list; a paper that is not on it leads to the list's first.
+  async function neighbour(id, by) {
+    if (!held?.found) return null;
+    const { asked, found } = held;
+    const at = found.rows.findIndex((row) => row.id === id);
+    const wanted = at < 0 ? asked.offset : asked.offset + at + by;
+    if (wanted < 0 || wanted >= found.n_found) return null;
+    const offset = PAGE_SIZE * Math.floor(wanted / PAGE_SIZE);
+    const rows = offset === asked.offset ? found.rows : (await source.rows({ ...asked, offset })).rows;
+    const row = rows[wanted - offset];
+    return row ? { id: row.id, page: offset ? offset / PAGE_SIZE + 1 : null } : null;
+  }
+}
+
+function viewerCommands({ overview, list, paper, step, foldList }) {
+  return [
+    { keys: ["n", "j"], name: "next paper of the list", run: () => step(1) },
+    { keys: ["p", "k"], name: "previous paper of the list", run: () => step(-1) },
+    { keys: ["e"], name: "next evidence sentence", run: () => paper.jump("evidence", 1) },
+    { keys: ["E"], name: "previous evidence sentence", run: () => paper.jump("evidence", -1) },
+    { keys: ["x"], name: "next sentence that A selected", run: () => paper.jump("selected", 1) },
+    { keys: ["X"], name: "previous sentence that A selected", run: () => paper.jump("selected", -1) },
+    { keys: ["m"], name: "next sentence of an aspect that A missed", run: () => paper.jump("missed", 1) },
+    { keys: ["a"], name: "next system as A", run: () => cycleSystem(overview, "a") },
+    { keys: ["b"], name: "next system as B", run: () => cycleSystem(overview, "b") },
+    { keys: ["s"], name: "swap A and B", run: () => swapSystems(overview) },
+    { keys: ["t"], name: "next task", run: () => cycleTask(overview) },
+    { keys: ["l"], name: "hide or show the list beside the paper", run: () => foldList() },
+    { keys: ["/"], name: "search", run: () => toSearch(list) },
+    { keys: ["Escape"], name: "back to the list", run: () => readRoute().id !== null && go(linkTo(null)) },
+  ];
+}
+
+// On a small screen the search is not there beside the paper, so the list comes first.
+function toSearch(list) {
+  if (!list.element.checkVisibility()) go(linkTo(null));
+  setTimeout(list.focusSearch);
+}

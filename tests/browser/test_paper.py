@@ -1,0 +1,525 @@
+"""The view of one paper, in a real Chromium: what it says, where it jumps, and what it does with hostile texts."""
+
+import re
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from browsing import NewPage, assert_accessible, assert_fits
+from evidencebench.dataset import Dataset
+from evidencebench.sample import load_sample
+from evidencebench.tasks import TASKS
+from evidencebench.viewer.exhibit import exhibit_of
+from evidencebench.viewer.records import InstanceRecord, Judged, TaskRecord, Terms
+from paper_records import (
+    AT_2,
+    AT_OPTIMAL,
+    RESULTS_AT_2,
+    UNLIMITED,
+    State,
+    overview_of,
+    record_of,
+    show,
+    show_paper,
+)
+
+TERMS = Terms(budget=2, n_aspects=4, ceiling=0.75)
+HALF = Judged(status="answered", certain=(4, 2), recall=0.5)
+"""Covers aspects 1 and 2 of `record_of`, whose sentences are 2, and 2 and 4."""
+OTHER = Judged(status="answered", certain=(2, 7), recall=0.75)
+"""Covers aspects 1, 2 and 4."""
+TEXTS = ("Tea was drunk.", "Tea was hot.", "People woke.", "People stayed awake.")
+
+
+@pytest.mark.parametrize(
+    ("task", "record", "said"),
+    [
+        pytest.param(
+            AT_2,
+            record_of(HALF, terms=TERMS),
+            "bm25 selected 2 sentences. 2 of them are evidence and cover 2 of the 4 aspects that count: 50.0 %.",
+            id="what it selected and covers",
+        ),
+        pytest.param(
+            AT_2,
+            record_of(HALF, terms=TERMS),
+            "At most 2 sentences may be selected. All 4 aspects of the paper count. The best 2 sentences cover 3 of 4 "
+            "(75.0 %), so nobody can score more here.",
+            id="what the task allows",
+        ),
+        pytest.param(
+            AT_2,
+            record_of(OTHER, terms=TERMS),
+            "cover 3 of the 4 aspects that count: 75.0 %, the most that is possible.",
+            id="the best there is",
+        ),
+        pytest.param(
+            AT_2,
+            record_of(Judged(status="answered", certain=(0,)), terms=TERMS),
+            "bm25 selected 1 sentence of the 2 allowed. None of them is evidence, so it covers 0 of the 4 aspects that",
+            id="fewer than allowed, and none of them evidence",
+        ),
+        pytest.param(
+            AT_2,
+            record_of(Judged(status="answered", tied=(2, 5, 0), n_drawn=2, recall=0.5), terms=TERMS),
+            "bm25 named 3 sentences, of which only 2 count, any of them with the same chance: the score is the mean "
+            "over all choices. On average, 1.3 of them are evidence and cover 2 of the 4 aspects that count: 50.0 %.",
+            id="over the budget",
+        ),
+        pytest.param(
+            AT_2,
+            record_of(Judged(status="answered", certain=(2,), tied=(5, 0), n_drawn=1, recall=0.625), terms=TERMS),
+            "named 3 sentences, of which only 2 count, 1 of them for certain and 1 of the 2 that tie",
+            id="ties at the cut",
+        ),
+        pytest.param(
+            AT_2,
+            record_of(Judged(status="failed", error="the server is down"), terms=TERMS),
+            "bm25 failed on this paper and gave no answer, which counts as 0 %. Its error: the server is down",
+            id="failed",
+        ),
+        pytest.param(
+            AT_2,
+            record_of(Judged(status="empty"), terms=TERMS),
+            "bm25 answered, but selected no sentence. An empty answer covers nothing.",
+            id="empty",
+        ),
+        pytest.param(
+            AT_2,
+            record_of(Judged(status="missing"), terms=TERMS),
+            "bm25 has no answer to this paper in its run, which counts as 0 %.",
+            id="missing",
+        ),
+        pytest.param(
+            AT_2,
+            record_of(Judged(status="invalid", error="selects sentence 99"), terms=TERMS),
+            "bm25 gave an answer that cannot be graded, which counts as 0 %: selects sentence 99",
+            id="invalid",
+        ),
+        pytest.param(
+            UNLIMITED,
+            record_of(None, terms=Terms(budget=None, n_aspects=4, ceiling=1.0)),
+            "bm25 cannot answer this task: it ranks sentences, and without a budget nothing says where to stop.",
+            id="cannot answer",
+        ),
+        pytest.param(
+            UNLIMITED,
+            record_of(HALF, n_results=2, terms=Terms(budget=None, n_aspects=2, ceiling=1.0)),
+            "Any number of sentences may be selected. Of the paper's 4 aspects, only the 2 labelled Results count. "
+            "All sentences together cover all 2 (100.0 %).",
+            id="no budget",
+        ),
+        pytest.param(
+            RESULTS_AT_2,
+            record_of(None, n_results=0),
+            "This task counts Results aspects only, and the paper has none. It is left out of this task's scores.",
+            id="no aspect counts",
+        ),
+        pytest.param(
+            AT_2,
+            record_of(HALF, sources=((2,), (4,), (), ()), terms=TERMS),
+            "2 aspects have no sentence in the paper and cannot be covered, but they count: 3 4",
+            id="uncoverable aspects",
+        ),
+        pytest.param(
+            AT_2,
+            record_of(HALF, terms=Terms(budget=2, n_aspects=4, ceiling=None)),
+            "How much the best choice could cover is not known: it could not be proven.",
+            id="no proven ceiling",
+        ),
+        pytest.param(
+            AT_OPTIMAL,
+            record_of(HALF, terms=Terms(budget=3, n_aspects=4, ceiling=1.0)),
+            "At most 3 sentences may be selected: the fewest that cover every aspect that can be covered. All 4 aspects "
+            "of the paper count. The best 3 sentences cover all 4 (100.0 %).",
+            id="at the optimum",
+        ),
+    ],
+)
+def test_the_account_says_why_the_score_is_what_it_is(
+    page: Page, tmp_path: Path, task: TaskRecord, record: InstanceRecord, said: str
+) -> None:
+    show_paper(page, tmp_path, overview_of(["bm25"], task), record)
+    expect(page.locator(".account")).to_contain_text(said, use_inner_text=True)
+
+
+def test_the_account_names_what_was_missed_and_a_click_goes_there(page: Page, tmp_path: Path) -> None:
+    show_paper(page, tmp_path, overview_of(["bm25"]), record_of(HALF, terms=TERMS, texts=TEXTS))
+    missed = page.locator(".missed dt:has-text('Missed') + dd .chip")
+    assert missed.all_inner_texts() == ["3", "4"]
+    missed.last.click()
+    expect(page.locator("#s-6")).to_be_focused()
+    expect(page.get_by_role("button", name="People stayed awake.", exact=False).last).to_have_attribute(
+        "aria-pressed", "true"
+    )
+
+
+def test_two_systems_stand_side_by_side(page: Page, tmp_path: Path) -> None:
+    show_paper(page, tmp_path, overview_of(["bm25", "tfidf"]), record_of(HALF, OTHER, terms=TERMS), State(b=1))
+    comparison = page.locator(".comparison")
+    expect(comparison).to_contain_text("Both selected 1 sentence in common. bm25 covers nothing that tfidf misses.")
+    expect(comparison).to_contain_text("Only tfidf covers 4")
+    comparison.locator("summary").click()
+    rows = {row.inner_text().split("\t")[0]: row.inner_text().split("\t")[1:] for row in comparison.locator("tr").all()}
+    assert rows == {
+        "": ["bm25", "tfidf"],
+        "Sentences selected": ["2", "2"],
+        "Evidence among them": ["2", "2"],
+        "Aspects covered": ["2 of 4", "3 of 4"],
+        "Aspect recall": ["50.0 %", "75.0 %"],
+        "Highest possible": ["75.0 %", "75.0 %"],
+    }
+
+
+def test_marks_in_the_margin_say_who_selected_a_sentence(page: Page, tmp_path: Path) -> None:
+    drawn = Judged(status="answered", tied=(2, 5, 0), n_drawn=2, recall=0.5)
+    show_paper(page, tmp_path, overview_of(["bm25", "llm"]), record_of(HALF, drawn, terms=TERMS), State(b=1))
+    assert _marks(page, 2) == ["selected by bm25", "named by llm; counts with a chance of 66.7 %"]
+    assert _marks(page, 4) == ["selected by bm25"]
+    assert _marks(page, 3) == []
+    shape = "(mark) => { const s = getComputedStyle(mark); return [s.borderRadius, s.backgroundColor, s.color]; }"
+    disc, square = (page.locator(f"#s-2 .mark-{letter}").evaluate(shape) for letter in "ab")
+    assert disc[0] == "50%"
+    assert square[0] != "50%"
+    assert disc[1] == disc[2]  # full
+    assert square[1] != square[2]  # hollow
+    assert disc[2] != square[2]
+
+
+def test_the_text_reads_in_order_with_its_headings_and_its_abstract_apart(page: Page, tmp_path: Path) -> None:
+    sentences = ("We asked.", "We found.", "Methods", "We did.", "Results", "It was so.")
+    record = record_of(HALF, sentences=sentences, kinds="aahbhb", sources=((1,), (5,)), terms=TERMS)
+    show_paper(page, tmp_path, overview_of(["bm25"]), record)
+    assert tuple(page.locator(".sentence .text").all_inner_texts()) == sentences
+    assert page.locator("#text").get_by_role("heading", level=3).all_inner_texts() == ["Methods", "Results"]
+    assert page.get_by_role("region", name="Abstract").locator(".text").all_inner_texts() == ["We asked.", "We found."]
+    levels = page.get_by_role("heading").evaluate_all("(all) => all.map((one) => Number(one.tagName[1]))")
+    assert all(later <= earlier + 1 for earlier, later in zip(levels, levels[1:], strict=False)), levels
+    assert page.locator(".abstract").evaluate("(one) => getComputedStyle(one).backgroundColor") != "rgba(0, 0, 0, 0)"
+
+
+def test_evidence_is_told_apart_without_colour_and_aspects_that_do_not_count_are_muted(
+    page: Page, tmp_path: Path
+) -> None:
+    record = record_of(HALF, n_results=2, terms=Terms(budget=2, n_aspects=2, ceiling=1.0))
+    show_paper(page, tmp_path, overview_of(["bm25"], RESULTS_AT_2), record)
+    assert page.locator(".is-evidence").evaluate_all("(all) => all.map((one) => one.id)") == ["s-2", "s-4"]
+    assert page.locator("#s-2 .chip").all_inner_texts() == ["1", "2"]
+    expect(page.locator("#s-2 .stripes i")).to_have_count(2)
+    muted = page.locator("#s-5 .chip")
+    expect(muted).to_have_class("chip aspect-2 is-muted")
+    expect(muted).to_have_accessible_name("aspect 3 (does not count in this task)")
+    expect(page.locator(".aspect[data-aspect='3']")).to_contain_text("does not count in this task")
+    expect(page.locator(".aspect[data-aspect='1']")).to_contain_text("Results")
+
+
+def test_jumps_go_through_evidence_selections_and_misses_and_around(page: Page, tmp_path: Path) -> None:
+    show_paper(page, tmp_path, overview_of(["bm25"]), record_of(HALF, terms=TERMS))
+    assert _jumps(page, "evidence", [1, 1, 1, 1, 1, 1, -1, -1]) == [2, 4, 5, 6, 7, 2, 7, 6]
+    expect(page.locator("#s-6")).to_be_focused()
+    expect(page.locator(".is-target")).to_have_id("s-6")
+    assert _jumps(page, "selected", [1, 1, -1]) == [2, 4, 2]
+    assert _jumps(page, "missed", [1, 1, 1, 1]) == [5, 6, 7, 5]
+    expect(page.locator("article [role=status]")).to_have_text("missed 1 of 3")
+
+
+def test_a_jump_to_nothing_says_so(page: Page, tmp_path: Path) -> None:
+    record = record_of(Judged(status="empty"), sources=((),), terms=Terms(budget=2, n_aspects=1, ceiling=0.0))
+    show_paper(page, tmp_path, overview_of(["bm25"]), record)
+    assert _jumps(page, "selected", [1]) == [None]
+    expect(page.locator("article [role=status]")).to_have_text("A selected no sentence.")
+    expect(page.get_by_role("button", name="next sentence: missed by A")).to_be_disabled()
+    show(page, State(a=None))
+    assert _jumps(page, "evidence", [1]) == [None]
+    expect(page.get_by_role("button", name="next sentence: missed by A")).to_have_count(0)
+
+
+def test_jumps_bring_the_sentence_on_the_screen(page: Page, sample: InstanceRecord, tmp_path: Path) -> None:
+    show_paper(page, tmp_path, overview_of(["bm25"]), sample)
+    n = len(sample.paper.sentences)
+    for index in (n - 1, 0, n // 2):
+        page.evaluate("(index) => view.show(index)", index)
+        expect(page.locator(f"#s-{index} .body")).to_be_in_viewport(ratio=1)
+        bar = page.locator(".bars").bounding_box()
+        row = page.locator(f"#s-{index}").bounding_box()
+        assert bar is not None
+        assert row is not None
+        assert row["y"] >= bar["y"] + bar["height"]
+
+
+def test_a_sentence_in_the_address_is_pointed_at(page: Page, sample: InstanceRecord, tmp_path: Path) -> None:
+    show_paper(page, tmp_path, overview_of(["bm25"]), sample, State(sentence=50))
+    expect(page.locator(".is-target")).to_have_id("s-50")
+    expect(page.locator("#s-50 .body")).to_be_in_viewport(ratio=1)
+    link = page.get_by_role("link", name="sentence 50", exact=True)
+    expect(link).to_have_attribute("href", f"#/papers/{sample.paper.id}/50")
+
+
+def test_who_wants_less_motion_gets_none(new_page: NewPage, sample: InstanceRecord, tmp_path: Path) -> None:
+    page = new_page(reduced_motion="reduce")
+    show_paper(page, tmp_path, overview_of(["bm25"]), sample)
+    page.evaluate("view.show(12)")
+    page.evaluate("view.show(16)")
+    before = page.evaluate("scrollY")
+    page.wait_for_timeout(400)
+    assert page.evaluate("scrollY") == before > 0
+
+
+def test_an_aspect_highlights_its_sentences_in_text_and_map(page: Page, tmp_path: Path) -> None:
+    show_paper(page, tmp_path, overview_of(["bm25"]), record_of(HALF, terms=TERMS, texts=TEXTS))
+    name = page.locator(".aspect[data-aspect='4'] .aspect-name")
+    name.click()
+    expect(name).to_have_attribute("aria-pressed", "true")
+    assert _chosen(page) == ["s-6", "s-7"]
+    expect(page.locator("#s-6")).to_be_focused()
+    assert page.locator(".map-upright .map-highlight").get_attribute("d") not in (None, "")
+    page.locator(".aspect[data-aspect='4'] .next").click()
+    expect(page.locator("#s-7")).to_be_focused()
+    page.locator(".aspect[data-aspect='4'] .next").click()
+    expect(page.locator("#s-6")).to_be_focused()
+    assert _jumps(page, "evidence", [1, 1]) == [7, 6]  # through the sentences of the aspect that is chosen
+    name.click()
+    expect(name).to_have_attribute("aria-pressed", "false")
+    assert _chosen(page) == []
+
+
+def test_a_number_in_the_text_chooses_its_aspect(page: Page, tmp_path: Path) -> None:
+    show_paper(page, tmp_path, overview_of(["bm25"]), record_of(HALF, terms=TERMS, texts=TEXTS))
+    page.locator("#s-4").get_by_role("button", name="aspect 2: Tea was hot.").click()
+    expect(page.locator(".aspect.is-chosen")).to_have_attribute("data-aspect", "2")
+    assert _chosen(page) == ["s-2", "s-4"]
+    assert _jumps(page, "evidence", [-1]) == [2]  # from where the reader clicked
+
+
+def test_the_aspects_can_be_filtered(page: Page, tmp_path: Path) -> None:
+    answers = (Judged(status="answered", certain=(4, 5), recall=0.5), OTHER)
+    show_paper(page, tmp_path, overview_of(["bm25", "tfidf"]), record_of(*answers, terms=TERMS), State(b=1))
+    shown = {}
+    for button in page.locator(".aspect-filter button").all():
+        button.click()
+        expect(button).to_have_attribute("aria-pressed", "true")
+        visible = page.locator(".aspect:visible").evaluate_all("(all) => all.map((one) => Number(one.dataset.aspect))")
+        shown[button.text_content()] = visible
+    assert shown == {
+        "All 4": [1, 2, 3, 4],
+        "Missed by A 2": [1, 4],
+        "Missed by B 1": [3],
+        "Only A 1": [3],
+        "Only B 2": [1, 4],
+    }
+
+
+def test_an_aspect_says_where_it_is_stated_and_who_covers_it(page: Page, tmp_path: Path) -> None:
+    drawn = Judged(status="answered", tied=(2, 5, 0), n_drawn=2, recall=0.5)
+    oracle = Judged(status="answered", certain=(2, 6), recall=0.75)
+    record = record_of(HALF, drawn, None, oracle, terms=TERMS)
+    show_paper(page, tmp_path, overview_of(["bm25", "llm", "silent", "oracle"]), record, State(b=1))
+    first, third = (page.locator(f".aspect[data-aspect='{number}']") for number in (1, 3))
+    expect(first).to_contain_text("Aspect 1 (this data set has no texts)")
+    assert first.locator(".verdicts li").all_inner_texts() == [
+        "✓\ncovered by bm25",
+        "≈\ncovered with a chance of 66.7 % by llm",
+    ]
+    expect(third.locator(".verdicts li").first).to_have_text("✗missed by bm25")
+    expect(first.get_by_role("link", name="#2")).to_have_attribute("title", "Sentence number 2.")
+    first.get_by_text("covered by 3 of 3 systems").click()
+    names = first.locator("details li").all_inner_texts()
+    assert names == ["bm25", "llm (chance of 66.7 %)", "oracle (control)"]
+    expect(first.locator(".aspect-id")).to_have_text("made_1_aspect_0")
+
+
+def test_only_what_is_marked_leaves_gaps_that_open(page: Page, tmp_path: Path) -> None:
+    sentences = tuple(f"Sentence {index}." for index in range(20))
+    record = record_of(HALF, sentences=sentences, kinds="h" + "b" * 9 + "h" + "b" * 9, sources=((4,),), terms=TERMS)
+    show_paper(page, tmp_path, overview_of(["bm25"]), record)
+    only = page.get_by_role("button", name="Only evidence and selections")
+    only.click()
+    visible = page.locator(".sentence:visible, .gap").evaluate_all("(all) => all.map((one) => one.id || one.innerText)")
+    assert visible == ["s-0", "… 1 sentence", "s-2", "… 1 sentence", "s-4", "… 15 sentences"]
+    page.get_by_role("button", name="… 1 sentence").first.click()
+    expect(page.locator("#s-1")).to_be_focused()
+    page.evaluate("view.show(12)")
+    expect(page.locator("#s-12")).to_be_focused()
+    expect(page.locator(".gap")).to_have_count(1)
+    only.click()
+    expect(page.locator(".sentence:visible")).to_have_count(20)
+
+
+def test_marks_of_a_system_can_be_hidden(page: Page, tmp_path: Path) -> None:
+    show_paper(page, tmp_path, overview_of(["bm25", "tfidf"]), record_of(HALF, OTHER, terms=TERMS), State(b=1))
+    page.evaluate("view.toggle('b')")
+    expect(page.locator("#s-2 .mark-b")).to_be_hidden()
+    expect(page.locator("#s-2 .mark-a")).to_be_visible()
+    button = page.locator(".toolbar").get_by_role("button", name="tfidf")
+    expect(button).to_have_attribute("aria-pressed", "false")
+    button.click()
+    expect(page.locator("#s-2 .mark-b")).to_be_visible()
+
+
+def test_a_click_on_the_map_goes_there_and_the_map_shows_where_the_reader_is(
+    page: Page, sample: InstanceRecord, tmp_path: Path
+) -> None:
+    show_paper(page, tmp_path, overview_of(["bm25"]), sample)
+    page.evaluate("document.querySelector('.text-column').scrollIntoView()")
+    before = page.locator(".map-upright .map-view").get_attribute("d")
+    n = len(sample.paper.sentences)
+    box = page.locator(".map-upright svg").bounding_box()
+    assert box is not None
+    page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] * (40.5 / n))
+    expect(page.locator("#s-40")).to_be_focused()
+    expect(page.locator("#s-40 .body")).to_be_in_viewport(ratio=1)
+    expect(page.locator(".map-upright .map-view")).not_to_have_attribute("d", before or "")
+    expect(page.locator(".map-upright svg")).to_have_accessible_name(re.compile(f"^Map of the paper: {n} sentences, "))
+
+
+HOSTILE = (
+    "<img src=x onerror='document.title=\"ran\"'>",
+    "</script><script>document.title='ran'</script>",
+    "<b onmouseover=\"document.title='ran'\">bold</b>",
+    "a\u202eb\u2067c",
+    "nul\x00l",
+    "javascript:document.title='ran'",
+    "\u05e9\u05dc\u05d5\u05dd 123",
+    "${document.title='ran'}",
+)
+
+
+def test_hostile_texts_are_shown_as_text_and_nothing_runs(page: Page, tmp_path: Path) -> None:
+    failed = Judged(status="failed", error=HOSTILE[1])
+    record = record_of(
+        HALF,
+        failed,
+        sentences=HOSTILE,
+        texts=HOSTILE[:4],
+        terms=TERMS,
+        hypothesis=HOSTILE[0],
+        instance_id="a/b?c#d%<i>'\"\u202e",
+    )
+    show_paper(page, tmp_path, overview_of([HOSTILE[0], HOSTILE[1]]), record, State(b=1))
+    shown = page.locator(".sentence .text").evaluate_all("(all) => all.map((one) => one.textContent)")
+    assert shown == [sentence.replace("\x00", "\ufffd") for sentence in HOSTILE]
+    assert page.locator(".hypothesis").text_content() == HOSTILE[0]
+    expect(page.locator(".side .error")).to_have_text(HOSTILE[1])
+    expect(page.locator("main img, main script, main b[onmouseover]")).to_have_count(0)
+    assert page.locator(".foreign:not([dir=auto])").count() == 0
+    page.mouse.move(100, 300)
+    assert page.title() == "A paper"
+    href = page.get_by_role("link", name="sentence 3", exact=True).get_attribute("href")
+    assert href == "#/papers/a%2Fb%3Fc%23d%25%3Ci%3E'%22%E2%80%AE/3"
+
+
+def test_one_word_of_a_megabyte_does_not_freeze_the_page(page: Page, tmp_path: Path) -> None:
+    word = "w" * 1_000_000
+    record = record_of(HALF, sentences=(word, "b", "c", "d", word, "f", "g", "h"), texts=(word,) * 4, terms=TERMS)
+    show_paper(page, tmp_path, overview_of(["bm25"]), record)
+    print(page.evaluate("took"))
+    assert page.evaluate("took") < 3000
+    page.evaluate("view.show(7)")
+    expect(page.locator("#s-7")).to_be_in_viewport()
+    assert_fits(page)
+
+
+def test_a_long_paper_is_there_at_once(page: Page, tmp_path: Path) -> None:
+    sentences = tuple(f"Sentence {index} says what a sentence of a paper says. " * 3 for index in range(440))
+    sources = [[(7 * aspect + 11 * step) % 440 for step in range(12)] for aspect in range(30)]
+    terms = Terms(budget=10, n_aspects=30, ceiling=1.0)
+    record = record_of(*[HALF] * 8, sentences=sentences, sources=sources, terms=terms)
+    show_paper(page, tmp_path, overview_of([f"system {n}" for n in range(8)]), record, State(b=1))
+    times = []
+    for _ in range(5):
+        show(page, State(b=1))
+        times.append(page.evaluate("took"))
+    print(times)
+    assert min(times) < 300, times
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("width", [360, 800, 1280, 1600])
+def test_the_view_is_accessible_and_fits(
+    new_page: NewPage, sample: InstanceRecord, tmp_path: Path, width: int, dark: bool
+) -> None:
+    page = new_page(width, 800, dark=dark)
+    show_paper(page, tmp_path, overview_of(["bm25", "oracle"]), sample, State(b=1))
+    page.locator("summary").evaluate_all("(all) => all.forEach((one) => one.click())")
+    page.locator(".aspect-name").first.click()
+    assert_fits(page)
+    assert_accessible(page)
+    expect(page.locator(".map-lying")).to_be_visible(visible=width < 560)
+    expect(page.locator(".map-upright")).to_be_visible(visible=width >= 560)
+
+
+def test_the_map_of_a_small_screen_goes_there_too(new_page: NewPage, sample: InstanceRecord, tmp_path: Path) -> None:
+    page = new_page(360, 780)
+    show_paper(page, tmp_path, overview_of(["bm25"]), sample)
+    page.evaluate("document.querySelector('.text-column').scrollIntoView()")
+    box = page.locator(".map-lying svg").bounding_box()
+    assert box is not None
+    page.mouse.click(box["x"] + box["width"] * (40.5 / len(sample.paper.sentences)), box["y"] + box["height"] / 2)
+    expect(page.locator("#s-40")).to_be_focused()
+    expect(page.locator("#s-40 .body")).to_be_in_viewport(ratio=1)
+
+
+def test_what_is_shown_as_covered_adds_up_to_the_score(
+    page: Page, sample_runs: tuple[Path, ...], tmp_path: Path
+) -> None:
+    answers = tmp_path / "answers.json"  # without an order, and more than most budgets allow
+    answers.write_text(str({instance.id: list(range(1, 60, 4)) for instance in load_sample()}).replace("'", '"'))
+    exhibit = exhibit_of((*sample_runs, answers), load_sample(), [TASKS["er_at_10"], TASKS["result_er_at_5"]])
+    overview = exhibit.overview()
+    n_drawn = 0
+    for position, instance in enumerate(load_sample()):
+        record = exhibit.record(position, instance)
+        show_paper(page, tmp_path, overview, record)
+        for task, terms in enumerate(record.terms):
+            sums = page.evaluate(
+                """(task) => {
+                  const graded = gradedOf(read("overview"), read("record"), { task, a: null, b: null });
+                  const sum = (side) => graded.counting.reduce((sum, aspect) => sum + side.covers(aspect), 0);
+                  return graded.sides.map(sum);
+                }""",
+                task,
+            )
+            judged = [answer[task] for answer in record.answers]
+            n_drawn += sum(one is not None and one.n_drawn > 0 for one in judged)
+            assert sums == pytest.approx([one.recall * terms.n_aspects if one and terms else 0 for one in judged])
+    assert n_drawn > 10
+
+
+@pytest.mark.data
+def test_every_paper_of_the_real_data_is_shown(page: Page, train: Dataset, tmp_path: Path) -> None:
+    exhibit = exhibit_of((), train, list(TASKS.values()))
+    overview = exhibit.overview()
+    for position, instance in enumerate(train.instances(20)):
+        record = exhibit.record(position, instance)
+        show_paper(page, tmp_path, overview, record, State(b=1))
+        for task in range(len(overview.tasks)):
+            show(page, State(task=task, a=0, b=1))
+            expect(page.locator(".sentence")).to_have_count(len(record.paper.sentences))
+            expect(page.locator(".aspect")).to_have_count(len(record.aspects))
+
+
+@pytest.fixture(scope="module")
+def sample(sample_runs: tuple[Path, ...]) -> InstanceRecord:
+    """Give an instance of the sample: bm25 and oracle at the fewest sentences."""
+    exhibit = exhibit_of(sample_runs[:1], load_sample(), [TASKS["er_at_optimal"]])
+    record = exhibit.record(0, load_sample()[0])
+    labels = [system.label for system in exhibit.overview().systems]
+    answers = (record.answers[0], record.answers[labels.index("oracle")])
+    return InstanceRecord(
+        paper=record.paper, review_id=None, aspects=record.aspects, terms=record.terms, answers=answers
+    )
+
+
+def _marks(page: Page, index: int) -> list[str]:
+    found: list[str] = page.locator(f"#s-{index} .mark").evaluate_all("(all) => all.map((one) => one.ariaLabel)")
+    return found
+
+
+def _chosen(page: Page) -> list[str]:
+    found: list[str] = page.locator(".sentence.is-chosen").evaluate_all("(all) => all.map((one) => one.id)")
+    return found
+
+
+def _jumps(page: Page, kind: str, steps: list[int]) -> list[int | None]:
+    return [page.evaluate("([kind, step]) => view.jump(kind, step)", [kind, step]) for step in steps]

@@ -1,0 +1,137 @@
+"""What the tests of the pages share: pages of a real Chromium that are watched, and how accessible a page must be."""
+
+import os
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, WebError
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+"""What Chromium is called, here and there."""
+
+BROWSER_FLAGS = (
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+
+_LOOPBACK = ("127.0.0.1", "localhost", "::1")
+
+
+def browser_path() -> str:
+    """Return where Chromium lies; without one, skip the test, or fail it where everything must be tested."""
+    for name in BROWSERS:
+        if path := shutil.which(name):
+            return path
+    reason = f"needs Chromium (one of {', '.join(BROWSERS)}), which is not here"
+    if os.environ.get("CI") == "true":
+        pytest.fail(reason)
+    pytest.skip(reason)
+
+
+@dataclass(slots=True, kw_only=True)
+class Pages:
+    """Opens pages, each with storage of its own, and keeps what they did that no page may do.
+
+    Attributes
+    ----------
+    browser
+        Where they are opened.
+    problems
+        Errors on a console, errors that nothing caught, and requests that would leave this machine.
+    """
+
+    browser: Browser
+    problems: list[str] = field(default_factory=list)
+    _contexts: list[BrowserContext] = field(default_factory=list)
+
+    def __call__(
+        self,
+        width: int = 1280,
+        height: int = 900,
+        *,
+        dark: bool = False,
+        expected_errors: Sequence[str] = (),
+        **options: Any,
+    ) -> Page:
+        """Open an empty page.
+
+        Parameters
+        ----------
+        width, height
+            Of the window, in pixels.
+        dark
+            Whether the reader prefers a dark page.
+        expected_errors
+            Parts of console errors that the test brings about on purpose, such as ``"status of 404"``.
+        options
+            More of `Browser.new_context`.
+        """
+        context = self.browser.new_context(
+            viewport={"width": width, "height": height}, color_scheme="dark" if dark else "light", **options
+        )
+        context.set_default_timeout(20_000)
+        self._contexts.append(context)
+
+        def on_console(message: ConsoleMessage) -> None:
+            if message.type == "error" and not any(part in message.text for part in expected_errors):
+                self.problems.append(f"console: {message.text} ({message.location})")
+
+        def on_error(error: WebError) -> None:
+            self.problems.append(f"uncaught: {error.error}")
+
+        def on_request(request: Request) -> None:
+            address = urlsplit(request.url)
+            if address.scheme in ("http", "https", "ws", "wss") and address.hostname not in _LOOPBACK:
+                self.problems.append(f"request: {request.url}")
+
+        context.on("console", on_console)
+        context.on("weberror", on_error)
+        context.on("request", on_request)
+        return context.new_page()
+
+    def close(self) -> None:
+        """Close every page that was opened."""
+        for context in self._contexts:
+            context.close()
+        self._contexts.clear()
+
+
+NewPage = Callable[..., Page]
+"""Opens a page as `Pages` does."""
+
+
+def assert_accessible(page: Page) -> None:
+    """Fail unless axe-core finds nothing serious or critical on the page as it stands."""
+    page.evaluate(files("axe_playwright_python").joinpath("axe.min.js").read_text(encoding="utf-8"))
+    found = page.evaluate("async () => (await axe.run(document, {resultTypes: ['violations']})).violations")
+    grave = [violation for violation in found if violation["impact"] in ("serious", "critical")]
+    assert not grave, "\n".join(_told(violation) for violation in grave)
+
+
+def _told(violation: dict[str, Any]) -> str:
+    lines = [f"{violation['id']} ({violation['impact']}): {violation['help']}"]
+    for found in violation["nodes"][:5]:
+        checks = [check["message"] for kind in ("any", "all", "none") for check in found[kind]]
+        lines.append(f"  {' '.join(map(str, found['target']))}: {found['html'][:200]}: {'; '.join(checks)}")
+    return "\n".join(lines)
+
+
+def assert_fits(page: Page) -> None:
+    """Fail if the page is wider than the window, so that a reader would have to scroll to the side."""
+    wide, window = page.evaluate("[document.documentElement.scrollWidth, document.documentElement.clientWidth]")
+    assert wide <= window, f"the page is {wide} pixels wide in a window of {window}"
+
+
+def address_of(path: Path, fragment: str = "") -> str:
+    """Return the address of a file, at a place of the page."""
+    return f"{path.resolve().as_uri()}{fragment}"

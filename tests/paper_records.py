@@ -1,0 +1,129 @@
+"""Papers made by hand, and a page that shows one of them and nothing else."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from playwright.sync_api import Page
+
+from browsing import address_of
+from evidencebench.viewer.page import SHARED_SCRIPTS, content_hash, script, style
+from evidencebench.viewer.records import (
+    AspectRecord,
+    InstanceRecord,
+    Judged,
+    Overview,
+    PaperRecord,
+    SystemRecord,
+    TaskRecord,
+    Terms,
+    encoded,
+)
+
+AT_OPTIMAL = TaskRecord(name="er_at_optimal", scope="all", budget="optimal")
+AT_2 = TaskRecord(name="er_at_2", scope="all", budget=2)
+RESULTS_AT_2 = TaskRecord(name="result_er_at_2", scope="results", budget=2)
+UNLIMITED = TaskRecord(name="result_er_unconstrained", scope="results", budget=None)
+
+# What the tests call is put on the window; the page itself names nothing there.
+_BOOT = """
+const read = (id) => JSON.parse(document.getElementById(id).textContent);
+Object.assign(window, { read, paperView, gradedOf });
+window.show = (state) => {
+  const began = performance.now();
+  const view = paperView(read("overview"), read("record"), state);
+  document.querySelector("main").replaceChildren(view);
+  void view.offsetHeight;
+  window.took = performance.now() - began;
+  window.view = view;
+};
+})();
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class State:
+    """What is shown: a task and two systems by position, and the sentence that is pointed at."""
+
+    task: int = 0
+    a: int | None = 0
+    b: int | None = None
+    sentence: int | None = None
+
+
+def overview_of(labels: Sequence[str], task: TaskRecord = AT_2) -> Overview:
+    """Return an overview of one task and systems with these labels; those called ``oracle`` know the answers."""
+    systems = tuple(
+        SystemRecord(label=label, signature=label, is_control=label == "oracle", knows_labels=label == "oracle")
+        for label in labels
+    )
+    return Overview(title="made", data="made", n_instances=1, tasks=(task,), systems=systems, version="0")
+
+
+def record_of(
+    *answers: Judged | None,
+    sentences: Sequence[str] = tuple(f"Sentence number {index}." for index in range(8)),
+    kinds: str | None = None,
+    sources: Sequence[Sequence[int]] = ((2,), (2, 4), (5,), (6, 7)),
+    texts: Sequence[str] = (),
+    n_results: int | None = None,
+    terms: Terms | None = None,
+    hypothesis: str = "Tea keeps people awake.",
+    instance_id: str = "made_1",
+) -> InstanceRecord:
+    """Return an instance with an answer a system: eight sentences and four aspects, unless told otherwise.
+
+    The first ``n_results`` aspects are Results, all of them where it is None.
+    """
+    return InstanceRecord(
+        paper=PaperRecord(
+            position=0,
+            id=instance_id,
+            paper_id="paper_1",
+            hypothesis=hypothesis,
+            sentences=tuple(sentences),
+            kinds=kinds or "b" * len(sentences),
+        ),
+        review_id=None,
+        aspects=tuple(
+            AspectRecord(
+                id=f"{instance_id}_aspect_{position}",
+                text=texts[position] if texts else None,
+                is_result=n_results is None or position < n_results,
+                sentences=tuple(indexes),
+            )
+            for position, indexes in enumerate(sources)
+        ),
+        terms=(terms,),
+        answers=tuple((answer,) for answer in answers),
+    )
+
+
+def show_paper(page: Page, folder: Path, overview: Overview, record: InstanceRecord, state: State | None = None) -> None:
+    """Open a page that holds a paper, and show it."""
+    path = folder / "paper.html"
+    path.write_text(paper_page(overview, record), encoding="utf-8")
+    page.goto(address_of(path))
+    show(page, state or State())
+
+
+def show(page: Page, state: State) -> None:
+    """Show the paper of the page that is open, anew."""
+    parts = {"task": state.task, "a": state.a, "b": state.b, "sentence": state.sentence}
+    page.evaluate("(state) => show(state)", parts)
+
+
+def paper_page(overview: Overview, record: InstanceRecord) -> str:
+    """Return a page that holds a paper, under the policy that our pages have."""
+    script_text = script(SHARED_SCRIPTS).removesuffix("})();\n") + _BOOT
+    style_text = style(("tokens", "viewer", "paper"))
+    policy = f"default-src 'none'; script-src {content_hash(script_text)}; style-src {content_hash(style_text)}"
+    return (
+        '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>A paper</title>'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<style>{style_text}</style></head><body><header><h1>Papers</h1></header><main></main>"
+        f'<script type="application/json" id="overview">{encoded(overview).decode()}</script>'
+        f'<script type="application/json" id="record">{encoded(record).decode()}</script>'
+        f"<script>{script_text}</script></body></html>"
+    )
