@@ -99,6 +99,12 @@ class Pages:
         context.on("request", on_request)
         return context.new_page()
 
+    def leave(self) -> None:
+        """Leave every page, so that nothing more is asked of a server that is about to end."""
+        for context in self._contexts:
+            for page in context.pages:
+                page.goto("about:blank")
+
     def close(self) -> None:
         """Close every page that was opened."""
         for context in self._contexts:

@@ -99,7 +99,9 @@ def record_of(
     )
 
 
-def show_paper(page: Page, folder: Path, overview: Overview, record: InstanceRecord, state: State | None = None) -> None:
+def show_paper(
+    page: Page, folder: Path, overview: Overview, record: InstanceRecord, state: State | None = None
+) -> None:
     """Open a page that holds a paper, and show it."""
     path = folder / "paper.html"
     path.write_text(paper_page(overview, record), encoding="utf-8")

@@ -68,7 +68,9 @@ def _step_through(content: Content, part_bytes: int) -> dict[str, Origin] | None
             trailing = _TRAILING.search(str(error))
             if trailing is None:
                 return None
-            position = found.end() + int(trailing[1])
+            position = found.end() + int(trailing[1]) - 1  # which counts from 1
+            while content[position - 1] in b" \t\n\r":
+                position -= 1
         except (UnicodeDecodeError, RecursionError):
             return None
         else:

@@ -1,7 +1,7 @@
 """From an answer to the sentences that count: checked, without repeats, cut to the budget."""
 
 from dataclasses import dataclass
-from itertools import pairwise
+from operator import gt
 from typing import Literal
 
 from evidencebench.errors import AnswerError
@@ -69,7 +69,7 @@ def check_answer(ranking: Ranking, n_sentences: int, out_of_range: OutOfRange = 
     """
     if ranking.scores is not None and len(ranking.scores) != len(ranking.sentences):
         raise AnswerError(f"expected {len(ranking.sentences)} scores, one a sentence, got {len(ranking.scores)}")
-    if ranking.scores is not None and any(later > earlier for earlier, later in pairwise(ranking.scores)):
+    if ranking.scores is not None and any(map(gt, ranking.scores[1:], ranking.scores)):
         raise AnswerError("expected scores that descend, best first, got one that rises")
     sentences = ranking.sentences
     if len(set(sentences)) == len(sentences) and (

@@ -33,8 +33,8 @@ def focused(page: Page) -> str:
     told: str = page.evaluate(
         """() => {
           const one = document.activeElement;
-          const label = one.getAttribute("aria-label") ?? one.closest("label")?.firstChild.textContent ?? one.textContent;
-          return `${one.localName} ${label}`.trim();
+          const named = one.getAttribute("aria-label") ?? one.closest("label")?.firstChild.textContent;
+          return `${one.localName} ${named ?? one.textContent}`.trim();
         }"""
     )
     return told

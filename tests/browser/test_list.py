@@ -26,7 +26,9 @@ SAMPLE = load_sample()
 TASK = "er_at_optimal"
 
 
-def instance_of(instance_id: str, hypothesis: str = "Tea lowers it.", sentences: Sequence[str] = ("One.", "Two.")) -> Instance:
+def instance_of(
+    instance_id: str, hypothesis: str = "Tea lowers it.", sentences: Sequence[str] = ("One.", "Two.")
+) -> Instance:
     query = Query(
         instance_id=instance_id,
         paper_id=f"paper of {instance_id}",
@@ -245,7 +247,8 @@ def test_what_can_be_touched_is_large_enough(new_page: NewPage, sample_page: Pat
     page.goto(address_of(sample_page, f"#/papers/{SAMPLE.ids[0]}"))
     page.locator(".paper").wait_for()
     boxes = page.locator(".choice-bar :is(select, button), .paper-bar :is(a, button), .page-head button").evaluate_all(
-        "all => all.filter((one) => one.checkVisibility()).map((one) => [one.textContent, one.getBoundingClientRect().height])"
+        """all => all.filter((one) => one.checkVisibility())
+          .map((one) => [one.textContent, one.getBoundingClientRect().height])"""
     )
     assert len(boxes) >= 9
     assert min(height for _, height in boxes) >= 24, boxes
@@ -347,7 +350,8 @@ def test_rows_of_a_page_take_less_than_a_fifth_of_a_second(open_page: Callable[.
     page = open_page(long)
     took = page.evaluate(
         """async () => {
-          const changed = new Promise((done) => new MutationObserver(() => requestAnimationFrame(() => setTimeout(done)))
+          const shown = (done) => () => requestAnimationFrame(() => setTimeout(done));
+          const changed = new Promise((done) => new MutationObserver(shown(done))
             .observe(document.querySelector(".rows"), {childList: true}));
           const began = performance.now();
           location.hash = "#/papers?sort=length&order=asc";
@@ -378,7 +382,9 @@ def _random_rows(seed: int) -> tuple[Overview, list[Row], Columns]:
         title="Random",
         data="random",
         n_instances=N_RANDOM,
-        tasks=tuple(TaskRecord(name=name, scope=TASKS[name].scope, budget=TASKS[name].budget) for name in (TASK, "er_at_10")),
+        tasks=tuple(
+            TaskRecord(name=name, scope=TASKS[name].scope, budget=TASKS[name].budget) for name in (TASK, "er_at_10")
+        ),
         systems=tuple(SystemRecord(label=name, signature=name, is_control=name in systems[2:]) for name in systems),
         version="0",
     )
@@ -403,7 +409,8 @@ def _random_row(position: int, generator: np.random.Generator) -> Row:
         n_aspects=n_aspects,
         n_results=int(generator.integers(0, 3)),
         recalls=tuple(
-            tuple(float(n / n_aspects) if applies[task] else None for task, n in enumerate(of_system)) for of_system in covered
+            tuple(float(n / n_aspects) if applies[task] else None for task, n in enumerate(of_system))
+            for of_system in covered
         ),
     )
 
@@ -420,7 +427,9 @@ def test_the_page_lists_random_rows_as_the_server_does(page: Page, tmp_path: Pat
             listing = Listing(task=seed % 2, a=0, b=b, sort=sort, order=order, only=only)
             expected = [rows[position].id for position in listed(columns, listing)]
             names = f"task={overview.tasks[seed % 2].name}&a=mine&b={'' if b is None else overview.systems[b].label}"
-            page.evaluate("hash => { location.hash = hash; }", f"#/papers?{names}&sort={sort}&order={order}&only={only}")
+            page.evaluate(
+                "hash => { location.hash = hash; }", f"#/papers?{names}&sort={sort}&order={order}&only={only}"
+            )
             expect(page.locator(".list-count")).to_contain_text(
                 f"{N_RANDOM} papers" if len(expected) == N_RANDOM else f"{len(expected)} of {N_RANDOM} papers"
             )
@@ -450,8 +459,9 @@ def _with_data(page: str, overview: Overview, rows: Sequence[Row]) -> str:
 
 
 ODD_TEXTS = (
-    "IL-6 and naïve T_cells", "ΣΊΣΥΦΟΣ", "ﬁne ½ cup", "İstanbul ıssız", "東京 2020年", "ß ẞ STRASSE", "e\u0301clair",
-    "x²+y₃=①", "co\u00adoperate", "मलयालम", "שָׁלוֹם", "p<0.05; n=12", "β-blocker", "a\u200bb", "🫖tea", "O’Neill", "１２３",
+    "IL-6 and naïve T_cells", "ΣΊΣΥΦΟΣ", "ﬁne ½ cup", "İstanbul \u0131ss\u0131z", "東京 2020年", "ß ẞ STRASSE",
+    "e\u0301clair", "x²+y₃=①", "co\u00adoperate", "मलयालम", "שָׁלוֹם", "p<0.05; n=12", "β-blocker", "a\u200bb", "🫖tea",
+    "O\u2019Neill", "\uff11\uff12\uff13",
 )  # fmt: skip
 
 
@@ -468,3 +478,20 @@ def test_the_page_takes_texts_apart_into_the_words_that_the_server_finds(open_pa
             ]
             expect(page.locator("a.row-link")).to_have_count(len(expected))
             assert ids(page) == expected
+
+
+def test_a_script_or_style_that_gets_into_the_page_is_refused(new_page: NewPage, sample_page: Path) -> None:
+    page = new_page(expected_errors=("Content Security Policy",))
+    page.goto(address_of(sample_page))
+    page.locator("a.row-link").first.wait_for()
+    page.evaluate(
+        """() => {
+          const script = Object.assign(document.createElement("script"), {textContent: "window.hurt = 1"});
+          const box = document.createElement("div");
+          box.innerHTML = `<img src="data:," onerror="window.hurt = 2"><p id="styled" style="color: red">it</p>`;
+          document.body.append(script, box);
+        }"""
+    )
+    page.wait_for_timeout(200)
+    assert page.evaluate("window.hurt") is None
+    assert page.evaluate("getComputedStyle(document.getElementById('styled')).color") != "rgb(255, 0, 0)"

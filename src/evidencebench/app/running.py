@@ -13,7 +13,7 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from evidencebench.app.connection import TimedConnection
-from evidencebench.app.guard import Address
+from evidencebench.app.guard import BODY_SECONDS, Address
 from evidencebench.app.server import make_app
 from evidencebench.app.survey import Survey
 from evidencebench.app.visibility import Picking
@@ -102,7 +102,9 @@ def running_app(
     picking: Picking | None = None,
     cache: Path | None = None,
     connection: type[TimedConnection] = TimedConnection,
+    body_seconds: float = BODY_SECONDS,
     token: str | None = None,
+    is_surveyed: bool = True,
 ) -> Iterator[tuple[Address, Survey]]:
     """Run the app in another thread, on a free port of loopback, until the block ends.
 
@@ -110,18 +112,21 @@ def running_app(
     ----------
     exhibit, picking, cache
         As in `make_app` and `Survey`.
-    connection
-        What ends connections that take too long.
+    connection, body_seconds
+        What ends connections that take too long, and how long a body may take.
     token
         As in `Address`.
+    is_surveyed
+        Whether the survey runs; without it the app knows only what it shows.
     """
     bound = listening_socket(LOOPBACK, 0)
     address, survey = address_of(bound, LOOPBACK, token), Survey(exhibit, cache)
-    app = make_app(exhibit, survey, picking=picking, address=lambda: address)
+    app = make_app(exhibit, survey, picking=picking, address=lambda: address, body_seconds=body_seconds)
     has_started = threading.Event()
     server = _Server(_config(app, connection), has_started.set)
     thread = threading.Thread(target=lambda: asyncio.run(server.serve(sockets=[bound])), name="app", daemon=True)
-    survey.start()
+    if is_surveyed:
+        survey.start()
     thread.start()
     try:
         has_started.wait()

@@ -16,7 +16,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from evidencebench.app.guard import Address, Guard
+from evidencebench.app.guard import BODY_SECONDS, Address, Guard
 from evidencebench.app.listing import Listing, Only, Order, Sort, listed
 from evidencebench.app.survey import Survey
 from evidencebench.app.visibility import Picking
@@ -52,6 +52,7 @@ def make_app(
     *,
     picking: Picking | None = None,
     address: Callable[[], Address] = Address,
+    body_seconds: float = BODY_SECONDS,
 ) -> ASGIApp:
     """Return the app, behind its guard.
 
@@ -65,6 +66,8 @@ def make_app(
         People who pick sentences: they see the labels of what they have submitted only. None: everything is shown.
     address
         Where it listens; asked at each request.
+    body_seconds
+        How long the body of a request may take.
     """
     pages = _Pages(exhibit=exhibit, survey=survey, picking=picking)
     app = Starlette(
@@ -78,9 +81,10 @@ def make_app(
             Route("/api/instances", pages.instance),
             *(() if picking is None else picking.routes),
         ],
-        exception_handlers={HTTPException: _told},
+        exception_handlers={HTTPException: _told, Exception: _failed},
     )
-    return Guard(app, address)
+    app.router.redirect_slashes = False  # a path is right or wrong
+    return Guard(app, address, body_seconds=body_seconds)
 
 
 def _told(request: Request, error: Exception) -> Response:  # noqa: ARG001 - starlette's signature
@@ -89,6 +93,10 @@ def _told(request: Request, error: Exception) -> Response:  # noqa: ARG001 - sta
     is_ours = isinstance(error, _RefusedError)
     words = error.detail if is_ours else known.get(error.status_code, "the request cannot be answered")
     return _json({"error": words}, error.status_code, headers=error.headers)
+
+
+def _failed(request: Request, error: Exception) -> Response:  # noqa: ARG001 - as above
+    return _json({"error": "the app failed; the terminal that it runs in says how"}, 500)
 
 
 class _RefusedError(HTTPException):

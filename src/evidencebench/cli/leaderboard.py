@@ -72,9 +72,7 @@ def command(
     """
     dataset = open_data(data)
     with progress("scoring", progress_style) as on_progress:
-        graded = grade(
-            runs, dataset, tasks, rules=rules, with_controls=controls, limit=limit, on_progress=on_progress
-        )
+        graded = grade(runs, dataset, tasks, rules=rules, with_controls=controls, limit=limit, on_progress=on_progress)
     board = {task.name: standings(graded, task, resampling) for task in graded.tasks}
     if plot:
         write_picture(plot, board_chart(board, dataset.name, resampling))

@@ -1,7 +1,5 @@
 """Names that fit: how wide a text is about, and where it is cut. Names come from anywhere, so all of them pass here."""
 
-from unicodedata import east_asian_width
-
 from evidencebench.tables import printable
 
 LONGEST_SHOWN = 40
@@ -15,9 +13,11 @@ BOLD_SIZE, TITLE_SIZE = 13.5, 15.5
 
 _LONGEST_TOLD = 200
 # Shares of the font's size, as wide as in DejaVu Sans, which is wider than most: what fits there fits everywhere.
-_NARROW, _MIDDLING, _BROAD, _FULL = 0.4, 0.64, 0.78, 1.0
+_NARROW, _MIDDLING, _BROAD, _FULL = 0.4, 0.64, 0.8, 1.0
 _NARROW_LETTERS = frozenset("ijlftrI.,:;'|!()[] ")
-_BROAD_LETTERS = frozenset("mwMW%@—…")
+_BROAD_LETTERS = frozenset("#&+<=>^~")
+_FULL_LETTERS = frozenset("mwMW%@")
+_END_OF_LATIN = "\u017f"
 
 
 def shown_name(name: str, *, is_control: bool = False) -> str:
@@ -67,8 +67,6 @@ def fitted(text: str, width: float, size: float = FONT_SIZE) -> str:
 def _share(letter: str) -> float:
     if letter in _NARROW_LETTERS:
         return _NARROW
-    if east_asian_width(letter) in "WF":
+    if letter in _FULL_LETTERS or letter > _END_OF_LATIN:
         return _FULL
-    if letter in _BROAD_LETTERS:
-        return _FULL
-    return _BROAD if letter.isupper() else _MIDDLING
+    return _BROAD if letter in _BROAD_LETTERS or letter.isupper() or not letter.isascii() else _MIDDLING

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, pairwise
 
 from evidencebench.figures.bars import percent_cell
 from evidencebench.figures.frame import HEAD, MARGIN, WIDTH, chart, line, text, tick_names, upright_lines
@@ -19,6 +19,7 @@ _LEFT = MARGIN + 34
 _MOST_NAME = 190
 _MARKERS = 12
 _TAIL = 36
+_GAP = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,19 +82,26 @@ def _axes(across: Scale, up: Scale, x_name: str, y_name: str, right: float) -> I
         y = up.at(tick / 100)
         yield line(_LEFT, y, right, y, "chart-grid")
         yield text(_LEFT - 6, y + 4, str(tick), "chart-tick", "end")
-    named = [(tick, f"{tick:g}") for tick in _x_ticks(across)]
+    named = _named_ticks(across)
     yield from upright_lines(across, named, up.end, up.start)
     yield from tick_names(across, named, up.start + 15)
     yield text((_LEFT + right) / 2, up.start + 32, fitted(told_name(x_name), right - _LEFT), "chart-tick", "middle")
     yield text(MARGIN, up.end - 10, fitted(told_name(y_name), right), "chart-tick")
 
 
-def _x_ticks(across: Scale) -> list[float]:
-    """Return round numbers, and the first number too where it is well away from them, as budget 1 is."""
-    found = ticks(across.low, across.high, most=8)
-    if found and found[0] > across.low and across.at(found[0]) - across.at(across.low) > 2 * _LABEL:
-        return [across.low, *found]
-    return found
+def _named_ticks(across: Scale) -> list[tuple[float, str]]:
+    """Return round numbers, as many as have room for their names, and the first number too, as budget 1 is."""
+    for most in (8, 6, 4, 3, 2):
+        found = ticks(across.low, across.high, most=most)
+        for chosen in ([across.low, *found], found):
+            if _have_room(chosen, across):
+                return [(tick, f"{tick:g}") for tick in chosen]
+    return []
+
+
+def _have_room(chosen: Sequence[float], across: Scale) -> bool:
+    ends = [(across.at(tick), width_of(f"{tick:g}") / 2) for tick in chosen]
+    return all(right - left >= half + other + _GAP for (left, half), (right, other) in pairwise(ends))
 
 
 def _drawn(one: Line, position: int, across: Scale, up: Scale) -> Node:

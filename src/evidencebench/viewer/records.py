@@ -4,6 +4,7 @@ Systems and tasks are named once, in the `Overview`; everywhere else they stand 
 and so is a number that has no value.
 """
 
+import json
 from typing import Literal
 
 import msgspec
@@ -131,5 +132,8 @@ def encoded(record: object) -> bytes:
     >>> encoded(["</script>"])
     b'["\\u003c/script\\u003e"]'
     """
-    text = msgspec.json.encode(record)
+    try:
+        text = msgspec.json.encode(record)
+    except UnicodeEncodeError:  # a file's name may hold bytes that are no text; the page shows them as U+FFFD
+        text = json.dumps(msgspec.to_builtins(record)).encode()
     return text.replace(b"<", b"\\u003c").replace(b">", b"\\u003e").replace(b"&", b"\\u0026")

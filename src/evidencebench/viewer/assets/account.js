@@ -41,8 +41,8 @@ function ceilingWords({ budget, n_aspects: n, ceiling }) {
   const best = budget === null ? "All sentences together" : `The best ${budget === 1 ? "sentence" : counted(budget, "sentence")}`;
   if (ceiling === null) return "How much the best choice could cover is not known: it could not be proven.";
   const verb = budget === 1 ? "covers" : "cover";
-  if (ceiling >= 1) return `${best} ${verb} ${n === 1 ? "it" : `all ${n}`} (${percent(ceiling)}).`;
-  return `${best} ${verb} ${tally(ceiling * n)} of ${n} (${percent(ceiling)}), so nobody can score more here.`;
+  if (ceiling >= 1) return `${best} ${verb} ${n === 1 ? "it" : `all ${n}`} (${percentage(ceiling)}).`;
+  return `${best} ${verb} ${tally(ceiling * n)} of ${n} (${percentage(ceiling)}), so nobody can score more here.`;
 }
 
 function uncoverable({ terms, counting }, onChoose) {
@@ -59,7 +59,7 @@ function sideAccount(graded, side, onChoose) {
     { class: `side side-${side.letter.toLowerCase()}` },
     h("h3", { class: "side-name" }, plainMark(side), foreign("span", {}, side.label), h("span", { class: "letter" }, ` ${side.letter}`)),
     side.judged
-      ? h("p", { class: "score" }, h("b", {}, percent(side.judged.recall)), " aspect recall")
+      ? h("p", { class: "score" }, h("b", {}, percentage(side.judged.recall)), " aspect recall")
       : h("p", { class: "score" }, h("b", {}, "–"), " no score"),
     h("p", { class: "why" }, whyWords(graded, side)),
     side.judged?.error ? foreign("p", { class: "error" }, firstWords(side.judged.error, 2000)) : null,
@@ -103,8 +103,13 @@ function coverWords(graded, side) {
   const mean = judged.n_drawn ? "On average, " : "";
   if (!nEvidence) return `None of them is evidence, so it covers 0 of the ${aspectsThatCount(terms)}.`;
   const [is, covers] = tally(nEvidence) === "1" ? ["is", "covers"] : ["are", "cover"];
-  const share = `${tally(nCovered)} of the ${aspectsThatCount(terms)}: ${percent(judged.recall)}`;
-  return `${mean}${tally(nEvidence)} of them ${is} evidence and ${covers} ${share}${praise(terms, judged.recall)}.`;
+  const words = `${tally(nCovered)} of the ${aspectsThatCount(terms)}: ${percentage(judged.recall)}`;
+  return `${mean}${tally(nEvidence)} of them ${is} evidence and ${covers} ${words}${praise(terms, judged.recall)}.`;
+}
+
+// As one word, so that no line ends before its sign.
+function percentage(value) {
+  return percent(value).replace(" ", "\u00a0");
 }
 
 function aspectsThatCount({ n_aspects: n }) {
@@ -128,7 +133,7 @@ function missedOf({ counting }, side, onChoose) {
     partly.length
       ? [
           h("dt", {}, "By chance"),
-          h("dd", {}, partly.map((aspect) => [chip(aspect, onChoose), h("small", {}, `${percent(side.covers(aspect))} `)])),
+          h("dd", {}, partly.map((aspect) => [chip(aspect, onChoose), h("small", {}, `${percentage(side.covers(aspect))} `)])),
         ]
       : null,
     covered.length ? [h("dt", {}, "Covered"), h("dd", {}, chips(covered, onChoose))] : null,
@@ -163,8 +168,8 @@ function sideBySide(graded) {
     ["Sentences selected", (side) => tally(side.nSelected)],
     ["Evidence among them", (side) => tally(evidenceIn(graded, side))],
     ["Aspects covered", (side) => `${tally(side.judged.recall * terms.n_aspects)} of ${terms.n_aspects}`],
-    ["Aspect recall", (side) => percent(side.judged.recall)],
-    ["Highest possible", () => percent(terms.ceiling)],
+    ["Aspect recall", (side) => percentage(side.judged.recall)],
+    ["Ceiling (highest possible)", () => percentage(terms.ceiling)],
   ];
   const heads = chosen.map((side) => h("th", { scope: "col" }, plainMark(side), foreign("span", {}, side.label)));
   const cells = (value) => chosen.map((side) => h("td", {}, side.judged ? value(side) : "–"));
@@ -183,12 +188,12 @@ function evidenceIn({ isEvidence }, side) {
 
 const DEFINITIONS = [
   ["Hypothesis", "the statement on top. Somebody who checks it wants the sentences of the paper that speak for or against it."],
-  ["Aspect", "one thing the paper has to say about the hypothesis, such as a finding or how it was found. Experts listed them; each has a number and a colour here."],
+  ["Aspect", "one thing the paper has to say about the hypothesis, such as a finding or how it was found. Each has a number and a colour here."],
   ["Evidence", "a sentence that states an aspect which counts. It has a bar at its left edge, and the numbers of its aspects behind it."],
   ["Covered", "an aspect is covered when at least one of the sentences that state it is selected. A second one adds nothing."],
   ["Aspect recall", "the share of aspects that are covered, of all that count. This is the score."],
   ["Budget", "how many sentences may be selected. Selecting everything would cover everything, so most tasks allow few."],
-  ["Ceiling", "the highest score that the budget allows, found by trying all that matters."],
+  ["Ceiling", "the highest score that the budget allows, worked out exactly."],
 ];
 
 function definitions({ chosen }) {

@@ -1,6 +1,9 @@
 // Lists the aspects beside the paper: what each says, where it is stated, and who covers it.
 
 const MOST_LINKS = 12;
+const MOST_TEXT = 5000; // characters
+
+const NO_TEXTS = "This data set has no texts of its aspects, only the sentences that state them; one of these is quoted.";
 
 /* `on.choose(aspect)` toggles an aspect, `on.next(aspect)` goes to its next sentence.
    Returns {element, showChosen(aspect or null)}. */
@@ -13,6 +16,7 @@ function aspectPanel(graded, on) {
     { class: "aspects", id: "aspects", "aria-labelledby": "aspects-title", tabindex: "-1" },
     h("h2", { id: "aspects-title" }, `Aspects (${graded.aspects.length})`),
     aspectFilter(graded, items, none),
+    graded.aspects.some((aspect) => aspect.text !== null) ? null : h("p", { class: "no-texts" }, NO_TEXTS),
     none,
     list,
   );
@@ -60,7 +64,6 @@ function filtersOf({ chosen }) {
 }
 
 function aspectItem(graded, aspect, on) {
-  const name = aspect.text === null ? h("span", {}, `Aspect ${aspect.number} (this data set has no texts)`) : foreign("span", {}, aspect.text);
   return h(
     "li",
     { class: `aspect ${aspectClass(aspect)}`, "data-aspect": aspect.number },
@@ -68,13 +71,24 @@ function aspectItem(graded, aspect, on) {
       "button",
       { type: "button", class: "aspect-name", "aria-pressed": "false", onclick: () => on.choose(aspect) },
       h("span", { class: "chip", "aria-hidden": aspect.text === null ? "true" : false }, aspect.number),
-      name,
+      aspectText(aspect),
     ),
+    aspect.text === null ? quote(graded, aspect) : null,
     h("p", { class: "aspect-facts" }, aspectFacts(graded, aspect)),
     aspect.counts ? h("ul", { class: "verdicts" }, graded.chosen.filter((side) => side.judged).map((side) => verdict(side, aspect))) : null,
     sentenceLinks(graded, aspect, on),
     coveredBy(graded, aspect),
   );
+}
+
+function aspectText(aspect) {
+  return aspect.text === null ? h("span", {}, `Aspect ${aspect.number}`) : foreign("span", {}, firstWords(aspect.text, MOST_TEXT));
+}
+
+// Where the data has no text of an aspect, a sentence that states it, and little else, tells best what it is about.
+function quote({ paper, stated }, aspect) {
+  const [own] = [...aspect.sentences].sort((one, other) => stated[one].length - stated[other].length || one - other);
+  return own === undefined ? null : foreign("p", { class: "quote" }, `“${firstWords(paper.sentences[own], 200)}”`);
 }
 
 function aspectFacts(graded, aspect) {

@@ -18,6 +18,7 @@ function makeDesk() {
   async function session() {
     const found = await asked("GET", "session");
     name = name ?? found.person;
+    tabRemember(name);
     return { ...found, person: name };
   }
 
@@ -107,7 +108,7 @@ function tabRemember(name) {
 function makeKeeper(send, say) {
   let waiting = null;
   let running = null;
-  return { keep, settled, forget };
+  return { keep, settled, forget, isDone: () => running === null };
 
   function keep(picks) {
     waiting = picks;

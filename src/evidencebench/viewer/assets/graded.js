@@ -12,8 +12,9 @@ function gradedOf(overview, record, state) {
   }));
   const stated = record.paper.sentences.map(() => []); // sentence -> the aspects that it is evidence for
   for (const aspect of aspects) for (const index of aspect.sentences) stated[index].push(aspect);
+  const names = systemNames(overview);
   const sides = overview.systems.map((system, position) =>
-    sideOf(system, position, record.answers[position]?.[state.task] ?? null, aspects),
+    sideOf({ ...system, label: names[position] }, position, record.answers[position]?.[state.task] ?? null, aspects),
   );
   return {
     task,

@@ -59,6 +59,7 @@ function pageOf(route) {
 
 function listPane() {
   const form = listForm();
+  let held = null; // what is shown, to tell whether it changed
   const count = h("p", { class: "list-count", role: "status" });
   const legend = h("p", { class: "list-legend" });
   const rows = h("ol", { class: "rows" });
@@ -66,21 +67,25 @@ function listPane() {
   const element = h("section", { class: "list-pane", "aria-label": "Papers" }, form.element, h("div", { class: "list-head" }, count, legend), rows, pages);
   return { element, focusSearch: form.focusSearch, update: form.update, say, show, showError, mark, move, focusOn };
 
-  // The rows are made anew; a reader who stood on one of them stands there again.
+  // The rows are made anew where they changed; a reader who stood on one of them stands there again.
   function show(overview, route, asked, listing) {
+    say(countText(asked, listing));
+    const key = JSON.stringify([route.query.toString(), listing.rows, listing.n_found]);
+    if (key === held) return;
+    held = key;
     const focused = rows.contains(document.activeElement) ? document.activeElement.dataset.id : null;
-    say(countText(overview, listing));
     const names = systemNames(overview);
     legend.replaceChildren(...legendOf(overview, asked, names));
     rows.replaceChildren(...listing.rows.map((row) => rowItem(row, asked, names)));
     rows.start = asked.offset + 1;
     pages.replaceChildren(...pageLinks(pageOf(route), listing.n_found));
-    if (!listing.rows.length) rows.replaceChildren(h("li", { class: "no-rows" }, adviceFor(route, listing)));
+    if (!listing.rows.length) rows.replaceChildren(h("li", { class: "no-rows" }, adviceFor(route, asked, listing)));
     mark(route.id);
     if (focused !== null) focusOn(focused);
   }
 
   function showError(error) {
+    held = null;
     say(error.message);
     rows.replaceChildren();
     pages.replaceChildren();
@@ -128,7 +133,7 @@ function listForm() {
   const only = picker("Show", ONLY_ENTRIES, (value) => narrow({ only: value || null }));
   const order = picker("Order", SORT_ENTRIES, (value) => {
     const [sort, way] = value.split(" ");
-    narrow(sort === "position" ? { sort: null, order: null } : { sort, order: way });
+    narrow(value === "position asc" ? { sort: null, order: null } : { sort, order: way });
   });
   const element = h("form", { class: "list-form", role: "search", onsubmit: (event) => { event.preventDefault(); find(); } },
     h("label", { class: "picker search" }, h("span", { class: "picker-name" }, "Search"), search), only.label, order.label);
@@ -193,20 +198,29 @@ function differenceLine(difference) {
 }
 
 // "37 of 96 papers; 3 without Results": what was found, in words.
-function countText(overview, listing) {
+function countText(asked, listing) {
   const { n_found: found, n_instances: all, n_searched: searched, n_scored: scored } = listing;
   const number = (n) => n.toLocaleString("en");
   const parts = [found === all ? counted(all, "paper") : `${number(found)} of ${counted(all, "paper")}`];
-  if (listing.n_without_results) parts.push(`${number(listing.n_without_results)} without Results`);
-  if (searched < all) parts.push(`searched ${number(searched)} of ${number(all)} so far`);
-  if (scored < all) parts.push(`scored ${number(scored)} of ${number(all)} so far`);
+  if (listing.n_without_results && scored === all) parts.push(`${number(listing.n_without_results)} without Results`);
+  if (asked.q && searched < all) parts.push(`searched ${number(searched)} of ${number(all)} so far`);
+  if (needsScores(asked) && scored < all) parts.push(`scored ${number(scored)} of ${number(all)} so far`);
   return parts.join("; ");
 }
 
-function adviceFor(route, listing) {
+// Whether a listing changes while a server goes on reading the data.
+function isUnfinished(asked, { n_searched: searched, n_scored: scored, n_instances: all }) {
+  return (asked.q && searched < all) || (needsScores(asked) && scored < all);
+}
+
+function needsScores({ sort, only }) {
+  return sort !== "position" || only !== null;
+}
+
+function adviceFor(route, asked, listing) {
   if (listing.n_found) return ["This page lies behind the end of the list. ", h("a", { href: linkTo(null, null, { page: null }) }, "Go to its first page")];
   if (!listing.n_instances) return "The data set holds no paper.";
-  if (listing.n_searched < listing.n_instances) return "Nothing found yet.";
+  if (isUnfinished(asked, listing)) return "Nothing found yet.";
   const hints = [];
   if (route.query.get("q")) hints.push("fewer or shorter words (each must begin a word of the paper, its hypothesis or its id)");
   if (route.query.get("only")) hints.push("another choice under “Show”");

@@ -11,6 +11,7 @@ function paperView(overview, record, state) {
   const map = mapOf(graded, show);
   const panel = aspectPanel(graded, { choose, next: nextOf });
   const tools = toolbar(graded, { jump, toggle, only: text.only });
+  const bars = h("div", { class: "bars" }, tools.element, map.lying);
   let current = null;
   let pressed = null; // the aspect that is highlighted
 
@@ -25,7 +26,7 @@ function paperView(overview, record, state) {
         "div",
         { class: "text-column" },
         h("h2", { class: "text-title" }, `The paper (${counted(record.paper.sentences.length, "sentence")})`),
-        h("div", { class: "bars" }, tools.element, map.lying),
+        bars,
         text.element,
       ),
       panel.element,
@@ -48,8 +49,9 @@ function paperView(overview, record, state) {
     text.rows[current]?.classList.remove("is-target");
     current = index;
     row.classList.add("is-target");
-    scrollTo(row);
     row.focus({ preventScroll: true });
+    element.style.setProperty("--bar", `${bars.offsetHeight}px`); // which would cover what stops under it
+    scrollTo(row);
   }
 
   function jump(kind, step) {
@@ -135,11 +137,13 @@ function nextTarget(targets, current, step) {
   return targets.find((index) => current === null || index > current) ?? targets[0];
 }
 
-// Far away it is quicker to be there than to watch the paper fly by.
-function scrollTo(row) {
-  const distance = Math.abs(row.getBoundingClientRect().top);
-  const isCalm = matchMedia("(prefers-reduced-motion: reduce)").matches || distance > 2 * window.innerHeight;
-  row.scrollIntoView({ block: "start", behavior: isCalm ? "instant" : "smooth" });
+const N_SETTLING_FRAMES = 3;
+
+/* At once, since watching the paper fly by helps nobody. Rows that were never seen have a guessed height until they are
+   laid out, one frame later: then the place is found again. */
+function scrollTo(row, nFrames = N_SETTLING_FRAMES) {
+  row.scrollIntoView({ block: "start", behavior: "instant" });
+  if (nFrames) requestAnimationFrame(() => document.activeElement === row && scrollTo(row, nFrames - 1));
 }
 
 // Tells the map which sentences are on the screen.

@@ -116,7 +116,8 @@ function pickWork(desk, { paper, budget, sentences, seconds }, body, keys) {
 
   // The page may be gone in a moment: the browser sends this one even then.
   function keepAtOnce() {
-    if (document.visibilityState === "hidden" && !isOver) desk.save(found(), { keepalive: true }).catch(() => {});
+    const isNews = clock.seconds() > keptSeconds || !keeper.isDone();
+    if (document.visibilityState === "hidden" && !isOver && isNews) desk.save(found(), { keepalive: true }).catch(() => {});
   }
 
   function reach(index) {

@@ -34,7 +34,13 @@ function reviewPage(desk) {
     held = { id };
     status.textContent = "Loading…";
     try {
-      const [found, queue] = [await desk.review(id), await desk.queue()];
+      const queue = await desk.queue();
+      if (queue.rows.find((row) => row.id === id)?.status !== "submitted") {
+        held = null;
+        go(pickLink(id), { replaces: true });
+        return;
+      }
+      const found = await desk.review(id);
       if (held?.id !== id) return;
       held = { id, ...found };
       next = nextRow(queue.rows, id);
@@ -47,8 +53,7 @@ function reviewPage(desk) {
     } catch (error) {
       if (held?.id !== id) return;
       held = null;
-      if (error.status === 403) go(pickLink(id), { replaces: true });
-      else status.textContent = error.message;
+      status.textContent = error.message;
     }
   }
 

@@ -4,6 +4,8 @@
 function textOf(graded, onChoose) {
   const element = h("div", { class: "text-rows", id: "text" }, sentenceRows(graded.paper, decoration(graded, onChoose)));
   const rows = [...element.querySelectorAll(".sentence")];
+  element.style.setProperty("--digits", String(rows.length - 1).length);
+  element.style.setProperty("--lanes", graded.chosen.length);
   const isMarked = markedRows(graded);
   return { element, rows, highlight, only, reveal };
 
@@ -30,15 +32,14 @@ function textOf(graded, onChoose) {
 
 // What stands around a sentence: its number, the marks of those who selected it, and the aspects it states.
 function decoration(graded, onChoose) {
-  const numerals = String(graded.paper.sentences.length - 1).length;
   return (index) => {
     const aspects = [...graded.stated[index]].sort((one, other) => other.counts - one.counts || one.number - other.number);
-    const lanes = graded.chosen.map((side) => h("span", { class: "lane" }, side.selects(index) ? mark(side, side.selects(index)) : null));
-    const number = h("a", { class: "index", href: linkTo(graded.paper.id, index), "aria-label": `sentence ${index}` }, String(index).padStart(numerals, "\u2007"));
+    const marks = graded.chosen.filter((side) => side.selects(index)).map((side) => mark(side, side.selects(index)));
+    const number = h("a", { class: "index", href: linkTo(graded.paper.id, index), "aria-label": `sentence ${index}` }, index);
     return {
       classes: rowClasses(graded, index, aspects),
-      before: [number, h("span", { class: "lanes" }, lanes), aspects.length ? stripes(aspects) : h("span", { class: "stripes" })],
-      after: aspects.length ? h("span", { class: "chips" }, aspects.map((aspect) => [" ", chip(aspect, onChoose)])) : [],
+      before: [number, marks.length ? h("span", { class: "lanes" }, marks) : null, aspects.length ? stripes(aspects) : null],
+      after: aspects.length ? h("span", { class: "chips" }, aspects.map((aspect) => [" ", chip(aspect, onChoose)])) : null,
     };
   };
 }
@@ -97,11 +98,11 @@ function toolbar(graded, { jump, toggle, only }) {
       return [which, h("button", { type: "button", class: "marks", "aria-pressed": "true", title: `Show the marks of ${side.letter}`, onclick: () => toggle(which) }, plainMark(side), foreign("span", { class: "label" }, side.label))];
     }),
   );
-  const less = h("button", { type: "button", "aria-pressed": "false", onclick: () => {
+  const less = h("button", { type: "button", "aria-pressed": "false", title: "Only evidence and selections, with the headings over them", onclick: () => {
     const isOn = less.getAttribute("aria-pressed") !== "true";
     less.setAttribute("aria-pressed", String(isOn));
     only(isOn);
-  } }, "Only evidence and selections");
+  } }, "Only marked sentences");
   const kinds = ["evidence", ...(graded.chosen.length ? ["selected", "missed"] : [])];
   const element = h(
     "div",
@@ -112,13 +113,18 @@ function toolbar(graded, { jump, toggle, only }) {
   return { element, showMarks: (which, isShown) => marks.get(which)?.setAttribute("aria-pressed", String(isShown)) };
 }
 
-const STEP_NAMES = { evidence: ["evidence"], selected: ["selected", " by A"], missed: ["missed", " by A"] };
+// What the steps go through: in short, the rest where there is room, and in full.
+const STEP_NAMES = {
+  evidence: ["evidence", "", "evidence sentence"],
+  selected: ["selected", " by A", "sentence selected by A"],
+  missed: ["missed", " by A", "sentence of an aspect missed by A"],
+};
 
 function stepper(graded, kind, jump) {
-  const [name, whose = ""] = STEP_NAMES[kind];
+  const [name, whose, full] = STEP_NAMES[kind];
   const n = targetsOf(graded, kind, null).length;
   const step = (by, sign, word) => {
-    const title = `${word} sentence: ${name}${whose}`;
+    const title = `${word} ${full}`;
     return h("button", { type: "button", class: word, disabled: !n, "aria-label": title, title, onclick: () => jump(kind, by) }, sign);
   };
   const label = h("span", {}, name, h("span", { class: "whose" }, whose), " ", h("span", { class: "number" }, n));

@@ -1,5 +1,6 @@
 // List and paper side by side (one at a time on a small screen), following the address.
 
+const ASK_AGAIN_MS = 1000;
 const LIST_FOLD = "evidencebench-list-folded";
 
 async function showViewer(root, source) {
@@ -109,9 +110,7 @@ function listingOf(source, overview, list) {
       if (held?.key !== key) return;
       held.found = found;
       list.show(overview, readRoute(), asked, found);
-      if (Math.min(found.n_searched, found.n_scored) < found.n_instances) {
-        setTimeout(() => held?.key === key && load(route, key, asked), 700);
-      }
+      if (isUnfinished(asked, found)) setTimeout(() => held?.key === key && load(route, key, asked), ASK_AGAIN_MS);
     } catch (error) {
       if (held?.key !== key) return;
       held = null; // so that the next step asks again
