@@ -11,6 +11,7 @@ import oracle
 import over_length
 import pipeline
 import selecting
+import viewing
 from timing import main_of
 
 if __name__ == "__main__":
@@ -24,4 +25,5 @@ if __name__ == "__main__":
         encoding.figures,
         selecting.figures,
         asking.figures,
+        viewing.figures,
     )

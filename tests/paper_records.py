@@ -25,6 +25,19 @@ AT_2 = TaskRecord(name="er_at_2", scope="all", budget=2)
 RESULTS_AT_2 = TaskRecord(name="result_er_at_2", scope="results", budget=2)
 UNLIMITED = TaskRecord(name="result_er_unconstrained", scope="results", budget=None)
 
+EIGHT_SENTENCES = tuple(f"Sentence number {number}." for number in range(8))
+
+TERMS = Terms(budget=2, n_aspects=4, ceiling=0.75)
+"""Of `record_of` at two sentences."""
+
+HALF = Judged(status="answered", certain=(4, 2), recall=0.5)
+"""Covers aspects 1 and 2 of `record_of`."""
+
+OTHER = Judged(status="answered", certain=(2, 7), recall=0.75)
+"""Covers aspects 1, 2 and 4 of `record_of`."""
+
+TEXTS = ("Tea was drunk.", "Tea was hot.", "People woke.", "People stayed awake.")
+
 # What the tests call is put on the window; the page itself names nothing there.
 _BOOT = """
 const read = (id) => JSON.parse(document.getElementById(id).textContent);
@@ -62,7 +75,7 @@ def overview_of(labels: Sequence[str], task: TaskRecord = AT_2) -> Overview:
 
 def record_of(
     *answers: Judged | None,
-    sentences: Sequence[str] = tuple(f"Sentence number {index}." for index in range(8)),
+    sentences: Sequence[str] = EIGHT_SENTENCES,
     kinds: str | None = None,
     sources: Sequence[Sequence[int]] = ((2,), (2, 4), (5,), (6, 7)),
     texts: Sequence[str] = (),

@@ -94,7 +94,7 @@ def charts_of(of_name: st.SearchStrategy[str]) -> st.SearchStrategy[Node]:
     groups = st.lists(st.builds(Group, name=of_name, bars=st.lists(bars_of(of_name), max_size=4)), max_size=4)
     return st.one_of(
         st.builds(interval_chart, rows, title=of_name, unit=of_name),
-        st.builds(difference_chart, differences, title=of_name, unit=of_name),
+        st.builds(difference_chart, differences, title=of_name, unit=of_name, sides=st.tuples(of_name, of_name)),
         st.builds(grouped_chart, groups, title=of_name, unit=of_name),
         st.builds(line_chart, st.lists(lines_of(of_name), max_size=6), title=of_name, x_name=of_name, y_name=of_name),
     )

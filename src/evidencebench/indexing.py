@@ -22,6 +22,7 @@ _PART_BYTES = 16 << 20
 # What stands before a member's value, and behind the last one.
 _MEMBER = re.compile(rb'\s*+[{,]\s*+("(?:[^"\\]++|\\.)*+")\s*+:\s*+', re.DOTALL)
 _END = re.compile(rb"\s*\{?\s*\}\s*")
+_LAST_END = re.compile(rb"\s*\}\s*")
 
 _members = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _value = msgspec.json.Decoder(msgspec.Raw)
@@ -81,7 +82,7 @@ def _step_through(content: Content, part_bytes: int) -> dict[str, Origin] | None
         if position - given_back > part_bytes:
             give_back(content)
             given_back = position
-    return origins if origins and _END.fullmatch(content, position) else None
+    return origins if origins and _LAST_END.fullmatch(content, position) else None
 
 
 def index_lines(content: Content) -> Index:

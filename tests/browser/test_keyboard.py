@@ -155,6 +155,7 @@ def test_a_b_s_and_t_change_what_is_compared_and_leave_the_reader_where_he_is(pa
 
 
 def test_choosing_a_system_by_keyboard_keeps_the_focus_on_the_choice(paper: Page) -> None:
+    paper.keyboard.press("e")  # the reader is at a sentence, which must not take the focus back
     paper.get_by_label("System A").focus()
     paper.keyboard.press("ArrowDown")
     expect(paper.locator(".paper")).to_contain_text("tfidf")
@@ -167,6 +168,7 @@ def test_the_question_mark_names_every_key_and_escape_closes_it_where_the_reader
     expect(dialog).to_be_visible()
     shown = dialog.locator("kbd").all_inner_texts()
     assert shown == ["n", "j", "p", "k", "e", "E", "x", "X", "m", "a", "b", "s", "t", "l", "/", "Esc", "?"]
+    dialog.get_by_role("button", name="Close").focus()
     paper.keyboard.press("n")  # nothing happens behind it
     expect(paper.locator(".paper-place")).to_have_text("3 of 10")
     paper.keyboard.press("Escape")

@@ -59,7 +59,8 @@ def test_the_app_shows_the_paper_that_the_page_shows(page: Page, sample_page: Pa
         for address in (app.url, address_of(sample_page)):
             page.goto("about:blank")
             page.goto(f"{address}#/papers/{SAMPLE.ids[6]}?a=tfidf")
-            shown.append(page.locator(".paper").inner_text())
+            page.locator("#s-0").wait_for()
+            shown.append(page.locator(".paper").text_content() or "")
     assert shown[0] == shown[1]
     assert SAMPLE[6].query.sentences[3] in shown[0]
 

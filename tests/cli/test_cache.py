@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from command_line import FORMATS, Command
+from evidencebench.app.search import growing_index, index_file
 from evidencebench.embedding.formats import EncodedText
 from evidencebench.embedding.store import Store
 from evidencebench.llm.chat import ChatRequest
@@ -263,3 +264,20 @@ def test_a_file_that_is_something_else_is_named_and_left_alone(command: Command,
     assert "replies.sqlite: cannot be used to keep replies" in outcome.err
     assert (folder / "replies.sqlite").read_text() == "Dear Ada,"
     assert not Path("r.jsonl").exists()
+
+
+def test_indices_of_the_search_are_listed_and_removed(folder: Path, command: Command) -> None:
+    path = index_file(folder, "0" * 64)
+    with growing_index(path) as growing:
+        assert growing is not None
+        growing[1]()
+        growing[0].close()
+    listed = command("cache list --json").json["search"]
+    assert listed == [{"path": str(path), "size_bytes": path.stat().st_size}]
+    assert "search: 1 indices of large data" in command("cache list").out
+    assert "1 indices to search" in command("cache prune --search").out
+    assert path.exists()
+    assert command("cache prune --search --older-than 3").code == 2
+    assert command("cache prune --search --yes").code == 0
+    assert not path.exists()
+    assert command("cache list --json").json["search"] == []

@@ -81,7 +81,10 @@ def test_a_terminal_that_is_not_unicode_gets_pictures_in_ascii(arguments: str) -
         ("score bm25.jsonl -t er_at_10 --no-controls", {"bm25 on sample.json", "er_at_10", "bm25"}),
         ("score bm25.jsonl --curve 5", {"bm25 on sample.json, by budget", "all aspects", "Results aspects", "5"}),
         ("leaderboard bm25.jsonl lead.jsonl", {"er_at_10 on sample.json", "result_er_at_5 on sample.json", "random *"}),
-        ("compare bm25.jsonl lead.jsonl", {"bm25 - lead, on sample.json", "er_at_10", "0", "first better →"}),
+        (
+            "compare bm25.jsonl lead.jsonl",
+            {"bm25 - lead, on sample.json", "er_at_10", "0", "← lead better", "bm25 better →"},
+        ),
         (
             "compare bm25.jsonl lead.jsonl oracle.jsonl",
             {"Differences on sample.json", "bm25 - oracle, on sample.json", "lead - oracle, on sample.json"},

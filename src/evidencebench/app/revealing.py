@@ -73,18 +73,21 @@ def picking_pages(
     )
 
 
+_MOST_READ = 500
+
+
 def _queue(dataset: Dataset, task: Task, limit: int | None) -> dict[str, Listed]:
     """Return what people are asked: of labels it tells only whether any count, as the task's name does."""
-    return {
-        instance.id: Listed(
-            position=position,
-            id=instance.id,
-            hypothesis=instance.query.hypothesis,
-            n_sentences=len(instance.query.sentences),
-        )
-        for position, instance in enumerate(dataset.instances(limit))
-        if task.applies_to(instance.labels)
-    }
+    queue: dict[str, Listed] = {}
+    for position, instance in enumerate(dataset.instances(limit)):
+        if task.applies_to(instance.labels):
+            query = instance.query
+            queue[instance.id] = Listed(
+                position=position, id=instance.id, hypothesis=query.hypothesis, n_sentences=len(query.sentences)
+            )
+        if position % _MOST_READ == 0:
+            dataset.release()  # else all of a large file stays in memory
+    return queue
 
 
 def _offer(dataset: Dataset, task: Task, listed: Listed) -> Offer:

@@ -155,6 +155,11 @@ def index_file(folder: Path, sha256: str) -> Path:
     return folder / SEARCH_FOLDER / f"{sha256}.v{_VERSION}.sqlite"
 
 
+def kept_files(folder: Path) -> list[Path]:
+    """Return all finished indices in the folder of what is kept; an app that uses one goes on when it is deleted."""
+    return sorted((folder / SEARCH_FOLDER).glob("*.sqlite"))
+
+
 def _connected(address: str) -> sqlite3.Connection:
     connection = sqlite3.connect(address, uri=address != "", isolation_level=None, check_same_thread=False)
     # What is lost is made again, so nothing is written twice or waited for.

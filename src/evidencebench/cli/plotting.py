@@ -164,7 +164,7 @@ def comparison_chart(compared: Sequence[tuple[str, str, Comparison]], data: str,
     reach = reach_of(bar for bars in pairs.values() for bar in bars)
     unit = f"difference in aspect recall, points, {_intervals(resampling)}"
     charts = [
-        difference_chart(bars, title=f"{first} - {second}, on {data}", unit=unit, reach=reach)
+        difference_chart(bars, title=f"{first} - {second}, on {data}", unit=unit, reach=reach, sides=(second, first))
         for (first, second), bars in pairs.items()
     ]
     return stacked(charts, title=f"Differences on {data}")

@@ -19,6 +19,7 @@ from evidencebench.cli.output import progress, refuse_existing
 from evidencebench.evaluation import Rules
 from evidencebench.report.page import Wish, report_page
 from evidencebench.significance import Resampling
+from evidencebench.tables import printable
 from evidencebench.tasks import Task
 from evidencebench.writing import whole_file
 
@@ -93,15 +94,15 @@ def command(
     content = page.encode()
     with whole_file(output) as file:
         file.write(content)
-    click.echo(f"{output}: {len(runs)} {'run' if len(runs) == 1 else 'runs'}, {len(content) / 1e6:.1f} MB")
+    click.echo(f"{printable(str(output))}: {len(runs)} {'run' if len(runs) == 1 else 'runs'}, {len(content) / 1e6:.1f} MB")
 
 
 def _command_line(ctx: click.Context) -> str:
-    """Return the command as it was called, wherever its options came from; those left at their defaults are not said."""
+    """Return the command as it was called, wherever its options came from, without those left at their defaults."""
     words = ["evidencebench", "report"]
     for parameter in ctx.command.params:
         value = ctx.params.get(parameter.name or "")
-        if parameter.name in _UNTOLD or value == parameter.get_default(ctx):
+        if parameter.name in _UNTOLD or value is None or value == parameter.get_default(ctx):
             continue
         words += _words(parameter, value)
     return join(words)

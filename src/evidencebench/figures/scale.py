@@ -52,14 +52,17 @@ def ticks(low: float, high: float, *, most: int = 6) -> list[float]:
     >>> ticks(-0.13, 0.08)
     [-0.1, -0.05, 0.0, 0.05]
     """
-    if not high > low:
+    least = (high - low) / (most - 1)
+    if least < _LEAST_STEP:
         return [low]
-    step = _nice((high - low) / (most - 1))
+    step = _nice(least)
     first, last = math.ceil(low / step - _ROUNDING), math.floor(high / step + _ROUNDING)
     digits = max(0, -math.floor(math.log10(step)))
     return [round(number * step, digits) for number in range(first, last + 1)]
 
 
+# Less than this apart, two numbers are one.
+_LEAST_STEP = 1e-300
 # A bound that is a multiple of the step but for rounding counts as one.
 _ROUNDING = 1e-9
 

@@ -1,12 +1,15 @@
 """What the report's sections are built of: text, tables that scroll inside their frame, and folded parts."""
 
+import re
 from collections.abc import Sequence
 
 from evidencebench.markup import Child, Node, node
 from evidencebench.tables import Cell, Table
 
-FOREIGN = {"class": "foreign", "dir": "auto"}
+FOREIGN: dict[str, str | int | float] = {"class": "foreign", "dir": "auto"}
 """Of elements that show text from a file: its direction is its own."""
+
+_NUMBERS = re.compile(r"[-+\d.,\[\]()$% ]*")
 
 
 def section(name: str, title: str, *children: Child) -> Node:
@@ -66,9 +69,14 @@ def _cells(row: Sequence[Cell], numeric: Sequence[bool], digits: int) -> list[No
     cells = []
     for position, (cell, right) in enumerate(zip(row, numeric, strict=True)):
         text = "" if cell is None else f"{cell:.{digits}f}" if isinstance(cell, float) else str(cell)
-        look = {"class": "number"} if right else FOREIGN if isinstance(cell, str) else {}
+        look: dict[str, str | int | float] = {"class": "number"} if right else _look_of(text)
         cells.append(node("td", look, text) if position else node("th", {"scope": "row", **look}, text))
     return cells
+
+
+def _look_of(text: str) -> dict[str, str | int | float]:
+    """Return the attributes of a cell with text: numbers keep to one line, all else may be anything."""
+    return {"class": "value"} if _NUMBERS.fullmatch(text) else FOREIGN
 
 
 def shown_list(*items: Child) -> Node:

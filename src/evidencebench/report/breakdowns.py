@@ -16,12 +16,7 @@ from evidencebench.tasks import Task
 
 _ASPECT_BINS = (5, 9, 13)
 _LENGTH_BINS = (100, 150, 200, 300)
-_PLACES = (
-    "abstract covers every coverable aspect",
-    "abstract covers some coverable aspects",
-    "abstract covers no coverable aspect",
-    "no aspect is coverable",
-)
+_PLACES = ("all in the abstract", "some in the abstract", "none in the abstract", "no aspect can be covered")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,16 +51,14 @@ def breakdowns_of(findings: Findings, task: Task) -> tuple[Breakdown, ...]:
     """Return recall on a task by each trait, for every system of its leaderboard."""
     columns = findings.columns(task)
     counted = next(iter(columns.values()))
-    instances = list(findings.dataset[instance_id] for instance_id in counted.ids)
+    instances = [findings.dataset[instance_id] for instance_id in counted.ids]
     traits: tuple[tuple[str, tuple[str, ...], Callable[[Instance], str]], ...] = (
-        ("aspects that count", _names(_ASPECT_BINS, "aspects", least=1), partial(_by_aspects, task)),
-        ("sentences of the paper", _names(_LENGTH_BINS, "sentences", least=1), _by_length),
-        ("where the evidence stands", _PLACES, partial(_by_place, task)),
+        ("the number of aspects that count", _names(_ASPECT_BINS, "aspects", least=1), partial(_by_aspects, task)),
+        ("the length of the paper", _names(_LENGTH_BINS, "sentences", least=1), _by_length),
+        ("what the abstract covers", _PLACES, partial(_by_place, task)),
     )
     return tuple(
-        Breakdown(
-            trait=trait, bins=tuple(_bins(names, [of(one) for one in instances], columns, findings.resampling))
-        )
+        Breakdown(trait=trait, bins=tuple(_bins(names, list(map(of, instances)), columns, findings.resampling)))
         for trait, names, of in traits
     )
 

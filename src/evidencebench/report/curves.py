@@ -1,19 +1,19 @@
 """Aspect recall at every budget, beside the most that the budget can cover."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from evidencebench.answering import answers_from
-from evidencebench.cover import coverage_of
+from evidencebench.cover import Coverage, coverage_of
 from evidencebench.evaluation import AnswerSource, Rules, answers_of, case_of
-from evidencebench.grading import CONTROLS
+from evidencebench.grading import Graded
 from evidencebench.instance import Instance
 from evidencebench.measures import aspect_recall
 from evidencebench.query import AspectScope
 from evidencebench.report.findings import Findings
-from evidencebench.runs import Failure
+from evidencebench.runs import Answer, Failure, RunFile
 from evidencebench.selection import Selection, check_answer, select
 from evidencebench.significance import Estimate, Floats, Resampling, bootstrap_columns
 from evidencebench.system import KNOWING_SYSTEMS
@@ -54,82 +54,108 @@ class Curves:
         The most that each budget can cover, over the instances where that is proven.
     n
         Instances behind every curve.
-    left_out
-        Labels of the runs that hold answers for single tasks only, and so none at other budgets.
+    apart
+        Labels of the runs that were asked each task apart, and so have points at those budgets only.
     """
 
     scope: AspectScope
     curves: tuple[Curve, ...]
     ceiling: Curve
     n: int
-    left_out: tuple[str, ...]
+    apart: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Answers:
+    """A system's answers: where they come from, how they are read, and for which tasks apart (None: for every one)."""
+
+    source: AnswerSource
+    rules: Rules
+    asked: frozenset[str] | None = None
 
 
 def curves_of(findings: Findings, largest: int) -> tuple[Curves, ...]:
     """Return the curves up to a budget, over all aspects and over Results aspects, where any instance has such."""
-    graded = findings.graded
-    left_out = tuple(label for label, run in graded.runs.items() if any(task is not None for _, task in run.done))
-    # A control is what it is, however runs are read.
-    sources = {
-        (label, False): (answers_of(run), graded.rules) for label, run in graded.runs.items() if label not in left_out
-    }
-    ran = {run.header.system.name for run in graded.runs.values() if run.header is not None}
-    for name in CONTROLS if graded.controls else ():
-        if name not in ran and name not in KNOWING_SYSTEMS:
-            sources[name, True] = (answers_from(make_system(name)), Rules())
+    answers = _answers(findings.graded)
+    names = [*answers, ("ceiling", True)]
+    apart = tuple(label for (label, _), one in answers.items() if one.asked is not None)
     rows: dict[AspectScope, list[list[list[float]]]] = {"all": [], "results": []}
     clusters: dict[AspectScope, list[str]] = {"all": [], "results": []}
     for instance in findings.dataset.instances(findings.n_instances):
-        selections = [_selections(instance, source, rules, largest) for source, rules in sources.values()]
-        for scope in rows:
-            if instance.labels.that_count(scope):
-                rows[scope].append(_row(instance, scope, selections, largest))
-                clusters[scope].append(instance.cluster)
-    names = [*sources, ("ceiling", True)]
-    return tuple(
-        _curves(scope, np.array(rows[scope]), clusters[scope], names, findings.resampling, left_out)
-        for scope in rows
-        if rows[scope]
-    )
+        coverages = {scope: coverage_of(instance.labels, scope) for scope in rows if instance.labels.that_count(scope)}
+        recalls = [_recalls(instance, coverages, one, largest) for one in answers.values()]
+        for scope in coverages:
+            rows[scope].append([*(found[scope] for found in recalls), _ceilings(instance, scope, largest)])
+            clusters[scope].append(instance.cluster)
+    found = []
+    for scope, table in ((scope, np.array(members)) for scope, members in rows.items() if members):
+        estimates = _estimates(table.reshape(len(table), -1), clusters[scope], findings.resampling)
+        *curves, highest = _as_curves(names, estimates, largest)
+        found.append(Curves(scope=scope, curves=tuple(curves), ceiling=highest, n=len(table), apart=apart))
+    return tuple(found)
 
 
-def _curves(
-    scope: AspectScope,
-    table: Floats,
-    clusters: Sequence[str],
-    names: Sequence[tuple[str, bool]],
-    resampling: Resampling,
-    left_out: tuple[str, ...],
-) -> Curves:
-    """Return the curves of a table of instances x systems x budgets, the ceiling last."""
-    n_instances, _, largest = table.shape
-    estimates = _estimates(table.reshape(n_instances, -1), clusters, resampling)
-    *curves, highest = (
-        Curve(system=name, is_control=is_control, points=tuple(estimates[start : start + largest]))
-        for (name, is_control), start in zip(names, range(0, len(estimates), largest), strict=True)
-    )
-    return Curves(scope=scope, curves=tuple(curves), ceiling=highest, n=n_instances, left_out=left_out)
+def _answers(graded: Graded) -> dict[tuple[str, bool], _Answers]:
+    """Return the answers of runs and of the controls that are none of them, by (name, whether it is a control)."""
+    found = {
+        (label, False): _Answers(source=answers_of(run), rules=graded.rules, asked=_asked(run))
+        for label, run in graded.runs.items()
+    }
+    ran = {run.header.system.name for run in graded.runs.values() if run.header is not None}
+    for name in graded.controls:
+        if name not in ran and name not in KNOWING_SYSTEMS:
+            # A control is what it is, however runs are read.
+            found[name, True] = _Answers(source=answers_from(make_system(name)), rules=Rules())
+    return found
 
 
-def _selections(instance: Instance, source: AnswerSource, rules: Rules, largest: int) -> list[Selection]:
-    """Return what counts of an answer at every budget: as `evaluate` cuts it, checked once."""
-    answer = source(instance, _task("all", 1))
+def _asked(run: RunFile) -> frozenset[str] | None:
+    return frozenset(task for _, task in run.done if task is not None) or None
+
+
+def _as_curves(
+    names: Sequence[tuple[str, bool]], estimates: Sequence[Estimate | None], largest: int
+) -> Iterator[Curve]:
+    for (name, is_control), start in zip(names, range(0, len(estimates), largest), strict=True):
+        yield Curve(system=name, is_control=is_control, points=tuple(estimates[start : start + largest]))
+
+
+def _recalls(
+    instance: Instance, coverages: Mapping[AspectScope, Coverage], answers: _Answers, largest: int
+) -> dict[AspectScope, list[float]]:
+    """Return recall at every budget, NaN at those that were not asked: as `evaluate` measures it, sooner.
+
+    An answer that serves every task is checked once, and cut once for both scopes.
+    """
+    source, rules = answers.source, answers.rules
+    if answers.asked is None:
+        selections = _cut(instance, source(instance, _task("all", 1)), rules, range(1, largest + 1))
+        return {
+            scope: [aspect_recall(selection, coverage) for selection in selections]
+            for scope, coverage in coverages.items()
+        }
+    found: dict[AspectScope, list[float]] = {scope: [float("nan")] * largest for scope in coverages}
+    for scope, coverage in coverages.items():
+        for k in range(1, largest + 1):
+            task = _task(scope, k)
+            if task.name in answers.asked:
+                (selection,) = _cut(instance, source(instance, task), rules, (k,))
+                found[scope][k - 1] = aspect_recall(selection, coverage)
+    return found
+
+
+def _cut(instance: Instance, answer: Answer | None, rules: Rules, budgets: Sequence[int]) -> list[Selection]:
+    """Return what counts of an answer at each budget."""
     if answer is None or isinstance(answer, Failure):
-        return [Selection(certain=())] * largest
-    checked = check_answer(answer, len(instance.query.sentences), rules.out_of_range)
-    return [
-        select(checked.ranking, k, over_length=rules.over_length, ties=rules.ties) for k in range(1, largest + 1)
-    ]
+        return [Selection(certain=())] * len(budgets)
+    ranking = check_answer(answer, len(instance.query.sentences), rules.out_of_range).ranking
+    return [select(ranking, k, over_length=rules.over_length, ties=rules.ties) for k in budgets]
 
 
-def _row(
-    instance: Instance, scope: AspectScope, selections: Sequence[Sequence[Selection]], largest: int
-) -> list[list[float]]:
-    """Return recall by system and budget, then the ceiling."""
-    coverage = coverage_of(instance.labels, scope)
-    recalls = [[aspect_recall(selection, coverage) for selection in by_budget] for by_budget in selections]
+def _ceilings(instance: Instance, scope: AspectScope, largest: int) -> list[float]:
+    """Return the most that each budget can cover; NaN where it could not be proven."""
     cases = (case_of(instance, _task(scope, k)) for k in range(1, largest + 1))
-    return [*recalls, [float("nan") if case is None else case.ceiling for case in cases]]
+    return [float("nan") if case is None else case.ceiling for case in cases]
 
 
 def _task(scope: AspectScope, budget: int) -> Task:

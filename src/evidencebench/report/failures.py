@@ -1,4 +1,4 @@
-"""What went wrong with answers, and what answers cost: counted over a run's lines, each once whatever tasks it serves."""
+"""What went wrong with answers, and what they cost: counted over a run's lines, whatever tasks a line serves."""
 
 from collections import Counter
 from collections.abc import Mapping

@@ -53,6 +53,11 @@ class Findings:
         """What was graded; the first is the one that the report speaks of where it speaks of one."""
         return self.graded.tasks
 
+    @property
+    def every_run(self) -> dict[str, RunFile]:
+        """Every run by its label, those with wrong hypotheses last."""
+        return {**self.graded.runs, **{label: run for label, (run, _) in self.swapped.items()}}
+
     def columns(self, task: Task) -> dict[str, TaskScores]:
         """Return the scores on a task of every system of its leaderboard, the best first, by `name_of`."""
         return {
@@ -62,7 +67,7 @@ class Findings:
 
     def name_of(self, row: Standing) -> str:
         """Return what a system is called in tables: a control has a star, since a run may have its name."""
-        name = f"{row.system} *" if row.is_control else row.system
+        name = f"{row.system}\u00a0*" if row.is_control else row.system
         while row.is_control and name in self.graded.runs:
             name += "*"
         return name

@@ -10,6 +10,7 @@ from evidencebench.report.findings import Findings
 from evidencebench.runs import RunFile
 from evidencebench.significance import holm
 from evidencebench.specification import write_specification
+from evidencebench.systems import SYSTEMS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,10 +64,12 @@ def hypotheses_of(findings: Findings, data: str) -> Hypotheses:
     partners = {label: _partner(run, findings) for label, run in findings.graded.runs.items()}
     compared: list[tuple[str, str, Comparison]] = []
     for label, partner in partners.items():
-        for task in findings.tasks if partner is not None else ():
+        if partner is None:
+            continue
+        for task in findings.tasks:
             both = {"own": findings.graded.scores[label][task.name], "wrong": findings.swapped[partner][1][task.name]}
-            (found,) = compare_all(both, [("own", "wrong")], resampling=findings.resampling)
-            compared.append((label, task.name, found))
+            (one,) = compare_all(both, [("own", "wrong")], resampling=findings.resampling)
+            compared.append((label, task.name, one))
     adjusted = holm([found.test.p_value for *_, found in compared])
     swaps: dict[str, tuple[dict[str, Comparison], dict[str, float]]] = {}
     for (label, task_name, found), p_value in zip(compared, adjusted, strict=True):
@@ -99,6 +102,8 @@ def _command(run: RunFile, data: str, number: int) -> str | None:
     """Return the command that makes the partner of a run, or None where the run does not say what made it."""
     header = run.header
     if header is None:
+        return None
+    if header.system.name not in SYSTEMS and ":" not in header.system.name:  # a person, or what this version lacks
         return None
     try:
         system = write_specification(header.system.name, header.system.options)

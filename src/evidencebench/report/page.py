@@ -120,9 +120,7 @@ def _results(title: str, findings: Findings, wish: Wish, *, has_papers: bool) ->
         signatures_section(findings),
         method_section(findings, wish.command),
     ]
-    links = (
-        node("li", None, node("a", {"href": f"#{one.get('id')}"}, one.findtext("h2") or "")) for one in sections
-    )
+    links = (node("li", None, node("a", {"href": f"#{one.get('id')}"}, one.findtext("h2") or "")) for one in sections)
     contents = node("nav", {"class": "contents", "aria-label": "Contents"}, node("ul", None, *links))
     return node("main", {"id": "results"}, opening(title, findings, against_controls), contents, *sections)
 
@@ -144,9 +142,7 @@ def _parts(title: str, results: Node, findings: Findings, exhibit: Exhibit | Non
 
 def _header(*, has_papers: bool) -> Node:
     papers = node("a", {"href": "#/papers", "data-place": "papers"}, "Papers") if has_papers else None
-    links = node(
-        "nav", {"aria-label": "Report"}, node("a", {"href": "#", "data-place": "results"}, "Results"), papers
-    )
+    links = node("nav", {"aria-label": "Report"}, node("a", {"href": "#", "data-place": "results"}, "Results"), papers)
     return node("header", {"class": "page-head"}, links)
 
 

@@ -65,9 +65,7 @@ def _compared(findings: Findings, asked: Sequence[Sequence[tuple[str, str]]], *,
     resampling = replace(findings.resampling, n_draws=n_draws)
     found: list[tuple[str, str, Comparison]] = []
     for task, pairs in zip(findings.tasks, asked, strict=True):
-        comparisons = compare_all(
-            findings.columns(task), pairs, resampling=resampling, with_overlaps=with_overlaps
-        )
+        comparisons = compare_all(findings.columns(task), pairs, resampling=resampling, with_overlaps=with_overlaps)
         found += [(*pair, comparison) for pair, comparison in zip(pairs, comparisons, strict=True)]
     adjusted = holm([comparison.test.p_value for *_, comparison in found])
     return Pairs(

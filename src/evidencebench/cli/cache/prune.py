@@ -10,7 +10,8 @@ from pathlib import Path
 
 import click
 
-from evidencebench.cli.cache.places import embeddings_file, kept_folder, replies_file, shown_cost
+from evidencebench.app.search import kept_files
+from evidencebench.cli.cache.places import embeddings_file, kept_folder, replies_file, shown_cost, shown_size
 from evidencebench.cli.options import json_option
 from evidencebench.cli.output import print_json
 from evidencebench.database import compact
@@ -36,7 +37,8 @@ _DAY_SECONDS = 86_400.0
 @click.command(name="prune")
 @click.option("--replies", is_flag=True, help="Remove replies.")
 @click.option("--embeddings", is_flag=True, help="Remove all embeddings.")
-@click.option("--all", "everything", is_flag=True, help="Remove replies and embeddings.")
+@click.option("--search", is_flag=True, help="Remove what 'view' keeps to search large data.")
+@click.option("--all", "everything", is_flag=True, help="Remove replies, embeddings and what is kept to search.")
 @click.option("--older-than", type=click.FloatRange(0), metavar="DAYS", help="Only replies that are older.")
 @click.option("--model", metavar="M", help="Only replies of this model, as provider/name.")
 @click.option("--damaged", is_flag=True, help="Only replies that are damaged.")
@@ -47,6 +49,7 @@ def command(
     *,
     replies: bool,
     embeddings: bool,
+    search: bool,
     everything: bool,
     older_than: float | None,
     model: str | None,
@@ -74,6 +77,7 @@ def command(
         "damaged": damaged,
         "batches": batches,
         "embeddings": embeddings or everything,
+        "search": search or everything,
     }
     _require_clear(wanted, is_about_replies=replies or everything, has_filter=has_filter)
     which = Which(model=model, before=None if older_than is None else time.time() - older_than * _DAY_SECONDS)
@@ -82,6 +86,7 @@ def command(
         found = {} if store is None else _of_replies(store, which)
         if embeddings_file(folder).exists():
             found["embeddings"] = lambda: _embeddings(embeddings_file(folder))
+        found["search"] = lambda: _search(kept_files(folder))
         parts = [part for name, find in found.items() if wanted[name] and (part := find()).n]
         if yes:
             _remove(parts, store)
@@ -91,10 +96,12 @@ def command(
 def _require_clear(wanted: dict[str, bool], *, is_about_replies: bool, has_filter: bool) -> None:
     if not any(wanted.values()):
         raise click.UsageError(
-            "say what: --replies, --embeddings, --all, --older-than, --model, --damaged or --batches"
+            "say what: --replies, --embeddings, --search, --all, --older-than, --model, --damaged or --batches"
         )
-    if has_filter and (wanted["embeddings"] or wanted["damaged"]):
-        raise click.UsageError("--older-than and --model choose replies, so --embeddings, --all and --damaged go alone")
+    if has_filter and (wanted["embeddings"] or wanted["search"] or wanted["damaged"]):
+        raise click.UsageError(
+            "--older-than and --model choose replies, so --embeddings, --search, --all and --damaged go alone"
+        )
     if wanted["damaged"] and is_about_replies:
         raise click.UsageError("--damaged chooses among replies, so it goes without --replies and --all")
 
@@ -189,6 +196,15 @@ def _embeddings(path: Path) -> _Part:
         remove=lambda: remove_vectors(path),
         is_of_replies=False,
     )
+
+
+def _search(files: list[Path]) -> _Part:
+    def remove() -> None:
+        for file in files:
+            file.unlink(missing_ok=True)
+
+    size = shown_size(sum(file.stat().st_size for file in files))
+    return _Part(name="search", n=len(files), line=f"{len(files)} indices to search, {size}", remove=remove, is_of_replies=False)
 
 
 def _compact(store: Replies) -> None:

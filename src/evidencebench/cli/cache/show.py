@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from evidencebench.app.search import kept_files
 from evidencebench.cache import cache_folder
 from evidencebench.cli.cache.places import embeddings_file, replies_file, shown_cost, shown_size, shown_time
 from evidencebench.cli.options import format_option, json_option
@@ -23,7 +24,7 @@ from evidencebench.tables import Table, printable
 @json_option
 @format_option
 def command(*, as_json: bool, table_format: str) -> None:
-    """List what is kept: replies by model, embeddings, open batches.
+    """List what is kept: replies by model, embeddings, searches, open batches.
 
     A cost is what was paid when a reply came; it is unknown where the price
     was. Open batches are collected first when a run starts again.
@@ -54,6 +55,7 @@ def _found(folder: Path) -> dict[str, Any]:
         }
         if embeddings.exists()
         else None,
+        "search": [_file_json(path) for path in kept_files(folder)],
     }
 
 
@@ -104,6 +106,9 @@ def _print(folder: Path, table_format: str) -> None:
     for what, file in (("replies", replies), ("embeddings", embeddings)):
         said = f"{printable(file['path'])}, {shown_size(file['size_bytes'])}" if file else "none yet"
         click.echo(f"{what}: {said}")
+    if found["search"]:
+        size = sum(file["size_bytes"] for file in found["search"])
+        click.echo(f"search: {len(found['search'])} indices of large data, {shown_size(size)}")
     if replies and replies["n_waiting"]:
         click.echo(f"{replies['n_waiting']} requests are written down for a batch and not submitted")
     click.echo(f"kept in {printable(str(folder))} (set EVIDENCEBENCH_CACHE to change)")

@@ -24,7 +24,8 @@ def breakdowns_section(findings: Findings, task: Task, found: Sequence[Breakdown
         "Recall by kind of instance",
         note(
             f"On {task.name} ({described(task)}). Intervals resample papers within the group; a group of one paper has "
-            "none. Groups differ in how hard they are, so compare systems within a group, not groups."
+            "none. Groups differ in how hard they are, so compare systems within a group, not groups. All, some or "
+            "none in the abstract: its sentences cover all, some or none of the aspects that any sentence covers."
         ),
         *(_figure(findings, task, one) for one in found),
     )

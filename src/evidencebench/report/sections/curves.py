@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from evidencebench.figures import Line, line_chart
 from evidencebench.markup import Node
-from evidencebench.report.blocks import figure, note, section
+from evidencebench.report.blocks import code, figure, note, section
 from evidencebench.report.curves import Curve, Curves
 from evidencebench.reporting import percent
 from evidencebench.significance import Estimate
@@ -16,7 +16,7 @@ _SCOPES = {"all": "All aspects", "results": "Results aspects"}
 def curves_section(found: Sequence[Curves], largest: int) -> Node:
     """Return a chart and a table for each scope that has aspects."""
     scopes = {curves.scope for curves in found}
-    left_out = list(dict.fromkeys(label for curves in found for label in curves.left_out))
+    apart = list(dict.fromkeys(label for curves in found for label in curves.apart))
     return section(
         "curves",
         "Recall by budget",
@@ -28,16 +28,19 @@ def curves_section(found: Sequence[Curves], largest: int) -> Node:
         None if "results" in scopes else note("No instance has Results aspects, so there is no curve for them."),
         None if any(curves.curves for curves in found) else note("There is no curve to draw."),
         note(
-            f"Left out: {', '.join(left_out)}. Such a run was asked each task apart, with its budget in the question, "
-            "and has no answers at other budgets."
+            "Asked each task apart, with its budget in the question, and so without answers at other budgets than ",
+            f"those of its tasks: {', '.join(apart)}. Other budgets can be asked, as in ",
+            code("evidencebench run ... --task er_at_5 --task er_at_15"),
+            ".",
         )
-        if left_out
+        if apart
         else None,
     )
 
 
 def _figure(curves: Curves) -> Node:
-    lines = [_line(curve) for curve in (*curves.curves, curves.ceiling)]
+    drawn = [curve for curve in (*curves.curves, curves.ceiling) if any(curve.points)]
+    lines = [_line(curve) for curve in drawn]
     title = f"{_SCOPES[curves.scope]}, {curves.n:,} {'instance' if curves.n == 1 else 'instances'}"
     chart = line_chart(lines, title=title, x_name="sentences that count", y_name="aspect recall, %")
     return figure(chart, _table(title, curves))
@@ -54,9 +57,9 @@ def _table(title: str, curves: Curves) -> Table:
         [str(k), *(_cell(point) for point in points)]
         for k, points in enumerate(zip(*(curve.points for curve in shown), strict=True), 1)
     ]
-    columns = ["sentences", *(f"{curve.system} *" if curve.is_control else curve.system for curve in shown)]
+    columns = ["sentences", *(f"{curve.system}\u00a0*" if curve.is_control else curve.system for curve in shown)]
     return Table(title=f"{title}: aspect recall in %", columns=columns, rows=rows)
 
 
 def _cell(point: Estimate | None) -> str:
-    return percent(point)
+    return "" if point is None else percent(point)

@@ -15,25 +15,25 @@ _COUNTED = {
     "failed": "failed",
     "empty": "empty",
     "missing": "missing",
-    "duplicates": "repeated sentences",
-    "over_length": "sets over budget",
-    "out_of_range": "sentences that do not exist",
-    "not_applicable": "instances left out",
+    "duplicates": "repeated",
+    "over_length": "over budget",
+    "out_of_range": "no such sentence",
+    "not_applicable": "left out",
 }
 
 
 def failures_section(findings: Findings) -> Node:
     """Return what went wrong with the answers of every run."""
-    runs = findings.graded.runs | {label: run for label, (run, _) in findings.swapped.items()}
+    runs = findings.every_run
     errors = {label: errors_of(run) for label, run in runs.items()}
     replies = {label: _replies(notes_of(run)) for label, run in runs.items()}
     return section(
         "failures",
         "Answers that failed",
         note(
-            "A failed, an empty and a missing answer each score 0 and are counted apart. Repeated sentences are "
-            "removed; a set over the budget is scored by its mean over all subsets of the budget's size, unless the "
-            "signature says otherwise. Instances are left out where none of their aspects counts."
+            "A failed, an empty and a missing answer each score 0 and are counted apart. Repeated: sentences named "
+            "again, which are removed. Over budget: sets with more sentences than count. No such sentence: dropped, "
+            "where that is allowed. Left out: instances to which the task does not apply."
         ),
         shown_table(_counts(findings)),
         shown_table(_errors(errors)) if any(errors.values()) else note("No run holds a failed answer."),
@@ -44,7 +44,7 @@ def failures_section(findings: Findings) -> Node:
 
 
 def _counts(findings: Findings) -> Table:
-    scores = findings.graded.scores | {label: found for label, (_, found) in findings.swapped.items()}
+    scores = {**findings.graded.scores, **{label: found for label, (_, found) in findings.swapped.items()}}
     rows: list[list[Cell]] = [
         [label, task.name, *(getattr(found[task.name].counts, count) for count in _COUNTED)]
         for label, found in scores.items()
@@ -55,7 +55,9 @@ def _counts(findings: Findings) -> Table:
 
 def _errors(errors: Mapping[str, tuple[ErrorKind, ...]]) -> Table:
     rows: list[list[Cell]] = [
-        [label, kind.name, kind.count, kind.instance_id, kind.example] for label, kinds in errors.items() for kind in kinds
+        [label, kind.name, kind.count, kind.instance_id, kind.example]
+        for label, kinds in errors.items()
+        for kind in kinds
     ]
     columns = ["run", "error", "count", "first at", "which says"]
     return Table(title="Errors by kind", columns=columns, rows=rows)
@@ -77,7 +79,7 @@ def _reply_table(replies: Mapping[str, Mapping[str, int]]) -> Table:
 
 def costs_section(findings: Findings) -> Node:
     """Return what the answers of language models cost, and how long people took."""
-    runs = findings.graded.runs | {label: run for label, (run, _) in findings.swapped.items()}
+    runs = findings.every_run
     notes = {label: notes_of(run) for label, run in runs.items()}
     asked = {label: found for label, found in notes.items() if "requests" in found or cost_text(found) is not None}
     timed = {label: runs[label] for label, found in notes.items() if "seconds" in found}

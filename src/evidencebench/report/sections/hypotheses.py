@@ -34,7 +34,9 @@ def _measured(findings: Findings, found: Hypotheses) -> Node:
     )
     rows: list[list[Cell]] = [row for swap in found.swaps for row in _rows(swap)]
     columns = ["system", "task", "own", "wrong", "own - wrong, points", "p (Holm)", "overlap, %", "n"]
-    return figure(chart, Table(title="Own against wrong hypothesis: aspect recall in %", columns=columns, rows=rows), is_open=True)
+    return figure(
+        chart, Table(title="Own against wrong hypothesis: aspect recall in %", columns=columns, rows=rows), is_open=True
+    )
 
 
 def _bar(swap: Swap, task: str) -> Bar:

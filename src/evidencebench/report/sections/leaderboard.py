@@ -12,13 +12,10 @@ from evidencebench.reporting import percent
 from evidencebench.tables import Cell, Table
 from evidencebench.tasks import Task
 
-_FOLDED_FROM = 2
-
 
 def leaderboard_section(findings: Findings) -> Node:
     """Return all means at a glance, then a chart and a table a task."""
     glance = _glance(findings) if len(findings.tasks) > 1 else None
-    boards = [_board(findings, task) for task in findings.tasks]
     return section(
         "leaderboard",
         "Leaderboard",
@@ -29,17 +26,18 @@ def leaderboard_section(findings: Findings) -> Node:
             "ceiling and has no rank."
         ),
         glance,
-        *boards[: _FOLDED_FROM - 1],
         *(
-            folded(f"{task.name}: {described(task)}", board)
-            for task, board in zip(findings.tasks[_FOLDED_FROM - 1 :], boards[_FOLDED_FROM - 1 :], strict=True)
+            folded(f"{task.name}: {described(task)}", _board(findings, task), is_open=task == findings.tasks[0])
+            for task in findings.tasks
         ),
     )
 
 
 def _glance(findings: Findings) -> Node:
     """Return a table of every system on every task: mean and ranks."""
-    shown = {task.name: {findings.name_of(row): _brief(row) for row in findings.board[task.name]} for task in findings.tasks}
+    shown = {
+        task.name: {findings.name_of(row): _brief(row) for row in findings.board[task.name]} for task in findings.tasks
+    }
     names = dict.fromkeys(name for rows in shown.values() for name in rows)
     rows: list[list[Cell]] = [[name, *(rows.get(name) for rows in shown.values())] for name in names]
     columns = ["system", *(task.name for task in findings.tasks)]
@@ -52,7 +50,7 @@ def _brief(row: Standing) -> str:
 
 
 def _range(row: Standing) -> str:
-    return "" if row.rank is None else "–".join(map(str, dict.fromkeys(row.rank)))
+    return "" if row.rank is None else "-".join(map(str, dict.fromkeys(row.rank)))
 
 
 def _board(findings: Findings, task: Task) -> Node:
@@ -68,8 +66,8 @@ def _board(findings: Findings, task: Task) -> Node:
         )
         for row in rows
     ]
-    title = f"{task.name}: {described(task)}"
-    return node("div", {"class": "board"}, figure(interval_chart(bars, title=title), _table(findings, task, rows), is_open=True))
+    chart = interval_chart(bars, title=task.name)
+    return node("div", {"class": "board"}, figure(chart, _table(findings, task, rows), is_open=True))
 
 
 def _table(findings: Findings, task: Task, rows: Sequence[Standing]) -> Table:

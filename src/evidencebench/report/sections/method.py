@@ -45,24 +45,47 @@ def method_section(findings: Findings, command: str) -> Node:
         "method",
         "How this was computed",
         shown_list(
-            _said("Measure", "aspect recall = aspects that the selected sentences state / aspects that count. Aspects "
-                  "that no sentence states stay in the denominator, so 100 % can be out of reach; the ceiling says "
-                  "what is in reach."),
-            _said("Instances", "a score is the mean over the instances to which the task applies, those with a failed, "
-                  "empty or missing answer included, as 0."),
-            _said("Answers over budget", f"a ranking is cut at the budget; an unordered set over the budget counts "
-                  f"{_OVER_LENGTH[rules.over_length]}; equal scores at the cut count {_TIES[rules.ties]}; a sentence "
-                  f"that does not exist {_OUT_OF_RANGE[rules.out_of_range]}."),
-            _said("Intervals", f"{100 * resampling.level:g} % percentile intervals of {resampling.n_draws:,} bootstrap "
-                  "draws that resample whole papers (or reviews, where the data names them), since instances that "
-                  f"share one are not independent; seed {resampling.seed}."),
-            _said("Tests", "two-sided sign flips of each paper's difference, every pattern where papers are few; "
-                  "p-values are adjusted by Holm over the tests that are shown together."),
-            _said("Ranks", "best rank = 1 + how many systems are significantly better; worst rank = number of systems "
-                  "- how many are significantly worse; at the 5 % level, by Holm over all pairs of a task."),
-            _said("Controls", "random: sentences at random, exactly in expectation; lead: the paper from its start; "
-                  "abstract_backwards: the abstract from its end; oracle: knows the labels, so it is the ceiling."),
-            _said("Wrong hypothesis", "every paper asked with another paper's hypothesis; see the section of its name."),
+            _said(
+                "Measure",
+                "aspect recall = aspects that the selected sentences state / aspects that count. Aspects "
+                "that no sentence states stay in the denominator, so 100 % can be out of reach; the ceiling says "
+                "what is in reach.",
+            ),
+            _said(
+                "Instances",
+                "a score is the mean over the instances to which the task applies, those with a failed, "
+                "empty or missing answer included, as 0.",
+            ),
+            _said(
+                "Answers over budget",
+                f"a ranking is cut at the budget; an unordered set over the budget counts "
+                f"{_OVER_LENGTH[rules.over_length]}; equal scores at the cut count {_TIES[rules.ties]}; a sentence "
+                f"that does not exist {_OUT_OF_RANGE[rules.out_of_range]}.",
+            ),
+            _said(
+                "Intervals",
+                f"{100 * resampling.level:g} % percentile intervals of {resampling.n_draws:,} bootstrap "
+                "draws that resample whole papers (or reviews, where the data names them), since instances that "
+                f"share one are not independent; seed {resampling.seed}.",
+            ),
+            _said(
+                "Tests",
+                "two-sided sign flips of each paper's difference, every pattern where papers are few; "
+                "p-values are adjusted by Holm over the tests that are shown together.",
+            ),
+            _said(
+                "Ranks",
+                "best rank = 1 + how many systems are significantly better; worst rank = number of systems "
+                "- how many are significantly worse; at the 5 % level, by Holm over all pairs of a task.",
+            ),
+            _said(
+                "Controls",
+                "random: sentences at random, exactly in expectation; lead: the paper from its start; "
+                "abstract_backwards: the abstract from its end; oracle: knows the labels, so it is the ceiling.",
+            ),
+            _said(
+                "Wrong hypothesis", "every paper asked with another paper's hypothesis; see the section of its name."
+            ),
         ),
         note(
             "In the documentation of evidencebench: docs/tasks-and-measures.md says this at length, with sources; "

@@ -1,11 +1,14 @@
 """What was compared on what, and who leads."""
 
+from collections.abc import Mapping
+
 from evidencebench.leaderboard import Standing
 from evidencebench.markup import Child, Node, node
-from evidencebench.report.blocks import code, foreign, note, paragraph
+from evidencebench.report.blocks import code, foreign, paragraph, shown_list
 from evidencebench.report.findings import Findings
 from evidencebench.report.pairs import Pairs
 from evidencebench.reporting import percent
+from evidencebench.runs import RunFile
 from evidencebench.tasks import Task
 from evidencebench.version import __version__
 
@@ -26,20 +29,20 @@ def opening(title: str, findings: Findings, against_controls: Pairs) -> Node:
 def _facts(findings: Findings) -> Node:
     dataset, n = findings.dataset, findings.n_instances
     part = "" if n == len(dataset) else f"the first {n:,} of "
-    runs = node("ul", None, *(node("li", None, *_run(label, findings)) for label in findings.graded.runs))
+    swapped = {label: run for label, (run, _) in findings.swapped.items()}
     pairs: list[tuple[str, tuple[Child, ...]]] = [
         ("Data", (foreign(dataset.name), ", sha256 ", node("code", None, dataset.sha256))),
         ("Instances", (f"{part}{len(dataset):,} instances; {findings.n_papers:,} papers or reviews behind them",)),
-        ("Runs", (runs,)),
+        ("Runs", (_runs(findings.graded.runs),)),
+        *([("Runs asked other papers' hypotheses", (_runs(swapped),))] if swapped else []),
         ("Made by", (f"evidencebench {__version__}",)),
     ]
     terms = (part for name, children in pairs for part in (node("dt", None, name), node("dd", None, *children)))
     return node("dl", {"class": "facts"}, *terms)
 
 
-def _run(label: str, findings: Findings) -> list[Child]:
-    run = findings.graded.runs[label]
-    return [foreign(label), ": ", code(run.signature)]
+def _runs(runs: Mapping[str, RunFile]) -> Node:
+    return shown_list(*(node("span", None, foreign(label), ": ", code(run.signature)) for label, run in runs.items()))
 
 
 def _finding(findings: Findings, against_controls: Pairs) -> list[Child]:
@@ -76,8 +79,8 @@ def _finding(findings: Findings, against_controls: Pairs) -> list[Child]:
         node("strong", None, f"{verdict}{'above' if better else 'below'}"),
         " the best control that reads no labels, ",
         foreign(controls[0]),
-        f": {points(difference.mean, difference.low, difference.high)} points, p = {pair.p_value:.4f} "
-        f"(sign flips, Holm over {len(against_controls.members)} tests).",
+        f": {points(difference.mean, difference.low, difference.high)} points, p = {pair.p_value:.4f}",
+        f" (sign flips, Holm over {len(against_controls.members)} tests).",
     ]
 
 
@@ -115,5 +118,3 @@ def described(task: Task) -> str:
     if task.budget == "optimal":
         return f"{scope}; as many sentences as can cover all that can be covered"
     return f"{scope}; {task.budget} {'sentence' if task.budget == 1 else 'sentences'}"
-
-

@@ -22,20 +22,22 @@ def pairs_section(findings: Findings, runs: Pairs, controls: Pairs) -> Node:
             "each paper's difference, adjusted by Holm over all tests of its table. The detectable difference is what "
             "this data would find at the 5 % level with 80 % power."
         ),
-        _tested(findings, "Runs against runs", runs)
+        _tested(findings, "Runs against runs", runs, is_open=True)
         if runs.members
         else note("There is one run, so no pair of runs to compare."),
-        _tested(findings, "Runs against the controls that read no labels", controls) if controls.members else None,
+        _tested(findings, "Runs against the controls that read no labels", controls, is_open=False)
+        if controls.members
+        else None,
     )
 
 
-def _tested(findings: Findings, title: str, pairs: Pairs) -> Node:
+def _tested(findings: Findings, title: str, pairs: Pairs, *, is_open: bool) -> Node:
     task = findings.tasks[0]
     drawn = [_bar(pair) for pair in pairs.members if pair.comparison.task == task]
     table = _table(title, pairs)
     if not drawn or len(drawn) > _MOST_DRAWN:
         return shown_table(table)
-    return figure(difference_chart(drawn, title=f"{title}: {task.name}"), table, is_open=True)
+    return figure(difference_chart(drawn, title=f"{title}: {task.name}"), table, is_open=is_open)
 
 
 def _bar(pair: Pair) -> Bar:
@@ -50,25 +52,20 @@ def _bar(pair: Pair) -> Bar:
 
 
 def _table(title: str, pairs: Pairs) -> Table:
-    columns = ["first", "second", "task", "difference, points", "p (Holm)", "overlap, %"]
+    columns = ["first", "second", "task", "difference, points", "p (Holm)"]
     columns += ["better", "equal", "worse", "detectable, points", "n"]
-    return Table(title=title, columns=columns, rows=[_row(pair) for pair in pairs.members])
+    rows = [_row(pair) for pair in pairs.members]
+    if any(pair.comparison.overlap is not None for pair in pairs.members):
+        columns.append("overlap, %")
+        rows = [[*row, percent(pair.comparison.overlap)] for row, pair in zip(rows, pairs.members, strict=True)]
+    return Table(title=title, columns=columns, rows=rows)
 
 
 def _row(pair: Pair) -> list[Cell]:
     found = pair.comparison
     test, difference = found.test, found.test.difference
     detectable = None if test.minimum_detectable is None else 100 * test.minimum_detectable
-    return [
-        pair.first,
-        pair.second,
-        found.task.name,
-        points(difference.mean, difference.low, difference.high),
-        f"{pair.p_value:.4f}",
-        percent(found.overlap),
-        test.n_better,
-        test.n_equal,
-        test.n_worse,
-        detectable,
-        difference.n,
-    ]
+    names: list[Cell] = [pair.first, pair.second, found.task.name]
+    counts: list[Cell] = [test.n_better, test.n_equal, test.n_worse]
+    shown = points(difference.mean, difference.low, difference.high)
+    return [*names, shown, f"{pair.p_value:.4f}", *counts, detectable, difference.n]

@@ -3,13 +3,18 @@
 const MOST_LINKS = 12;
 const MOST_TEXT = 5000; // characters
 
-const NO_TEXTS = "This data set has no texts of its aspects, only the sentences that state them; one of these is quoted.";
+const NO_TEXTS =
+  "This data set has no texts of its aspects, only the sentences that state them; one of these is quoted.";
 
 /* `on.choose(aspect)` toggles an aspect, `on.next(aspect)` goes to its next sentence.
    Returns {element, showChosen(aspect or null)}. */
 function aspectPanel(graded, on) {
   const items = graded.aspects.map((aspect) => ({ aspect, element: aspectItem(graded, aspect, on) }));
-  const list = h("ol", { class: "aspect-list" }, items.map((item) => item.element));
+  const list = h(
+    "ol",
+    { class: "aspect-list" },
+    items.map((item) => item.element),
+  );
   const none = h("p", { class: "none", hidden: true }, "No aspect is like that.");
   const element = h(
     "aside",
@@ -20,7 +25,10 @@ function aspectPanel(graded, on) {
     none,
     list,
   );
-  return { element, showChosen: (chosen) => items.forEach((item) => showPressed(item, item.aspect.number === chosen?.number)) };
+  return {
+    element,
+    showChosen: (chosen) => items.forEach((item) => showPressed(item, item.aspect.number === chosen?.number)),
+  };
 }
 
 function showPressed({ element }, isPressed) {
@@ -42,7 +50,12 @@ function aspectFilter(graded, items, none) {
   if (filters.length < 2) return null;
   const buttons = filters.map(({ name, keeps }, position) => {
     const found = items.filter((item) => keeps(item.aspect)).length;
-    return h("button", { type: "button", "aria-pressed": String(position === 0), onclick: () => apply(position) }, `${name} `, h("span", { class: "number" }, found));
+    return h(
+      "button",
+      { type: "button", "aria-pressed": String(position === 0), onclick: () => apply(position) },
+      `${name} `,
+      h("span", { class: "number" }, found),
+    );
   });
   function apply(position) {
     buttons.forEach((button, other) => button.setAttribute("aria-pressed", String(other === position)));
@@ -55,7 +68,8 @@ function aspectFilter(graded, items, none) {
 function filtersOf({ chosen }) {
   const filters = [{ name: "All", keeps: () => true }];
   for (const side of chosen) {
-    if (side.judged) filters.push({ name: `Missed by ${side.letter}`, keeps: (aspect) => aspect.counts && side.covers(aspect) === 0 });
+    if (side.judged)
+      filters.push({ name: `Missed by ${side.letter}`, keeps: (aspect) => aspect.counts && side.covers(aspect) === 0 });
   }
   if (chosen.length < 2 || !chosen.every((side) => side.judged)) return filters;
   const [a, b] = chosen;
@@ -75,14 +89,22 @@ function aspectItem(graded, aspect, on) {
     ),
     aspect.text === null ? quote(graded, aspect) : null,
     h("p", { class: "aspect-facts" }, aspectFacts(graded, aspect)),
-    aspect.counts ? h("ul", { class: "verdicts" }, graded.chosen.filter((side) => side.judged).map((side) => verdict(side, aspect))) : null,
+    aspect.counts
+      ? h(
+          "ul",
+          { class: "verdicts" },
+          graded.chosen.filter((side) => side.judged).map((side) => verdict(side, aspect)),
+        )
+      : null,
     sentenceLinks(graded, aspect, on),
     coveredBy(graded, aspect),
   );
 }
 
 function aspectText(aspect) {
-  return aspect.text === null ? h("span", {}, `Aspect ${aspect.number}`) : foreign("span", {}, firstWords(aspect.text, MOST_TEXT));
+  return aspect.text === null
+    ? h("span", {}, `Aspect ${aspect.number}`)
+    : foreign("span", {}, firstWords(aspect.text, MOST_TEXT));
 }
 
 // Where the data has no text of an aspect, a sentence that states it, and little else, tells best what it is about.
@@ -100,9 +122,20 @@ function aspectFacts(graded, aspect) {
 
 function verdict(side, aspect) {
   const share = side.covers(aspect);
-  const [sign, words] = share === 1 ? ["✓", "covered by"] : share === 0 ? ["✗", "missed by"] : ["≈", `covered with a chance of ${percent(share)} by`];
+  const [sign, words] =
+    share === 1
+      ? ["✓", "covered by"]
+      : share === 0
+        ? ["✗", "missed by"]
+        : ["≈", `covered with a chance of ${percent(share)} by`];
   const state = share === 1 ? "is-covered" : share === 0 ? "is-missed" : "is-partly";
-  return h("li", { class: state }, h("span", { class: "sign", "aria-hidden": "true" }, sign), plainMark(side), h("span", {}, `${words} `, foreign("span", {}, side.label)));
+  return h(
+    "li",
+    { class: state },
+    h("span", { class: "sign", "aria-hidden": "true" }, sign),
+    plainMark(side),
+    h("span", {}, `${words} `, foreign("span", {}, side.label)),
+  );
 }
 
 function sentenceLinks({ paper }, aspect, on) {
@@ -111,9 +144,15 @@ function sentenceLinks({ paper }, aspect, on) {
   return h(
     "div",
     { class: "sources" },
-    h("button", { type: "button", class: "next", onclick: () => on.next(aspect) }, `Next of ${counted(aspect.sentences.length, "sentence")}`),
+    h(
+      "button",
+      { type: "button", class: "next", onclick: () => on.next(aspect) },
+      `Next of ${counted(aspect.sentences.length, "sentence")}`,
+    ),
     h("span", { class: "links" }, links.slice(0, MOST_LINKS)),
-    links.length > MOST_LINKS ? h("details", {}, h("summary", {}, `${links.length - MOST_LINKS} more`), links.slice(MOST_LINKS)) : null,
+    links.length > MOST_LINKS
+      ? h("details", {}, h("summary", {}, `${links.length - MOST_LINKS} more`), links.slice(MOST_LINKS))
+      : null,
   );
 }
 
@@ -125,17 +164,27 @@ function sentenceLink(paper, index) {
 function coveredBy({ sides }, aspect) {
   const answering = aspect.counts ? sides.filter((side) => side.judged) : [];
   const covering = answering.filter((side) => side.covers(aspect) > 0);
-  const summary = answering.length ? `covered by ${covering.length} of ${counted(answering.length, "system")}` : "its id";
+  const summary = answering.length
+    ? `covered by ${covering.length} of ${counted(answering.length, "system")}`
+    : "its id";
   return h(
     "details",
     { class: "covered-by" },
     h("summary", {}, summary),
-    covering.length ? h("ul", {}, covering.map((side) => h("li", {}, foreign("span", {}, side.label), note(side, aspect)))) : null,
+    covering.length
+      ? h(
+          "ul",
+          {},
+          covering.map((side) => h("li", {}, foreign("span", {}, side.label), note(side, aspect))),
+        )
+      : null,
     foreign("p", { class: "aspect-id" }, aspect.id),
   );
 }
 
 function note(side, aspect) {
   const share = side.covers(aspect);
-  return [share < 1 ? ` (chance of ${percent(share)})` : null, side.is_control ? " (control)" : null].filter(Boolean).join("");
+  return [share < 1 ? ` (chance of ${percent(share)})` : null, side.is_control ? " (control)" : null]
+    .filter(Boolean)
+    .join("");
 }

@@ -14,7 +14,12 @@ function gradedOf(overview, record, state) {
   for (const aspect of aspects) for (const index of aspect.sentences) stated[index].push(aspect);
   const names = systemNames(overview);
   const sides = overview.systems.map((system, position) =>
-    sideOf({ ...system, label: names[position] }, position, record.answers[position]?.[state.task] ?? null, aspects),
+    gradedSide(
+      { ...system, label: names[position] },
+      position,
+      record.answers[position]?.[state.task] ?? null,
+      aspects,
+    ),
   );
   return {
     task,
@@ -35,10 +40,11 @@ function lettered(side, letter) {
 }
 
 // One system's answer: how surely a sentence is selected, and how surely an aspect is covered, each 0 to 1.
-function sideOf(system, position, judged, aspects) {
+function gradedSide(system, position, judged, aspects) {
   const shares = new Map();
   for (const index of judged?.certain ?? []) shares.set(index, 1);
-  for (const index of judged?.tied ?? []) if (!shares.has(index)) shares.set(index, judged.n_drawn / judged.tied.length);
+  for (const index of judged?.tied ?? [])
+    if (!shares.has(index)) shares.set(index, judged.n_drawn / judged.tied.length);
   const covered = new Map(aspects.map((aspect) => [aspect.number, judged ? coveredShare(aspect, judged) : 0]));
   return {
     ...system,

@@ -7,8 +7,16 @@ const FULL_LINE = 220; // characters that fill the lane of the text
 // Both shapes of the map, one for each way the page is laid out; `onPick(index)` is told what was pointed at.
 function mapOf(graded, onPick) {
   const drawings = [true, false].map((upright) => mapDrawing(graded, upright, onPick));
-  const onEach = (name) => (...given) => drawings.forEach((drawing) => drawing[name](...given));
-  return { upright: drawings[0].element, lying: drawings[1].element, showView: onEach("showView"), showAspect: onEach("showAspect") };
+  const onEach =
+    (name) =>
+    (...given) =>
+      drawings.forEach((drawing) => drawing[name](...given));
+  return {
+    upright: drawings[0].element,
+    lying: drawings[1].element,
+    showView: onEach("showView"),
+    showAspect: onEach("showAspect"),
+  };
 }
 
 function mapDrawing(graded, upright, onPick) {
@@ -42,14 +50,19 @@ function mapDrawing(graded, upright, onPick) {
     showAspect(aspect) {
       const [start, size] = LANES.text;
       highlight.setAttribute("class", `map-highlight ${aspect ? aspectClass(aspect) : ""}`);
-      highlight.setAttribute("d", (aspect?.sentences ?? []).map((index) => block(index, start - 3, size + 6, 1)).join(""));
+      highlight.setAttribute(
+        "d",
+        (aspect?.sentences ?? []).map((index) => block(index, start - 3, size + 6, 1)).join(""),
+      );
     },
   };
 }
 
 // A block of so many sentences along the paper, at a place across it.
 function blockPath(upright, index, start, width, length) {
-  return upright ? `M${start} ${index}h${width}v${length}h${-width}z` : `M${index} ${start}v${width}h${length}v${-width}z`;
+  return upright
+    ? `M${start} ${index}h${width}v${length}h${-width}z`
+    : `M${index} ${start}v${width}h${length}v${-width}z`;
 }
 
 function pointedAt(event, picture, upright, n) {
@@ -66,7 +79,9 @@ function textPaths({ paper }, block) {
     const width = isHeading ? size + 6 : Math.max(4, size * Math.min(1, sentence.length / FULL_LINE));
     paths[paper.kinds[index]] += block(index, isHeading ? start - 3 : start, width, isHeading ? 0.5 : 0.82);
   });
-  return Object.entries(paths).map(([kind, path]) => path && svg("path", { class: `map-text map-${kind}`, d: path })).filter(Boolean);
+  return Object.entries(paths)
+    .map(([kind, path]) => path && svg("path", { class: `map-text map-${kind}`, d: path }))
+    .filter(Boolean);
 }
 
 // Evidence in the colour of its aspect, or in up to four parts; one path a colour keeps long papers cheap.
@@ -86,13 +101,22 @@ function evidencePaths({ stated }, block) {
 
 function lanePaths(side, block) {
   const [start, size] = LANES[side.letter];
-  const lane = (sure) => side.selected.filter((index) => side.selects(index) === 1 === sure).map((index) => block(index, start, size, 1)).join("");
+  const lane = (sure) =>
+    side.selected
+      .filter((index) => (side.selects(index) === 1) === sure)
+      .map((index) => block(index, start, size, 1))
+      .join("");
   const name = `map-lane lane-${side.letter.toLowerCase()}`;
   return [svg("path", { class: name, d: lane(true) }), svg("path", { class: `${name} is-drawn`, d: lane(false) })];
 }
 
 function mapWords({ paper, stated, chosen, isEvidence }) {
   const nEvidence = stated.filter((_, index) => isEvidence(index)).length;
-  const selections = chosen.map((side) => `${side.letter}, ${side.label}, names ${counted(side.selected.length, "sentence")}`);
-  return [`Map of the paper: ${counted(paper.sentences.length, "sentence")}, ${nEvidence} of them evidence`, ...selections].join("; ");
+  const selections = chosen.map(
+    (side) => `${side.letter}, ${side.label}, names ${counted(side.selected.length, "sentence")}`,
+  );
+  return [
+    `Map of the paper: ${counted(paper.sentences.length, "sentence")}, ${nEvidence} of them evidence`,
+    ...selections,
+  ].join("; ");
 }

@@ -12,8 +12,8 @@ function aspectName(aspect) {
 }
 
 // An aspect as its number; a button where something is to happen.
-function chip(aspect, onChoose = null, note = "") {
-  const name = `${aspectName(aspect)}${aspect.counts ? "" : " (does not count in this task)"}${note ? `, ${note}` : ""}`;
+function chip(aspect, onChoose = null) {
+  const name = `${aspectName(aspect)}${aspect.counts ? "" : " (does not count in this task)"}`;
   const attributes = { class: `chip ${aspectClass(aspect)}`, "aria-label": name, title: name };
   if (!onChoose) return h("span", { ...attributes, role: "img" }, aspect.number);
   return h(
@@ -26,9 +26,7 @@ function chip(aspect, onChoose = null, note = "") {
 // A's disc or B's square; hollow where chance decides whether the sentence counts.
 function mark(side, share = 1) {
   const name =
-    share < 1
-      ? `named by ${side.label}; counts with a chance of ${percent(share)}`
-      : `selected by ${side.label}`;
+    share < 1 ? `named by ${side.label}; counts with a chance of ${percent(share)}` : `selected by ${side.label}`;
   const shape = `mark mark-${side.letter.toLowerCase()}${share < 1 ? " is-drawn" : ""}`;
   return h("span", { class: shape, role: "img", "aria-label": name, title: name });
 }

@@ -25,7 +25,12 @@ function paperView(overview, record, state) {
       h(
         "div",
         { class: "text-column" },
-        h("h2", { class: "text-title" }, `The paper (${counted(record.paper.sentences.length, "sentence")})`),
+        h(
+          "div",
+          { class: "text-head" },
+          h("h2", { class: "text-title" }, `The paper (${counted(record.paper.sentences.length, "sentence")})`),
+          h("button", { type: "button", class: "to-aspects", onclick: toAspects }, "To the aspects"),
+        ),
         bars,
         text.element,
       ),
@@ -38,7 +43,8 @@ function paperView(overview, record, state) {
     const row = event.target.closest(".sentence");
     if (row) current = Number(row.dataset.index);
   });
-  if (state.sentence !== null && state.sentence !== undefined) requestAnimationFrame(() => element.isConnected && show(state.sentence));
+  if (state.sentence !== null && state.sentence !== undefined)
+    requestAnimationFrame(() => element.isConnected && show(state.sentence));
   return Object.assign(element, { jump, toggle, show });
 
   // Goes to a sentence, wherever it is hidden, and hands it the focus.
@@ -52,6 +58,12 @@ function paperView(overview, record, state) {
     row.focus({ preventScroll: true });
     element.style.setProperty("--bar", `${bars.offsetHeight}px`); // which would cover what stops under it
     scrollTo(row);
+  }
+
+  // Past the text, which has a link and buttons in every row.
+  function toAspects() {
+    panel.element.focus({ preventScroll: true });
+    panel.element.scrollIntoView({ block: "nearest", behavior: "instant" });
   }
 
   function jump(kind, step) {
@@ -106,7 +118,11 @@ const NOTHING = {
 };
 
 function paperHead({ paper, reviewId, task }) {
-  const ids = [["instance", paper.id], ["paper", paper.paper_id], ["review", reviewId]];
+  const ids = [
+    ["instance", paper.id],
+    ["paper", paper.paper_id],
+    ["review", reviewId],
+  ];
   return h(
     "header",
     { class: "paper-head" },
@@ -126,7 +142,10 @@ function targetsOf(graded, kind, pressed) {
   const [a] = graded.chosen;
   const indexes = graded.paper.sentences.map((_, index) => index);
   if (kind === "selected") return a ? a.selected : [];
-  if (kind === "missed") return a ? indexes.filter((index) => graded.stated[index].some((aspect) => aspect.counts && a.covers(aspect) === 0)) : [];
+  if (kind === "missed")
+    return a
+      ? indexes.filter((index) => graded.stated[index].some((aspect) => aspect.counts && a.covers(aspect) === 0))
+      : [];
   if (pressed) return pressed.sentences;
   return indexes.filter(graded.isEvidence);
 }

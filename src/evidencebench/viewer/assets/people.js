@@ -156,7 +156,7 @@ function queueOf(rows, about) {
   grow(list, rows, more);
   return [
     h("h1", {}, "Your papers"),
-    about.is_new && !submitted ? h("p", { class: "people-note" },
+    about.is_new && rows.every((row) => row.status === "open") ? h("p", { class: "people-note" },
       "Nothing was picked under this name before. If you have been here already, sign out and type your name as you did then.") : null,
     h("p", { class: "queue-progress" },
       h("progress", { max: rows.length, value: submitted, "aria-label": "Papers submitted" }), ` ${submitted} of ${rows.length} submitted`),

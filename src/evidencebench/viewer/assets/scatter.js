@@ -49,7 +49,7 @@ function scatterParts(points, asked) {
   const chosenList = h("div", { class: "scatter-list", role: "status" });
   const show = (point) => chosenList.replaceChildren(...pointList(point, asked));
   const counts = { a: 0, b: 0, equal: 0 };
-  for (const point of points) counts[sideOf(point)] += point.rows.length;
+  for (const point of points) counts[sideOfLine(point)] += point.rows.length;
   const told = h("p", { class: "scatter-counts" },
     systemMark("a"), ` A is better on ${counts.a}, `, systemMark("b"), ` B on ${counts.b}; equal on ${counts.equal} (◆).`);
   const frame = h("div", { class: "frame scatter-frame", tabindex: 0, role: "group", "aria-label": "Chart: instance by instance" },
@@ -57,7 +57,7 @@ function scatterParts(points, asked) {
   return [told, h("div", { class: "scatter-columns" }, frame, h("div", {}, chosenList, differenceTable(points, asked)))];
 }
 
-function sideOf({ x, y }) {
+function sideOfLine({ x, y }) {
   if (Math.abs(x - y) <= SAME) return "equal";
   return x > y ? "a" : "b";
 }
@@ -80,7 +80,9 @@ function scatterChart(points, asked, show) {
     svg("text", { class: "chart-tick", x: across(0.5), y: size - 10, "text-anchor": "middle" }, `● A: recall of ${shortened(asked.names[asked.a])}, %`),
     svg("text", { class: "chart-tick", x: -up(0.5), y: 16, transform: "rotate(-90)", "text-anchor": "middle" }, `■ B: recall of ${shortened(asked.names[asked.b])}, %`));
   const marks = points.map((point) => scatterMark(point, across(point.x), up(point.y), asked, show));
-  chart.append(...marks);
+  // The small ones on top, where they can be reached.
+  const drawn = marks.map((mark, at) => [points[at].rows.length, mark]);
+  chart.append(...drawn.sort(([one], [other]) => other - one).map(([, mark]) => mark));
   roam(chart, marks);
   return chart;
 }
@@ -91,7 +93,7 @@ function shortened(name) {
 
 function scatterMark(point, x, y, asked, show) {
   const n = point.rows.length;
-  const side = sideOf(point);
+  const side = sideOfLine(point);
   const radius = Math.min(SCATTER.largest, 5.5 + 2 * Math.sqrt(n - 1) + (n > 1 ? 2 : 0));
   const words = `A ${percent(point.x)}, B ${percent(point.y)}: ${n === 1 ? point.rows[0].id : counted(n, "instance")}`;
   const shape = [

@@ -2,7 +2,11 @@
 
 /* Returns {element, rows, highlight(aspect or null), only(isOn), reveal(index)}. */
 function textOf(graded, onChoose) {
-  const element = h("div", { class: "text-rows", id: "text" }, sentenceRows(graded.paper, decoration(graded, onChoose)));
+  const element = h(
+    "div",
+    { class: "text-rows", id: "text" },
+    sentenceRows(graded.paper, decoration(graded, onChoose)),
+  );
   const rows = [...element.querySelectorAll(".sentence")];
   element.style.setProperty("--digits", String(rows.length - 1).length);
   element.style.setProperty("--lanes", graded.chosen.length);
@@ -11,7 +15,7 @@ function textOf(graded, onChoose) {
 
   function highlight(aspect) {
     element.querySelectorAll(".is-chosen").forEach((row) => row.classList.remove("is-chosen"));
-    element.classList.toggle("has-chosen", aspect !== null);
+    element.className = aspect ? `text-rows has-chosen ${aspectClass(aspect)}` : "text-rows";
     for (const index of aspect?.sentences ?? []) rows[index].classList.add("is-chosen");
   }
 
@@ -25,7 +29,9 @@ function textOf(graded, onChoose) {
 
   function reveal(index) {
     if (!rows[index].hidden) return;
-    const gap = [...element.querySelectorAll(".gap")].findLast((found) => found.compareDocumentPosition(rows[index]) & Node.DOCUMENT_POSITION_FOLLOWING);
+    const gap = [...element.querySelectorAll(".gap")].findLast(
+      (found) => found.compareDocumentPosition(rows[index]) & Node.DOCUMENT_POSITION_FOLLOWING,
+    );
     gap?.open();
   }
 }
@@ -33,13 +39,29 @@ function textOf(graded, onChoose) {
 // What stands around a sentence: its number, the marks of those who selected it, and the aspects it states.
 function decoration(graded, onChoose) {
   return (index) => {
-    const aspects = [...graded.stated[index]].sort((one, other) => other.counts - one.counts || one.number - other.number);
+    const aspects = [...graded.stated[index]].sort(
+      (one, other) => other.counts - one.counts || one.number - other.number,
+    );
     const marks = graded.chosen.filter((side) => side.selects(index)).map((side) => mark(side, side.selects(index)));
-    const number = h("a", { class: "index", href: linkTo(graded.paper.id, index), "aria-label": `sentence ${index}` }, index);
+    const number = h(
+      "a",
+      { class: "index", href: linkTo(graded.paper.id, index), "aria-label": `sentence ${index}` },
+      index,
+    );
     return {
       classes: rowClasses(graded, index, aspects),
-      before: [number, marks.length ? h("span", { class: "lanes" }, marks) : null, aspects.length ? stripes(aspects) : null],
-      after: aspects.length ? h("span", { class: "chips" }, aspects.map((aspect) => [" ", chip(aspect, onChoose)])) : null,
+      before: [
+        number,
+        marks.length ? h("span", { class: "lanes" }, marks) : null,
+        aspects.length ? stripes(aspects) : null,
+      ],
+      after: aspects.length
+        ? h(
+            "span",
+            { class: "chips" },
+            aspects.map((aspect) => [" ", chip(aspect, onChoose)]),
+          )
+        : null,
     };
   };
 }
@@ -52,7 +74,9 @@ function rowClasses(graded, index, aspects) {
 // Evidence, selections, and the headings over them.
 function markedRows(graded) {
   const { paper } = graded;
-  const isMarked = paper.sentences.map((_, index) => graded.isEvidence(index) || graded.chosen.some((side) => side.selects(index)));
+  const isMarked = paper.sentences.map(
+    (_, index) => graded.isEvidence(index) || graded.chosen.some((side) => side.selects(index)),
+  );
   let isNeeded = false;
   for (let index = paper.sentences.length - 1; index >= 0; index -= 1) {
     if (paper.kinds[index] !== "h") isNeeded ||= isMarked[index];
@@ -78,10 +102,18 @@ function hiddenRuns(rows) {
 
 // A button in the place of hidden rows, which shows them.
 function gapOf(run) {
-  const gap = h("button", { type: "button", class: "gap", onclick: () => {
-    gap.open();
-    run[0].focus();
-  } }, `… ${counted(run.length, "sentence")}`);
+  const gap = h(
+    "button",
+    {
+      type: "button",
+      class: "gap",
+      onclick: () => {
+        gap.open();
+        run[0].focus();
+      },
+    },
+    `… ${counted(run.length, "sentence")}`,
+  );
   return Object.assign(gap, {
     open() {
       for (const row of run) row.hidden = false;
@@ -95,19 +127,46 @@ function toolbar(graded, { jump, toggle, only }) {
   const marks = new Map(
     graded.chosen.map((side) => {
       const which = side.letter.toLowerCase();
-      return [which, h("button", { type: "button", class: "marks", "aria-pressed": "true", title: `Show the marks of ${side.letter}`, onclick: () => toggle(which) }, plainMark(side), foreign("span", { class: "label" }, side.label))];
+      return [
+        which,
+        h(
+          "button",
+          {
+            type: "button",
+            class: "marks",
+            "aria-pressed": "true",
+            title: `Show the marks of ${side.letter}`,
+            onclick: () => toggle(which),
+          },
+          plainMark(side),
+          foreign("span", { class: "label" }, side.label),
+        ),
+      ];
     }),
   );
-  const less = h("button", { type: "button", "aria-pressed": "false", title: "Only evidence and selections, with the headings over them", onclick: () => {
-    const isOn = less.getAttribute("aria-pressed") !== "true";
-    less.setAttribute("aria-pressed", String(isOn));
-    only(isOn);
-  } }, "Only marked sentences");
+  const less = h(
+    "button",
+    {
+      type: "button",
+      "aria-pressed": "false",
+      title: "Only evidence and selections, with the headings over them",
+      onclick: () => {
+        const isOn = less.getAttribute("aria-pressed") !== "true";
+        less.setAttribute("aria-pressed", String(isOn));
+        only(isOn);
+      },
+    },
+    "Only marked sentences",
+  );
   const kinds = ["evidence", ...(graded.chosen.length ? ["selected", "missed"] : [])];
   const element = h(
     "div",
     { class: "toolbar", role: "group", "aria-label": "The text" },
-    h("div", { class: "tools" }, kinds.map((kind) => stepper(graded, kind, jump))),
+    h(
+      "div",
+      { class: "tools" },
+      kinds.map((kind) => stepper(graded, kind, jump)),
+    ),
     h("div", { class: "tools" }, [...marks.values()], less),
   );
   return { element, showMarks: (which, isShown) => marks.get(which)?.setAttribute("aria-pressed", String(isShown)) };
@@ -125,7 +184,11 @@ function stepper(graded, kind, jump) {
   const n = targetsOf(graded, kind, null).length;
   const step = (by, sign, word) => {
     const title = `${word} ${full}`;
-    return h("button", { type: "button", class: word, disabled: !n, "aria-label": title, title, onclick: () => jump(kind, by) }, sign);
+    return h(
+      "button",
+      { type: "button", class: word, disabled: !n, "aria-label": title, title, onclick: () => jump(kind, by) },
+      sign,
+    );
   };
   const label = h("span", {}, name, h("span", { class: "whose" }, whose), " ", h("span", { class: "number" }, n));
   return h("span", { class: "stepper" }, step(-1, "‹", "previous"), label, step(1, "›", "next"));

@@ -1,0 +1,118 @@
+// What is seen while somebody picks: the bar with the hypothesis, the sentences, and what is picked so far.
+
+const WIDE = "(min-width: 900px)";
+
+// Hypothesis and count, always in view.
+function pickBar(paper, budget) {
+  const count = h("b", { class: "pick-count" });
+  const saved = h("span", { class: "pick-saved" });
+  const refusal = h("p", { class: "people-error pick-refusal", role: "alert" });
+  const element = h("header", { class: "pick-bar" },
+    h("p", { class: "pick-eyebrow" }, "Hypothesis"),
+    foreign("h1", { class: "pick-hypothesis", tabindex: "0" }, paper.hypothesis),
+    h("p", { class: "pick-facts", role: "status" }, count, h("span", {}, ` Pick up to ${counted(budget, "sentence")}. `), saved),
+    refusal);
+  // What is scrolled to must not end up below the bar, however many lines the hypothesis has.
+  new ResizeObserver(() => element.closest(".people")?.style.setProperty("--bar-height", `${element.offsetHeight}px`)).observe(element);
+  return { element, showCount, showSaved, refuse };
+
+  function showCount(n) {
+    count.textContent = `${n} of ${budget} picked.`;
+    count.classList.toggle("is-full", n >= budget);
+  }
+
+  function showSaved(how, error) {
+    saved.textContent = { saving: "Saving…", saved: "Saved.", failed: "Not saved." }[how];
+    refuse(how === "failed" ? error.message : refusal.dataset.how === "failed" ? "" : refusal.textContent);
+    refusal.dataset.how = how;
+  }
+
+  function refuse(words) {
+    if (refusal.textContent !== words) refusal.textContent = words;
+  }
+}
+
+// The sentences; one of them can be reached by Tab, the others from it by arrows.
+function pickText(paper, on) {
+  const buttons = paper.sentences.map((sentence, index) => pickButton(sentence, index, on));
+  const list = h("ol", { class: "pick-text", role: "list", "aria-label": "Sentences of the paper", onkeydown: step });
+  buttons.forEach((button, index) => {
+    const kind = paper.kinds[index];
+    if (kind === "a" && paper.kinds[index - 1] !== "a") list.append(pickLabel(paper, index) ?? "");
+    list.append(h("li", { class: `pick-row pick-${kind}` }, kind === "h" ? h("h2", {}, button) : button));
+  });
+  let reached = 0;
+  return { element: list, showPicked, reach, focus };
+
+  function step(event) {
+    const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (by === undefined || event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return;
+    event.preventDefault();
+    on.move(Math.max(0, Math.min(reached + by, buttons.length - 1)));
+  }
+
+  function showPicked(picked) {
+    buttons.forEach((button, index) => button.setAttribute("aria-pressed", picked.has(index)));
+  }
+
+  function reach(index) {
+    buttons[reached]?.setAttribute("tabindex", "-1");
+    buttons[index]?.setAttribute("tabindex", "0");
+    reached = index;
+  }
+
+  function focus(index, options) {
+    buttons[index]?.focus(options);
+  }
+}
+
+function pickButton(sentence, index, on) {
+  return h("button",
+    { type: "button", class: "pick-sentence", id: `pick-${index}`, tabindex: "-1", "aria-pressed": "false",
+      onclick: () => on.toggle(index), onfocus: () => on.reach(index) },
+    h("span", { class: "pick-number" }, String(index)),
+    h("span", { class: "pick-box", "aria-hidden": "true" }),
+    foreign("span", { class: "pick-words" }, sentence.trim() ? sentence : "(no text)"));
+}
+
+function pickLabel(paper, index) {
+  const label = abstractLabel(paper, index);
+  return label && h("li", { class: "pick-label" }, label);
+}
+
+// What is picked so far, and what can be done with it.
+function pickSide(paper, scope, on) {
+  const submit = h("button", { type: "button", class: "pick-submit", onclick: on.askToSubmit });
+  const undo = h("button", { type: "button", onclick: on.undo }, "Undo");
+  const help = h("button", { type: "button", class: "pick-help", onclick: on.keys.open }, "Keyboard");
+  const none = h("p", { class: "people-note" });
+  const list = h("ul", { class: "picks" });
+  const details = h("details", { class: "pick-list" }, h("summary", {}, "Your picks"), none, list);
+  details.open = matchMedia(WIDE).matches;
+  const element = h("aside", { class: "pick-side", "aria-label": "Your picks" },
+    h("div", { class: "pick-actions" }, submit, undo, help), details,
+    h("details", { class: "people-guide" }, h("summary", {}, "What counts as evidence"), guide(scope)));
+  return { element, showPicks };
+
+  function showPicks(picks, { canUndo }) {
+    submit.textContent = picks.length ? `Submit ${counted(picks.length, "sentence")}…` : "I find no evidence…";
+    submit.classList.toggle("people-main", picks.length > 0);
+    undo.disabled = !canUndo;
+    none.textContent = picks.length ? "" : "None yet: click a sentence, or press Space on it.";
+    list.replaceChildren(...[...picks].sort((one, other) => one - other).map(item));
+  }
+
+  function item(index) {
+    return h("li", {},
+      h("a", { href: `${pickLink(paper.id)}/${index}` }, h("b", {}, String(index)), " ", foreign("span", {}, firstWords(paper.sentences[index], 90))),
+      h("button", { type: "button", class: "pick-remove", "aria-label": `Remove sentence ${index}`, onclick: () => remove(index) }, "Remove"));
+  }
+
+  // The button that was pressed is gone then: the next one takes the focus.
+  function remove(index) {
+    const at = [...list.querySelectorAll(".pick-remove")].indexOf(document.activeElement);
+    on.toggle(index);
+    const left = list.querySelectorAll(".pick-remove");
+    (left[Math.min(at, left.length - 1)] ?? details.querySelector("summary")).focus();
+  }
+}

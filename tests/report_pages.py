@@ -1,0 +1,103 @@
+"""A report as a browser takes it apart, and reports that the tests make."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from evidencebench.dataset import Dataset
+from evidencebench.report.page import Wish, report_page
+from evidencebench.significance import Resampling
+from evidencebench.tasks import Task, task_named
+
+QUICK = Resampling(n_draws=50)
+_VOID = {"meta", "br", "img", "input", "link", "hr"}
+
+
+@dataclass(slots=True)
+class Element:
+    """An element of a page, with the text and the elements in it."""
+
+    tag: str
+    attributes: dict[str, str]
+    children: list["Element | str"] = field(default_factory=list)
+
+    @property
+    def text(self) -> str:
+        return "".join(child if isinstance(child, str) else child.text for child in self.children)
+
+    def all(self, tag: str, **attributes: str) -> list["Element"]:
+        """Return the elements in it that have this tag and these attributes, in order."""
+        found = []
+        for child in self.children:
+            if isinstance(child, Element):
+                if child.tag == tag and attributes.items() <= child.attributes.items():
+                    found.append(child)
+                found += child.all(tag, **attributes)
+        return found
+
+    def section(self, name: str) -> "Element":
+        (found,) = self.all("section", id=name)
+        return found
+
+    def table(self, caption: str) -> list[dict[str, str]]:
+        """Return the rows of the one table with this caption, by column."""
+        (table,) = [one for one in self.all("table") if [named.text for named in one.all("caption")] == [caption]]
+        head, *rows = ([cell.text for cell in cells_of(row)] for row in table.all("tr"))
+        return [dict(zip(head, row, strict=True)) for row in rows]
+
+    def skeleton(self) -> list[tuple[str, tuple[str, ...], list[Any]]]:
+        """Return what it is made of, without any text and any value."""
+        inner = [child for child in self.children if isinstance(child, Element)]
+        return [(child.tag, tuple(sorted(child.attributes)), child.skeleton()) for child in inner]
+
+    def data(self, name: str) -> Any:
+        """Return what a page holds under an id as JSON."""
+        (script,) = self.all("script", id=name)
+        return msgspec.json.decode(script.text)
+
+
+def cells_of(row: Element) -> list[Element]:
+    return [cell for cell in row.children if isinstance(cell, Element) and cell.tag in ("th", "td")]
+
+
+class _Reader(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.root = Element("page", {})
+        self._open = [self.root]
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        made = Element(tag, {name: value or "" for name, value in attrs})
+        self._open[-1].children.append(made)
+        if tag not in _VOID:
+            self._open.append(made)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self._open.pop().tag == tag, f"</{tag}> closes another element"
+
+    def handle_data(self, data: str) -> None:
+        self._open[-1].children.append(data)
+
+    def handle_comment(self, data: str) -> None:
+        raise AssertionError(f"a comment: {data}")
+
+
+def parsed(page: str) -> Element:
+    """Return a page as elements; one that is not well formed fails the test."""
+    reader = _Reader()
+    reader.feed(page)
+    reader.close()
+    assert reader._open == [reader.root], "an element is left open"  # noqa: SLF001 - its own
+    return reader.root
+
+
+def report_of(
+    runs: Sequence[Path], dataset: Dataset, *tasks: str, wish: Wish | None = None, limit: int | None = None
+) -> Element:
+    """Return a report, taken apart."""
+    asked: tuple[Task, ...] = tuple(map(task_named, tasks))
+    return parsed(report_page(runs, dataset, asked, resampling=QUICK, wish=wish or Wish(largest=5), limit=limit))
