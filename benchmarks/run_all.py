@@ -10,6 +10,7 @@ import loading
 import oracle
 import over_length
 import pipeline
+import reporting
 import selecting
 import viewing
 from timing import main_of
@@ -25,5 +26,6 @@ if __name__ == "__main__":
         encoding.figures,
         selecting.figures,
         asking.figures,
+        reporting.figures,
         viewing.figures,
     )

@@ -1,8 +1,8 @@
 """The app on large data: the first page, pages while it is busy and after, the search, and memory.
 
-The app runs in a process of its own and is asked over loopback. Peers do the same work without it: reading the file with
-``json.load``, and looking for a word in every text with SQLite's ``LIKE '%word%'``, in the same minutes on the same
-machine. Memory is all that is resident, mapped pages of the file included.
+The app runs in a process of its own and is asked over loopback. Peers do the same work without it, in the same minutes
+on the same machine: reading the file with ``json.load``, and looking for a word in every text with SQLite's
+``LIKE '%word%'``. Memory is all that is resident, mapped pages of the file included.
 """
 
 import json
@@ -84,7 +84,9 @@ def _quiet(app: "_App", n_instances: int, data: Path) -> Iterator[Figure]:
         reached=ours < _GOAL_SEARCH,
     )
     peak = app.peak_mb()
-    yield Figure(name="view: resident, peak", ours=f"{peak:.0f} MB", goal=f"< {_GOAL_MB:.0f} MB", reached=peak < _GOAL_MB)
+    yield Figure(
+        name="view: resident, peak", ours=f"{peak:.0f} MB", goal=f"< {_GOAL_MB:.0f} MB", reached=peak < _GOAL_MB
+    )
 
 
 def _pages(app: "_App", n_instances: int, when: str) -> Iterator[Figure]:

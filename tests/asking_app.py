@@ -59,7 +59,7 @@ class Running:
         method: str = "GET",
         body: bytes | None = None,
         headers: Mapping[str, str] | None = None,
-        **parameters: object,
+        **parameters: Any,
     ) -> Reply:
         """Send one request on a connection of its own."""
         connection = HTTPConnection(self.address.host, self.address.port, timeout=30)

@@ -83,7 +83,9 @@ def test_what_is_amiss_is_left_to_the_decoder_of_the_whole(text: bytes) -> None:
 def test_no_damage_is_taken_for_an_index(drawn: tuple[dict[str, Any], bytes], data: st.DataObject) -> None:
     _, text = drawn
     place = data.draw(st.integers(0, len(text) - 1))
-    damaged = text[:place] + data.draw(st.sampled_from([b"", b",", b"}", b"{", b'"', b"\x00", b"]"])) + text[place + 1 :]
+    damaged = (
+        text[:place] + data.draw(st.sampled_from([b"", b",", b"}", b"{", b'"', b"\x00", b"]"])) + text[place + 1 :]
+    )
     found = stepped(damaged)
     if found is not None:  # as where a letter of a text was replaced
         expected = indexing.index_json(damaged)

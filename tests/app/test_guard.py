@@ -1,5 +1,6 @@
 """What the app refuses, over real connections."""
 
+import select
 import socket
 from collections.abc import Mapping
 from http.cookies import SimpleCookie
@@ -17,7 +18,7 @@ from evidencebench.viewer.exhibit import Exhibit
 )
 def test_every_reply_says_what_a_browser_may_do_with_it(app: Running, path: str) -> None:
     reply = app.ask(path)
-    assert reply.headers | SECURITY_HEADERS == reply.headers
+    assert SECURITY_HEADERS.items() <= reply.headers.items()
     assert "server" not in reply.headers
     assert reply.headers["cache-control"] == ("no-cache" if path in ("/static/app.css", "/favicon.ico") else "no-store")
     policy = reply.headers["content-security-policy"]
@@ -118,7 +119,9 @@ def test_addresses_have_a_length(app: Running) -> None:
     assert app.is_alive()
 
 
-@pytest.mark.parametrize("sent", [b"\x16\x03\x01\x02\x00\x01", b"HELO me\r\n\r\n", b"GET / HTTP/1.1\r\nHost:\x00\r\n\r\n"])
+@pytest.mark.parametrize(
+    "sent", [b"\x16\x03\x01\x02\x00\x01", b"HELO me\r\n\r\n", b"GET / HTTP/1.1\r\nHost:\x00\r\n\r\n"]
+)
 def test_what_is_no_http_is_refused_without_a_word_about_the_server(app: Running, sent: bytes) -> None:
     with app.connected() as connection:
         connection.sendall(sent)
@@ -178,16 +181,9 @@ def test_a_head_that_trickles_in_is_not_waited_for(sample_exhibit: Exhibit) -> N
         connection.settimeout(5)
         connection.sendall(b"GET / HTTP/1.1\r\n")
         n_sent = 0
-        with pytest.raises(OSError):  # noqa: PT011 - a reset, a broken pipe or an abort, as the system words it
-            while n_sent < 500:
-                connection.sendall(b"X-Slow: 1\r\n")
-                n_sent += 1
-                connection.settimeout(0.02)
-                try:
-                    assert connection.recv(1) != b""
-                except TimeoutError:
-                    connection.settimeout(5)
-                except AssertionError:
-                    raise ConnectionAbortedError from None
-        assert 5 < n_sent < 400
+        while n_sent < 1000 and not select.select([connection], [], [], 0.02)[0]:  # until it is ended
+            connection.sendall(b"X-Slow: 1\r\n")
+            n_sent += 1
+        assert 1 < n_sent < 1000
+        assert ended_with(connection) == b""
         assert app.is_alive()

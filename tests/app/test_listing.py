@@ -1,6 +1,7 @@
 """The list against the same in plain Python, over random numbers."""
 
 from math import isnan, nan
+from typing import Any
 
 import numpy as np
 from hypothesis import given
@@ -12,7 +13,7 @@ from evidencebench.viewer.records import Row
 N_SYSTEMS, N_TASKS, CEILING = 3, 2, 2
 
 recalls = st.one_of(st.none(), st.sampled_from([0.0, 1 / 3, 0.5, 2 / 3, 1.0]))
-rows = st.builds(
+rows: st.SearchStrategy[dict[str, Any]] = st.builds(
     dict,
     n_sentences=st.integers(0, 4),
     n_aspects=st.integers(0, 4),
@@ -30,46 +31,50 @@ listings = st.builds(
 )
 
 
-def recall(row: dict[str, object] | None, system: int | None, task: int | None) -> float:
+def recall(row: dict[str, Any] | None, system: int | None, task: int | None) -> float:
     if row is None or system is None or task is None:
         return nan
-    found = row["recalls"][system][task]  # type: ignore[index]  # a tuple of tuples
+    found = row["recalls"][system][task]
     return nan if found is None else found
 
 
-def key(position: int, row: dict[str, object] | None, listing: Listing) -> float:
+def key(position: int, row: dict[str, Any] | None, listing: Listing) -> float:
     a, b = recall(row, listing.a, listing.task), recall(row, listing.b, listing.task)
     if listing.sort == "position":
         return position
     if listing.sort in ("aspects", "length"):
-        return nan if row is None else float(row["n_aspects" if listing.sort == "aspects" else "n_sentences"])  # type: ignore[arg-type]
+        return nan if row is None else row["n_aspects" if listing.sort == "aspects" else "n_sentences"]
     return a if listing.sort == "score" else a - b
 
 
-def is_chosen(row: dict[str, object] | None, listing: Listing) -> bool:
+def is_chosen(row: dict[str, Any] | None, listing: Listing) -> bool:
     a, b = recall(row, listing.a, listing.task), recall(row, listing.b, listing.task)
     if listing.only == "":
         return True
     if row is None:
         return False
-    return {
+    chosen: dict[str, bool] = {
         "has_results": row["n_results"] != 0,
         "no_results": row["n_results"] == 0,
         "missed": a < recall(row, CEILING, listing.task),
         "failed": a == 0,
         "a_better": a > b,
         "b_better": b > a,
-    }[listing.only]
+    }
+    return chosen[listing.only]
 
 
 @given(st.lists(st.one_of(st.none(), rows), max_size=20), listings, st.sets(st.integers(0, 19)), st.booleans())
 def test_the_list_is_what_a_plain_sort_makes_of_it(
-    data: list[dict[str, object] | None], listing: Listing, found: set[int], is_searched: bool
+    data: list[dict[str, Any] | None],
+    listing: Listing,
+    found: set[int],
+    is_searched: bool,  # noqa: FBT001 - hypothesis gives arguments by their place
 ) -> None:
     columns = Columns(len(data), N_SYSTEMS, N_TASKS, ceiling=CEILING)
     for position, row in enumerate(data):
         if row is not None:
-            columns.set(Row(position=position, id="", paper_id="", hypothesis="", **row))  # type: ignore[arg-type]
+            columns.set(Row(position=position, id="", paper_id="", hypothesis="", **row))
     positions = [position for position in range(len(data)) if not is_searched or position in found]
     chosen = [position for position in positions if is_chosen(data[position], listing)]
     keys = {position: key(position, data[position], listing) for position in chosen}

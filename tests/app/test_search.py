@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evidencebench.app.search import SearchIndex, empty_index, growing_index, index_file, kept_index
+from evidencebench.app.search import SearchIndex, empty_index, growing_index, index_file, kept_index, words_in
 from evidencebench.app.words import distinct_words, words_of
 from evidencebench.errors import CacheError
 from evidencebench.query import Kind, Query
@@ -33,7 +33,7 @@ def query(position: int, *sentences: str, hypothesis: str = "") -> Query:
 
 def index_of(sentences: Sequence[str]) -> SearchIndex:
     index = empty_index()
-    index.add([query(position, text) for position, text in enumerate(sentences)])
+    index.add([words_in(query(position, text)) for position, text in enumerate(sentences)])
     return index
 
 
@@ -65,7 +65,19 @@ def test_whatever_is_typed_is_never_a_command(asked: str) -> None:
 
 @pytest.mark.parametrize(
     "asked",
-    ['"', '""', "alpha AND", "NOT alpha", "words:alpha", "alpha*", "^alpha", "-alpha", "{words}:alpha", "al\x00pha", "\ud800"],
+    [
+        '"',
+        '""',
+        "alpha AND",
+        "NOT alpha",
+        "words:alpha",
+        "alpha*",
+        "^alpha",
+        "-alpha",
+        "{words}:alpha",
+        "al\x00pha",
+        "\ud800",
+    ],
 )
 def test_the_language_of_the_index_has_no_meaning(asked: str) -> None:
     index = index_of(["alpha words and", "beta"])
@@ -87,7 +99,9 @@ def test_words_are_letters_and_digits_of_any_script() -> None:
         )
         expected = [
             word
-            for word in re.split("\x00+", "".join(c if unicodedata.category(c)[0] in "LN" else "\x00" for c in plain.lower()))
+            for word in re.split(
+                "\x00+", "".join(c if unicodedata.category(c)[0] in "LN" else "\x00" for c in plain.lower())
+            )
             if word
         ]
         assert words_of(char) == expected, (hex(ord(char)), words_of(char), expected)
@@ -100,8 +114,8 @@ def test_the_words_of_many_texts_are_those_of_each(sentences: list[str]) -> None
 
 def test_id_hypothesis_and_text_are_searched_and_a_paper_that_cannot_be_read_is_left_out() -> None:
     index = empty_index()
-    index.add([query(0, "Text of the paper", hypothesis="Statins help")])
-    index.add([None, query(2, "statin again")])
+    index.add([words_in(query(0, "Text of the paper", hypothesis="Statins help"))])
+    index.add([None, words_in(query(2, "statin again"))])
     assert index.n_searched == 3
     assert found(index, "STATIN") == [0, 2]
     assert found(index, "statin pap") == [0]
@@ -114,7 +128,7 @@ def test_a_finished_index_is_kept_and_read_again(tmp_path: Path) -> None:
     with growing_index(path) as growing:
         assert growing is not None
         index, keep = growing
-        index.add([query(0, "alpha"), query(1, "beta")])
+        index.add(["alpha", "beta"])
         assert kept_index(path, 2) is None  # not before it is whole
         keep()
         assert found(index, "beta") == [1]
@@ -160,7 +174,7 @@ def test_a_damaged_index_says_so(tmp_path: Path) -> None:
     path = index_file(tmp_path, "2" * 64)
     with growing_index(path) as growing:
         assert growing is not None
-        growing[0].add([query(n, " ".join(f"word{n}x{m}" for m in range(300))) for n in range(50)])
+        growing[0].add([" ".join(f"word{n}x{m}" for m in range(300)) for n in range(50)])
         growing[1]()
         growing[0].close()
     whole = path.read_bytes()

@@ -66,7 +66,7 @@ def n_replies(command: Command) -> int:
 
 
 def test_an_empty_cache_is_listed_as_such(command: Command, folder: Path) -> None:
-    assert listed(command) == {"folder": str(folder), "replies": None, "embeddings": None}
+    assert listed(command) == {"folder": str(folder), "replies": None, "embeddings": None, "search": []}
     assert "replies: none yet" in command("cache list").out
     assert not folder.exists()
 

@@ -42,9 +42,9 @@ def test_it_says_where_it_listens_and_ends_well_on_a_signal(number: signal.Signa
 
 @pytest.mark.usefixtures("runs")
 def test_runs_and_tasks_are_those_that_are_named() -> None:
-    with viewing("bm25.jsonl", "lead.jsonl", "--data", "sample", "--task", "er_at_10", "--budget", "3") as (_, line):
-        with urlopen(f"{line.split()[-1]}api/overview") as reply:  # noqa: S310 - loopback
-            overview = json.load(reply)
+    words = ("bm25.jsonl", "lead.jsonl", "--data", "sample", "--task", "er_at_10", "--budget", "3")
+    with viewing(*words) as (_, line), urlopen(f"{line.split()[-1]}api/overview") as reply:  # noqa: S310 - loopback
+        overview = json.load(reply)
     assert [system["label"] for system in overview["systems"]][:2] == ["bm25", "lead"]
     assert [task["name"] for task in overview["tasks"]] == ["er_at_10", "er_at_3"]
 
@@ -59,7 +59,7 @@ def test_others_may_look_where_that_is_meant_and_they_have_the_token() -> None:
         with urlopen(f"{here}?token={token}") as reply:  # noqa: S310 - loopback
             assert token in reply.headers["Set-Cookie"]
         with pytest.raises(HTTPError, match="403"):
-            urlopen(here)  # noqa: S310 - loopback
+            urlopen(here)
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "192.0.2.1", "example.org", "::"])  # noqa: S104 - to be refused
@@ -75,7 +75,9 @@ def test_a_port_that_is_taken_is_named(command: Command) -> None:
         port = taken.getsockname()[1]
         refused = command(f"view --data sample --port {port}")
     assert refused.code == 2
-    assert f"cannot listen on port {port} of 127.0.0.1: Address already in use; --port 0 takes a free one" in refused.err
+    assert (
+        f"cannot listen on port {port} of 127.0.0.1: Address already in use; --port 0 takes a free one" in refused.err
+    )
 
 
 @pytest.mark.parametrize(

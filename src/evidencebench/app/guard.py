@@ -120,7 +120,7 @@ class Guard:
             return
         try:
             await self._app(scope, _replayed(body, receive), reply.send)
-        except Exception:
+        except Exception:  # noqa: BLE001 - whatever one request does wrong, the others are answered
             _log.exception("the app failed to answer %s", scope["path"])
             if not reply.is_begun:
                 await reply.refuse(500, "the app failed; the terminal that it runs in says how")

@@ -69,7 +69,9 @@ class Columns:
 
 def columns_of(overview: Overview) -> Columns:
     """Return columns for all that is shown, with nothing set."""
-    ceilings = (place for place, system in enumerate(overview.systems) if system.is_control and system.label == _CEILING)
+    ceilings = (
+        place for place, system in enumerate(overview.systems) if system.is_control and system.label == _CEILING
+    )
     return Columns(overview.n_instances, len(overview.systems), len(overview.tasks), ceiling=next(ceilings, None))
 
 
@@ -137,22 +139,24 @@ def _values(columns: Columns, listing: Listing) -> npt.NDArray[np.float64]:
 def _chosen(columns: Columns, listing: Listing) -> npt.NDArray[np.bool_]:
     a = _recalls(columns, listing.a, listing.task)
     b = _recalls(columns, listing.b, listing.task)
+    chosen: npt.NDArray[np.bool_]
     match listing.only:
         case "":
-            return np.ones(len(columns), dtype=np.bool_)
+            chosen = np.ones(len(columns), dtype=np.bool_)
         case "has_results":
-            return columns.n_results > 0
+            chosen = columns.n_results > 0
         case "no_results":
-            return columns.n_results == 0
+            chosen = columns.n_results == 0
         case "missed":
             highest = 1.0 if columns.ceiling is None else _recalls(columns, columns.ceiling, listing.task)
-            return a < highest - _SAME
+            chosen = a < highest - _SAME
         case "failed":
-            return a == 0
+            chosen = a == 0
         case "a_better":
-            return a > b + _SAME
+            chosen = a > b + _SAME
         case "b_better":
-            return b > a + _SAME
+            chosen = b > a + _SAME
+    return chosen
 
 
 def _recalls(columns: Columns, system: int | None, task: int | None) -> npt.NDArray[np.float64]:

@@ -3,7 +3,6 @@
 import fcntl
 import os
 import sqlite3
-import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -66,23 +65,30 @@ class SearchIndex:
             raise CacheError(f"the index of the search cannot be read: {error}; start the app again") from error
         return np.sort(np.fromiter((rowid for (rowid,) in rows), dtype=np.intp, count=len(rows)))
 
-    def add(self, queries: Sequence[Query | None]) -> None:
-        """Index the next instances of the data, all at once for those who search meanwhile; None: cannot be read."""
-        rows = [
-            (position, " ".join(distinct_words((query.instance_id, query.hypothesis, *query.sentences))))
-            for position, query in enumerate(queries, self.n_searched)
-            if query is not None
-        ]
+    def add(self, words: Sequence[str | None]) -> None:
+        """Index the next instances of the data, all at once for those who search meanwhile.
+
+        Parameters
+        ----------
+        words
+            Of each instance, as `words_in` returns them; None: it cannot be read.
+        """
+        rows = [(position, text) for position, text in enumerate(words, self.n_searched) if text is not None]
         with self._lock:
             self._connection.execute("BEGIN")
             self._connection.executemany("INSERT INTO paper(rowid, words) VALUES (?, ?)", rows)
             self._connection.execute("COMMIT")
-            self.n_searched += len(queries)
+            self.n_searched += len(words)
 
     def close(self) -> None:
         """Close the file; whoever searches meanwhile is waited for."""
         with self._lock:
             self._connection.close()
+
+
+def words_in(query: Query) -> str:
+    """Return by which words an instance is found: those of its id, its hypothesis and its text."""
+    return " ".join(distinct_words((query.instance_id, query.hypothesis, *query.sentences)))
 
 
 def empty_index() -> SearchIndex:

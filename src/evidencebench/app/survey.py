@@ -8,7 +8,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from evidencebench.app.listing import Columns, columns_of
-from evidencebench.app.search import MOST_IN_MEMORY, SearchIndex, empty_index, growing_index, index_file, kept_index
+from evidencebench.app.search import (
+    MOST_IN_MEMORY,
+    SearchIndex,
+    empty_index,
+    growing_index,
+    index_file,
+    kept_index,
+    words_in,
+)
 from evidencebench.errors import EvidenceBenchError
 from evidencebench.instance import Instance
 from evidencebench.viewer.exhibit import Exhibit
@@ -122,7 +130,7 @@ class Survey:
         """Index every instance, and say whether that came to its end."""
         batch = []
         for _, instance in self._instances():
-            batch.append(None if instance is None else instance.query)
+            batch.append(None if instance is None else words_in(instance.query))
             if len(batch) == _BATCH:
                 index.add(batch)
                 batch = []

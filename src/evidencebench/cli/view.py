@@ -32,7 +32,9 @@ from evidencebench.tasks import TASKS, Task
     help="Let people pick, without seeing an answer; their runs go to FOLDER.",
 )
 @limit_option
-@click.option("--port", type=click.IntRange(0, 65535), default=8642, show_default=True, metavar="N", help="0: a free one.")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=8642, show_default=True, metavar="N", help="0: a free one."
+)
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option("--expose", is_flag=True, help="Allow a host that other machines reach; a token is asked for.")
 @click.option("--open/--no-open", "is_opened", default=False, show_default=True, help="Open it in a browser.")
@@ -49,11 +51,12 @@ def command(
     expose: bool,
     is_opened: bool,
 ) -> None:
-    """Look at papers, their evidence and what each RUN chose, in a browser.
+    """Look at papers, their evidence and what each RUN chose.
 
-    Shows the papers of D as they are, with the evidence for each aspect, beside
-    the controls and any RUN. Data of any size open at once: what is sorted and
-    searched grows while you read. It serves until Ctrl-C, to this machine only.
+    In a browser: the papers of D as they are, with the evidence for each aspect,
+    beside the controls and any RUN. Data of any size open at once: what is sorted
+    and searched grows while you read. It serves until Ctrl-C, to this machine
+    only.
 
     With --people, people sign in with a name, see hypothesis and paper, and pick
     as many sentences as one --task allows (er_at_optimal). What they missed is

@@ -49,7 +49,7 @@ def file_stem(name: str) -> str:
     Examples
     --------
     >>> file_stem("Ada Lovelace")
-    'ada-lovelace-dfa9df39'
+    'ada-lovelace-76740216'
     >>> file_stem("../../etc/passwd").startswith("etc-passwd-")
     True
     """

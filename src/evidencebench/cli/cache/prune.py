@@ -204,7 +204,9 @@ def _search(files: list[Path]) -> _Part:
             file.unlink(missing_ok=True)
 
     size = shown_size(sum(file.stat().st_size for file in files))
-    return _Part(name="search", n=len(files), line=f"{len(files)} indices to search, {size}", remove=remove, is_of_replies=False)
+    return _Part(
+        name="search", n=len(files), line=f"{len(files)} indices to search, {size}", remove=remove, is_of_replies=False
+    )
 
 
 def _compact(store: Replies) -> None:

@@ -19,8 +19,9 @@ def pairs_section(findings: Findings, runs: Pairs, controls: Pairs) -> Node:
         "Pair by pair",
         note(
             "Differences are first - second in points of aspect recall, on the same instances. p is from sign flips of "
-            "each paper's difference, adjusted by Holm over all tests of its table. The detectable difference is what "
-            "this data would find at the 5 % level with 80 % power."
+            "each paper's difference, adjusted by Holm over all tests of its table; at least "
+            f"{runs.resampling.n_draws:,} are drawn where they are too many to try all. The detectable difference is "
+            "what this data would find at the 5 % level with 80 % power."
         ),
         _tested(findings, "Runs against runs", runs, is_open=True)
         if runs.members

@@ -1,0 +1,99 @@
+"""``report`` as a user calls it."""
+
+import json
+import shlex
+from pathlib import Path
+
+import pytest
+
+from command_line import Command
+from evidencebench.report.page import MOST_PAPERS
+from evidencebench.reporting import percent
+from evidencebench.sample import sample_path
+from evidencebench.significance import Estimate
+from report_pages import parsed
+
+REPORT = "report bm25.jsonl tuned.jsonl --data sample --draws 50 --largest 4"
+
+
+@pytest.mark.usefixtures("runs")
+def test_the_page_shows_the_numbers_of_leaderboard_and_score(command: Command) -> None:
+    done = command(f"{REPORT} -o report.html")
+    assert (done.code, done.err) == (0, "")
+    assert done.out.startswith("report.html: 2 runs, 0.")
+    page = parsed(Path("report.html").read_text(encoding="utf-8"))
+    board = command("leaderboard bm25.jsonl tuned.jsonl --data sample --draws 50 --json").json
+    for task, standings in board["tasks"].items():
+        rows = page.section("leaderboard").table(task)
+        assert [row["aspect recall, %"] for row in rows] == [
+            percent(Estimate(**standing["aspect_recall"])) for standing in standings
+        ]
+        assert [row["ranks"] for row in rows] == [
+            "-".join(map(str, dict.fromkeys(standing["rank"] or ()))) for standing in standings
+        ]
+    score = command("score tuned.jsonl --data sample --draws 50 --curve 4 --json").json
+    curve = score["er_at_10"]["curve"]
+    (label,) = [
+        name for name in (row["run"] for row in page.section("signatures").table("Signatures")) if "1.25" in name
+    ][:1]
+    drawn = page.section("curves").table("All aspects, 10 instances: aspect recall in %")
+    for row, point in zip(drawn, curve, strict=True):
+        estimate = Estimate(**{key: value for key, value in point.items() if key != "k"})
+        assert (row["sentences"], row[label]) == (str(point["k"]), percent(estimate))
+
+
+@pytest.mark.usefixtures("runs")
+def test_the_command_on_the_page_makes_the_page_again(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EVIDENCEBENCH_REPORT_LEVEL", "0.9")
+    monkeypatch.setenv("EVIDENCEBENCH_REPORT_TITLE", "A 'title' with $signs")
+    done = command(f"{REPORT} -o report.html -t er_at_3 --budget 2 --over-length first --no-papers --limit 8")
+    assert done.code == 0, done.err
+    made = Path("report.html").read_bytes()
+    monkeypatch.delenv("EVIDENCEBENCH_REPORT_LEVEL")
+    monkeypatch.delenv("EVIDENCEBENCH_REPORT_TITLE")
+    (shown,) = parsed(made.decode()).section("method").all("pre")
+    program, *words = shlex.split(shown.text)
+    assert program == "evidencebench"
+    Path("report.html").unlink()
+    assert command(" ".join(f"{{{word}}}" if " " in word else word for word in words)).code == 0
+    assert Path("report.html").read_bytes() == made
+
+
+@pytest.mark.usefixtures("runs")
+def test_a_file_that_exists_is_replaced_only_on_request(command: Command) -> None:
+    Path("report.html").write_text("mine")
+    refused = command(f"{REPORT} -o report.html")
+    assert (refused.code, Path("report.html").read_text()) == (2, "mine")
+    assert "replace it with --overwrite" in refused.err
+    assert command(f"{REPORT} -o report.html --overwrite").code == 0
+    assert Path("report.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+
+
+@pytest.mark.usefixtures("runs")
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("swapped.jsonl", "add a run that was asked the papers' own"),
+        ("bm25.jsonl bm25.jsonl", "given twice"),
+        ("bm25.jsonl --task result_er_unconstrained", "cannot answer task 'result_er_unconstrained'"),
+        ("nothing.jsonl", "nothing.jsonl: cannot be read"),
+    ],
+)
+def test_what_cannot_be_reported_leaves_no_file(arguments: str, message: str, command: Command) -> None:
+    refused = command(f"report {arguments} --data sample -o report.html")
+    assert refused.code == 2
+    assert message in refused.err
+    assert not Path("report.html").exists()
+
+
+def test_papers_are_left_out_of_large_data_unless_they_are_asked_for(command: Command) -> None:
+    record = next(iter(json.loads(sample_path().read_bytes()).values()))
+    members = {f"i{number}": record | {"paper_id": f"p{number}"} for number in range(MOST_PAPERS + 1)}
+    Path("large.json").write_text(json.dumps(members))
+    Path("answers.json").write_text(json.dumps({key: [1] for key in members}))
+    report = "report answers.json --data large.json --draws 20 --task er_at_10 --largest 1 -o report.html --overwrite"
+    for option, has_papers in (("", False), (" --papers", True), (f" --limit {MOST_PAPERS}", True)):
+        assert command(report + option).code == 0
+        page = parsed(Path("report.html").read_text(encoding="utf-8"))
+        assert bool(page.all("main", id="viewer")) == has_papers
+    assert "evidencebench view answers.json --data large.json" not in page.section("papers-here").text
