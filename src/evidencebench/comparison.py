@@ -109,11 +109,17 @@ def compare_all(
     """
     if not pairs:
         return []
-    recalls = dict(zip(scores, estimates_of(list(scores.values()), resampling), strict=True))
-    values = {name: found.scores["aspect_recall"] for name, found in scores.items()}
+    require_same_instances(list(scores.values()))
+    values = {
+        name: scores[name].scores["aspect_recall"] for name in dict.fromkeys(name for pair in pairs for name in pair)
+    }
     differences = np.column_stack([values[first] - values[second] for first, second in pairs])
+    columns = np.column_stack([*values.values(), differences])
     clusters, generator = next(iter(scores.values())).clusters, resampling.generator()
-    tests = paired_tests(differences, clusters, generator, n_draws=resampling.n_draws, level=resampling.level)
+    n_draws, level = resampling.n_draws, resampling.level
+    means = bootstrap_columns(columns, clusters, generator, n_draws=n_draws, level=level)
+    recalls = dict(zip(values, means[: len(values)], strict=True))
+    tests = paired_tests(differences, clusters, generator, n_draws=n_draws, level=level, estimates=means[len(values) :])
     overlaps: list[Estimate | None] = [None] * len(pairs)
     if with_overlaps:
         overlaps = _mean_overlaps([(scores[first], scores[second]) for first, second in pairs], resampling)

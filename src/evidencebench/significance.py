@@ -215,6 +215,7 @@ def paired_tests(
     *,
     n_draws: int = DEFAULT_DRAWS,
     level: float = DEFAULT_LEVEL,
+    estimates: Sequence[Estimate] | None = None,
 ) -> list[PairedTest]:
     """Return a test for each column, all from the same draws: what `paired_test` returns for each, sooner.
 
@@ -224,13 +225,17 @@ def paired_tests(
         Instances x pairs of systems: first - second.
     clusters, generator, n_draws, level
         As in `bootstrap`.
+    estimates
+        The means of the differences, where `bootstrap_columns` has just drawn them from the generator; None: they are
+        drawn here.
 
     Raises
     ------
     UndefinedScoreError
         If there is no instance.
     """
-    estimates = bootstrap_columns(differences, clusters, generator, n_draws=n_draws, level=level)
+    if estimates is None:
+        estimates = bootstrap_columns(differences, clusters, generator, n_draws=n_draws, level=level)
     drawn = generator.bit_generator.state
     tests = []
     for difference, column in zip(estimates, np.ascontiguousarray(differences.T), strict=True):
@@ -395,14 +400,21 @@ def _bootstrap_means(sums: Floats, sizes: Floats, generator: np.random.Generator
         drawn = generator.integers(0, n_clusters, size=(n_rows, n_clusters), dtype=np.int32)
         for first in range(0, n_rows, _CACHED_ROWS):
             # How often each draw holds each cluster: the same for every column.
-            counts = [np.bincount(row, minlength=n_clusters) for row in drawn[first : first + _CACHED_ROWS]]
-            weights = np.array(counts, dtype=np.float64)
+            weights = _counts(drawn[first : first + _CACHED_ROWS], n_clusters)
             rows = slice(start + first, start + first + len(weights))
             np.dot(weights, sizes, out=n_drawn[rows])
             for column, total in zip(columns, totals, strict=True):
                 np.dot(weights, column, out=total[rows])
         start += n_rows
     return totals.T / n_drawn[:, None]
+
+
+def _counts(drawn: npt.NDArray[np.int32], n_clusters: int) -> Floats:
+    """Return how often each cluster stands in each row."""
+    n_rows = len(drawn)
+    numbered = drawn + np.arange(0, n_rows * n_clusters, n_clusters)[:, None]
+    counts = np.bincount(numbered.ravel(), minlength=n_rows * n_clusters)
+    return counts.reshape(n_rows, n_clusters).astype(np.float64)
 
 
 def _blocks(n_rows: int, n_columns: int) -> Iterator[int]:

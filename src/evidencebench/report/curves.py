@@ -154,8 +154,13 @@ def _cut(instance: Instance, answer: Answer | None, rules: Rules, budgets: Seque
 
 def _ceilings(instance: Instance, scope: AspectScope, largest: int) -> list[float]:
     """Return the most that each budget can cover; NaN where it could not be proven."""
-    cases = (case_of(instance, _task(scope, k)) for k in range(1, largest + 1))
-    return [float("nan") if case is None else case.ceiling for case in cases]
+    found: list[float] = []
+    coverable = coverage_of(instance.labels, scope)
+    highest = coverable.coverable.bit_count() / coverable.n_aspects
+    for k in range(1, largest + 1):
+        case = None if found and found[-1] == highest else case_of(instance, _task(scope, k))
+        found.append(highest if case is None else case.ceiling)
+    return found
 
 
 def _task(scope: AspectScope, budget: int) -> Task:
