@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo test check bench docs results clean
+.PHONY: demo test check bench docs results screenshots clean
 
 demo: $(VENV)/.core
 	$(BIN)/evidencebench demo
@@ -24,6 +24,9 @@ bench: $(VENV)/.dev
 
 results: $(VENV)/.dev
 	$(BIN)/python tools/make_results.py
+
+screenshots: $(VENV)/.dev
+	EVIDENCEBENCH_SCREENSHOTS=docs/screenshots $(BIN)/python -m pytest -q tests/browser/test_walk.py
 
 docs: $(VENV)/.dev
 	$(BIN)/python tools/make_sample.py

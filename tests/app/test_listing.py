@@ -93,6 +93,6 @@ def test_what_was_set_comes_back_and_what_was_not_is_unknown() -> None:
     )
     columns.set(row)
     columns.set(row)
-    columns.leave_out(2)
+    columns.leave_out()
     assert columns.n_known == 1 + 1
     assert [columns.recalls_at(position) for position in range(3)] == [None, ((0.5, None),), None]

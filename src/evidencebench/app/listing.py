@@ -1,5 +1,6 @@
 """The list of instances: what of each is sorted and filtered by, a column each, and which of them are asked for."""
 
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -20,7 +21,7 @@ _CEILING = "oracle"
 
 
 class Columns:
-    """Numbers of every instance, unknown until they are set.
+    """Numbers of every instance, unknown until they are set, from any thread.
 
     Attributes
     ----------
@@ -41,6 +42,7 @@ class Columns:
         self.n_results = np.full(n_instances, np.nan)
         self.recalls = np.full((n_instances, n_systems, n_tasks), np.nan)
         self.ceiling = ceiling
+        self._lock = threading.Lock()
 
     def __len__(self) -> int:
         return len(self.n_sentences)
@@ -48,18 +50,24 @@ class Columns:
     def set(self, row: Row) -> None:
         """Keep the numbers of an instance."""
         position = row.position
-        self.n_known += bool(np.isnan(self.n_sentences[position]))
-        self.n_aspects[position], self.n_results[position] = row.n_aspects, row.n_results
-        self.recalls[position] = row.recalls  # where None becomes NaN
-        self.n_sentences[position] = row.n_sentences
+        with self._lock:
+            self.n_known += not self.is_set(position)
+            self.n_aspects[position], self.n_results[position] = row.n_aspects, row.n_results
+            self.recalls[position] = row.recalls  # where None becomes NaN
+            self.n_sentences[position] = row.n_sentences  # last, since it says that all is there
 
-    def leave_out(self, position: int) -> None:
+    def is_set(self, position: int) -> bool:
+        """Say whether the numbers of an instance are there."""
+        return not np.isnan(self.n_sentences[position])
+
+    def leave_out(self) -> None:
         """Count an instance that has no numbers, since it cannot be read, as one that is known."""
-        self.n_known += bool(np.isnan(self.n_sentences[position]))
+        with self._lock:
+            self.n_known += 1
 
     def recalls_at(self, position: int) -> tuple[tuple[float | None, ...], ...] | None:
         """Return the recalls of an instance as a `Row` has them, or None where they are not set."""
-        if np.isnan(self.n_sentences[position]):
+        if not self.is_set(position):
             return None
         return tuple(
             tuple(None if np.isnan(recall) else float(recall) for recall in of_system)

@@ -186,21 +186,26 @@ class _Pages:
 
     def _row(self, position: int) -> Row:
         dataset, columns = self.exhibit.dataset, self.survey.columns
+        known = columns.recalls_at(position)
         try:
-            return self.exhibit.row(position, dataset[position], columns.recalls_at(position))
+            row = self.exhibit.row(position, dataset[position], known)
         except EvidenceBenchError:  # its page says why
-            instance_id = dataset.ids[position]
-            nothing = tuple((None,) * len(self.exhibit.tasks) for _ in self.exhibit.systems)
-            return Row(
-                position=position,
-                id=instance_id,
-                paper_id="",
-                hypothesis="(this instance cannot be shown)",
-                n_sentences=0,
-                n_aspects=0,
-                n_results=0,
-                recalls=nothing,
-            )
+            return self._unreadable(position)
+        if known is None:
+            columns.set(row)
+        return row
+
+    def _unreadable(self, position: int) -> Row:
+        return Row(
+            position=position,
+            id=self.exhibit.dataset.ids[position],
+            paper_id="",
+            hypothesis="(this instance cannot be shown)",
+            n_sentences=0,
+            n_aspects=0,
+            n_results=0,
+            recalls=tuple((None,) * len(self.exhibit.tasks) for _ in self.exhibit.systems),
+        )
 
     def _record(self, instance_id: str) -> Response:
         dataset = self.exhibit.dataset

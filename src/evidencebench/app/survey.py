@@ -140,14 +140,17 @@ class Survey:
         return True
 
     def _number(self) -> None:
+        """Set the numbers of every instance that no page has asked for yet."""
         for position, instance in self._instances():
-            if instance is None:
-                self.columns.leave_out(position)
+            if self.columns.is_set(position):
                 continue
             try:
-                self.columns.set(self._exhibit.row(position, instance))
+                if instance is not None:
+                    self.columns.set(self._exhibit.row(position, instance))
+                    continue
             except EvidenceBenchError:  # its page says why
-                self.columns.leave_out(position)
+                pass
+            self.columns.leave_out()
 
     def _instances(self) -> Iterator[tuple[int, Instance | None]]:
         """Yield every instance with its position, None for one that cannot be read, at the pace that others allow."""

@@ -1,5 +1,7 @@
 // Says in sentences why a score is what it is.
 
+const MOST_GISTS = 8;
+
 // The score of each chosen system explained, side by side where there are two.
 function accountOf(graded, onChoose) {
   const { chosen } = graded;
@@ -142,15 +144,15 @@ function praise({ ceiling, budget }, recall) {
   return ", the most that is possible";
 }
 
-function missedOf({ counting }, side, onChoose) {
-  const coverable = counting.filter((aspect) => aspect.sentences.length);
+function missedOf(graded, side, onChoose) {
+  const coverable = graded.counting.filter((aspect) => aspect.sentences.length);
   const missed = coverable.filter((aspect) => side.covers(aspect) === 0);
   const partly = coverable.filter((aspect) => side.covers(aspect) > 0 && side.covers(aspect) < 1);
   const covered = coverable.filter((aspect) => side.covers(aspect) === 1);
   return h(
     "dl",
     { class: "missed" },
-    missed.length ? [h("dt", {}, "Missed"), h("dd", {}, chips(missed, onChoose))] : null,
+    missed.length ? [h("dt", {}, "Missed"), h("dd", {}, gists(graded, missed, onChoose))] : null,
     partly.length
       ? [
           h("dt", {}, "By chance"),
@@ -163,6 +165,15 @@ function missedOf({ counting }, side, onChoose) {
       : null,
     covered.length ? [h("dt", {}, "Covered"), h("dd", {}, chips(covered, onChoose))] : null,
   );
+}
+
+// What was missed is told in words; of very many, the last by their numbers only.
+function gists(graded, aspects, onChoose) {
+  const told = aspects.slice(0, MOST_GISTS);
+  return [
+    h("ul", { class: "gists" }, told.map((aspect) => h("li", {}, chip(aspect, onChoose), aspectGist(graded, aspect)))),
+    chips(aspects.slice(MOST_GISTS), onChoose),
+  ];
 }
 
 function chips(aspects, onChoose) {

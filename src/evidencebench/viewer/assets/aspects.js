@@ -108,9 +108,19 @@ function aspectText(aspect) {
 }
 
 // Where the data has no text of an aspect, a sentence that states it, and little else, tells best what it is about.
-function quote({ paper, stated }, aspect) {
+function quote(graded, aspect) {
+  const text = quoted(graded, aspect);
+  return text === null ? null : foreign("p", { class: "quote" }, text);
+}
+
+function quoted({ paper, stated }, aspect) {
   const [own] = [...aspect.sentences].sort((one, other) => stated[one].length - stated[other].length || one - other);
-  return own === undefined ? null : foreign("p", { class: "quote" }, `“${firstWords(paper.sentences[own], 200)}”`);
+  return own === undefined ? null : `“${firstWords(paper.sentences[own], 200)}”`;
+}
+
+// What an aspect is about, in a few words.
+function aspectGist(graded, aspect) {
+  return foreign("span", { class: "gist" }, aspect.text === null ? quoted(graded, aspect) : firstWords(aspect.text, 200));
 }
 
 function aspectFacts(graded, aspect) {
