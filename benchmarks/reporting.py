@@ -28,8 +28,8 @@ def figures(folder: Path, n_instances: int) -> Iterator[Figure]:  # noqa: ARG001
     """Yield the time and the size of the report, and the time until it can be used."""
     data, runs = _made(folder)
     page = folder / "report.html"
-    report = ["-m", "evidencebench", "report", *runs, "--data", data, "-o", page, "--overwrite"]
-    board = ["-m", "evidencebench", "leaderboard", *runs, "--data", data]
+    report: list[str | Path] = ["-m", "evidencebench", "report", *runs, "--data", data, "-o", page, "--overwrite"]
+    board: list[str | Path] = ["-m", "evidencebench", "leaderboard", *runs, "--data", data]
     pair = paired(lambda: measured(report).seconds, lambda: measured(board).seconds, _N_PAIRS)
     yield Figure(
         name="report, vs leaderboard",

@@ -330,11 +330,14 @@ def test_failures_are_counted_by_cause_and_shown_by_kind(tmp_path: Path) -> None
     failures = page.section("failures")
     (counts,) = failures.table("Answers by task")
     assert (counts["failed"], counts["empty"], counts["missing"]) == ("3", "1", str(len(SAMPLE) - 4))
-    assert [(row["error"], row["count"], row["which says"]) for row in failures.table("Errors by kind")] == [
+    assert [
+        (row["error"], row["count"], row["which says"])
+        for row in failures.table("Errors by kind, over all answers of a run")
+    ] == [
         ("TimeoutError", "2", "TimeoutError: no reply within 60 s"),
         ("refused", "1", "refused: I cannot"),
     ]
-    (replies,) = failures.table("Replies of language models by class")
+    (replies,) = failures.table("Replies of language models by class, over all answers of a run")
     assert replies == {"run": "run.jsonl", "replies": "3", "answered": "1", "failed": "1", "refused": "1"}
     (cost,) = page.section("costs").table("Language models")
     assert (cost["requests"], cost["prompt tokens"]) == ("4", "70")
@@ -365,15 +368,23 @@ def test_errors_without_a_colon_are_a_kind_of_their_own(tmp_path: Path) -> None:
 
 
 def test_people_are_shown_with_the_seconds_they_took(tmp_path: Path) -> None:
-    times = (30, 50, 100)
+    header = {
+        "evidencebench_run": 1,
+        "system": {"name": "person", "options": {"name": "Ada"}},
+        "data": {"name": SAMPLE.name, "path": "sample", "sha256": SAMPLE.sha256, "n": len(SAMPLE)},
+        "tasks": ["er_at_10"],
+        "per_task": True,
+    }
     lines = [
-        {"id": instance_id, "sentences": [1], "ordered": False, "notes": {"seconds": seconds}}
-        for instance_id, seconds in zip(SAMPLE.ids, times, strict=False)
+        {"id": name, "task": "er_at_10", "sentences": [1], "ordered": False, "notes": {"seconds": seconds}}
+        for name, seconds in zip(SAMPLE.ids, (30, 50, 100), strict=False)
     ]
-    (tmp_path / "ann.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    page = report_of([tmp_path / "ann.jsonl"], SAMPLE, "er_at_10")
+    (tmp_path / "ada.jsonl").write_text("".join(json.dumps(line) + "\n" for line in (header, *lines)))
+    page = report_of([tmp_path / "ada.jsonl"], SAMPLE)
     (row,) = page.section("costs").table("People")
-    assert (row["answers"], row["median seconds"], row["seconds in all"]) == ("3", "50.0", "180")
+    assert row == {"person": "person", "answers": "3", "median seconds": "50.0", "seconds in all": "180"}
+    assert "person: no command asks it again" in page.section("hypotheses").text
+    assert "person(name=Ada)" in page.section("summary").text
 
 
 def test_every_score_of_a_run_has_its_signature(report: Element, findings: Findings) -> None:
@@ -430,6 +441,17 @@ def test_no_text_becomes_markup(tmp_path: Path) -> None:
         skeleton_with(word, tmp_path / folder) for folder, word in (("plain", "word"), ("hostile", HOSTILE))
     )
     assert hostile == plain
+
+
+def test_a_name_of_a_million_characters_does_not_fill_the_page(folder: Path, tmp_path: Path) -> None:
+    head, *lines = (folder / "bm25.jsonl").read_text().splitlines()
+    header = json.loads(head) | {"system": {"name": "x" * 1_000_000, "options": {}}}
+    lines[0] = json.dumps({"id": SAMPLE.ids[0], "error": "y" * 1_000_000})
+    (tmp_path / "run.jsonl").write_text("\n".join([json.dumps(header), *lines]) + "\n")
+    page = report_page([tmp_path / "run.jsonl", folder / "tfidf.jsonl"], SAMPLE, resampling=QUICK)
+    # In full where the system is told of once, and in what the viewer is given.
+    assert len(page) < 12_000_000
+    assert page.count("x" * 1_000_000) < 10
 
 
 def skeleton_with(word: str, folder: Path) -> object:

@@ -9,6 +9,7 @@ first in lexicographic order. It depends on the labels alone, so any other exact
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import repeat
 
 from evidencebench import hard_cover
 from evidencebench.errors import UndefinedScoreError
@@ -43,7 +44,7 @@ class Coverage:
 
     def mask_of(self, sentences: Iterable[int]) -> int:
         """Return the bit mask of the aspects that these sentences cover together."""
-        return union_of(self.masks.get(index, 0) for index in sentences)
+        return union_of(map(self.masks.get, sentences, repeat(0)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

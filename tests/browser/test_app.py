@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ from playwright.sync_api import Page, expect
 
 from asking_app import Running, running
 from browsing import NewPage, assert_accessible, assert_fits
-from evidencebench.dataset import Dataset
+from evidencebench.dataset import Dataset, open_dataset, write_dataset
 from evidencebench.sample import load_sample
 from evidencebench.viewer.exhibit import exhibit_of
 
@@ -112,6 +113,16 @@ def test_an_app_that_has_ended_is_told_of(new_page: NewPage) -> None:
         rows(page)
     page.locator("a.row-link").first.click()
     expect(page.locator("#viewer")).to_contain_text("is “evidencebench view” still running?")
+
+
+def test_an_id_that_is_too_long_for_an_address_is_shown_all_the_same(page: Page, tmp_path: Path) -> None:
+    long_id = "\u00e9" * 20_000
+    query = replace(SAMPLE[0].query, instance_id=long_id)
+    write_dataset(tmp_path / "long.json", [SAMPLE[1], replace(SAMPLE[0], query=query, origin=None)])
+    with running(exhibit_of([], open_dataset(tmp_path / "long.json"))) as app:
+        page.goto(app.url)
+        page.locator("a.row-link").nth(1).click()
+        expect(page.locator("#viewer")).to_contain_text(SAMPLE[0].query.sentences[1])
 
 
 @pytest.mark.data

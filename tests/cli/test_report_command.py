@@ -1,6 +1,7 @@
 """``report`` as a user calls it."""
 
 import json
+import re
 import shlex
 from pathlib import Path
 
@@ -97,3 +98,14 @@ def test_papers_are_left_out_of_large_data_unless_they_are_asked_for(command: Co
         page = parsed(Path("report.html").read_text(encoding="utf-8"))
         assert bool(page.all("main", id="viewer")) == has_papers
     assert "evidencebench view answers.json --data large.json" not in page.section("papers-here").text
+
+
+def test_the_commands_of_the_document_make_the_page(command: Command) -> None:
+    text = (Path(__file__).parents[2] / "docs" / "report.md").read_text(encoding="utf-8")
+    commands = re.findall(r"^\$ evidencebench (.*)$", text, re.MULTILINE)
+    assert len(commands) == 4
+    for arguments in commands:
+        assert command(arguments).code == 0
+    page = parsed(Path("report.html").read_text(encoding="utf-8"))
+    rows = page.section("hypotheses").table("Own against wrong hypothesis: aspect recall in %")
+    assert {row["system"] for row in rows} == {"bm25"}

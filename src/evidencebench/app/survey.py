@@ -25,6 +25,8 @@ _log = logging.getLogger(__name__)
 
 _BATCH = 100
 _MOST_READ = 500
+# The first page of large data comes first.
+_HEAD_START_SECONDS = 1.0
 # Whoever asks for a page goes first; but with many who ask all the time, the survey comes to its end too.
 _REST_SECONDS = 0.002
 _LONGEST_REST_SECONDS = 0.05
@@ -93,6 +95,8 @@ class Survey:
         self._thread.join(seconds)
 
     def _run(self) -> None:
+        if len(self._exhibit.dataset) > MOST_IN_MEMORY:
+            self._is_ending.wait(_HEAD_START_SECONDS)
         self._index()
         self._number()
 

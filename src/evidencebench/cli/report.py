@@ -76,7 +76,7 @@ def command(
     the run of the same system.
 
     \b
-    Example: evidencebench report bm25.jsonl lead.jsonl --data sample -o report.html
+    Example: evidencebench report bm25.jsonl lead.jsonl -d sample -o report.html
     """
     refuse_existing(output, overwrite=overwrite)
     wish = Wish(title=title, largest=largest, papers=papers, data=data, command=_command_line(ctx))
@@ -94,7 +94,8 @@ def command(
     content = page.encode()
     with whole_file(output) as file:
         file.write(content)
-    click.echo(f"{printable(str(output))}: {len(runs)} {'run' if len(runs) == 1 else 'runs'}, {len(content) / 1e6:.1f} MB")
+    counted = f"{len(runs)} {'run' if len(runs) == 1 else 'runs'}"
+    click.echo(f"{printable(str(output))}: {counted}, {len(content) / 1e6:.1f} MB")
 
 
 def _command_line(ctx: click.Context) -> str:

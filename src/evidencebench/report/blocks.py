@@ -28,9 +28,20 @@ def note(*children: Child) -> Node:
     return paragraph(*children, look="note")
 
 
-def foreign(text: str, tag: str = "bdi") -> Node:
-    """Return text from a file, set apart so that it cannot turn what stands around it."""
-    return node(tag, FOREIGN, text)
+def foreign(text: str) -> Node:
+    """Return a name from a file, set apart so that it cannot turn what stands around it."""
+    return node("bdi", FOREIGN, shortened(text))
+
+
+def shortened(text: str, most: int = 300) -> str:
+    """Return text that a page may repeat often, cut where it is longer than names are.
+
+    Examples
+    --------
+    >>> shortened("bm25"), shortened("x" * 1_000_000, most=4)
+    ('bm25', 'xxx…')
+    """
+    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def code(text: str) -> Node:
@@ -50,28 +61,45 @@ def figure(chart: Node, table: Table, *, is_open: bool = False) -> Node:
     return node("figure", None, frame, folded("The numbers as a table", shown_table(table), is_open=is_open))
 
 
-def shown_table(table: Table) -> Node:
-    """Return a table in a frame of its own, numbers to the right; the first cell of a row names it."""
+def shown_table(table: Table, *, most: int = 300) -> Node:
+    """Return a table in a frame of its own, numbers to the right; the first cell of a row names it.
+
+    Parameters
+    ----------
+    table
+        What is shown.
+    most
+        Characters of a cell; what is longer is cut.
+    """
     numeric = [all(not isinstance(cell, str) for cell in column) for column in zip(*table.rows, strict=True)]
     numeric = numeric or [False] * len(table.columns)
     head = (
-        node("th", {"scope": "col", **({"class": "number"} if right else {})}, name)
+        node("th", {"scope": "col", **({"class": "number"} if right else FOREIGN)}, shortened(name))
         for name, right in zip(table.columns, numeric, strict=True)
     )
-    rows = (node("tr", None, *_cells(row, numeric, table.digits)) for row in table.rows)
+    rows = (
+        node("tr", None, *_cells([_text_of(cell, table.digits, most) for cell in row], numeric)) for row in table.rows
+    )
     caption = node("caption", None, table.title) if table.title else None
     grid = node("table", None, caption, node("thead", None, node("tr", None, *head)), node("tbody", None, *rows))
-    label = table.title or f"Table: {', '.join(table.columns)}"
+    label = shortened(table.title or f"Table: {', '.join(table.columns)}")
     return node("div", {"class": "frame", "tabindex": 0, "role": "group", "aria-label": label}, grid)
 
 
-def _cells(row: Sequence[Cell], numeric: Sequence[bool], digits: int) -> list[Node]:
+def _cells(texts: Sequence[str], numeric: Sequence[bool]) -> list[Node]:
     cells = []
-    for position, (cell, right) in enumerate(zip(row, numeric, strict=True)):
-        text = "" if cell is None else f"{cell:.{digits}f}" if isinstance(cell, float) else str(cell)
+    for position, (text, right) in enumerate(zip(texts, numeric, strict=True)):
         look: dict[str, str | int | float] = {"class": "number"} if right else _look_of(text)
         cells.append(node("td", look, text) if position else node("th", {"scope": "row", **look}, text))
     return cells
+
+
+def _text_of(cell: Cell, digits: int, most: int) -> str:
+    if cell is None:
+        return ""
+    if isinstance(cell, float):
+        return f"{cell:.{digits}f}"
+    return shortened(cell, most) if isinstance(cell, str) else f"{cell:,}"
 
 
 def _look_of(text: str) -> dict[str, str | int | float]:

@@ -1,5 +1,6 @@
 """What went wrong with answers, and what they cost: counted over a run's lines, whatever tasks a line serves."""
 
+import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,6 +10,9 @@ from evidencebench.system import is_counted_once, merged_notes
 
 REPLY = "reply_"
 """How the notes begin that say what a language model's replies were."""
+
+_OF_A_REPLY = re.compile(r"ReplyError: [a-z_ ]{1,30}(?=:)")
+_MOST_CHARACTERS = 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,14 +67,17 @@ def errors_of(run: RunFile) -> tuple[ErrorKind, ...]:
 
 
 def kind_of(error: str) -> str:
-    """Return what stands before the first colon of an error, or its first words where there is none.
+    """Return what stands before the first colon of an error; of a language model's reply, what the reply was too.
 
     Examples
     --------
     >>> kind_of("TimeoutError: no reply within 60 s"), kind_of("null in the answers file")
     ('TimeoutError', 'null in the answers file')
+    >>> kind_of("ReplyError: refused: the reply says that the model will not answer")
+    'ReplyError: refused'
     """
-    return error.partition(":")[0].strip()[:60] or "unnamed"
+    found = _OF_A_REPLY.match(error)
+    return found[0] if found else error.partition(":")[0].strip()[:_MOST_CHARACTERS] or "unnamed"
 
 
 def cost_text(notes: Mapping[str, int]) -> str | None:

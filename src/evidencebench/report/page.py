@@ -11,6 +11,7 @@ import msgspec
 from evidencebench.dataset import Dataset
 from evidencebench.evaluation import Rules
 from evidencebench.markup import Node, as_html, node, shown
+from evidencebench.report.blocks import shortened
 from evidencebench.report.breakdowns import breakdowns_of
 from evidencebench.report.curves import curves_of
 from evidencebench.report.findings import Findings, findings_of
@@ -93,7 +94,7 @@ def report_page(
     findings = findings_of(
         paths, dataset, tasks, rules=rules, resampling=resampling, limit=limit, on_progress=on_progress
     )
-    title = wish.title or f"{dataset.name}: {', '.join(findings.graded.runs)}"
+    title = wish.title or shortened(f"{dataset.name}: {', '.join(findings.graded.runs)}")
     has_papers = findings.n_instances <= MOST_PAPERS if wish.papers is None else wish.papers
     results = _results(title, findings, wish, has_papers=has_papers)
     own = [run.path for run in findings.graded.runs.values()]

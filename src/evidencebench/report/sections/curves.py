@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from evidencebench.figures import Line, line_chart
 from evidencebench.markup import Node
-from evidencebench.report.blocks import code, figure, note, section
+from evidencebench.report.blocks import code, figure, note, section, shortened
 from evidencebench.report.curves import Curve, Curves
 from evidencebench.reporting import percent
 from evidencebench.significance import Estimate
@@ -29,7 +29,7 @@ def curves_section(found: Sequence[Curves], largest: int) -> Node:
         None if any(curves.curves for curves in found) else note("There is no curve to draw."),
         note(
             "Asked each task apart, with its budget in the question, and so without answers at other budgets than ",
-            f"those of its tasks: {', '.join(apart)}. Other budgets can be asked, as in ",
+            f"those of its tasks: {', '.join(map(shortened, apart))}. Other budgets can be asked, as in ",
             code("evidencebench run ... --task er_at_5 --task er_at_15"),
             ".",
         )

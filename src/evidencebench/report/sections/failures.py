@@ -60,7 +60,7 @@ def _errors(errors: Mapping[str, tuple[ErrorKind, ...]]) -> Table:
         for kind in kinds
     ]
     columns = ["run", "error", "count", "first at", "which says"]
-    return Table(title="Errors by kind", columns=columns, rows=rows)
+    return Table(title="Errors by kind, over all answers of a run", columns=columns, rows=rows)
 
 
 def _replies(notes: Mapping[str, int]) -> dict[str, int]:
@@ -74,7 +74,11 @@ def _reply_table(replies: Mapping[str, Mapping[str, int]]) -> Table:
         for label, found in replies.items()
         if found
     ]
-    return Table(title="Replies of language models by class", columns=["run", "replies", *classes], rows=rows)
+    return Table(
+        title="Replies of language models by class, over all answers of a run",
+        columns=["run", "replies", *classes],
+        rows=rows,
+    )
 
 
 def costs_section(findings: Findings) -> Node:

@@ -1,12 +1,13 @@
 """Whether the runs use the hypothesis."""
 
 from evidencebench.figures import Bar, difference_chart
-from evidencebench.markup import Node, node
+from evidencebench.markup import Child, Node, node
 from evidencebench.report.blocks import code, figure, foreign, note, paragraph, section, shown_list
 from evidencebench.report.findings import Findings
 from evidencebench.report.hypotheses import Hypotheses, Swap
 from evidencebench.report.sections.opening import points
 from evidencebench.reporting import percent
+from evidencebench.runs import RunFile
 from evidencebench.tables import Cell, Table
 
 
@@ -21,7 +22,7 @@ def hypotheses_section(findings: Findings, found: Hypotheses) -> Node:
             "wrong hypotheses are shown here only; they are on no leaderboard."
         ),
         _measured(findings, found) if found.swaps else None,
-        *_unmeasured(found),
+        *_unmeasured(findings, found),
         _unpaired(found),
     )
 
@@ -56,15 +57,19 @@ def _rows(swap: Swap) -> list[list[Cell]]:
     return rows
 
 
-def _unmeasured(found: Hypotheses) -> list[Node]:
+def _unmeasured(findings: Findings, found: Hypotheses) -> list[Node]:
     if not found.unmeasured:
         return []
     items = []
     for label, command in found.unmeasured.items():
-        told = [": ", code(command)] if command is not None else [": the run does not say what made it"]
-        items.append(node("span", None, foreign(label), *told))
+        told: Child = code(command) if command is not None else _why_not(findings.graded.runs[label])
+        items.append(node("span", None, foreign(label), ": ", told))
     said = "Not measured" if found.swaps else "Not measured for any run"
     return [paragraph(f"{said}. To measure it, make these runs and add them to the report:"), shown_list(*items)]
+
+
+def _why_not(run: RunFile) -> str:
+    return "the run does not say what made it" if run.header is None else "no command asks it again"
 
 
 def _unpaired(found: Hypotheses) -> Node | None:

@@ -34,7 +34,7 @@ def signatures_section(findings: Findings) -> Node:
         "signatures",
         "Signatures",
         note("A signature holds everything that decides a score: two scores with the same one are the same number."),
-        folded(f"{len(rows)} scores", shown_table(table)),
+        folded(f"{len(rows)} scores", shown_table(table, most=100_000)),
     )
 
 

@@ -87,8 +87,8 @@ function scatterChart(points, asked, show) {
   return chart;
 }
 
-function shortened(name) {
-  return name.length > 36 ? `${name.slice(0, 35)}…` : name;
+function shortened(text, most = 36) {
+  return text.length > most ? `${text.slice(0, most - 1)}…` : text;
 }
 
 function scatterMark(point, x, y, asked, show) {
@@ -138,7 +138,7 @@ function paperLink(row, asked) {
 }
 
 function paperAnchor(row, asked) {
-  return foreign("a", { href: paperLink(row, asked), title: row.id }, row.hypothesis || row.id);
+  return foreign("a", { href: paperLink(row, asked), title: row.id }, shortened(row.hypothesis || row.id, 300));
 }
 
 function pointList(point, asked) {

@@ -1,6 +1,7 @@
 // Where the records come from: the page itself, or the server of the app. Both answer the same questions alike.
 
 const PAGE_SIZE = 50;
+const LONGEST_ASKED = 2000;
 
 // Words as the server takes them apart: letters and digits, without case and accents.
 function wordsOf(text) {
@@ -133,16 +134,22 @@ class EmbeddedSource {
 
 // Everything is asked of the server that the page came from.
 class ServerSource {
+  #positions = new Map();
+
   async overview() {
     return this.#ask("/api/overview", {});
   }
 
   async rows(asked) {
-    return this.#ask("/api/rows", asked);
+    const found = await this.#ask("/api/rows", asked);
+    for (const row of found.rows) this.#positions.set(row.id, row.position);
+    return found;
   }
 
+  // An id that is too long for an address is asked for by its position, which the list has told.
   async instance(id) {
-    return this.#ask("/api/instances", { id });
+    const isLong = encodeURIComponent(id).length > LONGEST_ASKED && this.#positions.has(id);
+    return this.#ask("/api/instances", isLong ? { position: this.#positions.get(id) } : { id });
   }
 
   async #ask(path, parameters) {
