@@ -44,7 +44,8 @@ const read = (id) => JSON.parse(document.getElementById(id).textContent);
 Object.assign(window, { read, paperView, gradedOf });
 window.show = (state) => {
   const began = performance.now();
-  const view = paperView(read("overview"), read("record"), state);
+  window.reached = [];
+  const view = paperView(read("overview"), read("record"), state, (index) => window.reached.push(index));
   document.querySelector("main").replaceChildren(view);
   void view.offsetHeight;
   window.took = performance.now() - began;
@@ -137,7 +138,7 @@ def paper_page(overview: Overview, record: InstanceRecord) -> str:
         '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>A paper</title>'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<style>{style_text}</style></head><body><header><h1>Papers</h1></header><main></main>"
+        f"<style>{style_text}</style></head><body><header><p>Papers</p></header><main></main>"
         f'<script type="application/json" id="overview">{encoded(overview).decode()}</script>'
         f'<script type="application/json" id="record">{encoded(record).decode()}</script>'
         f"<script>{script_text}</script></body></html>"

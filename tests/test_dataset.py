@@ -3,6 +3,7 @@
 import gzip
 import hashlib
 import json
+import os
 import re
 import stat
 import tempfile
@@ -16,10 +17,11 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from evidencebench.dataset import Dataset, open_dataset, write_dataset
-from evidencebench.errors import DataError, FormatError, UnknownInstanceError, UnreadableError
+from evidencebench.errors import ChangedDataError, DataError, FormatError, UnknownInstanceError, UnreadableError
 from evidencebench.instance import Instance, Origin
 from evidencebench.query import Kind
 from evidencebench.record import EVALUATION_KEYS, decode_instance, encode_instance
+from evidencebench.writing import whole_file
 from strategies import files, instances, records
 
 Record = dict[str, Any]
@@ -443,3 +445,32 @@ def test_a_gzip_file_that_unpacks_without_end_is_refused(tmp_path: Path, monkeyp
     path = write_plainly(tmp_path / "bomb.json.gz", {"one": GOOD | {"hypothesis": "x" * 2000}})
     with pytest.raises(UnreadableError, match="unpacks to more than 1000 bytes"):
         open_dataset(path)
+
+
+@pytest.mark.parametrize("suffix", [".json", ".jsonl"])
+def test_a_file_that_was_cut_while_it_was_open_is_told_rather_than_read(suffix: str, tmp_path: Path) -> None:
+    path = write_plainly(tmp_path / f"data{suffix}", THREE)
+    dataset = open_dataset(path)
+    assert dataset[0].id == "one"
+    os.truncate(path, 0)  # reading its pages now would end the process
+    with pytest.raises(ChangedDataError, match=r"data\.jsonl?: the data file has changed since it was opened; start"):
+        dataset[1]
+
+
+def test_what_was_unpacked_stays_readable_whatever_becomes_of_the_packed_file(tmp_path: Path) -> None:
+    path = write_plainly(tmp_path / "data.json.gz", THREE)
+    dataset = open_dataset(path)
+    os.truncate(path, 0)
+    assert [one.id for one in dataset] == list(THREE)
+
+
+@pytest.mark.parametrize("follows_links", [True, False])
+def test_of_a_link_what_it_points_to_is_replaced_or_the_link_itself(follows_links: bool, tmp_path: Path) -> None:
+    target, link = tmp_path / "target", tmp_path / "link"
+    target.write_bytes(b"old")
+    link.symlink_to(target)
+    with whole_file(link, follows_links=follows_links) as file:
+        file.write(b"new")
+    assert link.read_bytes() == b"new"
+    assert link.is_symlink() == follows_links
+    assert target.read_bytes() == (b"new" if follows_links else b"old")

@@ -21,7 +21,6 @@ from rich.cells import cell_len
 
 from evidencebench.errors import DataError, MissingExtraError
 from evidencebench.figures import (
-    STYLE,
     Bar,
     Group,
     Line,
@@ -40,10 +39,10 @@ from evidencebench.figures import (
 from evidencebench.figures.files import require_png
 from evidencebench.figures.frame import WIDTH, size_of
 from evidencebench.figures.lettering import BOLD_SIZE, FONT_SIZE, LONGEST_SHOWN, TITLE_SIZE, told_name, width_of
-from evidencebench.figures.style import DARK, LIGHT
+from evidencebench.figures.style import DARK, LIGHT, rules_of_charts
 from evidencebench.figures.terminal import NEEDED, Mark
 from evidencebench.markup import Node, as_html, shown
-from evidencebench.tables import RENDERERS
+from evidencebench.tables import RENDERERS, Table
 
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -292,7 +291,7 @@ def test_controls_are_hollow_grey_and_starred_and_the_star_is_explained() -> Non
     ):
         assert {part.text for part in of_look(chart, "chart-name")} == {"bm25", "lead *"}
         assert all("lead" in (part.findtext("title") or "") for part in of_look(chart, "chart-control"))
-    assert ".chart .chart-control .chart-marker { fill: var(--paper); }" in STYLE
+    assert ".chart .chart-control .chart-marker { fill: var(--paper); }" in rules_of_charts()
     assert "* hollow mark: a control" in as_html(interval_chart(bars, title="t"))
     assert "hollow" not in as_html(interval_chart(bars[:1], title="t"))
 
@@ -303,6 +302,64 @@ def test_the_same_name_looks_the_same_in_every_group() -> None:
     looks = [(part.findtext("title") or "")[0] + part.attrib["class"] for part in chart if part.tag == "g"]
     assert len(looks) == 4
     assert len(set(looks)) == 2
+
+
+def test_a_system_of_a_number_looks_the_same_in_every_chart_and_place() -> None:
+    bars = [Bar(name=str(n), mean=0.5, low=None, high=None, series=n) for n in (5, 2, 11)]
+    lines = [Line(name=str(n), points=[(1, 0.5), (2, 0.5)], series=n) for n in (11, 5, 2)]
+    charts = [
+        interval_chart(bars, title="t"),
+        grouped_chart([Group(name="g", bars=bars[1:]), Group(name="h", bars=bars)], title="t"),
+        line_chart(lines, title="t", x_name="k", y_name="y"),
+    ]
+    found = {(name, part.attrib["class"]) for chart in charts for name, part in _series_in(chart)}
+    assert found == {("5", "chart-series-5"), ("2", "chart-series-2"), ("11", "chart-series-3")}
+    shapes = {(name, _shape(of_look(part, "chart-marker")[0])) for chart in charts for name, part in _series_in(chart)}
+    assert len(shapes) == 6  # rows and lines have marks of their own size
+    dashes = {part.attrib["stroke-dasharray"] for part in of_look(charts[2], "chart-line")}
+    assert len(dashes) == 3
+    alone = line_chart(lines[2:], title="t", x_name="k", y_name="y")
+    (drawn,) = of_look(alone, "chart-line")
+    assert drawn.attrib["stroke-dasharray"] == of_look(charts[2], "chart-line")[2].attrib["stroke-dasharray"]
+
+
+def _series_in(chart: Node) -> list[tuple[str, Node]]:
+    """Return the parts that belong to a series, each with the series' name."""
+    return [((part.findtext("title") or "").partition(":")[0], part) for part in chart if part.tag == "g"]
+
+
+LONG = [f"my_very_long_system_name_with_many_parts_and_a_date_20261121_{end}" for end in "abcde"]
+
+
+def test_long_names_that_differ_at_their_ends_are_told_apart_in_every_picture() -> None:
+    bars = [Bar(name=name, mean=0.5, low=0.4, high=0.6, note="rank 1-5", is_control=name == LONG[0]) for name in LONG]
+    lines = [a_line(name, end=0.5) for name in LONG]
+    charts = [
+        interval_chart(bars, title="t"),
+        grouped_chart([Group(name="g", bars=bars)], title="t"),
+        line_chart(lines, title="t", x_name="k", y_name="y"),
+    ]
+    for chart in charts:
+        shown_names = [part.text or "" for part in of_look(chart, "chart-name")]
+        assert len(set(shown_names)) == len(LONG)
+        assert all(name.startswith("my_very_l") for name in shown_names)
+    rows = [row.partition("  ")[0] for row in terminal_bars(bars).split("\n")[1:]]
+    assert len(set(rows)) == len(LONG)
+    assert rows[0].endswith("_a *")
+    table = RENDERERS["text"](Table(columns=["system", "means"], rows=[[name, "1" * 60] for name in LONG]))
+    firsts = [row.partition(" ")[0] for row in table.split("\n")[2:]]
+    assert [name[-2:] for name in firsts] == ["_a", "_b", "_c", "_d", "_e"]
+
+
+def test_a_pair_of_long_names_keeps_the_ends_of_both() -> None:
+    pairs = [f"{first} - {second}" for first in LONG for second in LONG]
+    chart = difference_chart([Bar(name=pair, mean=0.1, low=0, high=0.2, note="p = 0.0123") for pair in pairs], title="t")
+    shown_names = [part.text or "" for part in of_look(chart, "chart-name")]
+    assert len(set(shown_names)) == len(pairs)
+    for name, pair in zip(shown_names, pairs, strict=True):
+        first, second = pair.split(" - ")
+        ends = name.split(" - ")
+        assert [ends[0][-2:], ends[1][-2:]] == [first[-2:], second[-2:]]
 
 
 @pytest.mark.parametrize(("n_groups", "n_bars"), [(1, 60), (20, 10)])
@@ -375,10 +432,8 @@ def _tokens(rules: str, start: str) -> dict[str, str]:
     return dict(re.findall(r"--([a-z0-9-]+): ([^;]+);", block))
 
 
-def test_the_page_has_the_rules_of_the_files_and_the_files_the_colours_of_the_page() -> None:
-    assets = files("evidencebench.viewer") / "assets"
-    assert STYLE in (assets / "figures.css").read_text(encoding="utf-8")
-    tokens = (assets / "tokens.css").read_text(encoding="utf-8")
+def test_files_have_the_colours_of_the_page() -> None:
+    tokens = (files("evidencebench.viewer") / "assets" / "tokens.css").read_text(encoding="utf-8")
     for start, colours in ((":root {", LIGHT), (':root[data-theme="dark"]', DARK)):
         of_page = _tokens(tokens, start)
         assert {name: of_page[name] for name in colours if name != "font"} == {

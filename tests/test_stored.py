@@ -13,7 +13,7 @@ from evidencebench.dataset import open_dataset, write_dataset
 from evidencebench.errors import RunFormatError, RunMismatchError, SystemSpecError
 from evidencebench.execution import execute
 from evidencebench.grading import labelled
-from evidencebench.runs import Failure, SystemHeader, read_run
+from evidencebench.runs import DataHeader, Failure, RunFile, RunHeader, SystemHeader, read_run
 from evidencebench.sample import load_sample
 from evidencebench.system import Brief, Ranking
 from evidencebench.systems import make_system
@@ -171,6 +171,24 @@ def test_a_stored_run_answers_without_a_budget_where_its_maker_did(run: Callable
     content = selecting.read_bytes().replace(b'"result_er_at_10"]', b'"result_er_unconstrained"]', 1)
     (tmp_path / "selecting.jsonl").write_bytes(content)
     assert make_system(f"stored:run={tmp_path / 'selecting.jsonl'}").selects
+
+
+def test_a_person_is_labelled_by_name_also_when_alone(tmp_path: Path) -> None:
+    def person(name: str, hypothesis: str = "own") -> RunFile:
+        path = tmp_path / f"{name} {hypothesis}.jsonl"
+        data = DataHeader(name="data", path="data", sha256="0", n=1)
+        system = SystemHeader(name="person", options={"name": name})
+        return RunFile(path, RunHeader(system=system, data=data, tasks=("er_at_10",), hypothesis=hypothesis), {})
+
+    assert list(labelled([person("Ada")])) == ["person(name=Ada)"]
+    both = [person("Ada"), person("Bob"), person("Bob", "wrong")]
+    assert list(labelled(both)) == ["person(name=Ada)", "person(name=Bob)", "person(name=Bob), wrong hypothesis"]
+
+
+def test_runs_alike_are_labelled_by_the_part_of_their_paths_that_differs(run: Callable[..., Path]) -> None:
+    first = run("lead", "first.jsonl")
+    assert first.is_absolute()
+    assert list(labelled([read_run(first), read_run(run("lead", "second.jsonl"))])) == ["first.jsonl", "second.jsonl"]
 
 
 def test_runs_are_labelled_by_the_options_that_tell_them_apart_nested_ones_by_name(run: Callable[..., Path]) -> None:

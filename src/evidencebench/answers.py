@@ -22,7 +22,7 @@ _GZIP = b"\x1f\x8b"
 _MAX_SHOWN = 3
 
 
-def open_run(path: Path) -> RunFile:
+def open_run(path: Path, *, is_kept: bool = False) -> RunFile:
     """Read the answers in a file, whichever of the three forms it has.
 
     Parameters
@@ -31,13 +31,15 @@ def open_run(path: Path) -> RunFile:
         A run of this package (JSON Lines), or its lines without a header; a JSON object
         ``{instance id: [indices]}``, where null marks a failed answer; or a TREC run, ``qid Q0 docno rank score tag``,
         whose docno is the sentence's index, as ``42`` or ``qid#00042``.
+    is_kept
+        As in `evidencebench.runs.read_content`.
 
     Raises
     ------
     RunFormatError
         If it has none of these forms; the message says where.
     """
-    content = read_content(path)
+    content = read_content(path, is_kept=is_kept)
     found = _FIRST_LINE.match(content)
     first_line = found[1] if found else b""
     if not first_line:
@@ -45,9 +47,9 @@ def open_run(path: Path) -> RunFile:
     if first_line.startswith(_GZIP):
         raise RunFormatError(f"{path}: is gzipped; unpack it first")
     if first_line.startswith(RUN_BEGINS):
-        return read_run(path)
+        return read_run(path, is_kept=is_kept)
     if _is_answer_line(first_line):
-        return read_run(path, needs_header=False)
+        return read_run(path, needs_header=False, is_kept=is_kept)
     if first_line.startswith(b"{"):
         return _read_plain(path, _text(path, content))
     if len(first_line.split()) == _TREC_COLUMNS:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from evidencebench import significance
 from evidencebench.answering import answers_from, require_answerable
 from evidencebench.dataset import Dataset
 from evidencebench.derangement import derange_hypotheses
@@ -248,6 +249,23 @@ def ranks(
     require_same_instances(columns)
     values = {name: column.scores["aspect_recall"] for name, column in scores.items()}
     return rank_ranges(values, columns[0].clusters, resampling.generator(), n_draws=resampling.n_draws)
+
+
+def pairwise_p_values(
+    scores: Mapping[str, TaskScores], *, resampling: Resampling = DEFAULT_RESAMPLING
+) -> dict[tuple[str, str], float]:
+    """Return (system, system) -> the p-value that decides their `ranks` on one task.
+
+    Raises
+    ------
+    RunMismatchError
+        If the scores are not of the same instances.
+    """
+    columns = list(scores.values())
+    require_same_instances(columns)
+    values = {name: column.scores["aspect_recall"] for name, column in scores.items()}
+    clusters, n_draws = columns[0].clusters, resampling.n_draws
+    return significance.pairwise_p_values(values, clusters, resampling.generator(), n_draws=n_draws)
 
 
 def wrong_hypothesis_control(

@@ -2,9 +2,22 @@
 
 import mmap
 import os
+from pathlib import Path
 from typing import IO
 
 Content = bytes | mmap.mmap
+
+FileState = tuple[int, int, int, int]
+"""Device, inode, bytes, and nanoseconds since 1970 of the last change."""
+
+
+def state_of(path: Path) -> FileState | None:
+    """Return by what a change of a file is noticed, or None where it cannot be asked."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
 
 
 def mapped(file: IO[bytes]) -> Content:

@@ -13,8 +13,8 @@ from typing import IO, overload
 import msgspec
 
 from evidencebench.catalog import file_sha256
-from evidencebench.content import Content, give_back, mapped
-from evidencebench.errors import DataError, FormatError, UnknownInstanceError, UnreadableError
+from evidencebench.content import Content, FileState, give_back, mapped, state_of
+from evidencebench.errors import ChangedDataError, DataError, FormatError, UnknownInstanceError, UnreadableError
 from evidencebench.indexing import Index, index_json, index_lines
 from evidencebench.instance import Instance, Origin
 from evidencebench.query import Query
@@ -48,8 +48,11 @@ class Dataset:
     True
     """
 
-    def __init__(self, path: Path, origins: Mapping[str, Origin], content: Content = b"") -> None:
+    def __init__(
+        self, path: Path, origins: Mapping[str, Origin], content: Content = b"", state: FileState | None = None
+    ) -> None:
         self.path = path
+        self._state = state
         self.ids = tuple(origins)
         self._origins = origins
         self._content = content
@@ -104,7 +107,16 @@ class Dataset:
         """Give back the memory of what was read of the file so far; all of it can still be read, from any thread."""
         give_back(self._content)
 
+    def _require_unchanged(self) -> None:
+        """Raise if the file is another one by now: reading what is mapped of a file that was cut kills the process.
+
+        What remains is a change in the moment between this and the reading.
+        """
+        if self._state is not None and self._state != state_of(self.path):
+            raise ChangedDataError(f"{self.path}: the data file has changed since it was opened; start again")
+
     def _decode(self, instance_id: str) -> Instance:
+        self._require_unchanged()
         try:
             return decode_instance(instance_id, self._origins[instance_id])
         except FormatError as error:
@@ -131,10 +143,11 @@ def open_dataset(path: str | os.PathLike[str]) -> Dataset:
         If two instances have the same id.
     """
     path = Path(path)
+    state = None if path.name.endswith(".gz") else state_of(path)  # of what is unpacked we have a copy
     index = index_file(path)
     if index.duplicates:
         raise FormatError(f"{path}: instance id '{index.duplicates[0]}' stands more than once; ids must be unique")
-    return Dataset(path, index.origins, index.content)
+    return Dataset(path, index.origins, index.content, state)
 
 
 def index_file(path: Path) -> Index:

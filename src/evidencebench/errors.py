@@ -5,6 +5,7 @@
     EvidenceBenchError
     ├── DataError               a data file or an instance
     │   ├── UnreadableError     the file cannot be opened, decoded or parsed
+    │   ├── ChangedDataError    the file is another one than when it was opened
     │   ├── FormatError         the file parses but breaks the published format
     │   └── UnknownInstanceError  no instance of that id or position
     ├── RunError                a run or an answers file
@@ -14,7 +15,8 @@
     ├── UndefinedScoreError     the measure has no value here
     ├── TaskError               no such task, or one that a run cannot answer
     ├── PeopleError             a person's name or picks are not what they may be
-    │   └── FinalError          what was submitted cannot be changed
+    │   ├── FinalError          what was submitted cannot be changed
+    │   └── UnopenedError       what was never opened cannot be submitted
     ├── SystemSpecError         no such system, or an option it does not take
     ├── ModelError              a model cannot be loaded, or does not fit what it is used with
     ├── EndpointError           a server gave no usable reply
@@ -47,6 +49,10 @@ class DataError(EvidenceBenchError):
 
 class UnreadableError(DataError):
     """A data file cannot be opened, decoded or parsed."""
+
+
+class ChangedDataError(DataError):
+    """A data file is not the one any more that was opened."""
 
 
 class FormatError(DataError):
@@ -87,6 +93,10 @@ class PeopleError(EvidenceBenchError):
 
 class FinalError(PeopleError):
     """A person would change what was submitted."""
+
+
+class UnopenedError(PeopleError):
+    """A person would submit a paper without having opened it."""
 
 
 class SystemSpecError(EvidenceBenchError):

@@ -1,5 +1,6 @@
 """Open runs and grade them, the way everything that shows scores shares."""
 
+import os
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ from evidencebench.evaluation import (
     tasks_of,
 )
 from evidencebench.oracle import Oracle
+from evidencebench.people.folder import SYSTEM_NAME as PERSON
 from evidencebench.reporting import signature
 from evidencebench.runs import RunFile, option_text
 from evidencebench.significance import Resampling
@@ -131,8 +133,17 @@ def control_named(name: str) -> NamedSystem:
     return NamedSystem(name=name, options={}, system=_CONTROLS[name], knows_labels=name in KNOWING_SYSTEMS)
 
 
-def open_runs(paths: Sequence[Path], dataset: Dataset, tasks: Sequence[Task]) -> dict[str, RunFile]:
+def open_runs(
+    paths: Sequence[Path], dataset: Dataset, tasks: Sequence[Task], *, is_kept: bool = False
+) -> dict[str, RunFile]:
     """Return runs by their labels (see `labelled`).
+
+    Parameters
+    ----------
+    paths, dataset, tasks
+        The run files, and what they are for.
+    is_kept
+        As in `evidencebench.runs.read_content`.
 
     Raises
     ------
@@ -141,7 +152,7 @@ def open_runs(paths: Sequence[Path], dataset: Dataset, tasks: Sequence[Task]) ->
     TaskError
         If a run cannot answer one of the tasks.
     """
-    runs = labelled([open_run(path) for path in paths])
+    runs = labelled([open_run(path, is_kept=is_kept) for path in paths])
     for run in runs.values():
         check_belongs(run, dataset)
         for task in tasks:
@@ -162,11 +173,14 @@ def signature_of(graded: Graded, label: str, task: Task, resampling: Resampling)
 
 
 def labelled(runs: Sequence[RunFile]) -> dict[str, RunFile]:
-    """Return runs by the shortest label that tells them apart: system, with options that differ, or the file."""
+    """Return runs by the shortest label that tells them apart: system, with options that differ, or the file.
+
+    A person is always shown by name.
+    """
     labels = [_system_label(run) for run in runs]
     # A nested system by its name only, as long as that tells the runs apart.
     with_options = [_label_with_options(runs, with_inner_options=inner) for inner in (False, True)]
-    for finer in (*with_options, _path_label):
+    for finer in (*with_options, _path_labels(runs)):
         counts = Counter(labels)
         labels = [finer(run) if counts[label] > 1 else label for label, run in zip(labels, runs, strict=True)]
     if len(set(labels)) < len(labels):
@@ -177,19 +191,28 @@ def labelled(runs: Sequence[RunFile]) -> dict[str, RunFile]:
 def _system_label(run: RunFile) -> str:
     if run.header is None:
         return run.path.name
-    return run.header.system.name if run.header.hypothesis == "own" else f"{run.header.system.name}, wrong hypothesis"
+    system = run.header.system
+    # A person alone among systems is still somebody.
+    is_person = system.name == PERSON and "name" in system.options
+    label = f"{PERSON}(name={option_text(system.options['name'])})" if is_person else system.name
+    return label if run.header.hypothesis == "own" else f"{label}, wrong hypothesis"
 
 
-def _path_label(run: RunFile) -> str:
-    return str(run.path)
+def _path_labels(runs: Sequence[RunFile]) -> Callable[[RunFile], str]:
+    """Return a function that names a run by its path: where all are absolute, from the folder that holds all."""
+    if not runs or not all(run.path.is_absolute() for run in runs):
+        return lambda run: str(run.path)
+    folder = os.path.commonpath([run.path.parent for run in runs])
+    return lambda run: str(run.path.relative_to(folder))
 
 
 def _label_with_options(runs: Sequence[RunFile], *, with_inner_options: bool) -> Callable[[RunFile], str]:
     """Return a function that adds to a label the options in which runs of the same system differ."""
+    by_path = _path_labels(runs)
 
     def label(run: RunFile) -> str:
         if run.header is None:
-            return str(run.path)
+            return by_path(run)
         options = run.header.system.options
         others = [other.header.system for other in runs if other.header and _system_label(other) == _system_label(run)]
         differing = (key for key in options if any(other.options.get(key) != options[key] for other in others))

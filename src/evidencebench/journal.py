@@ -33,6 +33,14 @@ class Journal:
         """Whether nothing stands in it, not even a header."""
         return os.fstat(self._descriptor).st_size == 0
 
+    def lies_at(self, path: Path) -> bool:
+        """Say whether it is still what a path names, rather than a file that was removed, replaced or linked to."""
+        try:
+            found = path.lstat()
+        except OSError:
+            return False
+        return os.path.samestat(found, os.fstat(self._descriptor))
+
     def append(self, line: bytes) -> None:
         """Write one line, given without its line end."""
         rest = memoryview(line + b"\n")

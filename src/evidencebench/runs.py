@@ -250,7 +250,7 @@ def encode_answer(instance_id: str, task: str | None, answer: Answer, *, answere
     )
 
 
-def read_run(path: Path, *, needs_header: bool = True) -> RunFile:
+def read_run(path: Path, *, needs_header: bool = True, is_kept: bool = False) -> RunFile:
     """Read a run in this package's own form.
 
     A torn last line, as a killed process leaves it, is left out.
@@ -261,13 +261,15 @@ def read_run(path: Path, *, needs_header: bool = True) -> RunFile:
         The file.
     needs_header
         Whether the first line is the header; else every line is an answer.
+    is_kept
+        As in `read_content`.
 
     Raises
     ------
     RunFormatError
         If the file cannot be read, has no header, or a line is not an answer; the message names the line.
     """
-    content = read_content(path)
+    content = read_content(path, is_kept=is_kept)
     view = memoryview(content)
     header: RunHeader | None = None
     lines: dict[tuple[str, str | None], memoryview | Answer] = {}
@@ -314,8 +316,16 @@ def _check_version(path: Path, header: RunHeader) -> None:
         )
 
 
-def read_content(path: Path) -> Content:
+def read_content(path: Path, *, is_kept: bool = False) -> Content:
     """Return the bytes of a run file, mapped where it is not empty.
+
+    Parameters
+    ----------
+    path
+        The file.
+    is_kept
+        Whether they are looked at for long, so that the file may be cut short meanwhile: read into memory rather than
+        mapped, since who looks at a page that is no more is killed by the system (SIGBUS).
 
     Raises
     ------
@@ -326,7 +336,7 @@ def read_content(path: Path) -> Content:
         raise RunFormatError(f"{path}: is a folder; expected a run file")
     try:
         with path.open("rb") as file:
-            return mapped(file)
+            return file.read() if is_kept else mapped(file)
     except OSError as error:
         raise RunFormatError(f"{path}: cannot be read: {error.strerror}") from error
 

@@ -4,11 +4,12 @@ Instances that share a paper (or a review) are not independent, so whole cluster
 its random generator as an argument; the same seed gives the same digits.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import ceil
 from statistics import NormalDist
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +17,7 @@ import numpy.typing as npt
 from evidencebench.errors import UndefinedScoreError
 
 Floats = npt.NDArray[np.float64]
+Name = TypeVar("Name", bound=Hashable)
 
 DEFAULT_DRAWS = 10_000
 DEFAULT_LEVEL = 0.95
@@ -347,6 +349,21 @@ def enough_draws(n_tests: int, alpha: float = 0.05) -> int:
     return ceil(2 * n_tests / alpha)
 
 
+def can_be_significant(n_clusters: int, n_tests: int, alpha: float = 0.05) -> bool:
+    """Say whether so many tests over so few clusters could find anything: whether their smallest p survives Holm.
+
+    Were every cluster's difference to point one way, two of all 2 ** n_clusters sign patterns would be as extreme.
+
+    Examples
+    --------
+    >>> can_be_significant(9, 21), can_be_significant(10, 21)
+    (False, True)
+    """
+    if n_clusters > _MAX_ENUMERATED_CLUSTERS:  # where there are `enough_draws`
+        return True
+    return n_tests * 2.0 ** (1 - n_clusters) < alpha
+
+
 def rank_ranges(
     scores: Mapping[str, Floats],
     clusters: Sequence[str],
@@ -357,8 +374,8 @@ def rank_ranges(
 ) -> dict[str, tuple[int, int]]:
     """Return the best and worst rank that each system can claim, 1 being the best.
 
-    Every pair is tested by sign flips, and the p-values are adjusted by Holm over all pairs. A system's best rank is
-    1 + how many are significantly better; its worst is the number of systems - how many are significantly worse.
+    A system's best rank is 1 + how many are significantly better; its worst is the number of systems - how many are
+    significantly worse: by `pairwise_p_values`.
 
     Parameters
     ----------
@@ -367,16 +384,48 @@ def rank_ranges(
     clusters
         One cluster name an instance.
     """
+    p_values = pairwise_p_values(scores, clusters, generator, n_draws=n_draws, alpha=alpha)
+    return ranges_from({name: float(column.mean()) for name, column in scores.items()}, p_values, alpha=alpha)
+
+
+def pairwise_p_values(
+    scores: Mapping[str, Floats],
+    clusters: Sequence[str],
+    generator: np.random.Generator,
+    *,
+    n_draws: int = DEFAULT_DRAWS,
+    alpha: float = 0.05,
+) -> dict[tuple[str, str], float]:
+    """Return (system, system) -> p from sign flips, adjusted by Holm over all pairs; each pair stands there once.
+
+    Parameters
+    ----------
+    scores, clusters
+        As in `rank_ranges`.
+    """
     pairs = list(combinations(scores, 2))
     n_draws = max(n_draws, enough_draws(len(pairs), alpha))
     p_values = [sign_flip(scores[a] - scores[b], clusters, generator, n_draws=n_draws)[0] for a, b in pairs]
-    better, worse = dict.fromkeys(scores, 0), dict.fromkeys(scores, 0)
-    for (a, b), p_value in zip(pairs, holm(p_values), strict=True):
+    return dict(zip(pairs, holm(p_values), strict=True))
+
+
+def ranges_from(
+    means: Mapping[Name, float], p_values: Mapping[tuple[Name, Name], float], *, alpha: float = 0.05
+) -> dict[Name, tuple[int, int]]:
+    """Return the ranks that `rank_ranges` returns, from means and `pairwise_p_values`.
+
+    Examples
+    --------
+    >>> ranges_from({"a": 0.5, "b": 0.4, "c": 0.1}, {("a", "b"): 0.3, ("a", "c"): 0.01, ("b", "c"): 0.2})
+    {'a': (1, 2), 'b': (1, 3), 'c': (2, 3)}
+    """
+    better, worse = dict.fromkeys(means, 0), dict.fromkeys(means, 0)
+    for (a, b), p_value in p_values.items():
         if p_value < alpha:
-            winner, loser = (a, b) if scores[a].mean() > scores[b].mean() else (b, a)
+            winner, loser = (a, b) if means[a] > means[b] else (b, a)
             better[loser] += 1
             worse[winner] += 1
-    return {name: (1 + better[name], len(scores) - worse[name]) for name in scores}
+    return {name: (1 + better[name], len(means) - worse[name]) for name in means}
 
 
 def _by_cluster(values: Floats, clusters: Sequence[str]) -> tuple[Floats, Floats]:

@@ -55,8 +55,8 @@ def as_text(table: Table) -> str:
     excess = sum(widths) + len(gap) * (len(widths) - 1) - WIDTH
     if excess > 0:
         widths[0] = max(_SHORTEST, widths[0] - excess)
-        rows = [[_cut(first, widths[0]), *others] for first, *others in rows]
-        columns[0] = _cut(columns[0], widths[0])
+        rows = [[shortened(first, widths[0]), *others] for first, *others in rows]
+        columns[0] = shortened(columns[0], widths[0])
     is_number = [
         all(isinstance(cell, int | float | None) for cell in column) for column in zip(*table.rows, strict=True)
     ] or [False] * len(widths)
@@ -72,8 +72,18 @@ def as_text(table: Table) -> str:
     return "\n".join([*map(printable, table.title.splitlines()), line(columns), rule, *map(line, rows)])
 
 
-def _cut(text: str, width: int) -> str:
-    return text if len(text) <= width else f"{text[: width - 1]}…"
+def shortened(text: str, n_characters: int, ellipsis: str = "…") -> str:
+    """Return text no longer than ``n_characters``, cut in its middle: names of many parts often differ at their ends.
+
+    Examples
+    --------
+    >>> shortened("bm25_of_20261121_a", 12)
+    'bm25_…1121_a'
+    """
+    if len(text) <= n_characters:
+        return text
+    kept = max(0, n_characters - len(ellipsis))
+    return f"{text[: kept // 2]}{ellipsis}{text[len(text) - (kept - kept // 2) :]}"
 
 
 def as_markdown(table: Table) -> str:

@@ -13,7 +13,7 @@ from evidencebench.errors import DataError
 
 
 @contextmanager
-def whole_file(path: Path) -> Iterator[IO[bytes] | gzip.GzipFile]:
+def whole_file(path: Path, *, follows_links: bool = True) -> Iterator[IO[bytes] | gzip.GzipFile]:
     """Give a file that becomes ``path`` when the block ends well, and vanishes when it does not.
 
     Parameters
@@ -21,13 +21,16 @@ def whole_file(path: Path) -> Iterator[IO[bytes] | gzip.GzipFile]:
     path
         The file; one that is there is replaced. What is written is gzipped where the name ends in ``.gz``, the same
         bytes for the same content.
+    follows_links
+        Whether, of a path that is a link, what it points to is replaced, or the link itself.
 
     Raises
     ------
     DataError
         If it cannot be written.
     """
-    path = path.resolve()  # what a link points to is replaced, not the link
+    if follows_links:
+        path = path.resolve()
     try:
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
     except OSError as error:
@@ -52,7 +55,7 @@ def whole_file(path: Path) -> Iterator[IO[bytes] | gzip.GzipFile]:
 
 def _mode_for(path: Path) -> int:
     """Return the permissions of a file: its own where it exists, else what any new file of this user gets."""
-    if path.exists():
+    if path.exists() and not path.is_symlink():
         return stat.S_IMODE(path.stat().st_mode)
     umask = os.umask(0)
     os.umask(umask)

@@ -1,6 +1,7 @@
 """People pick over HTTP, and nothing about an answer reaches them before they have submitted theirs."""
 
 import json
+import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
@@ -15,6 +16,7 @@ import msgspec
 import pytest
 
 from command_line import start
+from evidencebench.app import picking
 from evidencebench.app.picking import Assignment, PickingPages
 from evidencebench.app.revealing import picking_pages
 from evidencebench.app.running import running_app
@@ -86,6 +88,8 @@ def picks(name: str, instance_id: str, sentences: Sequence[int], seconds: int = 
 
 
 def submit(client: httpx.Client, name: str, instance_id: str, sentences: Sequence[int]) -> httpx.Response:
+    """Open a paper and submit picks, as the page does."""
+    paper(client, name, instance_id)
     return client.post("/api/people/submit", json=picks(name, instance_id, sentences))
 
 
@@ -257,7 +261,7 @@ def test_the_way_from_the_first_pick_to_the_score(serve: Serve, tmp_path: Path) 
         assert queue(client, "Ada")[0]["status"] == "submitted"
     (path,) = asked.folder.glob("*.jsonl")
     assert read_run(path).answer(A, "er_at_optimal") == Ranking(sentences=oracle, ordered=False)
-    scores = grade([path], SAMPLE, (), rules=Rules(), limit=1).scores["person"]["er_at_optimal"]
+    scores = grade([path], SAMPLE, (), rules=Rules(), limit=1).scores["person(name=Ada)"]["er_at_optimal"]
     assert scores.scores["aspect_recall"].tolist() == [1.0]
 
 
@@ -266,7 +270,7 @@ def test_the_recall_that_a_person_is_shown_is_the_recall_that_score_gives(n_pick
     with serve() as asked, asked.browser("Ada") as client:
         shown = submit(client, "Ada", A, range(2, 2 + n_picked)).json()["record"]["answers"][0][0]
     (path,) = asked.folder.glob("*.jsonl")
-    scores = grade([path], SAMPLE, (), rules=Rules(), limit=1).scores["person"]["er_at_optimal"]
+    scores = grade([path], SAMPLE, (), rules=Rules(), limit=1).scores["person(name=Ada)"]["er_at_optimal"]
     assert [shown["recall"]] == scores.scores["aspect_recall"].tolist()
     assert shown["status"] == ("answered" if n_picked else "empty")
     assert scores.counts.empty == (not n_picked)
@@ -511,7 +515,7 @@ def test_the_command_serves_people_until_it_is_ended_and_their_run_is_scored(tmp
     assert scored.returncode == 0, err
     found = json.loads(out)["er_at_optimal"]
     assert (found["n"], found["missing"]) == (1, 0)
-    assert found["notes"] == {"seconds": 0}
+    assert found["notes"].keys() == {"seconds", "seconds_open"}
 
 
 @pytest.mark.parametrize(
@@ -535,3 +539,63 @@ def test_every_reply_is_json_that_may_stand_in_a_page(serve: Serve) -> None:
     assert b"<" not in reply.content
     assert msgspec.json.decode(reply.content)["person"] == "<b>Ada</b>"
     assert reply.headers["cache-control"] == "no-store"
+
+
+def test_a_submission_is_not_acknowledged_once_the_persons_file_is_gone(
+    serve: Serve, caplog: pytest.LogCaptureFixture
+) -> None:
+    with serve() as asked, asked.browser("Ada") as client:
+        assert submit(client, "Ada", A, [1]).status_code == 200
+        paper(client, "Ada", B)
+        (path,) = asked.folder.glob("*.jsonl")
+        path.unlink()
+        refused = client.post("/api/people/submit", json=picks("Ada", B, [1]))
+        assert refused.status_code == 503
+        assert refused.json()["error"].startswith(f"{path.name}: was removed or replaced while it was in use")
+        assert str(path.parent) not in refused.text
+    assert str(path) in caplog.text
+
+
+def test_a_paper_that_was_never_opened_cannot_be_submitted(serve: Serve) -> None:
+    with serve() as asked, asked.browser("Ada") as client:
+        looked = client.head("/api/people/paper", params={"person": "Ada", "id": A})
+        assert looked.status_code == 405
+        refused = client.post("/api/people/submit", json=picks("Ada", A, [1]))
+        assert refused.status_code == 409
+        assert "submitted without having been opened" in refused.json()["error"]
+        assert submit(client, "Ada", A, [1]).status_code == 200
+
+
+def test_papers_that_allow_no_pick_are_not_offered(serve: Serve, tmp_path: Path) -> None:
+    first, second, third = SAMPLE[:3]
+    without_sources = replace(first, labels=replace(first.labels, sources={}, evaluations={}), origin=None)
+    evaluations = {"er_at_optimal": replace(second.labels.evaluations["er_at_optimal"], optimal=0)}
+    told_so = replace(second, labels=replace(second.labels, evaluations=evaluations), origin=None)
+    write_dataset(tmp_path / "data.json", [without_sources, told_so, third])
+    dataset = open_dataset(tmp_path / "data.json")
+    with serve(dataset) as asked, asked.browser("Ada") as client:
+        assert [row["id"] for row in queue(client, "Ada")] == [third.id]
+    with serve(dataset, task=task_named("er_at_10")) as asked, asked.browser("Ada") as client:
+        assert len(queue(client, "Ada")) == 3
+
+
+def test_of_many_who_signed_in_the_longest_away_sign_in_again(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(picking, "_MOST_SIGNED_IN", 2)
+    with serve() as asked, asked.browser("Ada") as ada, asked.browser("Bob") as bob:
+        assert len(queue(ada, "Ada")) == 10
+        with asked.browser("Cy") as cy:
+            assert len(queue(ada, "Ada")) == 10
+            assert bob.get("/api/people/queue", params={"person": "Bob"}).status_code == 401
+            assert len(queue(cy, "Cy")) == 10
+
+
+def test_people_are_told_when_the_data_has_changed(serve: Serve, tmp_path: Path) -> None:
+    path = tmp_path / "data.json"
+    write_dataset(path, SAMPLE[:2])
+    with serve(open_dataset(path)) as asked, asked.browser("Ada") as client:
+        os.truncate(path, 0)
+        refused = paper(client, "Ada", A)
+        assert (refused.status_code, refused.json()["error"]) == (
+            503,
+            "the data file has changed since the app was started; start it again",
+        )

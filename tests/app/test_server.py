@@ -14,7 +14,8 @@ from starlette.responses import JSONResponse
 from starlette.routing import BaseRoute, Route
 
 from asking_app import Running, running
-from evidencebench.app.search import MOST_IN_MEMORY, SEARCH_FOLDER
+from evidencebench.app import survey as survey_module
+from evidencebench.app.search import SEARCH_FOLDER
 from evidencebench.app.survey import Survey
 from evidencebench.dataset import Dataset, open_dataset
 from evidencebench.execution import execute
@@ -50,6 +51,15 @@ def test_it_answers_with_the_records_of_its_exhibit(app: Running, sample_exhibit
         assert app.ask("/api/instances", position=position).json == instances[position]
 
 
+def test_the_recalls_of_a_row_are_those_of_its_paper(tmp_path: Path) -> None:
+    execute("bm25", SAMPLE, tmp_path / "bm25.jsonl")
+    for tasks in ((), (task_named("er_at_1"), task_named("result_er_at_2"))):
+        rows, instances = records(exhibit_of([tmp_path / "bm25.jsonl"], SAMPLE, tasks))
+        for row, instance in zip(rows, instances, strict=True):
+            shown = [[one and one["recall"] for one in answers] for answers in instance["answers"]]
+            assert row["recalls"] == shown
+
+
 def test_rows_are_the_same_before_they_are_known(sample_exhibit: Exhibit, app: Running) -> None:
     known = app.ask("/api/rows", n=5, offset=3).json
     with running(sample_exhibit, is_surveyed=False) as unknown:
@@ -82,8 +92,9 @@ def test_the_list_is_sorted_filtered_and_searched(app: Running) -> None:
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
-        ({"n": 0x7FFFFFFFFF}, "n: expected a whole number from 0 to 200"),
+        ({"n": 0x7FFFFFFFFF}, "n: expected a whole number from 1 to 200"),
         ({"n": "-1"}, "n: "),
+        ({"n": "0"}, "n: expected a whole number from 1 to 200"),
         ({"n": "\uff11"}, "n: "),
         ({"offset": "1e3"}, "offset: expected a whole number"),
         ({"task": 99}, "task: expected a whole number from 0 to 4"),
@@ -206,6 +217,32 @@ def test_runs_are_shown_beside_the_controls(tmp_path: Path) -> None:
         assert record["answers"][0][0]["status"] == "answered"
 
 
+def test_a_data_file_that_is_cut_short_ends_neither_the_app_nor_the_survey(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    dataset = changed(tmp_path)
+    with running(exhibit_of([], dataset), is_surveyed=False) as app:
+        assert app.ask("/api/rows", n=1).status == 200
+        os.truncate(dataset.path, 0)
+        for reply in (app.ask("/api/rows"), app.ask("/api/instances", id=SAMPLE.ids[0])):
+            assert reply.status == 503
+            assert reply.error == "the data file has changed since the app was started; start it again"
+        app.survey.start()
+        app.survey.wait(60)
+        assert app.survey.columns.n_known == 1
+    assert f"{dataset.path}: the data file has changed since it was opened; start again" in caplog.text
+
+
+def test_a_run_that_is_cut_short_is_shown_as_it_was(tmp_path: Path) -> None:
+    path = tmp_path / "bm25.jsonl"
+    execute("bm25", SAMPLE, path)
+    with running(exhibit_of([path], SAMPLE, [task_named("er_at_10")]), is_surveyed=False) as app:
+        os.truncate(path, 0)
+        answers = app.ask("/api/instances", id=SAMPLE.ids[0]).json["answers"]
+        assert answers[0][0]["status"] == "answered"
+        assert app.ask("/api/rows").status == 200
+
+
 @dataclass
 class Failing:
     """People whose pages are broken."""
@@ -259,13 +296,23 @@ def test_while_people_pick_labels_are_shown_of_what_they_may_see_only(sample_exh
             assert app.ask("/api/rows", **asked).status == 403
 
 
+MOST = 200
+
+
+@pytest.fixture
+def _small_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep the index of data that is small enough for a test, and begin at once."""
+    monkeypatch.setattr(survey_module, "MOST_IN_MEMORY", MOST)
+    monkeypatch.setattr(survey_module, "_HEAD_START_SECONDS", 0)
+
+
 def many(tmp_path: Path) -> Dataset:
     """Return data that is too large to index anew at each start."""
     one = json.loads(sample_path().read_text())[SAMPLE.ids[0]]
     one["paper_as_candidate_pool"] = ["short"] * len(one["paper_as_candidate_pool"])
     path = tmp_path / "many.jsonl"
     with path.open("w") as file:
-        for number in range(MOST_IN_MEMORY + 1):
+        for number in range(MOST + 1):
             file.write(json.dumps({"id": f"many_{number}", **one, "hypothesis": f"hypothesis n{number}"}) + "\n")
     return open_dataset(path)
 
@@ -277,6 +324,7 @@ def surveyed(dataset: Dataset, cache: Path | None) -> Survey:
     return survey
 
 
+@pytest.mark.usefixtures("_small_is_large")
 def test_the_index_of_large_data_is_made_once(tmp_path: Path) -> None:
     dataset, cache = many(tmp_path), tmp_path / "cache"
     first = surveyed(dataset, cache)
@@ -286,16 +334,17 @@ def test_the_index_of_large_data_is_made_once(tmp_path: Path) -> None:
     second = surveyed(dataset, cache)
     for survey in (first, second):
         assert survey.search.n_searched == survey.columns.n_known == len(dataset)
-        assert survey.search.find("n1234").tolist() == [1234]  # type: ignore[union-attr]
+        assert survey.search.find("n123").tolist() == [123]  # type: ignore[union-attr]
         survey.stop()
     assert kept.stat().st_mtime_ns == made
     kept.write_bytes(b"damaged")
     third = surveyed(dataset, cache)
-    assert third.search.find("n1234").tolist() == [1234]  # type: ignore[union-attr]
+    assert third.search.find("n123").tolist() == [123]  # type: ignore[union-attr]
     third.stop()
     assert kept.read_bytes().startswith(b"SQLite format 3")
 
 
+@pytest.mark.usefixtures("_small_is_large")
 def test_an_index_that_cannot_be_kept_is_made_all_the_same(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     blocked = tmp_path / "cache"
     blocked.write_text("a file where the folder should be")
@@ -304,10 +353,11 @@ def test_an_index_that_cannot_be_kept_is_made_all_the_same(tmp_path: Path, caplo
     survey.stop()
     assert "the index of the search is not kept" in caplog.text
     nothing_kept = surveyed(many(tmp_path), None)
-    assert nothing_kept.search.n_searched == MOST_IN_MEMORY + 1
+    assert nothing_kept.search.n_searched == MOST + 1
     nothing_kept.stop()
 
 
+@pytest.mark.usefixtures("_small_is_large")
 def test_a_survey_can_be_stopped_before_its_end(tmp_path: Path) -> None:
     survey = Survey(exhibit_of([], many(tmp_path)), tmp_path / "cache")
     survey.start()

@@ -172,6 +172,24 @@ def test_two_systems_stand_side_by_side(page: Page, tmp_path: Path) -> None:
     }
 
 
+def test_a_task_that_does_not_apply_is_not_shown_as_a_score_of_nothing(page: Page, tmp_path: Path) -> None:
+    show_paper(page, tmp_path, overview_of(["bm25", "llm"], RESULTS_AT_2), record_of(None, None), State(b=1))
+    expect(page.get_by_role("heading", name="Why there is no score")).to_be_visible()
+    expect(page.locator(".toolbar")).to_contain_text("A is not scored here")
+    expect(page.locator(".toolbar")).not_to_contain_text("selected")
+    assert "names" not in (page.locator(".map-upright svg").get_attribute("aria-label") or "")
+    page.evaluate("view.jump('missed', 1)")
+    expect(page.locator("article [role=status]")).to_have_text("A is not scored here.")
+
+
+def test_two_systems_are_not_set_side_by_side_where_one_cannot_answer(page: Page, tmp_path: Path) -> None:
+    terms = Terms(budget=None, n_aspects=4, ceiling=1.0)
+    show_paper(page, tmp_path, overview_of(["bm25", "llm"], UNLIMITED), record_of(None, HALF, terms=terms), State(b=1))
+    expect(page.locator(".account")).to_contain_text("bm25 cannot answer this task")
+    expect(page.locator(".account")).to_contain_text("llm selected 2 sentences.")
+    expect(page.locator(".comparison")).to_have_count(0)
+
+
 def test_what_is_shown_as_covered_adds_up_to_the_score(
     page: Page, sample_runs: tuple[Path, ...], tmp_path: Path
 ) -> None:

@@ -154,6 +154,56 @@ def test_a_b_s_and_t_change_what_is_compared_and_leave_the_reader_where_he_is(pa
     expect(b).to_have_value("oracle")
 
 
+def test_another_system_leaves_the_chosen_aspect_the_filter_and_what_is_hidden(paper: Page) -> None:
+    paper.locator(".aspects").get_by_role("button", name="Missed by A").click()
+    paper.locator(".aspect-name:visible").first.click()
+    paper.keyboard.press("o")
+    paper.keyboard.press("1")
+    chosen = paper.locator(".aspect.is-chosen").get_attribute("data-aspect") or ""
+    for key, told in (("b", "lead"), ("t", "er_at_10")):
+        paper.keyboard.press(key)
+        expect(paper.locator(".paper")).to_contain_text(told)
+        expect(paper.locator(".aspect.is-chosen")).to_have_attribute("data-aspect", chosen)
+        expect(paper.locator(".aspect-filter [aria-pressed=true]")).to_contain_text("Missed by A")
+        expect(paper.get_by_role("button", name="Only marked sentences")).to_have_attribute("aria-pressed", "true")
+        expect(paper.locator(".toolbar .marks").first).to_have_attribute("aria-pressed", "false")
+        expect(paper.locator(".toolbar .marks").last).to_have_attribute("aria-pressed", "true")
+    paper.keyboard.press("o")
+    expect(paper.locator(".sentence:visible")).to_have_count(len(SAMPLE[2].query.sentences))
+    paper.keyboard.press("2")
+    expect(paper.locator(".toolbar .marks").last).to_have_attribute("aria-pressed", "false")
+
+
+def test_the_address_follows_every_jump_and_a_reload_finds_the_sentence_again(paper: Page) -> None:
+    steps = paper.evaluate("history.length")
+    view = paper.locator(".paper").element_handle()
+    for jump in (
+        lambda: paper.keyboard.press("e"),
+        lambda: paper.keyboard.press("m"),
+        lambda: paper.keyboard.press("M"),
+        lambda: paper.locator(".aspect-name").last.click(),
+        lambda: paper.locator(".map-upright svg").click(position={"x": 20, "y": 40}),
+    ):
+        jump()
+        assert paper.url.split("?")[0].endswith(f"#/papers/{SAMPLE.ids[2]}/{here(paper)}")
+    assert paper.evaluate("history.length") == steps
+    assert view.evaluate("(one) => one.isConnected")  # nothing was made anew
+    place = here(paper)
+    paper.reload()
+    expect(paper.locator(".sentence.is-target")).to_have_id(f"s-{place}")
+    expect(paper.locator(".sentence.is-target")).to_be_in_viewport()
+
+
+def test_tab_gets_from_the_hypothesis_over_the_account_to_the_text(paper: Page) -> None:
+    paper.keyboard.press("Tab")
+    expect(paper.get_by_role("button", name="To the paper's text")).to_be_focused()
+    paper.keyboard.press("Enter")
+    expect(paper.get_by_role("heading", name="The paper (")).to_be_focused()
+    expect(paper.locator(".toolbar")).to_be_in_viewport()
+    stops = paper.locator("#text .sentence a:not([tabindex='-1'])")
+    expect(stops).to_have_count(0)  # no stop a sentence
+
+
 def test_choosing_a_system_by_keyboard_keeps_the_focus_on_the_choice(paper: Page) -> None:
     paper.keyboard.press("e")  # the reader is at a sentence, which must not take the focus back
     paper.get_by_label("System A").focus()
@@ -167,7 +217,7 @@ def test_the_question_mark_names_every_key_and_escape_closes_it_where_the_reader
     dialog = paper.get_by_role("dialog", name="Keyboard")
     expect(dialog).to_be_visible()
     shown = dialog.locator("kbd").all_inner_texts()
-    assert shown == ["n", "j", "p", "k", "e", "E", "x", "X", "m", "a", "b", "s", "t", "l", "/", "Esc", "?"]
+    assert shown == ["n", "j", "p", "k", "e", "E", "x", "X", "m", "M", *"o12abstl", "/", "Esc", "?"]
     dialog.get_by_role("button", name="Close").focus()
     paper.keyboard.press("n")  # nothing happens behind it
     expect(paper.locator(".paper-place")).to_have_text("3 of 10")

@@ -86,7 +86,7 @@ def test_the_list_says_of_every_paper_how_long_it_is_and_how_two_systems_score(
         assert f"{100 * a:.1f} %" in text
         assert f"{100 * b:.1f} %" in text
     without = sum(row.n_results == 0 for row in rows)
-    expect(sample.get_by_role("status").first).to_have_text(f"{len(rows)} papers; {without} without Results")
+    expect(sample.locator(".list-count")).to_have_text(f"{len(rows)} papers; {without} without Results")
 
 
 def test_a_search_finds_papers_by_beginnings_of_words_in_text_hypothesis_or_id_and_can_be_linked(sample: Page) -> None:
@@ -105,7 +105,7 @@ def test_a_search_finds_papers_by_beginnings_of_words_in_text_hypothesis_or_id_a
     sample.get_by_label("Search").fill(asked)
     expect(sample.locator("a.row-link")).to_have_count(len(expected))
     assert ids(sample) == expected
-    expect(sample.get_by_role("status").first).to_contain_text(f"{len(expected)} of 10 papers")
+    expect(sample.locator(".list-count")).to_contain_text(f"{len(expected)} of 10 papers")
     steps = sample.evaluate("history.length")
     sample.reload()
     expect(sample.get_by_label("Search")).to_have_value(asked)
@@ -199,10 +199,66 @@ def test_a_link_that_leads_nowhere_says_so(page: Page, sample_page: Path, fragme
     expect(page.locator(".paper-pane > [role=status]")).to_contain_text(message)
 
 
+def test_a_paper_that_is_not_there_has_no_next_and_no_link(page: Page, sample_page: Path) -> None:
+    turning = [page.get_by_role("button", name=name, exact=True) for name in ("Previous", "Next", "Copy link")]
+    page.goto(address_of(sample_page, "#/papers/nobody"))
+    for button in turning:
+        expect(button).to_be_disabled()
+    page.goto(address_of(sample_page, f"#/papers/{SAMPLE.ids[1]}"))
+    for button in turning:
+        expect(button).to_be_enabled()
+
+
+def test_a_search_without_letters_or_digits_says_what_is_lacking(sample: Page) -> None:
+    sample.get_by_label("Search").fill("!!!")
+    expect(sample.locator(".list-count")).to_have_text(
+        "10 papers; 1 without Results; to search, type letters or digits"
+    )
+
+
+def test_the_page_has_one_title_that_can_be_seen(sample: Page) -> None:
+    titles = sample.locator("h1:visible")
+    expect(titles).to_have_text(["Papers"])
+    sample.locator("a.row-link").nth(2).click()
+    expect(titles).to_have_text([SAMPLE[2].query.hypothesis])
+
+
+def test_names_that_differ_at_their_end_are_told_apart_in_the_choices(page: Page, tmp_path: Path) -> None:
+    names = [f"{'a-system-with-a-very-long-name-' * 3}{end}" for end in ("seed1", "seed2")]
+    runs = []
+    for name in names:
+        runs.append(tmp_path / f"{name}.jsonl")
+        lines = [{"id": instance_id, "sentences": [0]} for instance_id in SAMPLE.ids]
+        runs[-1].write_text("".join(json.dumps(line) + "\n" for line in lines))
+    path = tmp_path / "long.html"
+    path.write_text(bare_page(exhibit_of(runs, SAMPLE)), encoding="utf-8")
+    page.goto(address_of(path, f"#/papers/{SAMPLE.ids[0]}"))
+    options = page.get_by_label("System A").locator("option")
+    shown = options.all_inner_texts()
+    assert [text[-5:] for text in shown[:2]] == ["seed1", "seed2"]
+    assert max(map(len, shown)) <= 36
+    expect(options.first).to_have_attribute("title", names[0])
+    marks = page.locator(".toolbar .marks")
+    assert [text.strip()[-5:] for text in marks.all_inner_texts()] == ["seed1", "seed2"]
+    expect(marks.last).to_have_attribute("title", f"Show the marks of B: {names[1]}")
+
+
+def test_a_printed_list_is_the_list(sample: Page) -> None:
+    sample.emulate_media(media="print")
+    expect(sample.locator("a.row-link").first).to_be_visible()
+    expect(sample.get_by_label("Search")).to_be_hidden()
+
+
 def test_odd_choices_in_a_link_fall_back_to_what_there_is(page: Page, sample_page: Path) -> None:
     page.goto(address_of(sample_page, "#/papers?task=none&a=none&b=none&sort=none&order=none&only=none&page=-3"))
     expect(page.locator("a.row-link")).to_have_count(len(SAMPLE))
+    expect(page.locator(".unknown")).to_have_text(
+        "This page has no system “none”; showing bm25. This page has no system “none”; showing tfidf. "
+        "This page has no task “none”; showing er_at_optimal. "
+        "There is no “none” under “Show”. There is no “none” under “Order”. There is no “none” under “Order”."
+    )
     page.goto(address_of(sample_page, "#/papers?page=99"))
+    expect(page.locator(".unknown")).to_have_text("")
     page.get_by_role("link", name="Go to its first page").click()
     expect(page.locator("a.row-link")).to_have_count(len(SAMPLE))
 
@@ -318,10 +374,10 @@ def test_hostile_texts_are_shown_and_linked_and_nothing_in_them_runs(open_page: 
         link = page.locator("a.row-link").nth(place)
         assert link.text_content() == _shown(text)
         link.click()
-        expect(page.locator(".paper h2").first).to_have_text(_shown(text).strip())
+        expect(page.locator(".paper h1")).to_have_text(_shown(text).strip())
         address = page.url
         page.reload()  # the address alone leads there
-        expect(page.locator(".paper h2").first).to_have_text(_shown(text).strip())
+        expect(page.locator(".paper h1")).to_have_text(_shown(text).strip())
         assert page.url == address
         page.go_back()
         page.locator("a.row-link").first.wait_for()

@@ -1,6 +1,7 @@
 """The view of one paper, in a real Chromium: what it says, where it jumps, and what it does with hostile texts."""
 
 import re
+from colorsys import rgb_to_hls
 from itertools import pairwise
 from pathlib import Path
 
@@ -54,6 +55,7 @@ def test_evidence_is_told_apart_without_colour_and_aspects_that_do_not_count_are
     muted = page.locator("#s-5 .chip")
     expect(muted).to_have_class("chip aspect-2 is-muted")
     expect(muted).to_have_accessible_name("aspect 3 (does not count in this task)")
+    expect(muted).to_have_attribute("title", "aspect 3 (does not count in this task) (id made_1_aspect_2)")
     expect(page.locator(".aspect[data-aspect='3']")).to_contain_text("does not count in this task")
     expect(page.locator(".aspect[data-aspect='1']")).to_contain_text("Results")
 
@@ -65,7 +67,10 @@ def test_jumps_go_through_evidence_selections_and_misses_and_around(page: Page, 
     expect(page.locator(".is-target")).to_have_id("s-6")
     assert _jumps(page, "selected", [1, 1, -1]) == [2, 4, 2]
     assert _jumps(page, "missed", [1, 1, 1, 1]) == [5, 6, 7, 5]
-    expect(page.locator("article [role=status]")).to_have_text("missed 1 of 3")
+    assert page.evaluate("reached") == [2, 4, 5, 6, 7, 2, 7, 6, 2, 4, 2, 5, 6, 7, 5]
+    expect(page.locator(".toolbar")).to_contain_text("evidence A missed 3")  # sentences, of two aspects:
+    expect(page.locator(".aspect-filter")).to_contain_text("Missed by A 2")
+    expect(page.locator("article [role=status]")).to_have_text("sentence of an aspect missed by A, 1 of 3")
 
 
 def test_a_jump_to_nothing_says_so(page: Page, tmp_path: Path) -> None:
@@ -76,6 +81,18 @@ def test_a_jump_to_nothing_says_so(page: Page, tmp_path: Path) -> None:
     expect(page.get_by_role("button", name="next sentence of an aspect missed by A")).to_be_disabled()
     show(page, State(a=None))
     assert _jumps(page, "evidence", [1]) == [None]
+    told = page.locator("article [role=status]")
+    expect(told).to_have_text("No sentence of this paper is evidence.")
+    page.evaluate(
+        """() => {
+          window.said = 0;
+          const one = document.querySelector("article [role=status]");
+          new MutationObserver(() => { window.said += one.textContent ? 1 : 0; }).observe(one, { childList: true });
+        }"""
+    )
+    assert _jumps(page, "evidence", [1]) == [None]
+    page.wait_for_function("window.said === 1")  # the same is said again
+    expect(told).to_have_text("No sentence of this paper is evidence.")
     expect(page.get_by_role("button", name="next sentence of an aspect missed by A")).to_have_count(0)
 
 
@@ -142,6 +159,49 @@ def test_the_keyboard_gets_past_the_text(new_page: NewPage, sample: InstanceReco
     expect(page.locator(".aspects h2")).to_be_in_viewport()
     page.keyboard.press("Tab")
     expect(page.locator(".aspect-filter button").first).to_be_focused()
+
+
+def test_print_is_light_and_shows_the_paper_without_its_tools(
+    new_page: NewPage, sample: InstanceRecord, tmp_path: Path
+) -> None:
+    page = new_page(dark=True)
+    show_paper(page, tmp_path, overview_of(["bm25"]), sample)
+    page.emulate_media(media="print", color_scheme="dark")
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    expect(page.locator(".bars")).to_be_hidden()
+    styles = page.locator("#s-3, .aspects").evaluate_all(
+        "(all) => all.map((one) => [getComputedStyle(one).contentVisibility, getComputedStyle(one).maxHeight])"
+    )
+    assert styles == [["visible", "none"]] * 2
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_the_focus_has_a_colour_of_its_own_that_can_be_seen(
+    new_page: NewPage, sample: InstanceRecord, tmp_path: Path, *, dark: bool
+) -> None:
+    page = new_page(dark=dark)
+    show_paper(page, tmp_path, overview_of(["bm25"]), sample)
+    colours = page.evaluate(
+        """() => Object.fromEntries(["focus", "system-a", "system-b", "accent", "paper", "panel"].map((name) => [name,
+          getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim()]))"""
+    )
+    hues = {name: rgb_to_hls(*_parts(colour))[0] for name, colour in colours.items()}
+    for other in ("system-a", "system-b", "accent"):
+        apart = abs(hues["focus"] - hues[other])
+        assert min(apart, 1 - apart) > 1 / 8, other
+    for ground in ("paper", "panel"):
+        lights = sorted(_luminance(colours[name]) + 0.05 for name in ("focus", ground))
+        assert lights[1] / lights[0] >= 3
+
+
+def _parts(colour: str) -> tuple[float, float, float]:
+    red, green, blue = (int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5))
+    return red, green, blue
+
+
+def _luminance(colour: str) -> float:
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in _parts(colour)]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
 def test_the_aspects_can_be_filtered(page: Page, tmp_path: Path) -> None:

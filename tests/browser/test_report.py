@@ -68,6 +68,31 @@ def test_a_link_to_a_sentence_of_a_paper_opens_it(page: Page, report: Path) -> N
     expect(page.locator("#results")).to_be_hidden()
 
 
+def test_the_papers_are_found_again_as_they_were_left(page: Page, report: Path) -> None:
+    page.goto(address_of(report, f"#/papers/{SAMPLE.ids[2]}?a=lead&sort=length"))
+    page.locator("#s-0").wait_for()
+    page.keyboard.press("e")
+    left = page.url
+    assert "sort=length" in left
+    page.get_by_role("link", name="Results", exact=True).click()
+    expect(page.locator("#results")).to_be_visible()
+    page.get_by_role("link", name="Papers", exact=True).click()
+    expect(page.locator("#results")).to_be_hidden()
+    assert page.url == left
+    page.get_by_role("link", name="Papers", exact=True).click()  # from a paper to the list
+    expect(page.locator(".list-pane h1")).to_be_visible()
+    assert page.url.endswith("#/papers?a=lead&sort=length")
+
+
+def test_print_of_a_paper_is_the_paper(page: Page, report: Path) -> None:
+    page.goto(address_of(report, f"#/papers/{SAMPLE.ids[2]}"))
+    page.locator("#s-0").wait_for()
+    page.emulate_media(media="print")
+    expect(page.locator(".hypothesis")).to_be_visible()
+    for hidden in ("#results", ".list-pane", ".choice-bar", ".paper-bar"):
+        expect(page.locator(hidden)).to_be_hidden()
+
+
 def test_a_mark_leads_to_its_paper_with_the_two_systems(opened: Page) -> None:
     opened.get_by_label("System A").select_option("lead")
     opened.get_by_label("System B").select_option("bm25")

@@ -55,9 +55,24 @@ def test_the_command_on_the_page_makes_the_page_again(command: Command, monkeypa
     (shown,) = parsed(made.decode()).section("method").all("pre")
     program, *words = shlex.split(shown.text)
     assert program == "evidencebench"
-    Path("report.html").unlink()
     assert command(" ".join(f"{{{word}}}" if " " in word else word for word in words)).code == 0
     assert Path("report.html").read_bytes() == made
+
+
+@pytest.mark.usefixtures("runs")
+def test_the_command_on_the_page_has_no_absolute_path_and_takes_no_name_for_an_option(command: Command) -> None:
+    Path("bm25.jsonl").rename("-a.jsonl")
+    here = Path.cwd()
+    arguments = f"--data {sample_path()} --draws 20 --largest 1 -t er_at_10 --no-papers"
+    assert command(f"report {arguments} -o {here}/report.html -- -a.jsonl {here}/tuned.jsonl").code == 0
+    page = parsed(Path("report.html").read_text(encoding="utf-8"))
+    (shown,) = page.section("method").all("pre")
+    assert shown.text == (
+        f"evidencebench report ./-a.jsonl tuned.jsonl --data {sample_path().name} --output report.html --task er_at_10 "
+        "--largest 1 --no-papers --draws 20 --overwrite"
+    )
+    assert "shown by their names" in page.section("method").text
+    assert command(shown.text.removeprefix("evidencebench ").replace(sample_path().name, "sample")).code == 0
 
 
 @pytest.mark.usefixtures("runs")

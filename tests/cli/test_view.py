@@ -1,6 +1,7 @@
 """``view`` as a user calls it."""
 
 import json
+import os
 import signal
 import socket
 import subprocess
@@ -37,6 +38,16 @@ def test_it_says_where_it_listens_and_ends_well_on_a_signal(number: signal.Signa
             assert json.load(reply)["n_instances"] == len(SAMPLE)
         process.send_signal(number)
         out, err = process.communicate(timeout=20)
+    assert (process.returncode, out, err) == (0, "", "")
+
+
+def test_with_people_it_ends_well_on_a_signal_with_everything_closed(tmp_path: Path) -> None:
+    strict = os.environ | {"PYTHONDEVMODE": "1"}  # which tells what was left open
+    process = start("view", "--port", "0", "--data", "sample", "--people", str(tmp_path / "picks"), env=strict)
+    assert process.stdout is not None
+    assert process.stdout.readline().startswith("people pick in sample.json on http://127.0.0.1:")
+    process.send_signal(signal.SIGTERM)
+    out, err = process.communicate(timeout=20)
     assert (process.returncode, out, err) == (0, "", "")
 
 

@@ -94,7 +94,8 @@ class Listing:
     sort, order
         By what; ties by position, and what has no value last, in both orders.
     only
-        Which instances; empty: all.
+        Which instances; empty: all. ``"missed"``: A could have covered more, its recall is below the oracle's;
+        ``"failed"``: A covered nothing.
     offset, n
         Which part of the list.
     """

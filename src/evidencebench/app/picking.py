@@ -4,7 +4,9 @@ Nothing that is imported here knows a label. What a person is shown after submit
 handed in, and is asked for submitted instances only.
 """
 
+import logging
 import secrets
+from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import wraps
@@ -16,7 +18,14 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from evidencebench.errors import EvidenceBenchError, FinalError, PeopleError, RunError
+from evidencebench.errors import (
+    ChangedDataError,
+    EvidenceBenchError,
+    FinalError,
+    PeopleError,
+    RunError,
+    UnopenedError,
+)
 from evidencebench.people.folder import PeopleFolder
 from evidencebench.people.person import Person, Submission
 from evidencebench.people.picks import checked_picks
@@ -67,6 +76,10 @@ class Assignment:
 
 Body = TypeVar("Body")
 
+_MOST_SIGNED_IN = 1_000
+
+_log = logging.getLogger(__name__)
+
 
 class _NameBody(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     name: Annotated[str, msgspec.Meta(max_length=1000)]
@@ -99,18 +112,32 @@ def _answering(endpoint: _Endpoint) -> _Endpoint:
     async def wrapped(self: Any, request: Request) -> Response:
         try:
             return await endpoint(self, request)
-        except _RefusedError as error:
-            return _json({"error": str(error)}, error.status)
-        except FinalError as error:
-            return _json({"error": str(error)}, 409)
-        except RunError as error:
-            return _json({"error": str(error)}, 503)
-        except PeopleError as error:
-            return _json({"error": str(error)}, 400)
-        except EvidenceBenchError:  # of the data, and such a message may name an aspect
-            return _json({"error": "this paper cannot be offered: 'evidencebench data validate' says why"}, 500)
+        except (_RefusedError, EvidenceBenchError) as error:
+            status, words = _refusal(error, self.people)
+            return _json({"error": words}, status)
 
     return wrapped
+
+
+def _refusal(error: Exception, people: PeopleFolder) -> tuple[int, str]:
+    """Return what a browser is told; where things lie on this machine is told on the terminal only."""
+    status, words = 500, "this paper cannot be offered: 'evidencebench data validate' says why"
+    match error:
+        case _RefusedError():
+            status, words = error.status, str(error)
+        case FinalError() | UnopenedError():
+            status, words = 409, str(error)
+        case PeopleError():
+            status, words = 400, str(error)
+        case RunError():
+            status, words = 503, people.without_folder(str(error))
+        case ChangedDataError():
+            status, words = 503, "the data file has changed since the app was started; start it again"
+        case _:  # of the data, and such a message may name an aspect
+            pass
+    if status >= 500:  # noqa: PLR2004 - what is not the browser's fault
+        _log.warning("%s", error)
+    return status, words
 
 
 def _json(found: object, status: int = 200) -> Response:
@@ -132,7 +159,7 @@ class PickingPages:
 
     people: PeopleFolder
     assignment: Assignment
-    _signed_in: dict[str, Person] = field(default_factory=dict)
+    _signed_in: OrderedDict[str, str] = field(default_factory=OrderedDict)
 
     @property
     def routes(self) -> Sequence[BaseRoute]:
@@ -187,7 +214,9 @@ class PickingPages:
         person = await run_in_threadpool(self.people.person, body.name)
         self._forget(request)
         token = secrets.token_urlsafe(32)
-        self._signed_in[token] = person
+        self._signed_in[token] = person.name
+        while len(self._signed_in) > _MOST_SIGNED_IN:
+            self._signed_in.popitem(last=False)  # whoever has been away for longest signs in again
         response = _json({"person": person.name, "is_new": person.is_new})
         response.set_cookie(_cookie_name(request), token, path="/api", httponly=True, samesite="strict")
         return response
@@ -217,6 +246,8 @@ class PickingPages:
     @_answering
     async def show_paper(self, request: Request) -> Response:
         """Give a paper that is not submitted, with what was picked in it so far; the time begins to count."""
+        if request.method == "HEAD":  # whoever sees no paper has not opened it
+            raise _RefusedError(405, "this page cannot be asked in that way")
         person = self._required_person(request, request.query_params.get("person"))
         offer = await run_in_threadpool(self._offer, _asked_id(request))
         draft = await run_in_threadpool(person.begin, offer.paper.id)
@@ -284,7 +315,11 @@ class PickingPages:
         return person
 
     def _person_of(self, request: Request) -> Person | None:
-        return self._signed_in.get(request.cookies.get(_cookie_name(request), ""))
+        token = request.cookies.get(_cookie_name(request), "")
+        if token not in self._signed_in:
+            return None
+        self._signed_in.move_to_end(token)
+        return self.people.person(self._signed_in[token])
 
     def _forget(self, request: Request) -> None:
         self._signed_in.pop(request.cookies.get(_cookie_name(request), ""), None)

@@ -5,9 +5,11 @@ from pathlib import Path
 import msgspec
 
 from evidencebench.app.picking import Assignment, Listed, Offer, PickingPages
+from evidencebench.cover import coverage_of
 from evidencebench.dataset import Dataset
 from evidencebench.errors import TaskError
 from evidencebench.evaluation import Rules, case_of
+from evidencebench.instance import Instance
 from evidencebench.people.folder import PeopleFolder, utc_now
 from evidencebench.people.person import Clock, Submission
 from evidencebench.runs import DataHeader
@@ -77,10 +79,13 @@ _MOST_READ = 500
 
 
 def _queue(dataset: Dataset, task: Task, limit: int | None) -> dict[str, Listed]:
-    """Return what people are asked: of labels it tells only whether any count, as the task's name does."""
+    """Return what people are asked: of labels it tells only whether any count, as the task's name does.
+
+    Papers that would allow no pick are left out, since no aspect of them has a source.
+    """
     queue: dict[str, Listed] = {}
     for position, instance in enumerate(dataset.instances(limit)):
-        if task.applies_to(instance.labels):
+        if task.applies_to(instance.labels) and _allows_picks(task, instance):
             query = instance.query
             queue[instance.id] = Listed(
                 position=position, id=instance.id, hypothesis=query.hypothesis, n_sentences=len(query.sentences)
@@ -88,6 +93,16 @@ def _queue(dataset: Dataset, task: Task, limit: int | None) -> dict[str, Listed]
         if position % _MOST_READ == 0:
             dataset.release()  # else all of a large file stays in memory
     return queue
+
+
+def _allows_picks(task: Task, instance: Instance) -> bool:
+    """Say whether the budget is more than 0, without solving what offering the paper solves."""
+    if task.budget != "optimal":
+        return True
+    stored = instance.labels.evaluations.get(task.name)
+    if stored is not None and stored.optimal is not None:
+        return stored.optimal != 0
+    return bool(coverage_of(instance.labels, task.scope).masks)
 
 
 def _offer(dataset: Dataset, task: Task, listed: Listed) -> Offer:

@@ -64,7 +64,7 @@ def _is_every_address(host: str) -> bool:
 
 
 def serve_until_signal(
-    app: ASGIApp, bound: socket.socket, on_start: Callable[[], None], *, survey: Survey | None = None
+    app: ASGIApp, bound: socket.socket, on_start: Callable[[], None], survey: Survey, *, is_surveyed: bool = True
 ) -> None:
     """Serve an app until SIGINT or SIGTERM comes.
 
@@ -77,7 +77,9 @@ def serve_until_signal(
     on_start
         Called once it listens.
     survey
-        Begun once it listens, and ended with it.
+        Of the app; ended with it.
+    is_surveyed
+        Whether the survey is begun.
     """
 
     async def serve() -> None:
@@ -86,13 +88,12 @@ def serve_until_signal(
             loop.add_signal_handler(number, server.end)
         await server.serve(sockets=[bound])
 
-    if survey is not None:
+    if is_surveyed:
         survey.start()
     try:
         asyncio.run(serve())
     finally:
-        if survey is not None:
-            survey.stop()
+        survey.stop()
 
 
 @contextmanager

@@ -1,6 +1,7 @@
 """The app: one page, what it is made of, and what it asks for."""
 
 import hashlib
+import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -20,7 +21,7 @@ from evidencebench.app.guard import BODY_SECONDS, Address, Guard
 from evidencebench.app.listing import Listing, Only, Order, Sort, listed
 from evidencebench.app.survey import Survey
 from evidencebench.app.visibility import Picking
-from evidencebench.errors import EvidenceBenchError
+from evidencebench.errors import ChangedDataError, EvidenceBenchError
 from evidencebench.markup import shown
 from evidencebench.viewer.exhibit import Exhibit
 from evidencebench.viewer.page import APP_SCRIPTS, APP_STYLES, script, style
@@ -28,6 +29,9 @@ from evidencebench.viewer.records import Row, encoded
 
 MOST_ROWS = 200
 MAX_QUERY_CHARACTERS = 1_000
+CHANGED = "the data file has changed since the app was started; start it again"
+
+_log = logging.getLogger(__name__)
 
 _ICON = (
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><rect width="16" height="16" rx="3" fill="#0b5394"/>'
@@ -162,7 +166,7 @@ class _Pages:
             "order": _choice(request, "order", get_args(Order)),
             "only": _choice(request, "only", get_args(Only)),
             "offset": _number(request, "offset", None),
-            "n": _number(request, "n", MOST_ROWS),
+            "n": _number(request, "n", MOST_ROWS, lowest=1),
         }
         return Listing(**{name: value for name, value in given.items() if value is not None})  # type: ignore[arg-type]
 
@@ -189,6 +193,8 @@ class _Pages:
         known = columns.recalls_at(position)
         try:
             row = self.exhibit.row(position, dataset[position], known)
+        except ChangedDataError:
+            raise _RefusedError(503, CHANGED) from None
         except EvidenceBenchError:  # its page says why
             return self._unreadable(position)
         if known is None:
@@ -213,7 +219,10 @@ class _Pages:
         try:
             instance = dataset[instance_id]
             return _json(self.exhibit.record(self.survey.position_of(instance_id), instance))
+        except ChangedDataError:
+            raise _RefusedError(503, CHANGED) from None
         except EvidenceBenchError as error:
+            _log.warning("%s: %s", instance_id, error)
             # Its place on this machine is nobody's business, its name is on the page.
             return _json({"error": str(error).replace(str(dataset.path), dataset.name)}, 500)
 
@@ -225,14 +234,15 @@ def _text(request: Request) -> str:
     return text
 
 
-def _number(request: Request, name: str, highest: int | None) -> int | None:
-    """Return a whole number from 0 on, or None where it is not given."""
+def _number(request: Request, name: str, highest: int | None, *, lowest: int = 0) -> int | None:
+    """Return a whole number from the lowest on, or None where it is not given."""
     text = request.query_params.get(name)
     if text is None:
         return None
     is_number = text.isascii() and text.isdecimal() and len(text) <= 9  # noqa: PLR2004 - no list is as long
-    if not is_number or (highest is not None and int(text) > highest):
-        raise _RefusedError(400, f"{name}: expected a whole number{'' if highest is None else f' from 0 to {highest}'}")
+    if not is_number or int(text) < lowest or (highest is not None and int(text) > highest):
+        span = "" if highest is None else f" from {lowest} to {highest}"
+        raise _RefusedError(400, f"{name}: expected a whole number{span}")
     return int(text)
 
 

@@ -17,7 +17,7 @@ from evidencebench.app.search import (
     kept_index,
     words_in,
 )
-from evidencebench.errors import EvidenceBenchError
+from evidencebench.errors import ChangedDataError, EvidenceBenchError
 from evidencebench.instance import Instance
 from evidencebench.viewer.exhibit import Exhibit
 
@@ -164,6 +164,10 @@ class Survey:
                 return
             try:
                 yield position, dataset[position]
+            except ChangedDataError as error:
+                _log.warning("%s", error)
+                self._is_ending.set()  # so that no index of two files is kept
+                return
             except EvidenceBenchError:
                 yield position, None
             if position % _BATCH == 0:

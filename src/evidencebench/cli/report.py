@@ -17,7 +17,7 @@ from evidencebench.cli.options import (
 )
 from evidencebench.cli.output import progress, refuse_existing
 from evidencebench.evaluation import Rules
-from evidencebench.report.page import Wish, report_page
+from evidencebench.report.page import Wish, argument_of, report_page, shareable
 from evidencebench.significance import Resampling
 from evidencebench.tables import printable
 from evidencebench.tasks import Task
@@ -25,6 +25,8 @@ from evidencebench.writing import whole_file
 
 # What decides nothing of the page.
 _UNTOLD = {"progress_style", "overwrite"}
+# Of the others, those that name a file.
+_FILES = {"data", "output"}
 
 
 @click.command
@@ -106,13 +108,19 @@ def _command_line(ctx: click.Context) -> str:
         if parameter.name in _UNTOLD or value is None or value == parameter.get_default(ctx):
             continue
         words += _words(parameter, value)
-    return join(words)
+    return join([*words, "--overwrite"])  # or it would stop at the page that shows it
 
 
 def _words(parameter: click.Parameter, value: Any) -> list[str]:
     values = value if isinstance(value, tuple) else (value,)
     if isinstance(parameter, click.Argument):
-        return [str(one) for one in values]
+        return [argument_of(one) for one in values]
     if isinstance(value, bool):
         return [parameter.opts[-1] if value else parameter.secondary_opts[-1]]
-    return [word for one in values for word in (parameter.opts[-1], one.name if isinstance(one, Task) else str(one))]
+    return [word for one in values for word in (parameter.opts[-1], _word(parameter, one))]
+
+
+def _word(parameter: click.Parameter, value: Any) -> str:
+    if isinstance(value, Task):
+        return value.name
+    return shareable(str(value)) if parameter.name in _FILES else str(value)

@@ -102,7 +102,7 @@ def command(
 
         with people as picking:
             app = make_app(exhibit, survey, picking=picking, address=lambda: address)
-            serve_until_signal(app, bound, tell, survey=survey if picking is None else None)
+            serve_until_signal(app, bound, tell, survey, is_surveyed=picking is None)
 
 
 def _checked_tasks(tasks: tuple[Task, ...], folder: Path | None, limit: int | None) -> tuple[Task, ...]:

@@ -7,11 +7,9 @@ from evidencebench.figures.frame import stacked
 from evidencebench.figures.groups import grouped_chart, table_of_groups
 from evidencebench.figures.intervals import interval_chart, table_of_bars
 from evidencebench.figures.lines import Line, line_chart, table_of_lines
-from evidencebench.figures.style import STYLE
 from evidencebench.figures.terminal import terminal_bars
 
 __all__ = [
-    "STYLE",
     "Bar",
     "Group",
     "Line",

@@ -22,6 +22,9 @@ class Bar:
         A few words behind the numbers.
     is_control
         Whether it is drawn as a control: hollow, grey, a star behind its name.
+    series
+        The number that gives it its mark and colour, so that a system looks the same in every chart of a page;
+        None: the chart decides.
     """
 
     name: str
@@ -30,6 +33,7 @@ class Bar:
     high: float | None
     note: str = ""
     is_control: bool = False
+    series: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

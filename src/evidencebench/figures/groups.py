@@ -19,7 +19,8 @@ def grouped_chart(
     Parameters
     ----------
     groups
-        In the order given; their bars' numbers are in 0..1. Bars of one name look the same in every group.
+        In the order given; their bars' numbers are in 0..1. Bars of one name look the same in every group, also
+        without a series of their own.
     title, unit, key
         As in `interval_chart`.
     """

@@ -1,6 +1,6 @@
 """Names that fit: how wide a text is about, and where it is cut. Names come from anywhere, so all of them pass here."""
 
-from evidencebench.tables import printable
+from evidencebench.tables import printable, shortened
 
 LONGEST_SHOWN = 40
 """Characters of a name that a picture shows at most."""
@@ -12,6 +12,8 @@ BOLD_SIZE, TITLE_SIZE = 13.5, 15.5
 """Units as which bold text of 12 and of 14 units is measured, since it is wider."""
 
 _LONGEST_TOLD = 200
+# What stands between the two names of a difference, and the characters that both need to be cut apart.
+_BETWEEN, _LEAST_ROOM = " - ", 12
 # Shares of the font's size, as wide as in DejaVu Sans, which is wider than most: what fits there fits everywhere.
 _NARROW, _MIDDLING, _BROAD, _FULL = 0.4, 0.64, 0.8, 1.0
 _NARROW_LETTERS = frozenset("ijlftrI.,:;'|!()[] ")
@@ -22,6 +24,8 @@ _END_OF_LATIN = "\u017f"
 
 def shown_name(name: str, *, is_control: bool = False) -> str:
     """Return a name as a picture shows it: on one line, cut to 40 characters, a control's with a star behind.
+
+    Both ends of it stay, since systems are often named alike but for their ends; of "first - second", those of both.
 
     Examples
     --------
@@ -37,10 +41,14 @@ def told_name(name: str) -> str:
 
 
 def cut(text: str, n_characters: int, ellipsis: str = "…") -> str:
-    """Return text on one line, no longer than ``n_characters``; where it is cut it says so."""
+    """Return text on one line, no longer than ``n_characters``; it is cut in its middle, and says so there."""
     # Cut before it is cleaned: a name may be a megabyte.
-    cleaned = printable(text[: n_characters + 1])
-    return cleaned if len(text) <= n_characters else cleaned[: n_characters - len(ellipsis)] + ellipsis
+    first, between, second = text.partition(_BETWEEN)
+    room = n_characters - len(_BETWEEN)
+    if len(text) <= n_characters or not between or room < _LEAST_ROOM:
+        return printable(shortened(text, n_characters, ellipsis))
+    of_first = min(len(first), max(room // 2, room - len(second)))
+    return printable(f"{shortened(first, of_first, ellipsis)}{between}{shortened(second, room - of_first, ellipsis)}")
 
 
 def width_of(text: str, size: float = FONT_SIZE) -> float:
@@ -54,14 +62,12 @@ def fitted(text: str, width: float, size: float = FONT_SIZE) -> str:
     Examples
     --------
     >>> fitted("abstract_backwards", 60)
-    'abstrac…'
+    'abst…ards'
     """
     if width_of(text, size) <= width:
         return text
-    kept = text
-    while kept and width_of(f"{kept}…", size) > width:
-        kept = kept[:-1]
-    return f"{kept}…"
+    shorter = (cut(text, n_characters) for n_characters in range(len(text) - 1, 0, -1))
+    return next((found for found in shorter if width_of(found, size) <= width), "…")
 
 
 def _share(letter: str) -> float:

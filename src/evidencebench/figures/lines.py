@@ -36,6 +36,8 @@ class Line:
         Ends of the interval at each point; None: there are none.
     is_control
         Whether it is drawn as a control: hollow, grey, a star behind its name.
+    series
+        The number that gives it its mark, dashes and colour, as in `Bar`; None: its place among the lines.
     """
 
     name: str
@@ -43,6 +45,7 @@ class Line:
     low: Sequence[float] | None = None
     high: Sequence[float] | None = None
     is_control: bool = False
+    series: int | None = None
 
 
 def line_chart(lines: Sequence[Line], *, title: str, x_name: str, y_name: str, key: str | None = None) -> Node:
@@ -64,14 +67,15 @@ def line_chart(lines: Sequence[Line], *, title: str, x_name: str, y_name: str, k
     places = [x for one in lines for x, y in one.points if is_number(x) and is_number(y)]
     across = Scale(low=min(places, default=0), high=max(places, default=1), start=_LEFT + 8, end=right - 8)
     up = Scale(low=0, high=1, start=bottom, end=top)
-    drawn = [_drawn(one, position, across, up) for position, one in enumerate(lines)]
+    looks = [position if one.series is None else one.series for position, one in enumerate(lines)]
+    drawn = [_drawn(one, look, across, up) for one, look in zip(lines, looks, strict=True)]
     return chart(
         title,
         f"{told_name(y_name)} by {told_name(x_name)}: {'; '.join(map(_described, lines))}",
         *_axes(across, up, x_name, y_name, right),
-        *(_band(one, position, across, up) for position, one in enumerate(lines)),
+        *(_band(one, look, across, up) for one, look in zip(lines, looks, strict=True)),
         *drawn,
-        *_names(lines, names, across, up, right),
+        *_names(lines, names, looks, across=across, up=up, right=right),
         height=bottom + _FOOT,
         key=key,
     )
@@ -149,21 +153,21 @@ def _band(one: Line, position: int, across: Scale, up: Scale) -> Node | None:
     return node("polygon", {"class": f"chart-band {look}", "points": _corners(corners)})
 
 
-def _names(lines: Sequence[Line], names: Sequence[str], across: Scale, up: Scale, right: float) -> Iterator[Node]:
+def _names(
+    lines: Sequence[Line], names: Sequence[str], looks: Sequence[int], *, across: Scale, up: Scale, right: float
+) -> Iterator[Node]:
     """Yield each line's name beside its end, moved apart where they would overlap; a thin line leads there."""
     ends = [stretches[-1][-1] if (stretches := _stretches(one)) else None for one in lines]
-    wanted = [up.start if end is None else up.at(end[1]) for end in ends]
-    for position, (one, name, end, y) in enumerate(
-        zip(lines, names, ends, _apart(wanted, up.end, up.start), strict=True)
-    ):
-        x = right + _TAIL
+    places = _apart([up.start if end is None else up.at(end[1]) for end in ends], up.end, up.start)
+    x = right + _TAIL
+    for one, name, look, end, y in zip(lines, names, looks, ends, places, strict=True):
         lead = None if end is None else line(across.at(end[0]) + 6, up.at(end[1]), x - 14, y, "chart-lead")
         yield node(
             "g",
-            {"class": look_of(position, is_control=one.is_control)},
+            {"class": look_of(look, is_control=one.is_control)},
             node("title", None, told_name(one.name)),
             lead,
-            marker(x - 8, y, position, size=3.5),
+            marker(x - 8, y, look, size=3.5),
             text(x, y + 4, fitted(name, WIDTH - MARGIN - x + 1), "chart-name"),
         )
 

@@ -58,7 +58,8 @@ def layout_of(bars: Sequence[Bar], *, low: float = 0.0, high: float = 1.0, signe
 
 
 def row(bar: Bar, y: float, layout: Layout, position: int = 0) -> Node:
-    """Return a bar as a row around the height ``y``; its position among the series decides its look."""
+    """Return a bar as a row around the height ``y``; its series decides its look, or its position where it has none."""
+    position = position if bar.series is None else bar.series
     name = shown_name(bar.name, is_control=bar.is_control)
     numbers = value_text(bar, signed=layout.signed)
     told = f"{told_name(bar.name)}{' (control)' if bar.is_control else ''}: {numbers}"

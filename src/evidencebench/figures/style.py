@@ -1,35 +1,11 @@
-"""How charts look: one set of rules, with the page's colours where they stand in a page, with their own in a file."""
+"""How charts look: the rules of the page's figures.css, with colours of their own where they are in a file."""
 
 import re
 from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
 from types import MappingProxyType
 from typing import Literal
-
-STYLE = """\
-.chart text { fill: var(--ink); font-family: var(--font); font-size: 12px; unicode-bidi: isolate; }
-.chart .chart-title { font-size: 14px; font-weight: bold; }
-.chart .chart-group { font-weight: bold; }
-.chart .chart-tick, .chart .chart-note { fill: var(--muted); }
-.chart .chart-grid { stroke: var(--line); stroke-width: 1; }
-.chart .chart-zero { stroke: var(--muted); stroke-width: 1.5; }
-.chart-series-0 { color: var(--series-0); }
-.chart-series-1 { color: var(--series-1); }
-.chart-series-2 { color: var(--series-2); }
-.chart-series-3 { color: var(--series-3); }
-.chart-series-4 { color: var(--series-4); }
-.chart-series-5 { color: var(--series-5); }
-.chart-series-6 { color: var(--series-6); }
-.chart-series-7 { color: var(--series-7); }
-.chart-control { color: var(--control); }
-.chart .chart-interval { stroke: currentColor; stroke-width: 2; }
-.chart .chart-line { fill: none; stroke: currentColor; stroke-width: 2; stroke-linejoin: round; }
-.chart .chart-lead { stroke: var(--line); stroke-width: 1; }
-.chart .chart-band { fill: currentColor; fill-opacity: 0.12; }
-.chart .chart-marker { fill: currentColor; stroke: currentColor; stroke-width: 1.5; }
-.chart .chart-control .chart-marker { fill: var(--paper); }
-.chart .chart-control .chart-interval, .chart .chart-control .chart-line { stroke-width: 1.25; }
-"""
-"""The rules of charts embedded in a page, in the variables of its tokens; a page's figures.css begins with them."""
 
 _FONTS = (
     '"Segoe UI", Roboto, "Helvetica Neue", Arial, "Liberation Sans", "DejaVu Sans", "Noto Sans", Helvetica, sans-serif'
@@ -78,12 +54,19 @@ DARK: Mapping[str, str] = MappingProxyType(
 _GROUND = ".chart .chart-ground { fill: var(--paper); }\n"
 
 
+@cache
+def rules_of_charts() -> str:
+    """Return the rules of charts, in the variables of a page's tokens."""
+    return (files("evidencebench") / "viewer" / "assets" / "figures.css").read_text(encoding="utf-8")
+
+
 def style_of_file(theme: Literal["both", "light"]) -> str:
     """Return the style that a file carries inside: literal colours, light, and dark where the reader asks for it."""
-    light = _with_colours(STYLE + _GROUND, LIGHT)
+    rules = rules_of_charts() + _GROUND
+    light = _with_colours(rules, LIGHT)
     if theme == "light":
         return light
-    return f"{light}@media screen and (prefers-color-scheme: dark) {{\n{_with_colours(STYLE + _GROUND, DARK)}}}\n"
+    return f"{light}@media screen and (prefers-color-scheme: dark) {{\n{_with_colours(rules, DARK)}}}\n"
 
 
 def _with_colours(rules: str, colours: Mapping[str, str]) -> str:

@@ -98,10 +98,12 @@ def _name(bar: Bar, n_columns: int, pen: _Pen) -> str:
 
 def _fitted(text: str, n_columns: int, pen: _Pen) -> str:
     """Return text in at most so many columns, of which a letter may take two or none."""
-    shown = cut(text, n_columns, pen.ellipsis)
-    if pen is _TYPED:
-        shown = shown.encode("ascii", "replace").decode()
-    return shown if cell_len(shown) <= n_columns else set_cell_size(shown, n_columns - 1).rstrip() + pen.ellipsis
+    shorter = (_written(cut(text, n_characters, pen.ellipsis), pen) for n_characters in range(n_columns, 0, -1))
+    return next((found for found in shorter if cell_len(found) <= n_columns), "")
+
+
+def _written(text: str, pen: _Pen) -> str:
+    return text.encode("ascii", "replace").decode() if pen is _TYPED else text
 
 
 def _column(axis: Scale, value: float) -> int:

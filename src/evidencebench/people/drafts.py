@@ -61,10 +61,23 @@ def write_drafts(path: Path, drafts: Mapping[str, Draft]) -> None:
     Raises
     ------
     RunError
-        If it cannot be written.
+        If it cannot be written, or is a link by now.
     """
+    require_no_link(path)
     try:
-        with whole_file(path) as file:
+        with whole_file(path, follows_links=False) as file:  # a link made this moment is replaced
             file.write(msgspec.json.encode(_DraftsFile(drafts=dict(drafts))))
     except DataError as error:
         raise RunError(str(error)) from error
+
+
+def require_no_link(path: Path) -> None:
+    """Raise if a path is a link, which might lead anywhere.
+
+    Raises
+    ------
+    RunError
+        If it is one.
+    """
+    if path.is_symlink():
+        raise RunError(f"{path}: is a link; people's files must lie in the folder itself")

@@ -1,7 +1,9 @@
 """The people of a folder, each with files of their own."""
 
+import os
 import platform
 import threading
+from collections import OrderedDict
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -10,6 +12,9 @@ from evidencebench.people.names import checked_name, file_stem
 from evidencebench.people.person import Clock, Person
 from evidencebench.runs import DataHeader, RunHeader, SystemHeader
 from evidencebench.version import __version__
+
+MOST_OPEN = 200
+"""How many people have their files open at once; those who were asked for least recently are let go."""
 
 SYSTEM_NAME = "person"
 """What people are called as a system."""
@@ -31,6 +36,8 @@ class PeopleFolder:
         What they answer, as in a run's header.
     clock
         What time it is.
+    most_open
+        How many people have their files open at once.
 
     Raises
     ------
@@ -38,10 +45,19 @@ class PeopleFolder:
         If the folder cannot be made, or is none.
     """
 
-    def __init__(self, folder: Path, *, data: DataHeader, task: str, limit: int | None, clock: Clock = utc_now) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        data: DataHeader,
+        task: str,
+        limit: int | None,
+        clock: Clock = utc_now,
+        most_open: int = MOST_OPEN,
+    ) -> None:
         self.folder, self.task, self.limit = folder, task, limit
-        self._data, self._clock = data, clock
-        self._people: dict[str, Person] = {}
+        self._data, self._clock, self._most_open = data, clock, most_open
+        self._people: OrderedDict[str, Person] = OrderedDict()
         self._lock = threading.Lock()
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -50,6 +66,9 @@ class PeopleFolder:
 
     def person(self, name: str) -> Person:
         """Return a person by name, with what was picked before.
+
+        Ask anew for each thing that is done: the files of people who were not asked for lately are let go, and read
+        again when they are.
 
         Raises
         ------
@@ -60,7 +79,9 @@ class PeopleFolder:
         """
         name = checked_name(name)
         with self._lock:
-            if name not in self._people:
+            if name in self._people:
+                self._people.move_to_end(name)
+            else:
                 stem = f"{file_stem(name)}.{self.task}"
                 self._people[name] = Person(
                     self.folder / f"{stem}.jsonl",
@@ -68,7 +89,13 @@ class PeopleFolder:
                     header=self._header(name),
                     clock=self._clock,
                 )
+            while len(self._people) > self._most_open:
+                self._people.popitem(last=False)[1].close()
             return self._people[name]
+
+    def without_folder(self, message: str) -> str:
+        """Return an error's message as people may read it: its files by their names only."""
+        return message.replace(f"{self.folder}{os.sep}", "")
 
     def close(self) -> None:
         """Let go of all files."""

@@ -8,8 +8,12 @@ from evidencebench.errors import PeopleError
 
 MAX_NAME_LENGTH = 80
 
-# They would turn what stands beside a name.
-_TURNING = frozenset({"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"})
+# Control, format and half characters: they turn what stands beside a name, or cannot be seen.
+_UNSEEN_CATEGORIES = frozenset({"Cc", "Cf", "Cs"})
+# What else is drawn as nothing (Default_Ignorable_Code_Point of Unicode 16), and the blank of Braille.
+_UNSEEN = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2065\u2800\u3164\ufe00-\ufe0f\uffa0\ufff0-\ufff8\U000e0000-\U000e0fff]"
+)
 
 
 def checked_name(text: str) -> str:
@@ -18,7 +22,7 @@ def checked_name(text: str) -> str:
     Raises
     ------
     PeopleError
-        If it is empty, too long, shows nothing, or holds control characters.
+        If it is empty, too long, shows nothing, or holds what cannot be seen: two names that look the same are one.
 
     Examples
     --------
@@ -28,8 +32,8 @@ def checked_name(text: str) -> str:
     'Ödön'
     """
     name = unicodedata.normalize("NFC", text.strip())
-    if any(unicodedata.category(c) in {"Cc", "Cs"} or unicodedata.bidirectional(c) in _TURNING for c in name):
-        raise PeopleError("the name holds a control character; type it again")
+    if _UNSEEN.search(name) or any(unicodedata.category(c) in _UNSEEN_CATEGORIES for c in name):
+        raise PeopleError("the name holds a control character, or one that cannot be seen; type it again")
     name = " ".join(name.split())
     if len(name) > MAX_NAME_LENGTH:
         raise PeopleError(f"the name has {len(name)} characters; at most {MAX_NAME_LENGTH}, please")

@@ -1,5 +1,6 @@
 """One person: a run that grows by an answer a submission, and the drafts of what is not submitted."""
 
+import logging
 import os
 import threading
 from collections.abc import Callable, Sequence
@@ -11,9 +12,9 @@ from typing import Literal
 
 import msgspec
 
-from evidencebench.errors import FinalError, RunError
+from evidencebench.errors import FinalError, RunError, UnopenedError
 from evidencebench.journal import Journal, open_journal
-from evidencebench.people.drafts import Draft, read_drafts, write_drafts
+from evidencebench.people.drafts import Draft, read_drafts, require_no_link, write_drafts
 from evidencebench.runs import RUN_BEGINS, Answer, RunHeader, check_same_run, encode_answer, read_run
 from evidencebench.system import Ranking
 
@@ -22,17 +23,31 @@ Clock = Callable[[], datetime]
 
 Status = Literal["open", "draft", "submitted"]
 
+_log = logging.getLogger(__name__)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Submission:
-    """What a person submitted for an instance: sentences, none of them first, and the seconds it took."""
+    """What a person submitted for an instance.
+
+    Attributes
+    ----------
+    sentences
+        None of them first.
+    seconds
+        How long the person worked on it, as the page says; never more than `seconds_open`.
+    seconds_open
+        How long the paper was open, by the server's clock: from when the person first saw it to the submission.
+    """
 
     sentences: tuple[int, ...]
     seconds: int
+    seconds_open: int
 
     def as_ranking(self) -> Ranking:
         """Return it as the answer of any system: a set, whose order says nothing."""
-        return Ranking(sentences=self.sentences, ordered=False, notes={"seconds": self.seconds})
+        notes = {"seconds": self.seconds, "seconds_open": self.seconds_open}
+        return Ranking(sentences=self.sentences, ordered=False, notes=notes)
 
 
 class Person:
@@ -107,7 +122,7 @@ class Person:
         FinalError
             If it was submitted.
         RunError
-            If the files cannot be written.
+            If the files cannot be written, or were removed, replaced or linked to since they were opened.
         """
         with self._lock:
             return self._begin(instance_id)
@@ -145,16 +160,20 @@ class Person:
 
         Raises
         ------
+        UnopenedError
+            If the person has not opened the paper.
         FinalError, RunError
             As `begin` does.
         """
         with self._lock:
+            self._require_open(instance_id)
             draft = self._with_picks(instance_id, sentences, seconds)
-            found = Submission(sentences=draft.sentences, seconds=draft.seconds)
+            seconds_open = max(draft.seconds, self._seconds_since(draft.opened))
+            found = Submission(sentences=draft.sentences, seconds=draft.seconds, seconds_open=seconds_open)
             answered = self._clock().isoformat(timespec="seconds")
             self._append(encode_answer(instance_id, self._header.tasks[0], found.as_ranking(), answered=answered))
             self._submitted[instance_id] = found
-            self._write({one: kept for one, kept in self._drafts.items() if one != instance_id})
+            self._forget_draft(instance_id)
             return found
 
     def close(self) -> None:
@@ -171,10 +190,25 @@ class Person:
             self._write({**self._drafts, instance_id: Draft(opened=opened)})
         return self._drafts[instance_id]
 
+    def _require_open(self, instance_id: str) -> None:
+        self._opened_journal()
+        if instance_id not in self._submitted and instance_id not in self._drafts:
+            raise UnopenedError(f"{instance_id}: submitted without having been opened; open the paper, and pick again")
+
+    def _forget_draft(self, instance_id: str) -> None:
+        drafts = {one: kept for one, kept in self._drafts.items() if one != instance_id}
+        try:
+            self._write(drafts)
+        except RunError as error:  # the submission is on the disk, and whoever reads both forgets the draft
+            _log.warning("a draft that was submitted is not taken away: %s", error)
+            self._drafts = drafts
+
+    def _seconds_since(self, opened: str) -> int:
+        return int((self._clock() - datetime.fromisoformat(opened)).total_seconds())
+
     def _with_picks(self, instance_id: str, sentences: Sequence[int], seconds: int) -> Draft:
         before = self._begin(instance_id)
-        passed = (self._clock() - datetime.fromisoformat(before.opened)).total_seconds()
-        bounded = max(before.seconds, min(seconds, int(passed)))
+        bounded = max(before.seconds, min(seconds, self._seconds_since(before.opened)))
         return Draft(opened=before.opened, sentences=tuple(sentences), seconds=bounded)
 
     def _write(self, drafts: dict[str, Draft]) -> None:
@@ -192,15 +226,18 @@ class Person:
 
     def _opened_journal(self) -> Journal:
         if self._journal is None:
-            for path in (self.run_path, self._drafts_path):
-                if path.is_symlink():
-                    raise RunError(f"{path}: is a link; people's files must lie in the folder itself")
+            require_no_link(self.run_path)
+            require_no_link(self._drafts_path)
             self._journal = self._open.enter_context(open_journal(self.run_path, RUN_BEGINS))
             try:
                 self._read(self._journal)
             except BaseException:
                 self._release()
                 raise
+        if not self._journal.lies_at(self.run_path):  # what is appended to it would be lost
+            raise RunError(
+                f"{self.run_path}: was removed or replaced while it was in use; put it back, and start the app again"
+            )
         return self._journal
 
     def _read(self, journal: Journal) -> None:
@@ -227,4 +264,6 @@ class Person:
 def _submission_of(answer: Answer | None) -> Submission:
     if not isinstance(answer, Ranking):
         raise TypeError(f"expected sentences, got {answer!r}")
-    return Submission(sentences=answer.sentences, seconds=answer.notes.get("seconds", 0))
+    seconds = answer.notes.get("seconds", 0)
+    seconds_open = answer.notes.get("seconds_open", seconds)
+    return Submission(sentences=answer.sentences, seconds=seconds, seconds_open=seconds_open)

@@ -3,12 +3,16 @@
 import re
 from collections.abc import Sequence
 
+from evidencebench.figures import Bar
 from evidencebench.markup import Child, Node, node
+from evidencebench.reporting import percent
+from evidencebench.significance import Estimate
 from evidencebench.tables import Cell, Table
 
 FOREIGN: dict[str, str | int | float] = {"class": "foreign", "dir": "auto"}
 """Of elements that show text from a file: its direction is its own."""
 
+_LONG = 24
 _NUMBERS = re.compile(r"[-+\d.,\[\]()$% ]*")
 
 
@@ -74,7 +78,7 @@ def shown_table(table: Table, *, most: int = 300) -> Node:
     numeric = [all(not isinstance(cell, str) for cell in column) for column in zip(*table.rows, strict=True)]
     numeric = numeric or [False] * len(table.columns)
     head = (
-        node("th", {"scope": "col", **({"class": "number"} if right else FOREIGN)}, shortened(name))
+        node("th", {"scope": "col", **({"class": "number"} if right else _look_of_words(name))}, shortened(name))
         for name, right in zip(table.columns, numeric, strict=True)
     )
     rows = (
@@ -104,7 +108,61 @@ def _text_of(cell: Cell, digits: int, most: int) -> str:
 
 def _look_of(text: str) -> dict[str, str | int | float]:
     """Return the attributes of a cell with text: numbers keep to one line, all else may be anything."""
-    return {"class": "value"} if _NUMBERS.fullmatch(text) else FOREIGN
+    return {"class": "value"} if _NUMBERS.fullmatch(text) else _look_of_words(text)
+
+
+def _look_of_words(text: str) -> dict[str, str | int | float]:
+    """Return the attributes of a cell with words; long ones may break anywhere, to leave room for the numbers."""
+    return FOREIGN | {"class": "foreign long"} if len(text) > _LONG else FOREIGN
+
+
+def recall_text(recall: Estimate, *, alone: str = "one paper: no interval") -> str:
+    """Return a mean with its interval in percent; one paper has none, since there is nothing to resample.
+
+    Examples
+    --------
+    >>> recall_text(Estimate(mean=0.45, low=0.38, high=0.52, n=9, n_clusters=7))
+    '45.0 [38.0, 52.0]'
+    >>> recall_text(Estimate(mean=0.45, low=0.45, high=0.45, n=2, n_clusters=1))
+    '45.0 (one paper: no interval)'
+    """
+    if has_interval(recall):
+        return percent(recall)
+    return f"{100 * recall.mean:.1f} ({alone})" if alone else f"{100 * recall.mean:.1f}"
+
+
+def points(difference: Estimate) -> str:
+    """Return a difference in points of recall with its interval, signed.
+
+    Examples
+    --------
+    >>> points(Estimate(mean=0.051, low=-0.002, high=0.104, n=9, n_clusters=7))
+    '+5.1 [-0.2, +10.4]'
+    >>> points(Estimate(mean=-0.0, low=-0.0, high=0.0, n=1, n_clusters=1))
+    '+0.0 (one paper: no interval)'
+    """
+    mean, low, high = (
+        f"{round(100 * one, 1) + 0.0:+.1f}" for one in (difference.mean, difference.low, difference.high)
+    )
+    return f"{mean} [{low}, {high}]" if has_interval(difference) else f"{mean} (one paper: no interval)"
+
+
+def overlap_text(overlap: Estimate | None) -> str:
+    """Return an overlap with its interval in percent; a dash where neither selects anything."""
+    return "-" if overlap is None else recall_text(overlap, alone="")
+
+
+def has_interval(estimate: Estimate) -> bool:
+    """Say whether there is an interval: whether there are two papers (or reviews) to resample."""
+    return estimate.n_clusters > 1
+
+
+def bar_of(
+    name: str, estimate: Estimate, *, note: str = "", is_control: bool = False, series: int | None = None
+) -> Bar:
+    """Return an estimate as it is drawn."""
+    low, high = (estimate.low, estimate.high) if has_interval(estimate) else (None, None)
+    return Bar(name=name, mean=estimate.mean, low=low, high=high, note=note, is_control=is_control, series=series)
 
 
 def shown_list(*items: Child) -> Node:

@@ -8,7 +8,7 @@ import numpy as np
 from evidencebench.answering import answers_from
 from evidencebench.cover import Coverage, coverage_of
 from evidencebench.evaluation import AnswerSource, Rules, answers_of, case_of
-from evidencebench.grading import Graded
+from evidencebench.grading import control_named
 from evidencebench.instance import Instance
 from evidencebench.measures import aspect_recall
 from evidencebench.query import AspectScope
@@ -17,7 +17,6 @@ from evidencebench.runs import Answer, Failure, RunFile
 from evidencebench.selection import Selection, check_answer, select
 from evidencebench.significance import Estimate, Floats, Resampling, bootstrap_columns
 from evidencebench.system import KNOWING_SYSTEMS
-from evidencebench.systems import make_system
 from evidencebench.tasks import Task, task_named
 
 
@@ -76,7 +75,7 @@ class _Answers:
 
 def curves_of(findings: Findings, largest: int) -> tuple[Curves, ...]:
     """Return the curves up to a budget, over all aspects and over Results aspects, where any instance has such."""
-    answers = _answers(findings.graded)
+    answers = _answers(findings)
     names = [*answers, ("ceiling", True)]
     apart = tuple(label for (label, _), one in answers.items() if one.asked is not None)
     rows: dict[AspectScope, list[list[list[float]]]] = {"all": [], "results": []}
@@ -95,17 +94,18 @@ def curves_of(findings: Findings, largest: int) -> tuple[Curves, ...]:
     return tuple(found)
 
 
-def _answers(graded: Graded) -> dict[tuple[str, bool], _Answers]:
-    """Return the answers of runs and of the controls that are none of them, by (name, whether it is a control)."""
+def _answers(findings: Findings) -> dict[tuple[str, bool], _Answers]:
+    """Return the answers of runs and of the controls on a leaderboard, by (name, whether it is a control)."""
+    graded = findings.graded
     found = {
         (label, False): _Answers(source=answers_of(run), rules=graded.rules, asked=_asked(run))
         for label, run in graded.runs.items()
     }
-    ran = {run.header.system.name for run in graded.runs.values() if run.header is not None}
+    on_a_board = {row.system for rows in findings.board.values() for row in rows if row.is_control}
     for name in graded.controls:
-        if name not in ran and name not in KNOWING_SYSTEMS:
+        if name in on_a_board and name not in KNOWING_SYSTEMS:
             # A control is what it is, however runs are read.
-            found[name, True] = _Answers(source=answers_from(make_system(name)), rules=Rules())
+            found[name, True] = _Answers(source=answers_from(control_named(name)), rules=Rules())
     return found
 
 

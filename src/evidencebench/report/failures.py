@@ -1,8 +1,8 @@
-"""What went wrong with answers, and what they cost: counted over a run's lines, whatever tasks a line serves."""
+"""What went wrong with answers, and what they cost: counted over lines of a run, whatever tasks a line serves."""
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from evidencebench.runs import Failure, RunFile
@@ -35,11 +35,19 @@ class ErrorKind:
     example: str
 
 
-def notes_of(run: RunFile) -> dict[str, int]:
-    """Return what all answers of a run note together, as the run's own summary does."""
+def notes_of(run: RunFile, keys: Iterable[tuple[str, str | None]] | None = None) -> dict[str, int]:
+    """Return what answers of a run note together, as the run's own summary does.
+
+    Parameters
+    ----------
+    run
+        Whose.
+    keys
+        (instance id, task or None) of the lines that are counted; None: of all.
+    """
     totals: Counter[str] = Counter()
     once: dict[str, Mapping[str, int]] = {}
-    for instance_id, task in sorted(run.done, key=str):
+    for instance_id, task in sorted(run.done if keys is None else keys, key=str):
         answer = run.answer(instance_id, task)
         if answer is None:
             continue
@@ -52,10 +60,10 @@ def notes_of(run: RunFile) -> dict[str, int]:
     return dict(sorted(totals.items()))
 
 
-def errors_of(run: RunFile) -> tuple[ErrorKind, ...]:
-    """Return the errors of a run by kind, the most frequent first."""
+def errors_of(run: RunFile, keys: Iterable[tuple[str, str | None]] | None = None) -> tuple[ErrorKind, ...]:
+    """Return the errors of a run by kind, the most frequent first; ``keys`` as in `notes_of`."""
     found: dict[str, list[tuple[str, str]]] = {}
-    for instance_id, task in sorted(run.failed, key=str):
+    for instance_id, task in sorted(run.failed if keys is None else run.failed & frozenset(keys), key=str):
         answer = run.answer(instance_id, task)
         if isinstance(answer, Failure):
             found.setdefault(kind_of(answer.error), []).append((instance_id, answer.error))

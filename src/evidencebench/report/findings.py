@@ -7,8 +7,8 @@ from pathlib import Path
 from evidencebench.dataset import Dataset
 from evidencebench.errors import RunMismatchError
 from evidencebench.evaluation import Rules, TaskScores
-from evidencebench.grading import CONTROLS, Graded, grade
-from evidencebench.leaderboard import Standing, standings
+from evidencebench.grading import Graded, grade
+from evidencebench.leaderboard import Board, Standing, board_of, stand_in
 from evidencebench.runs import RunFile
 from evidencebench.significance import Resampling
 from evidencebench.system import KNOWING_SYSTEMS
@@ -26,8 +26,8 @@ class Findings:
     swapped
         The runs that were asked another paper's hypothesis, by label, with their scores by task: they are a control of
         their own, and compete with nobody.
-    board
-        Task -> its standings, the best first.
+    boards
+        Task -> its standings and the tests that rank them.
     resampling
         Of every interval and test.
     n_instances
@@ -38,7 +38,7 @@ class Findings:
 
     graded: Graded
     swapped: Mapping[str, tuple[RunFile, Mapping[str, TaskScores]]]
-    board: Mapping[str, Sequence[Standing]]
+    boards: Mapping[str, Board]
     resampling: Resampling
     n_instances: int
     n_papers: int
@@ -54,9 +54,19 @@ class Findings:
         return self.graded.tasks
 
     @property
+    def board(self) -> dict[str, tuple[Standing, ...]]:
+        """Task -> its standings, the best first."""
+        return {task: one.standings for task, one in self.boards.items()}
+
+    @property
     def every_run(self) -> dict[str, RunFile]:
         """Every run by its label, those with wrong hypotheses last."""
         return {**self.graded.runs, **{label: run for label, (run, _) in self.swapped.items()}}
+
+    def graded_answers(self, run: RunFile) -> frozenset[tuple[str, str | None]]:
+        """Return (instance id, task or None) of the lines of a run that are graded here: a file may hold more."""
+        ids, tasks = set(self.dataset.ids[: self.n_instances]), {None, *(task.name for task in self.tasks)}
+        return frozenset(key for key in run.done if key[0] in ids and key[1] in tasks)
 
     def columns(self, task: Task) -> dict[str, TaskScores]:
         """Return the scores on a task of every system of its leaderboard, the best first, by `name_of`."""
@@ -72,15 +82,23 @@ class Findings:
             name += "*"
         return name
 
+    def series_of(self, system: str, *, is_control: bool) -> int:
+        """Return the number of a system's mark and colour, the same in every chart: runs as given, then controls."""
+        systems = [*((label, False) for label in self.graded.runs), *((name, True) for name in self.graded.controls)]
+        return systems.index((system, is_control))
+
     def label_free_controls(self, task: Task) -> tuple[str, ...]:
-        """Return the names of the controls on a task that read no labels, the best first; a run of one counts too."""
-        found = []
-        for row in self.board[task.name]:
-            header = None if row.is_control else self.graded.runs[row.system].header
-            system = row.system if row.is_control else header.system.name if header is not None else ""
-            if system in CONTROLS and system not in KNOWING_SYSTEMS:
-                found.append(self.name_of(row))
-        return tuple(found)
+        """Return the names of the controls on a task that read no labels, the best first.
+
+        A run stands for one only where it scores the same on every instance, so that no file can pass for a control.
+        """
+        names = [name for name, scores in self.graded.controls.items() if task.name in scores]
+        stands_for = {stand_in(self.graded, name, task) for name in names if name not in KNOWING_SYSTEMS}
+        return tuple(
+            self.name_of(row)
+            for row in self.board[task.name]
+            if (row.system not in KNOWING_SYSTEMS if row.is_control else row.system in stands_for)
+        )
 
 
 def findings_of(
@@ -127,7 +145,7 @@ def findings_of(
     return Findings(
         graded=graded,
         swapped=swapped,
-        board={task.name: standings(graded, task, resampling) for task in graded.tasks},
+        boards={task.name: board_of(graded, task, resampling) for task in graded.tasks},
         resampling=resampling,
         n_instances=counts[0],
         n_papers=len({instance.cluster for instance in dataset.instances(counts[0])}),

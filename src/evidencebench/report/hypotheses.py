@@ -3,14 +3,25 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from shlex import join
+from typing import Any
 
 from evidencebench.comparison import Comparison, compare_all
 from evidencebench.errors import SystemSpecError
+from evidencebench.people.folder import SYSTEM_NAME
 from evidencebench.report.findings import Findings
-from evidencebench.runs import RunFile
+from evidencebench.runs import RunFile, SystemHeader
 from evidencebench.significance import holm
 from evidencebench.specification import write_specification
+from evidencebench.system import KNOWING_SYSTEMS
 from evidencebench.systems import SYSTEMS
+
+BLIND_SYSTEMS = frozenset(
+    {
+        *("random", "lead", "lead_no_headings", "abstract_first", "abstract_backwards"),
+        *("longest", "most_digits", "structure", *KNOWING_SYSTEMS),
+    }
+)
+"""Those of the table of systems whose answers are the same whatever the hypothesis."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,14 +52,25 @@ class Hypotheses:
     swaps
         The runs that have a partner.
     unmeasured
-        Label of a run without one -> the command that would make it; None where none can be written.
+        Label of a run without one -> what would make it.
     unpaired
         Labels of the runs with wrong hypotheses whose partner is not here.
+    unused
+        Label of a run with wrong hypotheses -> the one of the same system that is shown in its place.
     """
 
     swaps: tuple[Swap, ...]
-    unmeasured: Mapping[str, str | None]
+    unmeasured: Mapping[str, "Remedy"]
     unpaired: tuple[str, ...]
+    unused: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remedy:
+    """The command that makes the partner of a run, or else why there is none."""
+
+    command: str = ""
+    reason: str = ""
 
 
 def hypotheses_of(findings: Findings, data: str) -> Hypotheses:
@@ -61,6 +83,7 @@ def hypotheses_of(findings: Findings, data: str) -> Hypotheses:
     data
         What a command line calls the data.
     """
+    unused = _unused(findings)
     partners = {label: _partner(run, findings) for label, run in findings.graded.runs.items()}
     compared: list[tuple[str, str, Comparison]] = []
     for label, partner in partners.items():
@@ -78,12 +101,25 @@ def hypotheses_of(findings: Findings, data: str) -> Hypotheses:
     return Hypotheses(
         swaps=tuple(Swap(system=label, comparisons=both[0], p_values=both[1]) for label, both in swaps.items()),
         unmeasured={
-            label: _command(findings.graded.runs[label], data, number)
+            label: _remedy(findings.graded.runs[label], data, number)
             for number, (label, partner) in enumerate(partners.items(), 1)
             if partner is None
         },
-        unpaired=tuple(label for label in findings.swapped if label not in partners.values()),
+        unpaired=tuple(label for label in findings.swapped if label not in partners.values() and label not in unused),
+        unused=unused,
     )
+
+
+def _unused(findings: Findings) -> dict[str, str]:
+    """Return the runs with wrong hypotheses of which each system has another that is shown."""
+    partners = {label: _partner(run, findings) for label, run in findings.graded.runs.items()}
+    used = {partner: findings.swapped[partner][0].header for partner in partners.values() if partner is not None}
+    found = {}
+    for label, (run, _) in findings.swapped.items():
+        instead = (one for one, header in used.items() if header and run.header and header.system == run.header.system)
+        if label not in used and (other := next(instead, None)) is not None:
+            found[label] = other
+    return found
 
 
 def _partner(run: RunFile, findings: Findings) -> str | None:
@@ -98,17 +134,18 @@ def _partner(run: RunFile, findings: Findings) -> str | None:
     return min(alike)[1] if alike else None
 
 
-def _command(run: RunFile, data: str, number: int) -> str | None:
-    """Return the command that makes the partner of a run, or None where the run does not say what made it."""
+def _remedy(run: RunFile, data: str, number: int) -> Remedy:
+    """Return the command that makes the partner of a run, or why there is none."""
     header = run.header
     if header is None:
-        return None
-    if header.system.name not in SYSTEMS and ":" not in header.system.name:  # a person, or what this version lacks
-        return None
+        return Remedy(reason="the file does not say what made it")
+    reason = _hindrance(header.system)
+    if reason:
+        return Remedy(reason=reason)
     try:
         system = write_specification(header.system.name, header.system.options)
     except SystemSpecError:
-        return None
+        return Remedy(reason="its options cannot be written in a command")
     words = ["evidencebench", "run", system, "--data", data, "--hypothesis", "wrong"]
     if header.per_task:
         words += [word for task in header.tasks for word in ("--task", task)]
@@ -116,4 +153,32 @@ def _command(run: RunFile, data: str, number: int) -> str | None:
         words += ["--limit", str(header.limit)]
     if header.seed:
         words += ["--seed", str(header.seed)]
-    return join([*words, "-o", f"wrong_{number}.jsonl"])
+    return Remedy(command=join([*words, "-o", f"wrong_{number}.jsonl"]))
+
+
+def _hindrance(system: SystemHeader) -> str:
+    """Return why a system cannot be asked wrong hypotheses, or need not be; empty: it can."""
+    if system.name == SYSTEM_NAME:
+        return "people are asked each paper's own hypothesis only"
+    if "stored" in _names_in({"name": system.name, "options": system.options}):
+        return "it builds on stored answers, which are for each paper's own hypothesis"
+    if system.name in BLIND_SYSTEMS:
+        return "it never reads the hypothesis, so its answers would be the same"
+    if system.name not in SYSTEMS and ":" not in system.name:
+        return "this version of evidencebench has no system of that name"
+    return ""
+
+
+def _names_in(value: Any) -> set[str]:
+    """Return the names of a system and of all that are nested in it, as a header holds them."""
+    names, waiting = set(), [value]  # a header made by hand may nest without end
+    while waiting:
+        match waiting.pop():
+            case {"name": str(name), "options": dict() as options}:
+                names.add(name)
+                waiting += options.values()
+            case list() as members:
+                waiting += members
+            case dict() as members:
+                waiting += members.values()
+    return names

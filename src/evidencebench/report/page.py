@@ -1,7 +1,7 @@
 """The report as one file: results first, the papers behind them, nothing from outside."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from html import escape
 from pathlib import Path
 from shlex import join
@@ -35,6 +35,8 @@ from evidencebench.viewer.records import InstanceRecord, Row
 MOST_PAPERS = 500
 """Up to so many instances, the papers are in the page unless it is asked to leave them out."""
 
+_MOST_NAMED, _LONGEST_TITLE = 3, 60
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wish:
@@ -43,7 +45,7 @@ class Wish:
     Attributes
     ----------
     title
-        Of the page; empty: the data's name.
+        Of the page; empty: the data and the runs.
     largest
         The last budget of the curves.
     papers
@@ -94,7 +96,7 @@ def report_page(
     findings = findings_of(
         paths, dataset, tasks, rules=rules, resampling=resampling, limit=limit, on_progress=on_progress
     )
-    title = wish.title or shortened(f"{dataset.name}: {', '.join(findings.graded.runs)}")
+    title = wish.title or _title(dataset.name, list(findings.graded.runs))
     has_papers = findings.n_instances <= MOST_PAPERS if wish.papers is None else wish.papers
     results = _results(title, findings, wish, has_papers=has_papers)
     own = [run.path for run in findings.graded.runs.values()]
@@ -102,28 +104,65 @@ def report_page(
     return "".join(_parts(title, results, findings, exhibit))
 
 
+def _title(data: str, runs: Sequence[str]) -> str:
+    """Return what was compared on what, with the runs' names where they are few and short."""
+    title = f"{data}: {', '.join(runs)}"
+    if len(runs) <= _MOST_NAMED and len(title) <= _LONGEST_TITLE:
+        return title
+    return shortened(f"{len(runs)} {'run' if len(runs) == 1 else 'runs'} on {data}")
+
+
 def _results(title: str, findings: Findings, wish: Wish, *, has_papers: bool) -> Node:
-    data, task = wish.data or str(findings.dataset.path), findings.tasks[0]
-    against_controls = pairs_with_controls(findings)
-    paths = [str(run.path) for run in findings.graded.runs.values()]
+    data, task = shareable(wish.data or str(findings.dataset.path)), findings.tasks[0]
     sections = [
         leaderboard_section(findings),
-        curves_section(curves_of(findings, wish.largest), wish.largest),
+        curves_section(findings, curves_of(findings, wish.largest), wish.largest),
         scatter_section(has_papers=has_papers),
         breakdowns_section(findings, task, breakdowns_of(findings, task)),
-        pairs_section(findings, pairs_of_runs(findings), against_controls),
+        pairs_section(findings, pairs_of_runs(findings), pairs_with_controls(findings)),
         hypotheses_section(findings, hypotheses_of(findings, data)),
         failures_section(findings),
         costs_section(findings),
-        papers_section(
-            findings, has_papers=has_papers, view_command=join(["evidencebench", "view", *paths, "--data", data])
-        ),
+        papers_section(findings, has_papers=has_papers, view_command=_view_command(findings, data)),
         signatures_section(findings),
         method_section(findings, wish.command),
     ]
     links = (node("li", None, node("a", {"href": f"#{one.get('id')}"}, one.findtext("h2") or "")) for one in sections)
     contents = node("nav", {"class": "contents", "aria-label": "Contents"}, node("ul", None, *links))
-    return node("main", {"id": "results"}, opening(title, findings, against_controls), contents, *sections)
+    return node("main", {"id": "results"}, opening(title, findings), contents, *sections)
+
+
+def _view_command(findings: Findings, data: str) -> str:
+    """Return the command that shows the same runs on the same tasks, read by the same rules."""
+    words = ["evidencebench", "view", *(argument_of(run.path) for run in findings.graded.runs.values()), "--data", data]
+    words += [word for task in findings.tasks for word in ("--task", task.name)]
+    for name, value in asdict(findings.graded.rules).items():
+        if value != getattr(Rules(), name):
+            words += [f"--{name.replace('_', '-')}", value]
+    return join(words)
+
+
+def argument_of(path: Path) -> str:
+    """Return a file as an argument of a command that is shown, such as could not be taken for an option.
+
+    Examples
+    --------
+    >>> argument_of(Path("/home/ada/bm25.jsonl")), argument_of(Path("-a.jsonl"))
+    ('bm25.jsonl', './-a.jsonl')
+    """
+    shown = shareable(str(path))
+    return f"./{shown}" if shown.startswith("-") else shown
+
+
+def shareable(path: str) -> str:
+    """Return a path, or of an absolute one its last part, since a page is made for others.
+
+    Examples
+    --------
+    >>> shareable("/home/ada/data.json"), shareable("runs/bm25.jsonl"), shareable("sample")
+    ('data.json', 'runs/bm25.jsonl', 'sample')
+    """
+    return Path(path).name if Path(path).is_absolute() else path
 
 
 def _parts(title: str, results: Node, findings: Findings, exhibit: Exhibit | None) -> Iterator[str]:

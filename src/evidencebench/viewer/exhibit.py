@@ -34,6 +34,7 @@ from evidencebench.viewer.records import (
 SHOWN_CONTROLS = tuple(name for name in CONTROLS if name != "random")
 """The controls shown in a paper; random selects every sentence a little, which nobody can look at."""
 
+_MOST_OF_AN_ERROR = 2_000
 _LETTERS = {Kind.HEADING: "h", Kind.ABSTRACT: "a", Kind.BODY: "b"}
 
 
@@ -54,6 +55,11 @@ class Shown:
     record: SystemRecord
     source: AnswerSource
     selects: bool = True
+
+    @property
+    def is_oracle(self) -> bool:
+        """Whether it is the control that covers as much as can be."""
+        return self.record.is_control and self.record.label == "oracle"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,10 +129,17 @@ class Exhibit:
         )
 
     def _recalls(self, instance: Instance) -> Recalls:
+        cases = self._cases(instance)
         return tuple(
-            tuple(None if judged is None else judged.recall for judged in row)
-            for row in self._answers(self._cases(instance))
+            tuple(self._recall(shown, case, task) for case, task in zip(cases, self.tasks, strict=True))
+            for shown in self.systems
         )
+
+    def _recall(self, shown: Shown, case: Case | None, task: Task) -> float | None:
+        if case is not None and shown.is_oracle and not isnan(case.ceiling):
+            return case.ceiling  # by what the oracle is, which would be solved once more to show it
+        judged = self._judged(shown, case, task)
+        return None if judged is None else judged.recall
 
     def _cases(self, instance: Instance) -> tuple[Case | None, ...]:
         return tuple(case_of(instance, task) for task in self.tasks)
@@ -175,7 +188,7 @@ def exhibit_of(
     RunMismatchError, TaskError
         As `grade` does.
     """
-    runs = open_runs(paths, dataset, tasks)
+    runs = open_runs(paths, dataset, tasks, is_kept=True)
     budgeted = tuple(task for task in TASKS.values() if task.budget is not None)
     asked = tuple(tasks) or (common_tasks(list(runs.values()), dataset) if runs else budgeted)
     systems = [_shown_run(label, run) for label, run in runs.items()]
@@ -214,11 +227,11 @@ def judged(case: Case, answer: Answer | None, rules: Rules) -> Judged:
     if answer is None:
         return Judged(status="missing")
     if isinstance(answer, Failure):
-        return Judged(status="failed", error=answer.error)
+        return Judged(status="failed", error=_shortened(answer.error))
     try:
         checked = check_answer(answer, len(case.instance.query.sentences), rules.out_of_range)
     except AnswerError as error:
-        return Judged(status="invalid", error=str(error))
+        return Judged(status="invalid", error=_shortened(str(error)))
     selection = select(checked.ranking, case.budget, over_length=rules.over_length, ties=rules.ties)
     return Judged(
         status="answered" if selection.size else "empty",
@@ -227,6 +240,11 @@ def judged(case: Case, answer: Answer | None, rules: Rules) -> Judged:
         n_drawn=selection.n_drawn,
         recall=aspect_recall(selection, case.coverage),
     )
+
+
+def _shortened(error: str) -> str:
+    """Return an error's beginning, since it is told once a task and system, and a provider's may be a page."""
+    return error if len(error) <= _MOST_OF_AN_ERROR else f"{error[: _MOST_OF_AN_ERROR - 1]}…"
 
 
 def _terms(case: Case) -> Terms:

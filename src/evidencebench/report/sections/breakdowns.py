@@ -4,17 +4,13 @@ from collections.abc import Sequence
 
 from evidencebench.figures import Bar, Group, grouped_chart
 from evidencebench.markup import Node
-from evidencebench.report.blocks import figure, note, section
-from evidencebench.report.breakdowns import Bin, Breakdown
+from evidencebench.report.blocks import bar_of, figure, note, recall_text, section
+from evidencebench.report.breakdowns import Breakdown
 from evidencebench.report.findings import Findings
 from evidencebench.report.sections.opening import described
-from evidencebench.reporting import percent
 from evidencebench.significance import Estimate
 from evidencebench.tables import Cell, Table
 from evidencebench.tasks import Task
-
-# An interval needs papers to resample.
-_LEAST_CLUSTERS = 2
 
 
 def breakdowns_section(findings: Findings, task: Task, found: Sequence[Breakdown]) -> Node:
@@ -36,7 +32,10 @@ def _figure(findings: Findings, task: Task, breakdown: Breakdown) -> Node:
     groups = [
         Group(
             name=f"{one.name} (n = {one.n})",
-            bars=[_bar(controls.get(name, name), one, mean, name in controls) for name, mean in one.recalls.items()],
+            bars=[
+                _bar(findings, controls.get(name, name), mean, is_control=name in controls)
+                for name, mean in one.recalls.items()
+            ],
         )
         for one in breakdown.bins
     ]
@@ -44,20 +43,15 @@ def _figure(findings: Findings, task: Task, breakdown: Breakdown) -> Node:
     return figure(grouped_chart(groups, title=title), _table(title, breakdown))
 
 
-def _bar(shown: str, one: Bin, mean: Estimate, is_control: bool) -> Bar:  # noqa: FBT001 - a bar's own field
-    has_interval = one.n_clusters >= _LEAST_CLUSTERS
-    low, high = (mean.low, mean.high) if has_interval else (None, None)
-    return Bar(name=shown, mean=mean.mean, low=low, high=high, is_control=is_control)
+def _bar(findings: Findings, system: str, recall: Estimate, *, is_control: bool) -> Bar:
+    series = findings.series_of(system, is_control=is_control)
+    return bar_of(system, recall, is_control=is_control, series=series)
 
 
 def _table(title: str, breakdown: Breakdown) -> Table:
     systems = list(breakdown.bins[0].recalls) if breakdown.bins else []
     rows: list[list[Cell]] = [
-        [one.name, one.n, one.n_clusters, *(_cell(one, one.recalls[system]) for system in systems)]
+        [one.name, one.n, one.n_clusters, *(recall_text(one.recalls[system], alone="") for system in systems)]
         for one in breakdown.bins
     ]
     return Table(title=f"{title}: aspect recall in %", columns=["group", "n", "papers", *systems], rows=rows)
-
-
-def _cell(one: Bin, mean: Estimate) -> str:
-    return percent(mean) if one.n_clusters >= _LEAST_CLUSTERS else f"{100 * mean.mean:.1f}"

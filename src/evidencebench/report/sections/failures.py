@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from statistics import median
 
-from evidencebench.markup import Node, node
+from evidencebench.markup import Node
+from evidencebench.people.folder import SYSTEM_NAME
 from evidencebench.report.blocks import note, section, shown_table
 from evidencebench.report.failures import REPLY, ErrorKind, cost_text, errors_of, notes_of
 from evidencebench.report.findings import Findings
@@ -25,18 +26,20 @@ _COUNTED = {
 def failures_section(findings: Findings) -> Node:
     """Return what went wrong with the answers of every run."""
     runs = findings.every_run
-    errors = {label: errors_of(run) for label, run in runs.items()}
-    replies = {label: _replies(notes_of(run)) for label, run in runs.items()}
+    graded = {label: findings.graded_answers(run) for label, run in runs.items()}
+    errors = {label: errors_of(run, graded[label]) for label, run in runs.items()}
+    replies = {label: _replies(notes_of(run, graded[label])) for label, run in runs.items()}
     return section(
         "failures",
         "Answers that failed",
         note(
             "A failed, an empty and a missing answer each score 0 and are counted apart. Repeated: sentences named "
             "again, which are removed. Over budget: sets with more sentences than count. No such sentence: dropped, "
-            "where that is allowed. Left out: instances to which the task does not apply."
+            "where that is allowed. Left out: instances to which the task does not apply. Errors and replies are of "
+            "the answers that are graded here; a run may hold more (see Cost)."
         ),
         shown_table(_counts(findings)),
-        shown_table(_errors(errors)) if any(errors.values()) else note("No run holds a failed answer."),
+        shown_table(_errors(errors)) if any(errors.values()) else note("No answer that is graded here failed."),
         shown_table(_reply_table(replies))
         if any(replies.values())
         else note("No run notes replies of a language model."),
@@ -60,7 +63,7 @@ def _errors(errors: Mapping[str, tuple[ErrorKind, ...]]) -> Table:
         for kind in kinds
     ]
     columns = ["run", "error", "count", "first at", "which says"]
-    return Table(title="Errors by kind, over all answers of a run", columns=columns, rows=rows)
+    return Table(title="Errors by kind", columns=columns, rows=rows)
 
 
 def _replies(notes: Mapping[str, int]) -> dict[str, int]:
@@ -75,7 +78,7 @@ def _reply_table(replies: Mapping[str, Mapping[str, int]]) -> Table:
         if found
     ]
     return Table(
-        title="Replies of language models by class, over all answers of a run",
+        title="Replies of language models by class",
         columns=["run", "replies", *classes],
         rows=rows,
     )
@@ -86,26 +89,44 @@ def costs_section(findings: Findings) -> Node:
     runs = findings.every_run
     notes = {label: notes_of(run) for label, run in runs.items()}
     asked = {label: found for label, found in notes.items() if "requests" in found or cost_text(found) is not None}
-    timed = {label: runs[label] for label, found in notes.items() if "seconds" in found}
+    timed = {label: runs[label] for label, found in notes.items() if "seconds" in found and _is_person(runs[label])}
+    counts = {label: (len(run.done), len(findings.graded_answers(run))) for label, run in runs.items()}
     return section(
         "costs",
         "Cost",
-        shown_table(_costs(asked)) if asked else note("No run here asked a language model, so none has a cost."),
         note(
-            "Counted over the answers that the run holds; a reply that was stored before counts what it cost then. "
+            "Counted over all answers that a run holds, those of other tasks and instances too: "
+            "the tables say how many they are, and how many of them are graded here."
+        )
+        if any(notes.values())
+        else None,
+        shown_table(_costs(asked, counts))
+        if asked
+        else note("No run here asked a language model, so none has a cost."),
+        note(
+            "A reply that was stored before counts what it cost then. "
             "What a provider did not price is never counted as $0."
         )
         if asked
         else None,
-        shown_table(_times(timed)) if timed else None,
-        _noted(notes),
+        shown_table(_times(timed, counts)) if timed else None,
+        _noted(notes, counts),
     )
 
 
-def _costs(notes: Mapping[str, Mapping[str, int]]) -> Table:
+def _is_person(run: RunFile) -> bool:
+    return run.header is not None and run.header.system.name == SYSTEM_NAME
+
+
+# Of each run, how many answers it holds, and how many of them are graded.
+_Counts = Mapping[str, tuple[int, int]]
+
+
+def _costs(notes: Mapping[str, Mapping[str, int]], counts: _Counts) -> Table:
     rows: list[list[Cell]] = [
         [
             label,
+            *counts[label],
             found.get("requests", 0),
             found.get("prompt_tokens", 0),
             found.get("completion_tokens", 0),
@@ -113,24 +134,25 @@ def _costs(notes: Mapping[str, Mapping[str, int]]) -> Table:
         ]
         for label, found in notes.items()
     ]
-    columns = ["run", "requests", "prompt tokens", "completion tokens", "cost"]
+    columns = ["run", "answers in the run", "graded here", "requests", "prompt tokens", "completion tokens", "cost"]
     return Table(title="Language models", columns=columns, rows=rows)
 
 
-def _times(runs: Mapping[str, RunFile]) -> Table:
+def _times(runs: Mapping[str, RunFile], counts: _Counts) -> Table:
     rows: list[list[Cell]] = []
     for label, run in runs.items():
         answers = (run.answer(*key) for key in run.done)
         seconds = [answer.notes["seconds"] for answer in answers if answer is not None and "seconds" in answer.notes]
-        rows.append([label, len(seconds), float(median(seconds)), sum(seconds)])
-    columns = ["person", "answers", "median seconds", "seconds in all"]
+        rows.append([label, *counts[label], float(median(seconds)), sum(seconds)])
+    columns = ["person", "answers in the run", "graded here", "median seconds", "seconds in all"]
     return Table(title="People", columns=columns, rows=rows)
 
 
-def _noted(notes: Mapping[str, Mapping[str, int]]) -> Node | None:
+def _noted(notes: Mapping[str, Mapping[str, int]], counts: _Counts) -> Node | None:
     """Return everything that runs note, in the words of ``score``."""
     lines = {label: notes_line(found) for label, found in notes.items() if found}
     if not lines:
         return None
-    rows: list[list[Cell]] = [[label, line] for label, line in lines.items()]
-    return node("div", None, shown_table(Table(title="All that the runs note", columns=["run", "notes"], rows=rows)))
+    rows: list[list[Cell]] = [[label, *counts[label], line] for label, line in lines.items()]
+    columns = ["run", "answers in the run", "graded here", "notes"]
+    return shown_table(Table(title="All that the runs note", columns=columns, rows=rows))

@@ -1,13 +1,23 @@
 """Whether the runs use the hypothesis."""
 
+from collections.abc import Mapping
+
 from evidencebench.figures import Bar, difference_chart
 from evidencebench.markup import Child, Node, node
-from evidencebench.report.blocks import code, figure, foreign, note, paragraph, section, shown_list
+from evidencebench.report.blocks import (
+    bar_of,
+    code,
+    figure,
+    foreign,
+    note,
+    overlap_text,
+    paragraph,
+    points,
+    section,
+    shown_list,
+)
 from evidencebench.report.findings import Findings
 from evidencebench.report.hypotheses import Hypotheses, Swap
-from evidencebench.report.sections.opening import points
-from evidencebench.reporting import percent
-from evidencebench.runs import RunFile
 from evidencebench.tables import Cell, Table
 
 
@@ -22,16 +32,17 @@ def hypotheses_section(findings: Findings, found: Hypotheses) -> Node:
             "wrong hypotheses are shown here only; they are on no leaderboard."
         ),
         _measured(findings, found) if found.swaps else None,
-        *_unmeasured(findings, found),
+        *_unmeasured(found),
         _unpaired(found),
+        _unused(found),
     )
 
 
 def _measured(findings: Findings, found: Hypotheses) -> Node:
     task = findings.tasks[0].name
-    bars = [_bar(swap, task) for swap in found.swaps]
+    bars = [_bar(findings, swap, task) for swap in found.swaps]
     chart = difference_chart(
-        bars, title=f"{task}: own hypothesis - wrong hypothesis", unit="difference in aspect recall, points"
+        bars, title=f"{task}: own hypothesis - wrong hypothesis", sides=("wrong hypothesis", "own hypothesis")
     )
     rows: list[list[Cell]] = [row for swap in found.swaps for row in _rows(swap)]
     columns = ["system", "task", "own", "wrong", "own - wrong, points", "p (Holm)", "overlap, %", "n"]
@@ -40,40 +51,48 @@ def _measured(findings: Findings, found: Hypotheses) -> Node:
     )
 
 
-def _bar(swap: Swap, task: str) -> Bar:
-    difference = swap.comparisons[task].test.difference
+def _bar(findings: Findings, swap: Swap, task: str) -> Bar:
+    series = findings.series_of(swap.system, is_control=False)
     note_text = f"p = {swap.p_values[task]:.4f}"
-    return Bar(name=swap.system, mean=difference.mean, low=difference.low, high=difference.high, note=note_text)
+    return bar_of(swap.system, swap.comparisons[task].test.difference, note=note_text, series=series)
 
 
 def _rows(swap: Swap) -> list[list[Cell]]:
     rows: list[list[Cell]] = []
     for task, one in swap.comparisons.items():
         difference = one.test.difference
-        shown = points(difference.mean, difference.low, difference.high)
         means: list[Cell] = [100 * one.first.mean, 100 * one.second.mean]
         p_value = f"{swap.p_values[task]:.4f}"
-        rows.append([swap.system, task, *means, shown, p_value, percent(one.overlap), difference.n])
+        rows.append([swap.system, task, *means, points(difference), p_value, overlap_text(one.overlap), difference.n])
     return rows
 
 
-def _unmeasured(findings: Findings, found: Hypotheses) -> list[Node]:
-    if not found.unmeasured:
-        return []
-    items = []
-    for label, command in found.unmeasured.items():
-        told: Child = code(command) if command is not None else _why_not(findings.graded.runs[label])
-        items.append(node("span", None, foreign(label), ": ", told))
+def _unmeasured(found: Hypotheses) -> list[Node]:
     said = "Not measured" if found.swaps else "Not measured for any run"
-    return [paragraph(f"{said}. To measure it, make these runs and add them to the report:"), shown_list(*items)]
+    makes = {label: code(one.command) for label, one in found.unmeasured.items() if one.command}
+    reasons = {label: one.reason for label, one in found.unmeasured.items() if not one.command}
+    parts = []
+    if makes:
+        parts += [paragraph(f"{said}. To measure it, make these runs and add them to the report:"), _by_run(makes)]
+    if reasons:
+        parts += [paragraph("Not to be measured:" if makes else f"{said}:"), _by_run(reasons)]
+    return parts
 
 
-def _why_not(run: RunFile) -> str:
-    return "the run does not say what made it" if run.header is None else "no command asks it again"
+def _by_run(told: Mapping[str, Child]) -> Node:
+    return shown_list(*(node("span", None, foreign(label), ": ", one) for label, one in told.items()))
+
+
+def _unused(found: Hypotheses) -> Node | None:
+    if not found.unused:
+        return None
+    told = {label: node("span", None, foreign(other), " stands in its place") for label, other in found.unused.items()}
+    return node("div", None, paragraph("Not used, since another seed of the same system is preferred:"), _by_run(told))
 
 
 def _unpaired(found: Hypotheses) -> Node | None:
     if not found.unpaired:
         return None
     labels = [foreign(label) for label in found.unpaired]
-    return paragraph("Without the run of the same system and options with its own hypotheses: ", shown_list(*labels))
+    said = paragraph("Without the run of the same system and options with its own hypotheses: ")
+    return node("div", None, said, shown_list(*labels))

@@ -2,50 +2,55 @@
 
 from collections.abc import Sequence
 
-from evidencebench.figures import Bar, interval_chart
+from evidencebench.figures import interval_chart
 from evidencebench.leaderboard import Standing
 from evidencebench.markup import Node, node
-from evidencebench.report.blocks import figure, folded, note, section, shown_table
+from evidencebench.report.blocks import bar_of, figure, folded, note, recall_text, section, shown_table
 from evidencebench.report.findings import Findings
-from evidencebench.report.sections.opening import described
-from evidencebench.reporting import percent
+from evidencebench.report.sections.opening import described, no_verdict
 from evidencebench.tables import Cell, Table
 from evidencebench.tasks import Task
+
+# Tasks whose charts are all open; of more, the first one's is.
+_MOST_OPEN = 3
 
 
 def leaderboard_section(findings: Findings) -> Node:
     """Return all means at a glance, then a chart and a table a task."""
     glance = _glance(findings) if len(findings.tasks) > 1 else None
+    is_all_open = len(findings.tasks) <= _MOST_OPEN
     return section(
         "leaderboard",
         "Leaderboard",
         note(
             "Aspect recall in %: of the aspects that count, those that the selected sentences state, averaged over "
-            "instances; in brackets its interval. A system ranks above another only where their difference is "
-            "significant, so it has a range of ranks. * A control, computed here; oracle knows the labels: it is the "
-            "ceiling and has no rank."
+            "instances; in square brackets its interval. A system ranks above another only where their difference is "
+            "significant, so it has a range of ranks, in parentheses in the table of all tasks. * A control, computed "
+            "here; oracle knows the labels: it is the ceiling and has no rank. A system has one mark and colour in "
+            "every chart here."
         ),
         glance,
         *(
-            folded(f"{task.name}: {described(task)}", _board(findings, task), is_open=task == findings.tasks[0])
-            for task in findings.tasks
+            folded(f"{task.name}: {described(task)}", _board(findings, task), is_open=is_all_open or not position)
+            for position, task in enumerate(findings.tasks)
         ),
     )
 
 
 def _glance(findings: Findings) -> Node:
-    """Return a table of every system on every task: mean and ranks."""
+    """Return a table of every system on every task: mean, interval and ranks."""
     shown = {
         task.name: {findings.name_of(row): _brief(row) for row in findings.board[task.name]} for task in findings.tasks
     }
     names = dict.fromkeys(name for rows in shown.values() for name in rows)
     rows: list[list[Cell]] = [[name, *(rows.get(name) for rows in shown.values())] for name in names]
     columns = ["system", *(task.name for task in findings.tasks)]
-    return shown_table(Table(title="Mean aspect recall in %, and ranks, by task", columns=columns, rows=rows))
+    title = "Mean aspect recall in % [interval] (ranks), by task"
+    return shown_table(Table(title=title, columns=columns, rows=rows))
 
 
 def _brief(row: Standing) -> str:
-    mean = f"{100 * row.aspect_recall.mean:.1f}"
+    mean = recall_text(row.aspect_recall, alone="")
     return mean if row.rank is None else f"{mean} ({_range(row)})"
 
 
@@ -56,25 +61,30 @@ def _range(row: Standing) -> str:
 def _board(findings: Findings, task: Task) -> Node:
     rows = findings.board[task.name]
     bars = [
-        Bar(
-            name=row.system,
-            mean=row.aspect_recall.mean,
-            low=row.aspect_recall.low,
-            high=row.aspect_recall.high,
+        bar_of(
+            row.system,
+            row.aspect_recall,
             note=f"rank {_range(row)}" if row.rank is not None else "ceiling",
             is_control=row.is_control,
+            series=findings.series_of(row.system, is_control=row.is_control),
         )
         for row in rows
     ]
     chart = interval_chart(bars, title=task.name)
-    return node("div", {"class": "board"}, figure(chart, _table(findings, task, rows), is_open=True))
+    hopeless = no_verdict(findings, task)
+    return node(
+        "div",
+        {"class": "board"},
+        figure(chart, _table(findings, task, rows), is_open=True),
+        note(hopeless) if hopeless else None,
+    )
 
 
 def _table(findings: Findings, task: Task, rows: Sequence[Standing]) -> Table:
     body: list[list[Cell]] = [
         [
             findings.name_of(row),
-            percent(row.aspect_recall),
+            recall_text(row.aspect_recall),
             _range(row),
             row.n,
             row.aspect_recall.n_clusters,

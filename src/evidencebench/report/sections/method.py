@@ -1,10 +1,22 @@
 """What decides every score, how it was computed, and how to compute it again."""
 
 from evidencebench.markup import Node, node
-from evidencebench.report.blocks import code, folded, foreign, note, paragraph, section, shown_list, shown_table
+from evidencebench.report.blocks import (
+    code,
+    folded,
+    foreign,
+    has_interval,
+    note,
+    paragraph,
+    section,
+    shown_list,
+    shown_table,
+)
 from evidencebench.report.findings import Findings
 from evidencebench.tables import Cell, Table
 from evidencebench.version import __version__
+
+_FILE_NAMES = "Files that were given by their full paths are shown by their names."
 
 _OVER_LENGTH = {
     "expected": "by its exact mean over all subsets of the budget's size",
@@ -27,7 +39,8 @@ def signatures_section(findings: Findings) -> Node:
         for row in findings.board[task.name]:
             if row.signature is not None:
                 recall = row.aspect_recall
-                score = f"{recall.mean:.3f} [{recall.low:.3f}, {recall.high:.3f}]"
+                interval = f" [{recall.low:.3f}, {recall.high:.3f}]" if has_interval(recall) else ""
+                score = f"{recall.mean:.3f}{interval}"
                 rows.append([row.system, task.name, score, row.signature])
     table = Table(title="Signatures", columns=["run", "task", "score", "signature"], rows=rows)
     return section(
@@ -93,6 +106,7 @@ def method_section(findings: Findings, command: str) -> Node:
         ),
         paragraph("This command makes the report again, the same to the byte with evidencebench ", __version__, ":"),
         node("pre", {"class": "command", "tabindex": 0, "role": "group", "aria-label": "Command"}, code(command)),
+        note(_FILE_NAMES),
     )
 
 
@@ -120,5 +134,5 @@ def papers_section(findings: Findings, *, has_papers: bool, view_command: str) -
             "selected, start the local app:"
         ),
         node("pre", {"class": "command", "tabindex": 0, "role": "group", "aria-label": "Command"}, code(view_command)),
-        note("Data: ", foreign(findings.dataset.name)),
+        note(_FILE_NAMES, " Data: ", foreign(findings.dataset.name)),
     )

@@ -1,27 +1,32 @@
 """What was compared on what, and who leads."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
+from evidencebench.comparison import compare_all
 from evidencebench.leaderboard import Standing
 from evidencebench.markup import Child, Node, node
-from evidencebench.report.blocks import code, foreign, paragraph, shown_list
+from evidencebench.report.blocks import code, foreign, has_interval, paragraph, points, shown_list
 from evidencebench.report.findings import Findings
-from evidencebench.report.pairs import Pairs
 from evidencebench.reporting import percent
 from evidencebench.runs import RunFile
+from evidencebench.significance import can_be_significant
 from evidencebench.tasks import Task
 from evidencebench.version import __version__
 
-_ALPHA = 0.05
+ALPHA = 0.05
+"""Below it, a p-value is called significant."""
+
+# The smallest difference of recalls that is shown: 0.1 points.
+_SHOWN = 0.001
 
 
-def opening(title: str, findings: Findings, against_controls: Pairs) -> Node:
+def opening(title: str, findings: Findings) -> Node:
     """Return the head of the report: its title, the data, the runs, and the main finding in words."""
     return node(
         "section",
         {"id": "summary", "aria-labelledby": "summary-title", "tabindex": "-1"},
         node("h1", {"id": "summary-title", "class": "foreign", "dir": "auto"}, title),
-        paragraph(*_finding(findings, against_controls), look="finding"),
+        paragraph(*_finding(findings), look="finding"),
         _facts(findings),
     )
 
@@ -42,65 +47,116 @@ def _facts(findings: Findings) -> Node:
 
 
 def _runs(runs: Mapping[str, RunFile]) -> Node:
-    return shown_list(*(node("span", None, foreign(label), ": ", code(run.signature)) for label, run in runs.items()))
+    return shown_list(*(_run(label, run) for label, run in runs.items()))
 
 
-def _finding(findings: Findings, against_controls: Pairs) -> list[Child]:
+def _run(label: str, run: RunFile) -> Node:
+    unsaid = "" if run.header is not None else " (the file does not say what made it)"
+    return node("span", None, foreign(label), ": ", code(run.signature), unsaid)
+
+
+def _finding(findings: Findings) -> list[Child]:
     task = findings.tasks[0]
-    ranked = [row for row in findings.board[task.name] if row.rank is not None]
     controls = findings.label_free_controls(task)
-    leader = next((row for row in ranked if not row.is_control and findings.name_of(row) not in controls), None)
-    if leader is None:
+    ranked = [row for row in findings.board[task.name] if row.rank is not None]
+    runs = [row for row in ranked if not row.is_control and findings.name_of(row) not in controls]
+    if not runs:
         return [f"On {task.name}, no run here competes: every one is a control or knows the labels."]
-    said: list[Child] = [
-        "On ",
-        foreign(task.name),
-        f" ({described(task)}), ",
-        foreign(leader.system),
-        f" covers most: {percent(leader.aspect_recall)} % of the aspects on average. {_ranks(leader, len(ranked))}",
-    ]
-    if not controls:
-        return [*said, " No control that reads no labels stands beside it on this task."]
-    pair = next(
-        (
-            one
-            for one in against_controls.members
-            if (one.first, one.second, one.comparison.task) == (findings.name_of(leader), controls[0], task)
-        ),
-        None,
+    said: list[Child] = ["On ", foreign(task.name), f" ({described(task)}), ", *_leaders(runs)]
+    said += [" ", _ranks(runs[0], len(ranked))]
+    if controls:
+        said += _verdict(findings, runs[0], controls[0])
+    else:
+        said.append(" No control that reads no labels stands beside it on this task.")
+    hopeless = no_verdict(findings, task)
+    return [*said, f" {hopeless}"] if hopeless else said
+
+
+def _leaders(runs: Sequence[Standing]) -> list[Child]:
+    """Return which run is the best, or which are, and what it covers."""
+    leader, n_runs = runs[0], len(runs)
+    covers = f" covers {_share(leader)} of the aspects on average."
+    if n_runs == 1:
+        return [foreign(leader.system), covers]
+    level = [row for row in runs if is_level(row.aspect_recall.mean - leader.aspect_recall.mean)]
+    if len(level) == 1:
+        return [f"the best of {n_runs} runs, ", foreign(leader.system), ",", covers]
+    names: list[Child] = []
+    for row in level:
+        names += [", " if names else "", foreign(row.system)]
+    whose = "all runs are level: " if len(level) == n_runs else f"the best of {n_runs} runs are level: "
+    return [whose, *names, ". ", foreign(leader.system), covers]
+
+
+def _share(row: Standing) -> str:
+    recall = row.aspect_recall
+    return f"{percent(recall)} %" if has_interval(recall) else f"{100 * recall.mean:.1f} % (one paper: no interval)"
+
+
+def _verdict(findings: Findings, leader: Standing, control: str) -> list[Child]:
+    """Return how the leader stands to the best control: by the same test that ranks the two."""
+    task = findings.tasks[0]
+    board = findings.boards[task.name]
+    row = next(row for row in board.standings if findings.name_of(row) == control)
+    # Drawn as every interval of the leaderboard, whatever else is compared on this page.
+    (one,) = compare_all(
+        findings.columns(task),
+        [(findings.name_of(leader), control)],
+        resampling=findings.resampling,
+        with_overlaps=False,
     )
-    if pair is None:
-        return said
-    difference, better = pair.comparison.test.difference, pair.comparison.test.difference.mean > 0
-    verdict = "significantly " if pair.p_value < _ALPHA else "not significantly "
+    difference = one.test.difference
+    p_value = board.p_value(leader, row)
+    how = "above" if difference.mean > 0 else "below"
+    if p_value >= ALPHA:
+        how = "level with" if is_level(difference.mean) else f"not significantly {how}"
+    else:
+        how = f"significantly {how}"
+    n_pairs = len(board.p_values)
+    pairs = "the one pair" if n_pairs == 1 else f"the {n_pairs} pairs"
+    told = f"{points(difference)} points, p = {p_value:.4f} (sign flips, Holm over {pairs} of this task's leaderboard)."
     return [
-        *said,
         " It is ",
-        node("strong", None, f"{verdict}{'above' if better else 'below'}"),
+        node("strong", None, how),
         " the best control that reads no labels, ",
-        foreign(controls[0]),
-        f": {points(difference.mean, difference.low, difference.high)} points, p = {pair.p_value:.4f}",
-        f" (sign flips, Holm over {len(against_controls.members)} tests).",
+        foreign(control),
+        f": {told}",
     ]
 
 
-def points(mean: float, low: float, high: float) -> str:
-    """Return a difference in points of recall with its interval, signed.
+def is_level(difference: float) -> bool:
+    """Say whether a difference of recalls is none as it is shown.
 
     Examples
     --------
-    >>> points(0.051, -0.002, 0.104)
-    '+5.1 [-0.2, +10.4]'
+    >>> is_level(-0.0004), is_level(0.001)
+    (True, False)
     """
-    return f"{100 * mean:+.1f} [{100 * low:+.1f}, {100 * high:+.1f}]"
+    return abs(difference) < _SHOWN / 2
+
+
+def no_verdict(findings: Findings, task: Task) -> str:
+    """Return why nothing can be significant on a task, or nothing where something can."""
+    board = findings.boards[task.name]
+    n_papers, n_pairs = board.standings[0].aspect_recall.n_clusters, len(board.p_values)
+    if not n_pairs or can_be_significant(n_papers, n_pairs, ALPHA):
+        return ""
+    papers, pairs = ("paper" if n_papers == 1 else "papers"), ("pair" if n_pairs == 1 else "pairs")
+    return f"With {n_papers} {papers} and {n_pairs} {pairs} no difference can be significant here, however large."
 
 
 def _ranks(row: Standing, n_ranked: int) -> str:
+    """Return the ranks a system can claim, by what they say of the others."""
     assert row.rank is not None
     best, worst = row.rank
-    if best == worst:
-        return f"It stands alone on rank {best} of {n_ranked}."
-    return f"It can claim ranks {best} to {worst} of {n_ranked}: those in between are not significantly apart."
+    claimed = f"rank {best}" if best == worst else f"ranks {best} to {worst}"
+    n_better, n_worse = best - 1, n_ranked - worst
+    above = f"{_systems(n_better)} significantly better"
+    return f"It can claim {claimed} of {n_ranked}: {above}, and {_systems(n_worse)} significantly worse."
+
+
+def _systems(n: int) -> str:
+    return "no system is" if n == 0 else "1 system is" if n == 1 else f"{n} systems are"
 
 
 def described(task: Task) -> str:

@@ -1,12 +1,13 @@
 """The runs compared, pair by pair."""
 
-from evidencebench.figures import Bar, difference_chart
+from evidencebench.figures import Bar, difference_chart, stacked
+from evidencebench.figures.differences import reach_of
 from evidencebench.markup import Node
-from evidencebench.report.blocks import figure, note, section, shown_table
+from evidencebench.report.blocks import bar_of, figure, note, overlap_text, points, section, shown_table
 from evidencebench.report.findings import Findings
 from evidencebench.report.pairs import Pair, Pairs
-from evidencebench.report.sections.opening import points
-from evidencebench.reporting import percent
+from evidencebench.report.sections.opening import ALPHA
+from evidencebench.significance import can_be_significant
 from evidencebench.tables import Cell, Table
 
 _MOST_DRAWN = 30
@@ -19,37 +20,67 @@ def pairs_section(findings: Findings, runs: Pairs, controls: Pairs) -> Node:
         "Pair by pair",
         note(
             "Differences are first - second in points of aspect recall, on the same instances. p is from sign flips of "
-            "each paper's difference, adjusted by Holm over all tests of its table; at least "
-            f"{runs.resampling.n_draws:,} are drawn where they are too many to try all. The detectable difference is "
+            "each paper's difference, adjusted by Holm over all tests of its table, of all tasks; ranks "
+            f"are by Holm over the pairs of one task, and so can find more. At least {runs.resampling.n_draws:,} "
+            "flips are drawn where they are too many to try all. The detectable difference is "
             "what this data would find at the 5 % level with 80 % power."
         ),
-        _tested(findings, "Runs against runs", runs, is_open=True)
-        if runs.members
-        else note("There is one run, so no pair of runs to compare."),
-        _tested(findings, "Runs against the controls that read no labels", controls, is_open=False)
-        if controls.members
-        else None,
+        *(
+            (_tested(findings, "Runs against runs", runs), _no_verdict(runs))
+            if runs.members
+            else (note("There is one run, so no pair of runs to compare."),)
+        ),
+        *((_against_controls(findings, controls), _no_verdict(controls)) if controls.members else ()),
     )
 
 
-def _tested(findings: Findings, title: str, pairs: Pairs, *, is_open: bool) -> Node:
-    task = findings.tasks[0]
-    drawn = [_bar(pair) for pair in pairs.members if pair.comparison.task == task]
-    table = _table(title, pairs)
-    if not drawn or len(drawn) > _MOST_DRAWN:
+def _tested(findings: Findings, title: str, pairs: Pairs) -> Node:
+    """Return a chart with a row a pair, and its table."""
+    drawn, table = _drawn(findings, pairs), _table(title, pairs)
+    if not drawn:
         return shown_table(table)
-    return figure(difference_chart(drawn, title=f"{title}: {task.name}"), table, is_open=is_open)
+    sides = (drawn[0].second, drawn[0].first) if len(drawn) == 1 else ("second", "first")
+    bars = [_bar(f"{pair.first} - {pair.second}", pair) for pair in drawn]
+    return figure(difference_chart(bars, title=f"{title}: {findings.tasks[0].name}", sides=sides), table, is_open=True)
 
 
-def _bar(pair: Pair) -> Bar:
-    difference = pair.comparison.test.difference
-    return Bar(
-        name=f"{pair.first} - {pair.second}",
-        mean=difference.mean,
-        low=difference.low,
-        high=difference.high,
-        note=f"p = {pair.p_value:.4f}",
-    )
+def _against_controls(findings: Findings, pairs: Pairs) -> Node:
+    """Return a chart a run, so that its rows need the controls' names only, and the table of all."""
+    title = "Runs against the controls that read no labels"
+    drawn, table = _drawn(findings, pairs), _table(title, pairs)
+    if not drawn:
+        return shown_table(table)
+    reach = reach_of([_bar("", pair) for pair in drawn])
+    charts = [
+        difference_chart(
+            [_bar(pair.second, pair) for pair in drawn if pair.first == run],
+            title=f"{findings.tasks[0].name}, against the controls: {run}",
+            sides=("the control", run),
+            reach=reach,
+        )
+        for run in dict.fromkeys(pair.first for pair in drawn)
+    ]
+    return figure(stacked(charts, title=f"{title}: {findings.tasks[0].name}"), table)
+
+
+def _drawn(findings: Findings, pairs: Pairs) -> list[Pair]:
+    """Return the pairs on the first task, or none where they are too many for a chart."""
+    drawn = [pair for pair in pairs.members if pair.comparison.task == findings.tasks[0]]
+    return drawn if len(drawn) <= _MOST_DRAWN else []
+
+
+def _bar(name: str, pair: Pair) -> Bar:
+    return bar_of(name, pair.comparison.test.difference, note=f"p = {pair.p_value:.4f}")
+
+
+def _no_verdict(pairs: Pairs) -> Node | None:
+    """Return why nothing in a table can be significant; None where something can."""
+    n_papers = max(pair.comparison.test.difference.n_clusters for pair in pairs.members)
+    n_tests = len(pairs.members)
+    if can_be_significant(n_papers, n_tests, ALPHA):
+        return None
+    papers, tests = ("paper" if n_papers == 1 else "papers"), ("test" if n_tests == 1 else "tests")
+    return note(f"With {n_papers} {papers} and {n_tests:,} {tests} no difference in this table can be significant.")
 
 
 def _table(title: str, pairs: Pairs) -> Table:
@@ -58,7 +89,7 @@ def _table(title: str, pairs: Pairs) -> Table:
     rows = [_row(pair) for pair in pairs.members]
     if any(pair.comparison.overlap is not None for pair in pairs.members):
         columns.append("overlap, %")
-        rows = [[*row, percent(pair.comparison.overlap)] for row, pair in zip(rows, pairs.members, strict=True)]
+        rows = [[*row, overlap_text(pair.comparison.overlap)] for row, pair in zip(rows, pairs.members, strict=True)]
     return Table(title=title, columns=columns, rows=rows)
 
 
@@ -68,5 +99,4 @@ def _row(pair: Pair) -> list[Cell]:
     detectable = None if test.minimum_detectable is None else 100 * test.minimum_detectable
     names: list[Cell] = [pair.first, pair.second, found.task.name]
     counts: list[Cell] = [test.n_better, test.n_equal, test.n_worse]
-    shown = points(difference.mean, difference.low, difference.high)
-    return [*names, shown, f"{pair.p_value:.4f}", *counts, detectable, difference.n]
+    return [*names, points(difference), f"{pair.p_value:.4f}", *counts, detectable, difference.n]

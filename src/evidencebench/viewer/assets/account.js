@@ -8,7 +8,7 @@ function accountOf(graded, onChoose) {
   return h(
     "section",
     { class: "account", "aria-labelledby": "account-title" },
-    h("h2", { id: "account-title" }, chosen.length ? "Why the score is what it is" : "What is asked"),
+    h("h2", { id: "account-title" }, accountTitle(chosen)),
     h("p", { class: "terms" }, taskTerms(graded).join(" ")),
     uncoverable(graded, onChoose),
     graded.terms && chosen.length
@@ -18,9 +18,14 @@ function accountOf(graded, onChoose) {
           chosen.map((side) => sideAccount(graded, side, onChoose)),
         )
       : null,
-    graded.terms && chosen.length === 2 ? comparison(graded, onChoose) : null,
+    graded.terms && chosen.length === 2 && chosen.every(({ judged }) => judged) ? comparison(graded, onChoose) : null,
     definitions(graded),
   );
+}
+
+function accountTitle(chosen) {
+  if (!chosen.length) return "What is asked";
+  return chosen.some(({ judged }) => judged) ? "Why the score is what it is" : "Why there is no score";
 }
 
 // What the task asks of this paper, and the most it allows: the same for every system.

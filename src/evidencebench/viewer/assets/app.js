@@ -3,7 +3,7 @@
 async function startApp() {
   // The token has become a cookie; it need not stand in the address, from where it is copied.
   if (location.search) history.replaceState(null, "", location.pathname + location.hash);
-  document.querySelector(".page-head").append(h("h1", {}, document.title), themeButton());
+  document.querySelector(".page-head").append(h("p", { class: "page-title" }, document.title), themeButton());
   const root = document.getElementById("viewer");
   const source = new ServerSource();
   let overview;

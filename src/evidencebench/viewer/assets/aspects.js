@@ -7,7 +7,7 @@ const NO_TEXTS =
   "This data set has no texts of its aspects, only the sentences that state them; one of these is quoted.";
 
 /* `on.choose(aspect)` toggles an aspect, `on.next(aspect)` goes to its next sentence.
-   Returns {element, showChosen(aspect or null)}. */
+   Returns {element, showChosen(aspect or null), filter() -> name, show(name)}. */
 function aspectPanel(graded, on) {
   const items = graded.aspects.map((aspect) => ({ aspect, element: aspectItem(graded, aspect, on) }));
   const list = h(
@@ -16,17 +16,20 @@ function aspectPanel(graded, on) {
     items.map((item) => item.element),
   );
   const none = h("p", { class: "none", hidden: true }, "No aspect is like that.");
+  const filter = aspectFilter(graded, items, none);
   const element = h(
     "aside",
     { class: "aspects", id: "aspects", "aria-labelledby": "aspects-title", tabindex: "-1" },
     h("h2", { id: "aspects-title" }, `Aspects (${graded.aspects.length})`),
-    aspectFilter(graded, items, none),
+    filter?.element ?? null,
     graded.aspects.some((aspect) => aspect.text !== null) ? null : h("p", { class: "no-texts" }, NO_TEXTS),
     none,
     list,
   );
   return {
     element,
+    filter: () => filter?.name(),
+    show: (name) => filter?.show(name),
     showChosen: (chosen) => items.forEach((item) => showPressed(item, item.aspect.number === chosen?.number)),
   };
 }
@@ -57,12 +60,18 @@ function aspectFilter(graded, items, none) {
       h("span", { class: "number" }, found),
     );
   });
+  let current = 0;
   function apply(position) {
+    current = position;
     buttons.forEach((button, other) => button.setAttribute("aria-pressed", String(other === position)));
     for (const { aspect, element } of items) element.hidden = !filters[position].keeps(aspect);
     none.hidden = items.some(({ element }) => !element.hidden);
   }
-  return h("div", { class: "aspect-filter", role: "group", "aria-label": "Show aspects" }, buttons);
+  return {
+    element: h("div", { class: "aspect-filter", role: "group", "aria-label": "Show aspects" }, buttons),
+    name: () => filters[current].name,
+    show: (wanted) => apply(Math.max(0, filters.findIndex(({ name }) => name === wanted))),
+  };
 }
 
 function filtersOf({ chosen }) {

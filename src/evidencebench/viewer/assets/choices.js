@@ -8,19 +8,19 @@ function choose(changes) {
 
 function taskTitle(task) {
   const aspects = task.scope === "results" ? "Results aspects" : "all aspects";
-  const budgets = { optimal: "fewest sentences that can cover them", null: "any number of sentences" };
+  const budgets = { optimal: "as few sentences as cover all that can be covered", null: "any number of sentences" };
   return `${task.name}: ${aspects}, ${budgets[task.budget] ?? counted(task.budget, "sentence")}`;
 }
 
-// A choice from a list: entries are [value, text], and the listener gets the value.
+// A choice from a list: entries are [value, text, name in full where the text is cut]; the listener gets the value.
 function picker(name, entries, onchange, mark = null) {
   const select = h("select", { onchange: () => onchange(select.value) }, entries.map(optionOf));
   const label = h("label", { class: "picker" }, h("span", { class: "picker-name" }, mark, name), select);
   return { label, select };
 }
 
-function optionOf([value, text]) {
-  return h("option", { value, dir: "auto" }, text);
+function optionOf([value, text, title = null]) {
+  return h("option", { value, dir: "auto", title }, text);
 }
 
 // A circle is A and a square is B wherever they stand, so that colour is never all that tells them apart.
@@ -31,7 +31,7 @@ function systemMark(letter) {
 
 function choiceBar(overview, helpButton) {
   const names = systemNames(overview);
-  const systems = names.map((name) => [name, name]);
+  const systems = names.map((name) => [name, shortened(name), name]);
   const tasks = overview.tasks.map((task) => [task.name, taskTitle(task)]);
   const task = picker("Task", tasks, (name) => choose({ task: name }));
   const a = picker("System A", systems, (name) => choose({ a: name }), systemMark("a"));
@@ -47,6 +47,8 @@ function choiceBar(overview, helpButton) {
     task.select.value = overview.tasks[state.task]?.name ?? "";
     a.select.value = state.a === null ? "" : names[state.a];
     b.select.value = state.b === null ? "" : names[state.b];
+    for (const { select } of [a, b]) select.title = select.value;
+    task.select.title = overview.tasks.length ? taskTitle(overview.tasks[state.task]) : "";
     swap.disabled = state.a === null || state.b === null;
   }
 }

@@ -5,7 +5,7 @@ const DEFINITIONS = [
     "Hypothesis",
     "the statement on top. Somebody who checks it wants the sentences of the paper that speak for or against it.",
   ],
-  ["Aspect", "one thing the paper has to say about the hypothesis. Each has a number and a colour here."],
+  ["Aspect", "one thing the paper has to say about the hypothesis. Each has a colour and a number here, from 1 on; pointing at the number tells its id in the data, which counts from 0."],
   [
     "Evidence",
     "a sentence that states an aspect which counts. It has a bar at its left, and its aspects' numbers behind it.",

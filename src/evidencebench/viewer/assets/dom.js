@@ -43,6 +43,25 @@ function percent(value) {
   return value === null || value === undefined ? "–" : `${(100 * value).toFixed(1)} %`;
 }
 
+// Names that are alike differ at their ends more often than in the middle, so the middle is left out.
+function shortened(text, most = 36) {
+  if (text.length <= most) return text;
+  const end = Math.floor((most - 1) / 2);
+  return `${text.slice(0, most - 1 - end)}…${text.slice(-end)}`;
+}
+
+// What was said last is said again only where it goes away first.
+function announce(element, text) {
+  if (element.textContent !== text) {
+    element.textContent = text;
+    return;
+  }
+  element.textContent = "";
+  setTimeout(() => {
+    if (!element.textContent) element.textContent = text;
+  }, 50);
+}
+
 // "1 sentence", "2,000 sentences".
 function counted(n, noun) {
   return `${n.toLocaleString("en")} ${noun}${n === 1 ? "" : "s"}`;

@@ -5,7 +5,7 @@ const TYPING_PAUSE_MS = 200;
 
 const ONLY_ENTRIES = [
   ["", "all papers"],
-  ["missed", "A misses an aspect"],
+  ["missed", "A could have covered more"],
   ["failed", "A covers nothing"],
   ["a_better", "A is better than B"],
   ["b_better", "B is better than A"],
@@ -52,6 +52,15 @@ function narrowing(route) {
   return { only, sort, order };
 }
 
+// What a link asks of the list and there is not, in words.
+function unknownInList({ query }) {
+  const known = { only: ONLY_ENTRIES.map(([value]) => value), sort: SORT_ENTRIES.map(([value]) => value.split(" ")[0]), order: ["asc", "desc"] };
+  const words = { only: "“Show”", sort: "“Order”", order: "“Order”" };
+  return Object.keys(known)
+    .filter((name) => query.get(name) && !known[name].includes(query.get(name)))
+    .map((name) => `There is no “${shortened(cleaned(query.get(name)))}” under ${words[name]}.`);
+}
+
 function pageOf(route) {
   const page = Number(route.query.get("page") ?? 1);
   return Number.isInteger(page) && page >= 1 && page < 1e7 ? page : 1;
@@ -64,7 +73,7 @@ function listPane() {
   const legend = h("p", { class: "list-legend" });
   const rows = h("ol", { class: "rows" });
   const pages = h("nav", { class: "list-pages", "aria-label": "Pages of the list" });
-  const element = h("section", { class: "list-pane", "aria-label": "Papers" }, form.element, h("div", { class: "list-head" }, count, legend), rows, pages);
+  const element = h("section", { class: "list-pane", "aria-label": "Papers" }, h("h1", {}, "Papers"), form.element, h("div", { class: "list-head" }, count, legend), rows, pages);
   return { element, focusSearch: form.focusSearch, update: form.update, say, show, showError, mark, move, focusOn };
 
   // The rows are made anew where they changed; a reader who stood on one of them stands there again.
@@ -205,6 +214,7 @@ function countText(asked, listing) {
   if (listing.n_without_results && scored === all) parts.push(`${number(listing.n_without_results)} without Results`);
   if (asked.q && searched < all) parts.push(`searched ${number(searched)} of ${number(all)} so far`);
   if (needsScores(asked) && scored < all) parts.push(`scored ${number(scored)} of ${number(all)} so far`);
+  if (asked.q && !wordsOf(asked.q).length && !listing.rows.some((row) => row.id === asked.q)) parts.push("to search, type letters or digits");
   return parts.join("; ");
 }
 
@@ -231,10 +241,10 @@ function adviceFor(route, asked, listing) {
 function pageLinks(page, nFound) {
   const last = Math.max(1, Math.ceil(nFound / PAGE_SIZE));
   if (last === 1) return [];
-  const { id, sentence } = readRoute();
+  const { id } = readRoute();
   const link = (to, text) => to < 1 || to > last || to === page
     ? h("span", { class: "page-link off" }, text)
-    : h("a", { class: "page-link", href: linkTo(id, sentence, { page: to === 1 ? null : to }) }, text);
+    : h("a", { class: "page-link", href: linkTo(id, null, { page: to === 1 ? null : to }) }, text);
   return [link(1, "First"), link(page - 1, "Previous"),
     h("span", { class: "page-number" }, `page ${page.toLocaleString("en")} of ${last.toLocaleString("en")}`),
     link(page + 1, "Next"), link(last, "Last")];

@@ -112,7 +112,7 @@ function lanePaths(side, block) {
 
 function mapWords({ paper, stated, chosen, isEvidence }) {
   const nEvidence = stated.filter((_, index) => isEvidence(index)).length;
-  const selections = chosen.map(
+  const selections = chosen.filter(({ judged }) => judged).map(
     (side) => `${side.letter}, ${side.label}, names ${counted(side.selected.length, "sentence")}`,
   );
   return [

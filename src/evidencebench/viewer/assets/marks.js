@@ -14,7 +14,7 @@ function aspectName(aspect) {
 // An aspect as its number; a button where something is to happen.
 function chip(aspect, onChoose = null) {
   const name = `${aspectName(aspect)}${aspect.counts ? "" : " (does not count in this task)"}`;
-  const attributes = { class: `chip ${aspectClass(aspect)}`, "aria-label": name, title: name };
+  const attributes = { class: `chip ${aspectClass(aspect)}`, "aria-label": name, title: `${name} (id ${aspect.id})` };
   if (!onChoose) return h("span", { ...attributes, role: "img" }, aspect.number);
   return h(
     "button",

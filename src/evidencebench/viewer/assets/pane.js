@@ -12,7 +12,7 @@ function paperPane(overview, { step, foldList }) {
   const bar = h("nav", { class: "paper-bar", "aria-label": "Papers of the list" }, back, fold, copy, h("span", { class: "turner" }, previous, number, next));
   const element = h("section", { class: "paper-pane", "aria-label": "Paper", hidden: true }, bar, status, body);
   const held = { id: null, record: null, view: null, key: null, sentence: null };
-  return { element, follow, showPlace, showFold, position, jump, focus, say };
+  return { element, follow, showPlace, showFold, position, jump, toggle, toggleLess, focus, say };
 
   async function follow(source, route, state) {
     element.hidden = route.id === null;
@@ -34,11 +34,13 @@ function paperPane(overview, { step, foldList }) {
       const record = await source.instance(id);
       if (held.id !== id) return false;
       held.record = record;
+      copy.disabled = false;
       say("");
       return true;
     } catch (error) {
       if (held.id !== id) return false;
       body.replaceChildren();
+      copy.disabled = true;
       document.title = `Not found · ${overview.title}`;
       say(error.message);
       return false;
@@ -52,13 +54,20 @@ function paperPane(overview, { step, foldList }) {
     held.sentence = route.sentence;
     document.title = `${cleaned(held.record.paper.id).slice(0, 100)} · ${overview.title}`;
     if (held.key !== key) {
-      if (isNew) place(paperView(overview, held.record, { ...state, sentence: null }));
-      else exchange(paperView(overview, held.record, { ...state, sentence: null }));
+      const view = paperView(overview, held.record, { ...state, sentence: null }, reach);
+      if (isNew) place(view);
+      else exchange(view);
       held.key = key;
     }
     if (isNew) focus();
     if (isNew && !isPointed) window.scrollTo(0, 0);
     if (isPointed) pointAt(route.sentence);
+  }
+
+  // Wherever a jump leads, the address follows, so that a reload and the link lead there too.
+  function reach(index) {
+    held.sentence = index;
+    noteSentence(held.id, index);
   }
 
   function place(view) {
@@ -72,10 +81,13 @@ function paperPane(overview, { step, foldList }) {
     const focused = document.activeElement;
     const target = body.querySelector(".is-target")?.id ?? null;
     const anchor = anchorIn(body, target);
+    const reading = held.view.reading();
     place(view);
+    view.resume(reading);
     if (target !== null) view.show(Number(target.slice(2)));
     if (focused !== document.body && focused.isConnected) focused.focus({ preventScroll: true });
-    const moved = anchor ? document.getElementById(anchor.id).getBoundingClientRect().top - anchor.top : scrollY - window.scrollY;
+    const row = anchor && document.getElementById(anchor.id);
+    const moved = row?.checkVisibility() ? row.getBoundingClientRect().top - anchor.top : scrollY - window.scrollY;
     window.scrollBy({ top: moved, behavior: "instant" });
   }
 
@@ -92,6 +104,7 @@ function paperPane(overview, { step, foldList }) {
   }
 
   function showPlace(at) {
+    previous.disabled = next.disabled = !at && !held.record;
     number.textContent = at ? `${at.number.toLocaleString("en")} of ${at.of.toLocaleString("en")}` : "";
   }
 
@@ -105,11 +118,19 @@ function paperPane(overview, { step, foldList }) {
   }
 
   function jump(kind, by) {
-    held.view?.jump?.(kind, by);
+    held.view?.jump(kind, by);
+  }
+
+  function toggle(which) {
+    held.view?.toggle(which);
+  }
+
+  function toggleLess() {
+    held.view?.toggleLess();
   }
 
   function say(text) {
-    if (status.textContent !== text) status.textContent = text;
+    announce(status, text);
   }
 
   // Where the browser refuses the clipboard, the address bar still holds the link.

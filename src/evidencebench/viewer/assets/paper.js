@@ -1,14 +1,20 @@
 // Shows one paper: why each score is what it is, the text with its marks, a map of it, and the aspects.
 
-/* `state` is {task, a, b, sentence}: positions, or null where there is none. The element returned also has
-   jump("evidence" | "selected" | "missed", step), toggle("a" | "b") and show(index), all of which work once it is on
-   the page. */
-function paperView(overview, record, state) {
+/* `state` is {task, a, b, sentence, heading}: positions, or null where there is none, and the element of the hypothesis;
+   `onReach(index)` is told each sentence that the reader is led to. The element returned also has
+   jump("evidence" | "selected" | "missed", step), toggle("a" | "b"), toggleLess(), show(index), and reading() with
+   resume(reading) to carry what a reader has set to another view; all of them work once it is on the page. */
+function paperView(overview, record, state, onReach = () => {}) {
   const graded = gradedOf(overview, record, state);
   const element = h("article", { class: "paper" });
   const told = h("p", { class: "visually-hidden", role: "status" });
   const text = textOf(graded, chooseFromText);
   const map = mapOf(graded, show);
+  const title = h(
+    "h2",
+    { class: "text-title", tabindex: "-1" },
+    `The paper (${counted(record.paper.sentences.length, "sentence")})`,
+  );
   const panel = aspectPanel(graded, { choose, next: nextOf });
   const tools = toolbar(graded, { jump, toggle, only: text.only });
   const bars = h("div", { class: "bars" }, tools.element, map.lying);
@@ -16,7 +22,8 @@ function paperView(overview, record, state) {
   let pressed = null; // the aspect that is highlighted
 
   element.append(
-    paperHead(graded),
+    paperHead(graded, state.heading ?? "h1"),
+    h("button", { type: "button", class: "to-text", onclick: toText }, "To the paper's text"),
     accountOf(graded, goTo),
     h(
       "div",
@@ -28,7 +35,7 @@ function paperView(overview, record, state) {
         h(
           "div",
           { class: "text-head" },
-          h("h2", { class: "text-title" }, `The paper (${counted(record.paper.sentences.length, "sentence")})`),
+          title,
           h("button", { type: "button", class: "to-aspects", onclick: toAspects }, "To the aspects"),
         ),
         bars,
@@ -45,7 +52,7 @@ function paperView(overview, record, state) {
   });
   if (state.sentence !== null && state.sentence !== undefined)
     requestAnimationFrame(() => element.isConnected && show(state.sentence));
-  return Object.assign(element, { jump, toggle, show });
+  return Object.assign(element, { jump, toggle, toggleLess, show, reading, resume });
 
   // Goes to a sentence, wherever it is hidden, and hands it the focus.
   function show(index) {
@@ -58,6 +65,12 @@ function paperView(overview, record, state) {
     row.focus({ preventScroll: true });
     element.style.setProperty("--bar", `${bars.offsetHeight}px`); // which would cover what stops under it
     scrollTo(row);
+    onReach(index);
+  }
+
+  function toText() {
+    title.focus({ preventScroll: true });
+    title.scrollIntoView({ block: "start", behavior: "instant" });
   }
 
   // Past the text, which has a link and buttons in every row.
@@ -69,18 +82,34 @@ function paperView(overview, record, state) {
   function jump(kind, step) {
     const targets = targetsOf(graded, kind, pressed);
     if (!targets.length) {
-      told.textContent = NOTHING[kind];
+      announce(told, kind !== "evidence" && sideA(graded)?.judged === null ? "A is not scored here." : NOTHING[kind]);
       return null;
     }
     const next = nextTarget(targets, current, step);
     show(next);
-    told.textContent = `${kind} ${targets.indexOf(next) + 1} of ${targets.length}`;
+    announce(told, `${STEP_NAMES[kind][2]}, ${targets.indexOf(next) + 1} of ${targets.length}`);
     return next;
   }
 
   function toggle(which) {
     const isHidden = element.classList.toggle(`hides-${which}`);
     tools.showMarks(which, !isHidden);
+  }
+
+  function toggleLess() {
+    tools.showLess(!tools.isLess());
+  }
+
+  function reading() {
+    const hidden = ["a", "b"].filter((which) => element.classList.contains(`hides-${which}`));
+    return { aspect: pressed?.number ?? null, filter: panel.filter(), isLess: tools.isLess(), hidden };
+  }
+
+  function resume({ aspect, filter, isLess, hidden }) {
+    if (filter) panel.show(filter);
+    if (isLess) tools.showLess(true);
+    if (aspect !== null) highlight(graded.aspects[aspect - 1]);
+    hidden.forEach(toggle);
   }
 
   function highlight(aspect) {
@@ -117,7 +146,7 @@ const NOTHING = {
   missed: "A missed no aspect that could be covered.",
 };
 
-function paperHead({ paper, reviewId, task }) {
+function paperHead({ paper, reviewId, task }, heading) {
   const ids = [
     ["instance", paper.id],
     ["paper", paper.paper_id],
@@ -127,7 +156,7 @@ function paperHead({ paper, reviewId, task }) {
     "header",
     { class: "paper-head" },
     h("p", { class: "eyebrow" }, "Hypothesis"),
-    foreign("h2", { class: "hypothesis", tabindex: "-1" }, paper.hypothesis),
+    foreign(heading, { class: "hypothesis", tabindex: "-1" }, paper.hypothesis),
     h(
       "dl",
       { class: "ids" },
@@ -137,13 +166,17 @@ function paperHead({ paper, reviewId, task }) {
   );
 }
 
+function sideA({ chosen }) {
+  return chosen.find(({ letter }) => letter === "A") ?? null;
+}
+
 // Sentences worth stopping at, in reading order; with an aspect highlighted, evidence is that aspect's.
 function targetsOf(graded, kind, pressed) {
-  const [a] = graded.chosen;
+  const a = sideA(graded);
   const indexes = graded.paper.sentences.map((_, index) => index);
   if (kind === "selected") return a ? a.selected : [];
   if (kind === "missed")
-    return a
+    return a?.judged
       ? indexes.filter((index) => graded.stated[index].some((aspect) => aspect.counts && a.covers(aspect) === 0))
       : [];
   if (pressed) return pressed.sentences;

@@ -4,6 +4,7 @@ const reportParts = { results: document.getElementById("results"), papers: docum
 const reportTitle = document.title;
 let viewerShown = false;
 let resultsScroll = 0;
+let papersLeft = "#/papers"; // where the reader left the papers
 
 startReport();
 
@@ -14,7 +15,10 @@ function startReport() {
   const scatter = document.getElementById("scatter-plot");
   if (reportParts.papers) {
     const source = new EmbeddedSource();
-    onRoute(() => followReport(source));
+    onRoute((event) => followReport(source, event.oldURL));
+    papersLink()?.addEventListener("click", (event) => {
+      event.currentTarget.href = readRoute().place === "papers" ? linkTo(null) : papersLeft;
+    });
     if (scatter) showScatter(scatter, source);
     followReport(source);
   } else {
@@ -22,7 +26,7 @@ function startReport() {
   }
 }
 
-function followReport(source) {
+function followReport(source, left = "") {
   const { place } = readRoute();
   const before = reportParts.results.hidden ? "papers" : "results";
   if (before === "results" && place === "papers") resultsScroll = window.scrollY;
@@ -33,7 +37,14 @@ function followReport(source) {
     viewerShown = true;
     showViewer(reportParts.papers, source);
   }
-  if (place === "results" && before === "papers") returnToResults();
+  if (place === "results" && before === "papers") {
+    papersLeft = new URL(left || location.href).hash || "#/papers";
+    returnToResults();
+  }
+}
+
+function papersLink() {
+  return document.querySelector('.page-head a[data-place="papers"]');
 }
 
 // A link to a section goes there; going back finds the results where they were left.

@@ -24,7 +24,7 @@ function reviewPage(desk) {
     }
     const scroll = held.key === undefined ? 0 : window.scrollY;
     held.key = key;
-    held.view = paperView(held.overview, held.record, { ...state, sentence: route.sentence });
+    held.view = paperView(held.overview, held.record, { ...state, sentence: route.sentence, heading: "h2" });
     body.replaceChildren(held.view);
     window.scrollTo(0, scroll);
   }

@@ -50,6 +50,15 @@ function go(hash, { replaces = false } = {}) {
   window.dispatchEvent(new HashChangeEvent("hashchange"));
 }
 
+// Notes the sentence the reader is at, for a reload and for the link; nobody is told, and Back has no step more.
+function noteSentence(id, sentence) {
+  try {
+    history.replaceState(null, "", linkTo(id, sentence));
+  } catch {
+    // A browser refuses too many a second, where a key is held down; the next step notes it.
+  }
+}
+
 function onRoute(listener) {
   window.addEventListener("hashchange", listener);
 }
@@ -61,6 +70,16 @@ function systemNames(overview) {
     if (labels.indexOf(system.label) === position) return system.label;
     return system.is_control ? `${system.label} (control)` : `${system.label} (${position})`;
   });
+}
+
+// What a link asks for and this page does not have, in words; a reader would take what is shown for what was asked.
+function unknownOf(overview, { query }, state) {
+  const names = systemNames(overview);
+  const told = [["system", names, query.get("a"), names[state.a]], ["system", names, query.get("b"), names[state.b]],
+    ["task", overview.tasks.map(({ name }) => name), query.get("task"), overview.tasks[state.task]?.name]];
+  return told
+    .filter(([, known, wanted]) => wanted && !known.includes(wanted))
+    .map(([kind, , wanted, shown]) => `This page has no ${kind} “${shortened(cleaned(wanted))}”; showing ${shown ?? "none"}.`);
 }
 
 // Task and systems of a route by position. A system is null where there is none, or the reader wants none.

@@ -11,7 +11,7 @@ async function showScatter(root, source) {
     return;
   }
   const state = { task: 0, a: 0, b: 1 };
-  const systems = names.map((name, position) => [position, name]);
+  const systems = names.map((name, position) => [position, shortened(name), name]);
   const tasks = overview.tasks.map((task, position) => [position, taskTitle(task)]);
   const change = (name) => (value) => {
     state[name] = Number(value);
@@ -87,10 +87,6 @@ function scatterChart(points, asked, show) {
   return chart;
 }
 
-function shortened(text, most = 36) {
-  return text.length > most ? `${text.slice(0, most - 1)}…` : text;
-}
-
 function scatterMark(point, x, y, asked, show) {
   const n = point.rows.length;
   const side = sideOfLine(point);
@@ -138,7 +134,7 @@ function paperLink(row, asked) {
 }
 
 function paperAnchor(row, asked) {
-  return foreign("a", { href: paperLink(row, asked), title: row.id }, shortened(row.hypothesis || row.id, 300));
+  return foreign("a", { href: paperLink(row, asked), title: row.id }, firstWords(row.hypothesis || row.id, 300));
 }
 
 function pointList(point, asked) {

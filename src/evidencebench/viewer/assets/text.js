@@ -38,6 +38,8 @@ function textOf(graded, onChoose) {
 
 // What stands around a sentence: its number, the marks of those who selected it, and the aspects it states.
 function decoration(graded, onChoose) {
+  const [path, rest] = splitOnce(linkTo(graded.paper.id), "?");
+  const query = rest === undefined ? "" : `?${rest}`;
   return (index) => {
     const aspects = [...graded.stated[index]].sort(
       (one, other) => other.counts - one.counts || one.number - other.number,
@@ -45,7 +47,7 @@ function decoration(graded, onChoose) {
     const marks = graded.chosen.filter((side) => side.selects(index)).map((side) => mark(side, side.selects(index)));
     const number = h(
       "a",
-      { class: "index", href: linkTo(graded.paper.id, index), "aria-label": `sentence ${index}` },
+      { class: "index", href: `${path}/${index}${query}`, tabindex: "-1", "aria-label": `sentence ${index}` },
       index,
     );
     return {
@@ -122,7 +124,7 @@ function gapOf(run) {
   });
 }
 
-/* The bar over the text. Returns {element, showMarks(which, isShown)}. */
+/* The bar over the text. Returns {element, showMarks(which, isShown), isLess(), showLess(isOn)}. */
 function toolbar(graded, { jump, toggle, only }) {
   const marks = new Map(
     graded.chosen.map((side) => {
@@ -135,11 +137,11 @@ function toolbar(graded, { jump, toggle, only }) {
             type: "button",
             class: "marks",
             "aria-pressed": "true",
-            title: `Show the marks of ${side.letter}`,
+            title: `Show the marks of ${side.letter}: ${side.label}`,
             onclick: () => toggle(which),
           },
           plainMark(side),
-          foreign("span", { class: "label" }, side.label),
+          foreign("span", { class: "label" }, shortened(side.label, 24)),
         ),
       ];
     }),
@@ -150,15 +152,17 @@ function toolbar(graded, { jump, toggle, only }) {
       type: "button",
       "aria-pressed": "false",
       title: "Only evidence and selections, with the headings over them",
-      onclick: () => {
-        const isOn = less.getAttribute("aria-pressed") !== "true";
-        less.setAttribute("aria-pressed", String(isOn));
-        only(isOn);
-      },
+      onclick: () => showLess(!isLess()),
     },
     "Only marked sentences",
   );
-  const kinds = ["evidence", ...(graded.chosen.length ? ["selected", "missed"] : [])];
+  const isLess = () => less.getAttribute("aria-pressed") === "true";
+  const showLess = (isOn) => {
+    less.setAttribute("aria-pressed", String(isOn));
+    only(isOn);
+  };
+  const a = sideA(graded);
+  const kinds = ["evidence", ...(a?.judged ? ["selected", "missed"] : [])];
   const element = h(
     "div",
     { class: "toolbar", role: "group", "aria-label": "The text" },
@@ -166,21 +170,23 @@ function toolbar(graded, { jump, toggle, only }) {
       "div",
       { class: "tools" },
       kinds.map((kind) => stepper(graded, kind, jump)),
+      a && !a.judged ? h("span", { class: "unscored" }, "A is not scored here") : null,
     ),
     h("div", { class: "tools" }, [...marks.values()], less),
   );
-  return { element, showMarks: (which, isShown) => marks.get(which)?.setAttribute("aria-pressed", String(isShown)) };
+  const showMarks = (which, isShown) => marks.get(which)?.setAttribute("aria-pressed", String(isShown));
+  return { element, showMarks, isLess, showLess };
 }
 
-// What the steps go through: in short, the rest where there is room, and in full.
+// What the steps go through: in short, what is added where there is room, in full, and the end of the short name.
 const STEP_NAMES = {
   evidence: ["evidence", "", "evidence sentence"],
   selected: ["selected", " by A", "sentence selected by A"],
-  missed: ["missed", " by A", "sentence of an aspect missed by A"],
+  missed: ["evidence", " A", "sentence of an aspect missed by A", " missed"],
 };
 
 function stepper(graded, kind, jump) {
-  const [name, whose, full] = STEP_NAMES[kind];
+  const [name, whose, full, rest] = STEP_NAMES[kind];
   const n = targetsOf(graded, kind, null).length;
   const step = (by, sign, word) => {
     const title = `${word} ${full}`;
@@ -190,6 +196,6 @@ function stepper(graded, kind, jump) {
       sign,
     );
   };
-  const label = h("span", {}, name, h("span", { class: "whose" }, whose), " ", h("span", { class: "number" }, n));
+  const label = h("span", {}, name, h("span", { class: "whose" }, whose), rest, " ", h("span", { class: "number" }, n));
   return h("span", { class: "stepper" }, step(-1, "‹", "previous"), label, step(1, "›", "next"));
 }

@@ -27,8 +27,9 @@ function makeViewer(root, source, overview) {
   const keys = listenToKeys(root, viewerCommands({ overview, list, paper, step, foldList }));
   const help = h("button", { type: "button", class: "help", onclick: keys.open }, "Keyboard");
   const bar = choiceBar(overview, help);
+  const unknown = h("p", { class: "viewer-status unknown", role: "status" });
   const skip = h("a", { class: "skip-link", href: "#/papers", onclick: skipList }, "Skip the list");
-  root.prepend(skip, bar.element, h("div", { class: "panes" }, list.element, paper.element));
+  root.prepend(skip, bar.element, unknown, h("div", { class: "panes" }, list.element, paper.element));
   foldList(recall(LIST_FOLD) === "yes");
   let returning = { id: null, scroll: 0 };
   return { follow };
@@ -39,6 +40,8 @@ function makeViewer(root, source, overview) {
     const state = chosen(overview, route);
     bar.update(state);
     list.update(route);
+    const told = [...unknownOf(overview, route, state), ...unknownInList(route)].join(" ");
+    if (unknown.textContent !== told) unknown.textContent = told;
     skip.hidden = route.id === null;
     turnTo(route);
     await Promise.all([listing.follow(route), paper.follow(source, route, state)]);
@@ -146,6 +149,10 @@ function viewerCommands({ overview, list, paper, step, foldList }) {
     { keys: ["x"], name: "next sentence that A selected", run: () => paper.jump("selected", 1) },
     { keys: ["X"], name: "previous sentence that A selected", run: () => paper.jump("selected", -1) },
     { keys: ["m"], name: "next sentence of an aspect that A missed", run: () => paper.jump("missed", 1) },
+    { keys: ["M"], name: "previous sentence of an aspect that A missed", run: () => paper.jump("missed", -1) },
+    { keys: ["o"], name: "only marked sentences, or all", run: () => paper.toggleLess() },
+    { keys: ["1"], name: "hide or show the marks of A", run: () => paper.toggle("a") },
+    { keys: ["2"], name: "hide or show the marks of B", run: () => paper.toggle("b") },
     { keys: ["a"], name: "next system as A", run: () => cycleSystem(overview, "a") },
     { keys: ["b"], name: "next system as B", run: () => cycleSystem(overview, "b") },
     { keys: ["s"], name: "swap A and B", run: () => swapSystems(overview) },
