@@ -465,7 +465,7 @@ def test_what_was_unpacked_stays_readable_whatever_becomes_of_the_packed_file(tm
 
 
 @pytest.mark.parametrize("follows_links", [True, False])
-def test_of_a_link_what_it_points_to_is_replaced_or_the_link_itself(follows_links: bool, tmp_path: Path) -> None:
+def test_of_a_link_what_it_points_to_is_replaced_or_the_link_itself(*, follows_links: bool, tmp_path: Path) -> None:
     target, link = tmp_path / "target", tmp_path / "link"
     target.write_bytes(b"old")
     link.symlink_to(target)

@@ -353,7 +353,9 @@ def test_long_names_that_differ_at_their_ends_are_told_apart_in_every_picture() 
 
 def test_a_pair_of_long_names_keeps_the_ends_of_both() -> None:
     pairs = [f"{first} - {second}" for first in LONG for second in LONG]
-    chart = difference_chart([Bar(name=pair, mean=0.1, low=0, high=0.2, note="p = 0.0123") for pair in pairs], title="t")
+    chart = difference_chart(
+        [Bar(name=pair, mean=0.1, low=0, high=0.2, note="p = 0.0123") for pair in pairs], title="t"
+    )
     shown_names = [part.text or "" for part in of_look(chart, "chart-name")]
     assert len(set(shown_names)) == len(pairs)
     for name, pair in zip(shown_names, pairs, strict=True):

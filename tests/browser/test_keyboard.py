@@ -45,6 +45,10 @@ def here(page: Page) -> int:
     return int(page.locator(".sentence.is-target").get_attribute("data-index") or "")
 
 
+def assert_the_address_is_here(page: Page) -> None:
+    assert page.url.split("?")[0].endswith(f"#/papers/{SAMPLE.ids[2]}/{here(page)}")
+
+
 def test_tab_alone_leads_from_the_head_of_the_page_to_every_control_and_row_and_shows_where_it_is(sample: Page) -> None:
     order = []
     for _ in range(9 + len(SAMPLE)):
@@ -177,15 +181,13 @@ def test_another_system_leaves_the_chosen_aspect_the_filter_and_what_is_hidden(p
 def test_the_address_follows_every_jump_and_a_reload_finds_the_sentence_again(paper: Page) -> None:
     steps = paper.evaluate("history.length")
     view = paper.locator(".paper").element_handle()
-    for jump in (
-        lambda: paper.keyboard.press("e"),
-        lambda: paper.keyboard.press("m"),
-        lambda: paper.keyboard.press("M"),
-        lambda: paper.locator(".aspect-name").last.click(),
-        lambda: paper.locator(".map-upright svg").click(position={"x": 20, "y": 40}),
-    ):
-        jump()
-        assert paper.url.split("?")[0].endswith(f"#/papers/{SAMPLE.ids[2]}/{here(paper)}")
+    for key in ("e", "m", "M"):
+        paper.keyboard.press(key)
+        assert_the_address_is_here(paper)
+    paper.locator(".aspect-name").last.click()
+    assert_the_address_is_here(paper)
+    paper.locator(".map-upright svg").click(position={"x": 20, "y": 40})
+    assert_the_address_is_here(paper)
     assert paper.evaluate("history.length") == steps
     assert view.evaluate("(one) => one.isConnected")  # nothing was made anew
     place = here(paper)

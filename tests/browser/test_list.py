@@ -224,10 +224,10 @@ def test_the_page_has_one_title_that_can_be_seen(sample: Page) -> None:
 
 
 def test_names_that_differ_at_their_end_are_told_apart_in_the_choices(page: Page, tmp_path: Path) -> None:
-    names = [f"{'a-system-with-a-very-long-name-' * 3}{end}" for end in ("seed1", "seed2")]
+    names = [f"{'a-system-with-a-very-long-name-' * 3}{end}.jsonl" for end in ("seed1", "seed2")]
     runs = []
     for name in names:
-        runs.append(tmp_path / f"{name}.jsonl")
+        runs.append(tmp_path / name)
         lines = [{"id": instance_id, "sentences": [0]} for instance_id in SAMPLE.ids]
         runs[-1].write_text("".join(json.dumps(line) + "\n" for line in lines))
     path = tmp_path / "long.html"
@@ -235,11 +235,11 @@ def test_names_that_differ_at_their_end_are_told_apart_in_the_choices(page: Page
     page.goto(address_of(path, f"#/papers/{SAMPLE.ids[0]}"))
     options = page.get_by_label("System A").locator("option")
     shown = options.all_inner_texts()
-    assert [text[-5:] for text in shown[:2]] == ["seed1", "seed2"]
+    assert [text[-11:] for text in shown[:2]] == ["seed1.jsonl", "seed2.jsonl"]
     assert max(map(len, shown)) <= 36
     expect(options.first).to_have_attribute("title", names[0])
     marks = page.locator(".toolbar .marks")
-    assert [text.strip()[-5:] for text in marks.all_inner_texts()] == ["seed1", "seed2"]
+    assert [text.strip()[-11:] for text in marks.all_inner_texts()] == ["seed1.jsonl", "seed2.jsonl"]
     expect(marks.last).to_have_attribute("title", f"Show the marks of B: {names[1]}")
 
 

@@ -91,7 +91,7 @@ def test_a_jump_to_nothing_says_so(page: Page, tmp_path: Path) -> None:
         }"""
     )
     assert _jumps(page, "evidence", [1]) == [None]
-    page.wait_for_function("window.said === 1")  # the same is said again
+    page.wait_for_function("() => window.said === 1")  # the same is said again
     expect(told).to_have_text("No sentence of this paper is evidence.")
     expect(page.get_by_role("button", name="next sentence of an aspect missed by A")).to_have_count(0)
 

@@ -62,6 +62,29 @@ def test_a_link_to_a_section_leads_there_even_from_a_paper(opened: Page) -> None
     expect(opened.locator("#hypotheses h2")).to_be_in_viewport()
 
 
+def test_long_names_leave_room_for_the_numbers_on_a_small_screen(new_page: NewPage, tmp_path: Path) -> None:
+    paths = [tmp_path / f"my_very_long_system_name_with_many_parts_and_a_date_20261121_{end}.json" for end in "ab"]
+    for path in paths:
+        path.write_text(json.dumps({instance_id: [3, 5, 8] for instance_id in SAMPLE.ids}))
+    tasks = (TASKS["er_at_10"], TASKS["result_er_at_5"])
+    (tmp_path / "report.html").write_text(report_page(paths, SAMPLE, tasks, resampling=Resampling(n_draws=50)), "utf-8")
+    page = new_page(360, 740)
+    page.goto(address_of(tmp_path / "report.html"))
+    frame = page.locator("#leaderboard .frame").first
+    name, score = frame.locator("tbody tr").nth(-1).locator("th, td").all()[:2]
+    name.scroll_into_view_if_needed()
+    for cell in (name, score):
+        box = cell.bounding_box()
+        assert box is not None
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= 360
+    before = name.bounding_box()
+    frame.evaluate("(one) => { one.scrollLeft = one.scrollWidth }")
+    assert frame.evaluate("(one) => one.scrollLeft") > 0
+    assert name.bounding_box() == before  # stays beside the numbers
+    assert "linear-gradient" in frame.evaluate("(one) => getComputedStyle(one).backgroundImage")
+
+
 def test_a_link_to_a_sentence_of_a_paper_opens_it(page: Page, report: Path) -> None:
     page.goto(address_of(report, f"#/papers/{SAMPLE.ids[2]}/12"))
     expect(page.locator("#s-12")).to_be_in_viewport()

@@ -1,4 +1,4 @@
-"""A reader who has never seen the project finds out why a score is what it is; on the way the documents' pictures are made.
+"""A reader who has never seen the project finds out why a score is what it is, and makes the documents' pictures.
 
 ``make screenshots`` runs this with EVIDENCEBENCH_SCREENSHOTS set to the folder they belong in; without it, the walk is
 the same and the pictures are thrown away.
@@ -119,6 +119,7 @@ def test_from_a_name_to_a_revealed_answer(tmp_path: Path, new_page: NewPage, sho
         page.locator("aside").get_by_role("button", name=re.compile("Submit")).click()
         page.get_by_role("dialog").get_by_role("button", name=re.compile("^Submit")).click()
         expect(page.get_by_role("heading", name="Your aspect recall")).to_be_visible()
+        expect(page.locator("h1:visible")).to_have_count(1)
         shoot(page, "revealed")
         page.goto("about:blank")
     pages.close()

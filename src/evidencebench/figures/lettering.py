@@ -62,7 +62,7 @@ def fitted(text: str, width: float, size: float = FONT_SIZE) -> str:
     Examples
     --------
     >>> fitted("abstract_backwards", 60)
-    'abst…ards'
+    'abs…rds'
     """
     if width_of(text, size) <= width:
         return text

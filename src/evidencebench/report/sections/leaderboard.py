@@ -27,7 +27,7 @@ def leaderboard_section(findings: Findings) -> Node:
             "instances; in square brackets its interval. A system ranks above another only where their difference is "
             "significant, so it has a range of ranks, in parentheses in the table of all tasks. * A control, computed "
             "here; oracle knows the labels: it is the ceiling and has no rank. A system has one mark and colour in "
-            "every chart here."
+            "every chart of recall here."
         ),
         glance,
         *(

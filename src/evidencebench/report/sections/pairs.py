@@ -54,7 +54,7 @@ def _against_controls(findings: Findings, pairs: Pairs) -> Node:
     charts = [
         difference_chart(
             [_bar(pair.second, pair) for pair in drawn if pair.first == run],
-            title=f"{findings.tasks[0].name}, against the controls: {run}",
+            title=f"{findings.tasks[0].name}, against controls: {run}",
             sides=("the control", run),
             reach=reach,
         )
