@@ -1,4 +1,4 @@
-"""A reader who has never seen the project finds out why a score is what it is, and makes the documents' pictures.
+"""A stranger finds out why a score is what it is; on the way the pictures of the documents are made.
 
 ``make screenshots`` runs this with EVIDENCEBENCH_SCREENSHOTS set to the folder they belong in; without it, the walk is
 the same and the pictures are thrown away.
