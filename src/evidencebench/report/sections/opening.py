@@ -166,11 +166,11 @@ def described(task: Task) -> str:
     --------
     >>> from evidencebench.tasks import TASKS
     >>> described(TASKS["result_er_at_optimal"])
-    'Results aspects; as many sentences as can cover all that can be covered'
+    'Results aspects; as few sentences as cover all that can be covered'
     """
     scope = "all aspects" if task.scope == "all" else "Results aspects"
     if task.budget is None:
         return f"{scope}; any number of sentences"
     if task.budget == "optimal":
-        return f"{scope}; as many sentences as can cover all that can be covered"
+        return f"{scope}; as few sentences as cover all that can be covered"
     return f"{scope}; {task.budget} {'sentence' if task.budget == 1 else 'sentences'}"
