@@ -155,7 +155,7 @@ def test_a_leader_far_above_the_controls_is_said_to_be_significantly_above(tmp_p
     page = report_of([tmp_path / "best.json"], SAMPLE, "er_at_25")
     said = page.section("summary").text
     assert "It is significantly above the best control" in said
-    assert "It can claim rank 1 of 4: no system is significantly better, and 3 systems are significantly worse." in said
+    assert "It can claim rank 1 of 4, controls included: no system is significantly better, and 3" in said
     assert "best.json@sha256:" in said
     assert "(the file does not say what made it)" in said
 

@@ -37,7 +37,7 @@ def _facts(findings: Findings) -> Node:
     swapped = {label: run for label, (run, _) in findings.swapped.items()}
     pairs: list[tuple[str, tuple[Child, ...]]] = [
         ("Data", (foreign(dataset.name), ", sha256 ", node("code", None, dataset.sha256))),
-        ("Instances", (f"{part}{len(dataset):,} instances; {findings.n_papers:,} papers or reviews behind them",)),
+        ("Instances", (f"{part}{len(dataset):,} instances from {findings.n_papers:,} papers or reviews",)),
         ("Runs", (_runs(findings.graded.runs),)),
         *([("Runs asked other papers' hypotheses", (_runs(swapped),))] if swapped else []),
         ("Made by", (f"evidencebench {__version__}",)),
@@ -151,8 +151,8 @@ def _ranks(row: Standing, n_ranked: int) -> str:
     best, worst = row.rank
     claimed = f"rank {best}" if best == worst else f"ranks {best} to {worst}"
     n_better, n_worse = best - 1, n_ranked - worst
-    above = f"{_systems(n_better)} significantly better"
-    return f"It can claim {claimed} of {n_ranked}: {above}, and {_systems(n_worse)} significantly worse."
+    apart = f"{_systems(n_better)} significantly better, and {_systems(n_worse)} significantly worse"
+    return f"It can claim {claimed} of {n_ranked}, controls included: {apart}."
 
 
 def _systems(n: int) -> str:
