@@ -245,10 +245,8 @@ def ranks(
     RunMismatchError
         If the scores are not of the same instances.
     """
-    columns = list(scores.values())
-    require_same_instances(columns)
-    values = {name: column.scores["aspect_recall"] for name, column in scores.items()}
-    return rank_ranges(values, columns[0].clusters, resampling.generator(), n_draws=resampling.n_draws)
+    values, clusters = _recalls(scores)
+    return rank_ranges(values, clusters, resampling.generator(), n_draws=resampling.n_draws)
 
 
 def pairwise_p_values(
@@ -261,11 +259,15 @@ def pairwise_p_values(
     RunMismatchError
         If the scores are not of the same instances.
     """
+    values, clusters = _recalls(scores)
+    return significance.pairwise_p_values(values, clusters, resampling.generator(), n_draws=resampling.n_draws)
+
+
+def _recalls(scores: Mapping[str, TaskScores]) -> tuple[dict[str, Floats], tuple[str, ...]]:
+    """Return the aspect recall of each system on each instance, and the clusters of the instances."""
     columns = list(scores.values())
     require_same_instances(columns)
-    values = {name: column.scores["aspect_recall"] for name, column in scores.items()}
-    clusters, n_draws = columns[0].clusters, resampling.n_draws
-    return significance.pairwise_p_values(values, clusters, resampling.generator(), n_draws=n_draws)
+    return {name: column.scores["aspect_recall"] for name, column in scores.items()}, columns[0].clusters
 
 
 def wrong_hypothesis_control(

@@ -82,8 +82,9 @@ def board_of(graded: Graded, task: Task, resampling: Resampling = DEFAULT_RESAMP
     # Keyed by both, since a run may have a control's name.
     columns = {(label, False): found for label, found in runs.items()}
     columns |= {(name, True): found for name, found in controls.items()}
-    p_values = _p_values({key: found for key, found in columns.items() if not _knows_labels(graded, *key)}, resampling)
-    rank_of = _ranks({key: found for key, found in columns.items() if not _knows_labels(graded, *key)}, p_values)
+    ranked = {key: found for key, found in columns.items() if not _knows_labels(graded, *key)}
+    p_values = _p_values(ranked, resampling)
+    rank_of = _ranks(ranked, p_values)
     recalls = estimates_of(list(columns.values()), resampling)
     rows = [
         Standing(
