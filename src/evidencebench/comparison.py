@@ -19,6 +19,7 @@ from evidencebench.significance import (
     PairedTest,
     Resampling,
     bootstrap_columns,
+    bootstrap_defined,
     paired_test,
     paired_tests,
     rank_ranges,
@@ -209,22 +210,8 @@ def _mean_overlap(first: TaskScores, second: TaskScores, resampling: Resampling)
 
 def _mean_overlaps(pairs: Sequence[tuple[TaskScores, TaskScores]], resampling: Resampling) -> list[Estimate | None]:
     """Return the mean overlap of each pair over the instances where either selects anything; None: nowhere."""
-    found: list[Estimate | None] = [None] * len(pairs)
-    alike: dict[bytes, list[tuple[int, Floats]]] = {}  # instances that count -> pairs of which they do
-    for position, (first, second) in enumerate(pairs):
-        overlaps = _overlaps(first, second)
-        alike.setdefault(np.isnan(overlaps).tobytes(), []).append((position, overlaps))
-    for members in alike.values():
-        columns = np.column_stack([overlaps for _, overlaps in members])
-        defined = ~np.isnan(columns[:, 0])
-        if not defined.any():
-            continue
-        clusters = [cluster for cluster, counts in zip(pairs[0][0].clusters, defined, strict=True) if counts]
-        generator, n_draws, level = resampling.generator(), resampling.n_draws, resampling.level
-        means = bootstrap_columns(columns[defined], clusters, generator, n_draws=n_draws, level=level)
-        for (position, _), mean in zip(members, means, strict=True):
-            found[position] = mean
-    return found
+    columns = np.column_stack([_overlaps(first, second) for first, second in pairs])
+    return bootstrap_defined(columns, pairs[0][0].clusters, resampling)
 
 
 def _overlaps(first: TaskScores, second: TaskScores) -> Floats:

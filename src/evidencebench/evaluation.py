@@ -16,7 +16,7 @@ from evidencebench.instance import Instance
 from evidencebench.measures import MEASURES
 from evidencebench.runs import Answer, Failure, RunFile
 from evidencebench.selection import OutOfRange, OverLength, Selection, Ties, check_answer, select
-from evidencebench.significance import DEFAULT_RESAMPLING, Estimate, Floats, Resampling, bootstrap_columns
+from evidencebench.significance import DEFAULT_RESAMPLING, Estimate, Floats, Resampling, bootstrap_defined
 from evidencebench.system import Ranking
 from evidencebench.tasks import TASKS, Task, task_named
 
@@ -108,19 +108,11 @@ class TaskScores:
         self, measures: Sequence[str] = MEASURE_NAMES, resampling: Resampling = DEFAULT_RESAMPLING
     ) -> dict[str, Estimate]:
         """Return the mean of each measure with its interval; a measure that is defined nowhere has no entry."""
-        together: dict[bytes, list[str]] = {}
-        for measure in measures:
-            together.setdefault(np.isnan(self.scores[measure]).tobytes(), []).append(measure)
-        found: dict[str, Estimate] = {}
-        for names in together.values():
-            columns = np.column_stack([self.scores[name] for name in names])
-            defined = ~np.isnan(columns[:, 0])
-            if defined.any():
-                clusters = [cluster for cluster, counts in zip(self.clusters, defined, strict=True) if counts]
-                generator, n_draws, level = resampling.generator(), resampling.n_draws, resampling.level
-                means = bootstrap_columns(columns[defined], clusters, generator, n_draws=n_draws, level=level)
-                found |= zip(names, means, strict=True)
-        return {measure: found[measure] for measure in measures if measure in found}
+        if not measures:
+            return {}
+        columns = np.column_stack([self.scores[measure] for measure in measures])
+        found = bootstrap_defined(columns, self.clusters, resampling)
+        return {measure: one for measure, one in zip(measures, found, strict=True) if one is not None}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

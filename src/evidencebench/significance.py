@@ -179,6 +179,43 @@ def bootstrap_columns(
     ]
 
 
+def bootstrap_defined(values: Floats, clusters: Sequence[str], resampling: Resampling) -> list[Estimate | None]:
+    """Return an estimate for each column over the instances where it is not NaN, and None where it is so nowhere.
+
+    Columns that are defined on the same instances are drawn together (see `bootstrap_columns`); each has the digits
+    that it would have alone.
+
+    Parameters
+    ----------
+    values
+        Instances x columns.
+    clusters
+        One cluster name an instance.
+    resampling
+        Of every column alike.
+
+    Examples
+    --------
+    >>> values = np.array([[1.0, np.nan, np.nan], [0.5, 0.25, np.nan]])
+    >>> [estimate and estimate.mean for estimate in bootstrap_defined(values, ["p", "q"], Resampling(n_draws=10))]
+    [0.75, 0.25, None]
+    """
+    found: list[Estimate | None] = [None] * values.shape[1]
+    alike: dict[bytes, list[int]] = {}
+    for position, column in enumerate(values.T):
+        alike.setdefault(np.isnan(column).tobytes(), []).append(position)
+    for positions in alike.values():
+        defined = ~np.isnan(values[:, positions[0]])
+        if not defined.any():
+            continue
+        kept = [cluster for cluster, counts in zip(clusters, defined, strict=True) if counts]
+        generator, n_draws, level = resampling.generator(), resampling.n_draws, resampling.level
+        means = bootstrap_columns(values[defined][:, positions], kept, generator, n_draws=n_draws, level=level)
+        for position, mean in zip(positions, means, strict=True):
+            found[position] = mean
+    return found
+
+
 def paired_test(
     first: Sequence[float] | Floats,
     second: Sequence[float] | Floats,

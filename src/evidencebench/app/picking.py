@@ -18,6 +18,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
+from evidencebench.app.visibility import CHANGED
 from evidencebench.errors import (
     ChangedDataError,
     EvidenceBenchError,
@@ -132,7 +133,7 @@ def _refusal(error: Exception, people: PeopleFolder) -> tuple[int, str]:
         case RunError():
             status, words = 503, people.without_folder(str(error))
         case ChangedDataError():
-            status, words = 503, "the data file has changed since the app was started; start it again"
+            status, words = 503, CHANGED
         case _:  # of the data, and such a message may name an aspect
             pass
     if status >= 500:  # noqa: PLR2004 - what is not the browser's fault

@@ -20,7 +20,7 @@ from starlette.types import ASGIApp
 from evidencebench.app.guard import BODY_SECONDS, Address, Guard
 from evidencebench.app.listing import Listing, Only, Order, Sort, listed
 from evidencebench.app.survey import Survey
-from evidencebench.app.visibility import Picking
+from evidencebench.app.visibility import CHANGED, Picking
 from evidencebench.errors import ChangedDataError, EvidenceBenchError
 from evidencebench.markup import shown
 from evidencebench.viewer.exhibit import Exhibit
@@ -29,7 +29,6 @@ from evidencebench.viewer.records import Row, encoded
 
 MOST_ROWS = 200
 MAX_QUERY_CHARACTERS = 1_000
-CHANGED = "the data file has changed since the app was started; start it again"
 
 _log = logging.getLogger(__name__)
 

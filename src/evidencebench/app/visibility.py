@@ -6,6 +6,9 @@ from typing import Protocol
 from starlette.requests import Request
 from starlette.routing import BaseRoute
 
+CHANGED = "the data file has changed since the app was started; start it again"
+"""What everybody is told of a data file that is not the one that was opened."""
+
 
 class Gate(Protocol):
     """Decides who may see labels, scores and answers."""

@@ -15,7 +15,7 @@ from evidencebench.query import AspectScope
 from evidencebench.report.findings import Findings
 from evidencebench.runs import Answer, Failure, RunFile
 from evidencebench.selection import Selection, check_answer, select
-from evidencebench.significance import Estimate, Floats, Resampling, bootstrap_columns
+from evidencebench.significance import Estimate, bootstrap_defined
 from evidencebench.system import KNOWING_SYSTEMS
 from evidencebench.tasks import Task, task_named
 
@@ -88,7 +88,7 @@ def curves_of(findings: Findings, largest: int) -> tuple[Curves, ...]:
             clusters[scope].append(instance.cluster)
     found = []
     for scope, table in ((scope, np.array(members)) for scope, members in rows.items() if members):
-        estimates = _estimates(table.reshape(len(table), -1), clusters[scope], findings.resampling)
+        estimates = bootstrap_defined(table.reshape(len(table), -1), clusters[scope], findings.resampling)
         *curves, highest = _as_curves(names, estimates, largest)
         found.append(Curves(scope=scope, curves=tuple(curves), ceiling=highest, n=len(table), apart=apart))
     return tuple(found)
@@ -165,21 +165,3 @@ def _ceilings(instance: Instance, scope: AspectScope, largest: int) -> list[floa
 
 def _task(scope: AspectScope, budget: int) -> Task:
     return task_named(f"{'result_' if scope == 'results' else ''}er_at_{budget}")
-
-
-def _estimates(columns: Floats, clusters: Sequence[str], resampling: Resampling) -> list[Estimate | None]:
-    """Return an estimate a column, over the rows where it is defined; None: nowhere."""
-    found: list[Estimate | None] = [None] * columns.shape[1]
-    alike: dict[bytes, list[int]] = {}
-    for position, column in enumerate(columns.T):
-        alike.setdefault(np.isnan(column).tobytes(), []).append(position)
-    for positions in alike.values():
-        defined = ~np.isnan(columns[:, positions[0]])
-        if not defined.any():
-            continue
-        kept = [cluster for cluster, counts in zip(clusters, defined, strict=True) if counts]
-        generator, n_draws, level = resampling.generator(), resampling.n_draws, resampling.level
-        means = bootstrap_columns(columns[defined][:, positions], kept, generator, n_draws=n_draws, level=level)
-        for position, mean in zip(positions, means, strict=True):
-            found[position] = mean
-    return found

@@ -83,8 +83,8 @@ def hypotheses_of(findings: Findings, data: str) -> Hypotheses:
     data
         What a command line calls the data.
     """
-    unused = _unused(findings)
     partners = {label: _partner(run, findings) for label, run in findings.graded.runs.items()}
+    unused = _unused(findings, partners)
     compared: list[tuple[str, str, Comparison]] = []
     for label, partner in partners.items():
         if partner is None:
@@ -110,9 +110,8 @@ def hypotheses_of(findings: Findings, data: str) -> Hypotheses:
     )
 
 
-def _unused(findings: Findings) -> dict[str, str]:
+def _unused(findings: Findings, partners: Mapping[str, str | None]) -> dict[str, str]:
     """Return the runs with wrong hypotheses of which each system has another that is shown."""
-    partners = {label: _partner(run, findings) for label, run in findings.graded.runs.items()}
     used = {partner: findings.swapped[partner][0].header for partner in partners.values() if partner is not None}
     found = {}
     for label, (run, _) in findings.swapped.items():

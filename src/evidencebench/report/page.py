@@ -30,7 +30,7 @@ from evidencebench.significance import DEFAULT_RESAMPLING, Resampling
 from evidencebench.tasks import Task
 from evidencebench.viewer.exhibit import Exhibit, exhibit_of
 from evidencebench.viewer.page import REPORT_SCRIPTS, REPORT_STYLES, data_elements, script, security_policy, style
-from evidencebench.viewer.records import InstanceRecord, Row
+from evidencebench.viewer.records import InstanceRecord, Row, recalls_of
 
 MOST_PAPERS = 500
 """Up to so many instances, the papers are in the page unless it is asked to leave them out."""
@@ -187,24 +187,12 @@ def _header(*, has_papers: bool) -> Node:
 
 
 def _embedded(exhibit: Exhibit, n_instances: int) -> Iterator[str]:
-    """Yield what the viewer shows; the list is made from the records, so that nothing is graded twice."""
-    instances = enumerate(exhibit.dataset.instances(n_instances))
-    records = [exhibit.record(position, instance) for position, instance in instances]
+    """Yield what the viewer shows; the list takes its recalls from the records, so that nothing is graded twice."""
+    rows: list[Row] = []
+    records: list[InstanceRecord] = []
+    for position, instance in enumerate(exhibit.dataset.instances(n_instances)):
+        record = exhibit.record(position, instance)
+        rows.append(exhibit.row(position, instance, recalls_of(record)))
+        records.append(record)
     overview = msgspec.structs.replace(exhibit.overview(), n_instances=n_instances)
-    yield from data_elements(overview, [_row(record) for record in records], records)
-
-
-def _row(record: InstanceRecord) -> Row:
-    paper = record.paper
-    return Row(
-        position=paper.position,
-        id=paper.id,
-        paper_id=paper.paper_id,
-        hypothesis=paper.hypothesis,
-        n_sentences=len(paper.sentences),
-        n_aspects=len(record.aspects),
-        n_results=sum(aspect.is_result for aspect in record.aspects),
-        recalls=tuple(
-            tuple(None if judged is None else judged.recall for judged in answers) for answers in record.answers
-        ),
-    )
+    yield from data_elements(overview, rows, records)

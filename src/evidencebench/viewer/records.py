@@ -124,6 +124,11 @@ class InstanceRecord(msgspec.Struct, frozen=True, kw_only=True):
     answers: tuple[tuple[Judged | None, ...], ...]
 
 
+def recalls_of(record: InstanceRecord) -> Recalls:
+    """Return the recalls of an instance as its `Row` has them."""
+    return tuple(tuple(None if one is None else one.recall for one in answers) for answers in record.answers)
+
+
 def encoded(record: object) -> bytes:
     r"""Return a record as JSON that may stand in an HTML page: it holds no ``<``, ``>`` or ``&``.
 
