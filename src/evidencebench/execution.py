@@ -10,18 +10,16 @@ from typing import Literal
 import msgspec
 import numpy as np
 
-from evidencebench.answering import answer_instance, default_tasks, require_answerable, with_hypothesis
+from evidencebench.answering import default_tasks, require_answerable
 from evidencebench.dataset import Dataset, open_dataset
 from evidencebench.derangement import derange_hypotheses
 from evidencebench.engine.local import work_off
-from evidencebench.errors import PendingError, StopError
-from evidencebench.instance import Instance
+from evidencebench.gathering import answerer
 from evidencebench.journal import open_journal
 from evidencebench.llm.client import ChatClient
 from evidencebench.recording import Recorder, Todo, Worked
 from evidencebench.runs import (
     RUN_BEGINS,
-    Answer,
     DataHeader,
     Failure,
     RunHeader,
@@ -31,7 +29,7 @@ from evidencebench.runs import (
 )
 from evidencebench.system import NamedSystem
 from evidencebench.systems import make_system
-from evidencebench.tasks import Task, task_named
+from evidencebench.tasks import Task
 from evidencebench.version import __version__
 from evidencebench.waiting import Waiting, ask_all
 
@@ -179,7 +177,7 @@ def execute(
         todo = list(_todo(ids, tasks, done, per_task=named.reads_brief))
         recorder.n_done = len(ids) - len(todo)
         if named.waits:
-            work = _answerer(named, dataset, hypotheses)
+            work = answerer(named, dataset, hypotheses)
             waiting = Waiting(
                 client=client, max_waiting=max_waiting, settle=settle or (lambda: False), on_interrupt=on_interrupt
             )
@@ -187,7 +185,7 @@ def execute(
         else:
             jobs = min(jobs, 1 + len(todo) // _MIN_INSTANCES_A_JOB)
             if jobs == 1:
-                work_off(_answerer, (named, dataset, hypotheses), todo, recorder.keep)
+                work_off(answerer, (named, dataset, hypotheses), todo, recorder.keep)
             else:
                 work_off(_opened_answerer, (system, seed, dataset.path, hypotheses), todo, recorder.keep, jobs=jobs)
     return RunReport(
@@ -228,7 +226,7 @@ def rehearse(
     """
     named = make_system(system, seed=seed, client=client)
     tasks = _checked_tasks(named, dataset, tasks, limit=limit, hypothesis=hypothesis)
-    work = _answerer(named, dataset, _hypotheses(dataset, hypothesis, seed))
+    work = answerer(named, dataset, _hypotheses(dataset, hypothesis, seed))
     todo = list(_todo(dataset.ids[:limit], tasks, frozenset(), per_task=named.reads_brief))
     failures: list[str] = []
     for n_done, one in enumerate(todo, 1):
@@ -270,40 +268,7 @@ def _opened_answerer(
     spec: str, seed: int, data_path: Path, hypotheses: Mapping[str, str] | None
 ) -> Callable[[Todo], Worked]:
     """Make an answerer in a process that has nothing yet."""
-    return _answerer(make_system(spec, seed=seed), open_dataset(data_path), hypotheses)
-
-
-def _answerer(system: NamedSystem, dataset: Dataset, hypotheses: Mapping[str, str] | None) -> Callable[[Todo], Worked]:
-    def answer(todo: Todo) -> Worked:
-        instance_id, task_names = todo
-        instance = dataset[instance_id]
-        if hypotheses is not None:
-            instance = with_hypothesis(instance, hypotheses[instance_id])
-        asked: Sequence[Task | None] = (None,)
-        if task_names is not None:
-            asked = [task for task in map(task_named, task_names) if task.applies_to(instance.labels)]
-        return _worked(system, instance, asked)
-
-    return answer
-
-
-def _worked(system: NamedSystem, instance: Instance, tasks: Sequence[Task | None]) -> Worked:
-    answers: list[tuple[str, str | None, Answer]] = []
-    pending: list[str | None] = []
-    stop: StopError | None = None
-    for task in tasks:
-        name = None if task is None else task.name
-        try:
-            answers.append((instance.id, name, answer_instance(system, instance, task)))
-        except PendingError:
-            pending.append(name)
-        except StopError as error:
-            stop = error
-            pending.append(name)
-            break
-    names = tuple(name for name in pending if name is not None)
-    unanswered: Todo | None = (instance.id, names or None) if pending else None
-    return Worked(answers=tuple(answers), unanswered=unanswered, stop=stop)
+    return answerer(make_system(spec, seed=seed), open_dataset(data_path), hypotheses)
 
 
 def _hypotheses(dataset: Dataset, hypothesis: str, seed: int) -> dict[str, str] | None:
