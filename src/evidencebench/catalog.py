@@ -10,6 +10,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from evidencebench.errors import DownloadError
+from evidencebench.reading import open_file
 
 _GITHUB = "https://raw.githubusercontent.com/EvidenceBench/EvidenceBench/main/datasets"
 _HUGGING_FACE = "https://huggingface.co/datasets/EvidenceBench/EvidenceBench-100k/resolve/main"
@@ -218,7 +219,7 @@ def file_sha256(path: Path) -> str:
     Parameters
     ----------
     path
-        Any file; it is read in pieces, so its size does not matter.
+        Any regular file; it is read in pieces, so its size does not matter.
 
     Raises
     ------
@@ -230,5 +231,5 @@ def file_sha256(path: Path) -> str:
     >>> file_sha256(Path(__file__)) == hashlib.sha256(Path(__file__).read_bytes()).hexdigest()
     True
     """
-    with path.open("rb") as file:
+    with open_file(path) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

@@ -18,6 +18,7 @@ from evidencebench.errors import ChangedDataError, DataError, FormatError, Unkno
 from evidencebench.indexing import Index, index_json, index_lines
 from evidencebench.instance import Instance, Origin
 from evidencebench.query import Query
+from evidencebench.reading import open_file
 from evidencebench.record import decode_instance, encode_instance, has_key_id
 from evidencebench.writing import whole_file
 
@@ -171,10 +172,10 @@ def _content(path: Path) -> Content:
     if path.is_dir():
         raise UnreadableError(f"{path}: is a folder; expected a data file (.json, .jsonl, or .gz of either)")
     if path.name.endswith(".gz"):
-        with tempfile.TemporaryFile() as unpacked, gzip.open(path, "rb") as packed:
+        with tempfile.TemporaryFile() as unpacked, open_file(path) as file, gzip.GzipFile(fileobj=file) as packed:
             _unpack(packed, unpacked, path)
             return mapped(unpacked)
-    with path.open("rb") as file:
+    with open_file(path) as file:
         return mapped(file)
 
 

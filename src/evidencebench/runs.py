@@ -11,6 +11,7 @@ from evidencebench.catalog import file_sha256
 from evidencebench.content import Content, mapped
 from evidencebench.errors import RunFormatError, RunMismatchError
 from evidencebench.journal import is_whole
+from evidencebench.reading import open_file
 from evidencebench.specification import MAX_DEPTH
 from evidencebench.system import Ranking
 
@@ -335,7 +336,7 @@ def read_content(path: Path, *, is_kept: bool = False) -> Content:
     if path.is_dir():
         raise RunFormatError(f"{path}: is a folder; expected a run file")
     try:
-        with path.open("rb") as file:
+        with open_file(path) as file:
             return file.read() if is_kept else mapped(file)
     except OSError as error:
         raise RunFormatError(f"{path}: cannot be read: {error.strerror}") from error

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 import msgspec
@@ -12,6 +13,7 @@ from evidencebench.errors import RunError, RunFormatError, RunMismatchError
 from evidencebench.instance import Evaluation, Instance
 from evidencebench.journal import open_journal
 from evidencebench.optima import Optima, derive_optima, with_optima
+from evidencebench.reading import open_file
 from evidencebench.version import __version__
 
 _BEGINS = b'{"evidencebench_solve":'
@@ -113,7 +115,10 @@ def _solver(path: Path) -> Callable[[str], _Line]:
 def _holds_nothing(path: Path) -> bool:
     """Say whether a partial file has a header at most, as a call leaves it that failed at once."""
     try:
-        return path.exists() and path.read_bytes().count(b"\n") <= 1
+        if not path.exists():
+            return False
+        with open_file(path) as file:
+            return sum(line.endswith(b"\n") for line in islice(file, 2)) <= 1
     except OSError as error:
         raise RunError(f"{path}: cannot be read: {error.strerror}") from error
 

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import os
 import re
 import sys
 from pathlib import Path
@@ -17,6 +18,10 @@ from evidencebench.sample import sample_path
     [
         ("data validate absent.json", "absent.json: cannot be read: No such file or directory"),
         ("data stats folder", "folder: is a folder; expected a data file"),
+        ("data stats pipe", "pipe: cannot be read: is a pipe; expected a regular file: save what comes out of it"),
+        ("score pipe --data sample", "pipe: cannot be read: is a pipe; expected a regular file"),
+        ("data stats /dev/zero", "/dev/zero: cannot be read: is a device; expected a regular file"),
+        ("score /dev/zero --data sample", "/dev/zero: cannot be read: is a device; expected a regular file"),
         ("data show empty.json", "empty.json: the file is empty"),
         ("data stats truncated.json", "truncated.json: not valid JSON: .* at line 1, column"),
         ("data validate list.json", "list.json: expected a JSON object"),
@@ -74,6 +79,7 @@ from evidencebench.sample import sample_path
 def test_an_error_is_one_clear_line(arguments: str, message: str, command: Command) -> None:
     records = json.loads(sample_path().read_bytes())
     Path("folder").mkdir()
+    os.mkfifo("pipe")
     Path("broken.py").write_text("def")
     Path("empty.json").touch()
     Path("nothing.json").write_text("{}")

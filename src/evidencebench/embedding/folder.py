@@ -11,6 +11,7 @@ import msgspec
 
 from evidencebench.catalog import file_sha256
 from evidencebench.errors import MissingExtraError, ModelError, SystemSpecError
+from evidencebench.reading import read_whole
 
 _HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")
 _DECIDING = ("*.safetensors", "*.json", "*.txt", "*.model", "*.jinja")
@@ -96,8 +97,12 @@ def _require_safe(folder: Path) -> None:
     """Raise unless every part of a model has safetensors weights, and no part of it is code of its own."""
     if not (folder / "config.json").is_file() and not (folder / "modules.json").is_file():
         raise ModelError(f"{folder}: expected a model's folder with a config.json, got none; give another folder")
-    pickles = [path for path in folder.rglob("*") if path.suffix in _PICKLES and path.is_file()]
-    for path in pickles:
+    files = [path for path in folder.rglob("*") if path.exists() and not path.is_dir()]
+    if others := [path for path in files if not path.is_file()]:
+        raise ModelError(f"{others[0]}: expected regular files in a model's folder, got another sort; remove it")
+    for path in files:
+        if path.suffix not in _PICKLES:
+            continue
         if not any(path.parent.glob("*.safetensors")) and path.name != "training_args.bin":
             raise ModelError(
                 f"{path}: expected weights as safetensors, got a pickle, which can run any code when it is opened; "
@@ -105,18 +110,22 @@ def _require_safe(folder: Path) -> None:
             )
     if not any(folder.rglob("*.safetensors")):
         raise ModelError(f"{folder}: expected weights as *.safetensors, got none; give another folder or revision")
-    modules = folder / "modules.json"
-    if modules.is_file():
-        try:
-            parts = msgspec.json.decode(modules.read_bytes(), type=list[dict[str, object]])
-        except (msgspec.DecodeError, OSError) as error:
-            raise ModelError(f"{modules}: cannot be read: {error}") from error
-        for part in parts:
-            if not str(part.get("type", "")).startswith(_OURS):
-                raise ModelError(
-                    f"{modules}: expected parts of sentence-transformers only, got '{part.get('type')}', which would "
-                    "run code of the model's own"
-                )
+    if (folder / "modules.json").is_file():
+        _require_known_parts(folder / "modules.json")
+
+
+def _require_known_parts(modules: Path) -> None:
+    """Raise unless a model is made of parts that sentence-transformers has itself."""
+    try:
+        parts = msgspec.json.decode(read_whole(modules), type=list[dict[str, object]])
+    except (msgspec.DecodeError, OSError) as error:
+        raise ModelError(f"{modules}: cannot be read: {error}") from error
+    for part in parts:
+        if not str(part.get("type", "")).startswith(_OURS):
+            raise ModelError(
+                f"{modules}: expected parts of sentence-transformers only, got '{part.get('type')}', which would "
+                "run code of the model's own"
+            )
 
 
 def require_extra(system: str, extra: str, *packages: str) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 import msgspec
 
 from evidencebench.errors import DataError, RunError, RunFormatError
+from evidencebench.reading import read_whole
 from evidencebench.writing import whole_file
 
 
@@ -46,7 +47,7 @@ def read_drafts(path: Path) -> dict[str, Draft]:
         If the file cannot be read, or holds something else.
     """
     try:
-        return _decoder.decode(path.read_bytes()).drafts
+        return _decoder.decode(read_whole(path)).drafts
     except FileNotFoundError:
         return {}
     except OSError as error:

@@ -12,6 +12,7 @@ import numpy as np
 from evidencebench.catalog import file_sha256
 from evidencebench.errors import MissingExtraError, ModelError
 from evidencebench.query import AspectScope
+from evidencebench.reading import read_whole
 from evidencebench.retrievers.scores import standard_scores
 from evidencebench.selectors.features import FEATURES, Feature, feature_table
 from evidencebench.selectors.page import Floats, Page
@@ -205,7 +206,9 @@ def read_card(folder: Path) -> Card:
     card_digest(folder)
     path = folder / CARD
     try:
-        card = msgspec.json.decode(path.read_bytes(), type=Card)
+        card = msgspec.json.decode(read_whole(path), type=Card)
+    except OSError as error:
+        raise ModelError(f"{path}: cannot be read: {error.strerror}") from error
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise ModelError(f"{path}: {error}; expected what 'evidencebench train selector' writes") from error
     if not card.features or len(set(card.features)) < len(card.features):

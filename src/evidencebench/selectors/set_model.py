@@ -12,6 +12,7 @@ from evidencebench.catalog import file_sha256
 from evidencebench.embedding.folder import library_versions, require_extra
 from evidencebench.errors import ModelError
 from evidencebench.query import AspectScope, Query
+from evidencebench.reading import read_whole
 from evidencebench.retrievers.dense import MiniLM
 from evidencebench.retrievers.scores import standard_scores
 from evidencebench.selectors.features import FEATURES, feature_table
@@ -210,7 +211,9 @@ def read_set_card(folder: Path) -> SetCard:
     card_digest(folder)
     path = folder / CARD
     try:
-        card = msgspec.json.decode(path.read_bytes(), type=SetCard)
+        card = msgspec.json.decode(read_whole(path), type=SetCard)
+    except OSError as error:
+        raise ModelError(f"{path}: cannot be read: {error.strerror}") from error
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise ModelError(f"{path}: {error}; expected what 'evidencebench train set_selector' writes") from error
     if unknown := [name for name in card.features if name not in _BY_NAME]:

@@ -10,6 +10,7 @@ import msgspec
 
 from evidencebench.errors import SystemSpecError
 from evidencebench.query import AspectScope, Query
+from evidencebench.reading import read_whole
 
 FORMAT_VERSION = 1
 
@@ -105,7 +106,7 @@ def read_examples(path: Path) -> ExampleFile:
     """
     how = "make it with 'evidencebench llm examples'"
     try:
-        found = msgspec.json.decode(path.read_bytes(), type=ExampleFile)
+        found = msgspec.json.decode(read_whole(path), type=ExampleFile)
     except OSError as error:
         raise SystemSpecError(f"{path}: cannot be read: {error.strerror}; {how}") from error
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from evidencebench.errors import ModelError
+from evidencebench.reading import read_whole
 
 if TYPE_CHECKING:
     import torch
@@ -231,7 +232,7 @@ def _require_replaceable(folder: Path) -> None:
     if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
         return
     try:
-        msgspec.json.decode((folder / CARD).read_bytes(), type=FineTunedCard)
+        msgspec.json.decode(read_whole(folder / CARD), type=FineTunedCard)
     except (OSError, msgspec.DecodeError) as error:
         raise ModelError(
             f"{folder}: holds something other than a fine-tuned model, which would be lost; choose another folder"
