@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from evidencebench.errors import CacheError
 from evidencebench.llm.chat import ChatModel, ChatReply, ChatRequest, Message, Usage
 from evidencebench.llm.transport import HttpSender
 from hostile_server import Behaviour, Exchange, answer
@@ -117,6 +118,12 @@ class DictStore:
     kept: dict[str, tuple[ChatReply, float | None]] = field(default_factory=dict)
     n_puts: int = 0
     failure: Exception | None = None
+    is_read_only: bool = False
+
+    async def require_writable(self) -> None:
+        await asyncio.sleep(0)
+        if self.is_read_only:
+            raise CacheError("replies.sqlite: attempt to write a readonly database")
 
     async def get(self, key: str) -> tuple[ChatReply, float | None] | None:
         await asyncio.sleep(0)

@@ -10,6 +10,7 @@ from pathlib import Path
 from evidencebench.errors import CacheError
 
 _WAIT_SECONDS = 60.0
+_ROOM_BYTES = 256 << 10  # what some dozen replies take, or a batch of vectors
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +69,21 @@ def connect(path: Path, sort: Sort, *, is_made: bool = True) -> sqlite3.Connecti
         connection.close()
         raise
     return connection
+
+
+def take_room(connection: sqlite3.Connection) -> None:
+    """Write zeros into a file, which fails where nothing can be kept in it; `give_room_back` behind the commit.
+
+    SQLite opens a file that it may only read without a word, and whether the disk is full only writing tells. Who pays
+    for what is to be kept writes first.
+    """
+    give_room_back(connection)  # of a process that was killed
+    connection.execute(f"CREATE TABLE room AS SELECT zeroblob({_ROOM_BYTES}) AS zeros")
+
+
+def give_room_back(connection: sqlite3.Connection) -> None:
+    """Remove the zeros; what is kept next takes their place."""
+    connection.execute("DROP TABLE IF EXISTS room")
 
 
 def compact(path: Path, sort: Sort) -> None:

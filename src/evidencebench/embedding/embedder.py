@@ -49,8 +49,9 @@ def embed(encoder: Encoder, store: Store | None, texts: Sequence[EncodedText]) -
     known: dict[EncodedText, Stored] = {} if store is None else store.get(texts)
     missing = [text for text in dict.fromkeys(texts) if text not in known]
     dimension = next((len(found.vector) for found in known.values()), None)
-    if missing and store is not None and dimension is None:
-        dimension = store.dimension()
+    if missing and store is not None:
+        store.require_writable()
+        dimension = store.dimension() if dimension is None else dimension
     if missing:
         for batch in encoder.batches(missing):
             of_batch = [missing[position] for position in batch.positions]

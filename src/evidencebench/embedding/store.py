@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from evidencebench.database import Sort, connect
+from evidencebench.database import Sort, connect, give_room_back, take_room
 from evidencebench.embedding.encoder import Floats
 from evidencebench.embedding.formats import EncodedText
 from evidencebench.errors import CacheError
@@ -58,6 +58,7 @@ class Store:
         self._identity = identity
         self._lock = threading.Lock()
         self._connection: tuple[int, sqlite3.Connection] | None = None
+        self._is_writable = False
 
     def dimension(self) -> int | None:
         """Return the length of the vectors kept, or None where there is none yet."""
@@ -89,6 +90,22 @@ class Store:
                 ):
                     found[keys[key]] = Stored(self._vector(blob, row[1]), bool(is_truncated))
         return found
+
+    def require_writable(self) -> None:
+        """Write something the first time, so that nothing is computed or paid for that cannot be kept.
+
+        Raises
+        ------
+        CacheError
+            If the file cannot be written: it belongs to another user, or the disk is full.
+        """
+        if not self._is_writable:
+            for change in (take_room, give_room_back):
+                with self._opened() as connection:
+                    connection.execute("BEGIN IMMEDIATE")
+                    change(connection)
+                    connection.execute("COMMIT")
+            self._is_writable = True
 
     def put(self, texts: Sequence[EncodedText], vectors: Floats, is_truncated: Sequence[bool]) -> None:
         """Keep one batch, all of it or nothing; what is there already stays.

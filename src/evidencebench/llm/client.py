@@ -67,6 +67,10 @@ class ReplyStore(Protocol):
         """Store a reply; it is durable when this returns."""
         ...
 
+    async def require_writable(self) -> None:
+        """Raise `CacheError` unless replies can be stored, by writing something."""
+        ...
+
 
 @dataclass(slots=True, kw_only=True)
 class _Flight:
@@ -117,7 +121,8 @@ class ChatClient:
         self._loop_thread = LoopThread(sender.aclose)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._process_id = os.getpid()
-        self._slots = asyncio.Semaphore(max_in_flight)
+        self._slots, self._proving = asyncio.Semaphore(max_in_flight), asyncio.Lock()
+        self._is_writable = store is None
         self._flights: dict[str, _Flight] = {}
         self._tasks: set[asyncio.Task[Received | None]] = set()
 
@@ -191,7 +196,7 @@ class ChatClient:
         if self._loop is not None and self._process_id == os.getpid() and not self._loop.is_closed():
             raise RuntimeError("a client asks in one event loop at a time; use run(), or make a client for each loop")
         self._loop, self._process_id, self._flights, self._tasks = loop, os.getpid(), {}, set()
-        self._slots = asyncio.Semaphore(self._max_in_flight)
+        self._slots, self._proving = asyncio.Semaphore(self._max_in_flight), asyncio.Lock()
         self._purse.forget_reserved()
         self.ledger.after_fork()
 
@@ -225,6 +230,7 @@ class ChatClient:
                 return None
             if self._is_draining:
                 raise DrainingError("no more requests are sent, as was asked; run again to go on")
+            await self._require_writable()
             reply = await self._sent(request)
             cost_usd = self._prices.cost_usd(request.model, reply.usage)
             self._purse.settle(request, cost_usd)
@@ -233,6 +239,14 @@ class ChatClient:
                 with _stopping_where_nothing_is_kept():
                     await self._store.put(request, reply, cost_usd)
         return Received(reply=reply, is_stored=False, cost_usd=cost_usd)
+
+    async def _require_writable(self) -> None:
+        """Write to the store before the first request, since a reply that cannot be kept is paid for at every start."""
+        async with self._proving:
+            if not self._is_writable and self._store is not None:
+                with _stopping_where_nothing_is_kept():
+                    await self._store.require_writable()
+                self._is_writable = True
 
     async def _sent(self, request: ChatRequest) -> ChatReply:
         self.ledger.count(in_flight=1)

@@ -18,6 +18,7 @@ from typing import TypeVar
 
 import msgspec
 
+from evidencebench.database import give_room_back, take_room
 from evidencebench.errors import CacheError
 from evidencebench.llm.chat import ChatReply, ChatRequest
 from evidencebench.llm.group_commit import Change, GroupCommit
@@ -98,6 +99,17 @@ class Replies:
             If the file cannot be written.
         """
         await self.change(lambda: self._insertion(request, reply, cost_usd))
+
+    async def require_writable(self) -> None:
+        """Write something, so that nothing is paid for that cannot be kept.
+
+        Raises
+        ------
+        CacheError
+            If the file cannot be written: it belongs to another user, or the disk is full.
+        """
+        await self.change(lambda: take_room)
+        await self.change(lambda: give_room_back)
 
     async def change(self, prepare: Callable[[], Change[T]]) -> T:
         """Make any change of the file together with all that wait; return when it is on the disk."""
