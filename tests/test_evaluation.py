@@ -304,6 +304,19 @@ def test_a_measure_is_compared_where_both_define_it(made: Callable[..., Dataset]
     assert compare(best, worst, resampling=FEW).test.difference.mean == 1 / 4
 
 
+def test_both_means_of_a_comparison_are_over_the_instances_of_its_difference(made: Callable[..., Dataset]) -> None:
+    dataset = made(like_100k("x", {"a": (0,)}), like_100k("y", {"a": (1,)}))
+    best, worst = (graded({"x": Ranking(sentences=(index,))}, dataset) for index in (0, 2))
+    partly = replace(best, scores={"precision": np.array([1.0, np.nan])})
+    other = replace(worst, scores={"precision": np.array([0.0, 1.0])})
+    found = compare(partly, other, measure="precision", resampling=FEW)
+    assert (found.first.mean, found.second.mean, found.test.difference.mean) == (1.0, 0.0, 1.0)
+    assert found.first.n == found.second.n == found.test.difference.n == 1
+    nowhere = replace(other, scores={"precision": np.array([np.nan, 1.0])})
+    with pytest.raises(UndefinedScoreError, match="precision is undefined: no instance counts for both"):
+        compare(partly, nowhere, measure="precision", resampling=FEW)
+
+
 @given(selections(), selections())
 def test_overlap_is_symmetric_and_in_0_to_1(a: Selection, b: Selection) -> None:
     if not a.size + b.size:

@@ -10,7 +10,8 @@ import pytest
 from evidencebench.answering import answer_instance
 from evidencebench.comparison import wrong_hypothesis_control
 from evidencebench.dataset import open_dataset, write_dataset
-from evidencebench.errors import RunFormatError, RunMismatchError, SystemSpecError
+from evidencebench.errors import RunError, RunFormatError, RunMismatchError, SystemSpecError, TaskError
+from evidencebench.evaluation import check_answers
 from evidencebench.execution import execute
 from evidencebench.grading import labelled
 from evidencebench.runs import DataHeader, Failure, RunFile, RunHeader, SystemHeader, read_run
@@ -99,12 +100,13 @@ def test_of_answers_for_each_task_the_brief_finds_its_own(tmp_path: Path) -> Non
     )
     assert make_system(f"diverse:system={spec}").reads_brief
     assert asked(spec, Brief(budget=10)).sentences == (2,)
-    assert asked(spec, Brief(budget=7)).sentences == (1,)
+    assert asked(spec, Brief(budget=7, task="er_at_optimal")).sentences == (1,)
+    assert asked(spec, Brief(budget=10, task="er_at_optimal")).sentences == (1,)
     assert asked(spec, Brief(budget=5, scope="results")).sentences == (3,)
     assert asked(spec, Brief(budget=None, scope="results")).sentences == (4,)
-    with pytest.raises(
-        Exception, match="expected an answer for result_er_at_6 or result_er_at_optimal, got answers for"
-    ):
+    with pytest.raises(RunError, match="expected an answer for er_at_7, got answers for er_at_10, er_at_optimal"):
+        asked(spec, Brief(budget=7))  # whose number happens to be nobody's optimum
+    with pytest.raises(RunError, match="expected an answer for result_er_at_6, got answers for"):
         asked(spec, Brief(budget=6, scope="results"))
     with_one_for_all = lines(tmp_path / "all.jsonl", ("er_at_10", [2]), (None, [9]))
     assert asked(with_one_for_all, Brief(budget=6)).sentences == (9,)
@@ -135,6 +137,19 @@ def own_brief_reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     )
     monkeypatch.syspath_prepend(str(tmp_path))
     return f"{name}:Reader"
+
+
+def test_what_scoring_a_file_refuses_its_stored_answers_refuse_too(
+    run: Callable[..., Path], own_brief_reader: str, tmp_path: Path
+) -> None:
+    stored, task = run(own_brief_reader, tasks=[task_named("er_at_optimal")]), task_named("er_at_5")
+    message = r"cannot answer task 'er_at_5': it holds answers for er_at_optimal only"
+    with pytest.raises(TaskError, match=message):
+        check_answers(read_run(stored), task, SAMPLE)
+    for spec in (f"stored:run={stored}", f"fuse:systems=[stored:run={stored}+structure]"):
+        with pytest.raises(TaskError, match=message):
+            execute(spec, SAMPLE, tmp_path / "again.jsonl", tasks=[task])
+    assert not (tmp_path / "again.jsonl").exists()
 
 
 def test_a_stored_run_of_other_data_or_of_other_hypotheses_is_refused(run: Callable[..., Path], tmp_path: Path) -> None:

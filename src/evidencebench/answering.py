@@ -23,8 +23,9 @@ def require_answerable(system: NamedSystem, tasks: Sequence[Task]) -> None:
     Raises
     ------
     TaskError
-        If a system that only ranks is asked a task without a budget.
+        If a system that only ranks is asked a task without a budget, or stored answers are not for a task.
     """
+    system.check_tasks([task.name for task in tasks])
     for task in tasks:
         if task.budget is None and not system.selects:
             raise TaskError(

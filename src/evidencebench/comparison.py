@@ -35,7 +35,7 @@ class Comparison:
     Attributes
     ----------
     first, second
-        Mean aspect recall of each.
+        Mean of each, over the instances where both are defined, as the difference is.
     test
         The paired difference, first - second.
     overlap
@@ -66,17 +66,24 @@ def compare(
     ------
     RunMismatchError
         If the instances differ.
+    UndefinedScoreError
+        If there is no instance where the measure is defined for both.
     """
     require_same_instances([first, second])
     a, b = first.scores[measure], second.scores[measure]
     defined = ~(np.isnan(a) | np.isnan(b))
+    if not defined.any():
+        raise UndefinedScoreError(f"task '{first.task.name}': {measure} is undefined: no instance counts for both")
     clusters = [cluster for cluster, keep in zip(first.clusters, defined, strict=True) if keep]
     n_draws, level = resampling.n_draws, resampling.level
     test = paired_test(a[defined], b[defined], clusters, resampling.generator(), n_draws=n_draws, level=level)
+    means = bootstrap_columns(
+        np.column_stack([a[defined], b[defined]]), clusters, resampling.generator(), n_draws=n_draws, level=level
+    )
     return Comparison(
         task=first.task,
-        first=first.estimate(measure, resampling),
-        second=second.estimate(measure, resampling),
+        first=means[0],
+        second=means[1],
         test=test,
         overlap=_mean_overlap(first, second, resampling),
         first_counts=first.counts,

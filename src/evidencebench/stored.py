@@ -1,12 +1,13 @@
 """Answers that lie in a file, as a system: so that they can be fused and reordered like any other's."""
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
 from evidencebench.answers import open_run
 from evidencebench.catalog import file_sha256
-from evidencebench.errors import RunError, RunMismatchError, SystemSpecError
+from evidencebench.errors import RunError, RunMismatchError, SystemSpecError, TaskError
 from evidencebench.query import Query
 from evidencebench.runs import Failure, RunFile
 from evidencebench.system import KNOWING_SYSTEMS, Brief, Ranking
@@ -26,14 +27,28 @@ class _Opened:
             tasks.setdefault(instance_id, set()).add(task)
         return tasks
 
+    @cached_property
+    def tasks(self) -> set[str | None]:
+        """The tasks that it has an answer for, whichever the instance; None as above."""
+        return set().union(*self.tasks_of.values())
+
+
+def _named(tasks: Iterable[str | None]) -> str:
+    return ", ".join(sorted(task for task in tasks if task is not None))
+
+
+def _task_of(brief: Brief) -> str:
+    """Return the task that a brief of nobody's task is like; a number is never taken for the optimum."""
+    scope = "result_er" if brief.scope == "results" else "er"
+    return f"{scope}_unconstrained" if brief.budget is None else f"{scope}_at_{brief.budget}"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stored:
     """The answers in a file, as a system to fuse or reorder.
 
     An answer that the file lacks, or that failed, is a failure here too. Where the file has an answer for each task, it
-    is found by the budget and the scope: that of the task which names this number, or else that of the task at the
-    optimum. A set without order stays one.
+    answers these tasks and no other, as scoring the file would. A set without order stays one.
 
     Attributes
     ----------
@@ -81,16 +96,28 @@ class Stored:
 
     def _task(self, instance_id: str, brief: Brief) -> str | None:
         tasks = self._opened.tasks_of.get(instance_id, {None})
-        scope = "result_er" if brief.scope == "results" else "er"
-        budgets = ("unconstrained",) if brief.budget is None else (f"at_{brief.budget}", "at_optimal")
-        wanted = [f"{scope}_{budget}" for budget in budgets]
-        for task in (*wanted, None):
+        wanted = brief.task or _task_of(brief)
+        for task in (wanted, None):
             if task in tasks:
                 return task
-        raise RunError(
-            f"{self.run}: {instance_id}: expected an answer for {' or '.join(wanted)}, got answers for "
-            f"{', '.join(sorted(task for task in tasks if task is not None))}"
-        )
+        raise RunError(f"{self.run}: {instance_id}: expected an answer for {wanted}, got answers for {_named(tasks)}")
+
+    def check_tasks(self, names: Sequence[str]) -> None:
+        """Raise where the file has answers for other tasks only.
+
+        Raises
+        ------
+        TaskError
+            Naming the first task that it lacks.
+        """
+        header = self._opened.run.header
+        known = set(header.tasks if header is not None and header.per_task else self._opened.tasks)
+        lacking = [name for name in names if known and None not in known and name not in known]
+        if lacking:
+            raise TaskError(
+                f"{self.run}: cannot answer task '{lacking[0]}': it holds answers for {_named(known)} only; "
+                "name one of these with --task"
+            )
 
     def versions(self) -> dict[str, str]:
         """Return the checksum of the file."""

@@ -23,10 +23,13 @@ class Brief:
         How many sentences count; None when any number may be selected.
     scope
         Whether evidence of every sort is wanted (``"all"``) or outcomes and analyses only (``"results"``).
+    task
+        Name of the task that asks, by which stored answers are found; None: no task of a name.
     """
 
     budget: int | None
     scope: AspectScope = "all"
+    task: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,8 +74,8 @@ class System(Protocol):
     An optional method ``versions()`` returns the versions of libraries and the digests of files that decide its
     answers, by name; a run's header holds them. An optional method ``check_data(sha256, own_hypotheses=...)`` raises
     where the answers are fixed beforehand and are not for this data and these hypotheses; one
-    ``check_queries(queries)`` raises where it may not be asked one of them, such as one whose paper it was shown. An
-    optional method ``trained_on()`` returns the sha256 of the data that its models were trained on, as far as they say.
+    ``check_queries(queries)`` raises where it may not be asked one of them, such as one whose paper it was shown; one
+    ``check_tasks(names)`` raises where its answers, fixed beforehand, are not for one of these tasks. An optional method ``trained_on()`` returns the sha256 of the data that its models were trained on, as far as they say.
     """
 
     def rank(self, query: Query, brief: Brief) -> Ranking:
@@ -170,6 +173,20 @@ class NamedSystem:
         check = getattr(self.system, "check_data", None)
         if callable(check):
             check(sha256, own_hypotheses=own_hypotheses)
+
+    def check_tasks(self, names: Sequence[str]) -> None:
+        """Raise where it, or a system that it asks, has fixed answers that are not for one of the tasks.
+
+        Raises
+        ------
+        TaskError
+            Naming the answers and the task.
+        """
+        for part in self.parts:
+            part.check_tasks(names)
+        check = getattr(self.system, "check_tasks", None)
+        if callable(check):
+            check(names)
 
     def check_queries(self, queries: Callable[[], Iterable[Query]]) -> None:
         """Raise where it, or a system that it asks, may not be asked one of the queries.

@@ -38,7 +38,7 @@ class Task:
 
     def brief(self, instance: Instance) -> Brief:
         """Return what a system is told, which of the labels is at most the number of sentences that count."""
-        return Brief(budget=self.budget_for(instance), scope=self.scope)
+        return Brief(budget=self.budget_for(instance), scope=self.scope, task=self.name)
 
     def budget_for(self, instance: Instance) -> int | None:
         """Return how many sentences count for this instance.
