@@ -240,9 +240,7 @@ UNREADABLE = {
     "more.json": (as_json(THREE) + b"{}", "not valid JSON: Extra data"),
     "nan.json": (b'{"a": NaN}', "not valid JSON"),
     "huge_number.json": (b'{"a": ' + b"1" * 5000, "not valid JSON"),
-    "bom.json": (b"\xef\xbb\xbf{}", "byte-order mark"),
-    "bom.jsonl": (b"\xef\xbb\xbf{}", "line 1: .*byte-order mark"),
-    "utf16.json": (as_json(THREE).decode().encode("utf-16"), "not plain UTF-8: it begins with a byte-order mark"),
+    "utf16.json": (as_json(THREE).decode().encode("utf-16"), "not UTF-8: it begins with the byte-order mark of UTF-16"),
     "utf16_bare.json": (as_json(THREE).decode().encode("utf-16-le"), "not valid JSON"),
     "latin1.json": ('{"café": {}}'.encode("latin-1"), "not UTF-8: byte 0xe9"),
     "latin1.jsonl": ('{"id": "café", "paper_id": "p"}'.encode("latin-1"), "line 1: .*not UTF-8"),
@@ -261,6 +259,15 @@ UNREADABLE = {
     "checksum.json.gz": (PACKED[:-8] + bytes(4) + PACKED[-4:], "cannot be read: CRC check failed"),
     "nothing.json.gz": (gzip.compress(b"", mtime=0), "the file is empty"),
 }
+
+
+@pytest.mark.parametrize("name", ["a.json", "a.jsonl"])
+def test_a_byte_order_mark_and_blank_lines_change_nothing(tmp_path: Path, name: str) -> None:
+    lines = b"".join(as_json({key: value}) + b"\n" for key, value in THREE.items())
+    (tmp_path / name).write_bytes(as_json(THREE) if name == "a.json" else lines)
+    marked = tmp_path / f"marked.{name}"
+    marked.write_bytes(b"\xef\xbb\xbf\n \n" + (tmp_path / name).read_bytes() + b"\n\r\n")
+    assert [*open_dataset(marked)] == [*open_dataset(tmp_path / name)]
 
 
 @pytest.mark.parametrize("name", UNREADABLE)

@@ -489,6 +489,24 @@ def test_a_trec_run_is_read_by_score_and_ties_by_index(tmp_path: Path) -> None:
     assert run.answer(B, None) == Ranking(sentences=(3,), scores=(-0.001,))
 
 
+@pytest.mark.parametrize(
+    "content",
+    [
+        pytest.param(lambda: header() + b'\n{"id": "a", "sentences": [1]}\n', id="run"),
+        pytest.param(lambda: b'{"id": "a", "sentences": [1]}\n', id="answer lines"),
+        pytest.param(lambda: b'{"a": [1]}', id="object"),
+        pytest.param(lambda: b"a Q0 1 1 0.5 x\n", id="trec"),
+    ],
+)
+def test_a_byte_order_mark_and_blank_lines_change_no_answer(content: Callable[[], bytes], tmp_path: Path) -> None:
+    (tmp_path / "plain").write_bytes(content())
+    spaced = content().replace(b"\n", b"\n\n \r\n")
+    (tmp_path / "spaced").write_bytes(b"\xef\xbb\xbf\n" + spaced + b"\n\n")
+    plain, marked = open_run(tmp_path / "plain"), open_run(tmp_path / "spaced")
+    assert (plain.header, plain.ids) == (marked.header, frozenset("a"))
+    assert plain.answer("a", None) == marked.answer("a", None)
+
+
 def header(**changes: Any) -> bytes:
     fields = {"evidencebench_run": 1, "system": {"name": "x"}, "tasks": ["er_at_10"]}
     fields["data"] = {"name": "d", "path": "d", "sha256": "0", "n": 1}
@@ -517,9 +535,15 @@ def header(**changes: Any) -> bytes:
         (b"\x1f\x8b\x08", "is gzipped; unpack it first"),
         (b'{"a": ' + b"[" * 100_000, "expected a JSON object"),
         (b"a Q0 1 1 0.5 x\na Q0 1 1 0.5\n", "line 2: expected 6 columns, got 5"),
-        (b"a Q0 1 1 best x\n", "line 1: expected a docno that ends in a sentence index and a numeric score"),
-        (b"a Q0 one 1 0.5 x\n", "line 1: expected a docno that ends in a sentence index and a numeric score"),
-        (b"a Q0 1 1 nan x\n", "a: expected numeric scores, got NaN"),
+        (b"a Q0 1 1 best x\n", "line 1: expected a score that is a finite number, got 'best'"),
+        (b"a Q0 one 1 0.5 x\n", "line 1: expected a docno that ends in a sentence index, in the digits 0 to 9"),
+        (b"a Q0 -1 1 0.5 x\n", "line 1: expected a docno that ends in a sentence index, .*got '-1'"),
+        (b"a Q0 a#1_0 1 0.5 x\n", "line 1: expected a docno that ends in a sentence index, .*got 'a#1_0'"),
+        ("a Q0 \u0663 1 0.5 x\n".encode(), "line 1: expected a docno that ends in a sentence index, .*got '\u0663'"),
+        (b"a Q0 1 1 1_0.5 x\n", "line 1: expected a score that is a finite number, got '1_0.5'"),
+        ("a Q0 1 1 \u0663 x\n".encode(), "line 1: expected a score that is a finite number, got '\u0663'"),
+        (b"a Q0 1 1 1e999 x\n", "line 1: expected a score that is a finite number, got '1e999'"),
+        (b"a Q0 1 1 nan x\n", "line 1: expected a score that is a finite number, got 'nan'"),
         (b"a Q0 1 1 0.5 \xff\n", "not UTF-8: byte 0xff at offset 13"),
         (b'{"evidencebench_run": 1}\n', "line 1: expected the header of a run"),
         (b'{"evidencebench_run": 1', "line 1: expected the header of a run, got nothing whole"),
@@ -528,7 +552,7 @@ def header(**changes: Any) -> bytes:
         (header() + b'\n{"id": "a"}\n', "line 2: expected either 'sentences' or 'error'"),
         (header() + b'\n{"id": "a", "sentences": [], "error": "x"}\n', "line 2: expected either"),
         (header() + b'\n{"id": "a", "sentences": [1.5]}\n', "line 2: expected an answer"),
-        (header() + b"\n\n", "line 2: expected an answer"),
+        (header() + b"\n\n{}", "line 3: expected an answer"),
         (header() + 2 * b'\n{"id": "a", "sentences": [1]}', "line 3: a second answer for 'a'"),
     ],
 )

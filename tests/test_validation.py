@@ -442,7 +442,7 @@ def test_what_is_valid_can_be_opened(change: Change, record: Record, tmp_path: P
         (b"", "the file is empty"),
         (b"[]", "expected a JSON object"),
         (b'{"x": {', "not valid JSON"),
-        (b'\xff\xfe{"x": 1}', "byte-order mark"),
+        (b'\xff\xfe{"x": 1}', "byte-order mark of UTF-16"),
         (b'{"x\xff": {}}', "not UTF-8"),
         (b'{"x": ' + b"[" * 100_000, "nested too deeply"),
     ],

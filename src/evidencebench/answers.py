@@ -2,6 +2,7 @@
 
 import codecs
 import json
+import math
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -9,15 +10,17 @@ from typing import Any
 
 import msgspec
 
-from evidencebench.content import Content
+from evidencebench.content import Content, lines_of
 from evidencebench.errors import RunFormatError
 from evidencebench.keys import repeated_keys
 from evidencebench.runs import RUN_BEGINS, Answer, Failure, RunFile, read_content, read_run
 from evidencebench.system import Ranking
 
 _TREC_COLUMNS = 6
-# Behind a byte-order mark and blank lines.
-_FIRST_LINE = re.compile(rb"(?:\xef\xbb\xbf)?\s*+([^\n]*+)")
+# Plain digits: int() and float() would take 1_0 and the digits of every script too. The lengths that matter by far.
+_DOCNO = re.compile(r"[0-9]{1,18}")
+_SCORE = re.compile(r"[+-]?(?:[0-9]{1,400}\.?[0-9]{0,400}|\.[0-9]{1,400})(?:[eE][+-]?[0-9]{1,4})?")
+_COLUMN = re.compile(r"[^ \t\r\f\v]+")
 _GZIP = b"\x1f\x8b"
 _MAX_SHOWN = 3
 
@@ -40,8 +43,7 @@ def open_run(path: Path, *, is_kept: bool = False) -> RunFile:
         If it has none of these forms; the message says where.
     """
     content = read_content(path, is_kept=is_kept)
-    found = _FIRST_LINE.match(content)
-    first_line = found[1] if found else b""
+    first_line = next((bytes(line.content).lstrip() for line in lines_of(content)), b"")
     if not first_line:
         raise RunFormatError(f"{path}: the file is empty; expected a run or answers")
     if first_line.startswith(_GZIP):
@@ -53,7 +55,8 @@ def open_run(path: Path, *, is_kept: bool = False) -> RunFile:
     if first_line.startswith(b"{"):
         return _read_plain(path, _text(path, content))
     if len(first_line.split()) == _TREC_COLUMNS:
-        return _read_trec(path, _text(path, content))
+        _text(path, content)
+        return _read_trec(path, content)
     raise RunFormatError(
         f"{path}: line 1: expected a run of evidencebench, a JSON object {{id: [indices]}}, or a TREC run "
         "with 6 columns (qid Q0 docno rank score tag)"
@@ -107,12 +110,10 @@ def _unrepeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return dict(pairs)
 
 
-def _read_trec(path: Path, text: str) -> RunFile:
+def _read_trec(path: Path, content: Content) -> RunFile:
     scored: dict[str, list[tuple[float, int]]] = {}
-    for number, line in enumerate(text.splitlines(), 1):
-        columns = line.split()
-        if not columns:
-            continue
+    for number, line, _ in lines_of(content):
+        columns = _COLUMN.findall(bytes(line).decode())
         if len(columns) != _TREC_COLUMNS:
             raise RunFormatError(f"{path}: line {number}: expected {_TREC_COLUMNS} columns, got {len(columns)}")
         query_id, _, document, _, score, _ = columns
@@ -122,21 +123,21 @@ def _read_trec(path: Path, text: str) -> RunFile:
                 f"{path}: line {number}: expected a sentence of '{query_id}', got docno '{document}'; "
                 "each hypothesis is answered from its own paper"
             )
-        try:
-            scored.setdefault(query_id, []).append((-float(score), int(index)))
-        except ValueError as error:
+        if not _DOCNO.fullmatch(index):
             raise RunFormatError(
-                f"{path}: line {number}: expected a docno that ends in a sentence index and a numeric score: {error}"
-            ) from error
-    return RunFile(path, None, _ranked(path, scored))
+                f"{path}: line {number}: expected a docno that ends in a sentence index, in the digits 0 to 9, "
+                f"got '{document}'"
+            )
+        if not _SCORE.fullmatch(score) or not math.isfinite(float(score)):
+            raise RunFormatError(f"{path}: line {number}: expected a score that is a finite number, got '{score}'")
+        scored.setdefault(query_id, []).append((-float(score), int(index)))
+    return RunFile(path, None, _ranked(scored))
 
 
-def _ranked(path: Path, scored: Mapping[str, list[tuple[float, int]]]) -> dict[tuple[str, str | None], Answer]:
+def _ranked(scored: Mapping[str, list[tuple[float, int]]]) -> dict[tuple[str, str | None], Answer]:
     """Order each query's sentences by score, ties by index, as the columns of a TREC run mean it."""
     answers: dict[tuple[str, str | None], Answer] = {}
     for query_id, pairs in scored.items():
-        if any(score != score for score, _ in pairs):  # noqa: PLR0124 - NaN is the number that differs from itself
-            raise RunFormatError(f"{path}: {query_id}: expected numeric scores, got NaN")
         pairs.sort()
         answers[query_id, None] = Ranking(
             sentences=tuple(index for _, index in pairs), scores=tuple(-score for score, _ in pairs)

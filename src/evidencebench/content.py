@@ -1,9 +1,11 @@
 """The bytes of a file, mapped rather than read: what is not looked at costs nothing."""
 
+import codecs
 import mmap
 import os
+from collections.abc import Iterator
 from pathlib import Path
-from typing import IO
+from typing import IO, NamedTuple
 
 Content = bytes | mmap.mmap
 
@@ -25,6 +27,39 @@ def mapped(file: IO[bytes]) -> Content:
     if os.fstat(file.fileno()).st_size == 0:
         return b""  # which cannot be mapped
     return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+
+
+class Line(NamedTuple):
+    """A line of a text: its number from 1, its bytes without the line end, and whether there is one."""
+
+    number: int
+    content: memoryview
+    is_ended: bool
+
+
+def lines_of(content: Content) -> Iterator[Line]:
+    r"""Yield the lines of a text that are not blank, as every reader of lines takes them.
+
+    Examples
+    --------
+    >>> [(line.number, bytes(line.content)) for line in lines_of(codecs.BOM_UTF8 + b"one\n\ntwo")]
+    [(1, b'one'), (3, b'two')]
+    """
+    view = memoryview(content)
+    start, number = start_of(content), 0
+    while start < len(content):
+        number += 1
+        found = content.find(b"\n", start)
+        end = len(content) if found < 0 else found
+        line = view[start:end]
+        start = end + 1
+        if bytes(line[:64]).strip() or bytes(line).strip():
+            yield Line(number, line, found >= 0)
+
+
+def start_of(content: Content) -> int:
+    """Return where a text begins: behind the byte-order mark that some editors put before UTF-8."""
+    return len(codecs.BOM_UTF8) if content[: len(codecs.BOM_UTF8)] == codecs.BOM_UTF8 else 0
 
 
 def give_back(content: Content) -> None:

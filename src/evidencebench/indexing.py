@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from evidencebench.content import Content, give_back
+from evidencebench.content import Content, give_back, lines_of, start_of
 from evidencebench.errors import UnreadableError
 from evidencebench.instance import Origin
 from evidencebench.keys import repeated_keys
@@ -48,9 +48,10 @@ def index_json(content: Content) -> Index:
     """
     if len(content) > _MAX_WHOLE_BYTES and (stepped := _step_through(content, _PART_BYTES)) is not None:
         return Index(origins=stepped, content=content)
-    raws = _decode_members(content)
+    text = memoryview(content)[start_of(content) :]
+    raws = _decode_members(text)
     origins = {instance_id: Origin(raw=raw) for instance_id, raw in raws.items()}
-    duplicates = () if _fills(content, raws) else _repeated_keys(content)
+    duplicates = () if _fills(text, raws) else _repeated_keys(text)
     return Index(origins=origins, content=content, duplicates=duplicates)
 
 
@@ -60,7 +61,7 @@ def _step_through(content: Content, part_bytes: int) -> dict[str, Origin] | None
     A value's end is where the decoder says that what follows is too much. Whatever is unexpected, that message too, is
     left to the decoder of the whole, which says what is wrong.
     """
-    view, origins, position, given_back = memoryview(content), dict[str, Origin](), 0, 0
+    view, origins, position, given_back = memoryview(content), dict[str, Origin](), start_of(content), 0
     while found := _MEMBER.match(content, position):
         try:
             name = msgspec.json.decode(found[1], type=str)
@@ -95,16 +96,7 @@ def index_lines(content: Content) -> Index:
     """
     origins: dict[str, Origin] = {}
     repeated: list[str] = []
-    view = memoryview(content)
-    start, number = 0, 0
-    while start < len(content):
-        number += 1
-        end = content.find(b"\n", start)
-        end = len(content) if end < 0 else end
-        line = view[start:end]
-        start = end + 1
-        if not bytes(line[:64]).strip() and not bytes(line).strip():
-            continue
+    for number, line, _ in lines_of(content):
         try:
             instance_id, origin, is_repeated = _line_member(line)
         except UnreadableError as error:
@@ -132,7 +124,7 @@ def _line_member(line: memoryview) -> tuple[str, Origin, bool]:
     raise UnreadableError("expected an instance with an 'id', or one {id: instance}")
 
 
-def _decode_members(content: Content | memoryview) -> dict[str, msgspec.Raw]:
+def _decode_members(content: memoryview) -> dict[str, msgspec.Raw]:
     try:
         return _members.decode(content)
     except RecursionError as error:
@@ -150,11 +142,11 @@ def not_utf8(error: UnicodeDecodeError) -> str:
     return f"not UTF-8: byte {error.object[error.start]:#04x} cannot be decoded"
 
 
-def _diagnosis(content: Content | memoryview, message: str) -> str:
+def _diagnosis(content: memoryview, message: str) -> str:
     """Return why the content is not JSON, with line and column where that is affordable."""
     head = bytes(content[:4])
-    if head.startswith((b"\xff\xfe", b"\xfe\xff", b"\xef\xbb\xbf")):
-        return "not plain UTF-8: it begins with a byte-order mark; save it as UTF-8 without one"
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return "not UTF-8: it begins with the byte-order mark of UTF-16; save it as UTF-8"
     if len(content) > _MAX_DIAGNOSED_BYTES:
         return f"not valid JSON: {message}"
     try:
@@ -168,7 +160,7 @@ def _diagnosis(content: Content | memoryview, message: str) -> str:
     return f"not valid JSON: {message}"
 
 
-def _fills(content: Content | memoryview, raws: Mapping[str, msgspec.Raw]) -> bool:
+def _fills(content: memoryview, raws: Mapping[str, msgspec.Raw]) -> bool:
     """Say whether the members, in order, account for every byte: a repeated key would leave its first value over."""
     position = 0
     for key, raw in raws.items():
@@ -186,7 +178,7 @@ def _spells(text: bytes, key: str) -> bool:
         return False
 
 
-def _repeated_keys(content: Content) -> tuple[str, ...]:
+def _repeated_keys(content: memoryview) -> tuple[str, ...]:
     repeated: list[str] = []
 
     def note(pairs: list[tuple[str, object]]) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from evidencebench.catalog import file_sha256
-from evidencebench.content import Content, mapped
+from evidencebench.content import Content, lines_of, mapped
 from evidencebench.errors import RunFormatError, RunMismatchError
 from evidencebench.journal import is_whole
 from evidencebench.reading import open_file
@@ -254,7 +254,7 @@ def encode_answer(instance_id: str, task: str | None, answer: Answer, *, answere
 def read_run(path: Path, *, needs_header: bool = True, is_kept: bool = False) -> RunFile:
     """Read a run in this package's own form.
 
-    A torn last line, as a killed process leaves it, is left out.
+    A torn last line, as a killed process leaves it, is left out, and so are blank lines.
 
     Parameters
     ----------
@@ -271,19 +271,11 @@ def read_run(path: Path, *, needs_header: bool = True, is_kept: bool = False) ->
         If the file cannot be read, has no header, or a line is not an answer; the message names the line.
     """
     content = read_content(path, is_kept=is_kept)
-    view = memoryview(content)
     header: RunHeader | None = None
     lines: dict[tuple[str, str | None], memoryview | Answer] = {}
-    number, start = 0, 0
-    while start < len(content):
-        number += 1
-        end = content.find(b"\n", start)
-        if end < 0:
-            if not is_whole(view[start:]):
-                break
-            end = len(content)
-        line = view[start:end]
-        start = end + 1
+    for number, line, is_ended in lines_of(content):
+        if not is_ended and not is_whole(line):
+            break
         try:
             if header is None and needs_header:
                 header = _header_decoder.decode(line)

@@ -75,7 +75,8 @@ class System(Protocol):
     answers, by name; a run's header holds them. An optional method ``check_data(sha256, own_hypotheses=...)`` raises
     where the answers are fixed beforehand and are not for this data and these hypotheses; one
     ``check_queries(queries)`` raises where it may not be asked one of them, such as one whose paper it was shown; one
-    ``check_tasks(names)`` raises where its answers, fixed beforehand, are not for one of these tasks. An optional method ``trained_on()`` returns the sha256 of the data that its models were trained on, as far as they say.
+    ``check_tasks(names)`` raises where its answers, fixed beforehand, are not for one of these tasks. An optional
+    method ``trained_on()`` returns the sha256 of the data that its models were trained on, as far as they say.
     """
 
     def rank(self, query: Query, brief: Brief) -> Ranking:

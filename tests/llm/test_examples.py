@@ -66,6 +66,8 @@ def test_a_file_of_examples_is_read_as_it_was_written(tmp_path: Path) -> None:
     path = tmp_path / "examples.json"
     write_examples(path, drawn())
     assert read_examples(path) == drawn()
+    path.write_bytes(b"\xef\xbb\xbf\n" + path.read_bytes() + b"\n\n")
+    assert read_examples(path) == drawn()
     assert json.loads(path.read_bytes())["data"] == {"name": SAMPLE.name, "sha256": SAMPLE.sha256}
     with pytest.raises(DataError, match="cannot be written"):
         write_examples(tmp_path / "nowhere" / "examples.json", drawn())

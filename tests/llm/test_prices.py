@@ -99,6 +99,9 @@ def test_a_users_own_table_replaces_the_packages(tmp_path: Path) -> None:
     table = PriceTable.load(_file(tmp_path, {"as_of": "2027-01-01", "models": models, "more": 1}))
     assert table.most_usd("local/llama", 10, 10) == 0
     assert table.price_of("openai/gpt-4o") is None
+    marked = tmp_path / "marked.json"
+    marked.write_bytes(b"\xef\xbb\xbf\n" + (tmp_path / "mine.json").read_bytes() + b"\n\n")
+    assert PriceTable.load(marked) == table
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ import msgspec
 import numpy as np
 
 from evidencebench.answering import answers_from
+from evidencebench.content import lines_of
 from evidencebench.dataset import Dataset, open_dataset
 from evidencebench.derangement import derange_hypotheses
 from evidencebench.engine.local import work_off
@@ -185,7 +186,7 @@ def finished_cells(
 
 def _read(path: Path, plan: Plan) -> Iterator[Finished]:
     """Yield the cells of a journal that was begun for this plan."""
-    for number, line in enumerate(path.read_bytes().splitlines(), 1):
+    for number, line, _ in lines_of(path.read_bytes()):
         try:
             if number > 1:
                 yield msgspec.json.decode(line, type=Finished)

@@ -1,5 +1,6 @@
 """Examples for a prompt, as they lie in a file: hypotheses, the texts of their best sentences, and whose they are."""
 
+import codecs
 import hashlib
 import re
 import unicodedata
@@ -106,7 +107,7 @@ def read_examples(path: Path) -> ExampleFile:
     """
     how = "make it with 'evidencebench llm examples'"
     try:
-        found = msgspec.json.decode(read_whole(path), type=ExampleFile)
+        found = msgspec.json.decode(read_whole(path).removeprefix(codecs.BOM_UTF8), type=ExampleFile)
     except OSError as error:
         raise SystemSpecError(f"{path}: cannot be read: {error.strerror}; {how}") from error
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
