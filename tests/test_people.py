@@ -15,12 +15,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evidencebench.dataset import Dataset
-from evidencebench.errors import FinalError, PeopleError, RunError, RunFormatError, RunMismatchError, UnopenedError
+from evidencebench.errors import (
+    FinalError,
+    PeopleError,
+    RunError,
+    RunFormatError,
+    RunMismatchError,
+    StaleError,
+    UnopenedError,
+)
 from evidencebench.evaluation import Rules, check_belongs
 from evidencebench.grading import grade
 from evidencebench.people.folder import PeopleFolder
 from evidencebench.people.names import MAX_NAME_LENGTH, checked_name, file_stem
-from evidencebench.people.person import Person, Submission
+from evidencebench.people.person import Person, Picks, Submission
 from evidencebench.people.picks import checked_picks
 from evidencebench.runs import AnswerLine, DataHeader, read_run
 from evidencebench.sample import load_sample
@@ -76,10 +84,14 @@ def people_in(
     return PeopleFolder(folder, data=header_of(SAMPLE), task=task, limit=limit, clock=watch or Watch())
 
 
+def picked(sentences: Sequence[int], seconds: int = 0, *, revision: int = 0, tab: str = "one") -> Picks:
+    return Picks(sentences=tuple(sentences), seconds=seconds, revision=revision, tab=tab)
+
+
 def submit(person: Person, instance_id: str, sentences: Sequence[int], seconds: int = 0) -> Submission:
     """Open a paper and submit picks, as a person does."""
     person.begin(instance_id)
-    return person.submit(instance_id, sentences, seconds)
+    return person.submit(instance_id, picked(sentences, seconds))
 
 
 def a_name(text: str) -> str | None:
@@ -207,10 +219,10 @@ def test_a_submission_says_when_and_how_long(tmp_path: Path) -> None:
 def test_a_paper_that_was_never_opened_cannot_be_submitted(tmp_path: Path) -> None:
     person = people_in(tmp_path).person("Ada")
     with pytest.raises(UnopenedError, match=f"{A}: submitted without having been opened; open the paper"):
-        person.submit(A, [1], 0)
+        person.submit(A, picked([1], 0))
     assert person.status(A) == "open"
-    person.save(A, [1], 0)
-    assert person.submit(A, [1], 0).sentences == (1,)
+    person.save(A, picked([1], 0))
+    assert person.submit(A, picked([1], 0)).sentences == (1,)
 
 
 @pytest.mark.parametrize(("told", "kept"), [(10**9, 100), (30, 30), (0, 0)])
@@ -227,19 +239,19 @@ def test_the_time_only_grows_and_a_clock_that_is_set_back_takes_none_away(tmp_pa
     person = people_in(tmp_path, watch=watch).person("Ada")
     person.begin(A)
     watch.pass_by(50)
-    assert person.save(A, [1], 40).seconds == 40
-    assert person.save(A, [1], 5).seconds == 40
+    assert person.save(A, picked([1], 40)).seconds == 40
+    assert person.save(A, picked([1], 5)).seconds == 40
     watch.pass_by(-1000)
-    assert person.save(A, [1], 45).seconds == 40
-    assert person.submit(A, [1], 45).seconds_open == 40
+    assert person.save(A, picked([1], 45)).seconds == 40
+    assert person.submit(A, picked([1], 45)).seconds_open == 40
 
 
 def test_the_time_goes_on_from_when_the_paper_was_first_opened_not_from_the_restart(tmp_path: Path) -> None:
     watch = Watch()
     first = people_in(tmp_path, watch=watch)
-    first.person("Ada").save(A, [1], 0)
+    first.person("Ada").save(A, picked([1], 0))
     watch.pass_by(300)
-    first.person("Ada").save(A, [1], 300)
+    first.person("Ada").save(A, picked([1], 300))
     first.close()
     again = people_in(tmp_path, watch=watch).person("Ada")
     watch.pass_by(20)
@@ -250,21 +262,21 @@ def test_the_time_goes_on_from_when_the_paper_was_first_opened_not_from_the_rest
 def test_drafts_outlive_the_server_and_end_with_the_submission(tmp_path: Path) -> None:
     people = people_in(tmp_path)
     person = people.person("Ada")
-    person.save(A, [5, 3], 0)
-    person.save(B, [1], 0)
+    person.save(A, picked([5, 3], 0))
+    person.save(B, picked([1], 0))
     submit(person, B, [2], 0)
     people.close()
     again = people_in(tmp_path).person("Ada")
     assert [again.status(one) for one in (A, B, C)] == ["draft", "submitted", "open"]
     assert again.begin(A).sentences == (5, 3)
     with pytest.raises(FinalError, match="already submitted"):
-        again.save(B, [1], 0)
+        again.save(B, picked([1], 0))
 
 
 def test_a_draft_that_was_not_taken_away_after_its_submission_is_forgotten(tmp_path: Path) -> None:
     people = people_in(tmp_path)
     person = people.person("Ada")
-    person.save(A, [5], 0)
+    person.save(A, picked([5], 0))
     (drafts,) = tmp_path.glob("*.drafts.json")
     before = drafts.read_bytes()
     submit(person, A, [6], 0)
@@ -487,9 +499,9 @@ def test_a_run_file_that_is_not_there_any_more_is_told_before_a_submission_is_lo
     harm(person.run_path)
     for attempt in (
         lambda: person.begin(C),
-        lambda: person.save(B, [2], 0),
-        lambda: person.submit(B, [2], 0),
-        lambda: person.submit(B, [2], 0),
+        lambda: person.save(B, picked([2], 0)),
+        lambda: person.submit(B, picked([2], 0)),
+        lambda: person.submit(B, picked([2], 0)),
     ):
         with pytest.raises(RunError, match=r"was removed or replaced while it was in use; put it back, and start"):
             attempt()
@@ -501,9 +513,9 @@ def test_a_run_file_that_is_put_back_is_gone_on_with(tmp_path: Path) -> None:
     person.begin(A)
     away = person.run_path.rename(tmp_path / "away")
     with pytest.raises(RunError, match="was removed or replaced"):
-        person.submit(A, [1], 0)
+        person.submit(A, picked([1], 0))
     away.rename(person.run_path)
-    person.submit(A, [1], 0)
+    person.submit(A, picked([1], 0))
     assert read_run(person.run_path).ids == {A}
 
 
@@ -511,12 +523,12 @@ def test_drafts_are_not_written_through_a_link_that_is_made_later(tmp_path: Path
     outside = tmp_path / "outside"
     outside.write_text("mine")
     person = people_in(tmp_path / "picks").person("Ada")
-    person.save(A, [1], 0)
+    person.save(A, picked([1], 0))
     (drafts,) = (tmp_path / "picks").glob("*.drafts.json")
     drafts.unlink()
     drafts.symlink_to(outside)
     with pytest.raises(RunError, match="is a link"):
-        person.save(A, [2], 0)
+        person.save(A, picked([2], 0))
     assert outside.read_text() == "mine"
 
 
@@ -524,11 +536,11 @@ def test_a_submission_counts_although_its_draft_cannot_be_taken_away(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     person = people_in(tmp_path / "picks").person("Ada")
-    person.save(A, [1], 0)
+    person.save(A, picked([1], 0))
     (drafts,) = (tmp_path / "picks").glob("*.drafts.json")
     drafts.unlink()
     drafts.symlink_to(tmp_path / "outside")
-    assert person.submit(A, [2], 0).sentences == (2,)
+    assert person.submit(A, picked([2], 0)).sentences == (2,)
     assert (person.status(A), person.draft(A)) == ("submitted", None)
     assert read_run(person.run_path).ids == {A}
     assert "is not taken away" in caplog.text
@@ -538,7 +550,7 @@ def test_of_many_people_only_the_last_have_their_files_open(tmp_path: Path) -> N
     people = PeopleFolder(tmp_path, data=header_of(SAMPLE), task="er_at_optimal", limit=None, most_open=3)
     n_before = len(os.listdir("/proc/self/fd")) if os.path.exists("/proc/self/fd") else None  # noqa: PTH110, PTH208
     for number in range(20):
-        people.person(f"Ada {number}").save(A, [number], 0)
+        people.person(f"Ada {number}").save(A, picked([number], 0))
     if n_before is not None:
         assert len(os.listdir("/proc/self/fd")) <= n_before + 3  # noqa: PTH208
     for number in range(20):
@@ -546,3 +558,41 @@ def test_of_many_people_only_the_last_have_their_files_open(tmp_path: Path) -> N
     people.close()
     answers = [read_run(path).answer(A, "er_at_optimal") for path in tmp_path.glob("*.jsonl")]
     assert {answer.sentences for answer in answers if isinstance(answer, Ranking)} == {(n,) for n in range(20)}
+
+
+def test_picks_that_another_tab_has_changed_are_not_replaced_by_who_has_not_seen_them(tmp_path: Path) -> None:
+    person = people_in(tmp_path).person("Ada")
+    assert person.save(A, picked([1], tab="one")).revision == 1
+    for attempt in (person.save, person.submit):
+        with pytest.raises(StaleError, match=f"{A}: the picks were changed in another tab; look at them") as refused:
+            attempt(A, picked([2], revision=0, tab="other"))
+        assert (refused.value.sentences, refused.value.revision) == ((1,), 1)
+    assert person.save(A, picked([1, 2], revision=1, tab="other")).revision == 2
+    with pytest.raises(StaleError):
+        person.save(A, picked([3], revision=1, tab="one"))
+    assert person.submit(A, picked([1, 2], revision=1, tab="one")).sentences == (1, 2)  # what is kept, and seen
+
+
+def test_a_tab_that_never_heard_of_its_own_last_change_goes_on_all_the_same(tmp_path: Path) -> None:
+    people = people_in(tmp_path)
+    people.person("Ada").save(A, picked([1], tab="one"))
+    assert people.person("Ada").save(A, picked([1, 2], revision=0, tab="one")).sentences == (1, 2)
+    people.close()
+    again = people_in(tmp_path).person("Ada")
+    assert again.save(A, picked([2], revision=0, tab="one")).revision == 3
+    with pytest.raises(StaleError):
+        again.save(A, picked([7], revision=2, tab="other"))
+
+
+def test_drafts_of_earlier_versions_which_counted_no_changes_are_gone_on_with(tmp_path: Path) -> None:
+    people = people_in(tmp_path)
+    people.person("Ada").save(A, picked([1]))
+    people.close()
+    (drafts,) = tmp_path.glob("*.drafts.json")
+    kept = json.loads(drafts.read_bytes())
+    for name in ("revision", "tab"):
+        del kept["drafts"][A][name]
+    drafts.write_text(json.dumps(kept))
+    person = people_in(tmp_path).person("Ada")
+    assert (person.begin(A).sentences, person.begin(A).revision) == ((1,), 0)
+    assert person.save(A, picked([2], revision=0)).sentences == (2,)

@@ -16,6 +16,7 @@
     ├── TaskError               no such task, or one that a run cannot answer
     ├── PeopleError             a person's name or picks are not what they may be
     │   ├── FinalError          what was submitted cannot be changed
+    │   ├── StaleError          picks were made on others than those that are kept by now
     │   └── UnopenedError       what was never opened cannot be submitted
     ├── SystemSpecError         no such system, or an option it does not take
     ├── ModelError              a model cannot be loaded, or does not fit what it is used with
@@ -36,7 +37,7 @@ A message says *where*: *what rule broke, expected and got*; *what to do*. The i
 layer adds where.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 
 class EvidenceBenchError(Exception):
@@ -93,6 +94,14 @@ class PeopleError(EvidenceBenchError):
 
 class FinalError(PeopleError):
     """A person would change what was submitted."""
+
+
+class StaleError(PeopleError):
+    """A person would replace picks that were changed in another tab meanwhile: these, at this revision."""
+
+    def __init__(self, message: str, *, sentences: Sequence[int], revision: int) -> None:
+        super().__init__(message)
+        self.sentences, self.revision = tuple(sentences), revision
 
 
 class UnopenedError(PeopleError):

@@ -16,10 +16,10 @@ import msgspec
 import pytest
 
 from command_line import start
-from evidencebench.app import picking
 from evidencebench.app.picking import Assignment, PickingPages
 from evidencebench.app.revealing import picking_pages
 from evidencebench.app.running import running_app
+from evidencebench.app.sessions import Sessions
 from evidencebench.dataset import Dataset, open_dataset, write_dataset
 from evidencebench.errors import TaskError
 from evidencebench.evaluation import Rules
@@ -83,8 +83,9 @@ def paper(client: httpx.Client, name: str, instance_id: str) -> httpx.Response:
     return client.get("/api/people/paper", params={"person": name, "id": instance_id})
 
 
-def picks(name: str, instance_id: str, sentences: Sequence[int], seconds: int = 0) -> dict[str, Any]:
-    return {"person": name, "id": instance_id, "sentences": list(sentences), "seconds": seconds}
+def picks(name: str, instance_id: str, sentences: Sequence[int], revision: int = 0, tab: str = "one") -> dict[str, Any]:
+    picked = {"sentences": list(sentences), "seconds": 0, "revision": revision, "tab": tab}
+    return {"person": name, "id": instance_id, **picked}
 
 
 def submit(client: httpx.Client, name: str, instance_id: str, sentences: Sequence[int]) -> httpx.Response:
@@ -124,7 +125,7 @@ def told_before_submission(client: httpx.Client, name: str, dataset: Dataset) ->
         replies += [client.get("/api/instances", params=one) for one in ({"id": instance.id}, {"position": position})]
         replies += [client.get(f"/api/people/{page}", params=named) for page in ("review", "paper", "submit", "draft")]
         for wrong in ([-1], [10**6], [0, 0], list(range(50)), ["0"], [0.5], None):
-            body = {**named, "sentences": wrong, "seconds": 0}
+            body = {**picks(name, instance.id, []), "sentences": wrong}
             replies += [client.put("/api/people/draft", json=body), client.post("/api/people/submit", json=body)]
         replies.append(client.put("/api/people/draft", json=picks(name, instance.id, [0])))
         replies.append(client.get("/api/people/review", params=named))
@@ -135,7 +136,7 @@ def told_before_submission(client: httpx.Client, name: str, dataset: Dataset) ->
 SPEAKABLE = {
     *("people", "person", "is_new", "title", "task", "scope", "n_instances", "error"),
     *("rows", "position", "id", "hypothesis", "n_sentences", "status", "n_picked"),
-    *("paper", "paper_id", "sentences", "kinds", "budget", "seconds"),
+    *("paper", "paper_id", "sentences", "kinds", "budget", "seconds", "revision"),
 }
 
 
@@ -224,7 +225,7 @@ def test_a_person_is_shown_what_a_system_is_given_and_no_more(serve: Serve) -> N
         "kinds": "".join({"section_name": "h", "abstract": "a", "normal_paragraph": "b"}[kind] for kind in query.kinds),
     }
     assert found["budget"] == OPTIMAL.brief(SAMPLE[A]).budget
-    assert set(found) == {"person", "paper", "budget", "scope", "sentences", "seconds"}
+    assert set(found) == {"person", "paper", "budget", "scope", "sentences", "seconds", "revision"}
 
 
 def test_the_queue_is_the_first_instances_that_the_task_applies_to_in_file_order(serve: Serve) -> None:
@@ -243,7 +244,7 @@ def test_the_way_from_the_first_pick_to_the_score(serve: Serve, tmp_path: Path) 
     with serve(runs=[run]) as asked, asked.browser("Ada") as client:
         assert paper(client, "Ada", A).json()["sentences"] == []
         saved = client.put("/api/people/draft", json=picks("Ada", A, oracle[:2]))
-        assert saved.json() == {"sentences": list(oracle[:2]), "seconds": 0}
+        assert saved.json() == {"sentences": list(oracle[:2]), "seconds": 0, "revision": 1}
         assert [row["status"] for row in queue(client, "Ada")[:2]] == ["draft", "open"]
         assert queue(client, "Ada")[0]["n_picked"] == 2
         assert client.get("/api/instances", params={"id": A}).status_code == 403
@@ -284,10 +285,8 @@ def test_a_submission_is_final(serve: Serve) -> None:
             client.put("/api/people/draft", json=picks("Ada", A, [2])),
             paper(client, "Ada", A),
         ):
-            assert (refused.status_code, refused.json()["error"]) == (
-                409,
-                f"{A}: already submitted, and a submission is final",
-            )
+            assert refused.status_code == 409
+            assert refused.json() == {"error": f"{A}: already submitted, and a submission is final", "is_final": True}
     (path,) = asked.folder.glob("*.jsonl")
     assert read_run(path).answer(A, "er_at_optimal") == Ranking(sentences=(1,), ordered=False)
 
@@ -317,6 +316,9 @@ def test_of_submissions_at_once_one_counts(serve: Serve) -> None:
         ({"sentences": {"a": 1}}, 400, "not what the page sends"),
         ({"seconds": -1}, 400, "not what the page sends"),
         ({"seconds": "1"}, 400, "not what the page sends"),
+        ({"revision": -1}, 400, "not what the page sends"),
+        ({"tab": ""}, 400, "not what the page sends"),
+        ({"tab": "x" * 65}, 400, "not what the page sends"),
         ({"task": "er_at_10"}, 400, "unknown field"),
         ({"id": "nothing"}, 404, "no such paper in the queue"),
         ({"id": 3}, 400, "not what the page sends"),
@@ -414,13 +416,21 @@ def test_a_tab_never_writes_for_whoever_signed_in_in_another_one(serve: Serve) -
     assert [path.name.split("-")[0] for path in asked.folder.glob("*.jsonl")] == ["bob"]
 
 
-def test_the_last_of_two_tabs_wins_until_one_submits(serve: Serve) -> None:
+def test_of_two_tabs_neither_replaces_what_it_has_not_seen_until_one_submits(serve: Serve) -> None:
     with serve() as asked, asked.browser("Ada") as one, asked.browser("Ada") as other:
-        one.put("/api/people/draft", json=picks("Ada", A, [1]))
-        other.put("/api/people/draft", json=picks("Ada", A, [2]))
-        assert paper(one, "Ada", A).json()["sentences"] == [2]
-        assert submit(one, "Ada", A, [1]).status_code == 200
-        assert submit(other, "Ada", A, [2]).status_code == 409
+        assert one.put("/api/people/draft", json=picks("Ada", A, [1], tab="one")).json()["revision"] == 1
+        for refused in (
+            other.put("/api/people/draft", json=picks("Ada", A, [2], tab="other")),
+            other.post("/api/people/submit", json=picks("Ada", A, [2], tab="other")),
+        ):
+            assert refused.status_code == 409
+            assert (refused.json()["sentences"], refused.json()["revision"]) == ([1], 1)
+            assert "changed in another tab" in refused.json()["error"]
+        assert other.put("/api/people/draft", json=picks("Ada", A, [1, 2], 1, tab="other")).status_code == 200
+        assert paper(one, "Ada", A).json()["sentences"] == [1, 2]
+        assert one.post("/api/people/submit", json=picks("Ada", A, [1, 2], 2, tab="one")).status_code == 200
+        late = other.put("/api/people/draft", json=picks("Ada", A, [3], 2, tab="other"))
+        assert (late.status_code, late.json()["is_final"]) == (409, True)
 
 
 def test_drafts_and_submissions_outlive_the_server(serve: Serve) -> None:
@@ -579,14 +589,28 @@ def test_papers_that_allow_no_pick_are_not_offered(serve: Serve, tmp_path: Path)
         assert len(queue(client, "Ada")) == 3
 
 
-def test_of_many_who_signed_in_the_longest_away_sign_in_again(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(picking, "_MOST_SIGNED_IN", 2)
-    with serve() as asked, asked.browser("Ada") as ada, asked.browser("Bob") as bob:
-        assert len(queue(ada, "Ada")) == 10
-        with asked.browser("Cy") as cy:
+def test_whoever_is_at_work_stays_signed_in_however_many_others_sign_in(serve: Serve) -> None:
+    with serve() as asked:
+        object.__setattr__(asked.pages, "sessions", Sessions(most_unused=3))  # a thousand would take long
+        with asked.browser("Ada") as ada, asked.browser() as crowd:
             assert len(queue(ada, "Ada")) == 10
-            assert bob.get("/api/people/queue", params={"person": "Bob"}).status_code == 401
-            assert len(queue(cy, "Cy")) == 10
+            for number in range(10):
+                assert crowd.post("/api/people/session", json={"name": f"Bob {number}"}).status_code == 200
+                crowd.cookies.clear()
+            assert len(queue(ada, "Ada")) == 10
+
+
+def test_who_is_signed_in_is_bounded_and_those_who_asked_nothing_go_first() -> None:
+    sessions = Sessions(most_unused=2, most_used=2)
+    ada, bob, cy, *_ = [sessions.begin(name) for name in ("Ada", "Bob", "Cy")]
+    assert (sessions.name_of(ada), sessions.name_of(bob), sessions.name_of(cy)) == (None, "Bob", "Cy")
+    for name in ("Di", "Ed", "Flo"):
+        sessions.begin(name)
+    assert (sessions.name_of(bob), sessions.name_of(cy)) == ("Bob", "Cy")
+    assert sessions.name_of(sessions.begin("Gus")) == "Gus"
+    assert (sessions.name_of(bob), sessions.name_of(cy)) == (None, "Cy")
+    sessions.end(cy)
+    assert sessions.name_of(cy) is None
 
 
 def test_people_are_told_when_the_data_has_changed(serve: Serve, tmp_path: Path) -> None:

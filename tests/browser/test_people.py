@@ -465,3 +465,122 @@ def test_signing_out_forgets_the_person_in_this_browser(serve: Serve, page: Page
         expect(page.get_by_label("Your name")).to_be_visible()
         page.goto(f"{served.address.url}#/pick/{A}")
         expect(page.get_by_label("Your name")).to_be_visible()
+
+
+def drag_over(page: Page, index: int) -> str:
+    """Drag the mouse over the words of a sentence; return what is selected then."""
+    words = sentence(page, index).locator(".pick-words").bounding_box()
+    assert words is not None
+    page.mouse.move(words["x"] + 12, words["y"] + 12)
+    page.mouse.down()
+    page.mouse.move(words["x"] + 200, words["y"] + 12, steps=5)
+    page.mouse.up()
+    selected: str = page.evaluate("String(getSelection())")
+    return selected
+
+
+def test_text_that_is_selected_for_copying_is_not_picked(serve: Serve, page: Page) -> None:
+    with serve() as served:
+        sign_in(page, served, "Ada")
+        open_first(page)
+        assert drag_over(page, 4) in SAMPLE[A].query.sentences[4]
+        assert len(page.evaluate("String(getSelection())")) > 5
+        expect(sentence(page, 4)).to_have_attribute("aria-pressed", "false")
+        sentence(page, 5).click(click_count=2)  # selects a word
+        sentence(page, 6).click(click_count=3)  # selects all of it
+        expect(count(page)).to_have_text(f"0 of {BUDGET} picked.")
+        sentence(page, 4).click()
+        expect(sentence(page, 4)).to_have_attribute("aria-pressed", "true")
+        drag_over(page, 4)
+        expect(sentence(page, 4)).to_have_attribute("aria-pressed", "true")
+        page.keyboard.press("Space")
+        expect(count(page)).to_have_text(f"0 of {BUDGET} picked.")
+        saved(page)
+        (drafts,) = served.folder.glob("*.drafts.json")
+        assert json.loads(drafts.read_bytes())["drafts"][A]["revision"] >= 2
+
+
+def test_a_finger_picks_by_a_tap_and_not_by_scrolling(serve: Serve, new_page: NewPage) -> None:
+    page = new_page(360, 740, has_touch=True, is_mobile=True)
+    with serve() as served:
+        sign_in(page, served, "Ada")
+        open_first(page)
+        box = sentence(page, 3).bounding_box()
+        assert box is not None
+        touch = page.context.new_cdp_session(page)
+        for kind, y in (("touchStart", 0), ("touchMove", -30), ("touchMove", -60), ("touchEnd", None)):
+            points = [] if y is None else [{"x": box["x"] + 60, "y": box["y"] + 15 + y}]
+            touch.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+        expect(count(page)).to_have_text(f"0 of {BUDGET} picked.")
+        sentence(page, 3).tap(position={"x": 60, "y": 12})
+        expect(sentence(page, 3)).to_have_attribute("aria-pressed", "true")
+
+
+def two_tabs(served: Served, page: Page) -> Page:
+    """Open the first paper in a page, and in a second tab of the same browser; return the second."""
+    sign_in(page, served, "Ada")
+    open_first(page)
+    other = page.context.new_page()
+    other.goto(f"{served.address.url}#/pick/{A}")
+    expect(count(other)).to_have_text(f"0 of {BUDGET} picked.")
+    return other
+
+
+def test_what_two_tabs_of_one_person_pick_is_put_together(serve: Serve, new_page: NewPage) -> None:
+    page = new_page(expected_errors=["status of 409"])
+    with serve() as served:
+        other = two_tabs(served, page)
+        for index in (1, 2):
+            sentence(page, index).click()
+            saved(page)
+        sentence(other, 5).click()
+        expect(other.locator(".picks li b")).to_have_text(["1", "2", "5"])
+        expect(other.get_by_role("alert").filter(has_text="changed in another tab")).to_be_visible()
+        saved(other)
+        sentence(page, 2).click()  # takes it back, not knowing of 5
+        expect(page.locator(".picks li b")).to_have_text(["1", "5"])
+        saved(page)
+        other.evaluate("window.dispatchEvent(new Event('focus'))")  # as when somebody comes back to it
+        expect(other.locator(".picks li b")).to_have_text(["1", "5"])
+        submit(other, "Submit 2 sentences")
+        path = served.run_file("Ada")
+    assert read_run(path).answer(A, "er_at_optimal") == Ranking(sentences=(1, 5), ordered=False)
+
+
+def test_what_has_no_room_beside_the_other_tabs_picks_is_named(serve: Serve, new_page: NewPage) -> None:
+    page = new_page(expected_errors=["status of 409"])
+    with serve() as served:
+        other = two_tabs(served, page)
+        for index in range(1, BUDGET + 1):
+            sentence(page, index).click()
+        saved(page)
+        sentence(other, 20).click()
+        told = "Left out, since all picks are used: sentence 20."
+        expect(other.get_by_role("alert").filter(has_text=told)).to_be_visible()
+        expect(count(other)).to_have_text(f"{BUDGET} of {BUDGET} picked.")
+
+
+def test_a_tab_is_told_when_the_other_one_has_submitted(serve: Serve, new_page: NewPage) -> None:
+    page = new_page(expected_errors=["status of 409"])
+    with serve() as served:
+        other = two_tabs(served, page)
+        sentence(page, 2).click()
+        submit(page, "Submit 1 sentence")
+        sentence(other, 5).click()
+        expect(other.get_by_role("alert").filter(has_text="submitted this paper in another tab")).to_be_visible()
+        expect(sentence(other, 5)).to_have_count(0)
+        other.get_by_role("link", name="Your answer and the evidence").click()
+        expect(other.get_by_role("heading", name="Your aspect recall")).to_be_visible()
+
+
+def test_a_submission_that_has_not_seen_the_other_tabs_picks_is_not_final(serve: Serve, new_page: NewPage) -> None:
+    page = new_page(expected_errors=["status of 409"])
+    with serve() as served:
+        other = two_tabs(served, page)
+        sentence(page, 2).click()
+        saved(page)
+        other.locator("aside").get_by_role("button", name="I find no evidence").click()
+        other.get_by_role("dialog").get_by_role("button", name="Submit no sentence").click()
+        expect(other.locator(".picks li b")).to_have_text(["2"])
+        expect(other.get_by_role("alert").filter(has_text="put together")).to_be_visible()
+        submit(other, "Submit 1 sentence")

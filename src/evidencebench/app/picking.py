@@ -4,9 +4,6 @@ Nothing that is imported here knows a label. What a person is shown after submit
 handed in, and is asked for submitted instances only.
 """
 
-import logging
-import secrets
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import wraps
@@ -18,17 +15,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from evidencebench.app.visibility import CHANGED
-from evidencebench.errors import (
-    ChangedDataError,
-    EvidenceBenchError,
-    FinalError,
-    PeopleError,
-    RunError,
-    UnopenedError,
-)
+from evidencebench.app.refusal import RefusedError, refusal
+from evidencebench.app.sessions import Sessions
+from evidencebench.errors import EvidenceBenchError
+from evidencebench.people.drafts import Draft
 from evidencebench.people.folder import PeopleFolder
-from evidencebench.people.person import Person, Submission
+from evidencebench.people.person import Person, Picks, Submission
 from evidencebench.people.picks import checked_picks
 from evidencebench.query import AspectScope
 from evidencebench.viewer.records import PaperRecord, encoded
@@ -77,10 +69,6 @@ class Assignment:
 
 Body = TypeVar("Body")
 
-_MOST_SIGNED_IN = 1_000
-
-_log = logging.getLogger(__name__)
-
 
 class _NameBody(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     name: Annotated[str, msgspec.Meta(max_length=1000)]
@@ -93,14 +81,11 @@ class _PicksBody(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     id: str
     sentences: tuple[int, ...]
     seconds: Annotated[int, msgspec.Meta(ge=0)]
+    revision: Annotated[int, msgspec.Meta(ge=0)]
+    tab: Annotated[str, msgspec.Meta(min_length=1, max_length=64)]
 
-
-class _RefusedError(Exception):
-    """A request that is answered with a status and a reason, in words."""
-
-    def __init__(self, status: int, reason: str) -> None:
-        super().__init__(reason)
-        self.status = status
+    def as_picks(self) -> Picks:
+        return Picks(sentences=self.sentences, seconds=self.seconds, revision=self.revision, tab=self.tab)
 
 
 _Endpoint = Callable[[Any, Request], Awaitable[Response]]
@@ -113,32 +98,15 @@ def _answering(endpoint: _Endpoint) -> _Endpoint:
     async def wrapped(self: Any, request: Request) -> Response:
         try:
             return await endpoint(self, request)
-        except (_RefusedError, EvidenceBenchError) as error:
-            status, words = _refusal(error, self.people)
-            return _json({"error": words}, status)
+        except (RefusedError, EvidenceBenchError) as error:
+            status, told = refusal(error, self.people)
+            return _json(told, status)
 
     return wrapped
 
 
-def _refusal(error: Exception, people: PeopleFolder) -> tuple[int, str]:
-    """Return what a browser is told; where things lie on this machine is told on the terminal only."""
-    status, words = 500, "this paper cannot be offered: 'evidencebench data validate' says why"
-    match error:
-        case _RefusedError():
-            status, words = error.status, str(error)
-        case FinalError() | UnopenedError():
-            status, words = 409, str(error)
-        case PeopleError():
-            status, words = 400, str(error)
-        case RunError():
-            status, words = 503, people.without_folder(str(error))
-        case ChangedDataError():
-            status, words = 503, CHANGED
-        case _:  # of the data, and such a message may name an aspect
-            pass
-    if status >= 500:  # noqa: PLR2004 - what is not the browser's fault
-        _log.warning("%s", error)
-    return status, words
+def _kept(draft: Draft) -> Mapping[str, object]:
+    return {"sentences": draft.sentences, "seconds": draft.seconds, "revision": draft.revision}
 
 
 def _json(found: object, status: int = 200) -> Response:
@@ -156,11 +124,13 @@ class PickingPages:
         Their files.
     assignment
         What they are asked.
+    sessions
+        Who is signed in.
     """
 
     people: PeopleFolder
     assignment: Assignment
-    _signed_in: OrderedDict[str, str] = field(default_factory=OrderedDict)
+    sessions: Sessions = field(default_factory=Sessions)
 
     @property
     def routes(self) -> Sequence[BaseRoute]:
@@ -214,10 +184,7 @@ class PickingPages:
         body = await _body(request, _NameBody)
         person = await run_in_threadpool(self.people.person, body.name)
         self._forget(request)
-        token = secrets.token_urlsafe(32)
-        self._signed_in[token] = person.name
-        while len(self._signed_in) > _MOST_SIGNED_IN:
-            self._signed_in.popitem(last=False)  # whoever has been away for longest signs in again
+        token = self.sessions.begin(person.name)
         response = _json({"person": person.name, "is_new": person.is_new})
         response.set_cookie(_cookie_name(request), token, path="/api", httponly=True, samesite="strict")
         return response
@@ -248,7 +215,7 @@ class PickingPages:
     async def show_paper(self, request: Request) -> Response:
         """Give a paper that is not submitted, with what was picked in it so far; the time begins to count."""
         if request.method == "HEAD":  # whoever sees no paper has not opened it
-            raise _RefusedError(405, "this page cannot be asked in that way")
+            raise RefusedError(405, "this page cannot be asked in that way")
         person = self._required_person(request, request.query_params.get("person"))
         offer = await run_in_threadpool(self._offer, _asked_id(request))
         draft = await run_in_threadpool(person.begin, offer.paper.id)
@@ -258,23 +225,21 @@ class PickingPages:
                 "paper": offer.paper,
                 "budget": offer.budget,
                 "scope": self.assignment.scope,
-                "sentences": draft.sentences,
-                "seconds": draft.seconds,
+                **_kept(draft),
             }
         )
 
     @_answering
     async def save_draft(self, request: Request) -> Response:
-        """Keep picks that are not final."""
+        """Keep picks that are not final; those that another tab has changed meanwhile are given back instead."""
         person, offer, body = await self._picks(request)
-        draft = await run_in_threadpool(person.save, offer.paper.id, body.sentences, body.seconds)
-        return _json({"sentences": draft.sentences, "seconds": draft.seconds})
+        return _json(_kept(await run_in_threadpool(person.save, offer.paper.id, body.as_picks())))
 
     @_answering
     async def submit(self, request: Request) -> Response:
         """Make picks final, and reveal the answer."""
         person, offer, body = await self._picks(request)
-        await run_in_threadpool(person.submit, offer.paper.id, body.sentences, body.seconds)
+        await run_in_threadpool(person.submit, offer.paper.id, body.as_picks())
         return await self._revealed(person, offer.paper.id)
 
     @_answering
@@ -283,13 +248,13 @@ class PickingPages:
         person = self._required_person(request, request.query_params.get("person"))
         instance_id = _asked_id(request)
         if not self.may_see(request, instance_id):
-            raise _RefusedError(403, "the answer is shown once you have submitted yours")
+            raise RefusedError(403, "the answer is shown once you have submitted yours")
         return await self._revealed(person, instance_id)
 
     async def _revealed(self, person: Person, instance_id: str) -> Response:
         submission = person.submission(instance_id)
         if submission is None:
-            raise _RefusedError(403, "the answer is shown once you have submitted yours")
+            raise RefusedError(403, "the answer is shown once you have submitted yours")
         reveal = self.assignment.reveal
         return _json(await run_in_threadpool(reveal, person.name, person.signature, instance_id, submission))
 
@@ -303,27 +268,24 @@ class PickingPages:
 
     def _offer(self, instance_id: str) -> Offer:
         if instance_id not in self.assignment.queue:
-            raise _RefusedError(404, "no such paper in the queue")
+            raise RefusedError(404, "no such paper in the queue")
         return self.assignment.offer(instance_id)
 
     def _required_person(self, request: Request, name: str | None) -> Person:
         """Return who is signed in; the page says who it takes that to be, since tabs share whoever came last."""
         person = self._person_of(request)
         if person is None:
-            raise _RefusedError(401, "sign in first")
+            raise RefusedError(401, "sign in first")
         if name != person.name:
-            raise _RefusedError(401, f"{person.name} has signed in in another tab of this browser; sign in again")
+            raise RefusedError(401, f"{person.name} has signed in in another tab of this browser; sign in again")
         return person
 
     def _person_of(self, request: Request) -> Person | None:
-        token = request.cookies.get(_cookie_name(request), "")
-        if token not in self._signed_in:
-            return None
-        self._signed_in.move_to_end(token)
-        return self.people.person(self._signed_in[token])
+        name = self.sessions.name_of(request.cookies.get(_cookie_name(request), ""))
+        return None if name is None else self.people.person(name)
 
     def _forget(self, request: Request) -> None:
-        self._signed_in.pop(request.cookies.get(_cookie_name(request), ""), None)
+        self.sessions.end(request.cookies.get(_cookie_name(request), ""))
 
 
 def _cookie_name(request: Request) -> str:
@@ -334,7 +296,7 @@ def _cookie_name(request: Request) -> str:
 def _asked_id(request: Request) -> str:
     found = request.query_params.get("id")
     if found is None:
-        raise _RefusedError(400, "the request names no instance")
+        raise RefusedError(400, "the request names no instance")
     return found
 
 
@@ -342,7 +304,7 @@ async def _body(request: Request, shape: type[Body]) -> Body:
     try:
         return msgspec.json.decode(await request.body(), type=shape)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise _RefusedError(400, f"not what the page sends: {error}") from error
+        raise RefusedError(400, f"not what the page sends: {error}") from error
 
 
 def _picked(person: Person, instance_id: str) -> Sequence[int]:

@@ -21,11 +21,17 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True):
         0-based indices, in the order they were picked.
     seconds
         How long the person worked on it so far.
+    revision
+        How often the picks were changed; 0 in files of earlier versions, which did not count.
+    tab
+        Where they were changed last, by the name that the page gave itself.
     """
 
     opened: str
     sentences: tuple[int, ...] = ()
     seconds: int = 0
+    revision: int = 0
+    tab: str = ""
 
 
 class _DraftsFile(msgspec.Struct, frozen=True, kw_only=True):

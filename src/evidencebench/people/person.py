@@ -3,7 +3,7 @@
 import logging
 import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import datetime
@@ -12,11 +12,34 @@ from typing import Literal
 
 import msgspec
 
-from evidencebench.errors import FinalError, RunError, UnopenedError
+from evidencebench.errors import FinalError, RunError, StaleError, UnopenedError
 from evidencebench.journal import Journal, open_journal
 from evidencebench.people.drafts import Draft, read_drafts, require_no_link, write_drafts
 from evidencebench.runs import RUN_BEGINS, Answer, RunHeader, check_same_run, encode_answer, read_run
 from evidencebench.system import Ranking
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Picks:
+    """What a person picks in one tab of a browser.
+
+    Attributes
+    ----------
+    sentences
+        As checked by `evidencebench.people.picks.checked_picks`.
+    seconds
+        How long the person says to have worked on it.
+    revision
+        Of the draft that the tab knows, and changed.
+    tab
+        A name that no other tab has, nor this one after it was loaded again.
+    """
+
+    sentences: tuple[int, ...]
+    seconds: int = 0
+    revision: int = 0
+    tab: str = ""
+
 
 Clock = Callable[[], datetime]
 """Says what time it is, in UTC."""
@@ -127,47 +150,49 @@ class Person:
         with self._lock:
             return self._begin(instance_id)
 
-    def save(self, instance_id: str, sentences: Sequence[int], seconds: int) -> Draft:
+    def save(self, instance_id: str, picks: Picks) -> Draft:
         """Keep picks that are not final.
 
         Parameters
         ----------
         instance_id
             The instance; its paper counts as opened now where it was not.
-        sentences
-            As checked by `evidencebench.people.picks.checked_picks`.
-        seconds
-            How long the person says to have worked on it; never fewer than said before, nor more than have passed.
+        picks
+            Their seconds are never counted fewer than said before, nor more than have passed.
 
         Raises
         ------
+        StaleError
+            If another tab has changed the picks since: nothing is replaced that this one has not seen.
         FinalError, RunError
             As `begin` does.
         """
         with self._lock:
-            draft = self._with_picks(instance_id, sentences, seconds)
+            draft = self._with_picks(instance_id, picks)
             if draft != self._drafts[instance_id]:
                 self._write({**self._drafts, instance_id: draft})
             return draft
 
-    def submit(self, instance_id: str, sentences: Sequence[int], seconds: int) -> Submission:
+    def submit(self, instance_id: str, picks: Picks) -> Submission:
         """Append an answer to the run; it is on the disk when this returns, and final.
 
         Parameters
         ----------
-        instance_id, sentences, seconds
+        instance_id, picks
             As in `save`.
 
         Raises
         ------
         UnopenedError
             If the person has not opened the paper.
+        StaleError
+            As `save` does.
         FinalError, RunError
             As `begin` does.
         """
         with self._lock:
             self._require_open(instance_id)
-            draft = self._with_picks(instance_id, sentences, seconds)
+            draft = self._with_picks(instance_id, picks)
             seconds_open = max(draft.seconds, self._seconds_since(draft.opened))
             found = Submission(sentences=draft.sentences, seconds=draft.seconds, seconds_open=seconds_open)
             answered = self._clock().isoformat(timespec="seconds")
@@ -206,10 +231,20 @@ class Person:
     def _seconds_since(self, opened: str) -> int:
         return int((self._clock() - datetime.fromisoformat(opened)).total_seconds())
 
-    def _with_picks(self, instance_id: str, sentences: Sequence[int], seconds: int) -> Draft:
+    def _with_picks(self, instance_id: str, picks: Picks) -> Draft:
         before = self._begin(instance_id)
-        bounded = max(before.seconds, min(seconds, self._seconds_since(before.opened)))
-        return Draft(opened=before.opened, sentences=tuple(sentences), seconds=bounded)
+        bounded = max(before.seconds, min(picks.seconds, self._seconds_since(before.opened)))
+        timed = msgspec.structs.replace(before, seconds=bounded)
+        if picks.sentences == before.sentences:
+            return timed
+        # Its own last change a tab knows, also where the reply to it was lost.
+        if picks.revision != before.revision and (not picks.tab or picks.tab != before.tab):
+            raise StaleError(
+                f"{instance_id}: the picks were changed in another tab; look at them, and pick again",
+                sentences=before.sentences,
+                revision=before.revision,
+            )
+        return msgspec.structs.replace(timed, sentences=picks.sentences, revision=before.revision + 1, tab=picks.tab)
 
     def _write(self, drafts: dict[str, Draft]) -> None:
         write_drafts(self._drafts_path, drafts)

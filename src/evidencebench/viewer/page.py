@@ -34,7 +34,7 @@ SHARED_SCRIPTS = (
 """Scripts of the viewer, in the order they are joined in; a later one may use what an earlier one names."""
 
 REPORT_SCRIPTS = (*SHARED_SCRIPTS, "scatter", "report")
-APP_SCRIPTS = (*SHARED_SCRIPTS, "active", "desk", "sheet", "picking", "review", "people", "app")
+APP_SCRIPTS = (*SHARED_SCRIPTS, "active", "desk", "sheet", "tabs", "picking", "review", "people", "app")
 REPORT_STYLES = ("tokens", "viewer", "paper", "figures", "report")
 APP_STYLES = ("tokens", "viewer", "paper", "people")
 BARE_SCRIPTS = (*SHARED_SCRIPTS, "bare")

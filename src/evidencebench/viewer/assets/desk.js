@@ -3,9 +3,9 @@
 const NAME_KEY = "evidencebench-person";
 
 class RefusalError extends Error {
-  constructor(status, message) {
+  constructor(status, message, details = {}) {
     super(message);
-    this.status = status;
+    Object.assign(this, details, { status });
   }
 }
 
@@ -83,7 +83,7 @@ async function asked(method, path, body = null, options = {}) {
     throw new RefusalError(0, "The app does not answer; is “evidencebench view” still running?");
   }
   const found = await reply.json().catch(() => ({}));
-  if (!reply.ok) throw new RefusalError(reply.status, found.error ?? `The app answers with status ${reply.status}.`);
+  if (!reply.ok) throw new RefusalError(reply.status, found.error ?? `The app answers with status ${reply.status}.`, found);
   return found;
 }
 

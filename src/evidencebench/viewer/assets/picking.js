@@ -53,8 +53,10 @@ function pickCommands(work) {
 }
 
 // Everything about one paper while it is on the page: picks, the time, and what of it the server has.
-function pickWork(desk, { paper, budget, scope, sentences, seconds }, body, keys) {
+function pickWork(desk, { paper, budget, scope, sentences, seconds, revision }, body, keys) {
   const id = paper.id;
+  const tab = tabName();
+  let kept = { sentences, revision }; // what the server has, as far as this tab knows
   let picks = [...sentences];
   let current = 0;
   let isOver = false;
@@ -63,11 +65,12 @@ function pickWork(desk, { paper, budget, scope, sentences, seconds }, body, keys
   const text = pickText(paper, { toggle, move: moveFrom, reach });
   const bar = pickBar(paper, budget);
   const side = pickSide(paper, scope, { toggle, undo, askToSubmit, keys });
-  const keeper = makeKeeper((found) => desk.save(found), bar.showSaved);
+  const keeper = makeKeeper(save, bar.showSaved);
   const timer = setInterval(keepTime, 1000 * SAVE_TIME_EVERY_SECONDS);
   let keptSeconds = seconds;
   document.addEventListener("visibilitychange", keepAtOnce);
   window.addEventListener("pagehide", keepAtOnce);
+  window.addEventListener("focus", lookAgain);
   body.replaceChildren(bar.element, h("div", { class: "pick-columns" }, text.element, side.element));
   document.title = `Pick: ${firstWords(paper.hypothesis, 80)}`;
   window.scrollTo(0, 0);
@@ -114,10 +117,46 @@ function pickWork(desk, { paper, budget, scope, sentences, seconds }, body, keys
     if (clock.seconds() > keptSeconds) keeper.keep(found());
   }
 
+  // Picks and time go to the server; where another tab was faster, what it picked comes back.
+  async function save(found, options = {}) {
+    try {
+      know(await desk.save({ ...found, revision: kept.revision, tab }, options));
+    } catch (error) {
+      if (!meets(error)) throw error;
+    }
+  }
+
+  function know(found) {
+    if (found.revision >= kept.revision) kept = { sentences: found.sentences, revision: found.revision };
+  }
+
+  // Says whether a refusal was about another tab, and goes on from there.
+  function meets(error) {
+    if (error.is_final) {
+      if (!isOver) body.replaceChildren(...submittedElsewhere(id));
+      stop();
+      return true;
+    }
+    if (error.revision === undefined) return false;
+    const { picks: together, left } = merged({ base: kept.sentences, mine: picks, theirs: error.sentences, budget });
+    know(error);
+    picks = together;
+    history.length = 0; // what it would undo is not what is picked now
+    draw();
+    bar.refuse(mergedWords(left));
+    keeper.keep(found());
+    return true;
+  }
+
+  // Somebody comes back to this tab, perhaps from another one of the same paper.
+  function lookAgain() {
+    keeper.keep(found());
+  }
+
   // The page may be gone in a moment: the browser sends this one even then.
   function keepAtOnce() {
     const isNews = clock.seconds() > keptSeconds || !keeper.isDone();
-    if (document.visibilityState === "hidden" && !isOver && isNews) desk.save(found(), { keepalive: true }).catch(() => {});
+    if (document.visibilityState === "hidden" && !isOver && isNews) save(found(), { keepalive: true }).catch(() => {});
   }
 
   function reach(index) {
@@ -154,8 +193,9 @@ function pickWork(desk, { paper, budget, scope, sentences, seconds }, body, keys
     keeper.forget();
     await keeper.settled();
     try {
-      await desk.submit(found());
+      await desk.submit({ ...found(), revision: kept.revision, tab });
     } catch (error) {
+      if (meets(error)) return;
       bar.refuse(error.message);
       if (error.status !== 409) return;
     }
@@ -166,12 +206,17 @@ function pickWork(desk, { paper, budget, scope, sentences, seconds }, body, keys
   async function end({ isKept = false } = {}) {
     if (isOver) return;
     if (!isKept && clock.seconds() > keptSeconds) keeper.keep(found());
+    stop();
+    await Promise.race([keeper.settled(), new Promise((resume) => setTimeout(resume, 1500))]);
+  }
+
+  function stop() {
     isOver = true;
     clock.stop();
     clearInterval(timer);
     document.removeEventListener("visibilitychange", keepAtOnce);
     window.removeEventListener("pagehide", keepAtOnce);
-    await Promise.race([keeper.settled(), new Promise((resume) => setTimeout(resume, 1500))]);
+    window.removeEventListener("focus", lookAgain);
   }
 }
 

@@ -13,6 +13,7 @@ function pickBar(paper, budget) {
     h("p", { class: "pick-facts", role: "status" }, count, h("span", {}, ` Pick up to ${counted(budget, "sentence")}. `), saved),
     refusal);
   // What is scrolled to must not end up below the bar, however many lines the hypothesis has.
+  let isAboutSaving = false;
   new ResizeObserver(() => element.closest(".people")?.style.setProperty("--bar-height", `${element.offsetHeight}px`)).observe(element);
   return { element, showCount, showSaved, refuse };
 
@@ -23,19 +24,23 @@ function pickBar(paper, budget) {
 
   function showSaved(how, error) {
     saved.textContent = { saving: "Saving…", saved: "Saved.", failed: "Not saved." }[how];
-    refuse(how === "failed" ? error.message : refusal.dataset.how === "failed" ? "" : refusal.textContent);
-    refusal.dataset.how = how;
+    if (how === "failed") refuse(error.message);
+    else if (isAboutSaving) refuse("");
+    isAboutSaving = how === "failed";
   }
 
   function refuse(words) {
+    isAboutSaving = false;
     if (refusal.textContent !== words) refusal.textContent = words;
   }
 }
 
 // The sentences; one of them can be reached by Tab, the others from it by arrows.
 function pickText(paper, on) {
-  const buttons = paper.sentences.map((sentence, index) => pickButton(sentence, index, on));
-  const list = h("ol", { class: "pick-text", role: "list", "aria-label": "Sentences of the paper", onkeydown: step });
+  let pressed = null;
+  const toggle = (index, event) => { if (!endsSelection(event, pressed)) on.toggle(index); };
+  const buttons = paper.sentences.map((sentence, index) => pickButton(sentence, index, { ...on, toggle }));
+  const list = h("ol", { class: "pick-text", role: "list", "aria-label": "Sentences of the paper", onkeydown: step, onpointerdown: press });
   buttons.forEach((button, index) => {
     const kind = paper.kinds[index];
     if (kind === "a" && paper.kinds[index - 1] !== "a") list.append(pickLabel(paper, index) ?? "");
@@ -49,6 +54,10 @@ function pickText(paper, on) {
     if (by === undefined || event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return;
     event.preventDefault();
     on.move(Math.max(0, Math.min(reached + by, buttons.length - 1)));
+  }
+
+  function press({ clientX, clientY, pointerType }) {
+    pressed = { x: clientX, y: clientY, isTouch: pointerType === "touch" };
   }
 
   function showPicked(picked) {
@@ -69,10 +78,21 @@ function pickText(paper, on) {
 function pickButton(sentence, index, on) {
   return h("button",
     { type: "button", class: "pick-sentence", id: `pick-${index}`, tabindex: "-1", "aria-pressed": "false",
-      onclick: () => on.toggle(index), onfocus: () => on.reach(index) },
+      onclick: (event) => on.toggle(index, event), onfocus: () => on.reach(index) },
     h("span", { class: "pick-number" }, String(index)),
     h("span", { class: "pick-box", "aria-hidden": "true" }),
     foreign("span", { class: "pick-words" }, sentence.trim() ? sentence : "(no text)"));
+}
+
+const DRAG_PIXELS = 6;
+
+/* Whether a click was made to select text, for copying it, and is no pick: it ends a drag, extends what is selected, or
+   is the third of a triple click. The second of a double click takes back what the first one picked. A finger that
+   moves scrolls, which is no click; a key has no place and is a pick always. */
+function endsSelection({ detail, clientX, clientY, shiftKey }, pressed) {
+  if (detail === 0 || detail === 2) return false;
+  if (detail > 2 || (shiftKey && !getSelection().isCollapsed)) return true;
+  return pressed !== null && !pressed.isTouch && Math.hypot(clientX - pressed.x, clientY - pressed.y) > DRAG_PIXELS;
 }
 
 function pickLabel(paper, index) {

@@ -1,0 +1,48 @@
+"""Who is signed in: tokens that browsers hold, bounded without signing out who is at work."""
+
+import secrets
+from collections import OrderedDict
+
+MOST_UNUSED = 1_000
+MOST_USED = 20_000
+
+
+class Sessions:
+    """Token -> name of a person.
+
+    Signing in costs nothing, so a thousand sign-ins may come from one page that errs. Those that were never used push
+    out each other; one that was used goes only where so many others were used after it.
+
+    Parameters
+    ----------
+    most_unused, most_used
+        How many are kept of those that nothing was asked with since they began, and of the others.
+    """
+
+    def __init__(self, *, most_unused: int = MOST_UNUSED, most_used: int = MOST_USED) -> None:
+        self._most_unused, self._most_used = most_unused, most_used
+        self._unused: OrderedDict[str, str] = OrderedDict()
+        self._used: OrderedDict[str, str] = OrderedDict()
+
+    def begin(self, name: str) -> str:
+        """Sign somebody in; return the token, which cannot be guessed."""
+        token = secrets.token_urlsafe(32)
+        self._unused[token] = name
+        while len(self._unused) > self._most_unused:
+            self._unused.popitem(last=False)
+        return token
+
+    def name_of(self, token: str) -> str | None:
+        """Return who holds a token, who is then at work; None for nobody."""
+        name = self._unused.pop(token, None) or self._used.pop(token, None)
+        if name is None:
+            return None
+        self._used[token] = name
+        while len(self._used) > self._most_used:
+            self._used.popitem(last=False)  # whoever has been away for longest signs in again
+        return name
+
+    def end(self, token: str) -> None:
+        """Sign out; what was picked stays."""
+        self._unused.pop(token, None)
+        self._used.pop(token, None)

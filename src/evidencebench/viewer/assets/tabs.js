@@ -1,0 +1,31 @@
+// Two tabs of one person on one paper: what both picked is put together, and nothing goes without a word.
+
+// A name that no other tab has; the server knows by it that a tab knows its own changes.
+function tabName() {
+  return [...crypto.getRandomValues(new Uint32Array(4))].map((part) => part.toString(36)).join("-");
+}
+
+/* Puts together what two tabs made of the picks that both began with: what either added or took back. Where there is no
+   room for all, the other tab's stay. Returns {picks, left}: left is what had no room. */
+function merged({ base, mine, theirs, budget }) {
+  const stay = theirs.filter((index) => mine.includes(index) || !base.includes(index));
+  const added = mine.filter((index) => !base.includes(index) && !stay.includes(index));
+  const room = Math.max(0, budget - stay.length);
+  return { picks: [...stay, ...added.slice(0, room)], left: added.slice(room) };
+}
+
+function mergedWords(left) {
+  const words = "Your picks of this paper were changed in another tab; what you picked there and here is put together now.";
+  if (!left.length) return words;
+  const which = [...left].sort((one, other) => one - other).join(", ");
+  return `${words} Left out, since all picks are used: ${left.length === 1 ? "sentence" : "sentences"} ${which}.`;
+}
+
+// What stands in the place of a paper that was submitted in another tab.
+function submittedElsewhere(id) {
+  return [
+    h("p", { class: "people-error", role: "alert" },
+      "You have submitted this paper in another tab. What you submitted there counts, and is final; what you changed here since does not."),
+    h("p", {}, h("a", { class: "people-main", href: linkTo(id) }, "Your answer and the evidence"), " ", h("a", { href: "#/queue" }, "All papers")),
+  ];
+}
