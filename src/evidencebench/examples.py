@@ -12,6 +12,7 @@ from evidencebench.errors import DataError
 from evidencebench.instance import Instance
 from evidencebench.query import AspectScope
 from evidencebench.strategies.example_file import Example, ExampleFile, Source, fingerprint_of
+from evidencebench.writing import write_whole
 
 
 def draw_examples(dataset: Dataset, n: int, *, seed: int) -> ExampleFile:
@@ -59,7 +60,7 @@ def draw_examples(dataset: Dataset, n: int, *, seed: int) -> ExampleFile:
 
 
 def write_examples(path: Path, examples: ExampleFile) -> None:
-    """Write examples into a file.
+    """Write examples into a file, which has all of them or is as it was.
 
     Raises
     ------
@@ -67,10 +68,7 @@ def write_examples(path: Path, examples: ExampleFile) -> None:
         If it cannot be written.
     """
     encoded = msgspec.json.format(msgspec.json.encode(examples), indent=1)
-    try:
-        path.write_bytes(encoded + b"\n")
-    except OSError as error:
-        raise DataError(f"{path}: cannot be written: {error.strerror}") from error
+    write_whole(path, encoded + b"\n")
 
 
 def _in_random_order(dataset: Dataset, seed: int) -> Iterator[Example]:

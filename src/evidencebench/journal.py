@@ -6,6 +6,7 @@ Opening the journal again repairs it: a line that is whole but for its line end 
 
 import fcntl
 import os
+import stat
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -71,7 +72,7 @@ def open_journal(path: Path, begins: bytes, *, truncate: bool = False) -> Iterat
     Raises
     ------
     RunError
-        If it cannot be written, holds something else, or another process is writing it.
+        If it cannot be written, is no regular file, holds something else, or another process is writing it.
     """
     try:
         if truncate and path.exists():
@@ -96,14 +97,22 @@ def open_journal(path: Path, begins: bytes, *, truncate: bool = False) -> Iterat
 
 def _opened(path: Path, begins: bytes) -> int:
     """Return a locked descriptor of a journal, or of a new file."""
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NONBLOCK | os.O_NOCTTY, 0o666)
     try:
+        _require_regular(descriptor, path)
         _lock(descriptor, path)
         _require_journal(descriptor, path, begins)
     except BaseException:
         os.close(descriptor)
         raise
     return descriptor
+
+
+def _require_regular(descriptor: int, path: Path) -> None:
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        raise RunError(
+            f"{path}: expected a regular file, to go on in later, got a pipe or a device; choose another name"
+        )
 
 
 def _lock(descriptor: int, path: Path) -> None:

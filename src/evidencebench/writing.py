@@ -1,7 +1,10 @@
 """Files that appear whole or not at all."""
 
+import errno
 import gzip
 import os
+import re
+import shutil
 import stat
 import tempfile
 from collections.abc import Iterator
@@ -11,52 +14,112 @@ from typing import IO
 
 from evidencebench.errors import DataError
 
+Output = IO[bytes] | gzip.GzipFile
+
+# The names of what this process has open anyway; to open them by name would lose where writing had got to.
+_DESCRIPTORS = {"/dev/stdout": 1, "/dev/stderr": 2}
+_DESCRIPTOR = re.compile(r"/(?:dev|proc/self)/fd/(\d{1,9})")
+
 
 @contextmanager
-def whole_file(path: Path, *, follows_links: bool = True) -> Iterator[IO[bytes] | gzip.GzipFile]:
+def whole_file(path: Path, *, follows_links: bool = True) -> Iterator[Output]:
     """Give a file that becomes ``path`` when the block ends well, and vanishes when it does not.
 
     Parameters
     ----------
     path
-        The file; one that is there is replaced. What is written is gzipped where the name ends in ``.gz``, the same
-        bytes for the same content.
+        The file; one that is there is replaced. Where a stream is there, see `is_stream`, it stays, and all is written
+        into it when the block ends well. What is written is gzipped where the name ends in ``.gz``, the same bytes for
+        the same content.
     follows_links
         Whether, of a path that is a link, what it points to is replaced, or the link itself.
 
     Raises
     ------
     DataError
-        If it cannot be written.
+        If it cannot be written, or is something that is neither a regular file nor a stream.
     """
-    if follows_links:
-        path = path.resolve()
     try:
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
+        if follows_links and is_stream(path):
+            with tempfile.TemporaryFile() as held:
+                with _packed(held, path) as file:
+                    yield file
+                held.seek(0)
+                with os.fdopen(_opened_stream(path), "wb") as stream:
+                    shutil.copyfileobj(held, stream)
+        else:
+            with _replacement(path.resolve() if follows_links else path) as part, _packed(part, path) as file:
+                yield file
     except OSError as error:
         raise DataError(f"{path}: cannot be written: {error.strerror}") from error
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Write a file of which there is the old content or the new, never a part; raises as `whole_file`."""
+    with whole_file(path) as file:
+        file.write(content)
+
+
+def is_stream(path: Path) -> bool:
+    """Say whether what is written to a path goes elsewhere at once rather than becoming a file.
+
+    A pipe, a terminal, ``/dev/null`` and ``/dev/stdout`` are streams; a disk is none.
+    """
+    if _descriptor(path) is not None:
+        return True
+    try:
+        mode = path.stat().st_mode
+    except OSError:
+        return False
+    return stat.S_ISFIFO(mode) or stat.S_ISCHR(mode)
+
+
+def _descriptor(path: Path) -> int | None:
+    named = _DESCRIPTOR.fullmatch(str(path))
+    return int(named[1]) if named else _DESCRIPTORS.get(str(path))
+
+
+def _opened_stream(path: Path) -> int:
+    descriptor = _descriptor(path)
+    return os.open(path, os.O_WRONLY | os.O_NOCTTY) if descriptor is None else os.dup(descriptor)
+
+
+@contextmanager
+def _packed(file: IO[bytes], path: Path) -> Iterator[Output]:
+    if path.name.endswith(".gz"):
+        with gzip.GzipFile(filename="", mode="wb", compresslevel=6, fileobj=file, mtime=0) as packed:
+            yield packed
+    else:
+        yield file
+
+
+@contextmanager
+def _replacement(path: Path) -> Iterator[IO[bytes]]:
+    """Give a file beside a path that takes its place, with its permissions, when all of it is on the disk."""
+    mode = _mode_for(path)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
     part = Path(name)
     try:
         with os.fdopen(handle, "wb") as file:
-            if path.name.endswith(".gz"):
-                with gzip.GzipFile(filename="", mode="wb", compresslevel=6, fileobj=file, mtime=0) as packed:
-                    yield packed
-            else:
-                yield file
+            yield file
             file.flush()
             os.fsync(file.fileno())
-        part.chmod(_mode_for(path))
+        part.chmod(mode)
         part.replace(path)
-    except OSError as error:
-        raise DataError(f"{path}: cannot be written: {error.strerror}") from error
     finally:
         part.unlink(missing_ok=True)
 
 
 def _mode_for(path: Path) -> int:
     """Return the permissions of a file: its own where it exists, else what any new file of this user gets."""
-    if path.exists() and not path.is_symlink():
-        return stat.S_IMODE(path.stat().st_mode)
+    try:
+        found = path.lstat().st_mode
+    except OSError:
+        found = 0
+    if stat.S_ISREG(found):
+        return stat.S_IMODE(found)
+    if found and not stat.S_ISLNK(found) and not stat.S_ISDIR(found):
+        raise OSError(errno.EINVAL, "is no regular file, and would be lost; choose another name")
     umask = os.umask(0)
     os.umask(umask)
     return 0o666 & ~umask

@@ -25,6 +25,7 @@ from rich.text import Text
 
 from evidencebench.errors import DataError
 from evidencebench.tables import RENDERERS, WIDTH, Table, printable
+from evidencebench.writing import is_stream
 
 _PLAIN_SECONDS = 5.0
 
@@ -121,12 +122,12 @@ def _plain(what: str, status: Callable[[], str] | None) -> Callable[[int, int], 
 
 
 def refuse_existing(path: Path, *, overwrite: bool) -> None:
-    """Raise if a file exists that may not be replaced.
+    """Raise if a file exists that may not be replaced; a stream, such as ``/dev/null``, is none.
 
     Raises
     ------
     DataError
         Naming the option that allows it.
     """
-    if path.exists() and not overwrite:
+    if not overwrite and path.exists() and not is_stream(path):
         raise DataError(f"{path}: exists; choose another name, or replace it with --overwrite")

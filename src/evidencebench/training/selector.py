@@ -1,7 +1,6 @@
 """Fit a learned selector: linear models and boosted trees, averaged, and how much repetition to discount."""
 
 import hashlib
-import os
 import platform
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -26,6 +25,7 @@ from evidencebench.tasks import TASKS, Task
 from evidencebench.training.examples import SCOPES, Example, Target, examples_of
 from evidencebench.training.folding import paper_folds
 from evidencebench.version import __version__
+from evidencebench.writing import write_whole
 
 Progress = Callable[[int, int], None]
 
@@ -200,13 +200,6 @@ def require_replaceable(folder: Path, read: Callable[[Path], object]) -> None:
         raise ModelError(
             f"{folder}: holds something else than such a model; choose another folder ({error})"
         ) from error
-
-
-def write_whole(path: Path, content: bytes) -> None:
-    """Write a file such that under its name there is the old content or the new, never a part of it."""
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    part.write_bytes(content)
-    part.replace(path)
 
 
 def _fitted(examples: Sequence[Example], features: tuple[Feature, ...], *, strength: float, seed: int) -> SelectorModel:

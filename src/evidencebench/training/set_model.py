@@ -24,9 +24,9 @@ from evidencebench.training.selector import (
     Progress,
     fit_ridge,
     require_replaceable,
-    write_whole,
 )
 from evidencebench.version import __version__
+from evidencebench.writing import write_whole
 
 if TYPE_CHECKING:
     from torch import Tensor
