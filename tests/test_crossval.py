@@ -320,7 +320,7 @@ def test_what_cannot_be_measured_is_refused_before_anything_is_trained(memory: s
     for systems, options, error, message in [
         ([memory], {"n_folds": 10}, UndefinedScoreError, r"folds: expected 2\.\.9, the number of papers, got 10"),
         ([memory], {"n_folds": 1}, UndefinedScoreError, r"folds: expected 2\.\.9, the number of papers, got 1"),
-        ([memory, "nope"], {}, SystemSpecError, "no system 'nope'"),
+        ([memory, "nope"], {}, SystemSpecError, "no system or training 'nope'"),
         ([memory, "bm25:k9=1"], {}, SystemSpecError, "no option 'k9'"),
         ([memory], {"tasks": unconstrained}, TaskError, "ranks all sentences, and task 'result_er_unconstrained'"),
         (["bm25"], {"tasks": unconstrained}, TaskError, "ranks all sentences, and task 'result_er_unconstrained'"),
@@ -329,7 +329,7 @@ def test_what_cannot_be_measured_is_refused_before_anything_is_trained(memory: s
             [f"{memory}:reeds=true"],
             {},
             SystemSpecError,
-            "no option 'reeds'; training takes hypothesis, seconds, answering reads",
+            "no option 'reeds' .*; training takes hypothesis, seconds, answering reads",
         ),
         ([f"{memory}:reads=perhaps"], {}, SystemSpecError, "option 'reads': Expected `bool`.*got 'perhaps'"),
         ([f"{memory}:seconds=long"], {}, SystemSpecError, "option 'seconds': Expected `float`.*got 'long'"),

@@ -138,7 +138,7 @@ def test_brackets_guard_commas_and_plus_signs() -> None:
         ("fuse:systems=[bm25+]", r"option 'systems': '\[bm25\+\]': element 2 of the list is empty"),
         ("fuse:systems=[+bm25]", "element 1 of the list is empty"),
         ("fuse:systems=[]", r"expected at least one, such as systems=\[bm25\+tfidf\]"),
-        ("fuse:systems=[bm25+bm52]", "'fuse': option 'systems': no system 'bm52'; expected one of"),
+        ("fuse:systems=[bm25+bm52]", "'fuse': option 'systems': no system 'bm52' .*; expected one of"),
         ("diverse:system=", "'diverse': option 'system': system '': expected name:option=value"),
         ("diverse", r"'diverse': expected system=\.\.\., got no such option"),
         ("rerank:top=3", r"'rerank': expected system=\.\.\., model=\.\.\., got no such option"),

@@ -220,7 +220,7 @@ def test_options_are_read_from_the_specification(spec: str, options: dict[str, o
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        ("bm52", "no system 'bm52'; expected one of random, lead, .*bm25, .*or package.module:factory"),
+        ("bm52", "no system 'bm52' .*; expected one of random, lead, .*bm25, .*or package.module:factory"),
         ("", "expected name:option=value"),
         ("3d", "expected name:option=value"),
         ("bm25:k2=1", "no option 'k2'; it takes k1, b, stopwords"),

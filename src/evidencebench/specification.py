@@ -13,6 +13,7 @@ signs directly inside its bracket; an element in brackets of its own may hold a 
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from posixpath import normpath
 from typing import Any
 
 from evidencebench.errors import SystemSpecError
@@ -20,8 +21,10 @@ from evidencebench.errors import SystemSpecError
 MAX_DEPTH = 8
 """How deep brackets may nest."""
 
-# name, or package.module:factory; then options behind another colon
-_SPECIFICATION = re.compile(r"(?P<name>[A-Za-z_][\w.]*(?::[A-Za-z_]\w*(?![\w=]))?)(?::(?P<options>.*))?", re.DOTALL)
+# name, package.module or file.py; :factory; then options behind another colon
+_SPECIFICATION = re.compile(
+    r"(?P<name>(?:[^:\[\]]+\.py|[A-Za-z_][\w.]*)(?::[A-Za-z_]\w*(?![\w=]))?)(?::(?P<options>.*))?", re.DOTALL
+)
 _NEEDS_BRACKETS = re.compile(r"[\[\],+]|^\s|\s$|^$")
 _MAX_SHOWN = 60
 
@@ -33,7 +36,7 @@ class Specification:
     Attributes
     ----------
     name
-        A table name, or ``package.module:factory``.
+        A table name, ``package.module:factory``, or ``file.py:factory``.
     options
         Option name -> the text of its value, brackets included.
     """
@@ -57,7 +60,9 @@ def parse_specification(text: str) -> Specification:
     """
     found = _SPECIFICATION.fullmatch(text.strip())
     if found is None:
-        raise SystemSpecError(f"system '{_shown(text)}': expected name:option=value,... or package.module:factory")
+        raise SystemSpecError(
+            f"system '{_shown(text)}': expected name:option=value,... or package.module:factory or file.py:factory"
+        )
     options: dict[str, str] = {}
     for part in filter(None, _split(text, found["options"] or "", ",")):
         key, equals, value = part.partition("=")
@@ -67,7 +72,13 @@ def parse_specification(text: str) -> Specification:
         if key in options:
             raise SystemSpecError(f"system '{found['name']}': option '{key}' is given twice")
         options[key] = value.strip()
-    return Specification(name=found["name"], options=options)
+    return Specification(name=_plain_name(found["name"]), options=options)
+
+
+def _plain_name(name: str) -> str:
+    """Return a name, the path of a file in it without detours, so that one file has one name."""
+    path, colon, factory = name.partition(".py:")
+    return f"{normpath(path)}{colon}{factory}" if colon else name
 
 
 def unbracketed(value: str) -> str:
@@ -117,7 +128,7 @@ def write_specification(name: str, options: Mapping[str, Any]) -> str:
     Parameters
     ----------
     name
-        A table name, or ``package.module:factory``.
+        A table name, ``package.module:factory``, or ``file.py:factory``.
     options
         As a run's header holds them: JSON values, in which a system is ``{"name": ..., "options": {...}}``. An option
         that is None is left out.

@@ -1,7 +1,5 @@
 """The only table of system names, and how a system is made from its name and options."""
 
-import importlib
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from math import isfinite
@@ -14,9 +12,11 @@ import msgspec
 from evidencebench import controls, oracle, stored
 from evidencebench.errors import EvidenceBenchError, SystemSpecError
 from evidencebench.llm.client import ChatClient
+from evidencebench.own_code import find_own_code, is_file
 from evidencebench.retrievers import bm25, dense, dense_api, fusion, rerank, tfidf
 from evidencebench.selectors import cues, diverse, selector, set_model
 from evidencebench.specification import MAX_DEPTH, elements, parse_specification, unbracketed
+from evidencebench.spelling import did_you_mean
 from evidencebench.strategies import base, in_context, ranking, reranking, sections, voting
 from evidencebench.system import KNOWING_SYSTEMS, KnowingSystem, NamedSystem, System
 
@@ -121,8 +121,8 @@ def make_system(spec: str, *, seed: int | None = None, client: ChatClient | None
     ----------
     spec
         ``name`` or ``name:option=value,option=value``, where ``name`` is one of `SYSTEMS` or
-        ``package.module:factory`` for own code: a callable that takes the options and returns a system. The current
-        folder is searched for own code too. A value in square brackets may hold commas, as a system with options
+        ``package.module:factory`` or ``file.py:factory`` for own code: a callable that takes the options and returns a
+        system (see `evidencebench.own_code`). A value in square brackets may hold commas, as a system with options
         does; see `evidencebench.specification`.
     seed
         Given to every system, nested ones included, that has an option of that name which the specification leaves
@@ -232,7 +232,7 @@ def make_options(name: str, factory: Callable[..., Any], options: Mapping[str, s
 
 
 def factory_of(name: str) -> Callable[..., Any]:
-    """Return what makes a system, or own code of any sort: an entry of `SYSTEMS`, or ``package.module:factory``.
+    """Return what makes a system, or own code of any sort: an entry of `SYSTEMS`, or what `find_own_code` finds.
 
     Raises
     ------
@@ -241,22 +241,17 @@ def factory_of(name: str) -> Callable[..., Any]:
     """
     if name in SYSTEMS:
         return SYSTEMS[name]
-    if ":" not in name:
-        known = ", ".join(SYSTEMS)
-        raise SystemSpecError(f"no system '{name}'; expected one of {known}, or package.module:factory")
-    module_name, _, attribute = name.partition(":")
-    if module_name in SYSTEMS:
-        raise SystemSpecError(f"system '{module_name}': expected option=value, got '{attribute}'")
-    here = str(Path.cwd())
-    if here not in sys.path:
-        sys.path.insert(0, here)
-    try:
-        factory = getattr(importlib.import_module(module_name), attribute)
-    except Exception as error:  # own code can fail in any way
-        raise SystemSpecError(f"system '{name}': cannot be imported: {error}") from error
-    if not callable(factory):
-        raise SystemSpecError(f"system '{name}': expected a class or function that makes a system, got {factory!r}")
-    return cast("Callable[..., Any]", factory)
+    place, colon, attribute = name.rpartition(":")
+    if not colon and is_file(name):
+        raise SystemSpecError(f"file '{name}': expected the class or function in it behind a colon, as in {name}:Name")
+    if not colon:
+        raise SystemSpecError(
+            f"no system '{name}'{did_you_mean(name, SYSTEMS)}; expected one of {', '.join(SYSTEMS)}, or "
+            "package.module:factory or file.py:factory"
+        )
+    if place in SYSTEMS:
+        raise SystemSpecError(f"system '{place}': expected option=value, got '{attribute}'")
+    return find_own_code(name).factory
 
 
 def _convert(
@@ -271,7 +266,9 @@ def _convert(
     converted: dict[str, Any] = {}
     for key, text in options.items():
         if key not in known and is_dataclass(factory):
-            raise SystemSpecError(f"system '{name}': no option '{key}'; it takes {', '.join(known)}")
+            raise SystemSpecError(
+                f"system '{name}': no option '{key}'{did_you_mean(key, known)}; it takes {', '.join(known) or 'none'}"
+            )
         try:
             converted[key] = _value(known[key].type, text, make) if key in known else _scalar(unbracketed(text))
         except SystemSpecError as error:
@@ -291,7 +288,8 @@ def _value(hint: Any, text: str, make: Callable[[str], NamedSystem]) -> Any:
     except msgspec.ValidationError as error:
         if get_origin(hint) is Literal:
             known = ", ".join(map(str, get_args(hint)))
-            raise SystemSpecError(f"Invalid enum value '{inner}'; expected one of {known}") from error
+            meant = did_you_mean(inner, map(str, get_args(hint)))
+            raise SystemSpecError(f"Invalid enum value '{inner}'{meant}; expected one of {known}") from error
         raise SystemSpecError(f"{str(error).partition(', got')[0]}, got '{inner}'") from error
     if isinstance(value, float) and not isfinite(value):
         raise SystemSpecError(f"expected a finite number, got '{inner}'")

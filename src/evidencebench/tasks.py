@@ -10,6 +10,7 @@ from evidencebench.cover import coverage_of, minimum_cover
 from evidencebench.errors import FormatError, TaskError, UndefinedScoreError
 from evidencebench.instance import Instance, Labels
 from evidencebench.query import AspectScope
+from evidencebench.spelling import did_you_mean
 from evidencebench.system import Brief
 
 
@@ -102,5 +103,8 @@ def task_named(name: str) -> Task:
         return TASKS[name]
     found = _AT_BUDGET.fullmatch(name)
     if found is None:
-        raise TaskError(f"no task '{name}'; expected one of {', '.join(TASKS)}, or er_at_K or result_er_at_K")
+        raise TaskError(
+            f"no task '{name}'{did_you_mean(name, TASKS)}; expected one of {', '.join(TASKS)}, or er_at_K or "
+            "result_er_at_K"
+        )
     return Task(name=name, scope="results" if found["results"] else "all", budget=int(found["budget"]))

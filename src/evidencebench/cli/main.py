@@ -8,6 +8,7 @@ import click
 
 from evidencebench.cli.exits import EXIT_BAD_INPUT, EXIT_INTERRUPTED, EXIT_OK, EXIT_STOPPED
 from evidencebench.errors import EvidenceBenchError, StopError
+from evidencebench.spelling import did_you_mean
 from evidencebench.tables import printable
 from evidencebench.version import __version__
 
@@ -44,6 +45,15 @@ class _LazyGroup(click.Group):
         module = import_module(f"evidencebench.cli.{COMMANDS[cmd_name][0]}")
         command: click.Command = module.command
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command that is named first."""
+        name = args[0]
+        if name not in COMMANDS and not name.startswith("-") and not ctx.resilient_parsing:
+            ctx.fail(f"No such command '{name}'{did_you_mean(name, COMMANDS)}.")
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - as above
         with formatter.section("Commands"):

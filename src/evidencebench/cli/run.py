@@ -76,14 +76,14 @@ def command(
     """Run SYSTEM over a data set into a run file.
 
     Each answer is appended as it comes. SYSTEM is a name of 'evidencebench systems', with options as in
-    bm25:k1=1.2,b=0.75, or own code as package.module:factory. After an
-    interruption, the same command goes on where it stopped.
+    bm25:k1=1.2,b=0.75, or own code as file.py:Class or package.module:factory.
+    After an interruption, the same command goes on where it stopped.
 
     \b
     Examples:
       evidencebench run bm25 --data sample -o bm25.jsonl
       evidencebench run bm25 --data sample -o swapped.jsonl --hypothesis wrong
-      evidencebench run my_package.systems:make --data train -o mine.jsonl -j 2
+      evidencebench run my_systems.py:MySystem --data train -o mine.jsonl -j 2
       evidencebench run llm_base:model=openai/gpt-4o-mini --data train --estimate
       evidencebench run llm_base:model=openai/gpt-4o --data train -o llm.jsonl
     """

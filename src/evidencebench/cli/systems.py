@@ -22,8 +22,8 @@ def command(*, as_json: bool, table_format: str) -> None:
     Options follow the name: bm25:k1=1.2,b=0.75. A value in square brackets
     may hold commas, so a system with options of its own; a list is joined
     by plus signs: fuse:systems=[bm25:k1=1.2,b=0.75+tfidf],weights=[2+1].
-    Own code is named package.module:factory, where factory returns an
-    object with rank(query, brief).
+    Own code is named file.py:Class or package.module:factory, which returns
+    an object with rank(query, brief).
 
     \b
     Example: evidencebench systems --json

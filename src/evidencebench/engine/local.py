@@ -140,24 +140,50 @@ def _hand_over(begun: set[Future[list[Result]]], on_result: Callable[[Result], o
 
 @contextmanager
 def _pool(setup: Setup[Any, Any], arguments: Sequence[Any], jobs: int) -> Iterator[ProcessPoolExecutor]:
-    pool = ProcessPoolExecutor(
-        max_workers=jobs,
-        mp_context=multiprocessing.get_context("spawn"),
-        initializer=_start_worker,
-        initargs=(setup, tuple(arguments)),
-    )
+    with _safe_path() as before:
+        pool = ProcessPoolExecutor(
+            max_workers=jobs,
+            mp_context=multiprocessing.get_context("spawn"),
+            initializer=_start_worker,
+            initargs=(setup, tuple(arguments), before),
+        )
+        try:
+            yield pool
+        except BrokenProcessPool as error:
+            raise WorkerError(
+                "a worker process died, out of memory or ended by what it ran; what was finished is kept: "
+                "run the same command again, with --jobs 1 to see what happens"
+            ) from error
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)
+
+
+_SAFE_PATH = "PYTHONSAFEPATH"
+
+
+@contextmanager
+def _safe_path() -> Iterator[str | None]:
+    """Let Python's processes take no module from the current folder as they start, since it may hold a socket.py.
+
+    Gives what the variable that says so was before.
+    """
+    before = os.environ.get(_SAFE_PATH)
+    _set_safe_path("1")
     try:
-        yield pool
-    except BrokenProcessPool as error:
-        raise WorkerError(
-            "a worker process died, out of memory or ended by what it ran; what was finished is kept: "
-            "run the same command again, with --jobs 1 to see what happens"
-        ) from error
+        yield before
     finally:
-        pool.shutdown(wait=True, cancel_futures=True)
+        _set_safe_path(before)
 
 
-def _start_worker(setup: Setup[Any, Any], arguments: tuple[Any, ...]) -> None:
+def _set_safe_path(value: str | None) -> None:
+    if value is None:
+        os.environ.pop(_SAFE_PATH, None)
+    else:
+        os.environ[_SAFE_PATH] = value
+
+
+def _start_worker(setup: Setup[Any, Any], arguments: tuple[Any, ...], safe_path: str | None) -> None:
+    _set_safe_path(safe_path)  # what own code starts is its own affair
     # Ctrl-C reaches every process of the terminal; the parent alone decides what it means.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_die_with_parent, daemon=True).start()

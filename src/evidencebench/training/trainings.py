@@ -8,8 +8,10 @@ from typing import Any, Protocol
 
 from evidencebench.errors import SystemSpecError
 from evidencebench.instance import Instance
+from evidencebench.own_code import find_own_code, is_file
 from evidencebench.specification import parse_specification, write_specification
-from evidencebench.systems import factory_of, make_options, options_of
+from evidencebench.spelling import did_you_mean
+from evidencebench.systems import SYSTEMS, factory_of, make_options, options_of
 from evidencebench.training.best import BestTraining
 from evidencebench.training.embedder import EmbedderTraining
 from evidencebench.training.reranker import RerankerTraining
@@ -24,7 +26,7 @@ class Training(Protocol):
     ``figures`` does work for its model's card alone, which it can be spared. Optional properties
     are ``n_tried``, how many configurations it compares within its instances, and ``answers_with``, the options
     that the system which answers needs beside the folder, its ``model``. Own code is named ``package.module:factory``
-    and says in its class attribute ``system`` which system answers.
+    or ``file.py:factory`` and says in its class attribute ``system`` which system answers.
     """
 
     def fit(
@@ -128,10 +130,18 @@ def _training_named(name: str) -> tuple[Callable[..., Training], str] | None:
     if name in TRAININGS:
         return TRAININGS[name]
     if ":" not in name:
+        if name not in SYSTEMS and not is_file(name):
+            meant = did_you_mean(name, [*SYSTEMS, *TRAININGS])
+            raise SystemSpecError(
+                f"no system or training '{name}'{meant}; expected one of {', '.join(TRAININGS)}, or a system: one of "
+                f"{', '.join(SYSTEMS)}, or package.module:factory or file.py:factory"
+            )
         return None
     factory = factory_of(name)
     system = getattr(factory, "system", None)
-    return (factory, system) if isinstance(system, str) and hasattr(factory, "fit") else None
+    if not (isinstance(system, str) and hasattr(factory, "fit")):
+        return None
+    return factory, find_own_code(name).beside(system)
 
 
 def _require_options(name: str, of_training: Sequence[str], system: str, options: Mapping[str, str]) -> None:
@@ -142,8 +152,10 @@ def _require_options(name: str, of_training: Sequence[str], system: str, options
     of_system = [name for name in options_of(factory) if name != "model"]
     for key in options:
         if key not in of_system:
+            meant = did_you_mean(key, [*of_training, *of_system])
             raise SystemSpecError(
-                f"{name}: no option '{key}'; training takes {_listed(of_training)}, answering {_listed(of_system)}"
+                f"{name}: no option '{key}'{meant}; training takes {_listed(of_training)}, answering "
+                f"{_listed(of_system)}"
             )
     make_options(name, factory, options)
 

@@ -1,0 +1,57 @@
+"""A name that there is not is answered with the one that may have been meant, wherever names are written."""
+
+import re
+
+import pytest
+from click.testing import CliRunner
+
+from evidencebench import make_system, task_named
+from evidencebench.cli.main import cli
+from evidencebench.errors import EvidenceBenchError
+from evidencebench.spelling import did_you_mean
+from evidencebench.training.trainings import trainable
+
+
+@pytest.mark.parametrize(
+    ("make", "name", "meant"),
+    [
+        (make_system, "bm52", "bm25"),
+        (make_system, "BM25", "bm25"),
+        (make_system, "fuse:systems=[bm25+minlm]", "minilm"),
+        (make_system, "bm25:stopword=true", "stopwords"),
+        (make_system, "tfidf_char:short=2", "shortest"),
+        (make_system, "diverse:system=bm25,method=mrm", "mmr"),
+        (task_named, "er_10", "er_at_10"),
+        (task_named, "result_er_optimal", "result_er_at_optimal"),
+        (trainable, "embeder", "embedder"),
+        (trainable, "slector:embedding=true", "selector"),
+        (trainable, "selector:embeding=true", "embedding"),
+    ],
+)
+def test_what_may_have_been_meant_is_named_once(make: type, name: str, meant: str) -> None:
+    with pytest.raises(EvidenceBenchError) as caught:
+        make(name)
+    assert re.findall(r"\(did you mean '(\w+)'\?\)", str(caught.value)) == [meant]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "meant"),
+    [
+        ("rnu bm25", "run"),
+        ("leader-board", "leaderboard"),
+        ("data validat sample", "validate"),
+        ("score x.jsonl --data sample --task er_10", "er_at_10"),
+        ("run bm25 --data sample --outpt x.jsonl", "--output"),
+    ],
+)
+def test_the_command_line_names_what_may_have_been_meant(arguments: str, meant: str) -> None:
+    found = CliRunner().invoke(cli, arguments.split())
+    assert found.exit_code == 2
+    assert re.search(rf"[Dd]id you mean (one of: )?.*'{meant}'", found.output)
+
+
+def test_a_name_like_no_other_gets_no_question() -> None:
+    assert did_you_mean("zebra", ["bm25", "lead"]) == ""
+    assert did_you_mean("", ["bm25"]) == ""
+    with pytest.raises(EvidenceBenchError, match="no system 'zebra'; expected one of"):
+        make_system("zebra")
