@@ -7,13 +7,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.feature_extraction.text import TfidfVectorizer
 
-from evidencebench.query import Query
 from evidencebench.retrievers.scores import Floats, unit_scores
-from evidencebench.retrievers.tokens import tokens
-from evidencebench.selectors.redundancy import discounted_order, mmr_order, tfidf_similarity
-from strategies import queries
+from evidencebench.selectors.redundancy import discounted_order, mmr_order
 
 Pairs = list[list[float]]
 
@@ -71,6 +67,19 @@ def test_mmr_equals_the_definition(drawn: tuple[list[float], Pairs], relevance: 
     assert mmr_order(scores, similarity, relevance=relevance) == slowly_by_mmr(scores, similarity, relevance)
 
 
+@given(scored_pairs(), fractions)
+def test_rows_on_demand_give_the_order_that_all_pairs_give(drawn: tuple[list[float], Pairs], weight: float) -> None:
+    scores, similarity = drawn
+    rows = np.array(similarity, float).reshape(len(scores), len(scores)).__getitem__
+    assert discounted_order(scores, rows, strength=weight) == discounted_order(scores, similarity, strength=weight)
+    assert mmr_order(scores, rows, relevance=weight) == mmr_order(scores, similarity, relevance=weight)
+
+
+def test_a_row_of_the_wrong_length_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"similarity: expected rows of 2 numbers, got shape \(3,\)"):
+        discounted_order([0.5, 0.4], lambda _: np.zeros(3))
+
+
 @given(scored_pairs())
 def test_without_weight_on_redundancy_the_order_is_by_score(drawn: tuple[list[float], Pairs]) -> None:
     scores, similarity = drawn
@@ -91,7 +100,6 @@ def test_a_paper_without_sentences_and_one_of_one_sentence() -> None:
     assert discounted_order([], []) == mmr_order([], []) == ()
     assert discounted_order([], np.zeros((0, 0))) == ()
     assert discounted_order([0.0], [[1.0]]) == mmr_order([-3.0], [[1.0]]) == (0,)
-    assert tfidf_similarity([]).shape == (0, 0)
     assert unit_scores([]).shape == (0,)
 
 
@@ -137,18 +145,3 @@ def test_scores_of_any_size_are_brought_to_the_unit_without_swapping_any(scores:
     assert unit.min() == (0 if unit_scores(scores).min() < 1 else 1)
     order = np.argsort(scores, kind="stable")
     assert (np.diff(unit[order]) >= 0).all()
-
-
-@given(queries(min_sentences=1))
-def test_tfidf_similarity_equals_scikit_learn(query: Query) -> None:
-    try:
-        vectors = TfidfVectorizer(analyzer=words).fit_transform(query.sentences)
-    except ValueError as error:
-        assert "empty vocabulary" in str(error)  # noqa: PT017 - scikit-learn gives up, we do not
-        assert not tfidf_similarity(query.sentences).any()
-        return
-    assert tfidf_similarity(query.sentences) == pytest.approx((vectors @ vectors.T).toarray(), abs=1e-12)
-
-
-def words(text: str) -> list[str]:
-    return tokens(text)

@@ -12,10 +12,12 @@ import numpy as np
 import pytest
 
 from evidencebench.errors import DataError, ModelError
+from evidencebench.query import Kind, Query
 from evidencebench.sample import load_sample
-from evidencebench.selectors.model import read_card
+from evidencebench.selectors.model import card_digest, read_card
+from evidencebench.selectors.page import Page
 from evidencebench.selectors.selector import Selector
-from evidencebench.selectors.set_model import SetSelector
+from evidencebench.selectors.set_model import MOST_SENTENCES, SetSelector, load_set_model
 from evidencebench.system import Brief
 from evidencebench.training.best import BestTraining
 from evidencebench.training.set_model import SetTraining
@@ -171,3 +173,11 @@ def test_training_best_anew_leaves_the_old_one_where_it_fails(best_model: Path, 
     with pytest.raises(DataError):
         BestTraining().fit(SAMPLE[:2], folder)
     assert {path: path.read_bytes() for path in folder.iterdir()} == before
+
+
+def test_a_paper_too_long_to_attend_to_is_refused_in_words(set_model: Path) -> None:
+    model = load_set_model(set_model, card_digest(set_model))
+    n = MOST_SENTENCES + 1
+    query = Query(instance_id="i", paper_id="p", hypothesis="h", sentences=("Tea.",) * n, kinds=(Kind.BODY,) * n)
+    with pytest.raises(ModelError, match=r"at most 8000 sentences; got 8001; take selector or cues"):
+        model.scores(Page(query), "all", 10)

@@ -118,16 +118,19 @@ class Cues:
 
     def rank(self, query: Query, brief: Brief) -> Ranking:
         """Return all sentences in the order in which they are chosen."""
-        return Ranking(sentences=_orders(self, query)[brief.scope])
+        return Ranking(sentences=_order(self, query, brief.scope))
 
 
-@lru_cache(maxsize=2)  # a paper is asked once for each task
-def _orders(cues: Cues, query: Query) -> dict[AspectScope, tuple[int, ...]]:
+@lru_cache(maxsize=4)  # a paper is asked once for each task, of two scopes
+def _order(cues: Cues, query: Query, scope: AspectScope) -> tuple[int, ...]:
+    page, table = _table(cues, query)
+    return discounted_order(np.exp(table @ _WEIGHTS[scope]), page.likeness.row, strength=cues.strength)
+
+
+@lru_cache(maxsize=2)
+def _table(cues: Cues, query: Query) -> tuple[Page, Floats]:
     page = Page(query)
     table = np.maximum(feature_table(page, _FEATURES), 0.0)  # features of the abstract are -1 outside
     if not cues.hypothesis:
         table[:, [feature.reads_hypothesis for feature in _FEATURES]] = 0.0
-    return {
-        scope: discounted_order(np.exp(table @ weights), page.cosines, strength=cues.strength)
-        for scope, weights in _WEIGHTS.items()
-    }
+    return page, table

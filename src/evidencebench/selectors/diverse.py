@@ -7,8 +7,9 @@ from numpy.typing import ArrayLike
 
 from evidencebench.errors import SystemSpecError
 from evidencebench.query import Query
-from evidencebench.retrievers.scores import Floats, notes_of, scores_of, unit_scores
-from evidencebench.selectors.redundancy import cosine_similarity, discounted_order, mmr_order, tfidf_similarity
+from evidencebench.retrievers.scores import notes_of, scores_of, unit_scores
+from evidencebench.selectors.likeness import VectorLikeness, WordLikeness
+from evidencebench.selectors.redundancy import discounted_order, mmr_order
 from evidencebench.system import Brief, NamedSystem, Ranking
 
 
@@ -63,14 +64,14 @@ class Diverse:
         """Return all sentences in the new order, without scores."""
         answer = self.system.rank(query, brief)
         scores = unit_scores(scores_of(answer, len(query.sentences)))
-        similarity = self._similarity(query)
+        similarity = self._likeness(query).row
         if self.method == "mmr":
             order = mmr_order(scores, similarity, relevance=self.relevance)
         else:
             order = discounted_order(scores, similarity, strength=self.strength)
         return Ranking(sentences=order, notes=notes_of(answer))
 
-    def _similarity(self, query: Query) -> Floats:
+    def _likeness(self, query: Query) -> VectorLikeness | WordLikeness:
         if self.embedder is not None and isinstance(self.embedder.system, Embedder):
-            return cosine_similarity(self.embedder.system.embed_sentences(query))
-        return tfidf_similarity(query.sentences)
+            return VectorLikeness(self.embedder.system.embed_sentences(query))
+        return WordLikeness(query.sentences)

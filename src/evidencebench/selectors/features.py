@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from evidencebench.selectors.lexicon import CUES
-from evidencebench.selectors.page import Flags, Floats, Page
+from evidencebench.selectors.page import ALIKE, Floats, Page
 from evidencebench.selectors.structure import Section
 
 
@@ -220,44 +220,44 @@ def _centrality() -> Iterator[Feature]:
     yield add(
         "centrality",
         "Mean TF-IDF cosine with the paper's other sentences.",
-        lambda page: page.cosines.sum(axis=1) / max(1, page.n - 1),
+        lambda page: page.cosines.total / max(1, page.n - 1),
     )
     yield add(
         "centrality_rank",
         "The share of less central sentences.",
-        lambda page: rank_fraction(page.cosines.sum(axis=1)),
+        lambda page: rank_fraction(page.cosines.total),
     )
     yield add(
         "to_abstract",
         "Mean TF-IDF cosine with the abstract's other sentences.",
-        lambda page: _mean_over(page.cosines, page.is_abstract),
+        lambda page: page.cosines.abstract_total / np.maximum(1, page.is_abstract.sum() - page.is_abstract),
     )
     yield add(
         "to_nearest_abstract",
         "Highest TF-IDF cosine with another sentence of the abstract.",
-        lambda page: _max_over(page.cosines, page.is_abstract),
+        lambda page: page.cosines.abstract_highest,
     )
     yield add(
         "to_nearest_results",
         "Highest TF-IDF cosine with another sentence of the results.",
-        lambda page: _max_over(page.cosines, (page.sections == int(Section.RESULTS)) & ~page.is_abstract),
+        lambda page: page.cosines.results_highest,
     )
     yield add(
         "to_nearest_discussion",
         "Highest TF-IDF cosine with another sentence of the discussion or the conclusion.",
-        lambda page: _max_over(
-            page.cosines, np.isin(page.sections, (int(Section.DISCUSSION), int(Section.CONCLUSION))) & ~page.is_abstract
-        ),
+        lambda page: page.cosines.discussion_highest,
     )
     yield add(
         "to_conclusion",
         "TF-IDF cosine with the abstract's last sentence.",
-        lambda page: page.cosines[:, page.is_abstract.nonzero()[0][-1]] if page.is_abstract.any() else np.zeros(page.n),
+        lambda page: (
+            page.likeness.row(int(page.is_abstract.nonzero()[0][-1])) if page.is_abstract.any() else np.zeros(page.n)
+        ),
     )
     yield add(
         "to_first",
         "TF-IDF cosine with the paper's first sentence, often its title.",
-        lambda page: page.cosines[:, 0],
+        lambda page: page.likeness.row(0),
     )
 
 
@@ -265,18 +265,16 @@ def _redundancy() -> Iterator[Feature]:
     def add(name: str, meaning: str, column: Callable[[Page], Floats]) -> Feature:
         return Feature(name=name, group="redundancy", meaning=meaning, column=column)
 
-    yield add(
-        "to_nearest", "Highest TF-IDF cosine with any other sentence.", lambda page: page.cosines.max(axis=1, initial=0)
-    )
+    yield add("to_nearest", "Highest TF-IDF cosine with any other sentence.", lambda page: page.cosines.highest)
     yield add(
         "to_nearest_before",
         "Highest TF-IDF cosine with an earlier sentence: what it repeats.",
-        lambda page: np.tril(page.cosines, -1).max(axis=1, initial=0),
+        lambda page: page.cosines.highest_before,
     )
     yield add(
         "n_alike",
-        "ln(1 + sentences with a TF-IDF cosine over 0.4).",
-        lambda page: np.log1p((page.cosines > 0.4).sum(axis=1)),  # noqa: PLR2004 - the meaning names it
+        f"ln(1 + sentences with a TF-IDF cosine over {ALIKE}).",
+        lambda page: np.log1p(page.cosines.n_alike),
     )
 
 
@@ -314,17 +312,6 @@ def _shifted(values: Floats, by: int) -> Floats:
     else:
         moved[:by] = values[-by:]
     return moved
-
-
-def _mean_over(cosines: Floats, chosen: Flags) -> Floats:
-    # a sentence's cosine with itself is 0 in `Page.cosines`, and it does not count itself among the others
-    means: Floats = cosines[:, chosen].sum(axis=1) / np.maximum(1, chosen.sum() - chosen)
-    return means
-
-
-def _max_over(cosines: Floats, chosen: Flags) -> Floats:
-    highest: Floats = cosines[:, chosen].max(axis=1, initial=0.0)
-    return highest
 
 
 def rank_fraction(values: Floats) -> Floats:

@@ -1,5 +1,6 @@
 """A query with what several features are computed from, each computed once."""
 
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Protocol
 
@@ -11,8 +12,8 @@ from evidencebench.retrievers.bm25 import BM25
 from evidencebench.retrievers.tfidf import TfIdf
 from evidencebench.retrievers.tokens import tokens
 from evidencebench.selectors.lexicon import CUES, count_cues
-from evidencebench.selectors.redundancy import tfidf_similarity
-from evidencebench.selectors.structure import runs_of, sections_of
+from evidencebench.selectors.likeness import WordLikeness
+from evidencebench.selectors.structure import Section, runs_of, sections_of
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -145,11 +146,14 @@ class Page:
         return shares
 
     @cached_property
-    def cosines(self) -> Floats:
-        """The n x n TF-IDF cosines between sentences, 0 on the diagonal: no sentence counts as its own likeness."""
-        cosines = tfidf_similarity(self.query.sentences)
-        np.fill_diagonal(cosines, 0.0)
-        return cosines
+    def likeness(self) -> WordLikeness:
+        """The TF-IDF cosines between sentences: no sentence counts as its own likeness."""
+        return WordLikeness(self.query.sentences)
+
+    @cached_property
+    def cosines(self) -> "Cosines":
+        """What features read of these cosines."""
+        return cosines_of(self)
 
     @cached_property
     def hypothesis_cosine(self) -> Floats:
@@ -181,3 +185,61 @@ class Page:
         if self._embedder is None:
             raise ValueError("expected a page with an embedder")
         return self._embedder.embed_hypothesis(self.query).astype(float)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cosines:
+    """What is kept of the n x n TF-IDF cosines between a page's sentences, one entry a sentence.
+
+    Attributes
+    ----------
+    total
+        The sum over all others.
+    highest, highest_before
+        The highest with any other, and with any earlier one.
+    n_alike
+        How many lie over `ALIKE`.
+    abstract_total
+        The sum over the abstract's others.
+    abstract_highest, results_highest, discussion_highest
+        The highest with another sentence of the abstract, and outside it of the results, and of discussion and
+        conclusion.
+    """
+
+    total: Floats
+    highest: Floats
+    highest_before: Floats
+    n_alike: Floats
+    abstract_total: Floats
+    abstract_highest: Floats
+    results_highest: Floats
+    discussion_highest: Floats
+
+
+ALIKE = 0.4
+"""The cosine over which two sentences count as alike."""
+
+# Decimals kept of a sum, so that two sentences that say the same have the same.
+_DECIMALS = 9
+
+_DISCUSSION = (int(Section.DISCUSSION), int(Section.CONCLUSION))
+
+
+def cosines_of(page: Page) -> Cosines:
+    """Return what features read of a page's cosines, in one walk over them: all of them need not fit into memory."""
+    abstract = np.flatnonzero(page.is_abstract)
+    results = np.flatnonzero((page.sections == int(Section.RESULTS)) & ~page.is_abstract)
+    discussion = np.flatnonzero(np.isin(page.sections, _DISCUSSION) & ~page.is_abstract)
+    found = Cosines(**{field.name: np.zeros(page.n) for field in fields(Cosines)})
+    places = np.arange(page.n)
+    for rows, cosines in page.likeness.blocks():
+        found.total[rows] = cosines.sum(axis=1).round(_DECIMALS)
+        found.highest[rows] = cosines.max(axis=1, initial=0.0)
+        is_before = places < places[rows, None]
+        found.highest_before[rows] = cosines.max(axis=1, initial=0.0, where=is_before)
+        found.n_alike[rows] = (cosines > ALIKE).sum(axis=1)
+        found.abstract_total[rows] = cosines[:, abstract].sum(axis=1)
+        found.abstract_highest[rows] = cosines[:, abstract].max(axis=1, initial=0.0)
+        found.results_highest[rows] = cosines[:, results].max(axis=1, initial=0.0)
+        found.discussion_highest[rows] = cosines[:, discussion].max(axis=1, initial=0.0)
+    return found

@@ -1,20 +1,20 @@
 """Orders that avoid saying the same thing twice: by marginal relevance, or by discounting what was said."""
 
-import math
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from evidencebench.retrievers.scores import Floats, checked_scores
-from evidencebench.retrievers.tokens import tokens
+
+Similarity = ArrayLike | Callable[[int], Floats]
+"""How alike each pair of n sentences is: an array of shape (n, n), or what gives the row of a sentence."""
 
 # Decimals kept of a similarity: how a machine adds up a matrix product must not decide a tie.
 _DECIMALS = 9
 
 
-def discounted_order(scores: ArrayLike, similarity: ArrayLike, *, strength: float = 1.0) -> tuple[int, ...]:
+def discounted_order(scores: ArrayLike, similarity: Similarity, *, strength: float = 1.0) -> tuple[int, ...]:
     """Return all sentences in greedy order, each discounted by its likeness to those before it.
 
     Next comes the sentence with the highest ``score * product over those before it of (1 - strength * similarity)``.
@@ -26,7 +26,8 @@ def discounted_order(scores: ArrayLike, similarity: ArrayLike, *, strength: floa
     scores
         One finite number of at least 0 a sentence, shape (n,); see `evidencebench.retrievers.scores.unit_scores`.
     similarity
-        How alike each pair is, shape (n, n), 0..1; what lies outside is cut off. The diagonal is not read.
+        How alike each pair is, 0..1; what lies outside is cut off: shape (n, n), or a function that returns the row of
+        a sentence, shape (n,), so that a long paper needs no array of all pairs. The diagonal is not read.
     strength
         How much of the likeness is taken off, in 0..1; 0: order by score.
 
@@ -50,7 +51,7 @@ def discounted_order(scores: ArrayLike, similarity: ArrayLike, *, strength: floa
         raise ValueError(f"expected scores of at least 0, got {values.min()}")
     _require_unit("strength", strength)
     by_score = np.argsort(-values, kind="stable")
-    kept = 1.0 - strength * _similarity_of(similarity, by_score)
+    alike = _rows_of(similarity, by_score)
     left = values[by_score]
     is_open = np.ones(len(left), dtype=bool)
     order = []
@@ -59,11 +60,11 @@ def discounted_order(scores: ArrayLike, similarity: ArrayLike, *, strength: floa
         order.append(int(by_score[chosen]))
         is_open[chosen] = False
         left[chosen] = -1.0  # below every product
-        np.multiply(left, kept[chosen], out=left, where=is_open)
+        np.multiply(left, 1.0 - strength * alike(chosen), out=left, where=is_open)
     return tuple(order)
 
 
-def mmr_order(scores: ArrayLike, similarity: ArrayLike, *, relevance: float = 0.7) -> tuple[int, ...]:
+def mmr_order(scores: ArrayLike, similarity: Similarity, *, relevance: float = 0.7) -> tuple[int, ...]:
     """Return all sentences by maximal marginal relevance.
 
     Next comes the sentence with the highest ``relevance * score - (1 - relevance) * its highest similarity to any
@@ -75,7 +76,8 @@ def mmr_order(scores: ArrayLike, similarity: ArrayLike, *, relevance: float = 0.
         One finite number a sentence, shape (n,), on the scale of the similarities; see
         `evidencebench.retrievers.scores.unit_scores`.
     similarity
-        How alike each pair is, shape (n, n), 0..1; what lies outside is cut off. The diagonal is not read.
+        How alike each pair is, 0..1; what lies outside is cut off: shape (n, n), or a function that returns the row of
+        a sentence, shape (n,), so that a long paper needs no array of all pairs. The diagonal is not read.
     relevance
         Weight of the score against the similarity, in 0..1; 1: order by score. The source calls it lambda.
 
@@ -100,83 +102,38 @@ def mmr_order(scores: ArrayLike, similarity: ArrayLike, *, relevance: float = 0.
     values = checked_scores(scores)
     _require_unit("relevance", relevance)
     by_score = np.argsort(-values, kind="stable")
-    repeated = (1.0 - relevance) * _similarity_of(similarity, by_score)
+    alike = _rows_of(similarity, by_score)
     worth = relevance * values[by_score]
     penalty = np.zeros_like(worth)
     order = []
     for _ in range(len(worth)):
         chosen = int((worth - penalty).argmax())
         order.append(int(by_score[chosen]))
-        np.maximum(penalty, repeated[chosen], out=penalty)
+        np.maximum(penalty, (1.0 - relevance) * alike(chosen), out=penalty)
         worth[chosen] = -np.inf
     return tuple(order)
 
 
-def tfidf_similarity(sentences: Sequence[str]) -> Floats:
-    """Return the cosine of each pair of sentences, their words weighted by TF-IDF within the paper.
+def _rows_of(similarity: Similarity, by_score: NDArray[np.intp]) -> Callable[[int], Floats]:
+    """Return what gives a place's row of similarities, in this order, between 0 and 1 and free of rounding."""
+    n = len(by_score)
+    if callable(similarity):
+        given = similarity
+    else:
+        pairs = np.asarray(similarity, dtype=np.float64)
+        if pairs.shape != (n, n) and pairs.size + n > 0:
+            raise ValueError(f"similarity: expected shape {(n, n)}, got {pairs.shape}")
+        given = pairs.__getitem__
 
-    The weights are those of the system ``tfidf``, stop words left out. A sentence without words is like no other.
+    def row(place: int) -> Floats:
+        found = given(int(by_score[place]))
+        if found.shape != (n,):
+            raise ValueError(f"similarity: expected rows of {n} numbers, got shape {found.shape}")
+        if np.isnan(found).any():
+            raise ValueError("similarity: expected numbers, got NaN")
+        return found[by_score].clip(0.0, 1.0).round(_DECIMALS)
 
-    Parameters
-    ----------
-    sentences
-        The paper.
-
-    Examples
-    --------
-    >>> tfidf_similarity(["Tea lowers pressure.", "Pressure: tea lowers it.", "Coffee does not."]).round(2).tolist()
-    [[1.0, 1.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
-    """
-    counts = [Counter(tokens(sentence)) for sentence in sentences]
-    n_holding = Counter(term for count in counts for term in count)
-    idf = {term: math.log((1 + len(counts)) / (1 + n)) + 1 for term, n in n_holding.items()}
-    # A word that stands in one sentence only makes its vector longer, and likens it to none.
-    column_of = {term: column for column, term in enumerate(term for term, n in n_holding.items() if n > 1)}
-    rows, columns, weights = [], [], []
-    for row, count in enumerate(counts):
-        of_row = {term: n * idf[term] for term, n in count.items()}
-        norm = math.hypot(*of_row.values())
-        shared = [term for term in of_row if term in column_of]
-        rows += [row] * len(shared)
-        columns += [column_of[term] for term in shared]
-        weights += [of_row[term] / norm for term in shared]
-    vectors = np.zeros((len(counts), len(column_of)))
-    vectors[rows, columns] = weights
-    similarity: Floats = vectors @ vectors.T
-    np.fill_diagonal(similarity, [float(bool(count)) for count in counts])
-    return similarity
-
-
-def cosine_similarity(vectors: ArrayLike) -> Floats:
-    """Return the cosine of each pair of vectors; one of zeros only is like no other.
-
-    Parameters
-    ----------
-    vectors
-        Shape (n, dimensions), of any length.
-
-    Examples
-    --------
-    >>> cosine_similarity([[2.0, 0.0], [3.0, 0.0], [0.0, 0.0]]).tolist()
-    [[1.0, 1.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 0.0]]
-    """
-    wide = np.asarray(vectors, dtype=np.float64)
-    norms = np.linalg.norm(wide, axis=1, keepdims=True)
-    unit = np.divide(wide, norms, out=np.zeros_like(wide), where=norms > 0)
-    similarity: Floats = unit @ unit.T
-    return similarity
-
-
-def _similarity_of(similarity: ArrayLike, order: NDArray[np.intp]) -> Floats:
-    """Return the similarities with rows and columns in this order, between 0 and 1 and free of rounding."""
-    pairs = np.asarray(similarity, dtype=np.float64)
-    if pairs.shape != (len(order), len(order)) and pairs.size + len(order) > 0:
-        raise ValueError(f"similarity: expected shape {(len(order), len(order))}, got {pairs.shape}")
-    if len(order) == 0:
-        return np.zeros((0, 0))
-    if np.isnan(pairs).any():
-        raise ValueError("similarity: expected numbers, got NaN")
-    return pairs[np.ix_(order, order)].clip(0.0, 1.0).round(_DECIMALS)
+    return row
 
 
 def _require_unit(name: str, value: float) -> None:

@@ -53,7 +53,7 @@ class Selector:
 
     def rank(self, query: Query, brief: Brief) -> Ranking:
         """Return all sentences in the order in which they are chosen."""
-        return Ranking(sentences=_orders(self._loaded(), self.hypothesis_weight, query)[brief.scope])
+        return Ranking(sentences=_order(self._loaded(), self.hypothesis_weight, query, brief.scope))
 
     def versions(self) -> dict[str, str]:
         """Return the digest of the model and the versions of what computes its scores."""
@@ -71,15 +71,19 @@ class Selector:
         return load_model(self.model, card_digest(self.model))
 
 
-@lru_cache(maxsize=2)  # a paper is asked once for each task
-def _orders(model: SelectorModel, hypothesis_weight: float, query: Query) -> dict[AspectScope, tuple[int, ...]]:
-    page = Page(query, MiniLM() if model.needs_embedder else None)
+@lru_cache(maxsize=4)  # a paper is asked once for each task, of two scopes
+def _order(model: SelectorModel, hypothesis_weight: float, query: Query, scope: AspectScope) -> tuple[int, ...]:
+    page, scores = _scored(model, query)
     likeness = (
         hypothesis_weight * hypothesis_likeness(page, embedding=model.needs_embedder) if hypothesis_weight else 0.0
     )
-    return {
-        scope: selected(page, scores + likeness, model.card.strength) for scope, scores in model.scores(page).items()
-    }
+    return selected(page, scores[scope] + likeness, model.card.strength)
+
+
+@lru_cache(maxsize=2)
+def _scored(model: SelectorModel, query: Query) -> tuple[Page, dict[AspectScope, Floats]]:
+    page = Page(query, MiniLM() if model.needs_embedder else None)
+    return page, model.scores(page)
 
 
 def hypothesis_likeness(page: Page, *, embedding: bool) -> Floats:
@@ -92,4 +96,4 @@ def hypothesis_likeness(page: Page, *, embedding: bool) -> Floats:
 
 def selected(page: Page, scores: Floats, strength: float) -> tuple[int, ...]:
     """Return all sentences, chosen one by one by e to the power of their standard score, discounted for repetition."""
-    return discounted_order(np.exp(standard_scores(scores)), page.cosines, strength=strength)
+    return discounted_order(np.exp(standard_scores(scores)), page.likeness.row, strength=strength)

@@ -28,6 +28,9 @@ MOST_NETWORKS = 100
 DEFAULT_BUDGET = 10
 """The number of sentences that scores are made for where the task sets none."""
 
+MOST_SENTENCES = 8000
+"""Sentences of a paper that attend to each other: more would need gigabytes."""
+
 _SCOPES: tuple[AspectScope, ...] = ("all", "results")
 _BY_NAME = {feature.name: feature for feature in FEATURES}
 
@@ -82,12 +85,17 @@ class SetModel:
         Raises
         ------
         ModelError
-            If the network gives a number that is not finite.
+            If the paper is longer than `MOST_SENTENCES`, or the network gives a number that is not finite.
         """
         import torch  # noqa: PLC0415 - an extra, and slow to import
 
         if page.n == 0:
             return np.zeros(0)
+        if page.n > MOST_SENTENCES:  # what attends to what is an array of all pairs
+            raise ModelError(
+                f"set_selector: reads a whole paper at once, at most {MOST_SENTENCES} sentences; got {page.n}; take "
+                "selector or cues"
+            )
         table = torch.from_numpy(feature_table(page, self._features)).float()[None]
         vectors = torch.from_numpy(page.vectors).float()[None]
         absent = torch.zeros(1, page.n, dtype=torch.bool)
