@@ -1,10 +1,13 @@
 """``evidencebench find``."""
 
 import json
+import os
 from pathlib import Path
 
+import pytest
 from click.testing import CliRunner
 
+from command_line import Command
 from evidencebench.cli.main import cli
 
 _TEXT = """\
@@ -59,7 +62,29 @@ def test_what_is_no_text_is_refused(tmp_path: Path) -> None:
     (tmp_path / "paper.pdf").write_bytes(b"%PDF\xff\xfe")
     exit_code, output = _found(str(tmp_path / "paper.pdf"))
     assert exit_code != 0
-    assert "expected UTF-8 text" in output
+    assert "it is a PDF; take its text out first" in output
+
+
+@pytest.mark.parametrize(
+    ("paper", "message"),
+    [
+        ("absent.txt", "error: absent.txt: cannot be read: No such file or directory"),
+        ("folder", "error: folder: cannot be read: Is a directory"),
+        ("pipe", "error: pipe: cannot be read: is a pipe; expected a regular file: save what comes out of it"),
+        ("page.html", "error: page.html: expected plain text, one sentence a line; it is markup"),
+        ("long.txt", "error: long.txt: expected at most 50,000 sentences, got 50,001"),
+        ("empty.txt", "error: empty.txt: expected one sentence a line, headings marked with #; got no sentence"),
+    ],
+)
+def test_what_cannot_be_read_is_said_in_words(paper: str, message: str, command: Command) -> None:
+    Path("folder").mkdir()
+    os.mkfifo("pipe")
+    Path("empty.txt").touch()
+    Path("page.html").write_text("<html><body><p>Tea.</p></body></html>")
+    Path("long.txt").write_text("Tea.\n" * 50_001)
+    found = command(f"find Tea. {paper}")
+    assert (found.code, found.out) == (2, "")
+    assert found.err.startswith(message)
 
 
 def test_control_characters_in_a_paper_do_not_reach_the_terminal() -> None:

@@ -1,15 +1,18 @@
 """``evidencebench find``."""
 
+import sys
 import textwrap
-from typing import Any
+from pathlib import Path
 
 import click
 
 from evidencebench.cli.options import json_option, seed_option
 from evidencebench.cli.output import print_json
 from evidencebench.errors import EvidenceBenchError, UnreadableError
+from evidencebench.papers.foreign import text_of
 from evidencebench.papers.plain import read_plain
 from evidencebench.query import AspectScope, Kind, Query
+from evidencebench.reading import read_stream, read_whole
 from evidencebench.reporting import notes_line
 from evidencebench.system import Brief, NamedSystem, Ranking
 from evidencebench.systems import make_system
@@ -20,7 +23,7 @@ _WIDTH = 80
 
 @click.command
 @click.argument("hypothesis")
-@click.argument("paper", type=click.File("rb"))
+@click.argument("paper")
 @click.option(
     "--budget", type=click.IntRange(1), default=10, show_default=True, metavar="K", help="How many sentences."
 )
@@ -35,13 +38,14 @@ _WIDTH = 80
 @seed_option
 @json_option
 def command(
-    *, hypothesis: str, paper: Any, budget: int, scope: AspectScope, spec: str, seed: int, as_json: bool
+    *, hypothesis: str, paper: str, budget: int, scope: AspectScope, spec: str, seed: int, as_json: bool
 ) -> None:
     """Find the evidence in a paper of your own.
 
     Shown are the sentences of PAPER that are evidence for or against HYPOTHESIS.
     PAPER is a text file, or - for standard input: one sentence a line, headings
     marked with # as in Markdown. What stands under '# Abstract' is the abstract.
+    PDF, XML, HTML, JSON and paragraphs are refused, as are more than 50,000 lines.
     Sentences are numbered from 0, headings included, and shown best first, or in
     paper order where the system names a set; headings are not shown.
 
@@ -50,12 +54,8 @@ def command(
       evidencebench find "Tea lowers blood pressure." paper.txt
       evidencebench find "Tea lowers blood pressure." - --json < paper.txt
     """
-    name = getattr(paper, "name", "-")
-    try:
-        text = paper.read().decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise UnreadableError(f"{name}: expected UTF-8 text: {error}") from error
-    query = read_plain(text, hypothesis=hypothesis, name=str(name))
+    name = "standard input" if paper == "-" else paper
+    query = read_plain(text_of(_content(paper, name), name=name), hypothesis=hypothesis, name=name)
     system = make_system(spec, seed=seed)
     if system.knows_labels:
         raise EvidenceBenchError(f"find: {system.name} needs the answers, which a paper does not bring along")
@@ -81,6 +81,13 @@ def command(
         lead = f"{index:>{width}}  "
         body = printable(query.sentences[index])
         click.echo(textwrap.fill(body, _WIDTH, initial_indent=lead, subsequent_indent=" " * len(lead)))
+
+
+def _content(paper: str, name: str) -> bytes:
+    try:
+        return read_stream(sys.stdin.buffer) if paper == "-" else read_whole(Path(paper))
+    except OSError as error:
+        raise UnreadableError(f"{name}: cannot be read: {error.strerror}") from error
 
 
 def _answer(system: NamedSystem, query: Query, brief: Brief) -> Ranking:

@@ -3,6 +3,9 @@
 from evidencebench.errors import UnreadableError
 from evidencebench.query import Kind, Query
 
+MOST_SENTENCES = 50_000
+"""Sentences that one paper may have: the time that many systems take grows with their square."""
+
 _ABSTRACT_TITLES = frozenset({"abstract", "summary"})
 
 
@@ -24,7 +27,7 @@ def read_plain(text: str, *, hypothesis: str, name: str) -> Query:
     Raises
     ------
     UnreadableError
-        If there is no sentence, or no hypothesis.
+        If there is no sentence, or no hypothesis, or there are more than `MOST_SENTENCES`.
 
     Examples
     --------
@@ -50,4 +53,9 @@ def read_plain(text: str, *, hypothesis: str, name: str) -> Query:
             kinds.append(current)
     if not any(kind is not Kind.HEADING for kind in kinds):
         raise UnreadableError(f"{name}: expected one sentence a line, headings marked with #; got no sentence")
+    if len(sentences) > MOST_SENTENCES:
+        raise UnreadableError(
+            f"{name}: expected at most {MOST_SENTENCES:,} sentences, got {len(sentences):,}; a paper has hundreds: ask "
+            "about its papers or parts one by one"
+        )
     return Query(instance_id=name, paper_id=name, hypothesis=hypothesis, sentences=tuple(sentences), kinds=tuple(kinds))
