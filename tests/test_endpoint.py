@@ -64,6 +64,12 @@ def test_vectors_come_in_the_order_of_the_texts_whatever_the_order_of_the_reply(
     assert [asked.path for asked in server.log] == ["/v1/embeddings"]
 
 
+def test_a_number_that_is_none_beside_the_vectors_loses_none() -> None:
+    with served(embeddings(put([float("nan"), "\ud800"], "usage"))) as (server, encoder, _):
+        assert vectors(encoder.batches(TEXTS)).tolist() == [vector_of(text.text) for text in TEXTS]
+    assert len(server.log) == 1
+
+
 def test_base64_is_read_as_lists_are() -> None:
     def packed(found: dict[str, Any]) -> None:
         for one in found["data"]:

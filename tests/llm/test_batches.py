@@ -188,12 +188,28 @@ def test_a_batch_whose_answer_is_lost_is_found_by_our_name_for_it(tmp_path: Path
     assert proxy.asked.count(("POST", "/v1/batches")) == 1
 
 
-def test_a_batch_without_a_name_of_ours_is_found_by_its_results(tmp_path: Path, server: RunningServer) -> None:
+def results_changed(change: Callable[[bytes], bytes]) -> Callable[[Passing], None]:
+    def changed(passing: Passing) -> None:
+        if passing.path.endswith(("/content", "/results")):
+            passing.body = change(passing.body)
+
+    return changed
+
+
+def _damaged_in_its_reply(body: bytes) -> bytes:
+    return body.replace(b'"usage"', b'"usa', 1)
+
+
+@pytest.mark.parametrize("change", [bytes, _damaged_in_its_reply, lambda body: body + body])
+def test_a_batch_without_a_name_of_ours_is_found_by_its_results(
+    tmp_path: Path, server: RunningServer, change: Callable[[bytes], bytes]
+) -> None:
     path = "/v1/messages/batches"
-    with proxied(server.root_url, cut_first("POST", path)) as proxy:
+    cut, changed = cut_first("POST", path), results_changed(change)
+    with proxied(server.root_url, lambda passing: (cut(passing), changed(passing))) as proxy:
         requests = requests_to(proxy.url, "anthropic/claude-x", 5)
         found = one_pass_after_doubt(tmp_path, requests)
-    assert n_replies(found) == 5
+    assert n_replies(found) == (4 if change is _damaged_in_its_reply else 5)
     assert len(paid_keys(server)) == 5
     assert proxy.asked.count(("POST", path)) == 1
 
@@ -473,22 +489,15 @@ def test_a_reply_that_cannot_be_read_fails_alone_and_its_batch_is_collected(
     assert Spool(Replies(tmp_path)).batches() == []
 
 
-def results_changed(change: Callable[[bytes], bytes]) -> Callable[[Passing], None]:
-    def changed(passing: Passing) -> None:
-        if passing.path.endswith(("/content", "/results")):
-            passing.body = change(passing.body)
-
-    return changed
-
-
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize(
     ("change", "message"),
     [
         (lambda body: body[:-60], "1 rows of batch .* cannot be read"),
         (lambda body: b"".join(body.splitlines(keepends=True)[:-2]), "expected 5 replies in batch .*, got 3"),
-        (lambda body: body.replace(b"custom_id", b"name", 1), "1 rows of batch .* cannot be read"),
-        (lambda body: b"<html>" + body, "1 rows of batch .* cannot be read"),
+        (lambda body: body.split(b"\n", 2)[2][:-60], "1 rows of batch .* cannot be read"),
+        (lambda _: b"<html>\n" * 9, "9 rows of batch .* cannot be read"),
+        (lambda _: b"<html>", "1 rows of batch .* cannot be read"),
     ],
 )
 def test_results_that_are_damaged_are_not_taken_for_all_there_is(
@@ -501,6 +510,81 @@ def test_results_that_are_damaged_are_not_taken_for_all_there_is(
         proxy.change = lambda _: None
         assert n_replies(one_pass(tmp_path, requests)) == 5
         assert len(paid_keys(server)) == 5
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize(
+    "change",
+    [
+        _damaged_in_its_reply,
+        lambda body: body.replace(b"custom_id", b"name", 1),
+        lambda body: b"<html>" + body,
+        lambda body: body.replace(b'{"', b"{\x00\n", 1),
+        lambda body: body.replace(b'"custom_id":"', b'"custom_id":7,"x":"', 1).replace(b'"custom_id": "', b'"x":"', 1),
+    ],
+)
+def test_a_row_that_stays_damaged_is_one_failure_and_all_others_are_collected(
+    tmp_path: Path, server: RunningServer, model: str, change: Callable[[bytes], bytes]
+) -> None:
+    told: list[BatchStatus] = []
+    with proxied(server.root_url, results_changed(change)) as proxy:
+        requests = requests_to(proxy.url, model, 5)
+        found = one_pass(tmp_path, requests, told.append, patience=Patience(sleep=at_once, max_attempts=3))
+        assert sorted(type(one).__name__ for one in found) == ["ChatReply"] * 4 + ["EndpointError"]
+        assert "its row of the results cannot be read; run again to ask again" in str(found)
+        assert Spool(Replies(tmp_path)).batches() == []
+        assert "not reached" not in {status.state for status in told}
+        proxy.change = lambda _: None
+        assert n_replies(one_pass(tmp_path, requests)) == 5
+    assert len(paid_keys(server)) == 6
+
+
+def test_a_row_that_stays_damaged_spends_its_worst_case_of_a_limit(tmp_path: Path, server: RunningServer) -> None:
+    ledger = Ledger()
+    with proxied(server.root_url, results_changed(_damaged_in_its_reply)) as proxy:
+        requests = requests_to(proxy.url, "openai/gpt-x", 3)
+        most = PRICES.most_usd("openai/gpt-x", 30, requests[0].max_tokens, batch=True)
+        assert most is not None
+        store = Replies(tmp_path)
+
+        async def work() -> list[ChatReply | EvidenceBenchError]:
+            sender = sender_of(store, ledger=ledger, max_cost_usd=2.5 * most)
+            await asked(sender, store, requests[:2])
+            await sender.submit()
+            await sender.collect(wait=True)
+            return await asked(sender, store, [*requests[2:], *requests_to(proxy.url, "openai/gpt-x", 4)[3:]])
+
+        found = asyncio.run(work())
+        store.close()
+    assert ledger.totals.maybe_charged == 1
+    assert [type(one) for one in found] == [PendingError, CostLimitError]
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("shape", [bytes.upper, lambda key: b" " + key, lambda key: key[:2] + b" " + key[2:]])
+def test_a_row_repeated_under_another_spelling_of_its_id_changes_nothing(
+    tmp_path: Path, server: RunningServer, model: str, shape: Callable[[bytes], bytes]
+) -> None:
+    def doubled(body: bytes) -> bytes:
+        line = body.splitlines(keepends=True)[0]
+        key = line[line.index(b'"custom_id"') :].split(b'"')[3]
+        return body + line.replace(key, shape(key))
+
+    ledger = Ledger()
+    with proxied(server.root_url, results_changed(doubled)) as proxy:
+        assert n_replies(one_pass(tmp_path, requests_to(proxy.url, model, 3), ledger=ledger)) == 3
+    assert ledger.totals.requests == 3
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_ids_that_come_back_in_capitals_are_ours(tmp_path: Path, server: RunningServer, model: str) -> None:
+    def raised(body: bytes) -> bytes:
+        lines = body.splitlines(keepends=True)
+        keys = [line[line.index(b'"custom_id"') :].split(b'"')[3] for line in lines]
+        return b"".join(line.replace(key, key.upper()) for line, key in zip(lines, keys, strict=True))
+
+    with proxied(server.root_url, results_changed(raised)) as proxy:
+        assert n_replies(one_pass(tmp_path, requests_to(proxy.url, model, 3))) == 3
 
 
 @pytest.mark.parametrize("model", MODELS)

@@ -27,6 +27,7 @@ from evidencebench.endpoints import (
     wait_before,
 )
 from evidencebench.errors import EndpointError, SystemSpecError
+from evidencebench.served_json import decoded
 
 if TYPE_CHECKING:
     import httpx
@@ -235,9 +236,9 @@ class EndpointEncoder:
 
     def _parse(self, content: bytes, n_texts: int) -> Floats:
         try:
-            found = msgspec.json.decode(content, type=_Reply).data
+            found = decoded(content, _Reply).data
             rows = [_numbers(one.embedding) for one in sorted(found, key=lambda one: one.index)]
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, binascii.Error, ValueError) as error:
+        except (msgspec.DecodeError, binascii.Error, ValueError) as error:
             raise PassingError(f"expected embeddings as JSON: {error}") from error
         if sorted(one.index for one in found) != list(range(n_texts)):
             raise EndpointError(

@@ -272,7 +272,9 @@ class BatchSender:
                 if not remote.is_over:
                     self._misses[batch.id] = 0
                     return False
-                collector = Collector(api, calls, store=self._store, spool=self._spool, kept=self._kept)
+                collector = Collector(
+                    api, calls, store=self._store, spool=self._spool, kept=self._kept, lost=self._lost
+                )
                 await collector.collect(batch, remote)
         except EvidenceBenchError as error:
             self._misses[batch.id] += 1
@@ -292,6 +294,11 @@ class BatchSender:
         self._ledger.count_reply(reply.usage, cost_usd)
         self._budget.settle(key, cost_usd)
         return cost_usd
+
+    def _lost(self, key: str) -> None:
+        """Count a reply that was charged for and cannot be read, at its worst case."""
+        self._ledger.count(maybe_charged=1)
+        self._budget.settle(key, None)
 
     def _learn(self, batch: Batch, remote: Remote, collector: Collector) -> None:
         """Keep in mind what this run does not ask again."""

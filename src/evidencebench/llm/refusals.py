@@ -8,6 +8,7 @@ import msgspec
 
 from evidencebench.endpoints import BusyError, PassingError, asked_wait, is_passing, shown
 from evidencebench.errors import EndpointError, EvidenceBenchError, FailingServerError
+from evidencebench.served_json import told
 
 _MAY_WITHHOLD = frozenset({400, 403})
 _TOO_MANY_REQUESTS = 429
@@ -43,9 +44,9 @@ _DO = {
 
 
 class _Error(msgspec.Struct, frozen=True):
-    message: str | None = None
-    code: str | int | None = None
-    type: str | None = None
+    message: Any = None
+    code: Any = None
+    type: Any = None
     metadata: Any = None
 
 
@@ -103,10 +104,8 @@ def failure_of(
 
 
 def _error_in(content: bytes) -> _Error | str | None:
-    try:
-        return msgspec.json.decode(content, type=_Body).error
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return None
+    found = told(content, _Body)
+    return None if found is None else found.error
 
 
 def _holds(said: str, marks: tuple[str, ...]) -> bool:

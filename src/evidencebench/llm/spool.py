@@ -1,5 +1,6 @@
 """Requests that wait for a batch, and the batches they are in: in the store's file, durable before they are used."""
 
+import re
 import sqlite3
 import zlib
 from collections.abc import Iterator
@@ -19,6 +20,7 @@ In the file there are those that are over, too: their ids must not be taken for 
 """
 
 _PAGE_ROWS = 64
+_KEY = re.compile("[0-9a-f]{64}")
 _UNSENT = (
     "batch IS NULL AND model = ? AND base_url IS ? AND key_env IS ? "
     "AND EXISTS (SELECT 1 FROM wanted WHERE wanted.key = waiting.key AND sender = ?)"
@@ -208,11 +210,10 @@ class Spool:
         return None if row is None else _batch(row)
 
     def request(self, batch: Batch, key: str) -> ChatRequest | None:
-        """Return one request of a batch, or None where the batch holds none of this key."""
-        try:
-            raw = bytes.fromhex(key)
-        except ValueError:
+        """Return one request of a batch, or None where the batch holds none of this key, as we write it."""
+        if not _KEY.fullmatch(key):
             return None
+        raw = bytes.fromhex(key)  # which takes capitals and blanks too
         with self._store.reading() as connection:
             row = connection.execute(
                 "SELECT key_env, request FROM waiting WHERE key = ? AND batch = ?", (raw, batch.id)

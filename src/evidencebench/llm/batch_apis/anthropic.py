@@ -4,14 +4,14 @@ import re
 from collections.abc import AsyncIterator, Iterable, Iterator
 from datetime import datetime
 from tempfile import TemporaryFile
-from typing import IO
+from typing import IO, Any
 
 import msgspec
 
 from evidencebench.endpoints import PassingError
 from evidencebench.llm.batch_apis.calls import Calls
 from evidencebench.llm.batch_apis.nouns import Found, Remote, Row, Sought
-from evidencebench.llm.batch_apis.reading import asked, read_rows, safe_id, told_id
+from evidencebench.llm.batch_apis.reading import asked, key_of, read_rows, safe_id, told_id
 from evidencebench.llm.chat import ChatReply, ChatRequest
 from evidencebench.llm.refusals import is_withheld, said_in
 from evidencebench.llm.wire import body_of, reply_of
@@ -42,14 +42,14 @@ class _Batch(msgspec.Struct, frozen=True):
     id: str
     processing_status: str
     request_counts: _Counts = _Counts()
-    created_at: str = ""
+    created_at: Any = None
 
     @property
     def created(self) -> float:
         """Seconds since 1970; endless where it is not said, so that no batch is passed over for it."""
         try:
             return datetime.fromisoformat(_FRACTION.sub("", self.created_at)).timestamp()
-        except (ValueError, OverflowError):
+        except (ValueError, OverflowError, TypeError):
             return float("inf")
 
 
@@ -59,7 +59,7 @@ class _Page(msgspec.Struct, frozen=True):
 
 
 class _Result(msgspec.Struct, frozen=True):
-    type: str
+    type: Any = None
     message: msgspec.Raw = msgspec.Raw(b"null")
     error: msgspec.Raw = msgspec.Raw(b"null")
 
@@ -130,10 +130,12 @@ class AnthropicBatches:
         async def attempt() -> bool:
             with TemporaryFile() as file:
                 await calls.fetch(_results(name), file, most_bytes=_MOST_RESULT_BYTES)
-                rows = [row.key for row in self.rows(file) if not row.is_damaged]
-            if len(rows) != sought.n_requests:
-                raise PassingError(f"expected {sought.n_requests} results of batch {name}, got {len(rows)}")
-            return all(map(sought.holds, rows))
+                rows = list(self.rows(file))
+            keys = {row.key for row in rows if row.key}
+            n_rows = len(keys) + sum(not row.key for row in rows)
+            if n_rows < sought.n_requests or any(row.is_cut for row in rows):
+                raise PassingError(f"expected {sought.n_requests} results of batch {name}, got {n_rows}")
+            return bool(keys) and all(map(sought.holds, keys))
 
         return await calls.tried(attempt)
 
@@ -158,15 +160,16 @@ def _results(name: str) -> str:
 
 
 def _row(line: _Line) -> Row:
-    result = line.result
-    if result.type == "succeeded":
+    key, result = key_of(line.custom_id), line.result
+    if result.type in ("canceled", "expired"):
+        return Row(key=key)
+    if result.type != "errored":
         try:
-            return Row(key=line.custom_id, reply=reply_of("anthropic", result.message), is_done=True)
+            return Row(key=key, reply=reply_of("anthropic", result.message), is_done=True)
         except PassingError as error:
-            return Row(key=line.custom_id, failure=str(error), is_done=True)
-    if result.type in {"canceled", "expired"}:
-        return Row(key=line.custom_id)
+            if result.type == "succeeded":
+                return Row(key=key, failure=str(error), is_done=True)
     said = bytes(result.error)
     if is_withheld(_BAD_REQUEST, said):
-        return Row(key=line.custom_id, reply=ChatReply(text="", finish="refused"))
-    return Row(key=line.custom_id, failure=said_in(said))
+        return Row(key=key, reply=ChatReply(text="", finish="refused"))
+    return Row(key=key, failure=said_in(said))

@@ -60,7 +60,9 @@ class Row:
     is_done
         Whether the provider says that it was answered, though what it gives may be no reply.
     is_damaged
-        Whether it cannot be read, so that even the key is missing.
+        Whether it cannot be read; the key may be missing then, which is empty.
+    is_cut
+        Whether it cannot be read since what came ends within it, so that more may be missing.
     """
 
     key: str
@@ -68,6 +70,7 @@ class Row:
     failure: str = ""
     is_done: bool = False
     is_damaged: bool = False
+    is_cut: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,19 +9,20 @@ import msgspec
 from evidencebench.endpoints import PassingError
 from evidencebench.llm.batch_apis.calls import Calls
 from evidencebench.llm.batch_apis.nouns import Found, Remote, Row, Sought
-from evidencebench.llm.batch_apis.reading import Named, asked, decoded, read_rows, safe_id, told_id
+from evidencebench.llm.batch_apis.reading import Named, asked, decoded, key_of, read_rows, safe_id, told_id
 from evidencebench.llm.chat import ChatReply, ChatRequest
 from evidencebench.llm.refusals import is_withheld, said_in
 from evidencebench.llm.wire import body_of, reply_of
+from evidencebench.served_json import told
 
 _ENDPOINT = "/v1/chat/completions"
 _OVER = frozenset({"completed", "failed", "expired", "cancelled"})
-_UNFINISHED = frozenset({"batch_expired", "batch_cancelled"})
+_UNFINISHED = ("batch_expired", "batch_cancelled")
 _INTENT = "evidencebench"
 _CLOCK_SKEW_SECONDS = 3600
 _PAGE = "100"
 _MOST_PAGES = 100
-_OK = 200
+_REFUSALS = range(300, 600)
 _HEX_DIGITS = 32
 
 
@@ -54,10 +55,20 @@ class _Batch(msgspec.Struct, frozen=True):
     status: str
     output_file_id: str | None = None
     error_file_id: str | None = None
-    errors: _Faults | None = None
+    errors: msgspec.Raw = msgspec.Raw(b"null")
     request_counts: _Counts | None = None
-    created_at: float = 0.0
-    metadata: dict[str, Any] | None = None
+    created_at: Any = None
+    metadata: Any = None
+
+    @property
+    def intent(self) -> str | None:
+        """Our name for it, or None where it has none."""
+        return self.metadata.get(_INTENT) if isinstance(self.metadata, dict) else None
+
+    @property
+    def created(self) -> float:
+        """Seconds since 1970; endless where it is not said, so that no batch is passed over for it."""
+        return self.created_at if isinstance(self.created_at, int | float) else float("inf")
 
 
 class _Page(msgspec.Struct, frozen=True):
@@ -66,14 +77,14 @@ class _Page(msgspec.Struct, frozen=True):
 
 
 class _Response(msgspec.Struct, frozen=True):
-    status_code: int = 0
+    status_code: Any = None
     body: msgspec.Raw = msgspec.Raw(b"null")
 
 
 class _Line(msgspec.Struct, frozen=True):
     custom_id: str
     response: _Response | None = None
-    error: _Fault | None = None
+    error: Any = None
 
 
 class OpenaiBatches:
@@ -125,9 +136,9 @@ class OpenaiBatches:
         for _ in range(_MOST_PAGES):
             page = await asked(calls, "/batches", _Page, "a list of batches", limit=_PAGE, **after)
             for batch in page.data:
-                if (batch.metadata or {}).get(_INTENT) == sought.intent:
+                if batch.intent == sought.intent:
                     return Found(name=safe_id(batch.id))
-            if not page.has_more or not page.data or page.data[-1].created_at < sought.since - _CLOCK_SKEW_SECONDS:
+            if not page.has_more or not page.data or page.data[-1].created < sought.since - _CLOCK_SKEW_SECONDS:
                 break
             after = {"after": safe_id(page.data[-1].id)}
         return Found()
@@ -155,24 +166,36 @@ class OpenaiBatches:
 
 
 def _faults(batch: _Batch) -> list[_Fault]:
-    return (batch.errors.data if batch.errors else None) or [_Fault()]
+    found = told(batch.errors, _Faults)
+    return (found.data if found else None) or [_Fault()]
 
 
 def _row(line: _Line) -> Row:
-    if line.error is not None:
-        failure = line.error.message or line.error.code or "failed without a reason"
-        return Row(key=line.custom_id, failure="" if line.error.code in _UNFINISHED else failure)
-    if line.response is None:
-        return Row(key=line.custom_id, failure="expected a response or an error, got neither")
-    return _responded(line.custom_id, line.response.status_code, bytes(line.response.body))
-
-
-def _responded(key: str, status: int, body: bytes) -> Row:
-    if status == _OK:
+    key = key_of(line.custom_id)
+    if line.response is not None and not _is_refusal(line.response):
         try:
-            return Row(key=key, reply=reply_of("openai", body), is_done=True)
+            return Row(key=key, reply=reply_of("openai", line.response.body), is_done=True)
         except PassingError as error:
             return Row(key=key, failure=str(error), is_done=True)
+    if line.error is not None:
+        return Row(key=key, failure=_failure(line.error))
+    if line.response is None:
+        return Row(key=key, failure="expected a response or an error, got neither")
+    status, body = line.response.status_code, bytes(line.response.body)
     if is_withheld(status, body):
         return Row(key=key, reply=ChatReply(text="", finish="refused"))
     return Row(key=key, failure=f"status {status}: {said_in(body)}")
+
+
+def _is_refusal(response: _Response) -> bool:
+    """Whether a response has the status of one; where that is no status, the body tells."""
+    return isinstance(response.status_code, int) and response.status_code in _REFUSALS
+
+
+def _failure(error: Any) -> str:
+    """Return what a row's error says; empty where its turn never came."""
+    if not isinstance(error, dict):
+        return str(error)
+    if error.get("code") in _UNFINISHED:
+        return ""
+    return str(error.get("message") or error.get("code") or "failed without a reason")

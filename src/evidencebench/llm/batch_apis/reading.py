@@ -6,6 +6,7 @@ from typing import IO, TypeVar
 
 import msgspec
 
+from evidencebench import served_json
 from evidencebench.endpoints import PassingError
 from evidencebench.errors import EndpointError
 from evidencebench.llm.batch_apis.calls import Calls, UnsureError
@@ -21,6 +22,7 @@ class Named(msgspec.Struct, frozen=True):
 
 
 _ID = re.compile(r"[A-Za-z0-9_.-]{1,200}")
+_KEYS = re.compile(rb'"custom_id"\s*:\s*"([0-9a-fA-F]{64})"')
 _MOST_LINE_BYTES = 64 << 20
 
 
@@ -50,8 +52,8 @@ def decoded(content: bytes, form: type[T], what: str) -> T:
         If it has another.
     """
     try:
-        return msgspec.json.decode(content, type=form)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        return served_json.decoded(content, form)
+    except msgspec.DecodeError as error:
         raise PassingError(f"expected {what} as JSON: {error}") from error
 
 
@@ -85,6 +87,8 @@ def safe_id(name: str) -> str:
 def read_rows(file: IO[bytes], form: type[T], row_of: Callable[[T], Row]) -> Iterator[Row]:
     """Yield a row for each line of a file that is not empty, also for one that cannot be read.
 
+    Of such a line the key is told if it can be found.
+
     Parameters
     ----------
     file
@@ -104,6 +108,17 @@ def read_rows(file: IO[bytes], form: type[T], row_of: Callable[[T], Row]) -> Ite
             raise PassingError(f"expected lines of at most {_MOST_LINE_BYTES} bytes")
         if line.strip():
             try:
-                yield row_of(msgspec.json.decode(line, type=form))
-            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-                yield Row(key="", is_damaged=True)
+                yield row_of(served_json.decoded(line, form))
+            except msgspec.DecodeError:
+                yield Row(key=_key_in(line), is_damaged=True, is_cut=not line.endswith(b"\n"))
+
+
+def key_of(custom_id: str) -> str:
+    """Return a row's id as we write it."""
+    return custom_id.strip().lower()
+
+
+def _key_in(line: bytes) -> str:
+    """Return the id in a damaged line, empty where it cannot be told."""
+    found = _KEYS.findall(line)
+    return key_of(found[0].decode()) if len(set(found)) == 1 else ""

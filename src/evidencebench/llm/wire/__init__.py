@@ -42,5 +42,5 @@ def reply_of(wire: Wire, content: bytes | msgspec.Raw) -> ChatReply:
     """
     try:
         return _REPLIES[wire](content)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+    except msgspec.DecodeError as error:
         raise PassingError(f"expected a reply as JSON: {error}") from error

@@ -12,12 +12,14 @@ from evidencebench.endpoints import PassingError
 from evidencebench.errors import SystemSpecError
 from evidencebench.llm.chat import ChatReply, ChatRequest, Finish, Usage
 from evidencebench.llm.providers import Provider
-from evidencebench.llm.wire.counts import Count, counted, named
+from evidencebench.llm.wire.counts import Count, is_text, joined, named
+from evidencebench.served_json import decoded, told
 
 PATH = "/messages"
 """Behind the base URL."""
 
 _TOOL = "reply"
+_TEXTS = ("text",)
 _LEAST_THINKING_TOKENS = 1024
 _FINISHES: dict[str, Finish] = {
     "end_turn": "stop",
@@ -78,9 +80,10 @@ def _structure(request: ChatRequest) -> dict[str, Any]:
     return {"tools": [tool], "tool_choice": {"type": "tool", "name": _TOOL}}
 
 
+# Only what a reply cannot be without has a type: a paid reply is not lost for what else is strange about it.
 class _Block(msgspec.Struct, frozen=True):
-    type: str
-    text: str | None = None
+    type: Any = None
+    text: Any = None
     input: msgspec.Raw = msgspec.Raw(b"{}")
 
 
@@ -92,8 +95,8 @@ class _Usage(msgspec.Struct, frozen=True):
 
 
 class _Reply(msgspec.Struct, frozen=True):
-    content: list[_Block] | None = None
-    stop_reason: str | None = None
+    content: list[msgspec.Raw] | None = None
+    stop_reason: Any = None
     model: Any = None
     usage: msgspec.Raw = msgspec.Raw(b"null")
 
@@ -104,25 +107,25 @@ def reply_of(content: bytes | msgspec.Raw) -> ChatReply:
     Raises
     ------
     PassingError
-        If it has no content.
+        If it has no content that can be read.
     msgspec.DecodeError
         If it is not JSON or has not the form of a reply.
     """
-    found = msgspec.json.decode(content, type=_Reply)
+    found = decoded(content, _Reply)
     if found.content is None:
         raise PassingError("expected a reply with content, got none")
-    used = next((bytes(block.input).decode() for block in found.content if block.type == "tool_use"), None)
-    text = "".join(block.text or "" for block in found.content if block.type == "text")
+    blocks = [told(raw, _Block) or _Block(text=raw) for raw in found.content]
+    used = next((bytes(block.input).decode(errors="replace") for block in blocks if block.type == "tool_use"), None)
     return ChatReply(
-        text=text if used is None else used,
-        finish=_FINISHES.get(found.stop_reason or "", "other"),
+        text=joined([block.text for block in blocks if is_text(block.type, _TEXTS)]) if used is None else used,
+        finish=_FINISHES.get(found.stop_reason, "other") if isinstance(found.stop_reason, str) else "other",
         usage=_usage(found.usage),
         served_by=named(found.model),
     )
 
 
 def _usage(raw: msgspec.Raw) -> Usage:
-    found = counted(raw, _Usage)
+    found = told(raw, _Usage)
     if found is None:
         return Usage()
     read, written = found.cache_read_input_tokens or 0, found.cache_creation_input_tokens or 0

@@ -1,12 +1,11 @@
 """What servers tell beside the reply: kept where it is sane, and never a reason to lose a paid reply."""
 
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
 import msgspec
 
+from evidencebench.endpoints import PassingError
 from evidencebench.tables import printable
-
-T = TypeVar("T")
 
 _NAME_CHARACTERS = 120
 
@@ -14,12 +13,23 @@ Count = Annotated[int, msgspec.Meta(ge=0, le=1_000_000_000)]
 """Of tokens. What is negative or absurd would spoil the sum of the costs."""
 
 
-def counted(raw: msgspec.Raw, form: type[T]) -> T | None:
-    """Return counts in their form, or None where they are something else: a paid reply is not lost for them."""
-    try:
-        return msgspec.json.decode(raw, type=form | None)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return None
+def is_text(kind: Any, kinds: tuple[str, ...]) -> bool:
+    """Whether a part of a reply is text of it, as is what does not say what it is."""
+    return not isinstance(kind, str) or kind in kinds
+
+
+def joined(texts: list[Any]) -> str:
+    """Return the texts of a reply's parts as one; what is no text is left out beside others.
+
+    Raises
+    ------
+    PassingError
+        If none can be read, though there are some: a blank reply is something else.
+    """
+    found = "".join(text for text in texts if isinstance(text, str))
+    if not found and not all(isinstance(text, str | None) for text in texts):
+        raise PassingError("expected a reply with a text, got parts without one")
+    return found
 
 
 def named(name: Any) -> str:

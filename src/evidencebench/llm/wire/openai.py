@@ -1,6 +1,5 @@
 """OpenAI's chat completions, as OpenAI and all who followed write them."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -8,9 +7,10 @@ import msgspec
 from evidencebench.endpoints import PassingError
 from evidencebench.llm.chat import ChatReply, ChatRequest, Finish, Usage
 from evidencebench.llm.providers import Provider
-from evidencebench.llm.wire.counts import Count, counted, named
+from evidencebench.llm.wire.counts import Count, is_text, joined, named
+from evidencebench.served_json import decoded, told
 
-_TEXTS = frozenset({"text", "output_text"})  # parts of hidden reasoning are of other types
+_TEXTS = ("text", "output_text")  # parts of hidden reasoning are of other types
 PATH = "/chat/completions"
 """Behind the base URL."""
 
@@ -46,20 +46,15 @@ def body_of(request: ChatRequest, provider: Provider) -> dict[str, Any]:
     return body
 
 
-class _Part(msgspec.Struct, frozen=True):
-    type: str = "text"
-    text: str | None = None
-    refusal: str | None = None
-
-
+# Only what a reply cannot be without has a type: a paid reply is not lost for what else is strange about it.
 class _Message(msgspec.Struct, frozen=True):
-    content: str | list[_Part] | None = None
-    refusal: str | None = None
+    content: Any = None
+    refusal: Any = None
 
 
 class _Choice(msgspec.Struct, frozen=True):
     message: _Message | None = None
-    finish_reason: str | None = None
+    finish_reason: Any = None
     error: Any = None
 
 
@@ -81,7 +76,7 @@ class _Usage(msgspec.Struct, frozen=True):
 
 
 class _Reply(msgspec.Struct, frozen=True):
-    choices: list[_Choice] = []
+    choices: list[msgspec.Raw] | None = None
     model: Any = None
     usage: msgspec.Raw = msgspec.Raw(b"null")
     error: Any = None
@@ -93,13 +88,13 @@ def reply_of(content: bytes | msgspec.Raw) -> ChatReply:
     Raises
     ------
     PassingError
-        If it has no choice, or tells of an error, as a server does whose own upstream failed.
+        If it has no choice whose text can be read, or tells of an error, as a server does whose own upstream failed.
     msgspec.DecodeError
         If it is not JSON or has not the form of a reply.
     """
-    found = msgspec.json.decode(content, type=_Reply)
-    choice = found.choices[0] if found.choices else _Choice()
-    reason = (choice.finish_reason or "").lower()
+    found = decoded(content, _Reply)
+    choice = decoded(found.choices[0], _Choice) if found.choices else _Choice()
+    reason = choice.finish_reason.lower() if isinstance(choice.finish_reason, str) else ""
     if (error := found.error or choice.error) or reason == "error":
         said = (error.get("message") or error.get("code")) if isinstance(error, dict) else error
         raise PassingError(f"expected a reply, got an error: {said or 'not told'}")
@@ -117,14 +112,20 @@ def reply_of(content: bytes | msgspec.Raw) -> ChatReply:
 
 def _texts(message: _Message) -> tuple[str, str]:
     """Return what a message says, and what it refuses with."""
-    parts: Sequence[_Part] = message.content if isinstance(message.content, list) else ()
-    said = (part.text or "" for part in parts if part.type in _TEXTS)
-    text = message.content if isinstance(message.content, str) else "".join(said)
-    return text, message.refusal or "".join(part.refusal or "" for part in parts)
+    content = message.content
+    if isinstance(content, str | None):
+        text, refusal = content or "", ""
+    elif isinstance(content, list):
+        parts = [part if isinstance(part, dict) else {"text": part} for part in content]
+        text = joined([part.get("text") for part in parts if is_text(part.get("type"), _TEXTS)])
+        refusal = "".join(said for part in parts if isinstance(said := part.get("refusal"), str))
+    else:
+        raise PassingError(f"expected a reply whose content is text, got {type(content).__name__}")
+    return text, message.refusal if message.refusal and isinstance(message.refusal, str) else refusal
 
 
 def _usage(raw: msgspec.Raw) -> Usage:
-    found = counted(raw, _Usage)
+    found = told(raw, _Usage)
     if found is None:
         return Usage()
     prompt_details, reply_details = found.prompt_tokens_details, found.completion_tokens_details

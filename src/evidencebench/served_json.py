@@ -1,0 +1,103 @@
+"""JSON as servers send it: what is paid for is not lost for a field that nobody reads."""
+
+import json
+import re
+from typing import TypeVar
+
+import msgspec
+
+T = TypeVar("T")
+
+_MOST_DEPTH = 100
+_MOST_BYTES = 4 << 20  # mending more takes seconds, and no reply is as long
+_TOKENS = re.compile(r'"(?:[^"\\]++|\\.)*+"|[\[{]|[\]}]|[^"\[\]{}]++|"', re.DOTALL)
+_UNSOUND = re.compile(r"[\x00-\x1f]|\\u[0-9a-fA-F]{4}(?:\\u[dD][c-fC-F][0-9a-fA-F]{2})?|\\.", re.DOTALL)
+_PAIR = re.compile(r"\\u[dD][89abAB].{2}\\u.{4}")
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F].{2}")
+_ESCAPED = frozenset('"\\/bfnrt')
+_NUMBERS = re.compile(r"[-+]?(?:NaN|Infinity|nan|inf|undefined|[0-9][0-9.eE+-]*)")
+_SOUND_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,17})(?:\.[0-9]{1,30})?(?:[eE][+-]?[0-9]{1,2})?")
+
+
+def decoded(content: bytes | msgspec.Raw, form: type[T]) -> T:
+    r"""Return JSON in a form, also where it is sound only in the fields of that form.
+
+    Bytes that are no UTF-8 and halves of surrogate pairs are read as U+FFFD. NaN, infinity, numbers that no float
+    holds, and what is nested beyond all measure are read as null.
+
+    Parameters
+    ----------
+    content
+        What came.
+    form
+        What is read of it.
+
+    Raises
+    ------
+    msgspec.DecodeError
+        If it is cut off, no JSON at all, or has another form.
+
+    Examples
+    --------
+    >>> decoded(b'{"text": "a\\ud800", "logprob": NaN}', dict)
+    {'text': 'a�', 'logprob': None}
+    """
+    try:
+        return msgspec.json.decode(content, type=form)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return msgspec.json.decode(_mended(bytes(content)), type=form)
+
+
+def told(content: bytes | msgspec.Raw, form: type[T]) -> T | None:
+    """Return a part in its form, or None where it is something else or null: what matters less than the rest."""
+    try:
+        return decoded(content, form)
+    except msgspec.DecodeError:
+        return None
+
+
+def _mended(content: bytes) -> bytes:
+    """Return what can be read of JSON as sound JSON.
+
+    Raises
+    ------
+    msgspec.DecodeError
+        If it ends within a string, or is longer than any reply.
+    """
+    if len(content) > _MOST_BYTES:
+        raise msgspec.DecodeError(f"JSON is malformed, and too long to be mended: {len(content)} bytes")
+    text = content.decode("utf-8-sig", errors="replace")
+    mended: list[str] = []
+    depth = 0
+    for found in _TOKENS.finditer(text):
+        piece = found[0]
+        if piece == '"':
+            raise msgspec.DecodeError("JSON is malformed: it ends within a string")
+        if piece in "[{":
+            depth += 1
+            if depth == _MOST_DEPTH:
+                mended.append("null")
+        if depth < _MOST_DEPTH:
+            mended.append(_sound(piece))
+        if piece in "]}":
+            depth -= 1
+    return "".join(mended).encode()
+
+
+def _sound(piece: str) -> str:
+    if piece[0] == '"':
+        return _UNSOUND.sub(_sound_escape, piece)
+    return piece if piece in "[]{}" else _NUMBERS.sub(_sound_number, piece)
+
+
+def _sound_escape(found: re.Match[str]) -> str:
+    part = found[0]
+    if part[0] != "\\":
+        return json.dumps(part)[1:-1]
+    if part[1] == "u" and len(part) > len("\\u"):
+        return part if _PAIR.fullmatch(part) else _SURROGATE.sub(r"\\ufffd", part)
+    return part if part[1] in _ESCAPED else "\\" + part
+
+
+def _sound_number(found: re.Match[str]) -> str:
+    return found[0] if _SOUND_NUMBER.fullmatch(found[0]) else "null"
