@@ -10,7 +10,8 @@ from evidencebench.answering import answers_from, require_answerable
 from evidencebench.dataset import Dataset
 from evidencebench.derangement import derange_hypotheses
 from evidencebench.errors import RunMismatchError, UndefinedScoreError
-from evidencebench.evaluation import Counts, TaskScores, evaluate
+from evidencebench.evaluation import AnswerSource, Counts, TaskScores, evaluate
+from evidencebench.gathering import Inquiry, gather
 from evidencebench.selection import Selection
 from evidencebench.significance import (
     DEFAULT_RESAMPLING,
@@ -26,6 +27,7 @@ from evidencebench.significance import (
 )
 from evidencebench.system import NamedSystem
 from evidencebench.tasks import Task
+from evidencebench.waiting import Waiting
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -271,6 +273,7 @@ def wrong_hypothesis_control(
     *,
     limit: int | None = None,
     resampling: Resampling = DEFAULT_RESAMPLING,
+    waiting: Waiting = Waiting(),  # noqa: B008 - frozen
     on_progress: Callable[[int, int], None] | None = None,
 ) -> dict[str, Comparison]:
     """Return, for each task, a system asked with each paper's own hypothesis against it asked with another's.
@@ -289,6 +292,8 @@ def wrong_hypothesis_control(
         Only the first so many instances; None: all.
     resampling
         Of the intervals; its seed is the swap's too.
+    waiting
+        How a system that waits for a server is asked.
     on_progress
         Called with (instances done, instances in all).
 
@@ -297,17 +302,45 @@ def wrong_hypothesis_control(
     UndefinedScoreError
         If hypotheses cannot be swapped between papers.
     RunMismatchError
-        If the system builds on stored answers, which are for each paper's own hypothesis.
+        If the system builds on stored answers, which are for each paper's own hypothesis, or it may not be asked one of
+        the instances.
+    StopError
+        If no more requests may be sent; what was replied is stored.
     TaskError
         If the system cannot answer a task.
     """
-    require_answerable(system, tasks)
-    system.check_data(dataset.sha256, own_hypotheses=False)
-    swapped = derange_hypotheses(dataset.queries(), resampling.generator())
-    sources = {"own": answers_from(system), "wrong": answers_from(system, swapped)}
+    inquiries = wrong_hypothesis_inquiries(system, dataset, tasks, limit=limit, resampling=resampling)
+    sources: dict[str, AnswerSource]
+    if system.waits:
+        gathered = gather(
+            list(inquiries.values()), dataset, tasks, limit=limit, waiting=waiting, on_progress=on_progress
+        )
+        sources = {name: one.answer for name, one in zip(inquiries, gathered, strict=True)}
+        on_progress = None
+    else:
+        sources = {name: answers_from(one.system, one.hypotheses) for name, one in inquiries.items()}
     scores = evaluate(sources, dataset, tasks, limit=limit, on_progress=on_progress)
     return {
         name: compare(own, scores["wrong"][name], resampling=resampling)
         for name, own in scores["own"].items()
         if own.ids
     }
+
+
+def wrong_hypothesis_inquiries(
+    system: NamedSystem,
+    dataset: Dataset,
+    tasks: Sequence[Task],
+    *,
+    limit: int | None = None,
+    resampling: Resampling = DEFAULT_RESAMPLING,
+) -> dict[str, Inquiry]:
+    """Return what `wrong_hypothesis_control` asks: each paper's own hypothesis, ``own``, and another's, ``wrong``.
+
+    Parameters and errors are its own.
+    """
+    require_answerable(system, tasks)
+    system.check_data(dataset.sha256, own_hypotheses=False)
+    system.check_queries(lambda: dataset.queries(limit))
+    swapped = derange_hypotheses(dataset.queries(), resampling.generator())
+    return {"own": Inquiry(system=system), "wrong": Inquiry(system=system, hypotheses=swapped)}

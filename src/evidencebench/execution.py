@@ -1,7 +1,7 @@
 """Run a system over a data set into a run file: durably, resumably, in parallel."""
 
 import platform
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,14 +14,13 @@ from evidencebench.answering import default_tasks, require_answerable
 from evidencebench.dataset import Dataset, open_dataset
 from evidencebench.derangement import derange_hypotheses
 from evidencebench.engine.local import work_off
-from evidencebench.gathering import answerer
+from evidencebench.gathering import Inquiry, Rehearsal, answerer, rehearse_all, todo_of
 from evidencebench.journal import open_journal
 from evidencebench.llm.client import ChatClient
 from evidencebench.recording import Recorder, Todo, Worked
 from evidencebench.runs import (
     RUN_BEGINS,
     DataHeader,
-    Failure,
     RunHeader,
     SystemHeader,
     check_same_run,
@@ -31,10 +30,7 @@ from evidencebench.system import NamedSystem
 from evidencebench.systems import make_system
 from evidencebench.tasks import Task
 from evidencebench.version import __version__
-from evidencebench.waiting import Waiting, ask_all
-
-DEFAULT_MAX_WAITING = 16
-"""How many instances a system that waits for a server is asked at once."""
+from evidencebench.waiting import DEFAULT_MAX_WAITING, Waiting, ask_all
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,25 +63,6 @@ class RunReport:
     first_error: str | None = None
     trained_on_it: bool = False
     notes: Mapping[str, int] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rehearsal:
-    """What asking without sending came to.
-
-    Attributes
-    ----------
-    n_instances
-        Instances that were asked.
-    n_failed
-        Answers that failed already here, so that a run would fail too.
-    first_error
-        The first of them, or None.
-    """
-
-    n_instances: int
-    n_failed: int
-    first_error: str | None = None
 
 
 def execute(
@@ -174,13 +151,11 @@ def execute(
         recorder = Recorder(journal, n_all=len(ids), n_failed=len(run.failed & done), on_progress=on_progress)
         for key in done:
             recorder.add_notes(key[0], run.answer(*key))
-        todo = list(_todo(ids, tasks, done, per_task=named.reads_brief))
+        todo = list(todo_of(ids, tasks, done, per_task=named.reads_brief))
         recorder.n_done = len(ids) - len(todo)
         if named.waits:
             work = answerer(named, dataset, hypotheses)
-            waiting = Waiting(
-                client=client, max_waiting=max_waiting, settle=settle or (lambda: False), on_interrupt=on_interrupt
-            )
+            waiting = Waiting(client=client, max_waiting=max_waiting, settle=settle, on_interrupt=on_interrupt)
             ask_all(work, todo, recorder, waiting)
         else:
             jobs = min(jobs, 1 + len(todo) // _MIN_INSTANCES_A_JOB)
@@ -226,17 +201,8 @@ def rehearse(
     """
     named = make_system(system, seed=seed, client=client)
     tasks = _checked_tasks(named, dataset, tasks, limit=limit, hypothesis=hypothesis)
-    work = answerer(named, dataset, _hypotheses(dataset, hypothesis, seed))
-    todo = list(_todo(dataset.ids[:limit], tasks, frozenset(), per_task=named.reads_brief))
-    failures: list[str] = []
-    for n_done, one in enumerate(todo, 1):
-        worked = work(one)
-        if worked.stop is not None:
-            raise worked.stop
-        failures += [f"{name}: {answer.error}" for name, _, answer in worked.answers if isinstance(answer, Failure)]
-        if on_progress is not None:
-            on_progress(n_done, len(todo))
-    return Rehearsal(n_instances=len(todo), n_failed=len(failures), first_error=failures[0] if failures else None)
+    inquiry = Inquiry(system=named, hypotheses=_hypotheses(dataset, hypothesis, seed))
+    return rehearse_all([inquiry], dataset, tasks, limit=limit, on_progress=on_progress)
 
 
 def _checked_tasks(
@@ -251,17 +217,6 @@ def _checked_tasks(
 
 
 _MIN_INSTANCES_A_JOB = 16
-
-
-def _todo(
-    ids: Sequence[str], tasks: Sequence[Task], done: frozenset[tuple[str, str | None]], *, per_task: bool
-) -> Iterator[Todo]:
-    for instance_id in ids:
-        if not per_task:
-            if (instance_id, None) not in done:
-                yield instance_id, None
-        elif missing := tuple(task.name for task in tasks if (instance_id, task.name) not in done):
-            yield instance_id, missing
 
 
 def _opened_answerer(

@@ -2,11 +2,23 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from evidencebench.engine.threads import wait_for_all
 from evidencebench.errors import CostLimitError, StopError
 from evidencebench.llm.client import ChatClient
-from evidencebench.recording import Recorder, Todo, Worked
+from evidencebench.recording import Todo, Worked
+
+DEFAULT_MAX_WAITING = 16
+"""How many instances a system that waits for a server is asked at once."""
+
+
+class Keeper(Protocol):
+    """What keeps the answers that come."""
+
+    def keep(self, worked: Worked) -> None:
+        """Keep what came of an instance."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,15 +32,15 @@ class Waiting:
     max_waiting
         How many instances are asked at once.
     settle
-        Returns, once batches are done, whether it submitted any.
+        Returns, once batches are done, whether it submitted any; None: nothing goes in batches.
     on_interrupt
         Called at a first interrupt, in the signal's handler.
     """
 
-    client: ChatClient | None
-    max_waiting: int
-    settle: Callable[[], bool]
-    on_interrupt: Callable[[], object]
+    client: ChatClient | None = None
+    max_waiting: int = DEFAULT_MAX_WAITING
+    settle: Callable[[], bool] | None = None
+    on_interrupt: Callable[[], object] = lambda: None
 
     def interrupt(self) -> None:
         """Let what waits for long end soon."""
@@ -37,7 +49,7 @@ class Waiting:
         self.on_interrupt()
 
 
-def ask_all(work: Callable[[Todo], Worked], todo: Sequence[Todo], recorder: Recorder, waiting: Waiting) -> None:
+def ask_all(work: Callable[[Todo], Worked], todo: Sequence[Todo], keeper: Keeper, waiting: Waiting) -> None:
     """Ask until nothing is left to be answered, or what is left waits for a batch that does not come.
 
     Parameters
@@ -46,8 +58,8 @@ def ask_all(work: Callable[[Todo], Worked], todo: Sequence[Todo], recorder: Reco
         Asks one instance; called in threads.
     todo
         What is to be answered.
-    recorder
-        Keeps what comes.
+    keeper
+        Keeps what comes, called in this thread.
     waiting
         How it is done.
 
@@ -58,14 +70,14 @@ def ask_all(work: Callable[[Todo], Worked], todo: Sequence[Todo], recorder: Reco
     """
     before: set[Todo] = set()
     while True:
-        left, stop = _ask_once(work, todo, recorder, waiting)
+        left, stop = _ask_once(work, todo, keeper, waiting)
         if stop is not None and not isinstance(stop, CostLimitError):
             raise stop
         if not left:
             return
         # Below a cost limit too, what was begun is submitted: replies cost less than was set aside for them, so that
         # there may be room for more. The order in which answers come means nothing.
-        if not waiting.settle() and (stop is not None or set(left) == before):
+        if not (waiting.settle is not None and waiting.settle()) and (stop is not None or set(left) == before):
             if stop is not None:
                 raise stop
             return
@@ -73,7 +85,7 @@ def ask_all(work: Callable[[Todo], Worked], todo: Sequence[Todo], recorder: Reco
 
 
 def _ask_once(
-    work: Callable[[Todo], Worked], todo: Sequence[Todo], recorder: Recorder, waiting: Waiting
+    work: Callable[[Todo], Worked], todo: Sequence[Todo], keeper: Keeper, waiting: Waiting
 ) -> tuple[list[Todo], StopError | None]:
     """Ask from threads and keep what is answered; return what is not, and why it was stopped, if it was."""
     left = {one[0]: one for one in todo}
@@ -91,7 +103,7 @@ def _ask_once(
 
     def keep(done: tuple[Todo, Worked]) -> None:
         one, worked = done
-        recorder.keep(worked)
+        keeper.keep(worked)
         del left[one[0]]
         if worked.unanswered:
             left[one[0]] = worked.unanswered

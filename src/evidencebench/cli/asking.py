@@ -12,7 +12,6 @@ from typing import Any, TypeVar, cast
 import click
 
 from evidencebench.cache import cache_folder
-from evidencebench.execution import DEFAULT_MAX_WAITING
 from evidencebench.llm.batch_apis.calls import Patience
 from evidencebench.llm.batch_status import BatchStatus
 from evidencebench.llm.batches import BatchSender
@@ -22,6 +21,7 @@ from evidencebench.llm.ledger import Ledger
 from evidencebench.llm.prices import PriceTable
 from evidencebench.llm.sparing import collect_open
 from evidencebench.llm.store import Replies
+from evidencebench.waiting import DEFAULT_MAX_WAITING
 
 _HOUR_SECONDS = 3600.0
 

@@ -156,9 +156,19 @@ def cells_of(plan: Plan) -> Iterator[Cell]:
 
 
 def finished_cells(
-    plan: Plan, dataset: Dataset, path: Path, *, jobs: int, overwrite: bool, report: Progress | None
+    plan: Plan,
+    dataset: Dataset,
+    path: Path,
+    *,
+    jobs: int,
+    overwrite: bool,
+    ask: Callable[[Sequence[Cell]], Iterator[Finished]],
+    report: Progress | None,
 ) -> list[Finished]:
     """Return every cell of a plan, those that the journal lacks worked off and appended to it first.
+
+    Cells that wait for a server come first, since they may be stopped at once by what only it can say; ``ask`` finishes
+    them in this process.
 
     Raises
     ------
@@ -180,8 +190,17 @@ def finished_cells(
                 report(len(finished), len(cells))
 
         todo = [cell for cell in cells if cell not in finished]
+        waiting = [cell for cell in todo if waits(cell)]
+        for one in ask(waiting):
+            keep(one)
+        todo = [cell for cell in todo if cell not in waiting]
         work_off(_cell_worker, (dataset.path, plan), todo, keep, jobs=min(jobs, max(1, len(todo))))
     return [finished[cell] for cell in cells]
+
+
+def waits(cell: Cell) -> bool:
+    """Say whether a cell's system waits for a server, such as a language model's."""
+    return cell.fold is None and any(make_system(system).waits for system in cell.systems)
 
 
 def _read(path: Path, plan: Plan) -> Iterator[Finished]:
@@ -285,12 +304,12 @@ def _ask(
     for instance in asked:
         started = time.perf_counter()
         applicable = [task for task in tasks if task.applies_to(instance.labels)]
-        picks[instance.id] = {task.name: _picked(source(instance, task), instance, task) for task in applicable}
+        picks[instance.id] = {task.name: picked(source(instance, task), instance, task) for task in applicable}
         seconds[instance.id] = time.perf_counter() - started
     return picks, seconds
 
 
-def _picked(answer: Answer, instance: Instance, task: Task) -> Picked:
+def picked(answer: Answer, instance: Instance, task: Task) -> Picked:
     """Return what counts of an answer; one that names a sentence which does not exist has failed."""
     if isinstance(answer, Failure):
         return Picked(error=answer.error)

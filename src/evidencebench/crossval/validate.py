@@ -11,16 +11,20 @@ from evidencebench.answering import require_answerable
 from evidencebench.catalog import file_sha256
 from evidencebench.crossval.cells import Plan, Progress, finished_cells
 from evidencebench.crossval.figures import SystemFigures, figures_of
+from evidencebench.crossval.waiting_cells import gathered_cells
 from evidencebench.dataset import Dataset
 from evidencebench.derangement import derange_hypotheses
 from evidencebench.embedding.folder import library_versions
 from evidencebench.errors import SystemSpecError, TaskError
+from evidencebench.llm.client import ChatClient
 from evidencebench.significance import DEFAULT_RESAMPLING, Resampling
-from evidencebench.systems import factory_of, make_system
+from evidencebench.system import NamedSystem
+from evidencebench.systems import factory_of, make_options, make_system
 from evidencebench.tasks import Task, task_named
 from evidencebench.training.folding import paper_folds
 from evidencebench.training.selector import TUNED_TASKS
 from evidencebench.training.trainings import Trainable, trainable
+from evidencebench.waiting import Waiting
 
 DEFAULT_TASKS = TUNED_TASKS
 """The four tasks that the benchmark's publication reports."""
@@ -38,6 +42,8 @@ def cross_validate(
     journal: Path | None = None,
     overwrite: bool = False,
     resampling: Resampling = DEFAULT_RESAMPLING,
+    client: ChatClient | None = None,
+    waiting: Waiting = Waiting(),  # noqa: B008 - frozen
     on_progress: Progress | None = None,
 ) -> list[SystemFigures]:
     """Return the figures of each system, every instance answered by models that saw nothing of its paper.
@@ -64,6 +70,10 @@ def cross_validate(
         Start over where the journal exists.
     resampling
         Of the intervals; its seed is the first cut's too.
+    client
+        How language models are asked; None: as `make_system` does.
+    waiting
+        How systems that wait for a server are asked; what they answered is stored, and a cell in the journal.
     on_progress
         Called with (cells done, cells in all).
 
@@ -72,13 +82,43 @@ def cross_validate(
     RunMismatchError
         If the journal holds another cross-validation, or a system builds on stored answers, which are for each paper's
         own hypothesis.
+    StopError
+        If no more requests may be sent; what was finished is kept.
     SystemSpecError
-        If a system or an option does not fit.
+        If a system or an option does not fit, or a system that is trained anew in every fold would ask a language
+        model.
     TaskError
         If a system cannot answer a task.
     UndefinedScoreError
         If there are fewer papers than folds, or hypotheses cannot be swapped between papers.
     """
+    plan, asked = planned(
+        systems, dataset, tasks=tasks, n_folds=n_folds, n_seeds=n_seeds, with_blind=with_blind, resampling=resampling
+    )
+    with tempfile.TemporaryDirectory() as scratch:
+        finished = finished_cells(
+            plan,
+            dataset,
+            journal or Path(scratch) / "cells.jsonl",
+            jobs=jobs,
+            overwrite=overwrite,
+            ask=lambda cells: gathered_cells(cells, dataset, asked, client=client, waiting=waiting),
+            report=on_progress,
+        )
+    return figures_of(plan, dataset, asked, finished, resampling)
+
+
+def planned(
+    systems: Sequence[str],
+    dataset: Dataset,
+    *,
+    tasks: Sequence[Task] = (),
+    n_folds: int = 5,
+    n_seeds: int = 5,
+    with_blind: bool = True,
+    resampling: Resampling = DEFAULT_RESAMPLING,
+) -> tuple[Plan, tuple[Task, ...]]:
+    """Return what `cross_validate` would work off, and the tasks; parameters and errors are its own."""
     asked = tuple(tasks) or tuple(map(task_named, DEFAULT_TASKS))
     distinct = tuple(dict.fromkeys(systems))
     versions = [_checked(system, dataset, asked, n_folds) for system in distinct]
@@ -91,16 +131,7 @@ def cross_validate(
         with_blind=with_blind,
         versions={key: value for of_system in versions for key, value in of_system.items()},
     )
-    with tempfile.TemporaryDirectory() as scratch:
-        finished = finished_cells(
-            plan,
-            dataset,
-            journal or Path(scratch) / "cells.jsonl",
-            jobs=jobs,
-            overwrite=overwrite,
-            report=on_progress,
-        )
-    return figures_of(plan, dataset, asked, finished, resampling)
+    return plan, asked
 
 
 def _checked(system: str, dataset: Dataset, tasks: Sequence[Task], n_folds: int) -> dict[str, str]:
@@ -114,12 +145,19 @@ def _checked(system: str, dataset: Dataset, tasks: Sequence[Task], n_folds: int)
         named = make_system(system)
         require_answerable(named, tasks)
         named.check_data(dataset.sha256, own_hypotheses=False)
+        named.check_queries(dataset.queries)
         if dataset.sha256 in named.trained_on():
             raise SystemSpecError(
                 f"'{system}' was trained on this data, so that its answers say nothing of other papers; "
                 "leave the model out, and it is trained anew in every fold"
             )
         return named.versions()
+    nested = make_options(found.name, factory_of(found.system), found.options).values()
+    if any(isinstance(value, NamedSystem) and value.waits for value in nested):
+        raise SystemSpecError(
+            f"'{system}': expected no system that asks a language model beside a model that is trained in every fold, "
+            "since no cost limit would hold for it; leave it out"
+        )
     paper_folds([query.paper_id for query in dataset.queries()], n_folds, np.random.default_rng(0))
     if not getattr(factory_of(found.system), "selects", False):
         for task in tasks:

@@ -1,0 +1,165 @@
+"""How far a command is, on standard error: a bar on a terminal, else a line now and then."""
+
+import os
+import queue
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Protocol
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TimeRemainingColumn
+from rich.table import Column
+from rich.text import Text
+
+from evidencebench.tables import printable
+
+_PLAIN_SECONDS = 5.0
+_SILENT_SECONDS = 30.0
+_BAR_WIDTH, _BAR_WIDTH_BESIDE_STATUS = 40, 10
+
+Status = Callable[[], str]
+
+
+class Shown(Protocol):
+    """What is told how far a command is."""
+
+    def __call__(self, n_done: int, n_all: int) -> None:
+        """Take note of what is done, of all that there is."""
+        ...
+
+    def tell(self, text: str) -> None:
+        """Show a line that stays; callable in a signal's handler."""
+        ...
+
+
+@contextmanager
+def progress(
+    what: str, style: str, status: Status | None = None, *, silent_seconds: float = _SILENT_SECONDS
+) -> Iterator[Shown]:
+    """Give a function to call with (done, in all); it shows progress on standard error.
+
+    Parameters
+    ----------
+    what
+        What is done.
+    style
+        ``rich``: a bar. ``plain``: a line every few seconds and at the end. ``none``: nothing. ``auto``: a bar on a
+        terminal; elsewhere a line whenever `silent_seconds` have passed, and nothing before that.
+    status
+        Says more, in a few words, whenever progress is shown: requests, failures, cost.
+    silent_seconds
+        The longest that ``plain`` and ``auto`` say nothing.
+    """
+    what = printable(what)
+    if style == "rich" or (style == "auto" and sys.stderr.isatty()):
+        bar = _bar(what, status)
+        task = bar.add_task("", total=None)
+        with bar, _telling(lambda text: bar.console.print(Text(text))) as tell:
+            yield _Told(lambda n_done, n_all: bar.update(task, completed=n_done, total=n_all), tell)
+    elif style == "none":
+        yield _Told(lambda *_: None, _write)
+    else:
+        lines = _Lines(what, status, is_quiet=style == "auto")
+        with _telling(lambda text: click.echo(text, err=True), lines.say, silent_seconds) as tell:
+            yield _Told(lines.take, tell)
+
+
+class _Told:
+    """What a command is given."""
+
+    def __init__(self, take: Callable[[int, int], object], tell: Callable[[str], object]) -> None:
+        self._take, self._tell = take, tell
+
+    def __call__(self, n_done: int, n_all: int) -> None:
+        self._take(n_done, n_all)
+
+    def tell(self, text: str) -> None:
+        self._tell(text)
+
+
+def _write(text: str) -> None:
+    os.write(2, f"{text}\n".encode())  # past Python's buffers, which a signal may have met half-way
+
+
+@contextmanager
+def _telling(
+    say: Callable[[str], object], tick: Callable[[], object] = lambda: None, seconds: float | None = None
+) -> Iterator[Callable[[str], object]]:
+    """Give what hands a line to a thread that says it, since a signal may have met anything half-way.
+
+    Parameters
+    ----------
+    say
+        Shows a line.
+    tick
+        Called whenever so many seconds have passed without a line.
+    seconds
+        None: it is never called.
+    """
+    told: queue.SimpleQueue[str | None] = queue.SimpleQueue()  # which a signal's handler may touch
+
+    def labour() -> None:
+        while True:
+            try:
+                text = told.get(timeout=seconds)
+            except queue.Empty:
+                tick()
+            else:
+                if text is None:
+                    return
+                say(text)
+
+    thread = threading.Thread(target=labour, name="evidencebench-progress", daemon=True)
+    thread.start()
+    try:
+        yield told.put
+    finally:
+        told.put(None)
+        thread.join()
+
+
+class _Lines:
+    """Says how far things are in lines."""
+
+    def __init__(self, what: str, status: Status | None, *, is_quiet: bool) -> None:
+        self._what, self._status, self._is_quiet = what, status, is_quiet
+        self._shown_at = time.monotonic()
+        self._far = "working"
+
+    def take(self, n_done: int, n_all: int) -> None:
+        self._far = f"{n_done}/{n_all}"
+        if not self._is_quiet and (n_done == n_all or time.monotonic() - self._shown_at >= _PLAIN_SECONDS):
+            self.say()
+
+    def say(self) -> None:
+        self._shown_at = time.monotonic()
+        more = f"; {self._status()}" if self._status is not None else ""
+        click.echo(f"{self._what}: {self._far}{more}", err=True)
+
+
+def _bar(what: str, status: Status | None) -> Progress:
+    """Return a bar of one line, however narrow the terminal: what is done and the status are cut to fit."""
+    columns: list[ProgressColumn] = [
+        _TextColumn(lambda: what),
+        BarColumn(bar_width=_BAR_WIDTH if status is None else _BAR_WIDTH_BESIDE_STATUS),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+    ]
+    if status is not None:
+        columns.append(_TextColumn(status))
+    return Progress(*columns, console=Console(stderr=True), transient=True)
+
+
+class _TextColumn(ProgressColumn):
+    """Text that gives way where the line is too long for the terminal."""
+
+    def __init__(self, text: Callable[[], str]) -> None:
+        super().__init__(table_column=Column(no_wrap=False))
+        self._text = text
+
+    def render(self, task: Task) -> Text:  # noqa: ARG002 - the signature is the library's
+        return Text(self._text(), no_wrap=True, overflow="ellipsis")
