@@ -12,16 +12,18 @@ from typing import Any, TypeVar, cast
 import click
 
 from evidencebench.cache import cache_folder
+from evidencebench.cli.progress import Shown
+from evidencebench.errors import EvidenceBenchError, StopError
 from evidencebench.llm.batch_apis.calls import Patience
 from evidencebench.llm.batch_status import BatchStatus
 from evidencebench.llm.batches import BatchSender
 from evidencebench.llm.client import ChatClient, make_client
 from evidencebench.llm.estimating import EstimatingSender
-from evidencebench.llm.ledger import Ledger
+from evidencebench.llm.ledger import Ledger, Totals
 from evidencebench.llm.prices import PriceTable
 from evidencebench.llm.sparing import collect_open
 from evidencebench.llm.store import Replies
-from evidencebench.waiting import DEFAULT_MAX_WAITING
+from evidencebench.waiting import DEFAULT_MAX_WAITING, Waiting
 
 _HOUR_SECONDS = 3600.0
 
@@ -62,22 +64,64 @@ def asking_options(command: Command) -> Command:
     return cast("Command", bundled)
 
 
+def require_model(asking: Asking, *, asks: bool) -> None:
+    """Raise where options for language models are given to a command that asks none."""
+    if not asks and (asking.estimate or asking.batch or asking.max_cost_usd is not None):
+        raise click.UsageError("--estimate, --batch and --max-cost-usd are for systems that ask a language model")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Desk:
-    """A client, and what a run does where answers wait for a batch."""
+    """What language models are asked from; without a client where none is asked."""
 
-    client: ChatClient
+    client: ChatClient | None = None
     settle: Callable[[], bool] | None = None
+    max_waiting: int = DEFAULT_MAX_WAITING
+
+    @property
+    def status(self) -> Callable[[], str] | None:
+        """Says what was asked so far, for whoever shows progress."""
+        return None if self.client is None else self.client.ledger.summary
+
+    def tell(self) -> None:
+        """Say what was asked."""
+        if self.client is not None:
+            click.echo(f"asked: {self.client.ledger.summary()}", err=True)
+
+    def waiting(self, shown: Shown) -> Waiting:
+        """Return how systems that wait for a server are asked, where progress is shown so."""
+        return Waiting(
+            client=self.client,
+            max_waiting=self.max_waiting,
+            settle=self.settle,
+            on_interrupt=lambda: shown.tell("finishing what was begun; Ctrl-C again ends at once"),
+        )
 
 
 @contextmanager
-def opened_desk(asking: Asking) -> Iterator[Desk]:
-    """Give the client that the options ask for, closed at the end."""
-    desk = _batching(asking) if asking.batch else Desk(client=_sending(asking))
+def opened_desk(asking: Asking, *, asks: bool) -> Iterator[Desk]:
+    """Give the desk that the options ask for, closed at the end; where that comes early, what was asked is said.
+
+    Raises
+    ------
+    click.UsageError
+        As `require_model`.
+    """
+    require_model(asking, asks=asks)
+    if not asks:
+        yield Desk()
+        return
+    client, settle = _batching(asking) if asking.batch else (_sending(asking), None)
+    desk = Desk(client=client, settle=settle, max_waiting=asking.max_connections)
     try:
-        yield desk
-    finally:
-        desk.client.close()
+        try:
+            yield desk
+        finally:
+            client.close()  # first, so that what was on its way is counted
+    except (EvidenceBenchError, KeyboardInterrupt) as error:
+        if isinstance(error, StopError | KeyboardInterrupt) or client.ledger.totals != Totals():
+            desk.tell()
+        raise
 
 
 @contextmanager
@@ -113,7 +157,7 @@ def _sending(asking: Asking) -> ChatClient:
     return client
 
 
-def _batching(asking: Asking) -> Desk:
+def _batching(asking: Asking) -> tuple[ChatClient, Callable[[], bool]]:
     prices, ledger, store = PriceTable.load(asking.prices), Ledger(), _store()
     patience = Patience(
         max_attempts=asking.max_attempts,
@@ -136,7 +180,7 @@ def _batching(asking: Asking) -> Desk:
         return bool(made)
 
     client.run(sender.collect(wait=False, on_status=_tell))
-    return Desk(client=client, settle=settle)
+    return client, settle
 
 
 def _store() -> Replies | None:

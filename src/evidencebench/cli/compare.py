@@ -17,8 +17,9 @@ from evidencebench.cli.options import (
     rule_options,
     task_options,
 )
-from evidencebench.cli.output import print_json, print_signatures, print_table, progress
+from evidencebench.cli.output import print_json, print_signatures, print_table
 from evidencebench.cli.plotting import comparison_chart, plot_option, write_picture
+from evidencebench.cli.progress import progress
 from evidencebench.comparison import Comparison, compare
 from evidencebench.evaluation import Counts, Rules
 from evidencebench.grading import grade, signature_of

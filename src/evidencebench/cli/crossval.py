@@ -1,10 +1,13 @@
 """``evidencebench crossval``."""
 
 from pathlib import Path
+from typing import Any
 
 import click
 import msgspec
 
+from evidencebench.cli.asking import Asking, asking_options, opened_desk, require_model
+from evidencebench.cli.estimate import print_estimate
 from evidencebench.cli.options import (
     data_option,
     format_option,
@@ -15,13 +18,19 @@ from evidencebench.cli.options import (
     resampling_options,
     task_options,
 )
-from evidencebench.cli.output import print_json, print_signatures, print_table, progress
+from evidencebench.cli.output import print_json, print_signatures, print_table
+from evidencebench.cli.progress import Shown, progress
 from evidencebench.crossval.figures import SystemFigures
-from evidencebench.crossval.validate import cross_validate
+from evidencebench.crossval.validate import cross_validate, planned
+from evidencebench.crossval.waiting_cells import rehearse_cells
+from evidencebench.gathering import Rehearsal
+from evidencebench.llm.client import ChatClient
 from evidencebench.reporting import percent, signature
 from evidencebench.significance import Estimate, Resampling
-from evidencebench.tables import Cell, Table
+from evidencebench.systems import make_system
+from evidencebench.tables import Cell, Table, number_of
 from evidencebench.tasks import Task, task_named
+from evidencebench.training.trainings import trainable
 
 
 @click.command
@@ -38,6 +47,7 @@ from evidencebench.tasks import Task, task_named
 @task_options
 @jobs_option
 @resampling_options
+@asking_options
 @json_option
 @format_option
 @progress_option
@@ -56,6 +66,7 @@ def command(
     tasks: tuple[Task, ...],
     jobs: int,
     resampling: Resampling,
+    asking: Asking,
     as_json: bool,
     table_format: str,
     progress_style: str,
@@ -70,6 +81,9 @@ def command(
     the seeds; intervals resample papers. Shown beside it: asked with the wrong
     hypothesis, trained without the hypothesis, and other systems.
 
+    Systems that ask a language model are asked as by 'run': under a cost limit,
+    many papers at once, and nothing that is stored is paid again.
+
     \b
     Examples:
       evidencebench crossval selector --data train
@@ -77,20 +91,38 @@ def command(
       evidencebench crossval best --data train --against minilm -j 2 -o best.jsonl
     """
     dataset = open_data(data)
-    with progress(system, progress_style) as on_progress:
+    systems = [system, *against]
+    what: dict[str, Any] = {
+        "tasks": tasks,
+        "n_folds": n_folds,
+        "n_seeds": n_seeds,
+        "with_blind": blind,
+        "resampling": resampling,
+    }
+    asks = any(trainable(one) is None and make_system(one).waits for one in systems)
+    require_model(asking, asks=asks)
+    if asking.estimate:
+
+        def rehearse(client: ChatClient, shown: Shown) -> Rehearsal:
+            plan, asked = planned(systems, dataset, **what)
+            return rehearse_cells(plan, dataset, asked, client=client, on_progress=shown)
+
+        how = f" with the own and with a wrong hypothesis under {number_of(n_seeds, 'seed')}"
+        n_failed = print_estimate(asking, rehearse, how=how, as_json=as_json, progress_style=progress_style)
+        ctx.exit(1 if n_failed else 0)
+    with opened_desk(asking, asks=asks) as desk, progress(system, progress_style, desk.status) as shown:
         found = cross_validate(
-            [system, *against],
+            systems,
             dataset,
-            tasks=tasks,
-            n_folds=n_folds,
-            n_seeds=n_seeds,
-            with_blind=blind,
+            **what,
             jobs=jobs,
             journal=output,
             overwrite=overwrite,
-            resampling=resampling,
-            on_progress=on_progress,
+            client=desk.client,
+            waiting=desk.waiting(shown),
+            on_progress=shown,
         )
+    desk.tell()
     n_failed = sum(one.n_failed for one in found)
     if as_json:
         print_json(msgspec.to_builtins({"folds": n_folds, "seeds": n_seeds, "systems": found}))

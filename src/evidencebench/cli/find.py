@@ -6,9 +6,13 @@ from pathlib import Path
 
 import click
 
-from evidencebench.cli.options import json_option, seed_option
+from evidencebench.cli.asking import Asking, Desk, asking_options, opened_desk, require_model
+from evidencebench.cli.estimate import print_estimate
+from evidencebench.cli.options import json_option, progress_option, seed_option
 from evidencebench.cli.output import print_json
-from evidencebench.errors import EvidenceBenchError, UnreadableError
+from evidencebench.cli.progress import progress
+from evidencebench.errors import EvidenceBenchError, PendingError, ReplyError, UnreadableError
+from evidencebench.gathering import Rehearsal
 from evidencebench.papers.foreign import text_of
 from evidencebench.papers.plain import read_plain
 from evidencebench.query import AspectScope, Kind, Query
@@ -36,9 +40,22 @@ _WIDTH = 80
 )
 @click.option("--system", "spec", default="cues", show_default=True, metavar="SYSTEM", help="What finds the evidence.")
 @seed_option
+@asking_options
 @json_option
+@progress_option
+@click.pass_context
 def command(
-    *, hypothesis: str, paper: str, budget: int, scope: AspectScope, spec: str, seed: int, as_json: bool
+    ctx: click.Context,
+    *,
+    hypothesis: str,
+    paper: str,
+    budget: int,
+    scope: AspectScope,
+    spec: str,
+    seed: int,
+    asking: Asking,
+    as_json: bool,
+    progress_style: str,
 ) -> None:
     """Find the evidence in a paper of your own.
 
@@ -49,17 +66,36 @@ def command(
     Sentences are numbered from 0, headings included, and shown best first, or in
     paper order where the system names a set; headings are not shown.
 
+    With the systems that need no server, such as the default, nothing leaves this
+    machine. An llm_... system sends PAPER and HYPOTHESIS, whole, to the provider
+    that its model names; dense_api sends them to its base_url.
+
     \b
     Examples:
       evidencebench find "Tea lowers blood pressure." paper.txt
       evidencebench find "Tea lowers blood pressure." - --json < paper.txt
+      evidencebench find "Tea lowers blood pressure." paper.txt \\
+        --system llm_base:model=openai/gpt-4o-mini --max-cost-usd 0.05
     """
     name = "standard input" if paper == "-" else paper
     query = read_plain(text_of(_content(paper, name), name=name), hypothesis=hypothesis, name=name)
     system = make_system(spec, seed=seed)
     if system.knows_labels:
         raise EvidenceBenchError(f"find: {system.name} needs the answers, which a paper does not bring along")
-    answer = _answer(system, query, Brief(budget=budget, scope=scope))
+    brief = Brief(budget=budget, scope=scope)
+    require_model(asking, asks=system.waits)
+    if asking.estimate:
+        print_estimate(
+            asking,
+            lambda client, _: _rehearsed(make_system(spec, seed=seed, client=client), query, brief),
+            as_json=as_json,
+            progress_style=progress_style,
+        )
+        ctx.exit()
+    with opened_desk(asking, asks=system.waits) as desk, progress("asking", progress_style, desk.status):
+        asked = system if desk.client is None else make_system(spec, seed=seed, client=desk.client)
+        answer = _settled(asked, query, brief, desk)
+    desk.tell()
     sentences = answer.sentences if answer.ordered else sorted(answer.sentences)
     found = [index for index in sentences if _is_text(query, index)]
     found = found[:budget] if answer.ordered else found
@@ -69,8 +105,9 @@ def command(
         rows = [
             {"sentence": index, "kind": query.kinds[index].value, "text": query.sentences[index]} for index in found
         ]
-        asked = {"hypothesis": hypothesis, "system": spec, "budget": budget, "scope": scope}
-        print_json({**asked, "evidence": rows, "notes": dict(answer.notes)})
+        given = {"hypothesis": hypothesis, "system": spec, "budget": budget, "scope": scope}
+        spent = {} if desk.client is None else {"asked": desk.client.ledger.fields()}
+        print_json({**given, "evidence": rows, "notes": dict(answer.notes), **spent})
         return
     if not found:
         click.echo(f"{name}: {system.name} names no sentence", err=True)
@@ -88,6 +125,24 @@ def _content(paper: str, name: str) -> bytes:
         return read_stream(sys.stdin.buffer) if paper == "-" else read_whole(Path(paper))
     except OSError as error:
         raise UnreadableError(f"{name}: cannot be read: {error.strerror}") from error
+
+
+def _rehearsed(system: NamedSystem, query: Query, brief: Brief) -> Rehearsal:
+    try:
+        _answer(system, query, brief)
+    except ReplyError as error:
+        return Rehearsal(n_instances=1, n_failed=1, first_error=str(error))
+    return Rehearsal(n_instances=1, n_failed=0)
+
+
+def _settled(system: NamedSystem, query: Query, brief: Brief, desk: Desk) -> Ranking:
+    """Return the answer, asked for again after each batch that it waited for."""
+    while True:
+        try:
+            return _answer(system, query, brief)
+        except PendingError:
+            if desk.settle is None or not desk.settle():
+                raise
 
 
 def _answer(system: NamedSystem, query: Query, brief: Brief) -> Ranking:

@@ -20,8 +20,9 @@ from evidencebench.cli.options import (
     rule_options,
     task_options,
 )
-from evidencebench.cli.output import print_json, print_signatures, print_table, progress
+from evidencebench.cli.output import print_json, print_signatures, print_table
 from evidencebench.cli.plotting import board_bars, board_chart, plot_option, print_bars, rank_text, write_picture
+from evidencebench.cli.progress import progress
 from evidencebench.dataset import Dataset
 from evidencebench.evaluation import Rules
 from evidencebench.grading import Graded, grade

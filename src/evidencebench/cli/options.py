@@ -170,7 +170,7 @@ progress_option = click.option(
     type=click.Choice(["auto", "rich", "plain", "none"]),
     default="auto",
     show_default=True,
-    help="How progress is shown, on standard error; auto: rich on a terminal, else none.",
+    help="How progress is shown, on standard error; auto: rich on a terminal, else a line every 30 s.",
 )
 controls_option = click.option(
     "--controls/--no-controls", default=True, show_default=True, help="Show the label-free controls and the ceiling."

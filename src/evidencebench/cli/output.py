@@ -9,7 +9,6 @@ from typing import Any
 import click
 import msgspec
 
-from evidencebench.cli.progress import progress as progress
 from evidencebench.errors import DataError
 from evidencebench.tables import RENDERERS, WIDTH, Table, printable
 from evidencebench.writing import is_stream

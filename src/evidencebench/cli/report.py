@@ -15,7 +15,8 @@ from evidencebench.cli.options import (
     rule_options,
     task_options,
 )
-from evidencebench.cli.output import progress, refuse_existing
+from evidencebench.cli.output import refuse_existing
+from evidencebench.cli.progress import progress
 from evidencebench.evaluation import Rules
 from evidencebench.report.page import Wish, argument_of, report_page, shareable
 from evidencebench.significance import Resampling

@@ -20,7 +20,7 @@ from evidencebench.cli.options import (
     rule_options,
     task_options,
 )
-from evidencebench.cli.output import print_json, print_signatures, print_table, progress, wrapped
+from evidencebench.cli.output import print_json, print_signatures, print_table, wrapped
 from evidencebench.cli.plotting import (
     CONTROL_NAMES,
     bar_of,
@@ -31,6 +31,7 @@ from evidencebench.cli.plotting import (
     score_chart,
     write_picture,
 )
+from evidencebench.cli.progress import progress
 from evidencebench.evaluation import Rules
 from evidencebench.grading import Graded, grade, signature_of
 from evidencebench.query import AspectScope

@@ -7,7 +7,8 @@ from typing import Any
 import click
 
 from evidencebench.cli.options import data_option, json_option, limit_option, open_data, progress_option, seed_option
-from evidencebench.cli.output import print_json, progress
+from evidencebench.cli.output import print_json
+from evidencebench.cli.progress import progress
 from evidencebench.errors import DataError, SystemSpecError
 from evidencebench.training.trainings import TRAININGS, trainable
 

@@ -1,9 +1,13 @@
 """``evidencebench wrong-hypothesis``."""
 
+from typing import Any
+
 import click
 
 from evidencebench.answering import default_tasks
+from evidencebench.cli.asking import Asking, asking_options, opened_desk, require_model
 from evidencebench.cli.compare import print_comparisons
+from evidencebench.cli.estimate import print_estimate
 from evidencebench.cli.options import (
     data_option,
     format_option,
@@ -14,8 +18,11 @@ from evidencebench.cli.options import (
     resampling_options,
     task_options,
 )
-from evidencebench.cli.output import print_json, print_signatures, progress
-from evidencebench.comparison import wrong_hypothesis_control
+from evidencebench.cli.output import print_json, print_signatures
+from evidencebench.cli.progress import Shown, progress
+from evidencebench.comparison import wrong_hypothesis_control, wrong_hypothesis_inquiries
+from evidencebench.gathering import Rehearsal, rehearse_all
+from evidencebench.llm.client import ChatClient
 from evidencebench.reporting import comparison_fields, signature
 from evidencebench.runs import SystemHeader
 from evidencebench.significance import Resampling, holm
@@ -29,6 +36,7 @@ from evidencebench.tasks import Task
 @task_options
 @limit_option
 @resampling_options
+@asking_options
 @json_option
 @format_option
 @progress_option
@@ -41,6 +49,7 @@ def command(
     tasks: tuple[Task, ...],
     limit: int | None,
     resampling: Resampling,
+    asking: Asking,
     as_json: bool,
     table_format: str,
     progress_style: str,
@@ -53,16 +62,36 @@ def command(
     and the selections overlap, it did not. 'first' is its own hypothesis, 'second'
     the wrong one.
 
+    A SYSTEM that asks a language model is asked as by 'run': under a cost limit,
+    many papers at once, and nothing that is stored is paid again.
+
     \b
-    Example: evidencebench wrong-hypothesis bm25 --data sample
+    Examples:
+      evidencebench wrong-hypothesis bm25 --data sample
+      evidencebench wrong-hypothesis llm_base:model=openai/gpt-4o-mini \\
+        --data train --task er_at_10 --max-cost-usd 1
     """
-    named = make_system(system, seed=resampling.seed)
-    asked = tasks or default_tasks(named)
     dataset = open_data(data)
-    with progress("asking", progress_style) as on_progress:
+    what: dict[str, Any] = {"limit": limit, "resampling": resampling}
+    asks = make_system(system, seed=resampling.seed).waits
+    require_model(asking, asks=asks)
+    if asking.estimate:
+
+        def rehearse(client: ChatClient, shown: Shown) -> Rehearsal:
+            named = make_system(system, seed=resampling.seed, client=client)
+            asked = tasks or default_tasks(named)
+            inquiries = wrong_hypothesis_inquiries(named, dataset, asked, **what)
+            return rehearse_all(list(inquiries.values()), dataset, asked, limit=limit, on_progress=shown)
+
+        how = " with the own and with a wrong hypothesis"
+        n_failed = print_estimate(asking, rehearse, how=how, as_json=as_json, progress_style=progress_style)
+        ctx.exit(1 if n_failed else 0)
+    with opened_desk(asking, asks=asks) as desk, progress("asking", progress_style, desk.status) as shown:
+        named = make_system(system, seed=resampling.seed, client=desk.client)
         found = wrong_hypothesis_control(
-            named, dataset, asked, limit=limit, resampling=resampling, on_progress=on_progress
+            named, dataset, tasks or default_tasks(named), waiting=desk.waiting(shown), on_progress=shown, **what
         )
+    desk.tell()
     n_failed = sum(one.first_counts.failed + one.second_counts.failed for one in found.values())
     if n_failed:
         click.echo(f"{n_failed} answers failed and score 0; 'evidencebench run {system}' says why", err=True)

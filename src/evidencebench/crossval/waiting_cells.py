@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from evidencebench.crossval.cells import Cell, Finished, Picks, Plan, cells_of, picked, waits
+from evidencebench.crossval.cells import Cell, Finished, Picks, Plan, Progress, cells_of, picked, waits
 from evidencebench.dataset import Dataset
 from evidencebench.derangement import derange_hypotheses
 from evidencebench.gathering import Gathered, Inquiry, Rehearsal, gather, rehearse_all
@@ -41,13 +41,15 @@ def gathered_cells(
             )
 
 
-def rehearse_cells(plan: Plan, dataset: Dataset, tasks: Sequence[Task], *, client: ChatClient) -> Rehearsal:
+def rehearse_cells(
+    plan: Plan, dataset: Dataset, tasks: Sequence[Task], *, client: ChatClient, on_progress: Progress | None = None
+) -> Rehearsal:
     """Ask what the systems of a plan that wait for a server would be asked, and keep no answer.
 
     It is meant for a client that sends nothing but estimates.
     """
     inquiries = [one for cell in cells_of(plan) if waits(cell) for one in _inquiries(cell, dataset, client)]
-    return rehearse_all(inquiries, dataset, tasks)
+    return rehearse_all(inquiries, dataset, tasks, on_progress=on_progress)
 
 
 def _inquiries(cell: Cell, dataset: Dataset, client: ChatClient | None) -> Iterator[Inquiry]:

@@ -4,16 +4,19 @@ from pathlib import Path
 
 import click
 
-from evidencebench.cli.options import open_data
+from evidencebench.cli.options import open_data, progress_option
 from evidencebench.cli.output import refuse_existing
+from evidencebench.cli.progress import progress
 from evidencebench.dataset import write_dataset
+from evidencebench.tables import number_of
 
 
 @click.command(name="convert")
 @click.argument("data", metavar="D")
 @click.argument("output", type=click.Path(path_type=Path))
 @click.option("--overwrite", is_flag=True, help="Replace OUTPUT where it exists.")
-def command(*, data: str, output: Path, overwrite: bool) -> None:
+@progress_option
+def command(*, data: str, output: Path, overwrite: bool, progress_style: str) -> None:
     """Write a data set in the form that OUTPUT's suffix names.
 
     .json, .jsonl, .json.gz or .jsonl.gz. Nothing is lost: what this version does
@@ -23,4 +26,6 @@ def command(*, data: str, output: Path, overwrite: bool) -> None:
     Example: evidencebench data convert sample sample.jsonl.gz
     """
     refuse_existing(output, overwrite=overwrite)
-    click.echo(f"{output}: {write_dataset(output, open_data(data))} instances")
+    with progress(f"converting {data}", progress_style):
+        n_written = write_dataset(output, open_data(data))
+    click.echo(f"{output}: {number_of(n_written, 'instance')}")

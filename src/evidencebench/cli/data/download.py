@@ -9,7 +9,7 @@ import click
 
 from evidencebench.catalog import CATALOG, data_folder
 from evidencebench.cli.options import progress_option
-from evidencebench.cli.output import progress
+from evidencebench.cli.progress import progress
 from evidencebench.download import fetch
 
 

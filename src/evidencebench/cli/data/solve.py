@@ -6,7 +6,8 @@ from pathlib import Path
 import click
 
 from evidencebench.cli.options import jobs_option, json_option, open_data, progress_option
-from evidencebench.cli.output import print_json, progress, refuse_existing
+from evidencebench.cli.output import print_json, refuse_existing
+from evidencebench.cli.progress import progress
 from evidencebench.solving import solve_file
 from evidencebench.tables import printable
 

@@ -6,7 +6,8 @@ from dataclasses import asdict
 import click
 
 from evidencebench.cli.options import format_option, json_option, open_data, progress_option
-from evidencebench.cli.output import print_json, print_table, progress
+from evidencebench.cli.output import print_json, print_table
+from evidencebench.cli.progress import progress
 from evidencebench.description import Description, Spread, describe
 from evidencebench.errors import DataError
 from evidencebench.tables import Cell, Table

@@ -6,7 +6,8 @@ from typing import Any
 import click
 
 from evidencebench.cli.options import data_path, jobs_option, json_option, progress_option
-from evidencebench.cli.output import print_json, progress
+from evidencebench.cli.output import print_json
+from evidencebench.cli.progress import progress
 from evidencebench.tables import printable
 from evidencebench.validation import FileReport, count_by_rule, validate_files
 

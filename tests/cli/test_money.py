@@ -1,0 +1,136 @@
+"""Every command that asks language models does so under the same guard: estimates, limits, what it says of costs."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from command_line import SAMPLE, Command
+from evidencebench.fake_server.running import RunningServer, running_fake_server
+
+KEY = "sk-evidence-0123456789-abcdefghijklmnop"
+PRICES = {"as_of": "2026-11-01", "models": {"local/*": {"input": 1.0, "output": 4.0}}}
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EVIDENCEBENCH_CACHE", str(tmp_path / "cache"))
+    Path("prices.json").write_text(json.dumps(PRICES))
+    Path("paper.txt").write_text("\n".join(SAMPLE[0].query.sentences))
+
+
+@pytest.fixture
+def server() -> Iterator[RunningServer]:
+    with running_fake_server(SAMPLE, personality="oracle") as running:
+        yield running
+
+
+def spec(server: RunningServer, *, model: str = "local/fake", more: str = "") -> str:
+    return f"llm_base:model={model},base_url={server.base_url}{more}"
+
+
+def commands(system: str, *, quick: str = "") -> dict[str, str]:
+    """Give each command that asks models: how it is called."""
+    return {
+        "run": f"run {system} --data sample -t er_at_10 {quick or '-o run.jsonl'}",
+        "wrong-hypothesis": f"wrong-hypothesis {system} --data sample -t er_at_10 --draws 50 {quick}",
+        "crossval": f"crossval {system} --data sample -t er_at_10 --seeds 2 --draws 50 {quick}",
+        "find": f"find {{{SAMPLE[0].query.hypothesis}}} paper.txt --system {system} {quick}",
+    }
+
+
+REQUESTS = {"run": 10, "wrong-hypothesis": 20, "crossval": 40, "find": 1}
+"""How many requests each command makes; under another seed a model is asked anew."""
+
+
+@pytest.mark.parametrize("name", REQUESTS)
+def test_every_command_estimates_and_then_asks_that_much(name: str, server: RunningServer, command: Command) -> None:
+    estimate = command(commands(spec(server), quick="--estimate --json --prices prices.json")[name]).json
+    assert server.totals()["requests"] == 0
+    (model,) = estimate["models"]
+    assert (model["requests"], estimate["stored"]) == (REQUESTS[name], 0)
+    assert model["cost_usd"] > 0
+    asked = command(f"{commands(spec(server))[name]} --prices prices.json")
+    assert asked.code == 0, asked.err
+    assert server.totals()["requests"] == REQUESTS[name]
+    assert f"asked: {REQUESTS[name]} sent, 0 stored, 0 failed, $0." in asked.err
+    again = command(commands(spec(server))[name])
+    assert again.code == 0, again.err
+    assert server.totals()["requests"] == REQUESTS[name]
+
+
+@pytest.mark.parametrize("name", REQUESTS)
+def test_every_command_stops_before_it_costs_more_than_allowed(
+    name: str, server: RunningServer, command: Command
+) -> None:
+    system = spec(server, more=",max_tokens=300")
+    limit = 0.002 if name == "find" else 0.02
+    stopped = command(f"{commands(system)[name]} --prices prices.json --max-cost-usd {limit}")
+    assert (stopped.code, stopped.out) == (3, ""), stopped.err
+    assert "stopped: local/fake: expected to spend at most $0.0" in stopped.err
+    assert stopped.err.startswith("asked: ")
+    kept = command("cache list --json").json["replies"]["models"]
+    assert sum(one["cost_usd"] for one in kept) <= limit
+    assert server.totals()["requests"] < REQUESTS[name]
+    allowed = command(f"{commands(system)[name]} --prices prices.json --max-cost-usd 5")
+    assert allowed.code == 0, allowed.err
+    assert server.totals()["paid_more_than_once"] == 0
+
+
+@pytest.mark.parametrize("name", REQUESTS)
+def test_every_command_refuses_a_limit_on_a_price_that_is_not_known(
+    name: str, server: RunningServer, command: Command
+) -> None:
+    refused = command(f"{commands(spec(server))[name]} --max-cost-usd 1")
+    assert refused.code == 3
+    assert "expected a known price, since a cost limit is set, got none; give a table" in refused.err
+    assert server.totals()["requests"] == 0
+
+
+@pytest.mark.parametrize("name", REQUESTS)
+def test_every_command_refuses_options_for_models_where_none_is_asked(name: str, command: Command) -> None:
+    for option in ("--estimate", "--batch", "--max-cost-usd 1"):
+        found = command(f"{commands('cues')[name]} {option}")
+        assert (found.code, found.out) == (2, "")
+        assert "are for systems that ask a language model" in found.err
+
+
+@pytest.mark.parametrize("name", REQUESTS)
+def test_every_command_can_ask_in_batches(name: str, server: RunningServer, command: Command) -> None:
+    system = spec(server, model="openai/fake", more=",key_env=")
+    found = command(f"{commands(system)[name]} --batch")
+    assert found.code == 0, found.err
+    assert server.totals()["paid_in_batches"] == REQUESTS[name]
+    batches = [one for one in server.log_entries() if one["request"] == "POST /v1/batches"]
+    assert len(batches) == 1, "what is asked together goes in one batch"
+
+
+@pytest.mark.parametrize("name", REQUESTS)
+def test_no_command_shows_or_writes_a_key(
+    name: str, tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    with running_fake_server(
+        SAMPLE, faults=0.4, fault_kinds=["unauthorized", "bad_request", "truncated_body"]
+    ) as server:
+        system = spec(server, model="openai/fake", more=",key_env=OPENAI_API_KEY")
+        found = command(f"{commands(system)[name]} --max-attempts 2")
+        as_json = command(f"{commands(system)[name]} --json --max-attempts 2")
+        assert server.totals()["requests"] > 0
+    assert KEY not in found.out + found.err + as_json.out + as_json.err
+    assert [path for path in tmp_path.rglob("*") if path.is_file() and KEY.encode() in path.read_bytes()] == []
+
+
+def test_an_estimate_says_how_many_tasks_are_asked_and_how_to_ask_one(command: Command) -> None:
+    arguments = "run llm_base:model=openai/gpt-4o-mini,key_env= --data sample --limit 2 --estimate"
+    every = " ".join(command(arguments).out.split())
+    assert "2 instances, each asked for 6 tasks (er_at_optimal, er_at_10, " in every
+    assert "result_er_unconstrained); -t TASK asks for one. 0 requests are stored" in every
+    assert "2 instances, asked for er_at_10. 0 requests" in " ".join(command(f"{arguments} -t er_at_10").out.split())
+    assert command(f"{arguments} --json").json["tasks"][:2] == ["er_at_optimal", "er_at_10"]
+
+
+def test_find_says_in_its_help_what_leaves_the_machine(command: Command) -> None:
+    said = " ".join(command("find --help").out.split())
+    assert "An llm_... system sends PAPER and HYPOTHESIS, whole, to the provider that its model names" in said
