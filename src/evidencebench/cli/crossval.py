@@ -7,6 +7,7 @@ import click
 import msgspec
 
 from evidencebench.cli.asking import Asking, asking_options, opened_desk, require_model
+from evidencebench.cli.completion import complete_systems
 from evidencebench.cli.estimate import print_estimate
 from evidencebench.cli.options import (
     data_option,
@@ -34,7 +35,7 @@ from evidencebench.training.trainings import trainable
 
 
 @click.command
-@click.argument("system")
+@click.argument("system", shell_complete=complete_systems)
 @data_option
 @click.option("--folds", "n_folds", type=click.IntRange(2), default=5, show_default=True, help="Parts of the papers.")
 @click.option("--seeds", "n_seeds", type=click.IntRange(1), default=5, show_default=True, help="Times they are cut.")

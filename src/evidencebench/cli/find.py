@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from evidencebench.cli.asking import Asking, Desk, asking_options, opened_desk, require_model
+from evidencebench.cli.completion import complete_systems
 from evidencebench.cli.estimate import print_estimate
 from evidencebench.cli.options import json_option, progress_option, seed_option
 from evidencebench.cli.output import print_json
@@ -38,7 +39,15 @@ _WIDTH = 80
     show_default=True,
     help="All evidence, or outcomes and analyses only.",
 )
-@click.option("--system", "spec", default="cues", show_default=True, metavar="SYSTEM", help="What finds the evidence.")
+@click.option(
+    "--system",
+    "spec",
+    default="cues",
+    show_default=True,
+    metavar="SYSTEM",
+    shell_complete=complete_systems,
+    help="What finds the evidence.",
+)
 @seed_option
 @asking_options
 @json_option

@@ -1,15 +1,17 @@
-"""The entry point: finds the command, and turns errors into messages and exit codes."""
+"""The entry point: finds the command, and completes it in a shell."""
 
 import os
 import sys
+from collections.abc import Sequence
+from functools import partial
 from importlib import import_module
 
 import click
+from click.shell_completion import CompletionItem, shell_complete
 
-from evidencebench.cli.exits import EXIT_BAD_INPUT, EXIT_INTERRUPTED, EXIT_OK, EXIT_STOPPED
-from evidencebench.errors import EvidenceBenchError, StopError
+from evidencebench.cli.ending import exit_code_of
+from evidencebench.cli.streams import open_streams
 from evidencebench.spelling import did_you_mean
-from evidencebench.tables import printable
 from evidencebench.version import __version__
 
 # Command -> (module, one line of help). The line stands here so that --help imports no command.
@@ -55,6 +57,12 @@ class _LazyGroup(click.Group):
             ctx.fail(f"No such command '{name}'{did_you_mean(name, COMMANDS)}.")
         return super().resolve_command(ctx, args)
 
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Return the commands that begin so, or the options, importing none of them."""
+        if incomplete.startswith("-"):
+            return click.Command.shell_complete(self, ctx, incomplete)
+        return [CompletionItem(name, help=line) for name, (_, line) in COMMANDS.items() if name.startswith(incomplete)]
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - as above
         with formatter.section("Commands"):
             formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
@@ -73,54 +81,32 @@ def cli() -> None:
     Every option can also be set in the environment, as in
     EVIDENCEBENCH_RUN_JOBS=2. Exit codes: 0 done; 1 done, but something was found
     (violations, failed answers); 2 bad input; 3 stopped before the end (a cost
-    limit, a server that only fails); 130 interrupted.
+    limit, a server that only fails); 70 a mistake in evidencebench, told with what
+    to report; 130 interrupted.
     """
 
 
-_KEPT = "; what was finished is kept: the same command goes on from there"
+_COMPLETE = "_EVIDENCEBENCH_COMPLETE"
+"""The variable in which a shell asks for its script, or for completions."""
 
 
 def main() -> None:
     """Run the command line and exit."""
-    for stream in filter(None, (sys.stdout, sys.stderr)):
-        stream.reconfigure(errors="backslashreplace")  # a terminal may not be UTF-8
-    sys.exit(_run(sys.argv[1:]))
+    open_streams()
+    arguments = sys.argv[1:]
+    asked = os.environ.get(_COMPLETE)
+    sys.exit(exit_code_of(partial(_complete, asked) if asked else partial(_invoke, arguments), arguments))
 
 
-def _run(arguments: list[str]) -> int:
-    """Run one command and return its exit code; unlike click's own `main`, 0 where a pipe's reader has left."""
-    try:
-        with cli.make_context("evidencebench", arguments, auto_envvar_prefix="EVIDENCEBENCH") as context:
-            cli.invoke(context)
-        sys.stdout.flush()
-    except click.exceptions.Exit as ended:
-        return ended.exit_code
-    except BrokenPipeError:  # the reader has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except (KeyboardInterrupt, click.exceptions.Abort):
-        click.echo(f"interrupted{_KEPT if _is_resumable(arguments) else ''}", err=True)
-        return EXIT_INTERRUPTED
-    except click.ClickException as error:
-        error.show()
-        return EXIT_BAD_INPUT
-    except StopError as error:
-        click.echo(f"stopped: {printable(str(error))}{_KEPT if _is_resumable(arguments) else ''}", err=True)
-        return EXIT_STOPPED
-    except (EvidenceBenchError, OSError) as error:
-        click.echo(f"error: {printable(str(error))}", err=True)
-        return EXIT_BAD_INPUT
-    return EXIT_OK
+def _invoke(arguments: Sequence[str]) -> None:
+    with cli.make_context("evidencebench", [*arguments], auto_envvar_prefix="EVIDENCEBENCH") as context:
+        cli.invoke(context)
 
 
-def _is_resumable(arguments: list[str]) -> bool:
-    """Say whether the command keeps what it has finished, and goes on there when it is called again."""
-    match arguments:
-        case ["run", *_] | ["data", "solve", *_]:
-            return True
-        case ["crossval", *options]:
-            return any(option.startswith(("-o", "--output")) for option in options)
-        case _:
-            return False
+def _complete(asked: str) -> None:
+    """Print what a shell asks for: the script that it is to source, or the completions of a line."""
+    if shell_complete(cli, {}, "evidencebench", _COMPLETE, asked) != 0:
+        raise click.UsageError(f"{_COMPLETE}: expected bash_source, fish_source or zsh_source, got '{asked}'")
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ from typing import Any, TypeVar, cast
 import click
 
 from evidencebench.catalog import CATALOG, data_folder
+from evidencebench.cli.completion import complete_data, complete_tasks
 from evidencebench.dataset import Dataset, open_dataset
 from evidencebench.errors import EvidenceBenchError, UnreadableError
 from evidencebench.evaluation import Rules
@@ -58,7 +59,12 @@ class _TaskType(click.ParamType[Task]):
 def data_option(command: Command) -> Command:
     """Add ``--data``."""
     return click.option(
-        "-d", "--data", required=True, metavar="D", help="Data file, or a catalogue name (see 'data list')."
+        "-d",
+        "--data",
+        required=True,
+        metavar="D",
+        shell_complete=complete_data,
+        help="Data file, or a catalogue name (see 'data list').",
     )(command)
 
 
@@ -77,6 +83,7 @@ def task_options(command: Command) -> Command:
         multiple=True,
         type=_TaskType(),
         metavar="T",
+        shell_complete=complete_tasks,
         help="Task name, or er_at_K or result_er_at_K; repeatable. Default: all that can be answered.",
     )
     budget_option = click.option(

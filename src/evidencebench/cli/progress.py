@@ -6,7 +6,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Protocol
 
 import click
@@ -82,7 +82,8 @@ class _Told:
 
 
 def _write(text: str) -> None:
-    os.write(2, f"{text}\n".encode())  # past Python's buffers, which a signal may have met half-way
+    with suppress(OSError):  # nobody may be at the other end
+        os.write(2, f"{text}\n".encode())  # past Python's buffers, which a signal may have met half-way
 
 
 @contextmanager

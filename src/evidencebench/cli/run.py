@@ -9,6 +9,7 @@ from typing import Any, Literal
 import click
 
 from evidencebench.cli.asking import Asking, asking_options, opened_desk, require_model
+from evidencebench.cli.completion import complete_systems
 from evidencebench.cli.estimate import print_estimate
 from evidencebench.cli.exits import EXIT_STOPPED
 from evidencebench.cli.options import (
@@ -32,7 +33,7 @@ from evidencebench.tasks import Task
 
 
 @click.command
-@click.argument("system")
+@click.argument("system", shell_complete=complete_systems)
 @data_option
 @task_options
 @click.option("-o", "--output", type=click.Path(path_type=Path), metavar="RUN", help="The run file.")

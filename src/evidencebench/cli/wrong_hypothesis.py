@@ -7,6 +7,7 @@ import click
 from evidencebench.answering import default_tasks
 from evidencebench.cli.asking import Asking, asking_options, opened_desk, require_model
 from evidencebench.cli.compare import print_comparisons
+from evidencebench.cli.completion import complete_systems
 from evidencebench.cli.estimate import print_estimate
 from evidencebench.cli.options import (
     data_option,
@@ -31,7 +32,7 @@ from evidencebench.tasks import Task
 
 
 @click.command
-@click.argument("system")
+@click.argument("system", shell_complete=complete_systems)
 @data_option
 @task_options
 @limit_option

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from evidencebench.cli.completion import complete_data
 from evidencebench.cli.options import open_data, progress_option
 from evidencebench.cli.output import refuse_existing
 from evidencebench.cli.progress import progress
@@ -12,7 +13,7 @@ from evidencebench.tables import number_of
 
 
 @click.command(name="convert")
-@click.argument("data", metavar="D")
+@click.argument("data", metavar="D", shell_complete=complete_data)
 @click.argument("output", type=click.Path(path_type=Path))
 @click.option("--overwrite", is_flag=True, help="Replace OUTPUT where it exists.")
 @progress_option

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from evidencebench.cli.completion import complete_data
 from evidencebench.cli.options import json_option, open_data
 from evidencebench.cli.output import print_json
 from evidencebench.dataset import Dataset
@@ -18,7 +19,7 @@ _POSITION = re.compile(r"[0-9]{1,9}")
 
 
 @click.command(name="show")
-@click.argument("data", metavar="D")
+@click.argument("data", metavar="D", shell_complete=complete_data)
 @click.argument("instance_id", metavar="[ID]", required=False)
 @click.option("--evidence", is_flag=True, help="Only sentences that are a source of an aspect.")
 @json_option

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from evidencebench.cli.completion import complete_data
 from evidencebench.cli.options import jobs_option, json_option, open_data, progress_option
 from evidencebench.cli.output import print_json, refuse_existing
 from evidencebench.cli.progress import progress
@@ -13,7 +14,7 @@ from evidencebench.tables import printable
 
 
 @click.command(name="solve")
-@click.argument("data", metavar="D")
+@click.argument("data", metavar="D", shell_complete=complete_data)
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="The copy to write.")
 @click.option("--overwrite", is_flag=True, help="Replace the copy where it exists.")
 @jobs_option

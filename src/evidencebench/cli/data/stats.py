@@ -5,6 +5,7 @@ from dataclasses import asdict
 
 import click
 
+from evidencebench.cli.completion import complete_data
 from evidencebench.cli.options import format_option, json_option, open_data, progress_option
 from evidencebench.cli.output import print_json, print_table
 from evidencebench.cli.progress import progress
@@ -14,7 +15,7 @@ from evidencebench.tables import Cell, Table
 
 
 @click.command(name="stats")
-@click.argument("data", metavar="D")
+@click.argument("data", metavar="D", shell_complete=complete_data)
 @json_option
 @format_option
 @progress_option

@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from evidencebench.cli.completion import complete_data
 from evidencebench.cli.options import data_path, jobs_option, json_option, progress_option
 from evidencebench.cli.output import print_json
 from evidencebench.cli.progress import progress
@@ -15,7 +16,7 @@ _MAX_SHOWN = 50
 
 
 @click.command(name="validate")
-@click.argument("files", nargs=-1, required=True, metavar="D...")
+@click.argument("files", nargs=-1, required=True, metavar="D...", shell_complete=complete_data)
 @click.option("--optima", is_flag=True, help="Solve every instance again and compare the stored optima.")
 @jobs_option
 @json_option

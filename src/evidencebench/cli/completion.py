@@ -1,0 +1,24 @@
+"""What a shell completes besides commands, options and choices: systems, tasks and data."""
+
+import click
+from click.shell_completion import CompletionItem
+
+from evidencebench.catalog import CATALOG
+from evidencebench.systems import SYSTEMS
+from evidencebench.tasks import TASKS
+
+
+def complete_systems(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001 - click's signature
+    """Return the systems that begin so."""
+    return [CompletionItem(name) for name in SYSTEMS if name.startswith(incomplete)]
+
+
+def complete_tasks(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001 - as above
+    """Return the tasks that begin so."""
+    return [CompletionItem(name) for name in TASKS if name.startswith(incomplete)]
+
+
+def complete_data(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001 - as above
+    """Return the data sets that begin so, and leave files to the shell."""
+    names = [CompletionItem(name) for name in ("sample", *CATALOG) if name.startswith(incomplete)]
+    return [CompletionItem(incomplete, type="file"), *names]

@@ -1,0 +1,95 @@
+"""How a command ends: what went wrong as a message, and an exit code."""
+
+import platform
+import shlex
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+
+import click
+
+from evidencebench.cli.exits import EXIT_BAD_INPUT, EXIT_BUG, EXIT_INTERRUPTED, EXIT_OK, EXIT_STOPPED
+from evidencebench.cli.streams import drop_output, reader_has_left
+from evidencebench.errors import EvidenceBenchError, StopError
+from evidencebench.tables import printable
+from evidencebench.version import __version__
+
+_KEPT = "; what was finished is kept: the same command goes on from there"
+
+
+def exit_code_of(call: Callable[[], None], arguments: Sequence[str]) -> int:
+    """Call a command and return its exit code; what it raises is told on standard error.
+
+    A pipe whose reader has left is no error.
+
+    Parameters
+    ----------
+    call
+        The command.
+    arguments
+        What it was called with, to be told and to say whether it can go on.
+    """
+    try:
+        call()
+        sys.stdout.flush()
+    except click.exceptions.Exit as ended:
+        return ended.exit_code
+    except click.ClickException as error:
+        error.show()
+        return EXIT_BAD_INPUT
+    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - whatever was not expected is told too
+        if isinstance(error, BrokenPipeError) and reader_has_left():  # the reader has seen enough
+            drop_output()
+            return EXIT_OK
+        exit_code, message = _verdict(error, arguments)
+        click.echo(message, err=True)
+        return exit_code
+    return EXIT_OK
+
+
+def _verdict(error: BaseException, arguments: Sequence[str]) -> tuple[int, str]:
+    """Return the exit code of an error, and what is said of it."""
+    kept = _KEPT if _is_resumable(arguments) else ""
+    match error:
+        case KeyboardInterrupt() | click.exceptions.Abort():
+            return EXIT_INTERRUPTED, f"interrupted{kept}"
+        case StopError():
+            return EXIT_STOPPED, f"stopped: {printable(str(error))}{kept}"
+        case EvidenceBenchError():
+            return EXIT_BAD_INPUT, f"error: {printable(str(error))}"
+        case OSError():
+            return EXIT_BAD_INPUT, f"error: {printable(_words_of(error))}"
+        case MemoryError():
+            return EXIT_BAD_INPUT, f"error: there is not enough memory for this{kept}"
+        case _:
+            return EXIT_BUG, _report_of(error, arguments, kept)
+
+
+def _words_of(error: OSError) -> str:
+    """Return what the system said, and about which file."""
+    where = "standard output, or a file" if error.filename is None else error.filename
+    return f"{where}: {error.strerror or error}"
+
+
+def _report_of(error: BaseException, arguments: Sequence[str], kept: str) -> str:
+    """Return what is said of an error that nobody expected: that it is no fault of the user, and what to report."""
+    lines = [
+        f"unexpected: {type(error).__name__}: {error}{kept}",
+        "This is a mistake in evidencebench, not in what you typed. Please report it with",
+        "the lines below; first take out what nobody else should see.",
+        f"  version: evidencebench {__version__}, Python {platform.python_version()}, {platform.platform()}",
+        f"  command: {shlex.join(['evidencebench', *arguments])}",
+        *"".join(traceback.format_exception(error)).splitlines(),
+    ]
+    return "\n".join(map(printable, lines))
+
+
+def _is_resumable(arguments: Sequence[str]) -> bool:
+    """Say whether the command keeps what it has finished, and goes on there when it is called again."""
+    match arguments:
+        case ["run", *_] | ["data", "solve", *_]:
+            return True
+        case ["crossval", *options]:
+            return any(option.startswith(("-o", "--output")) for option in options)
+        case _:
+            return False

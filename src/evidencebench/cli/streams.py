@@ -1,0 +1,67 @@
+"""The standard streams: there where they were closed, and never in the way of the work."""
+
+import io
+import os
+import select
+import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
+
+# No reader, or nobody at the other end.
+_GONE = select.POLLERR | select.POLLHUP | select.POLLNVAL
+
+
+def open_streams() -> None:
+    """Make the standard streams fit to be used by any command.
+
+    One that is closed (``>&-``) becomes the null device: else the next file to be opened would get its number, and what
+    is meant for a terminal. What cannot be written to standard error is dropped, since only messages go there. A
+    character that a terminal cannot show is escaped.
+    """
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            # The lowest free number, which is the one that was closed.
+            descriptor = os.open(os.devnull, os.O_RDWR)
+            setattr(sys, name, os.fdopen(descriptor, mode, encoding="utf-8"))
+    if sys.__stderr__ is not None and sys.stderr is sys.__stderr__:  # else it was closed, or a test listens
+        written = io.BufferedWriter(_Forgiving(sys.__stderr__.fileno()))
+        sys.stderr = io.TextIOWrapper(written, encoding=sys.__stderr__.encoding, line_buffering=True)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def reader_has_left() -> bool:
+    """Say whether standard output is a pipe that nobody reads any more."""
+    poller = select.poll()
+    poller.register(sys.stdout.fileno(), select.POLLOUT)
+    return any(event & _GONE for _, event in poller.poll(0))
+
+
+def drop_output() -> None:
+    """Let what is still to be written to standard output vanish."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+class _Forgiving(io.RawIOBase):
+    """A file that takes whatever is written, also where it cannot be written to."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+
+    def fileno(self) -> int:
+        return self._descriptor
+
+    def isatty(self) -> bool:
+        return os.isatty(self._descriptor)
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, content: "ReadableBuffer", /) -> int:
+        try:
+            return os.write(self._descriptor, content)
+        except OSError:
+            return memoryview(content).nbytes
