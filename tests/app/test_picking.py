@@ -21,7 +21,7 @@ from evidencebench.app.revealing import picking_pages
 from evidencebench.app.running import running_app
 from evidencebench.app.sessions import Sessions
 from evidencebench.dataset import Dataset, open_dataset, write_dataset
-from evidencebench.errors import TaskError
+from evidencebench.errors import DataError, TaskError
 from evidencebench.evaluation import Rules
 from evidencebench.execution import execute
 from evidencebench.grading import grade
@@ -481,6 +481,23 @@ def test_people_need_a_budget_and_a_paper(tmp_path: Path) -> None:
     results, dataset = TASKS["result_er_at_5"], open_dataset(tmp_path / "data.json")
     with pytest.raises(TaskError, match="applies to none of the instances"):
         picking_pages(exhibit_of((), dataset, (results,)), tmp_path, results)
+
+
+@pytest.mark.parametrize(("letter", "n_bytes"), [("x", 1), ("é", 6), ("\n", 3)])
+def test_an_id_that_is_too_long_to_be_asked_for_is_refused_before_anybody_picks(
+    letter: str, n_bytes: int, serve: Serve, tmp_path: Path
+) -> None:
+    longest = letter * (6000 // n_bytes)
+    for number, instance_id in enumerate((longest, longest + letter)):
+        query = replace(SAMPLE[0].query, instance_id=instance_id)
+        write_dataset(tmp_path / f"{number}.json", [replace(SAMPLE[0], query=query, origin=None)])
+    with serve(open_dataset(tmp_path / "0.json")) as asked, asked.browser("é" * 80) as client:
+        assert paper(client, "é" * 80, longest).json()["paper"]["id"] == longest
+    exhibit = exhibit_of((), open_dataset(tmp_path / "1.json"), (OPTIMAL,))
+    with pytest.raises(
+        DataError, match=r"1\.json: instance 0: its id takes 600\d bytes .* at most 6000; give it"
+    ):
+        picking_pages(exhibit, tmp_path, OPTIMAL)
 
 
 @pytest.mark.parametrize("headers", [{"origin": "http://evil.example"}, {"sec-fetch-site": "cross-site"}, {}])

@@ -1,13 +1,14 @@
 """What people are asked about a data set, and what they are shown once they have answered: here labels are known."""
 
 from pathlib import Path
+from urllib.parse import quote
 
 import msgspec
 
 from evidencebench.app.picking import Assignment, Listed, Offer, PickingPages
 from evidencebench.cover import coverage_of
 from evidencebench.dataset import Dataset
-from evidencebench.errors import TaskError
+from evidencebench.errors import DataError, TaskError
 from evidencebench.evaluation import Rules, case_of
 from evidencebench.instance import Instance
 from evidencebench.people.folder import PeopleFolder, utc_now
@@ -48,6 +49,8 @@ def picking_pages(
     ------
     RunError
         If the folder cannot be made.
+    DataError
+        If an id is too long to be asked for.
     TaskError
         If the task has no budget, or applies to none of the instances.
     """
@@ -76,6 +79,7 @@ def picking_pages(
 
 
 _MOST_READ = 500
+_LONGEST_ID_BYTES = 6_000  # beside a name, and below what an address of the app may have
 
 
 def _queue(dataset: Dataset, task: Task, limit: int | None) -> dict[str, Listed]:
@@ -86,6 +90,7 @@ def _queue(dataset: Dataset, task: Task, limit: int | None) -> dict[str, Listed]
     queue: dict[str, Listed] = {}
     for position, instance in enumerate(dataset.instances(limit)):
         if task.applies_to(instance.labels) and _allows_picks(task, instance):
+            _require_short_id(dataset, position, instance.id)
             query = instance.query
             queue[instance.id] = Listed(
                 position=position, id=instance.id, hypothesis=query.hypothesis, n_sentences=len(query.sentences)
@@ -93,6 +98,15 @@ def _queue(dataset: Dataset, task: Task, limit: int | None) -> dict[str, Listed]
         if position % _MOST_READ == 0:
             dataset.release()  # else all of a large file stays in memory
     return queue
+
+
+def _require_short_id(dataset: Dataset, position: int, instance_id: str) -> None:
+    n_bytes = len(quote(instance_id, safe="", errors="replace"))
+    if n_bytes > _LONGEST_ID_BYTES:
+        raise DataError(
+            f"{dataset.path}: instance {position}: its id takes {n_bytes} bytes in an address, and people can ask for "
+            f"at most {_LONGEST_ID_BYTES}; give it a shorter one, or leave it out"
+        )
 
 
 def _allows_picks(task: Task, instance: Instance) -> bool:
