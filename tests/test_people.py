@@ -412,6 +412,13 @@ def test_links_are_not_followed_out_of_the_folder(suffix: str, tmp_path: Path) -
     assert not outside.exists()
 
 
+@pytest.mark.parametrize(("suffix", "words"), [("jsonl", "got a pipe or a device"), ("drafts.json", "is a pipe")])
+def test_a_pipe_in_the_place_of_a_persons_file_is_refused(suffix: str, words: str, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / f"{file_stem('Ada')}.er_at_optimal.{suffix}")
+    with pytest.raises(RunError, match=f"{suffix}: .*{words}"):
+        people_in(tmp_path).person("Ada").begin(A)
+
+
 def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(RunError, match="no folder can be made here"):
