@@ -9,6 +9,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constr
 
 demo: $(VENV)/.core
 	$(BIN)/evidencebench demo
+	@echo; echo "The command lies in $(BIN); '. $(BIN)/activate' puts it on the path."
 
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest -n auto

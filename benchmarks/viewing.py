@@ -44,6 +44,9 @@ def figures(folder: Path, n_instances: int) -> Iterator[Figure]:
         with viewing(data, cache) as app:
             yield from _busy(app, n_instances)
             app.wait_until_surveyed()
+            yield Figure(name="view: indexed and graded", ours=shown_seconds(time.perf_counter() - app.begun))
+            kept = sum(path.stat().st_size for path in Path(cache).rglob("*") if path.is_file())
+            yield Figure(name="view: search index kept", ours=f"{kept / 1e6:.0f} MB")
             yield from _quiet(app, n_instances, data)
 
 
@@ -106,6 +109,7 @@ class _App:
 
     def __init__(self, process: subprocess.Popen[str], address: str, begun: float) -> None:
         self._process = process
+        self.begun = begun
         self._host = address.removeprefix("http://").rstrip("/")
         self.get("/")
         self.get("/api/overview")

@@ -494,9 +494,7 @@ def test_an_id_that_is_too_long_to_be_asked_for_is_refused_before_anybody_picks(
     with serve(open_dataset(tmp_path / "0.json")) as asked, asked.browser("é" * 80) as client:
         assert paper(client, "é" * 80, longest).json()["paper"]["id"] == longest
     exhibit = exhibit_of((), open_dataset(tmp_path / "1.json"), (OPTIMAL,))
-    with pytest.raises(
-        DataError, match=r"1\.json: instance 0: its id takes 600\d bytes .* at most 6000; give it"
-    ):
+    with pytest.raises(DataError, match=r"1\.json: instance 0: its id takes 600\d bytes .* at most 6000; give it"):
         picking_pages(exhibit, tmp_path, OPTIMAL)
 
 

@@ -1,0 +1,194 @@
+"""Figures that the documents claim: each names the script that measures it, and none contradicts another."""
+
+import math
+import re
+from dataclasses import fields
+from inspect import signature
+from pathlib import Path
+
+import pytest
+
+from evidencebench.app.connection import HEAD_SECONDS, MAX_CONNECTIONS
+from evidencebench.app.search import MOST_IN_MEMORY
+from evidencebench.catalog import CATALOG
+from evidencebench.report.page import MOST_PAPERS
+from evidencebench.retrievers.fusion import Fuse
+from evidencebench.selectors.cues import WEIGHTS
+from evidencebench.significance import _MAX_ENUMERATED_CLUSTERS, DEFAULT_DRAWS
+from evidencebench.specification import MAX_DEPTH
+from evidencebench.tasks import TASKS
+from evidencebench.training.trainings import TRAININGS
+
+ROOT = Path(__file__).resolve().parents[1]
+DOCUMENTS = ("README.md", *(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md"))))
+MEASURED = ("er_at_optimal", "er_at_10", "result_er_at_optimal", "result_er_at_5")
+
+
+def text_of(document: str) -> str:
+    """Return a document with its lines joined, so that a sentence is found however it is wrapped."""
+    return re.sub(r"\s+", " ", (ROOT / document).read_text(encoding="utf-8"))
+
+
+def rows_of(document: str, *, below: str = "") -> dict[str, list[str]]:
+    """Return the tables from a text to the next heading: first cell -> the others; the first row of a name counts."""
+    text = (ROOT / document).read_text(encoding="utf-8")
+    rows: dict[str, list[str]] = {}
+    for line in text[text.index(below) :].partition("\n## ")[0].splitlines():
+        if line.startswith("| "):
+            first, *rest = (cell.strip() for cell in line.strip("|").split("|"))
+            rows.setdefault(first.strip("`"), rest)
+    return rows
+
+
+def means(cells: list[str]) -> list[float]:
+    return [float(cell.split()[0]) for cell in cells[: len(MEASURED)]]
+
+
+RESULTS = rows_of("docs/results.md", below="## Aspect recall")
+DIFFERENCES = rows_of("docs/results.md", below="## Paired differences")
+
+
+def test_every_figure_of_speed_stands_with_a_script_that_measures_it_and_a_day() -> None:
+    page = (ROOT / "docs" / "performance.md").read_text(encoding="utf-8")
+    run_all = (ROOT / "benchmarks" / "run_all.py").read_text(encoding="utf-8")
+    rows = [line for line in page.splitlines() if line.startswith("| ") and not line.startswith(("| what", "| ---"))]
+    paragraphs = [part for part in page.split("\n\n")[2:] if not part.startswith("|")]
+    assert len(rows) > 5
+    for part in [*rows, *(part for part in paragraphs if re.search(r"\d (s|ms|MB|requests)\b", part))]:
+        named = re.findall(r"`(\w+)\.py`", part)
+        assert named, f"names no script: {part}"
+        assert all(f"import {name}\n" in run_all for name in named), part
+    for paragraph in paragraphs:
+        if re.match(r"[A-Z][\w ,]+\(`", paragraph):
+            assert re.search(r"November 2026", paragraph), paragraph
+
+
+REPEATED = (
+    ("README.md", "20,000 instances (730 MB) open in 0.4 s", "open 20,000 instances alone | 0.4 s"),
+    ("docs/report.md", "3.8 to 4.0 s", "takes 3.8 to 4.0 s"),
+    ("docs/report.md", "11.7 MB", "It is 11.7 MB"),
+    ("docs/report.md", "3.2 times as long as `leaderboard`", "3.2 times as long as `leaderboard`"),
+    ("docs/report.md", "drawn it after 0.7 s", "drawn in Chromium after 0.7 s"),
+    ("docs/report.md", "open after 1.0 s", "open after 1.0 s"),
+)
+
+
+@pytest.mark.parametrize(("document", "claim", "measured"), REPEATED)
+def test_a_speed_that_is_told_twice_is_told_alike(document: str, claim: str, measured: str) -> None:
+    assert claim in text_of(document)
+    assert measured in text_of("docs/performance.md")
+
+
+_UNITS = r"(?:\d[\d.]*(?: to [\d.]+)? (?:ms|s|seconds?|minutes?)|(?:a|one) minute)"
+TIME = re.compile(rf"\b(?:about|under|takes?|within) {_UNITS}\b")
+
+
+def test_no_document_but_performance_and_results_tells_a_time_of_its_own() -> None:
+    told = {(document, claim) for document, claim, _ in REPEATED}
+    for document in set(DOCUMENTS) - {"docs/performance.md", "docs/results.md", "docs/cli.md", "docs/llm.md"}:
+        text = text_of(document)
+        for known, claim in told:
+            text = text.replace(claim, "") if known == document else text
+        for found in TIME.finditer(text):
+            around = text[max(0, found.start() - 300) : found.end() + 300]
+            assert re.search(r"performance\.md|results\.md|November 2026", around), f"{document}: {found.group()}"
+
+
+def test_the_systems_of_readme_score_as_in_the_results() -> None:
+    named = {"BM25": "bm25", "MiniLM": "minilm", "abstract first, by BM25": "bm25_abstract_first", "best": "best"}
+    shown = rows_of("README.md", below="Aspect recall (%) on train")
+    for name, system in named.items():
+        assert means(shown[name]) == means(RESULTS[system]), name
+    assert means(shown["cues` (its constants were set in view of this split)"]) == means(RESULTS["cues"])
+
+
+@pytest.mark.parametrize(
+    ("document", "below", "named"),
+    [
+        ("docs/systems.md", "`cues` as first set", {"cues": "cues"}),
+        ("docs/systems.md", "| aspect recall on train", {"bm25_abstract_first": "bm25_abstract_first"}),
+        ("docs/systems.md", "Aspect recall of `minilm`", {"plain": "minilm"}),
+        ("docs/training.md", "| MiniLM as it is", {"MiniLM as it is": "minilm"}),
+    ],
+)
+def test_what_a_table_repeats_of_the_results_is_the_same(document: str, below: str, named: dict[str, str]) -> None:
+    shown = rows_of(document, below=below)
+    for name, system in named.items():
+        assert means(shown[name]) == means(RESULTS[system])
+
+
+@pytest.mark.parametrize("option", ["title=true", "neighbours=1"])
+def test_what_an_option_of_minilm_changes_is_the_difference_of_the_results(option: str) -> None:
+    shown = means(rows_of("docs/systems.md", below="Aspect recall of `minilm`")[option])
+    plain, other = means(RESULTS["minilm"]), means(RESULTS[f"minilm:{option}"])
+    assert shown == pytest.approx([b - a for a, b in zip(plain, other, strict=True)], abs=0.11)  # all are rounded
+
+
+def test_what_fine_tuning_gains_is_the_difference_of_its_rows() -> None:
+    rows = rows_of("docs/training.md", below="| MiniLM as it is")
+    before, after = means(rows["MiniLM as it is"]), means(rows["MiniLM, fine-tuned"])
+    assert means(rows["difference"]) == pytest.approx([b - a for a, b in zip(before, after, strict=True)], abs=0.11)
+    assert " / ".join(f"{mean:.1f}" for mean in after) in text_of("docs/results.md")
+
+
+def test_what_is_said_of_the_selectors_is_what_was_measured() -> None:
+    text = text_of("docs/systems.md")
+    assert f"A paper takes {RESULTS['selector'][-1]} ms on one core" in text
+    assert f"comes within {max(means(DIFFERENCES['set_selector'])):.1f} points of `best`" in text
+
+
+def test_twelve_papers_bound_a_mean_as_the_protocol_says() -> None:
+    low, high = map(float, re.findall(r"\[([\d.]+), ([\d.]+)\]", RESULTS["best"][0])[0])
+    half_width = (high - low) / 2 * math.sqrt(96 / 12)
+    assert half_width == pytest.approx(15, abs=1.5)
+    assert "Twelve papers bound a mean only to about ±15 points" in text_of("docs/people.md")
+
+
+def test_nine_papers_cannot_show_a_difference_among_twenty_one_pairs() -> None:
+    assert 21 * 2 / 2**9 > 0.05  # Holm's bound on the smallest p that sign flips of nine differences have
+    assert "with 9 papers and 21 pairs even a system that is better on every paper" in text_of("docs/report.md")
+
+
+@pytest.mark.parametrize(
+    ("document", "claim"),
+    [
+        ("docs/viewer.md", f"ended after {HEAD_SECONDS:.0f} seconds, and at most {MAX_CONNECTIONS} are held"),
+        ("docs/viewer.md", f"For more than {MOST_IN_MEMORY:,} instances the index"),
+        ("docs/report.md", f"are in the page up to {MOST_PAPERS} instances"),
+        ("docs/systems.md", f"up to {MAX_DEPTH} deep"),
+        ("docs/systems.md", f"a weighted sum of {len(WEIGHTS)} of the"),
+        ("docs/systems.md", f"k = {signature(Fuse).parameters['k'].default:.0f}"),
+        ("docs/tasks-and-measures.md", f"{DEFAULT_DRAWS:,} draws"),
+        ("docs/tasks-and-measures.md", f"exact where at most {_MAX_ENUMERATED_CLUSTERS} papers differ"),
+    ],
+)
+def test_a_number_that_a_document_tells_is_the_one_of_the_code(document: str, claim: str) -> None:
+    assert claim in text_of(document)
+
+
+def test_the_sizes_of_the_official_files_are_those_of_the_catalogue() -> None:
+    rows = rows_of("docs/data-format.md", below="## Where the official files are")
+    shown: dict[str, str] = {}
+    for names, (sizes, *_) in rows.items():
+        shown |= dict(zip(re.findall(r"[\w-]+", names), re.findall(r"[\d,]*\d", sizes), strict=False))
+    for entry in CATALOG.values():
+        if entry.name != "sample":
+            assert shown[entry.name] == f"{entry.n_instances:,}", entry.name
+
+
+def test_there_are_as_many_tasks_as_readme_says() -> None:
+    assert [row for row in rows_of("README.md", below="## The tasks") if row in TASKS] == list(TASKS)
+
+
+@pytest.mark.parametrize(
+    ("name", "below"), [("selector", "## Selector"), ("set_selector", "## Best and the set model")]
+)
+def test_the_defaults_in_the_tables_of_options_are_those_of_the_training(name: str, below: str) -> None:
+    training = TRAININGS[name][0]()
+    defaults = {field.name: getattr(training, field.name) for field in fields(training)}  # type: ignore[arg-type]
+    rows = rows_of("docs/training.md", below=below)
+    named = {cell: values[0] for cell, values in rows.items() if re.split("`, `", cell)[0] in defaults}
+    assert named
+    for cell, shown in named.items():
+        for option, default in zip(re.split("`, `", cell), shown.split(", "), strict=True):
+            assert str(defaults[option]).lower() == default, option
