@@ -20,7 +20,7 @@ from evidencebench.instance import Instance, Origin
 from evidencebench.query import Query
 from evidencebench.reading import open_file
 from evidencebench.record import decode_instance, encode_instance, has_key_id
-from evidencebench.writing import whole_file
+from evidencebench.writing import is_stream, whole_file
 
 _LINE_SUFFIXES = (".jsonl", ".ndjson")
 _CHUNK_BYTES = 1 << 20
@@ -190,8 +190,8 @@ def _unpack(packed: gzip.GzipFile, unpacked: IO[bytes], path: Path) -> None:
 def write_dataset(path: str | os.PathLike[str], instances: Iterable[Instance]) -> int:
     """Write instances in the published format and return how many.
 
-    The file appears whole or not at all. Its suffix decides the form, as in `open_dataset`; gzip output is the
-    same bytes for the same instances.
+    The file appears whole or not at all. Its suffix decides the form, as in `open_dataset`, and a stream without one
+    gets an instance a line; gzip output is the same bytes for the same instances.
 
     Raises
     ------
@@ -202,7 +202,7 @@ def write_dataset(path: str | os.PathLike[str], instances: Iterable[Instance]) -
     """
     path = Path(path)
     require_data_name(path)
-    as_lines = path.name.removesuffix(".gz").endswith(_LINE_SUFFIXES)
+    as_lines = not path.name.removesuffix(".gz").endswith(".json")
     written: set[str] = set()
     with whole_file(path) as file:
         for instance in instances:
@@ -216,14 +216,14 @@ def write_dataset(path: str | os.PathLike[str], instances: Iterable[Instance]) -
 
 
 def require_data_name(path: Path) -> None:
-    """Raise unless a file's suffix names a form that can be written.
+    """Raise unless a file's suffix names a form that can be written, or it is a stream.
 
     Raises
     ------
     DataError
         Naming the suffixes.
     """
-    if not path.name.removesuffix(".gz").endswith((".json", *_LINE_SUFFIXES)):
+    if not (path.name.removesuffix(".gz").endswith((".json", *_LINE_SUFFIXES)) or is_stream(path)):
         raise DataError(f"{path}: expected a name that ends in .json, .jsonl or .ndjson, or .gz of these")
 
 

@@ -51,6 +51,8 @@ def whole_file(path: Path, *, follows_links: bool = True) -> Iterator[Output]:
             with _replacement(path.resolve() if follows_links else path) as part, _packed(part, path) as file:
                 yield file
     except OSError as error:
+        if isinstance(error, BrokenPipeError) and is_standard_output(path):
+            raise  # its reader has seen enough
         raise DataError(f"{path}: cannot be written: {error.strerror}") from error
 
 
@@ -72,6 +74,11 @@ def is_stream(path: Path) -> bool:
     except OSError:
         return False
     return stat.S_ISFIFO(mode) or stat.S_ISCHR(mode)
+
+
+def is_standard_output(path: Path) -> bool:
+    """Say whether a path is the stream that results are printed on."""
+    return _descriptor(path) == 1
 
 
 def _descriptor(path: Path) -> int | None:

@@ -19,7 +19,7 @@ from evidencebench.cli.options import (
     resampling_options,
     task_options,
 )
-from evidencebench.cli.output import print_json, print_signatures, print_table
+from evidencebench.cli.output import OutputFile, print_json, print_signatures, print_table, require_file
 from evidencebench.cli.progress import Shown, progress
 from evidencebench.crossval.figures import SystemFigures
 from evidencebench.crossval.validate import cross_validate, planned
@@ -41,9 +41,7 @@ from evidencebench.training.trainings import trainable
 @click.option("--seeds", "n_seeds", type=click.IntRange(1), default=5, show_default=True, help="Times they are cut.")
 @click.option("--against", multiple=True, metavar="SYSTEM", help="Compare with this system; repeatable.")
 @click.option("--blind/--no-blind", default=True, show_default=True, help="Train without the hypothesis too.")
-@click.option(
-    "-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Keep finished work; go on there."
-)
+@click.option("-o", "--output", type=OutputFile(), metavar="FILE", help="Keep finished work; go on there.")
 @click.option("--overwrite", is_flag=True, help="Start over where FILE exists.")
 @task_options
 @jobs_option
@@ -91,6 +89,8 @@ def command(
       evidencebench crossval bm25 --data sample --folds 3 --seeds 2
       evidencebench crossval best --data train --against minilm -j 2 -o best.jsonl
     """
+    if output is not None:
+        require_file(output, "cannot be gone on in; without --output the table is printed there")
     dataset = open_data(data)
     systems = [system, *against]
     what: dict[str, Any] = {

@@ -11,12 +11,54 @@ import msgspec
 
 from evidencebench.errors import DataError
 from evidencebench.tables import RENDERERS, WIDTH, Table, printable
-from evidencebench.writing import is_stream
+from evidencebench.writing import is_standard_output, is_stream
+
+STANDARD_OUTPUT = Path("/dev/stdout")
+
+
+class OutputFile(click.Path):
+    """A file to write, of which ``-`` is standard output."""
+
+    def __init__(self) -> None:
+        super().__init__(path_type=Path)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        """Return the path."""
+        return STANDARD_OUTPUT if value == "-" else Path(str(super().convert(value, param, ctx)))
+
+
+def require_file(path: Path, why: str) -> None:
+    """Raise where standard output is asked for and cannot be what a command writes.
+
+    Parameters
+    ----------
+    path
+        What an `OutputFile` gave.
+    why
+        Ends a sentence that begins with "standard output".
+
+    Raises
+    ------
+    UsageError
+        Saying why.
+    """
+    if is_standard_output(path):
+        raise click.UsageError(f"--output: expected a file; standard output {why}")
+
+
+def tell_written(output: Path, text: str) -> None:
+    """Say what was written: on standard error where standard output holds it."""
+    click.echo(text, err=is_standard_output(output))
 
 
 def print_json(value: Any) -> None:
     """Print one JSON value, indented."""
-    click.echo(msgspec.json.format(msgspec.json.encode(value), indent=2).decode())
+    click.echo(json_text(value))
+
+
+def json_text(value: Any) -> str:
+    """Return one JSON value, indented."""
+    return msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
 
 
 def print_table(table: Table, table_format: str = "text") -> None:

@@ -15,7 +15,7 @@ from evidencebench.cli.options import (
     rule_options,
     task_options,
 )
-from evidencebench.cli.output import refuse_existing
+from evidencebench.cli.output import OutputFile, refuse_existing, tell_written
 from evidencebench.cli.progress import progress
 from evidencebench.evaluation import Rules
 from evidencebench.report.page import Wish, argument_of, report_page, shareable
@@ -34,7 +34,7 @@ _FILES = {"data", "output"}
 @click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="RUN...")
 @data_option
 @click.option(
-    "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), required=True, metavar="FILE", help="The page."
+    "-o", "--output", type=OutputFile(), required=True, metavar="FILE", help="The page; - is standard output."
 )
 @task_options
 @click.option(
@@ -98,7 +98,7 @@ def command(
     with whole_file(output) as file:
         file.write(content)
     counted = f"{len(runs)} {'run' if len(runs) == 1 else 'runs'}"
-    click.echo(f"{printable(str(output))}: {counted}, {len(content) / 1e6:.1f} MB")
+    tell_written(output, f"{printable(str(output))}: {counted}, {len(content) / 1e6:.1f} MB")
 
 
 def _command_line(ctx: click.Context) -> str:

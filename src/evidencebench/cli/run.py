@@ -22,7 +22,7 @@ from evidencebench.cli.options import (
     seed_option,
     task_options,
 )
-from evidencebench.cli.output import print_json
+from evidencebench.cli.output import OutputFile, print_json, require_file
 from evidencebench.cli.progress import progress
 from evidencebench.execution import RunReport, execute, rehearse
 from evidencebench.llm.ledger import Ledger
@@ -36,7 +36,7 @@ from evidencebench.tasks import Task
 @click.argument("system", shell_complete=complete_systems)
 @data_option
 @task_options
-@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="RUN", help="The run file.")
+@click.option("-o", "--output", type=OutputFile(), metavar="RUN", help="The run file.")
 @limit_option
 @jobs_option
 @click.option(
@@ -98,6 +98,7 @@ def command(
         ctx.exit(1 if n_failed else 0)
     if output is None:
         raise click.UsageError("Missing option '-o' / '--output'.")
+    require_file(output, "cannot be gone on in after an interruption")
     with opened_desk(asking, asks=asks) as desk, progress(system, progress_style, desk.status) as shown:
         client = desk.client
         report = execute(

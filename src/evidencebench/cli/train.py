@@ -48,6 +48,8 @@ def command(
       evidencebench run selector:model=my-selector --data sample -o mine.jsonl
       evidencebench train selector:hypothesis=false --data train -o blind
     """
+    if str(output) == "-":
+        raise click.UsageError("--output: expected a folder, which is what a model is; standard output is none")
     found = trainable(what)
     if found is None:
         raise SystemSpecError(f"train: expected one of {', '.join(TRAININGS)}, without a model; got '{what}'")

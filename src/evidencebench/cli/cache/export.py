@@ -8,15 +8,17 @@ import msgspec
 
 from evidencebench.cli.cache.places import kept_folder, replies_file, shown_time
 from evidencebench.cli.options import json_option
-from evidencebench.cli.output import print_json, refuse_existing
+from evidencebench.cli.output import OutputFile, json_text, refuse_existing, tell_written
 from evidencebench.errors import CacheError
 from evidencebench.llm.inventory import Kept, Which, kept_replies
 from evidencebench.llm.store import Replies
-from evidencebench.writing import whole_file
+from evidencebench.writing import is_stream, whole_file
 
 
 @click.command(name="export")
-@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), metavar="FILE", help="Where to.")
+@click.option(
+    "-o", "--output", required=True, type=OutputFile(), metavar="FILE", help="Where to; - is standard output."
+)
 @click.option("--model", metavar="M", help="Only replies of this model, as provider/name.")
 @click.option("--overwrite", is_flag=True, help="Replace FILE where it exists.")
 @json_option
@@ -34,7 +36,7 @@ def command(ctx: click.Context, *, output: Path, model: str | None, overwrite: b
       evidencebench cache export -o replies.jsonl
       evidencebench cache export -o mini.jsonl.gz --model openai/gpt-4o-mini
     """
-    if not output.name.endswith((".jsonl", ".jsonl.gz")):
+    if not (output.name.endswith((".jsonl", ".jsonl.gz")) or is_stream(output)):
         raise click.UsageError(f"--output: expected a name that ends in .jsonl or .jsonl.gz, got '{output.name}'")
     refuse_existing(output, overwrite=overwrite)
     path = replies_file(kept_folder())
@@ -69,8 +71,10 @@ def _line(kept: Kept) -> dict[str, Any]:
 
 def _tell(output: Path, n_written: int, n_damaged: int, *, as_json: bool) -> None:
     if as_json:
-        print_json({"path": str(output), "n_replies": n_written, "n_damaged": n_damaged})
+        tell_written(output, json_text({"path": str(output), "n_replies": n_written, "n_damaged": n_damaged}))
         return
-    click.echo(f"{output}: {n_written} replies")
+    tell_written(output, f"{output}: {n_written} replies")
     if n_damaged:
-        click.echo(f"{n_damaged} damaged replies are left out; remove them with 'evidencebench cache prune --damaged'")
+        tell_written(
+            output, f"{n_damaged} damaged replies are left out; remove them with 'evidencebench cache prune --damaged'"
+        )

@@ -6,7 +6,7 @@ import click
 
 from evidencebench.cli.completion import complete_data
 from evidencebench.cli.options import open_data, progress_option
-from evidencebench.cli.output import refuse_existing
+from evidencebench.cli.output import OutputFile, refuse_existing, tell_written
 from evidencebench.cli.progress import progress
 from evidencebench.dataset import write_dataset
 from evidencebench.tables import number_of
@@ -14,14 +14,14 @@ from evidencebench.tables import number_of
 
 @click.command(name="convert")
 @click.argument("data", metavar="D", shell_complete=complete_data)
-@click.argument("output", type=click.Path(path_type=Path))
+@click.argument("output", type=OutputFile())
 @click.option("--overwrite", is_flag=True, help="Replace OUTPUT where it exists.")
 @progress_option
 def command(*, data: str, output: Path, overwrite: bool, progress_style: str) -> None:
     """Write a data set in the form that OUTPUT's suffix names.
 
-    .json, .jsonl, .json.gz or .jsonl.gz. Nothing is lost: what this version does
-    not know is kept.
+    .json, .jsonl, .json.gz or .jsonl.gz; - is standard output, an instance a line.
+    Nothing is lost: what this version does not know is kept.
 
     \b
     Example: evidencebench data convert sample sample.jsonl.gz
@@ -29,4 +29,4 @@ def command(*, data: str, output: Path, overwrite: bool, progress_style: str) ->
     refuse_existing(output, overwrite=overwrite)
     with progress(f"converting {data}", progress_style):
         n_written = write_dataset(output, open_data(data))
-    click.echo(f"{output}: {number_of(n_written, 'instance')}")
+    tell_written(output, f"{output}: {number_of(n_written, 'instance')}")

@@ -7,7 +7,7 @@ import click
 
 from evidencebench.cli.completion import complete_data
 from evidencebench.cli.options import jobs_option, json_option, open_data, progress_option
-from evidencebench.cli.output import print_json, refuse_existing
+from evidencebench.cli.output import OutputFile, print_json, refuse_existing, require_file
 from evidencebench.cli.progress import progress
 from evidencebench.solving import solve_file
 from evidencebench.tables import printable
@@ -15,7 +15,7 @@ from evidencebench.tables import printable
 
 @click.command(name="solve")
 @click.argument("data", metavar="D", shell_complete=complete_data)
-@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="The copy to write.")
+@click.option("-o", "--output", required=True, type=OutputFile(), help="The copy to write.")
 @click.option("--overwrite", is_flag=True, help="Replace the copy where it exists.")
 @jobs_option
 @json_option
@@ -32,6 +32,7 @@ def command(
     \b
     Example: evidencebench data solve labels.json -o solved.json --jobs 2
     """
+    require_file(output, "cannot be gone on in after an interruption")
     refuse_existing(output, overwrite=overwrite)
     with progress("solving", progress_style) as on_progress:
         report = solve_file(open_data(data), output, jobs=jobs, on_progress=on_progress)

@@ -5,14 +5,16 @@ from pathlib import Path
 import click
 
 from evidencebench.cli.options import data_option, json_option, open_data, seed_option
-from evidencebench.cli.output import print_json, refuse_existing
+from evidencebench.cli.output import OutputFile, json_text, refuse_existing, tell_written
 from evidencebench.examples import draw_examples, write_examples
 
 
 @click.command(name="examples")
 @data_option
 @click.option("-n", "n", type=click.IntRange(1), default=8, show_default=True, metavar="N", help="How many.")
-@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), metavar="FILE", help="Where to.")
+@click.option(
+    "-o", "--output", required=True, type=OutputFile(), metavar="FILE", help="Where to; - is standard output."
+)
 @seed_option
 @click.option("--overwrite", is_flag=True, help="Replace the file where it exists.")
 @json_option
@@ -34,8 +36,9 @@ def command(*, data: str, n: int, output: Path, seed: int, overwrite: bool, as_j
     n_results = sum(example.results is not None for example in drawn.examples)
     if as_json:
         ids = [example.instance_id for example in drawn.examples]
-        print_json(
-            {"output": str(output), "data": drawn.data, "seed": seed, "instances": ids, "with_results": n_results}
-        )
+        found = {"output": str(output), "data": drawn.data, "seed": seed, "instances": ids, "with_results": n_results}
+        tell_written(output, json_text(found))
     else:
-        click.echo(f"{output}: {len(drawn.examples)} examples of {drawn.data.name}, {n_results} of them with Results")
+        tell_written(
+            output, f"{output}: {len(drawn.examples)} examples of {drawn.data.name}, {n_results} of them with Results"
+        )
