@@ -6,7 +6,7 @@ import signal
 import statistics
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -37,7 +37,7 @@ from evidencebench.sample import load_sample
 from evidencebench.significance import Resampling
 from evidencebench.systems import make_system
 from evidencebench.tasks import TASKS
-from evidencebench.training.folding import paper_folds
+from evidencebench.training.folding import paper_folds, parted
 from evidencebench.training.trainings import trainable
 from own_training import OWN_TRAINING
 
@@ -86,6 +86,43 @@ def test_folds_part_the_instances_and_no_paper_is_in_two(papers: list[str], n_fo
     assert sum(map(len, of_folds)) == len(set(papers))
     assert max(map(len, of_folds)) - min(map(len, of_folds)) <= 1
     assert paper_folds(papers, n_folds, np.random.default_rng(seed)) == folds
+
+
+def slow_folds(papers: list[str], n_folds: int, generator: np.random.Generator) -> list[tuple[int, ...]]:
+    """Fold as the first version did, which looked at every paper once for each fold."""
+    names = np.array(sorted(set(papers)))
+    generator.shuffle(names)
+    fold_of = {name: place % n_folds for place, name in enumerate(names)}
+    return [tuple(i for i, paper in enumerate(papers) if fold_of[paper] == fold) for fold in range(n_folds)]
+
+
+@given(st.lists(st.sampled_from([f"pmc_{n}" for n in range(40)]), min_size=8, max_size=80), st.integers(0, 999))
+def test_a_seed_cuts_the_folds_that_it_always_cut(papers: list[str], seed: int) -> None:
+    n_folds = min(5, len(set(papers)))
+    if n_folds > 1:
+        expected = slow_folds(papers, n_folds, np.random.default_rng(seed))
+        assert paper_folds(papers, n_folds, np.random.default_rng(seed)) == expected
+
+
+class Counted(list[Any]):
+    """A list that counts how often it is gone through."""
+
+    n_times = 0
+
+    def __iter__(self) -> Iterator[Any]:
+        self.n_times += 1
+        return super().__iter__()
+
+
+def test_folds_are_cut_and_parted_without_going_through_the_papers_for_each_fold_or_paper() -> None:
+    papers = Counted(f"paper {n}" for n in range(40))
+    folds = paper_folds(papers, 20, np.random.default_rng(0))
+    assert papers.n_times <= 2
+    fold = Counted(folds[0])
+    seen, held_out = parted(papers, fold)
+    assert fold.n_times <= 2
+    assert sorted([*seen, *held_out]) == sorted(papers)
+    assert held_out == [papers[position] for position in folds[0]]
 
 
 def test_no_model_is_trained_on_a_paper_that_it_answers(memory: str) -> None:

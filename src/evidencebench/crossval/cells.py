@@ -25,7 +25,7 @@ from evidencebench.selection import check_answer
 from evidencebench.system import NamedSystem, Ranking
 from evidencebench.systems import make_system
 from evidencebench.tasks import Task, task_named
-from evidencebench.training.folding import paper_folds
+from evidencebench.training.folding import paper_folds, parted
 from evidencebench.training.trainings import Trainable, trainable
 from evidencebench.version import __version__
 
@@ -247,9 +247,8 @@ def _cell_worker(data_path: Path, plan: Plan) -> Callable[[Cell], Finished]:
             systems = {spec: make_system(spec, seed=cell.seed) for spec in cell.systems}
             return _answered(cell, systems, instances, wrong, tasks)
         papers = [instance.query.paper_id for instance in instances]
-        held_out = paper_folds(papers, plan.n_folds, np.random.default_rng(cell.seed))[cell.fold]
-        seen = [instance for place, instance in enumerate(instances) if place not in set(held_out)]
-        asked = [instances[place] for place in held_out]
+        fold = paper_folds(papers, plan.n_folds, np.random.default_rng(cell.seed))[cell.fold]
+        seen, asked = parted(instances, fold)
         with tempfile.TemporaryDirectory() as scratch:
             model = Path(scratch) / "model"
             fit_seconds = _train(cell, seen, model)

@@ -1,10 +1,13 @@
 """Cut instances into folds such that no paper is in two of them."""
 
 from collections.abc import Sequence
+from typing import TypeVar
 
 import numpy as np
 
 from evidencebench.errors import UndefinedScoreError
+
+Item = TypeVar("Item")
 
 
 def paper_folds(papers: Sequence[str], n_folds: int, generator: np.random.Generator) -> list[tuple[int, ...]]:
@@ -30,9 +33,26 @@ def paper_folds(papers: Sequence[str], n_folds: int, generator: np.random.Genera
     >>> sorted(position for fold in folds for position in fold)
     [0, 1, 2, 3]
     """
-    names = np.array(sorted(set(papers)))
+    names = sorted(set(papers))
     if not 2 <= n_folds <= len(names):  # noqa: PLR2004 - one fold leaves nothing to train on
         raise UndefinedScoreError(f"folds: expected 2..{len(names)}, the number of papers, got {n_folds}")
-    generator.shuffle(names)
-    fold_of = {name: place % n_folds for place, name in enumerate(names)}
-    return [tuple(i for i, paper in enumerate(papers) if fold_of[paper] == fold) for fold in range(n_folds)]
+    order = np.arange(len(names))
+    generator.shuffle(order)
+    fold_of = {names[position]: place % n_folds for place, position in enumerate(order.tolist())}
+    folds: list[list[int]] = [[] for _ in range(n_folds)]
+    for position, paper in enumerate(papers):
+        folds[fold_of[paper]].append(position)
+    return [tuple(fold) for fold in folds]
+
+
+def parted(items: Sequence[Item], fold: Sequence[int]) -> tuple[list[Item], list[Item]]:
+    """Return the items that a fold leaves to be trained on, and those at its positions, each in order.
+
+    Examples
+    --------
+    >>> parted("abcd", (1, 3))
+    (['a', 'c'], ['b', 'd'])
+    """
+    held_out = frozenset(fold)
+    seen = [item for position, item in enumerate(items) if position not in held_out]
+    return seen, [items[position] for position in fold]

@@ -23,7 +23,7 @@ from evidencebench.selectors.page import Floats
 from evidencebench.selectors.selector import selected
 from evidencebench.tasks import TASKS, Task
 from evidencebench.training.examples import SCOPES, Example, Target, examples_of
-from evidencebench.training.folding import paper_folds
+from evidencebench.training.folding import paper_folds, parted
 from evidencebench.version import __version__
 from evidencebench.writing import write_whole
 
@@ -142,8 +142,7 @@ class SelectorTraining:
         out_of_fold: dict[int, dict[AspectScope, Floats]] = {}
         for number, fold in enumerate(folds):
             report(number, len(folds) + 1)
-            inner = [example for place, example in enumerate(examples) if place not in fold]
-            model = _fitted(inner, features, strength=STRENGTH, seed=seed)
+            model = _fitted(parted(examples, fold)[0], features, strength=STRENGTH, seed=seed)
             out_of_fold |= {place: model.scores(examples[place].page) for place in fold}
         tried = STRENGTHS if self.strength is None else (self.strength,)
         recalls = {strength: _recalls(examples, out_of_fold, strength) for strength in tried}
