@@ -12,6 +12,7 @@ from evidencebench.derangement import derange_hypotheses
 from evidencebench.errors import RunMismatchError, UndefinedScoreError
 from evidencebench.evaluation import AnswerSource, Counts, TaskScores, evaluate
 from evidencebench.gathering import Inquiry, gather
+from evidencebench.one_line import one_line
 from evidencebench.selection import Selection
 from evidencebench.significance import (
     DEFAULT_RESAMPLING,
@@ -53,6 +54,13 @@ class Comparison:
     overlap: Estimate | None
     first_counts: Counts
     second_counts: Counts
+
+    def __repr__(self) -> str:
+        found = self.test.difference
+        means = f"{self.task.name}: {self.first.mean:.3f} - {self.second.mean:.3f} = {found.mean:+.3f}"
+        return one_line(
+            self, means, f"[{found.low:+.3f}, {found.high:+.3f}]", f"p={self.test.p_value:.2g}", f"n={found.n}"
+        )
 
 
 def compare(
@@ -170,8 +178,10 @@ def require_same_instances(columns: Sequence[TaskScores]) -> None:
     Raises
     ------
     RunMismatchError
-        If they are not.
+        If they are not, or there are none.
     """
+    if not columns:
+        raise RunMismatchError("expected the scores of at least one system, got none")
     for other in columns[1:]:
         if other.ids != columns[0].ids:
             raise RunMismatchError(

@@ -15,6 +15,7 @@ from evidencebench import hard_cover
 from evidencebench.errors import UndefinedScoreError
 from evidencebench.instance import Labels
 from evidencebench.masks import OutOfNodesError, Search, greedy_count, union_of
+from evidencebench.one_line import counted, one_line
 from evidencebench.query import AspectScope
 
 # On the real data no cover needs 100 nodes.
@@ -36,6 +37,9 @@ class Coverage:
 
     n_aspects: int
     masks: Mapping[int, int]
+
+    def __repr__(self) -> str:
+        return one_line(self, counted(self.n_aspects, "aspect"), f"{counted(len(self.masks), 'sentence')} cover any")
 
     @property
     def coverable(self) -> int:

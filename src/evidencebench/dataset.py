@@ -5,6 +5,7 @@ import os
 import tempfile
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
@@ -17,6 +18,7 @@ from evidencebench.content import Content, FileState, give_back, mapped, state_o
 from evidencebench.errors import ChangedDataError, DataError, FormatError, UnknownInstanceError, UnreadableError
 from evidencebench.indexing import Index, index_json, index_lines
 from evidencebench.instance import Instance, Origin
+from evidencebench.one_line import counted, one_line
 from evidencebench.query import Query
 from evidencebench.reading import open_file
 from evidencebench.record import decode_instance, encode_instance, has_key_id
@@ -24,6 +26,7 @@ from evidencebench.writing import is_stream, whole_file
 
 _LINE_SUFFIXES = (".jsonl", ".ndjson")
 _CHUNK_BYTES = 1 << 20
+_QUICKLY_READ_BYTES = 64 << 20
 # A gzip bomb ends here rather than on a full disk; the largest published file unpacks to 3 GB.
 MAX_UNPACKED_BYTES = 64 << 30
 
@@ -67,6 +70,17 @@ class Dataset:
     def sha256(self) -> str:
         """The checksum of the file as it lies on disk, in hexadecimal; read once, when first asked for."""
         return file_sha256(self.path)
+
+    def __repr__(self) -> str:
+        return one_line(self, repr(self.name), counted(len(self), "instance"), self._shown_checksum())
+
+    def _shown_checksum(self) -> str:
+        """Return the checksum as far as it is shown; nothing where finding it would take seconds, or cannot be done."""
+        if "sha256" not in self.__dict__ and len(self._content) > _QUICKLY_READ_BYTES:
+            return ""
+        with suppress(OSError, DataError):
+            return f"sha256 {self.sha256[:12]}"
+        return ""
 
     def __len__(self) -> int:
         return len(self.ids)

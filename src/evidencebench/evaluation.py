@@ -14,6 +14,7 @@ from evidencebench.dataset import Dataset
 from evidencebench.errors import AnswerError, MissingExtraError, RunMismatchError, TaskError, UndefinedScoreError
 from evidencebench.instance import Instance
 from evidencebench.measures import MEASURES
+from evidencebench.one_line import one_line
 from evidencebench.runs import Answer, Failure, RunFile
 from evidencebench.selection import OutOfRange, OverLength, Selection, Ties, check_answer, select
 from evidencebench.significance import DEFAULT_RESAMPLING, Estimate, Floats, Resampling, bootstrap_defined
@@ -90,6 +91,12 @@ class TaskScores:
     selections: tuple[Selection, ...]
     counts: Counts
     notes: Mapping[str, int] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        recalls = self.scores["aspect_recall"]
+        mean = f"{self.task.name}: aspect recall {recalls.mean():.3f}" if self.ids else f"{self.task.name}: no instance"
+        lacking = {name: n for name in ("failed", "missing") if (n := getattr(self.counts, name))}
+        return one_line(self, mean, f"n={len(self.ids)}", *(f"{n} {name}" for name, n in lacking.items()))
 
     def estimate(self, measure: str, resampling: Resampling = DEFAULT_RESAMPLING) -> Estimate:
         """Return the mean of a measure with its interval, over the instances where it is defined.

@@ -10,7 +10,7 @@ from evidencebench.answering import answers_from
 from evidencebench.answers import open_run
 from evidencebench.controls import AbstractBackwards, Lead, RandomControl
 from evidencebench.dataset import Dataset
-from evidencebench.errors import RunMismatchError, TaskError
+from evidencebench.errors import RunError, RunMismatchError, TaskError
 from evidencebench.evaluation import (
     AnswerSource,
     Rules,
@@ -21,6 +21,7 @@ from evidencebench.evaluation import (
     evaluate,
     tasks_of,
 )
+from evidencebench.one_line import counted, one_line
 from evidencebench.oracle import Oracle
 from evidencebench.people.folder import SYSTEM_NAME as PERSON
 from evidencebench.reporting import signature
@@ -65,6 +66,10 @@ class Graded:
     scores: Mapping[str, Mapping[str, TaskScores]]
     controls: Mapping[str, Mapping[str, TaskScores]]
 
+    def __repr__(self) -> str:
+        runs = f"{counted(len(self.runs), 'run')}: {', '.join(map(repr, self.runs))}"
+        return one_line(self, repr(self.dataset.name), ", ".join(task.name for task in self.tasks), runs)
+
 
 def grade(
     paths: Sequence[Path],
@@ -94,11 +99,15 @@ def grade(
 
     Raises
     ------
+    RunError
+        If no run is given.
     RunMismatchError
         If a run does not belong to the data, or the runs cover different parts of it.
     TaskError
         If a run cannot answer a task that is asked for, or there is no task that all can answer.
     """
+    if not paths:
+        raise RunError("grade: expected at least one run file, got none")
     runs = open_runs(paths, dataset, tasks)
     asked = tuple(tasks) or common_tasks(list(runs.values()), dataset)
     limit = _common_limit(runs, min(limit or len(dataset), len(dataset)))

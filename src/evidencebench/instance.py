@@ -6,6 +6,7 @@ from typing import TypeAlias
 
 import msgspec
 
+from evidencebench.one_line import counted, one_line
 from evidencebench.query import AspectScope, Query
 
 Buffer: TypeAlias = bytes | msgspec.Raw
@@ -58,6 +59,11 @@ class Labels:
     review_id: str | None = None
     evaluations: Mapping[str, Evaluation] = field(default_factory=dict)
 
+    def __repr__(self) -> str:
+        n_sources = len({index for places in self.sources.values() for index in places})
+        n_aspects, results = counted(len(self.aspects), "aspect"), f"{len(self.results):,} of them Results"
+        return one_line(self, n_aspects, results, f"{counted(n_sources, 'sentence')} are sources")
+
     def that_count(self, scope: AspectScope) -> tuple[str, ...]:
         """Return the aspects in ``scope``: ``"all"`` of them, or those labelled ``"results"``."""
         return self.aspects if scope == "all" else self.results
@@ -89,6 +95,10 @@ class Instance:
     query: Query
     labels: Labels
     origin: Origin | None = field(default=None, compare=False, repr=False)
+
+    def __repr__(self) -> str:
+        sentences, aspects = counted(len(self.query.sentences), "sentence"), counted(len(self.labels.aspects), "aspect")
+        return one_line(self, repr(self.id), f"paper {self.query.paper_id!r}", sentences, aspects)
 
     @property
     def id(self) -> str:

@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
 
+from evidencebench.one_line import counted, one_line
+
 AspectScope = Literal["all", "results"]
 """Which aspects count: all of them, or those labelled Results. A system may know it; it may not know the aspects."""
 
@@ -63,6 +65,10 @@ class Query:
     hypothesis: str
     sentences: tuple[str, ...]
     kinds: tuple[Kind, ...]
+
+    def __repr__(self) -> str:
+        sentences = counted(len(self.sentences), "sentence")
+        return one_line(self, repr(self.instance_id), f"paper {self.paper_id!r}", sentences, repr(self.hypothesis))
 
     def indices_of(self, *kinds: Kind) -> tuple[int, ...]:
         """Return the indices of the sentences of these kinds, in paper order."""

@@ -11,6 +11,7 @@ from evidencebench.catalog import file_sha256
 from evidencebench.content import Content, lines_of, mapped
 from evidencebench.errors import RunFormatError, RunMismatchError
 from evidencebench.journal import is_whole
+from evidencebench.one_line import counted, one_line
 from evidencebench.reading import open_file
 from evidencebench.specification import MAX_DEPTH
 from evidencebench.system import Ranking
@@ -179,6 +180,12 @@ class RunFile:
         self.header = header
         self._lines = lines
         self._last: tuple[memoryview, Answer] | None = None
+
+    def __repr__(self) -> str:
+        system = repr(self.header.signature) if self.header else ""
+        return one_line(
+            self, repr(self.path.name), system, counted(len(self._lines), "answer"), f"{len(self.failed)} failed"
+        )
 
     @property
     def name(self) -> str:

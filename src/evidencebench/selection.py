@@ -5,7 +5,7 @@ from operator import gt
 from typing import Literal
 
 from evidencebench.errors import AnswerError
-from evidencebench.system import Ranking
+from evidencebench.system import Ranking, require_budget
 
 OverLength = Literal["expected", "first"]
 Ties = Literal["index", "expected"]
@@ -115,6 +115,11 @@ def select(
         How an *ordered* answer with equal scores across the cut is cut: ``"index"`` as it is ordered, ``"expected"``
         takes every order of the tied sentences as equally likely.
 
+    Raises
+    ------
+    TypeError, ValueError
+        If the budget is no number of sentences.
+
     Examples
     --------
     >>> select(Ranking(sentences=(4, 2, 9), ordered=False), 2).n_drawn
@@ -122,6 +127,7 @@ def select(
     >>> select(Ranking(sentences=(4, 2, 9)), 2).certain
     (4, 2)
     """
+    require_budget(budget, at_least=0)
     sentences = ranking.sentences
     if budget is None or len(sentences) <= budget:
         return Selection(certain=sentences)

@@ -4,9 +4,10 @@ import math
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
-from typing import Any, Protocol, cast
+from typing import Any, Protocol, SupportsIndex, cast, get_args
 
 from evidencebench.errors import SystemSpecError
+from evidencebench.one_line import first_few, one_line
 from evidencebench.query import AspectScope, Query
 
 KNOWING_SYSTEMS = frozenset({"oracle", "greedy_oracle"})
@@ -31,6 +32,42 @@ class Brief:
     scope: AspectScope = "all"
     task: str | None = None
 
+    def __post_init__(self) -> None:
+        require_budget(self.budget, at_least=0)
+        require_scope(self.scope)
+
+
+def require_budget(budget: object, *, at_least: int) -> None:
+    """Raise unless a budget is a number of sentences, or None, which is any number.
+
+    Raises
+    ------
+    TypeError
+        If it is no whole number.
+    ValueError
+        If it is lower than it may be.
+    """
+    if budget is None:
+        return
+    try:
+        number = operator.index(cast("SupportsIndex", budget))
+    except TypeError as error:
+        raise TypeError(f"budget: expected a whole number of sentences, or None for any, got {budget!r}") from error
+    if number < at_least:
+        raise ValueError(f"budget: expected at least {at_least} sentences, or None for any number, got {number}")
+
+
+def require_scope(scope: object) -> None:
+    """Raise unless a scope is one.
+
+    Raises
+    ------
+    ValueError
+        Naming those that there are.
+    """
+    if scope not in get_args(AspectScope):
+        raise ValueError(f"scope: expected one of {', '.join(get_args(AspectScope))}, got {scope!r}")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ranking:
@@ -54,6 +91,12 @@ class Ranking:
     scores: tuple[float, ...] | None = None
     ordered: bool = True
     notes: Mapping[str, int] = field(default_factory=dict, compare=False)
+
+    def __repr__(self) -> str:
+        scores = f"scores={self.scores[0]:.3g}..{self.scores[-1]:.3g}" if self.scores else ""
+        notes = f"notes={dict(self.notes)}" if self.notes else ""
+        order = "" if self.ordered else "ordered=False"
+        return one_line(self, f"sentences={first_few(self.sentences)}", scores, order, notes)
 
 
 class System(Protocol):
@@ -112,6 +155,10 @@ class NamedSystem:
     options: Mapping[str, Any]
     system: System | KnowingSystem
     knows_labels: bool = False
+
+    def __repr__(self) -> str:
+        options = ", ".join(f"{name}={value!r}" for name, value in self.options.items())
+        return one_line(self, f"{self.name!r}", options)
 
     @property
     def parts(self) -> tuple["NamedSystem", ...]:

@@ -11,7 +11,7 @@ from evidencebench.errors import FormatError, TaskError, UndefinedScoreError
 from evidencebench.instance import Instance, Labels
 from evidencebench.query import AspectScope
 from evidencebench.spelling import did_you_mean
-from evidencebench.system import Brief
+from evidencebench.system import Brief, require_budget, require_scope
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +32,11 @@ class Task:
     name: str
     scope: AspectScope
     budget: int | Literal["optimal"] | None
+
+    def __post_init__(self) -> None:
+        if self.budget != "optimal":
+            require_budget(self.budget, at_least=1)
+        require_scope(self.scope)
 
     def applies_to(self, labels: Labels) -> bool:
         """Say whether the instance has any aspect that counts."""

@@ -15,6 +15,7 @@ from evidencebench.errors import UnreadableError
 from evidencebench.indexing import not_utf8
 from evidencebench.instance import Origin
 from evidencebench.keys import repeated_keys
+from evidencebench.one_line import counted, one_line
 from evidencebench.rules import Violation, check_optima, check_record
 
 _MIN_INSTANCES_A_JOB = 200
@@ -40,6 +41,10 @@ class FileReport:
     n_instances: int
     violations: tuple[Violation, ...]
     warnings: tuple[Violation, ...]
+
+    def __repr__(self) -> str:
+        violations, warnings = counted(len(self.violations), "violation"), counted(len(self.warnings), "warning")
+        return one_line(self, repr(self.path), counted(self.n_instances, "instance"), violations, warnings)
 
     @property
     def is_valid(self) -> bool:

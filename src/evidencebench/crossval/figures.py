@@ -10,6 +10,7 @@ from evidencebench.comparison import overlap_of
 from evidencebench.crossval.cells import Finished, Picks, Plan, source_of
 from evidencebench.dataset import Dataset
 from evidencebench.evaluation import AnswerSource, TaskScores, evaluate
+from evidencebench.one_line import one_line
 from evidencebench.significance import Estimate, Floats, PairedTest, Resampling, bootstrap, paired_test
 from evidencebench.tasks import Task
 from evidencebench.training.trainings import trainable
@@ -47,6 +48,9 @@ class TaskFigures:
     blind: Estimate | None
     gain: PairedTest | None
     per_instance: Mapping[str, float]
+
+    def __repr__(self) -> str:
+        return one_line(self, f"aspect recall {self.recall.mean:.3f}", f"n={self.recall.n}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

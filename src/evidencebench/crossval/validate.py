@@ -121,6 +121,8 @@ def planned(
     """Return what `cross_validate` would work off, and the tasks; parameters and errors are its own."""
     asked = tuple(tasks) or tuple(map(task_named, DEFAULT_TASKS))
     distinct = tuple(dict.fromkeys(systems))
+    if not distinct:
+        raise SystemSpecError("expected at least one system to validate, got none")
     versions = [_checked(system, dataset, asked, n_folds) for system in distinct]
     plan = Plan(
         systems=distinct,

@@ -1,0 +1,47 @@
+"""What an object shows of itself: one line with what a person needs, however much it holds."""
+
+from collections.abc import Sequence
+
+_MAX_PART, _MAX_LINE = 70, 118
+_N_SHOWN = 8
+
+
+def one_line(shown: object, *parts: str) -> str:
+    """Return ``Kind(part, part)``, cut where it is long.
+
+    Parameters
+    ----------
+    shown
+        What is shown; its class is named.
+    parts
+        What is said of it; text from elsewhere goes in by `repr`, so that it holds no line end.
+
+    Examples
+    --------
+    >>> one_line({}, repr("sample.json"), counted(10, "instance"))
+    "dict('sample.json', 10 instances)"
+    """
+    text = f"{type(shown).__name__}({', '.join(_cut(part, _MAX_PART) for part in parts if part)}"
+    return f"{_cut(text, _MAX_LINE)})"
+
+
+def counted(n: int, noun: str) -> str:
+    """Return a number with its noun, as ``1 sentence`` or ``2,000 sentences``."""
+    return f"{n:,} {noun}{'' if n == 1 else 's'}"
+
+
+def first_few(values: Sequence[object]) -> str:
+    """Return a tuple as Python writes it, cut behind the first ones.
+
+    Examples
+    --------
+    >>> first_few((3, 1)), first_few(range(100))
+    ('(3, 1)', '(0, 1, 2, 3, 4, 5, 6, 7, ... 92 more)')
+    """
+    if len(values) <= _N_SHOWN:
+        return repr(tuple(values))
+    return f"({', '.join(map(repr, values[:_N_SHOWN]))}, ... {len(values) - _N_SHOWN:,} more)"
+
+
+def _cut(text: str, width: int) -> str:
+    return text if len(text) <= width else f"{text[: width - 3]}..."
