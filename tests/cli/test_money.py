@@ -1,12 +1,14 @@
 """Every command that asks language models does so under the same guard: estimates, limits, what it says of costs."""
 
 import json
+import signal
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from command_line import SAMPLE, Command
+from command_line import SAMPLE, Command, start
 from evidencebench.fake_server.running import RunningServer, running_fake_server
 
 KEY = "sk-evidence-0123456789-abcdefghijklmnop"
@@ -102,6 +104,7 @@ def test_every_command_can_ask_in_batches(name: str, server: RunningServer, comm
     found = command(f"{commands(system)[name]} --batch")
     assert found.code == 0, found.err
     assert server.totals()["paid_in_batches"] == REQUESTS[name]
+    assert f"asked: {REQUESTS[name]} sent, 0 stored, 0 failed, price unknown" in found.err
     batches = [one for one in server.log_entries() if one["request"] == "POST /v1/batches"]
     assert len(batches) == 1, "what is asked together goes in one batch"
 
@@ -134,3 +137,46 @@ def test_an_estimate_says_how_many_tasks_are_asked_and_how_to_ask_one(command: C
 def test_find_says_in_its_help_what_leaves_the_machine(command: Command) -> None:
     said = " ".join(command("find --help").out.split())
     assert "An llm_... system sends PAPER and HYPOTHESIS, whole, to the provider that its model names" in said
+
+
+def test_replies_of_a_batch_that_an_earlier_start_submitted_are_sent_once_and_not_stored_too(
+    tmp_path: Path, command: Command
+) -> None:
+    with running_fake_server(SAMPLE, personality="oracle", batch_delay=1.0) as server:
+        system = spec(server, model="openai/fake", more=",key_env=")
+        words = commands(system)["run"].split()
+        process = start(*words, "--batch", cwd=tmp_path)
+        ends_at = time.monotonic() + 60
+        while not any(entry["request"] == "POST /v1/batches" for entry in server.log_entries()):
+            assert time.monotonic() < ends_at
+            time.sleep(0.01)
+        time.sleep(0.3)
+        process.kill()
+        process.communicate(timeout=60)
+        found = command(f"{commands(system)['run']} --batch")
+    assert "asked: 10 sent, 0 stored, 0 failed, price unknown" in found.err
+
+
+def test_requests_on_their_way_at_a_second_interrupt_were_sent(tmp_path: Path) -> None:
+    with running_fake_server(SAMPLE, personality="oracle", latency=60.0) as server:
+        process = start(*commands(spec(server))["run"].split(), cwd=tmp_path)
+        ends_at = time.monotonic() + 60
+        while server.totals()["requests"] < 10 and time.monotonic() < ends_at:
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.3)
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130, errors
+    assert "finishing what was begun; Ctrl-C again ends at once" in errors
+    assert "asked: 10 sent, 0 stored, 0 failed, cost unknown" in errors
+
+
+def test_answers_that_failed_are_told_what_retrying_does(command: Command) -> None:
+    with running_fake_server(SAMPLE, personality="wrong_format") as server:
+        found = command(commands(spec(server))["run"])
+    assert found.code == 1
+    assert "--retry-failed asks again where no reply came;" in found.err
+    assert "what was replied is read again, not bought again: for other replies, run with another --seed" in " ".join(
+        found.err.split()
+    )

@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,7 @@ from evidencebench.errors import (
     StopError,
     SystemSpecError,
 )
-from evidencebench.llm.chat import ChatReply, ChatRequest, Received, Usage
+from evidencebench.llm.chat import NOTHING_USED, ChatReply, ChatRequest, Received, Usage
 from evidencebench.llm.client import ChatClient, default_client, make_client
 from evidencebench.llm.estimating import EstimatingSender
 from evidencebench.llm.ledger import Ledger
@@ -37,7 +37,7 @@ from evidencebench.llm.prices import Price, PriceTable
 from evidencebench.llm.purse import Purse
 from evidencebench.llm.transport import HttpSender
 from hostile_server import Behaviour, answer, cut_after, hostile_server
-from llm_servers import KEY, USAGE, DictStore, FakeTime, SlowSender, replies, request_to, with_seed
+from llm_servers import KEY, USAGE, DictStore, FakeTime, SlowSender, drip, replies, request_to, sent, with_seed
 
 REQUEST = request_to("http://127.0.0.1:9/v1", max_tokens=100)
 DOLLARS = PriceTable(as_of="2026-01-01", models={"openai/m": Price(input=1e4, output=1e4)})  # a cent a token
@@ -219,6 +219,76 @@ def test_an_attempt_that_was_refused_or_reached_nobody_spends_nothing() -> None:
     found, ledger, purse, _ = asked_over_http(limit=5.0)
     assert isinstance(found, EndpointError)
     assert (purse.spent_usd, ledger.totals.maybe_charged) == (0, 0)
+
+
+WITHHELD = b'{"error": {"message": "filtered", "code": "content_filter"}}'
+
+
+@pytest.mark.parametrize("status", [400, 403])
+def test_a_prompt_that_is_refused_before_a_model_runs_costs_nothing(status: int) -> None:
+    found, ledger, purse, _ = asked_over_http(answer(status, WITHHELD), limit=5.0)
+    assert isinstance(found, Received)
+    assert (found.reply.finish, found.cost_usd, purse.spent_usd) == ("refused", 0.0, 0.0)
+    assert ledger.summary() == "1 sent, 0 stored, 0 failed, $0.00"
+    assert ledger.fields()["unpriced"] == 0
+
+
+def test_a_prompt_that_is_refused_costs_nothing_at_a_price_that_is_not_known_either() -> None:
+    table = PriceTable(as_of="", models={})
+    refused = ChatReply(text="", finish="refused", usage=NOTHING_USED)
+    assert table.cost_of("local/m", refused) == 0.0
+    assert table.cost_of("local/m", ChatReply(text="", finish="refused")) is None
+    assert table.cost_of("local/m", ChatReply(text="", usage=NOTHING_USED)) is None, "a server that does not count"
+
+
+def test_azure_may_charge_for_a_prompt_that_its_filter_refuses_so_that_its_cost_is_not_known() -> None:
+    with hostile_server(b"{", answer(400, WITHHELD)) as server:
+        sender = HttpSender(environ={})
+        asked = request_to(server.address("v1"), model="azure/m", key_env="")
+        (reply,) = sent(sender, asked)
+    assert reply == ChatReply(text="", finish="refused")
+
+
+@pytest.mark.parametrize("status", [408, 504, 524])
+def test_an_attempt_behind_which_a_model_may_have_run_spends_its_worst_case(status: int) -> None:
+    found, ledger, purse, _ = asked_over_http(answer(status), answer(status), replies(), limit=5.0)
+    assert isinstance(found, Received)
+    assert purse.spent_usd == pytest.approx(2 * WORST + 0.12)
+    assert ledger.totals.maybe_charged == 2
+    assert ledger.summary() == "1 sent, 0 stored, 0 failed, $0.12 + 2 unknown"
+
+
+def test_what_was_on_its_way_when_everything_ended_counts_as_sent_at_an_unknown_cost() -> None:
+    ledger, purse = Ledger(), Purse(DOLLARS, 5.0)
+    sender = HttpSender(ledger=ledger, purse=purse, environ={})
+    client = ChatClient(sender=sender, store=None, prices=DOLLARS, purse=purse, ledger=ledger)
+    with hostile_server(b"{", drip) as server:
+        request = request_to(server.address("v1"), max_tokens=100)
+
+        def ask_and_be_ended() -> None:
+            with suppress(DrainingError):
+                client.run(gathered(client, 0, request=request))
+
+        waiting = threading.Thread(target=ask_and_be_ended, daemon=True)
+        waiting.start()
+        ends_at = time.monotonic() + 30
+        while not server.log and time.monotonic() < ends_at:
+            time.sleep(0.005)
+        client.close()
+        waiting.join()
+    assert ledger.summary() == "1 sent, 0 stored, 0 failed, cost unknown"
+    assert ledger.fields()["cost_usd"] is None
+    assert purse.spent_usd == pytest.approx(WORST)
+
+
+def test_what_reached_no_server_is_not_sent_and_costs_nothing() -> None:
+    _, ledger, _, _ = asked_over_http(limit=5.0)
+    assert ledger.summary() == "0 sent, 0 stored, 1 failed, $0.00"
+
+
+def test_what_a_server_refused_was_sent() -> None:
+    _, ledger, _, _ = asked_over_http(answer(401), limit=5.0)
+    assert ledger.summary().startswith("1 sent, 0 stored, ")
 
 
 def test_no_attempt_is_made_that_could_go_beyond_the_limit_with_those_that_may_have_been_charged() -> None:

@@ -18,7 +18,7 @@ from urllib.parse import quote
 import pytest
 
 from evidencebench.errors import DrainingError, EndpointError, FailingServerError, SystemSpecError
-from evidencebench.llm.chat import ChatReply, Usage
+from evidencebench.llm.chat import NOTHING_USED, ChatReply, Usage
 from evidencebench.llm.ledger import Ledger
 from evidencebench.llm.limits import Limits
 from evidencebench.llm.transport import Bounds, HttpSender
@@ -218,7 +218,7 @@ def test_a_prompt_that_is_too_long_says_which_option_to_set(said: dict[str, str]
 )
 def test_a_prompt_that_the_provider_filters_is_a_refusal_and_no_failure(status: int, error: dict[str, Any]) -> None:
     with served(answer(status, json.dumps({"error": error}).encode())) as (server, sender, _):
-        assert outcome(server, sender) == ChatReply(text="", finish="refused")
+        assert outcome(server, sender) == ChatReply(text="", finish="refused", usage=NOTHING_USED)
 
 
 def test_retry_after_is_honoured_in_all_its_forms_and_spread() -> None:

@@ -103,6 +103,7 @@ class BatchSender:
         self._name = new_name()
         self._outcomes = Outcomes()
         self._submitted: set[int] = set()
+        self._counted: set[int] = set()  # those of them that the provider took
         self._misses: Counter[int] = Counter()
         self._known: set[Group] = set()
         self._refusals: list[str] = []
@@ -238,6 +239,8 @@ class BatchSender:
             await self._release(batch)
             raise FailingServerError(str(error)) from error
         await self._spool.name(batch, name)
+        self._ledger.count(sent=batch.n_requests, in_batches=batch.n_requests)
+        self._counted.add(batch.id)
         return BatchStatus.of(batch, "submitted", name=name)
 
     async def _search_lost(self, on_status: OnStatus) -> None:
@@ -281,6 +284,10 @@ class BatchSender:
             is_hopeful = is_patient and isinstance(error, EndpointError) and self._misses[batch.id] < self._max_misses
             self._pass_over(batch, error, on_status, is_hopeful=is_hopeful)
             return False
+        if batch.id in self._counted:
+            self._ledger.count(in_batches=-batch.n_requests)
+        else:  # submitted by another start
+            self._ledger.count(sent=len(collector.answered))
         if remote.is_refused:
             self._learn_refusal(batch, remote)
         else:
@@ -290,8 +297,8 @@ class BatchSender:
 
     def _kept(self, key: str, request: ChatRequest, reply: ChatReply) -> float | None:
         """Count a reply that is stored now; return what it cost."""
-        cost_usd = self._prices.cost_usd(request.model, reply.usage, batch=True)
-        self._ledger.count_reply(reply.usage, cost_usd)
+        cost_usd = self._prices.cost_of(request.model, reply, batch=True)
+        self._ledger.count_collected(key, reply.usage, cost_usd)
         self._budget.settle(key, cost_usd)
         return cost_usd
 

@@ -147,6 +147,10 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True):
     reasoning_tokens: int = 0
 
 
+NOTHING_USED = Usage(prompt_tokens=0, completion_tokens=0)
+"""Of a prompt that was refused before a model ran."""
+
+
 class ChatReply(msgspec.Struct, frozen=True, kw_only=True):
     """What a model replied.
 

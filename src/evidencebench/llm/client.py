@@ -213,7 +213,7 @@ class ChatClient:
             return None
         received = Received(reply=found[0], is_stored=True, cost_usd=found[1])
         self._land(key, flight, received)
-        self.ledger.count(stored=1)
+        self.ledger.count_stored(key)
         return received
 
     async def _joined(self, flight: _Flight) -> Received | None:
@@ -232,7 +232,7 @@ class ChatClient:
                 raise DrainingError("no more requests are sent, as was asked; run again to go on")
             await self._require_writable()
             reply = await self._sent(request)
-            cost_usd = self._prices.cost_usd(request.model, reply.usage)
+            cost_usd = self._prices.cost_of(request.model, reply)
             self._purse.settle(request, cost_usd)
             self.ledger.count_reply(reply.usage, cost_usd)
             if self._store is not None:

@@ -18,6 +18,8 @@ class Totals:
 
     Attributes
     ----------
+    sent
+        Requests that were sent, whatever became of them; those that reached no server are not.
     requests
         Replies received and not in the store before.
     attempts
@@ -27,8 +29,10 @@ class Totals:
     stored
         Requests answered without sending: from the store, or by the same request that was on its way already.
     maybe_charged
-        Part of `attempts`: those that ended without a usable reply and without a refusal, such as by a timeout, so
-        that the provider may have charged for them. They are in no other sum.
+        Part of `attempts`: those that ended without a usable reply and without a refusal, such as by a timeout or by
+        our own end, so that the provider may have charged for them. They are in no other sum.
+    in_batches
+        Requests in batches that were submitted and are not collected, so that their cost is to come.
     failures
         Requests that failed for good.
     in_flight
@@ -41,10 +45,12 @@ class Totals:
         Part of `requests`: replies whose price or whose tokens are not known.
     """
 
+    sent: int = 0
     requests: int = 0
     attempts: int = 0
     retries: int = 0
     maybe_charged: int = 0
+    in_batches: int = 0
     stored: int = 0
     failures: int = 0
     in_flight: int = 0
@@ -55,6 +61,16 @@ class Totals:
     cost_usd: float = 0.0
     unpriced: int = 0
 
+    @property
+    def of_unknown_cost(self) -> int:
+        """What was or may be charged for, nobody here knows how much."""
+        return self.unpriced + self.maybe_charged + self.in_batches
+
+    @property
+    def has_known_cost(self) -> bool:
+        """Whether the sum is of any use: a reply has a price, or nothing was charged for."""
+        return self.requests > self.unpriced or not self.of_unknown_cost
+
 
 class Ledger:
     """Totals that grow."""
@@ -62,6 +78,7 @@ class Ledger:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._totals = Totals()
+        self._collected: set[str] = set()
 
     @property
     def totals(self) -> Totals:
@@ -76,6 +93,18 @@ class Ledger:
         """Add to the totals of these names; ``in_flight`` may be added a negative number."""
         with self._lock:
             self._totals = replace(self._totals, **{name: getattr(self._totals, name) + n for name, n in more.items()})
+
+    def count_collected(self, key: str, usage: Usage, cost_usd: float | None) -> None:
+        """Add a reply that came in a batch; who asks for it next finds it in the store, which is not counted again."""
+        self._collected.add(key)
+        self.count_reply(usage, cost_usd)
+
+    def count_stored(self, key: str) -> None:
+        """Add a reply that was found in the store, unless it came there here and this is the first to ask for it."""
+        if key in self._collected:
+            self._collected.discard(key)
+        else:
+            self.count(stored=1)
 
     def count_reply(self, usage: Usage, cost_usd: float | None) -> None:
         """Add a reply that was sent for, and what it cost; None where that is not known."""
@@ -104,21 +133,24 @@ class Ledger:
         '1 sent, 2 stored, 0 failed, $0.25'
         """
         now = self._totals
-        counts = f"{_short(now.requests)} sent, {_short(now.stored)} stored, {_short(now.failures)} failed"
+        n_sent = max(now.sent, now.requests)  # what is handed in by others than our senders was sent by them
+        counts = f"{_short(n_sent)} sent, {_short(now.stored)} stored, {_short(now.failures)} failed"
         return f"{counts}, {_cost(now)}"[:_LINE_CHARACTERS]
 
     def fields(self) -> dict[str, Any]:
-        """Return the totals by name; the cost is None where no reply had a known one and some had none."""
+        """Return the totals by name; the cost is None where nothing is known of it though something was charged."""
         now = self._totals
         shown = {name: getattr(now, name) for name in Totals.__slots__ if name != "in_flight"}
-        return shown | {"cost_usd": None if now.unpriced and now.unpriced == now.requests else now.cost_usd}
+        return shown | {"cost_usd": now.cost_usd if now.has_known_cost else None}
 
 
 def _cost(totals: Totals) -> str:
-    if totals.unpriced and totals.unpriced == totals.requests:
-        return "price unknown"
-    shown = shown_usd(totals.cost_usd)
-    return f"{shown} + {_short(totals.unpriced)} unpriced" if totals.unpriced else shown
+    if not totals.has_known_cost:
+        return "price unknown" if totals.unpriced else "cost unknown"
+    shown, n_unknown = shown_usd(totals.cost_usd), totals.of_unknown_cost
+    if not n_unknown:
+        return shown
+    return f"{shown} + {_short(n_unknown)} {'unpriced' if n_unknown == totals.unpriced else 'unknown'}"
 
 
 def shown_usd(cost_usd: float) -> str:

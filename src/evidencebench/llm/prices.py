@@ -13,7 +13,7 @@ import msgspec
 
 from evidencebench.errors import FormatError, UnreadableError
 from evidencebench.keys import repeated_keys
-from evidencebench.llm.chat import Usage
+from evidencebench.llm.chat import NOTHING_USED, ChatReply, Usage
 
 _MILLION = 1_000_000
 # gpt-4o-2024-08-06, claude-sonnet-4-5-20250929, mistral-large-2411, gpt-4-0613; nothing that could be another model
@@ -121,6 +121,12 @@ class PriceTable:
         cached = price.input if price.cached_input is None else price.cached_input
         sum_usd = (usage.prompt_tokens - n_cached) * price.input + n_cached * cached
         return factor * (sum_usd + usage.completion_tokens * price.output) / _MILLION
+
+    def cost_of(self, model: str, reply: ChatReply, *, batch: bool = False) -> float | None:
+        """Return what a reply cost, as `cost_usd` does; a prompt that was refused before the model ran cost nothing."""
+        if reply.finish == "refused" and reply.usage == NOTHING_USED:
+            return 0.0
+        return self.cost_usd(model, reply.usage, batch=batch)
 
     def most_usd(self, model: str, prompt_tokens: int, max_tokens: int, *, batch: bool = False) -> float | None:
         """Return the most that a request can cost, with nothing cached and the longest reply; None: not known."""

@@ -40,6 +40,8 @@ class Provider:
         What the address's query may hold.
     has_batches
         Whether `evidencebench` can use its batches.
+    charges_for_withheld
+        Whether it may charge for a prompt that its filter does not let through.
     """
 
     name: str
@@ -51,6 +53,7 @@ class Provider:
     max_tokens_field: str = "max_tokens"
     queries: frozenset[str] = frozenset()
     has_batches: bool = False
+    charges_for_withheld: bool = False
 
     @property
     def takes_seed(self) -> bool:
@@ -89,6 +92,7 @@ _ROWS = (
         key_header="api-key",
         max_tokens_field="max_completion_tokens",
         queries=frozenset({_API_VERSION}),
+        charges_for_withheld=True,
     ),
     Provider(name="together", base_url="https://api.together.xyz/v1", key_env="TOGETHER_API_KEY"),
     Provider(name="openrouter", base_url="https://openrouter.ai/api/v1", key_env="OPENROUTER_API_KEY"),

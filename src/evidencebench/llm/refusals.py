@@ -8,8 +8,11 @@ import msgspec
 
 from evidencebench.endpoints import BusyError, PassingError, asked_wait, is_passing, shown
 from evidencebench.errors import EndpointError, EvidenceBenchError, FailingServerError
+from evidencebench.llm.chat import NOTHING_USED, ChatReply, Usage
 from evidencebench.served_json import told
 
+# A server that gave up waiting for the model behind it: that may have run, and be charged for.
+_MAY_HAVE_RUN = frozenset({408, 504, 524})
 _MAY_WITHHOLD = frozenset({400, 403})
 _TOO_MANY_REQUESTS = 429
 _REDIRECTS = range(300, 400)
@@ -69,6 +72,31 @@ def is_withheld(status: int, content: bytes) -> bool:
     error = _error_in(content)
     told = error.metadata if isinstance(error, _Error) else None
     return (isinstance(told, dict) and "flagged_input" in told) or _holds(said_in(content), _WITHHELD)
+
+
+def may_have_run(status: int) -> bool:
+    """Whether a model may have run for a request that was answered by a status other than 200, and be charged for.
+
+    Any other refusal costs nothing: 400 to 404, 413, 422, 429 come before a model runs, 500, 502, 503 in its place.
+
+    Source
+    ------
+    OpenAI and Anthropic charge for the tokens that a reply reports, so for no error. Azure's "Plan to manage costs"
+    says that it may charge where processing was done, naming a content filter's 400 and a 408, and not for 401 and 429.
+    A gateway's 504 (524 at Cloudflare) is its own end of waiting, behind which the model may go on.
+    """
+    return status in _MAY_HAVE_RUN
+
+
+def withheld_reply(*, is_charged: bool = False) -> ChatReply:
+    """Return the reply that a prompt gets which the provider does not let through.
+
+    Parameters
+    ----------
+    is_charged
+        Whether the provider may charge for the prompt all the same, which then is not known.
+    """
+    return ChatReply(text="", finish="refused", usage=Usage() if is_charged else NOTHING_USED)
 
 
 def failure_of(

@@ -29,7 +29,7 @@ from evidencebench.llm.limits import Gate, Limits, spread
 from evidencebench.llm.prices import PriceTable
 from evidencebench.llm.providers import Server, server_of
 from evidencebench.llm.purse import Purse
-from evidencebench.llm.refusals import failure_of, is_withheld
+from evidencebench.llm.refusals import failure_of, is_withheld, may_have_run, withheld_reply
 from evidencebench.llm.tokens import prompt_tokens_of
 from evidencebench.llm.wire import posted, reply_of
 
@@ -80,7 +80,7 @@ class _Line:
 
 @dataclass(slots=True, kw_only=True)
 class _Post:
-    """One request as it is sent, each attempt alike, how often it was, and when its time is over."""
+    """One request as it is sent, each attempt alike, whether and how often it was, and when its time is over."""
 
     request: ChatRequest
     server: Server
@@ -90,6 +90,7 @@ class _Post:
     deadline: float
     n_faults: int = 0
     n_refusals: int = 0
+    is_sent: bool = False
 
     @property
     def n_attempts(self) -> int:
@@ -286,7 +287,9 @@ class HttpSender:
         await self._purse.reserve(post.request)  # again, where the attempt before may have been charged
         async with line.gate.entered(lambda: prompt_tokens_of(post.request) + post.request.max_tokens) as sent:
             post.deadline += self._clock() - asked_at
-            self._ledger.count(attempts=1, retries=int(post.n_attempts > 0))
+            is_first = not post.is_sent
+            self._ledger.count(attempts=1, retries=int(post.n_attempts > 0), sent=int(is_first))
+            post.is_sent = True
             try:
                 came = await line.connections.exchange(
                     post.address,
@@ -299,10 +302,11 @@ class HttpSender:
                 reply = _read(post, came) if came.status in _OK else None
             except (NotSentError, StopError):
                 line.gate.correct(sent, 0)
+                self._ledger.count(sent=-int(is_first))
+                post.is_sent = not is_first
                 raise
-            except (PassingError, EndpointError):
-                self._ledger.count(maybe_charged=1)
-                self._purse.settle(post.request, None)
+            except (PassingError, EndpointError, asyncio.CancelledError):
+                self._maybe_charged(post)
                 raise
             if reply is None:
                 line.gate.correct(sent, 0)
@@ -311,9 +315,15 @@ class HttpSender:
                 line.gate.correct(sent, reply.usage.prompt_tokens + reply.usage.completion_tokens)
             return reply
 
+    def _maybe_charged(self, post: _Post) -> None:
+        self._ledger.count(maybe_charged=1)
+        self._purse.settle(post.request, None)
+
     def _refused(self, post: _Post, came: Came) -> ChatReply:
         if is_withheld(came.status, came.content):
-            return ChatReply(text="", finish="refused")
+            return withheld_reply(is_charged=post.server.provider.charges_for_withheld)
+        if may_have_run(came.status):
+            self._maybe_charged(post)
         raise failure_of(
             came.status, came.headers, came.content, where=post.where, key=post.key.value, now=self._today()
         )

@@ -12,8 +12,8 @@ from evidencebench.endpoints import PassingError
 from evidencebench.llm.batch_apis.calls import Calls
 from evidencebench.llm.batch_apis.nouns import Found, Remote, Row, Sought
 from evidencebench.llm.batch_apis.reading import asked, key_of, read_rows, safe_id, told_id
-from evidencebench.llm.chat import ChatReply, ChatRequest
-from evidencebench.llm.refusals import is_withheld, said_in
+from evidencebench.llm.chat import ChatRequest
+from evidencebench.llm.refusals import is_withheld, said_in, withheld_reply
 from evidencebench.llm.wire import body_of, reply_of
 
 _PATH = "/messages/batches"
@@ -171,5 +171,5 @@ def _row(line: _Line) -> Row:
                 return Row(key=key, failure=str(error), is_done=True)
     said = bytes(result.error)
     if is_withheld(_BAD_REQUEST, said):
-        return Row(key=key, reply=ChatReply(text="", finish="refused"))
+        return Row(key=key, reply=withheld_reply())
     return Row(key=key, failure=said_in(said))

@@ -10,8 +10,8 @@ from evidencebench.endpoints import PassingError
 from evidencebench.llm.batch_apis.calls import Calls
 from evidencebench.llm.batch_apis.nouns import Found, Remote, Row, Sought
 from evidencebench.llm.batch_apis.reading import Named, asked, decoded, key_of, read_rows, safe_id, told_id
-from evidencebench.llm.chat import ChatReply, ChatRequest
-from evidencebench.llm.refusals import is_withheld, said_in
+from evidencebench.llm.chat import ChatRequest
+from evidencebench.llm.refusals import is_withheld, said_in, withheld_reply
 from evidencebench.llm.wire import body_of, reply_of
 from evidencebench.served_json import told
 
@@ -183,7 +183,7 @@ def _row(line: _Line) -> Row:
         return Row(key=key, failure="expected a response or an error, got neither")
     status, body = line.response.status_code, bytes(line.response.body)
     if is_withheld(status, body):
-        return Row(key=key, reply=ChatReply(text="", finish="refused"))
+        return Row(key=key, reply=withheld_reply())
     return Row(key=key, failure=f"status {status}: {said_in(body)}")
 
 
