@@ -1,15 +1,17 @@
 """Ask a system: hand it the query and the brief, and nothing else, and take its answer or its failure."""
 
+import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from evidencebench.errors import PendingError, ReplyError, StopError, TaskError
+from evidencebench.errors import EvidenceBenchError, PendingError, ReplyError, StopError, TaskError
 from evidencebench.instance import Instance
 from evidencebench.runs import Answer, Failure
 from evidencebench.system import Brief, NamedSystem, plain_ranking
 from evidencebench.tasks import TASKS, Task
 
 _MAX_ERROR_CHARACTERS = 500
+_MAX_TRACE_CHARACTERS, _MAX_TRACE_FRAMES = 10_000, 20
 
 
 def default_tasks(system: NamedSystem) -> tuple[Task, ...]:
@@ -58,18 +60,37 @@ def answer_instance(system: NamedSystem, instance: Instance, task: Task | None) 
             answer = system.system.rank_knowing(instance.labels, brief)  # type: ignore[union-attr]
         else:
             answer = system.system.rank(instance.query, brief)  # type: ignore[union-attr]
-        return plain_ranking(answer)
+        return plain_ranking(answer, len(instance.query.sentences), system.name)
     except (StopError, PendingError):
         raise
     except ReplyError as error:
         return Failure(error=_message(error), notes=error.notes)
     except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever one item does wrong, the others are answered
-        return Failure(error=_message(error))
+        return Failure(error=_message(error), trace=_trace(error))
 
 
 def _message(error: BaseException) -> str:
     message = f"{type(error).__name__}: {error}"[:_MAX_ERROR_CHARACTERS]
-    return message.encode(errors="backslashreplace").decode()
+    return _writable(message)
+
+
+def _trace(error: BaseException) -> str | None:
+    """Return where in the system's code it failed, as Python shows it; None where the message says all there is."""
+    if isinstance(error, EvidenceBenchError):
+        return None
+    asking = {_trace.__code__.co_filename, plain_ranking.__code__.co_filename}
+    step = error.__traceback__
+    while step is not None and step.tb_frame.f_code.co_filename in asking:
+        step = step.tb_next
+    if step is None:
+        return None
+    lines = traceback.format_exception(type(error), error, step, limit=-_MAX_TRACE_FRAMES)
+    return _writable("".join(lines)[:_MAX_TRACE_CHARACTERS])
+
+
+def _writable(text: str) -> str:
+    """Return text that UTF-8 can write."""
+    return text.encode(errors="backslashreplace").decode()
 
 
 def answers_from(

@@ -6,6 +6,7 @@ import tempfile
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
@@ -27,8 +28,28 @@ from evidencebench.writing import is_stream, whole_file
 _LINE_SUFFIXES = (".jsonl", ".ndjson")
 _CHUNK_BYTES = 1 << 20
 _QUICKLY_READ_BYTES = 64 << 20
+_CHANGED = "the data file has changed since it was opened; start again"
 # A gzip bomb ends here rather than on a full disk; the largest published file unpacks to 3 GB.
 MAX_UNPACKED_BYTES = 64 << 30
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DataFile:
+    """A data file as it was opened, for another process that must not read any other.
+
+    Attributes
+    ----------
+    path
+        The file.
+    state
+        By which a change of it is noticed; None of what is unpacked.
+    sha256
+        Its checksum.
+    """
+
+    path: Path
+    state: FileState | None
+    sha256: str
 
 
 class Dataset:
@@ -43,6 +64,8 @@ class Dataset:
         The file.
     ids
         Instance ids, in file order.
+    state
+        By which a change of the file is noticed; None of what is unpacked.
 
     Examples
     --------
@@ -56,7 +79,7 @@ class Dataset:
         self, path: Path, origins: Mapping[str, Origin], content: Content = b"", state: FileState | None = None
     ) -> None:
         self.path = path
-        self._state = state
+        self.state = state
         self.ids = tuple(origins)
         self._origins = origins
         self._content = content
@@ -66,10 +89,17 @@ class Dataset:
         """The file's name, without its folder."""
         return self.path.name
 
+    @property
+    def file(self) -> DataFile:
+        """What `reopen_dataset` opens in another process."""
+        return DataFile(path=self.path, state=self.state, sha256=self.sha256)
+
     @cached_property
     def sha256(self) -> str:
         """The checksum of the file as it lies on disk, in hexadecimal; read once, when first asked for."""
-        return file_sha256(self.path)
+        found = file_sha256(self.path)
+        self._require_unchanged()
+        return found
 
     def __repr__(self) -> str:
         return one_line(self, repr(self.name), counted(len(self), "instance"), self._shown_checksum())
@@ -127,8 +157,8 @@ class Dataset:
 
         What remains is a change in the moment between this and the reading.
         """
-        if self._state is not None and self._state != state_of(self.path):
-            raise ChangedDataError(f"{self.path}: the data file has changed since it was opened; start again")
+        if self.state is not None and self.state != state_of(self.path):
+            raise ChangedDataError(f"{self.path}: {_CHANGED}")
 
     def _decode(self, instance_id: str) -> Instance:
         self._require_unchanged()
@@ -163,6 +193,23 @@ def open_dataset(path: str | os.PathLike[str]) -> Dataset:
     if index.duplicates:
         raise FormatError(f"{path}: instance id '{index.duplicates[0]}' stands more than once; ids must be unique")
     return Dataset(path, index.origins, index.content, state)
+
+
+def reopen_dataset(file: DataFile) -> Dataset:
+    """Return the data set that another process has opened.
+
+    Raises
+    ------
+    ChangedDataError
+        If the file is another one by now.
+    UnreadableError, FormatError
+        As `open_dataset` does.
+    """
+    found = open_dataset(file.path)
+    # Of a file that is the same by its state the checksum is too, and reading it again takes seconds.
+    if found.state != file.state or (file.state is None and found.sha256 != file.sha256):
+        raise ChangedDataError(f"{file.path}: {_CHANGED}")
+    return found
 
 
 def index_file(path: Path) -> Index:

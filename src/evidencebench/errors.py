@@ -144,6 +144,14 @@ class DrainingError(StopError):
     """The user asked to stop: requests in flight are finished, and no more are sent."""
 
 
+class FailedAnswerError(StopError):
+    """An answer failed, and the user asked to stop there; ``trace`` is where in the code, as in `Failure`."""
+
+    def __init__(self, message: str, *, trace: str | None = None) -> None:
+        super().__init__(message)
+        self.trace = trace
+
+
 class PendingError(EvidenceBenchError):
     """The reply is part of a batch that is not done, so the query at hand is not answered yet."""
 

@@ -11,16 +11,18 @@ import msgspec
 import numpy as np
 
 from evidencebench.answering import default_tasks, require_answerable
-from evidencebench.dataset import Dataset, open_dataset
+from evidencebench.dataset import DataFile, Dataset, reopen_dataset
 from evidencebench.derangement import derange_hypotheses
 from evidencebench.engine.local import work_off
+from evidencebench.errors import RunMismatchError
 from evidencebench.gathering import Inquiry, Rehearsal, answerer, rehearse_all, todo_of
-from evidencebench.journal import open_journal
+from evidencebench.journal import Journal, open_journal
 from evidencebench.llm.client import ChatClient
 from evidencebench.recording import Recorder, Todo, Worked
 from evidencebench.runs import (
     RUN_BEGINS,
     DataHeader,
+    RunFile,
     RunHeader,
     SystemHeader,
     check_same_run,
@@ -49,6 +51,8 @@ class RunReport:
         Instances that are not answered in full, because their requests wait for a batch.
     first_error
         The first failure of this call, or None.
+    first_trace
+        Where in its code the system failed first in this call, as Python shows a traceback; None: not known.
     trained_on_it
         Whether a model of the system was trained on this very data, so that its score says nothing of other papers.
     notes
@@ -61,6 +65,7 @@ class RunReport:
     n_failed: int
     n_unanswered: int = 0
     first_error: str | None = None
+    first_trace: str | None = None
     trained_on_it: bool = False
     notes: Mapping[str, int] = field(default_factory=dict)
 
@@ -77,6 +82,7 @@ def execute(
     hypothesis: Literal["own", "wrong"] = "own",
     overwrite: bool = False,
     retry_failed: bool = False,
+    fail_fast: bool = False,
     client: ChatClient | None = None,
     max_waiting: int = DEFAULT_MAX_WAITING,
     settle: Callable[[], bool] | None = None,
@@ -109,6 +115,8 @@ def execute(
         Start over where the file exists.
     retry_failed
         Ask again for answers that failed in an earlier call.
+    fail_fast
+        Stop at the first answer that fails. It is not kept, so that the next call asks for it again.
     client
         How language models are asked; None: as `make_system` does.
     max_waiting
@@ -130,6 +138,8 @@ def execute(
         If the file cannot be written, or another process writes it.
     SystemSpecError
         If there is no such system.
+    FailedAnswerError
+        If an answer fails and ``fail_fast`` is set.
     StopError
         If no more requests may be sent; what was finished is kept.
     TaskError
@@ -143,10 +153,7 @@ def execute(
     hypotheses = _hypotheses(dataset, hypothesis, seed)
     ids = dataset.ids[:limit]
     with open_journal(path, RUN_BEGINS, truncate=overwrite) as journal:
-        if journal.is_empty:
-            journal.append(msgspec.json.encode(header))
-        run = read_run(path)
-        check_same_run(path, run.header or header, header)
+        run = _begun(journal, path, header, ids)
         done = run.done - run.failed if retry_failed else run.done
         recorder = Recorder(journal, n_all=len(ids), n_failed=len(run.failed & done), on_progress=on_progress)
         for key in done:
@@ -154,21 +161,23 @@ def execute(
         todo = list(todo_of(ids, tasks, done, per_task=named.reads_brief))
         recorder.n_done = len(ids) - len(todo)
         if named.waits:
-            work = answerer(named, dataset, hypotheses)
+            work = answerer(named, dataset, hypotheses, fails_fast=fail_fast)
             waiting = Waiting(client=client, max_waiting=max_waiting, settle=settle, on_interrupt=on_interrupt)
             ask_all(work, todo, recorder, waiting)
         else:
+            again = _Again(spec=system, seed=seed, data=dataset.file, versions=named.versions())
             jobs = min(jobs, 1 + len(todo) // _MIN_INSTANCES_A_JOB)
-            if jobs == 1:
-                work_off(answerer, (named, dataset, hypotheses), todo, recorder.keep)
-            else:
-                work_off(_opened_answerer, (system, seed, dataset.path, hypotheses), todo, recorder.keep, jobs=jobs)
+            opened = (named, dataset) if jobs == 1 else again
+            work_off(_worker, (opened, hypotheses, fail_fast), todo, recorder.keep, jobs=jobs, is_over=recorder.is_over)
+            if recorder.stop is not None:
+                raise recorder.stop
     return RunReport(
         n_instances=len(ids),
         n_resumed=len({instance_id for instance_id, _ in done}),
         n_failed=recorder.n_failed,
         n_unanswered=len(ids) - recorder.n_done,
         first_error=recorder.first_error,
+        first_trace=recorder.first_trace,
         trained_on_it=dataset.sha256 in named.trained_on(),
         notes=recorder.notes,
     )
@@ -219,11 +228,43 @@ def _checked_tasks(
 _MIN_INSTANCES_A_JOB = 16
 
 
-def _opened_answerer(
-    spec: str, seed: int, data_path: Path, hypotheses: Mapping[str, str] | None
+def _begun(journal: Journal, path: Path, header: RunHeader, ids: Sequence[str]) -> RunFile:
+    """Return the run that a file holds, begun anew where it holds no answer, whatever it was begun as."""
+    journal.begin(msgspec.json.encode(header))
+    run = read_run(path)
+    check_same_run(path, run.header or header, header)
+    known = {(instance_id, task) for instance_id in ids for task in (header.tasks if header.per_task else (None,))}
+    for instance_id, task in sorted(run.done - known, key=str):
+        what = f"'{instance_id}'" if task is None else f"'{instance_id}' for task '{task}'"
+        raise RunMismatchError(
+            f"{path}: answers {what}, which its header does not ask for; take the line out, or start over with "
+            "--overwrite"
+        )
+    return run
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Again:
+    """What a process that has nothing yet makes the system and the data from, and may take no other."""
+
+    spec: str
+    seed: int
+    data: DataFile
+    versions: Mapping[str, str]
+
+    def made(self) -> tuple[NamedSystem, Dataset]:
+        system = make_system(self.spec, seed=self.seed)
+        system.check_versions(self.versions)
+        return system, reopen_dataset(self.data)
+
+
+def _worker(
+    opened: _Again | tuple[NamedSystem, Dataset],
+    hypotheses: Mapping[str, str] | None,
+    fails_fast: bool,  # noqa: FBT001 - handed over by place
 ) -> Callable[[Todo], Worked]:
-    """Make an answerer in a process that has nothing yet."""
-    return answerer(make_system(spec, seed=seed), open_dataset(data_path), hypotheses)
+    system, dataset = opened.made() if isinstance(opened, _Again) else opened
+    return answerer(system, dataset, hypotheses, fails_fast=fails_fast)
 
 
 def _hypotheses(dataset: Dataset, hypothesis: str, seed: int) -> dict[str, str] | None:

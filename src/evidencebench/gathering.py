@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from evidencebench.answering import answer_instance, with_hypothesis
 from evidencebench.dataset import Dataset
-from evidencebench.errors import PendingError, StopError
+from evidencebench.errors import FailedAnswerError, PendingError, StopError
 from evidencebench.instance import Instance
 from evidencebench.recording import Todo, Worked
 from evidencebench.runs import Answer, Failure
@@ -168,7 +168,9 @@ def todo_of(
             yield instance_id, missing
 
 
-def answerer(system: NamedSystem, dataset: Dataset, hypotheses: Mapping[str, str] | None) -> Callable[[Todo], Worked]:
+def answerer(
+    system: NamedSystem, dataset: Dataset, hypotheses: Mapping[str, str] | None, *, fails_fast: bool = False
+) -> Callable[[Todo], Worked]:
     """Return what asks a system one instance of a data set.
 
     Parameters
@@ -179,6 +181,8 @@ def answerer(system: NamedSystem, dataset: Dataset, hypotheses: Mapping[str, str
         Where the instances are.
     hypotheses
         Instance id -> the hypothesis to ask instead of its own; None: its own.
+    fails_fast
+        Whether the first answer that fails stops the work, and stays unanswered.
     """
 
     def answer(todo: Todo) -> Worked:
@@ -189,27 +193,29 @@ def answerer(system: NamedSystem, dataset: Dataset, hypotheses: Mapping[str, str
         asked: Sequence[Task | None] = (None,)
         if task_names is not None:
             asked = [task for task in map(task_named, task_names) if task.applies_to(instance.labels)]
-        return _worked(system, instance, asked)
+        return _worked(system, instance, asked, fails_fast=fails_fast)
 
     return answer
 
 
-def _worked(system: NamedSystem, instance: Instance, tasks: Sequence[Task | None]) -> Worked:
+def _worked(system: NamedSystem, instance: Instance, tasks: Sequence[Task | None], *, fails_fast: bool) -> Worked:
     answers: list[tuple[str, str | None, Answer]] = []
     pending: list[str | None] = []
     stop: StopError | None = None
-    for task in tasks:
-        name = None if task is None else task.name
+    names = [None if task is None else task.name for task in tasks]
+    for place, task in enumerate(tasks):
         try:
-            answers.append((instance.id, name, answer_instance(system, instance, task)))
+            answer = answer_instance(system, instance, task)
+            if fails_fast and isinstance(answer, Failure):
+                raise FailedAnswerError(f"{instance.id}: {answer.error}", trace=answer.trace)
+            answers.append((instance.id, names[place], answer))
         except PendingError:
-            pending.append(name)
+            pending.append(names[place])
         except StopError as error:
             stop = error
-            pending.append(name)
+            pending += names[place:]  # those behind it are not asked, and so not answered either
             break
-    names = tuple(name for name in pending if name is not None)
-    unanswered: Todo | None = (instance.id, names or None) if pending else None
+    unanswered: Todo | None = (instance.id, tuple(filter(None, pending)) or None) if pending else None
     return Worked(answers=tuple(answers), unanswered=unanswered, stop=stop)
 
 

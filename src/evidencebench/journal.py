@@ -6,6 +6,7 @@ Opening the journal again repairs it: a line that is whole but for its line end 
 
 import fcntl
 import os
+import secrets
 import stat
 import time
 from collections.abc import Iterator
@@ -17,6 +18,7 @@ import msgspec
 from evidencebench.errors import RunError
 
 _SYNC_SECONDS = 1.0
+_MAX_OPENINGS = 100
 
 
 class Journal:
@@ -25,8 +27,8 @@ class Journal:
     Make one with `open_journal`.
     """
 
-    def __init__(self, descriptor: int) -> None:
-        self._descriptor = descriptor
+    def __init__(self, path: Path, descriptor: int) -> None:
+        self._path, self._descriptor = path, descriptor
         self._synced_at = time.monotonic()
 
     @property
@@ -34,13 +36,43 @@ class Journal:
         """Whether nothing stands in it, not even a header."""
         return os.fstat(self._descriptor).st_size == 0
 
+    def begin(self, header: bytes) -> None:
+        """Write the first line, unless lines follow one: a call that failed at once leaves a header alone."""
+        with open(self._descriptor, "rb", closefd=False) as file:
+            file.seek(0)
+            file.readline()
+            is_begun = bool(file.read(1))
+        if is_begun:
+            return
+        if not self.is_empty:
+            self.start_over()
+        self.append(header)
+
+    def start_over(self) -> None:
+        """Put an empty file in its place; whoever reads the old one keeps it.
+
+        The new file is locked before the old one is let go, so that no other process can write in between.
+        """
+        part = self._path.with_name(f".{secrets.token_hex(8)}.part")
+        descriptor = os.open(part, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o600)
+        try:
+            _lock(descriptor, part)
+            os.fchmod(descriptor, stat.S_IMODE(os.fstat(self._descriptor).st_mode))
+            part.replace(self._path)
+        except BaseException:
+            os.close(descriptor)
+            part.unlink(missing_ok=True)
+            raise
+        os.close(self._descriptor)
+        self._descriptor = descriptor
+
+    def close(self) -> None:
+        """Let go of the file."""
+        os.close(self._descriptor)
+
     def lies_at(self, path: Path) -> bool:
         """Say whether it is still what a path names, rather than a file that was removed, replaced or linked to."""
-        try:
-            found = path.lstat()
-        except OSError:
-            return False
-        return os.path.samestat(found, os.fstat(self._descriptor))
+        return _lies_at(path, self._descriptor)
 
     def append(self, line: bytes) -> None:
         """Write one line, given without its line end."""
@@ -74,17 +106,17 @@ def open_journal(path: Path, begins: bytes, *, truncate: bool = False) -> Iterat
     RunError
         If it cannot be written, is no regular file, holds something else, or another process is writing it.
     """
+    target = Path(os.path.realpath(path))  # a link stays one where the file starts over
     try:
-        if truncate and path.exists():
-            # Whoever reads the old file keeps it; cutting it under a memory map would kill the reader.
-            os.close(_opened(path, begins))
-            path.unlink()
-        descriptor = _opened(path, begins)
+        descriptor = _opened(target, path, begins)
     except OSError as error:
         raise RunError(f"{path}: cannot be written: {error.strerror}") from error
+    journal = Journal(target, descriptor)
     try:
-        _repair(descriptor)
-        journal = Journal(descriptor)
+        if truncate and not journal.is_empty:
+            journal.start_over()  # cutting the file under a memory map would kill its reader
+        else:
+            _repair(descriptor)
         try:
             yield journal
         finally:
@@ -92,20 +124,31 @@ def open_journal(path: Path, begins: bytes, *, truncate: bool = False) -> Iterat
     except OSError as error:
         raise RunError(f"{path}: cannot be written: {error.strerror}") from error
     finally:
+        journal.close()
+
+
+def _opened(target: Path, path: Path, begins: bytes) -> int:
+    """Return a locked descriptor of a journal, or of a new file; messages call it ``path``."""
+    for _ in range(_MAX_OPENINGS):
+        descriptor = os.open(target, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NONBLOCK | os.O_NOCTTY, 0o666)
+        try:
+            _require_regular(descriptor, path)
+            _lock(descriptor, path)
+            _require_journal(descriptor, path, begins)
+            if _lies_at(target, descriptor):  # else somebody has put another file there since it was opened
+                return descriptor
+        except BaseException:
+            os.close(descriptor)
+            raise
         os.close(descriptor)
+    raise RunError(f"{path}: another process replaces this file again and again; choose another name")
 
 
-def _opened(path: Path, begins: bytes) -> int:
-    """Return a locked descriptor of a journal, or of a new file."""
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NONBLOCK | os.O_NOCTTY, 0o666)
+def _lies_at(path: Path, descriptor: int) -> bool:
     try:
-        _require_regular(descriptor, path)
-        _lock(descriptor, path)
-        _require_journal(descriptor, path, begins)
-    except BaseException:
-        os.close(descriptor)
-        raise
-    return descriptor
+        return os.path.samestat(path.lstat(), os.fstat(descriptor))
+    except OSError:
+        return False
 
 
 def _require_regular(descriptor: int, path: Path) -> None:

@@ -49,8 +49,10 @@ class Recorder:
     ----------
     n_done, n_failed
         Instances answered in full, and failed answers, so far.
-    first_error
-        The first failure that was kept here.
+    first_error, first_trace
+        The first failure that was kept here, and the trace of the first that has one.
+    stop
+        Why no other instance may be begun; None: they may.
     """
 
     def __init__(
@@ -62,6 +64,12 @@ class Recorder:
         self.n_done = 0
         self.n_failed = n_failed
         self.first_error: str | None = None
+        self.first_trace: str | None = None
+        self.stop: StopError | None = None
+
+    def is_over(self) -> bool:
+        """Say whether no other instance may be begun."""
+        return self.stop is not None
 
     def keep(self, worked: Worked) -> None:
         """Append the answers to an instance."""
@@ -71,6 +79,8 @@ class Recorder:
             if isinstance(answer, Failure):
                 self.n_failed += 1
                 self.first_error = self.first_error or f"{instance_id}: {answer.error}"
+                self.first_trace = self.first_trace or answer.trace
+        self.stop = self.stop or worked.stop
         self.n_done += not worked.unanswered
         if self._on_progress is not None:
             self._on_progress(self.n_done, self._n_all)

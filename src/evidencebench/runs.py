@@ -14,7 +14,7 @@ from evidencebench.journal import is_whole
 from evidencebench.one_line import counted, one_line
 from evidencebench.reading import open_file
 from evidencebench.specification import MAX_DEPTH
-from evidencebench.system import Ranking
+from evidencebench.system import CODE_OF, Ranking, differences
 
 FORMAT_VERSION = 1
 RUN_BEGINS = b'{"evidencebench_run":'
@@ -22,6 +22,7 @@ RUN_BEGINS = b'{"evidencebench_run":'
 
 # Of each nested system a list, the system and its value.
 _MAX_SHOWN_DEPTH = 3 * MAX_DEPTH
+_SHOWN_DIGITS = 12
 
 
 class SystemHeader(msgspec.Struct, frozen=True, kw_only=True):
@@ -150,10 +151,13 @@ class Failure:
         What went wrong.
     notes
         Counts of what was done in vain, as in `Ranking`.
+    trace
+        Where in the system's code it failed, as Python shows a traceback; None: not known. No run file holds it.
     """
 
     error: str
     notes: Mapping[str, int] = field(default_factory=dict, compare=False)
+    trace: str | None = field(default=None, compare=False, repr=False)
 
 
 Answer = Ranking | Failure
@@ -194,10 +198,12 @@ class RunFile:
 
     @property
     def signature(self) -> str:
-        """What decides its answers: the system as it ran; for files of others, the file's name and checksum."""
+        """What decides its answers: the system as it ran, with its own code's digest; or a file's name and checksum."""
         if self.header is not None:
-            return self.header.signature
-        return f"{self.path.name}@sha256:{file_sha256(self.path)[:12]}"
+            own = [value for name, value in self.header.versions.items() if name.startswith(CODE_OF)]
+            digests = "+".join(value.removeprefix("sha256:")[:_SHOWN_DIGITS] for value in own)
+            return f"{self.header.signature}[code {digests}]" if own else self.header.signature
+        return f"{self.path.name}@sha256:{file_sha256(self.path)[:_SHOWN_DIGITS]}"
 
     @property
     def ids(self) -> frozenset[str]:
@@ -364,13 +370,12 @@ def check_same_run(
     RunMismatchError
         Naming every field that differs.
     """
-    before, after = _deciding(old), _deciding(new)
-    differing = [f"{key} was {before[key]!r}, now {after[key]!r}" for key in before if before[key] != after[key]]
-    if differing:
-        raise RunMismatchError(f"{path}: begun as another run: {'; '.join(differing)}; {what_to_do}")
+    differing = (differences(_deciding(old), _deciding(new)), differences(old.versions, new.versions))
+    if any(differing):
+        raise RunMismatchError(f"{path}: begun as another run: {'; '.join(filter(None, differing))}; {what_to_do}")
 
 
 def _deciding(header: RunHeader) -> dict[str, Any]:
     fields: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(header))
-    del fields["created"], fields["data"]["path"], fields["data"]["name"]
+    del fields["created"], fields["versions"], fields["data"]["path"], fields["data"]["name"]
     return fields

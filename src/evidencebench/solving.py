@@ -2,18 +2,16 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 
 import msgspec
 
-from evidencebench.dataset import Dataset, open_dataset, require_data_name, write_dataset
+from evidencebench.dataset import DataFile, Dataset, reopen_dataset, require_data_name, write_dataset
 from evidencebench.engine.local import map_in_order
-from evidencebench.errors import RunError, RunFormatError, RunMismatchError
+from evidencebench.errors import RunFormatError, RunMismatchError
 from evidencebench.instance import Evaluation, Instance
 from evidencebench.journal import open_journal
 from evidencebench.optima import Optima, derive_optima, with_optima
-from evidencebench.reading import open_file
 from evidencebench.version import __version__
 
 _BEGINS = b'{"evidencebench_solve":'
@@ -83,14 +81,13 @@ def solve_file(
     require_data_name(path)
     partial = path.with_name(f"{path.name}.partial")
     header = msgspec.json.encode(_Header(evidencebench_solve=__version__, sha256=dataset.sha256))
-    with open_journal(partial, _BEGINS, truncate=_holds_nothing(partial)) as journal:
-        if journal.is_empty:
-            journal.append(header)
+    with open_journal(partial, _BEGINS) as journal:
+        journal.begin(header)
         solved = _read_partial(partial, header)
         todo = [instance_id for instance_id in dataset.ids if instance_id not in solved]
         n_resumed = len(dataset) - len(todo)
         workers = min(jobs, 1 + len(todo) // _MIN_INSTANCES_A_JOB)
-        for n_done, line in enumerate(map_in_order(_solver, (dataset.path,), todo, jobs=workers), n_resumed + 1):
+        for n_done, line in enumerate(map_in_order(_solver, (dataset.file,), todo, jobs=workers), n_resumed + 1):
             encoded = msgspec.json.encode(line)
             journal.append(encoded)
             solved[line.id] = encoded
@@ -102,25 +99,14 @@ def solve_file(
     return SolveReport(n_instances=len(dataset), n_resumed=n_resumed, unproven=unproven)
 
 
-def _solver(path: Path) -> Callable[[str], _Line]:
-    dataset = open_dataset(path)
+def _solver(data: DataFile) -> Callable[[str], _Line]:
+    dataset = reopen_dataset(data)
 
     def solve(instance_id: str) -> _Line:
         optima = derive_optima(dataset[instance_id])
         return _Line(id=instance_id, evaluations=dict(optima.evaluations), unproven=optima.unproven)
 
     return solve
-
-
-def _holds_nothing(path: Path) -> bool:
-    """Say whether a partial file has a header at most, as a call leaves it that failed at once."""
-    try:
-        if not path.exists():
-            return False
-        with open_file(path) as file:
-            return sum(line.endswith(b"\n") for line in islice(file, 2)) <= 1
-    except OSError as error:
-        raise RunError(f"{path}: cannot be read: {error.strerror}") from error
 
 
 def _read_partial(path: Path, header: bytes) -> dict[str, bytes]:

@@ -4,14 +4,19 @@ import math
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
+from types import ModuleType
 from typing import Any, Protocol, SupportsIndex, cast, get_args
 
-from evidencebench.errors import SystemSpecError
+from evidencebench.code_digest import code_digest
+from evidencebench.errors import AnswerError, RunMismatchError, SystemSpecError
 from evidencebench.one_line import first_few, one_line
 from evidencebench.query import AspectScope, Query
 
 KNOWING_SYSTEMS = frozenset({"oracle", "greedy_oracle"})
 """The systems that are given the labels: ceilings, not competitors."""
+
+CODE_OF = "code of "
+"""What stands before the name of own code among the versions in a header."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,12 +154,15 @@ class NamedSystem:
         The object that answers.
     knows_labels
         Whether it is given the labels: a ceiling, not a competitor.
+    module
+        Of own code: what it is made from; None for what this package brings.
     """
 
     name: str
     options: Mapping[str, Any]
     system: System | KnowingSystem
     knows_labels: bool = False
+    module: ModuleType | None = field(default=None, repr=False, compare=False)
 
     def __repr__(self) -> str:
         options = ", ".join(f"{name}={value!r}" for name, value in self.options.items())
@@ -185,15 +193,29 @@ class NamedSystem:
         return bool(getattr(self.system, "waits", False)) or any(part.waits for part in self.parts)
 
     def versions(self) -> dict[str, str]:
-        """Return the versions and digests that decide its answers, those of the systems it asks included."""
-        found: dict[str, str] = {}
+        """Return the versions and digests that decide its answers, those of the systems it asks included.
+
+        Own code counts by the digest of its source, as `evidencebench.code_digest` makes it.
+        """
         own = getattr(self.system, "versions", None)
-        for versions in (*(part.versions() for part in self.parts), own() if callable(own) else {}):
-            for key, value in versions.items():
-                known = found.setdefault(key, value)
-                if value not in known.split(" and "):
-                    found[key] = f"{known} and {value}"
-        return found
+        of_code = versions_of_code(self.name, self.module)
+        return merged_versions(*(part.versions() for part in self.parts), own() if callable(own) else {}, of_code)
+
+    def check_versions(self, begun_with: Mapping[str, str]) -> None:
+        """Raise where what decides its answers is no longer what work was begun with.
+
+        Parameters
+        ----------
+        begun_with
+            What `versions` returned then, in another process perhaps.
+
+        Raises
+        ------
+        RunMismatchError
+            Naming what differs.
+        """
+        if differing := differences(begun_with, self.versions()):
+            raise RunMismatchError(f"system '{self.name}' has changed since the work began: {differing}; start again")
 
     def trained_on(self) -> frozenset[str]:
         """Return the sha256 of the data that it, or a system that it asks, was trained on, as far as is known."""
@@ -262,18 +284,71 @@ class NamedSystem:
         ------
         SystemSpecError
             If it is given the labels, which no system that asks it has.
-        TypeError
-            If it does not return a `Ranking` of whole numbers.
-        ValueError
-            If the scores are not finite, one a sentence and descending.
+        TypeError, ValueError, AnswerError
+            As `plain_ranking` does.
         """
         if self.knows_labels:
             raise SystemSpecError(f"system '{self.name}' is given the labels, so no other system may ask it")
-        return plain_ranking(cast("System", self.system).rank(query, brief))
+        return plain_ranking(cast("System", self.system).rank(query, brief), len(query.sentences), self.name)
 
 
-def plain_ranking(answer: object) -> Ranking:
+def versions_of_code(name: str, module: ModuleType | None) -> dict[str, str]:
+    """Return the digest of own code as a header holds it; nothing for what this package brings.
+
+    Parameters
+    ----------
+    name
+        As it was named, such as ``package.module:factory``.
+    module
+        What it is made from; None: this package.
+    """
+    digest = None if module is None else code_digest(module)
+    return {} if digest is None else {f"{CODE_OF}{name}": f"sha256:{digest}"}
+
+
+def merged_versions(*versions: Mapping[str, str]) -> dict[str, str]:
+    """Return the versions that decide several systems' answers together.
+
+    Examples
+    --------
+    >>> merged_versions({"numpy": "2.1", "model": "a"}, {"numpy": "2.1", "model": "b"})
+    {'numpy': '2.1', 'model': 'a and b'}
+    """
+    merged: dict[str, str] = {}
+    for key, value in (item for one in versions for item in one.items()):
+        known = merged.setdefault(key, value)
+        if value not in known.split(" and "):
+            merged[key] = f"{known} and {value}"
+    return merged
+
+
+def differences(before: Mapping[str, object], after: Mapping[str, object]) -> str:
+    """Return what differs between two mappings, in words; empty where nothing does.
+
+    Examples
+    --------
+    >>> differences({"numpy": "2.1", "a": "1"}, {"numpy": "2.2", "a": "1", "b": "0"})
+    "numpy was '2.1', now '2.2'; b was not told, now '0'"
+    """
+    told = (
+        (key, [repr(one[key]) if key in one else "not told" for one in (before, after)])
+        for key in {**before, **after}
+        if key not in before or key not in after or before[key] != after[key]
+    )
+    return "; ".join(f"{key} was {was}, now {now}" for key, (was, now) in told)
+
+
+def plain_ranking(answer: object, n_sentences: int, system: str) -> Ranking:
     """Return an answer in plain Python numbers, which is what a run can hold.
+
+    Parameters
+    ----------
+    answer
+        What a system returned.
+    n_sentences
+        How many sentences the paper has.
+    system
+        What messages call the system.
 
     Raises
     ------
@@ -281,6 +356,8 @@ def plain_ranking(answer: object) -> Ranking:
         If it is no `Ranking` of whole numbers.
     ValueError
         If the scores are not finite, one a sentence and descending.
+    AnswerError
+        If the paper does not have a sentence.
     """
     if not isinstance(answer, Ranking):
         raise TypeError(f"expected a Ranking, got {type(answer).__name__}")
@@ -290,6 +367,9 @@ def plain_ranking(answer: object) -> Ranking:
     if scores is not None and (list(scores) != sorted(scores, reverse=True) or len(scores) != len(answer.sentences)):
         raise ValueError("expected one score a sentence, descending")
     sentences = tuple(map(operator.index, answer.sentences))
+    if sentences and not (min(sentences) >= 0 and max(sentences) < n_sentences):
+        wrong = next(index for index in sentences if not 0 <= index < n_sentences)
+        raise AnswerError(f"system '{system}': expected sentences 0..{n_sentences - 1}, got {wrong}")
     notes = {str(name): operator.index(count) for name, count in answer.notes.items()}
     return Ranking(sentences=sentences, scores=scores, ordered=bool(answer.ordered), notes=notes)
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from math import isfinite
 from pathlib import Path
-from types import MappingProxyType
+from types import MappingProxyType, ModuleType
 from typing import Any, Literal, cast, get_args, get_origin, get_type_hints
 
 import msgspec
@@ -179,7 +179,11 @@ def _made(spec: str, given: _Given, depth: int) -> NamedSystem:
     if not (hasattr(system, "rank") or name in KNOWING_SYSTEMS):
         raise SystemSpecError(f"system '{spec}': expected an object with a method rank(query, brief), got {system!r}")
     return NamedSystem(
-        name=name, options=_all_options(system, values), system=system, knows_labels=name in KNOWING_SYSTEMS
+        name=name,
+        options=_all_options(system, values),
+        system=system,
+        knows_labels=name in KNOWING_SYSTEMS,
+        module=module_of(name),
     )
 
 
@@ -252,6 +256,11 @@ def factory_of(name: str) -> Callable[..., Any]:
     if place in SYSTEMS:
         raise SystemSpecError(f"system '{place}': expected option=value, got '{attribute}'")
     return find_own_code(name).factory
+
+
+def module_of(name: str) -> ModuleType | None:
+    """Return what own code that was found by `factory_of` comes from; None for an entry of `SYSTEMS`."""
+    return None if name in SYSTEMS else find_own_code(name).module
 
 
 def _convert(

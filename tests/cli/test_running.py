@@ -126,3 +126,60 @@ def test_what_answers_note_is_said_once_for_each_instance(spec: str, command: Co
     assert f"  {wanted} truncated sentences\n" in first.err
     assert command(f"run {spec} --data sample -o noting.jsonl --json").json["notes"] == {"truncated_sentences": wanted}
     assert "truncated" not in command("run lead --data sample -o lead.jsonl").err
+
+
+_FAILING = """
+from evidencebench import Ranking
+
+class Failing:
+    def rank(self, query, brief):
+        return look_up(query.instance_id)
+
+def look_up(name):
+    if name.endswith("_2"):
+        raise LookupError("no such word")
+    return Ranking(sentences=(0,))
+"""
+
+
+@pytest.mark.parametrize("options", ["", "--json", "--jobs 2"])
+def test_a_failing_system_shows_its_own_line_once(
+    options: str, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delitem(sys.modules, "failing", raising=False)
+    Path("failing.py").write_text(_FAILING, encoding="utf-8")
+    found = command(f"run failing:Failing --data sample -o run.jsonl {options}")
+    assert found.code == 1
+    assert found.err.count("Traceback (most recent call last):") == 1
+    assert found.err.count('failing.py", line 10, in look_up') == 1
+    assert "evidencebench/answering.py" not in found.err
+    assert "Traceback" not in found.out.replace('"first_trace": "Traceback', "")
+
+
+def test_a_run_that_is_to_fail_fast_goes_on_by_the_same_command_once_the_code_is_mended(
+    command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delitem(sys.modules, "failing", raising=False)
+    Path("failing.py").write_text(_FAILING.replace("_2", "_0"), encoding="utf-8")
+    arguments = "run failing:Failing --data sample -o run.jsonl --fail-fast"
+    found = command(arguments)
+    assert (found.code, found.out) == (3, "")
+    assert 'failing.py", line 10, in look_up' in found.err
+    stopped = (
+        f"stopped: {SAMPLE.ids[0]}: LookupError: no such word; what was finished is kept: the same command goes on"
+    )
+    assert stopped in found.err
+    Path("failing.py").write_text(_FAILING.replace("_2", "_none"), encoding="utf-8")
+    monkeypatch.delitem(sys.modules, "failing")
+    assert "10 instances; 0 answers failed" in command(arguments).out
+
+
+def test_own_code_that_was_edited_does_not_go_on_in_the_old_run(
+    command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command("run own:Slow --data sample -o run.jsonl --limit 4")
+    Path("own.py").write_text(f"{Path('own.py').read_text()}\n# edited\n")
+    monkeypatch.delitem(sys.modules, "own")
+    found = command("run own:Slow --data sample -o run.jsonl --limit 4")
+    assert found.code == 2
+    assert "begun as another run: code of own:Slow was 'sha256:" in found.err

@@ -24,6 +24,7 @@ from evidencebench.cli.options import (
 )
 from evidencebench.cli.output import OutputFile, print_json, require_file
 from evidencebench.cli.progress import progress
+from evidencebench.errors import FailedAnswerError
 from evidencebench.execution import RunReport, execute, rehearse
 from evidencebench.llm.ledger import Ledger
 from evidencebench.reporting import notes_line
@@ -49,6 +50,7 @@ from evidencebench.tasks import Task
 @seed_option
 @click.option("--overwrite", is_flag=True, help="Start over where RUN exists; default: go on.")
 @click.option("--retry-failed", is_flag=True, help="Ask again for answers that failed.")
+@click.option("--fail-fast", is_flag=True, help="Stop at the first answer that fails, and keep it open.")
 @asking_options
 @json_option
 @progress_option
@@ -66,6 +68,7 @@ def command(
     seed: int,
     overwrite: bool,
     retry_failed: bool,
+    fail_fast: bool,
     asking: Asking,
     as_json: bool,
     progress_style: str,
@@ -99,23 +102,29 @@ def command(
     if output is None:
         raise click.UsageError("Missing option '-o' / '--output'.")
     require_file(output, "cannot be gone on in after an interruption")
-    with opened_desk(asking, asks=asks) as desk, progress(system, progress_style, desk.status) as shown:
-        client = desk.client
-        report = execute(
-            system,
-            dataset,
-            output,
-            **what,
-            jobs=jobs,
-            overwrite=overwrite,
-            retry_failed=retry_failed,
-            client=client,
-            max_waiting=desk.max_waiting,
-            settle=desk.settle,
-            on_interrupt=desk.waiting(shown).on_interrupt,
-            on_progress=shown,
-        )
+    try:
+        with opened_desk(asking, asks=asks) as desk, progress(system, progress_style, desk.status) as shown:
+            client = desk.client
+            report = execute(
+                system,
+                dataset,
+                output,
+                **what,
+                jobs=jobs,
+                overwrite=overwrite,
+                retry_failed=retry_failed,
+                fail_fast=fail_fast,
+                client=client,
+                max_waiting=desk.max_waiting,
+                settle=desk.settle,
+                on_interrupt=desk.waiting(shown).on_interrupt,
+                on_progress=shown,
+            )
+    except FailedAnswerError as error:
+        _print_trace(error.trace)
+        raise
     ledger = client.ledger if client is not None else None
+    _print_trace(report.first_trace)
     if as_json:
         asked = {"asked": ledger.fields()} if ledger is not None else {}
         print_json({"run": str(output), **asdict(report), **asked})
@@ -131,6 +140,12 @@ def _advice(ledger: Ledger | None) -> str:
         "asks again where no reply came;\n  what was replied is read again, not bought again: for other replies, run "
         "with another --seed into\n  another file"
     )
+
+
+def _print_trace(trace: str | None) -> None:
+    """Print where own code failed."""
+    for line in trace.splitlines() if trace is not None else ():
+        click.echo(f"  {' ' * (len(line) - len(line.lstrip()))}{printable(line.lstrip())}", err=True)
 
 
 _SPENT = {"requests", "prompt_tokens", "completion_tokens", "reasoning_tokens", "cost_microusd", "unpriced_replies"}

@@ -3,6 +3,7 @@
 Each finished cell is a line of a journal, so that an interrupted cross-validation goes on where it stopped.
 """
 
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -13,8 +14,9 @@ import numpy as np
 
 from evidencebench.answering import answers_from
 from evidencebench.content import lines_of
-from evidencebench.dataset import Dataset, open_dataset
+from evidencebench.dataset import DataFile, Dataset, reopen_dataset
 from evidencebench.derangement import derange_hypotheses
+from evidencebench.embedding.folder import library_versions
 from evidencebench.engine.local import work_off
 from evidencebench.errors import AnswerError, RunFormatError, RunMismatchError
 from evidencebench.evaluation import AnswerSource
@@ -22,8 +24,8 @@ from evidencebench.instance import Instance
 from evidencebench.journal import open_journal
 from evidencebench.runs import Answer, Failure
 from evidencebench.selection import check_answer
-from evidencebench.system import NamedSystem, Ranking
-from evidencebench.systems import make_system
+from evidencebench.system import NamedSystem, Ranking, differences, merged_versions, versions_of_code
+from evidencebench.systems import make_system, module_of
 from evidencebench.tasks import Task, task_named
 from evidencebench.training.folding import paper_folds, parted
 from evidencebench.training.trainings import Trainable, trainable
@@ -178,8 +180,7 @@ def finished_cells(
         If a line of it is damaged.
     """
     with open_journal(path, _BEGINS, truncate=overwrite) as journal:
-        if journal.is_empty:
-            journal.append(msgspec.json.encode(_Header(plan=plan)))
+        journal.begin(msgspec.json.encode(_Header(plan=plan)))
         finished = {one.cell: one for one in _read(path, plan)}
         cells = list(cells_of(plan))
 
@@ -194,7 +195,7 @@ def finished_cells(
         for one in ask(waiting):
             keep(one)
         todo = [cell for cell in todo if cell not in waiting]
-        work_off(_cell_worker, (dataset.path, plan), todo, keep, jobs=min(jobs, max(1, len(todo))))
+        work_off(_cell_worker, (dataset.file, plan), todo, keep, jobs=min(jobs, max(1, len(todo))))
     return [finished[cell] for cell in cells]
 
 
@@ -216,13 +217,14 @@ def _read(path: Path, plan: Plan) -> Iterator[Finished]:
 
 
 def _require_same(path: Path, begun: Plan, plan: Plan) -> None:
-    for field in plan.__struct_fields__:
-        was, now = getattr(begun, field), getattr(plan, field)
-        if was != now:
-            raise RunMismatchError(
-                f"{path}: begun as another cross-validation: {field} was {was}, now {now}; choose another file, or "
-                "start over with --overwrite"
-            )
+    fields = [name for name in plan.__struct_fields__ if name != "versions"]
+    before, after = ({name: getattr(one, name) for name in fields} for one in (begun, plan))
+    differing = (differences(before, after), differences(begun.versions, plan.versions))
+    if any(differing):
+        raise RunMismatchError(
+            f"{path}: begun as another cross-validation: {'; '.join(filter(None, differing))}; choose another file, or "
+            "start over with --overwrite"
+        )
 
 
 def source_of(parts: Sequence[Picks]) -> AnswerSource:
@@ -236,8 +238,32 @@ def source_of(parts: Sequence[Picks]) -> AnswerSource:
     return answer
 
 
-def _cell_worker(data_path: Path, plan: Plan) -> Callable[[Cell], Finished]:
-    dataset = open_dataset(data_path)
+def versions_before_training(systems: Sequence[str]) -> dict[str, str]:
+    """Return the versions that decide the answers of systems, as far as they are known before any is trained.
+
+    Of what is trained these are libraries, and the digests of own code that trains and that answers.
+
+    Raises
+    ------
+    SystemSpecError
+        If a system or an option does not fit.
+    """
+    return merged_versions(*map(_versions_of, systems))
+
+
+def _versions_of(system: str) -> dict[str, str]:
+    found = trainable(system)
+    if found is None:
+        return make_system(system).versions()
+    libraries = library_versions("numpy", "lightgbm", "torch", "onnxruntime", "sentence-transformers")
+    code_of_training = versions_of_code(found.name, sys.modules[type(found.training).__module__])
+    return {**libraries, **code_of_training, **versions_of_code(found.system, module_of(found.system))}
+
+
+def _cell_worker(data: DataFile, plan: Plan) -> Callable[[Cell], Finished]:
+    dataset = reopen_dataset(data)
+    if differing := differences(plan.versions, versions_before_training(plan.systems)):
+        raise RunMismatchError(f"what decides the answers has changed since the work began: {differing}; start again")
     instances = list(dataset)
     tasks = tuple(map(task_named, plan.tasks))
 

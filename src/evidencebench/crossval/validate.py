@@ -1,6 +1,5 @@
 """Cross-validate systems by paper."""
 
-import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,13 +7,11 @@ from pathlib import Path
 import numpy as np
 
 from evidencebench.answering import require_answerable
-from evidencebench.catalog import file_sha256
-from evidencebench.crossval.cells import Plan, Progress, finished_cells
+from evidencebench.crossval.cells import Plan, Progress, finished_cells, versions_before_training
 from evidencebench.crossval.figures import SystemFigures, figures_of
 from evidencebench.crossval.waiting_cells import gathered_cells
 from evidencebench.dataset import Dataset
 from evidencebench.derangement import derange_hypotheses
-from evidencebench.embedding.folder import library_versions
 from evidencebench.errors import SystemSpecError, TaskError
 from evidencebench.llm.client import ChatClient
 from evidencebench.significance import DEFAULT_RESAMPLING, Resampling
@@ -23,7 +20,7 @@ from evidencebench.systems import factory_of, make_options, make_system
 from evidencebench.tasks import Task, task_named
 from evidencebench.training.folding import paper_folds
 from evidencebench.training.selector import TUNED_TASKS
-from evidencebench.training.trainings import Trainable, trainable
+from evidencebench.training.trainings import trainable
 from evidencebench.waiting import Waiting
 
 DEFAULT_TASKS = TUNED_TASKS
@@ -123,7 +120,8 @@ def planned(
     distinct = tuple(dict.fromkeys(systems))
     if not distinct:
         raise SystemSpecError("expected at least one system to validate, got none")
-    versions = [_checked(system, dataset, asked, n_folds) for system in distinct]
+    for system in distinct:
+        _check(system, dataset, asked, n_folds)
     plan = Plan(
         systems=distinct,
         data=dataset.sha256,
@@ -131,16 +129,13 @@ def planned(
         n_folds=n_folds,
         seeds=tuple(range(resampling.seed, resampling.seed + n_seeds)),
         with_blind=with_blind,
-        versions={key: value for of_system in versions for key, value in of_system.items()},
+        versions=versions_before_training(distinct),
     )
     return plan, asked
 
 
-def _checked(system: str, dataset: Dataset, tasks: Sequence[Task], n_folds: int) -> dict[str, str]:
-    """Return the versions that decide a system's answers, where they are known before it is trained.
-
-    Whatever is wrong with the system, the tasks or the folds is raised here, before anything is computed.
-    """
+def _check(system: str, dataset: Dataset, tasks: Sequence[Task], n_folds: int) -> None:
+    """Raise whatever is wrong with the system, the tasks or the folds, before anything is computed."""
     derange_hypotheses(dataset.queries(), np.random.default_rng(0))
     found = trainable(system)
     if found is None:
@@ -153,7 +148,7 @@ def _checked(system: str, dataset: Dataset, tasks: Sequence[Task], n_folds: int)
                 f"'{system}' was trained on this data, so that its answers say nothing of other papers; "
                 "leave the model out, and it is trained anew in every fold"
             )
-        return named.versions()
+        return
     nested = make_options(found.name, factory_of(found.system), found.options).values()
     if any(isinstance(value, NamedSystem) and value.waits for value in nested):
         raise SystemSpecError(
@@ -165,14 +160,3 @@ def _checked(system: str, dataset: Dataset, tasks: Sequence[Task], n_folds: int)
         for task in tasks:
             if task.budget is None:
                 raise TaskError(f"'{system}' ranks all sentences, and task '{task.name}' has no budget to end it")
-    return _training_versions(found)
-
-
-def _training_versions(found: Trainable) -> dict[str, str]:
-    """Return the versions of what trains: libraries, and the digest of own code."""
-    versions = library_versions("numpy", "lightgbm", "torch", "onnxruntime", "sentence-transformers")
-    module = sys.modules[type(found.training).__module__]
-    source = getattr(module, "__file__", None)
-    if source and not module.__name__.startswith("evidencebench."):
-        versions[f"code of {found.name}"] = f"sha256:{file_sha256(Path(source))}"
-    return versions

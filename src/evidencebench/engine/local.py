@@ -72,10 +72,12 @@ def work_off(
     on_result: Callable[[Result], object],
     *,
     jobs: int = 1,
+    is_over: Callable[[], bool] = lambda: False,
 ) -> None:
     """Hand over each result as soon as it is there, in whatever order: for work that should never be done twice.
 
     After an interrupt no item is begun, and what was begun is finished and handed over before the interrupt goes on.
+    The same after an error of the work.
 
     Parameters
     ----------
@@ -83,28 +85,34 @@ def work_off(
         As in `map_in_order`.
     on_result
         Called in this process with each result.
+    is_over
+        Asked before each item; where it says so, no item is begun.
 
     Raises
     ------
     WorkerError
         If a worker process dies.
     """
-    if jobs <= 1:
-        for result in map(setup(*arguments), items):
-            on_result(result)
-        return
     left = iter(items)
+    if jobs <= 1:
+        work = setup(*arguments)
+        while not is_over() and (item := list(islice(left, 1))):
+            on_result(work(item[0]))
+        return
     begun: set[Future[list[Result]]] = set()
+    errors: list[Exception] = []
     with _noted_interrupt() as interrupted, _pool(setup, arguments, jobs) as pool:
         while True:
-            if interrupted.is_set():
+            if errors or interrupted.is_set() or is_over():
                 begun = {future for future in begun if not future.cancel()}
             else:
                 # One item more than workers, so that none is idle and little is begun in vain.
                 begun |= {pool.submit(_work_through, [item]) for item in islice(left, jobs + 1 - len(begun))}
             if not begun:
                 break
-            begun = _hand_over(begun, on_result)
+            begun = _hand_over(begun, on_result, errors)
+    if errors:
+        raise errors[0]
     if interrupted.is_set():
         raise KeyboardInterrupt
 
@@ -129,12 +137,21 @@ def _noted_interrupt() -> Iterator[threading.Event]:
         signal.signal(signal.SIGINT, before)
 
 
-def _hand_over(begun: set[Future[list[Result]]], on_result: Callable[[Result], object]) -> set[Future[list[Result]]]:
-    """Wait for a result, hand over all that are there, and return what is still to come."""
+def _hand_over(
+    begun: set[Future[list[Result]]], on_result: Callable[[Result], object], errors: list[Exception]
+) -> set[Future[list[Result]]]:
+    """Wait for a result, hand over all that are there, note errors of the work, and return what is still to come."""
     done, left = wait(begun, return_when=FIRST_COMPLETED)
     for future in done:
-        for result in future.result():
-            on_result(result)
+        try:
+            results = future.result()
+        except BrokenProcessPool:
+            raise
+        except Exception as error:  # noqa: BLE001 - raised when all that was begun is handed over
+            errors.append(error)
+        else:
+            for result in results:
+                on_result(result)
     return left
 
 
@@ -187,7 +204,17 @@ def _start_worker(setup: Setup[Any, Any], arguments: tuple[Any, ...], safe_path:
     # Ctrl-C reaches every process of the terminal; the parent alone decides what it means.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_die_with_parent, daemon=True).start()
-    _Worker.work = staticmethod(setup(*arguments))
+    try:
+        _Worker.work = staticmethod(setup(*arguments))
+    except Exception as error:  # noqa: BLE001 - told in its own words, where the pool would only say that it broke
+        _Worker.work = staticmethod(_raising(error))
+
+
+def _raising(error: Exception) -> Callable[[Any], Any]:
+    def work(_: Any) -> Any:
+        raise error
+
+    return work
 
 
 class _Worker:
