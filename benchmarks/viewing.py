@@ -2,7 +2,7 @@
 
 The app runs in a process of its own and is asked over loopback. Peers do the same work without it, in the same minutes
 on the same machine: reading the file with ``json.load``, and looking for a word in every text with SQLite's
-``LIKE '%word%'``. Memory is all that is resident, mapped pages of the file included.
+``LIKE '%word%'``. Memory is all that is resident.
 """
 
 import json

@@ -9,7 +9,6 @@ from evidencebench import (
     BM25,
     TASKS,
     Brief,
-    Dataset,
     Kind,
     Query,
     Ranking,
@@ -26,6 +25,7 @@ from evidencebench import (
     validate_file,
 )
 from evidencebench.crossval.validate import cross_validate
+from evidencebench.dataset import open_dataset
 from evidencebench.grading import grade
 from evidencebench.sample import sample_path
 from evidencebench.significance import Resampling
@@ -111,5 +111,12 @@ def test_text_from_elsewhere_breaks_no_line_and_is_cut() -> None:
     assert "1 sentence" in repr(Query(instance_id="a", paper_id="p", hypothesis="h", sentences=("x",), kinds=()))
 
 
-def test_a_data_set_whose_file_is_gone_shows_itself_all_the_same(tmp_path: Path) -> None:
-    check(Dataset(tmp_path / "gone.json", {}), "Dataset('gone.json', 0 instances)")
+def test_a_data_set_whose_file_is_gone_shows_itself_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("evidencebench.content.MOST_HELD_BYTES", 0)  # read from the disk, as large files are
+    path = tmp_path / "gone.json"
+    path.write_text('{"one": {}}')
+    dataset = open_dataset(path)
+    path.unlink()
+    check(dataset, "Dataset('gone.json', 1 instance)")

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from evidencebench.content import Content, lines_of
+from evidencebench.content import lines_of
 from evidencebench.errors import RunFormatError
 from evidencebench.keys import repeated_keys
 from evidencebench.runs import RUN_BEGINS, Answer, Failure, RunFile, read_content, read_run
@@ -25,7 +25,7 @@ _GZIP = b"\x1f\x8b"
 _MAX_SHOWN = 3
 
 
-def open_run(path: Path, *, is_kept: bool = False) -> RunFile:
+def open_run(path: Path) -> RunFile:
     """Read the answers in a file, whichever of the three forms it has.
 
     Parameters
@@ -34,26 +34,24 @@ def open_run(path: Path, *, is_kept: bool = False) -> RunFile:
         A run of this package (JSON Lines), or its lines without a header; a JSON object
         ``{instance id: [indices]}``, where null marks a failed answer; or a TREC run, ``qid Q0 docno rank score tag``,
         whose docno is the sentence's index, as ``42`` or ``qid#00042``.
-    is_kept
-        As in `evidencebench.runs.read_content`.
 
     Raises
     ------
     RunFormatError
         If it has none of these forms; the message says where.
     """
-    content = read_content(path, is_kept=is_kept)
+    content = read_content(path)
     first_line = next((bytes(line.content).lstrip() for line in lines_of(content)), b"")
     if not first_line:
         raise RunFormatError(f"{path}: the file is empty; expected a run or answers")
     if first_line.startswith(_GZIP):
         raise RunFormatError(f"{path}: is gzipped; unpack it first")
     if first_line.startswith(RUN_BEGINS):
-        return read_run(path, is_kept=is_kept)
+        return read_run(path, content=content)
     if _is_answer_line(first_line):
-        return read_run(path, needs_header=False, is_kept=is_kept)
+        return read_run(path, needs_header=False, content=content)
     if first_line.startswith(b"{"):
-        return _read_plain(path, _text(path, content))
+        return _read_plain(path, content)
     if len(first_line.split()) == _TREC_COLUMNS:
         _text(path, content)
         return _read_trec(path, content)
@@ -63,8 +61,8 @@ def open_run(path: Path, *, is_kept: bool = False) -> RunFile:
     )
 
 
-def _text(path: Path, content: Content) -> str:
-    plain = bytes(content).removeprefix(codecs.BOM_UTF8)
+def _text(path: Path, content: bytes) -> str:
+    plain = content.removeprefix(codecs.BOM_UTF8)
     try:
         return plain.decode()
     except UnicodeDecodeError as error:
@@ -79,9 +77,9 @@ def _is_answer_line(line: bytes) -> bool:
     return "id" in members and ("sentences" in members or "error" in members)
 
 
-def _read_plain(path: Path, text: str) -> RunFile:
+def _read_plain(path: Path, content: bytes) -> RunFile:
     try:
-        answers = json.loads(text, object_pairs_hook=_unrepeated)
+        answers = json.loads(_text(path, content), object_pairs_hook=_unrepeated)
     except (ValueError, RecursionError) as error:
         raise RunFormatError(f"{path}: expected a JSON object {{id: [indices]}}: {error}") from error
     lines: dict[tuple[str, str | None], Answer] = {}
@@ -101,7 +99,7 @@ def _read_plain(path: Path, text: str) -> RunFile:
             f"{path}: {len(wrong)} answers are no list of sentence indices, such as {'; '.join(wrong[:_MAX_SHOWN])}; "
             "write whole numbers, or null for a failed answer"
         )
-    return RunFile(path, None, lines)
+    return RunFile(path, None, lines, content)
 
 
 def _unrepeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -110,9 +108,9 @@ def _unrepeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return dict(pairs)
 
 
-def _read_trec(path: Path, content: Content) -> RunFile:
+def _read_trec(path: Path, content: bytes) -> RunFile:
     scored: dict[str, list[tuple[float, int]]] = {}
-    for number, line, _ in lines_of(content):
+    for number, _, line, _ in lines_of(content):
         columns = _COLUMN.findall(bytes(line).decode())
         if len(columns) != _TREC_COLUMNS:
             raise RunFormatError(f"{path}: line {number}: expected {_TREC_COLUMNS} columns, got {len(columns)}")
@@ -131,7 +129,7 @@ def _read_trec(path: Path, content: Content) -> RunFile:
         if not _SCORE.fullmatch(score) or not math.isfinite(float(score)):
             raise RunFormatError(f"{path}: line {number}: expected a score that is a finite number, got '{score}'")
         scored.setdefault(query_id, []).append((-float(score), int(index)))
-    return RunFile(path, None, _ranked(scored))
+    return RunFile(path, None, _ranked(scored), content)
 
 
 def _ranked(scored: Mapping[str, list[tuple[float, int]]]) -> dict[tuple[str, str | None], Answer]:

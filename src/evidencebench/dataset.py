@@ -1,36 +1,26 @@
 """Open, read and write files in the published format, lazily: a 3 GB file costs an index, not its contents."""
 
-import gzip
 import os
-import tempfile
-import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import IO, overload
+from typing import overload
 
 import msgspec
 
-from evidencebench.catalog import file_sha256
-from evidencebench.content import Content, FileState, give_back, mapped, state_of
-from evidencebench.errors import ChangedDataError, DataError, FormatError, UnknownInstanceError, UnreadableError
+from evidencebench.content import FileState, changed, open_content
+from evidencebench.errors import DataError, FormatError, UnknownInstanceError, UnreadableError
 from evidencebench.indexing import Index, index_json, index_lines
-from evidencebench.instance import Instance, Origin
+from evidencebench.instance import Instance
 from evidencebench.one_line import counted, one_line
 from evidencebench.query import Query
-from evidencebench.reading import open_file
 from evidencebench.record import decode_instance, encode_instance, has_key_id
 from evidencebench.writing import is_stream, whole_file
 
 _LINE_SUFFIXES = (".jsonl", ".ndjson")
-_CHUNK_BYTES = 1 << 20
 _QUICKLY_READ_BYTES = 64 << 20
-_CHANGED = "the data file has changed since it was opened; start again"
-# A gzip bomb ends here rather than on a full disk; the largest published file unpacks to 3 GB.
-MAX_UNPACKED_BYTES = 64 << 30
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,12 +34,12 @@ class DataFile:
     state
         By which a change of it is noticed; None of what is unpacked.
     sha256
-        Its checksum.
+        Its checksum; needed where there is no state.
     """
 
     path: Path
     state: FileState | None
-    sha256: str
+    sha256: str | None
 
 
 class Dataset:
@@ -75,14 +65,10 @@ class Dataset:
     True
     """
 
-    def __init__(
-        self, path: Path, origins: Mapping[str, Origin], content: Content = b"", state: FileState | None = None
-    ) -> None:
+    def __init__(self, path: Path, index: Index) -> None:
         self.path = path
-        self.state = state
-        self.ids = tuple(origins)
-        self._origins = origins
-        self._content = content
+        self.ids = tuple(index.places)
+        self._index = index
 
     @property
     def name(self) -> str:
@@ -90,23 +76,33 @@ class Dataset:
         return self.path.name
 
     @property
+    def sha256(self) -> str:
+        """The checksum of the file as it lay on disk when it was opened, in hexadecimal; made when first asked for.
+
+        Raises
+        ------
+        ChangedDataError
+            If the file is another one by now.
+        """
+        return self._index.content.sha256
+
+    @property
+    def state(self) -> FileState | None:
+        """By which a change of the file is noticed; None of what was unpacked."""
+        return self._index.content.state
+
+    @property
     def file(self) -> DataFile:
         """What `reopen_dataset` opens in another process."""
-        return DataFile(path=self.path, state=self.state, sha256=self.sha256)
-
-    @cached_property
-    def sha256(self) -> str:
-        """The checksum of the file as it lies on disk, in hexadecimal; read once, when first asked for."""
-        found = file_sha256(self.path)
-        self._require_unchanged()
-        return found
+        return file_of(self.path, self._index)
 
     def __repr__(self) -> str:
         return one_line(self, repr(self.name), counted(len(self), "instance"), self._shown_checksum())
 
     def _shown_checksum(self) -> str:
         """Return the checksum as far as it is shown; nothing where finding it would take seconds, or cannot be done."""
-        if "sha256" not in self.__dict__ and len(self._content) > _QUICKLY_READ_BYTES:
+        content = self._index.content
+        if "sha256" not in vars(content) and content.size > _QUICKLY_READ_BYTES:
             return ""
         with suppress(OSError, DataError):
             return f"sha256 {self.sha256[:12]}"
@@ -116,7 +112,7 @@ class Dataset:
         return len(self.ids)
 
     def __contains__(self, instance_id: object) -> bool:
-        return instance_id in self._origins
+        return instance_id in self._index.places
 
     def __iter__(self) -> Iterator[Instance]:
         return self.instances()
@@ -132,7 +128,7 @@ class Dataset:
             if not -len(self) <= key < len(self):
                 raise UnknownInstanceError(f"{self.name}: no instance at position {key}; it holds {len(self)}")
             key = self.ids[key]
-        if key not in self._origins:
+        if key not in self._index.places:
             raise UnknownInstanceError(
                 f"{self.name}: no instance '{key}'; its ids look like '{self.ids[0]}'"
                 if self.ids
@@ -148,22 +144,10 @@ class Dataset:
         """Yield what systems may read, in file order, at most ``limit`` of them (None: all)."""
         return (instance.query for instance in self.instances(limit))
 
-    def release(self) -> None:
-        """Give back the memory of what was read of the file so far; all of it can still be read, from any thread."""
-        give_back(self._content)
-
-    def _require_unchanged(self) -> None:
-        """Raise if the file is another one by now: reading what is mapped of a file that was cut kills the process.
-
-        What remains is a change in the moment between this and the reading.
-        """
-        if self.state is not None and self.state != state_of(self.path):
-            raise ChangedDataError(f"{self.path}: {_CHANGED}")
-
     def _decode(self, instance_id: str) -> Instance:
-        self._require_unchanged()
+        origin = self._index.origin(instance_id)
         try:
-            return decode_instance(instance_id, self._origins[instance_id])
+            return decode_instance(instance_id, origin)
         except FormatError as error:
             raise FormatError(
                 f"{self.path}: {error}; 'evidencebench data validate {self.path}' lists every violation"
@@ -188,38 +172,44 @@ def open_dataset(path: str | os.PathLike[str]) -> Dataset:
         If two instances have the same id.
     """
     path = Path(path)
-    state = None if path.name.endswith(".gz") else state_of(path)  # of what is unpacked we have a copy
     index = index_file(path)
     if index.duplicates:
         raise FormatError(f"{path}: instance id '{index.duplicates[0]}' stands more than once; ids must be unique")
-    return Dataset(path, index.origins, index.content, state)
+    return Dataset(path, index)
 
 
 def reopen_dataset(file: DataFile) -> Dataset:
-    """Return the data set that another process has opened.
+    """Return the data set that another process has opened; raises as `open_dataset` and `index_again` do."""
+    return Dataset(file.path, index_again(file))
+
+
+def file_of(path: Path, index: Index) -> DataFile:
+    """Return what `index_again` takes in another process."""
+    content = index.content
+    # Of a file that is the same by its state the checksum is too, and reading all of it takes seconds.
+    return DataFile(path=path, state=content.state, sha256=content.sha256 if content.state is None else None)
+
+
+def index_again(file: DataFile) -> Index:
+    """Return the index of a file that another process has opened.
 
     Raises
     ------
     ChangedDataError
         If the file is another one by now.
-    UnreadableError, FormatError
-        As `open_dataset` does.
+    UnreadableError
+        As `index_file` does.
     """
-    found = open_dataset(file.path)
-    # Of a file that is the same by its state the checksum is too, and reading it again takes seconds.
-    if found.state != file.state or (file.state is None and found.sha256 != file.sha256):
-        raise ChangedDataError(f"{file.path}: {_CHANGED}")
-    return found
+    index = index_file(file.path)
+    if index.content.state != file.state or (file.state is None and index.content.sha256 != file.sha256):
+        raise changed(file.path)
+    return index
 
 
 def index_file(path: Path) -> Index:
     """Return where each instance of a file stands, with the ids that stand more than once."""
-    try:
-        content = _content(path)
-    except (OSError, EOFError, ValueError, zlib.error) as error:
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise UnreadableError(f"{path}: cannot be read: {reason}") from error
-    if not len(content):
+    content = open_content(path)
+    if not content.size:
         raise UnreadableError(f"{path}: the file is empty; expected a JSON object of instances")
     plain_name = path.name.removesuffix(".gz")
     index = index_lines if plain_name.endswith(_LINE_SUFFIXES) else index_json
@@ -227,25 +217,6 @@ def index_file(path: Path) -> Index:
         return index(content)
     except UnreadableError as error:
         raise UnreadableError(f"{path}: {error}") from error
-
-
-def _content(path: Path) -> Content:
-    if path.is_dir():
-        raise UnreadableError(f"{path}: is a folder; expected a data file (.json, .jsonl, or .gz of either)")
-    if path.name.endswith(".gz"):
-        with tempfile.TemporaryFile() as unpacked, open_file(path) as file, gzip.GzipFile(fileobj=file) as packed:
-            _unpack(packed, unpacked, path)
-            return mapped(unpacked)
-    with open_file(path) as file:
-        return mapped(file)
-
-
-def _unpack(packed: gzip.GzipFile, unpacked: IO[bytes], path: Path) -> None:
-    while block := packed.read(_CHUNK_BYTES):
-        unpacked.write(block)
-        if unpacked.tell() > MAX_UNPACKED_BYTES:
-            raise UnreadableError(f"{path}: unpacks to more than {MAX_UNPACKED_BYTES} bytes; unpack it yourself first")
-    unpacked.flush()
 
 
 def write_dataset(path: str | os.PathLike[str], instances: Iterable[Instance]) -> int:

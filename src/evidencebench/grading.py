@@ -142,17 +142,13 @@ def control_named(name: str) -> NamedSystem:
     return NamedSystem(name=name, options={}, system=_CONTROLS[name], knows_labels=name in KNOWING_SYSTEMS)
 
 
-def open_runs(
-    paths: Sequence[Path], dataset: Dataset, tasks: Sequence[Task], *, is_kept: bool = False
-) -> dict[str, RunFile]:
+def open_runs(paths: Sequence[Path], dataset: Dataset, tasks: Sequence[Task]) -> dict[str, RunFile]:
     """Return runs by their labels (see `labelled`).
 
     Parameters
     ----------
     paths, dataset, tasks
         The run files, and what they are for.
-    is_kept
-        As in `evidencebench.runs.read_content`.
 
     Raises
     ------
@@ -161,7 +157,7 @@ def open_runs(
     TaskError
         If a run cannot answer one of the tasks.
     """
-    runs = labelled([open_run(path, is_kept=is_kept) for path in paths])
+    runs = labelled([open_run(path) for path in paths])
     for run in runs.values():
         check_belongs(run, dataset)
         for task in tasks:

@@ -1,22 +1,26 @@
 """A run: a header with everything that decides the result, then one answer a line."""
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from evidencebench.catalog import file_sha256
-from evidencebench.content import Content, lines_of, mapped
+from evidencebench.content import lines_of
 from evidencebench.errors import RunFormatError, RunMismatchError
 from evidencebench.journal import is_whole
 from evidencebench.one_line import counted, one_line
-from evidencebench.reading import open_file
+from evidencebench.reading import read_whole
 from evidencebench.specification import MAX_DEPTH
 from evidencebench.system import CODE_OF, Ranking, differences
 
 FORMAT_VERSION = 1
+MOST_RUN_BYTES = 8 << 30
+"""How large a run may be: that of a system which scores every sentence of the largest data, for six tasks, has 3 GB."""
+
 RUN_BEGINS = b'{"evidencebench_run":'
 """The first bytes of every run file."""
 
@@ -175,12 +179,22 @@ class RunFile:
         The file.
     header
         What decides the result; None in the files of others.
+
+    Parameters
+    ----------
+    content
+        The bytes that it was read from.
     """
 
     def __init__(
-        self, path: Path, header: RunHeader | None, lines: Mapping[tuple[str, str | None], memoryview | Answer]
+        self,
+        path: Path,
+        header: RunHeader | None,
+        lines: Mapping[tuple[str, str | None], memoryview | Answer],
+        content: bytes = b"",
     ) -> None:
         self.path = path
+        self._content = content
         self.header = header
         self._lines = lines
         self._last: tuple[memoryview, Answer] | None = None
@@ -203,7 +217,12 @@ class RunFile:
             own = [value for name, value in self.header.versions.items() if name.startswith(CODE_OF)]
             digests = "+".join(value.removeprefix("sha256:")[:_SHOWN_DIGITS] for value in own)
             return f"{self.header.signature}[code {digests}]" if own else self.header.signature
-        return f"{self.path.name}@sha256:{file_sha256(self.path)[:_SHOWN_DIGITS]}"
+        return f"{self.path.name}@sha256:{self.sha256[:_SHOWN_DIGITS]}"
+
+    @cached_property
+    def sha256(self) -> str:
+        """The checksum of the very bytes that its answers were read from, in hexadecimal."""
+        return hashlib.sha256(self._content).hexdigest()
 
     @property
     def ids(self) -> frozenset[str]:
@@ -264,7 +283,7 @@ def encode_answer(instance_id: str, task: str | None, answer: Answer, *, answere
     )
 
 
-def read_run(path: Path, *, needs_header: bool = True, is_kept: bool = False) -> RunFile:
+def read_run(path: Path, *, needs_header: bool = True, content: bytes | None = None) -> RunFile:
     """Read a run in this package's own form.
 
     A torn last line, as a killed process leaves it, is left out, and so are blank lines.
@@ -275,18 +294,18 @@ def read_run(path: Path, *, needs_header: bool = True, is_kept: bool = False) ->
         The file.
     needs_header
         Whether the first line is the header; else every line is an answer.
-    is_kept
-        As in `read_content`.
+    content
+        Its bytes, where they are read already.
 
     Raises
     ------
     RunFormatError
         If the file cannot be read, has no header, or a line is not an answer; the message names the line.
     """
-    content = read_content(path, is_kept=is_kept)
+    content = read_content(path) if content is None else content
     header: RunHeader | None = None
     lines: dict[tuple[str, str | None], memoryview | Answer] = {}
-    for number, line, is_ended in lines_of(content):
+    for number, _, line, is_ended in lines_of(content):
         if not is_ended and not is_whole(line):
             break
         try:
@@ -300,7 +319,7 @@ def read_run(path: Path, *, needs_header: bool = True, is_kept: bool = False) ->
             raise RunFormatError(f"{path}: line {number}: expected {what}: {error}") from error
     if header is None and needs_header:
         raise RunFormatError(f"{path}: line 1: expected the header of a run, got nothing whole")
-    return RunFile(path, header, lines)
+    return RunFile(path, header, lines, content)
 
 
 def _add(path: Path, number: int, lines: dict[tuple[str, str | None], memoryview | Answer], line: memoryview) -> None:
@@ -322,27 +341,18 @@ def _check_version(path: Path, header: RunHeader) -> None:
         )
 
 
-def read_content(path: Path, *, is_kept: bool = False) -> Content:
-    """Return the bytes of a run file, mapped where it is not empty.
-
-    Parameters
-    ----------
-    path
-        The file.
-    is_kept
-        Whether they are looked at for long, so that the file may be cut short meanwhile: read into memory rather than
-        mapped, since who looks at a page that is no more is killed by the system (SIGBUS).
+def read_content(path: Path) -> bytes:
+    """Return the bytes of a run file, all at once: who looks at it for long must not see it change.
 
     Raises
     ------
     RunFormatError
-        If it cannot be opened.
+        If it cannot be read.
     """
     if path.is_dir():
         raise RunFormatError(f"{path}: is a folder; expected a run file")
     try:
-        with open_file(path) as file:
-            return file.read() if is_kept else mapped(file)
+        return read_whole(path, at_most=MOST_RUN_BYTES)
     except OSError as error:
         raise RunFormatError(f"{path}: cannot be read: {error.strerror}") from error
 

@@ -6,7 +6,6 @@ from functools import cached_property
 from pathlib import Path
 
 from evidencebench.answers import open_run
-from evidencebench.catalog import file_sha256
 from evidencebench.errors import RunError, RunMismatchError, SystemSpecError, TaskError
 from evidencebench.query import Query
 from evidencebench.runs import Failure, RunFile
@@ -121,7 +120,7 @@ class Stored:
 
     def versions(self) -> dict[str, str]:
         """Return the checksum of the file."""
-        return {f"run {self.run}": f"sha256:{file_sha256(self.run)}"}
+        return {f"run {self.run}": f"sha256:{self._opened.run.sha256}"}
 
     def check_data(self, sha256: str, *, own_hypotheses: bool) -> None:
         """Raise unless the answers are for this data and the hypotheses that it is asked with.

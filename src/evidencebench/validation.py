@@ -9,10 +9,10 @@ from typing import Any
 
 import msgspec
 
-from evidencebench.dataset import index_file
+from evidencebench.dataset import DataFile, file_of, index_again, index_file
 from evidencebench.engine.local import map_in_order
 from evidencebench.errors import UnreadableError
-from evidencebench.indexing import not_utf8
+from evidencebench.indexing import Index, not_utf8
 from evidencebench.instance import Origin
 from evidencebench.keys import repeated_keys
 from evidencebench.one_line import counted, one_line
@@ -104,14 +104,18 @@ def validate_files(
     ------
     UnreadableError
         If a file cannot be opened, decoded or parsed.
+    ChangedDataError
+        If one becomes another meanwhile.
     """
     reports = []
     file_of_paper: dict[str, Path] = {}
     for path in paths:
         index = index_file(path)
-        ids = list(index.origins)
+        ids = list(index.places)
         found = [_repeated(instance_id) for instance_id in index.duplicates]
-        results = map_in_order(_checker, (path, optima), ids, jobs=min(jobs, 1 + len(ids) // _MIN_INSTANCES_A_JOB))
+        jobs_here = min(jobs, 1 + len(ids) // _MIN_INSTANCES_A_JOB)
+        opened = index if jobs_here == 1 else file_of(path, index)
+        results = map_in_order(_checker, (path, opened, optima), ids, jobs=jobs_here)
         for n_done, (instance_id, (violations, paper_id)) in enumerate(zip(ids, results, strict=True), 1):
             found += violations
             if paper_id is not None and file_of_paper.setdefault(paper_id, path) != path:
@@ -134,12 +138,16 @@ def count_by_rule(violations: Iterable[Violation]) -> Counter[str]:
     return Counter(violation.rule for violation in violations)
 
 
-def _checker(path: Path, optima: bool) -> Callable[[str], tuple[list[Violation], str | None]]:  # noqa: FBT001 - sent to workers by position
-    origins = index_file(path).origins
+def _checker(
+    path: Path,
+    opened: Index | DataFile,
+    optima: bool,  # noqa: FBT001 - sent to workers by position
+) -> Callable[[str], tuple[list[Violation], str | None]]:
+    index = index_again(opened) if isinstance(opened, DataFile) else opened
 
     def check(instance_id: str) -> tuple[list[Violation], str | None]:
         try:
-            record, found = _decoded(instance_id, origins[instance_id])
+            record, found = _decoded(instance_id, index.origin(instance_id))
         except UnicodeDecodeError as error:
             raise UnreadableError(f"{path}: {instance_id}: {not_utf8(error)}") from error
         if record is None and found:

@@ -363,27 +363,3 @@ def test_a_survey_can_be_stopped_before_its_end(tmp_path: Path) -> None:
     survey.start()
     survey.stop()
     assert not list((tmp_path / "cache").glob("**/*.sqlite"))
-
-
-def test_memory_that_was_read_is_given_back(tmp_path: Path) -> None:
-    if not os.path.exists("/proc/self/status"):  # noqa: PTH110 - no folder of ours
-        pytest.skip("needs /proc")
-    path = tmp_path / "large.jsonl"
-    one = SAMPLE[0]
-    with path.open("w") as file:
-        fields = json.loads(sample_path().read_text())[one.id]
-        for number in range(400):
-            fields["paper_as_candidate_pool"][0] = "word " * 20_000
-            file.write(json.dumps({"id": f"large_{number}", **fields}) + "\n")
-    dataset = open_dataset(path)
-    for _ in dataset:
-        pass
-    before = mapped_mb()
-    dataset.release()
-    assert before - mapped_mb() > 0.8 * path.stat().st_size / 1e6
-    assert dataset[399].query.sentences[0] == "word " * 20_000
-
-
-def mapped_mb() -> float:
-    (line,) = (line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("RssFile"))
-    return int(line.split()[1]) * 1024 / 1e6

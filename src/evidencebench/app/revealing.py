@@ -78,7 +78,6 @@ def picking_pages(
     )
 
 
-_MOST_READ = 500
 _LONGEST_ID_BYTES = 6_000  # beside a name, and below what an address of the app may have
 
 
@@ -95,8 +94,6 @@ def _queue(dataset: Dataset, task: Task, limit: int | None) -> dict[str, Listed]
             queue[instance.id] = Listed(
                 position=position, id=instance.id, hypothesis=query.hypothesis, n_sentences=len(query.sentences)
             )
-        if position % _MOST_READ == 0:
-            dataset.release()  # else all of a large file stays in memory
     return queue
 
 

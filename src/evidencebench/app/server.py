@@ -176,7 +176,7 @@ class _Pages:
         matching = [self.survey.position_of(text)] if text in self.exhibit.dataset else search.find(text)
         positions = listed(columns, listing, matching)
         part = positions[listing.offset : listing.offset + listing.n].tolist()
-        found = _Found(
+        return _Found(
             n_found=len(positions),
             n_without_results=int((columns.n_results[positions] == 0).sum()),
             rows=[self._row(position) for position in part],
@@ -184,8 +184,6 @@ class _Pages:
             n_scored=n_scored,
             n_instances=len(columns),
         )
-        self.survey.count_read(len(part))
-        return found
 
     def _row(self, position: int) -> Row:
         dataset, columns = self.exhibit.dataset, self.survey.columns
@@ -214,7 +212,6 @@ class _Pages:
 
     def _record(self, instance_id: str) -> Response:
         dataset = self.exhibit.dataset
-        self.survey.count_read(1)
         try:
             instance = dataset[instance_id]
             return _json(self.exhibit.record(self.survey.position_of(instance_id), instance))

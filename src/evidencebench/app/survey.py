@@ -24,7 +24,6 @@ from evidencebench.viewer.exhibit import Exhibit
 _log = logging.getLogger(__name__)
 
 _BATCH = 100
-_MOST_READ = 500
 # The first page of large data comes first.
 _HEAD_START_SECONDS = 1.0
 # Whoever asks for a page goes first; but with many who ask all the time, the survey comes to its end too.
@@ -55,7 +54,6 @@ class Survey:
         self.n_asking = 0
         self._exhibit = exhibit
         self._positions = {instance_id: position for position, instance_id in enumerate(exhibit.dataset.ids)}
-        self._n_read = 0
         self._cache = cache
         # All of them stay open to the end, since whoever searches may still hold one that was replaced.
         self._indices = [empty_index()]
@@ -70,13 +68,6 @@ class Survey:
     def position_of(self, instance_id: str) -> int:
         """Return where an instance stands in the data."""
         return self._positions[instance_id]
-
-    def count_read(self, n: int) -> None:
-        """Give memory back after a while: what pages show of the file stays mapped otherwise, up to all of it."""
-        self._n_read += n
-        if self._n_read >= _MOST_READ:
-            self._n_read = 0
-            self._exhibit.dataset.release()
 
     def start(self) -> None:
         """Begin."""
@@ -170,10 +161,7 @@ class Survey:
                 return
             except EvidenceBenchError:
                 yield position, None
-            if position % _BATCH == 0:
-                dataset.release()
             self._rest()
-        dataset.release()
 
     def _rest(self) -> None:
         until = time.monotonic() + _LONGEST_REST_SECONDS

@@ -92,7 +92,6 @@ def command(
         exhibit = exhibit_of(runs, open_data(data), tasks, rules=rules)
         people = nullcontext() if folder is None else closing(picking_pages(exhibit, folder, tasks[0], limit=limit))
         survey = Survey(exhibit, cache_folder(os.environ))
-        exhibit.dataset.release()
 
         def tell() -> None:
             doing = "viewing" if folder is None else "people pick in"

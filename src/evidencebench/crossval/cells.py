@@ -206,7 +206,7 @@ def waits(cell: Cell) -> bool:
 
 def _read(path: Path, plan: Plan) -> Iterator[Finished]:
     """Yield the cells of a journal that was begun for this plan."""
-    for number, line, _ in lines_of(path.read_bytes()):
+    for number, _, line, _ in lines_of(path.read_bytes()):
         try:
             if number > 1:
                 yield msgspec.json.decode(line, type=Finished)

@@ -188,7 +188,7 @@ def exhibit_of(
     RunMismatchError, TaskError
         As `grade` does.
     """
-    runs = open_runs(paths, dataset, tasks, is_kept=True)
+    runs = open_runs(paths, dataset, tasks)
     budgeted = tuple(task for task in TASKS.values() if task.budget is not None)
     asked = tuple(tasks) or (common_tasks(list(runs.values()), dataset) if runs else budgeted)
     systems = [_shown_run(label, run) for label, run in runs.items()]
