@@ -319,6 +319,7 @@ def test_tabs_of_one_browser_may_be_different_people(serve: Serve, new_page: New
         other = page.context.new_page()
         other.goto(served.address.url)
         other.get_by_role("button", name="Sign out").click()
+        expect(other.get_by_label("Your name")).to_be_visible()  # else the page is left before it has said so
         sign_in(other, served, "Bob")
         open_first(other)
         sentence(page, 2).click()
