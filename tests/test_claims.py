@@ -2,20 +2,22 @@
 
 import math
 import re
-from dataclasses import fields
 from inspect import signature
 from pathlib import Path
 
 import pytest
 
+from evidencebench import SYSTEMS
 from evidencebench.app.connection import HEAD_SECONDS, MAX_CONNECTIONS
 from evidencebench.app.search import MOST_IN_MEMORY
 from evidencebench.catalog import CATALOG
+from evidencebench.llm.transport import _FIRST_BUSY_SECONDS, _LONGEST_BUSY_SECONDS, Bounds
 from evidencebench.report.page import MOST_PAPERS
 from evidencebench.retrievers.fusion import Fuse
 from evidencebench.selectors.cues import WEIGHTS
 from evidencebench.significance import _MAX_ENUMERATED_CLUSTERS, DEFAULT_DRAWS
 from evidencebench.specification import MAX_DEPTH
+from evidencebench.systems import factory_of, options_of
 from evidencebench.tasks import TASKS
 from evidencebench.training.trainings import TRAININGS
 
@@ -158,6 +160,8 @@ def test_nine_papers_cannot_show_a_difference_among_twenty_one_pairs() -> None:
         ("docs/systems.md", f"up to {MAX_DEPTH} deep"),
         ("docs/systems.md", f"a weighted sum of {len(WEIGHTS)} of the"),
         ("docs/systems.md", f"k = {signature(Fuse).parameters['k'].default:.0f}"),
+        ("docs/llm.md", f"else {_FIRST_BUSY_SECONDS:.0f} to {_LONGEST_BUSY_SECONDS:.0f} s"),
+        ("docs/llm.md", f"{Bounds().max_failures_in_a_row} requests in a row that failed for good"),
         ("docs/tasks-and-measures.md", f"{DEFAULT_DRAWS:,} draws"),
         ("docs/tasks-and-measures.md", f"exact where at most {_MAX_ENUMERATED_CLUSTERS} papers differ"),
     ],
@@ -181,14 +185,34 @@ def test_there_are_as_many_tasks_as_readme_says() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "below"), [("selector", "## Selector"), ("set_selector", "## Best and the set model")]
+    ("name", "below"),
+    [
+        ("selector", "## Selector"),
+        ("set_selector", "## Best and the set"),
+        ("embedder", "## Fine-tuning"),
+        ("reranker", "## Fine-tuning"),
+    ],
 )
 def test_the_defaults_in_the_tables_of_options_are_those_of_the_training(name: str, below: str) -> None:
-    training = TRAININGS[name][0]()
-    defaults = {field.name: getattr(training, field.name) for field in fields(training)}  # type: ignore[arg-type]
-    rows = rows_of("docs/training.md", below=below)
-    named = {cell: values[0] for cell, values in rows.items() if re.split("`, `", cell)[0] in defaults}
-    assert named
-    for cell, shown in named.items():
-        for option, default in zip(re.split("`, `", cell), shown.split(", "), strict=True):
-            assert str(defaults[option]).lower() == default, option
+    known = options_of(TRAININGS[name][0])
+    is_checked = set()
+    for cell, (shown, *_) in rows_of("docs/training.md", below=below).items():
+        for option, value in zip(cell.split("`, `"), shown.split(", "), strict=False):
+            if option in known:
+                own = re.search(rf"\({name} (.+)\)", value)
+                assert is_told(own[1] if own else value.split(" (")[0].strip("`"), known[option].default), option
+                is_checked.add(option)
+    assert len(is_checked) >= 4
+
+
+def is_told(shown: str, default: object) -> bool:
+    return float(shown) == default if isinstance(default, float) else shown == str(default).lower()
+
+
+def test_the_options_in_the_table_of_strategies_are_those_of_the_strategies() -> None:
+    rows = {name: cells for name, cells in rows_of("docs/llm.md", below="## Strategies").items() if "llm_" in name}
+    assert set(rows) == {name for name in SYSTEMS if name.startswith("llm_")}
+    assert "Six strategies" in text_of("README.md")
+    assert len(rows) == 6
+    for name, (_, own) in rows.items():
+        assert set(re.findall(r"`(\w+)`", own)) - {"pointwise", "listwise"} <= set(options_of(factory_of(name))), name
