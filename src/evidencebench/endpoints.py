@@ -22,9 +22,9 @@ _SHOWN_CHARACTERS = 200
 
 
 class PassingError(Exception):
-    """A failure that the next attempt may not meet; ``wait_seconds`` is what the server asked for."""
+    """A failure that the next attempt may not meet; ``wait_seconds`` is what the server asked for, None if nothing."""
 
-    def __init__(self, message: str, wait_seconds: float = 0.0) -> None:
+    def __init__(self, message: str, wait_seconds: float | None = None) -> None:
         super().__init__(message)
         self.wait_seconds = wait_seconds
 
@@ -118,8 +118,8 @@ def is_loopback(address: str) -> bool:
         return False
 
 
-def asked_wait(headers: Mapping[str, str], now: datetime) -> float:
-    """Return the seconds that a reply's headers ask to wait, or 0 where they ask for none or cannot be read.
+def asked_wait(headers: Mapping[str, str], now: datetime) -> float | None:
+    """Return the seconds that a reply's headers ask to wait, 0 for at once; None where they do not say, or unreadably.
 
     Source
     ------
@@ -133,10 +133,10 @@ def asked_wait(headers: Mapping[str, str], now: datetime) -> float:
     try:
         return max(0.0, (parsedate_to_datetime(value) - now).total_seconds())
     except (ValueError, TypeError, OverflowError):
-        return 0.0
+        return None
 
 
-def wait_before(attempt: int, *, asked_seconds: float, jitter: float, longest_seconds: float) -> float:
+def wait_before(attempt: int, *, asked_seconds: float | None, jitter: float, longest_seconds: float) -> float:
     """Return the seconds to wait before an attempt: twice as long each time, but as long as the server asks.
 
     Parameters
@@ -144,7 +144,7 @@ def wait_before(attempt: int, *, asked_seconds: float, jitter: float, longest_se
     attempt
         From 2, for the first one that needs a wait.
     asked_seconds
-        What the server asked for.
+        What the server asked for; None: nothing.
     jitter
         Drawn from 0..1, so that clients that failed together do not come back together.
     longest_seconds
@@ -156,7 +156,7 @@ def wait_before(attempt: int, *, asked_seconds: float, jitter: float, longest_se
     [0.5, 1.0, 2.0]
     """
     grown = _FIRST_WAIT_SECONDS * 2.0 ** min(attempt - 2, 60) * (0.5 + jitter)
-    return min(longest_seconds, max(grown, asked_seconds))
+    return min(longest_seconds, max(grown, asked_seconds or 0.0))
 
 
 def without_key(text: str, key: str) -> str:

@@ -451,6 +451,7 @@ def test_what_is_not_http_or_too_big_or_too_slow_is_refused_and_the_connection_e
             (b"what?\r\n\r\n", 400),
             (b"GET /" + b"a" * 3000, 431),
             (raw("POST", CHAT, b"a" * 3001), 413),
+            (raw("POST", CHAT, b"0").replace(b"Host", b"Transfer-Encoding: chunked\r\nHost") + b"\r\n\r\n", 400),
             (b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nslow", 408),
             (b"GET / HTTP/1.1\r\nHo", 408),
         ):

@@ -43,6 +43,7 @@ from llm_servers import KEY, FakeTime, completion, drip, replies, request_to, se
 pytest.importorskip("httpx", reason="needs the extra 'llm'")
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
+PAST = format_datetime(NOW - timedelta(days=1), usegmt=True)
 BODY = json.dumps(completion()).encode()
 
 
@@ -229,6 +230,13 @@ def test_retry_after_is_honoured_in_all_its_forms_and_spread() -> None:
     with served(*script, replies(), max_attempts=9, longest_wait_seconds=60.0) as (server, sender, time):
         assert isinstance(outcome(server, sender), ChatReply)
     assert time.slept == [7 * 1.125, 600 * 1.125, 2.0, 4.0, 30 * 1.125, 16.0, 32.0]
+
+
+@pytest.mark.parametrize("headers", [{"Retry_After": "0"}, {"Retry_After_Ms": "0"}, {"Retry_After": PAST}])
+def test_a_server_that_asks_for_no_wait_is_asked_again_at_once_and_pauses_nobody(headers: dict[str, str]) -> None:
+    with served(*[answer(429, b"", **headers)] * 3, replies()) as (server, sender, time):
+        assert isinstance(outcome(server, sender), ChatReply)
+    assert time.slept == [0.5, 1.0, 2.0]
 
 
 def test_a_server_that_asks_for_a_longer_wait_than_a_request_may_take_stops_everything() -> None:

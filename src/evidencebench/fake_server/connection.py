@@ -220,6 +220,7 @@ class Connection:
                     limit.reschedule(asyncio.get_running_loop().time() + self._limits.request_seconds)
             elif isinstance(event, h11.Request):
                 head = event
+                _require_one_length(head)
             elif isinstance(event, h11.Data):
                 body += event.data
                 self._require_short(len(body))
@@ -258,6 +259,17 @@ class Connection:
                 await self._writer.drain()
         except (OSError, TimeoutError):
             self.cut()
+
+
+def _require_one_length(head: "h11.Request") -> None:
+    """Raise where a request tells its length twice: two readers on its way could see two other ends of it.
+
+    Source
+    ------
+    RFC 9112, section 6.1.
+    """
+    if {b"content-length", b"transfer-encoding"} <= {name for name, _ in head.headers}:
+        raise RefusedError(HTTPStatus.BAD_REQUEST, "expected Content-Length or Transfer-Encoding, got both")
 
 
 def _request(head: "h11.Request", body: bytes) -> Request:

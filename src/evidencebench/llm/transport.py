@@ -264,23 +264,23 @@ class HttpSender:
     def _wait_after(self, last: PassingError, post: _Post, line: _Line) -> float:
         """Return the seconds until the next attempt; where the server wants a pause, all who ask it make one."""
         is_busy, asked = isinstance(last, BusyError), last.wait_seconds
-        if asked > self._bounds.total_timeout_seconds:
+        if asked is not None and asked > self._bounds.total_timeout_seconds:
             raise FailingServerError(
                 f"{post.where}: {last}; the server asks to wait for {asked:.0f} s, which is longer than a request may "
                 "take; run again then: what is stored is kept"
             )
         n_before = post.n_refusals if is_busy else post.n_faults
-        if is_busy and asked == 0:
+        if is_busy and asked is None:
             asked = min(_LONGEST_BUSY_SECONDS, _FIRST_BUSY_SECONDS * 2.0 ** min(n_before - 1, 10))
-        if asked > 0:
+        if asked:
             line.gate.pause(asked)
         grown = wait_before(
             n_before + 1,
-            asked_seconds=0.0,
+            asked_seconds=None,
             jitter=self._jitter(),
             longest_seconds=self._bounds.longest_wait_seconds,
         )
-        return max(grown, spread(asked, self._jitter()))
+        return max(grown, spread(asked or 0.0, self._jitter()))
 
     async def _attempted(self, post: _Post, line: _Line) -> ChatReply:
         asked_at = self._clock()
