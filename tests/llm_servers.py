@@ -119,6 +119,13 @@ class DictStore:
     n_puts: int = 0
     failure: Exception | None = None
     is_read_only: bool = False
+    claimed_elsewhere: set[str] = field(default_factory=set)
+
+    def claim(self, key: str) -> bool:
+        return key not in self.claimed_elsewhere
+
+    def give_back(self, key: str) -> None:
+        """Do nothing: no other process asks this store."""
 
     async def require_writable(self) -> None:
         await asyncio.sleep(0)

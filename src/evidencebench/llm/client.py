@@ -2,12 +2,12 @@
 
 import asyncio
 import os
-from collections.abc import Callable, Coroutine, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from evidencebench.cache import cache_folder
 from evidencebench.errors import (
@@ -23,6 +23,7 @@ from evidencebench.llm.estimating import EstimatingSender
 from evidencebench.llm.ledger import Ledger
 from evidencebench.llm.limits import Limits
 from evidencebench.llm.loop_thread import LoopThread
+from evidencebench.llm.parts import ReplyStore, Sender
 from evidencebench.llm.prices import PriceTable
 from evidencebench.llm.purse import Purse
 from evidencebench.llm.sparing import SparingSender
@@ -32,44 +33,8 @@ from evidencebench.llm.transport import Bounds, HttpSender
 T = TypeVar("T")
 
 _HOUR_SECONDS = 3600.0
-
-
-class Sender(Protocol):
-    """What carries a request to a model."""
-
-    async def send(self, request: ChatRequest) -> ChatReply:
-        """Return the reply.
-
-        Raises
-        ------
-        EndpointError
-            If this request failed for good.
-        StopError
-            If no more requests may be sent.
-        PendingError
-            If the reply is part of a batch that is not done.
-        """
-        ...
-
-    async def aclose(self) -> None:
-        """Free connections."""
-        ...
-
-
-class ReplyStore(Protocol):
-    """Where replies are kept between runs."""
-
-    async def get(self, key: str) -> tuple[ChatReply, float | None] | None:
-        """Return the reply stored under a request's key and what it cost in USD (None: not known), or None."""
-        ...
-
-    async def put(self, request: ChatRequest, reply: ChatReply, cost_usd: float | None) -> None:
-        """Store a reply; it is durable when this returns."""
-        ...
-
-    async def require_writable(self) -> None:
-        """Raise `CacheError` unless replies can be stored, by writing something."""
-        ...
+_LOOK_AGAIN_SECONDS = 0.2  # at a request that another process is sending
+_MOST_LOOKS = 3000  # ten minutes
 
 
 @dataclass(slots=True, kw_only=True)
@@ -228,17 +193,45 @@ class ChatClient:
         async with self._slots, self._purse.reserved(request):
             if flight.n_waiting == 0:  # whoever asked was interrupted while this waited for its turn
                 return None
-            if self._is_draining:
-                raise DrainingError("no more requests are sent, as was asked; run again to go on")
+            self._require_not_draining()
             await self._require_writable()
-            reply = await self._sent(request)
-            cost_usd = self._prices.cost_of(request.model, reply)
-            self._purse.settle(request, cost_usd)
-            self.ledger.count_reply(reply.usage, cost_usd)
-            if self._store is not None:
-                with _stopping_where_nothing_is_kept():
-                    await self._store.put(request, reply, cost_usd)
+            async with self._claimed(request.key) as received:
+                return await self._bought(request) if received is None else received
+
+    @asynccontextmanager
+    async def _claimed(self, key: str) -> AsyncIterator[Received | None]:
+        """Keep other processes from sending a request while the block runs; give its reply if one of them has it."""
+        if self._store is None:
+            yield None
+            return
+        n_looks = 0
+        while not (is_ours := self._store.claim(key)) and n_looks < _MOST_LOOKS:  # one that is stopped keeps its claims
+            n_looks += 1
+            await asyncio.sleep(_LOOK_AGAIN_SECONDS)
+            self._require_not_draining()
+        try:
+            with _stopping_where_nothing_is_kept():
+                found = await self._store.get(key)
+            if found is not None:
+                self.ledger.count(stored=1)
+            yield None if found is None else Received(reply=found[0], is_stored=True, cost_usd=found[1])
+        finally:
+            if is_ours:
+                self._store.give_back(key)
+
+    async def _bought(self, request: ChatRequest) -> Received:
+        reply = await self._sent(request)
+        cost_usd = self._prices.cost_of(request.model, reply)
+        self._purse.settle(request, cost_usd)
+        self.ledger.count_reply(reply.usage, cost_usd)
+        if self._store is not None:
+            with _stopping_where_nothing_is_kept():
+                await self._store.put(request, reply, cost_usd)
         return Received(reply=reply, is_stored=False, cost_usd=cost_usd)
+
+    def _require_not_draining(self) -> None:
+        if self._is_draining:
+            raise DrainingError("no more requests are sent, as was asked; run again to go on")
 
     async def _require_writable(self) -> None:
         """Write to the store before the first request, since a reply that cannot be kept is paid for at every start."""

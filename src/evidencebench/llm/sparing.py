@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from evidencebench.errors import StopError
 from evidencebench.llm.batch_apis.calls import Patience
@@ -11,12 +10,10 @@ from evidencebench.llm.batch_status import OnStatus, ignore
 from evidencebench.llm.batches import BatchSender
 from evidencebench.llm.chat import ChatReply, ChatRequest
 from evidencebench.llm.ledger import Ledger
+from evidencebench.llm.parts import Sender
 from evidencebench.llm.prices import PriceTable
 from evidencebench.llm.spool import Spool
 from evidencebench.llm.store import Replies
-
-if TYPE_CHECKING:
-    from evidencebench.llm.client import Sender
 
 
 class SparingSender:
@@ -30,7 +27,7 @@ class SparingSender:
         Where batches are written down.
     """
 
-    def __init__(self, sender: "Sender", store: Replies) -> None:
+    def __init__(self, sender: Sender, store: Replies) -> None:
         self._sender, self._spool = sender, Spool(store)
 
     async def send(self, request: ChatRequest) -> ChatReply:

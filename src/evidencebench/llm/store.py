@@ -21,6 +21,7 @@ import msgspec
 from evidencebench.database import give_room_back, take_room
 from evidencebench.errors import CacheError
 from evidencebench.llm.chat import ChatReply, ChatRequest
+from evidencebench.llm.claims import Claims
 from evidencebench.llm.group_commit import Change, GroupCommit
 from evidencebench.llm.reply_file import FILE_NAME, Reopening, explained, opened
 
@@ -51,6 +52,7 @@ class Replies:
         self._reading = self._unopened()
         self._forked: Reopening | None = None
         self._writer = GroupCommit(self.path, partial(opened, self.path))
+        self._claims = self._unclaimed()
 
     async def get(self, key: str) -> tuple[ChatReply, float | None] | None:
         """Return the reply to a request and what it cost in US dollars (None: its price is not known), or None.
@@ -100,6 +102,16 @@ class Replies:
         """
         await self.change(lambda: self._insertion(request, reply, cost_usd))
 
+    def claim(self, key: str) -> bool:
+        """Say whether no other process sends this request now; then none does until `give_back`, or our end."""
+        self._notice_fork()
+        return self._claims.take(key)
+
+    def give_back(self, key: str) -> None:
+        """Let other processes send a request that was claimed."""
+        self._notice_fork()
+        self._claims.give_back(key)
+
     async def require_writable(self) -> None:
         """Write something, so that nothing is paid for that cannot be kept.
 
@@ -145,13 +157,14 @@ class Replies:
         try:
             self._writer.close()
         finally:
-            self._give_back()
+            self._free()
 
     def __del__(self) -> None:
-        self._give_back()
+        self._free()
 
-    def _give_back(self) -> None:
+    def _free(self) -> None:
         self._notice_fork()
+        self._claims.close()
         with self._lock:
             self._reading.close()
 
@@ -160,7 +173,10 @@ class Replies:
         if self._process_id != os.getpid():
             self._forked = self._reading  # kept: closing it here would drop the other process's locks
             self._lock, self._process_id = threading.Lock(), os.getpid()
-            self._reading = self._unopened()
+            self._reading, self._claims = self._unopened(), self._unclaimed()
+
+    def _unclaimed(self) -> Claims:
+        return Claims(self.path.with_name(f"{FILE_NAME}.asking"))
 
     def _unopened(self) -> Reopening:
         return Reopening(self.path, partial(opened, self.path))

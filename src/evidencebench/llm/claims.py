@@ -1,0 +1,66 @@
+"""Requests that are on their way in some process: two runs at once wait for each other's replies, and pay once."""
+
+import fcntl
+import os
+import threading
+from contextlib import suppress
+from pathlib import Path
+
+_OFFSET_DIGITS = 15  # of a key: below 2**60, which every system can lock at
+
+
+class Claims:
+    """A lock a request, on one byte of a file that all processes share. It ends with its process, however that ends.
+
+    Two stores in one process do not keep each other off, and where files cannot be locked nobody is kept off: then the
+    same request may be paid twice, as may any whose process was killed.
+
+    Parameters
+    ----------
+    path
+        The file, which stays empty; made when first used.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._lock = threading.Lock()
+        self._descriptor: int | None = None
+
+    def take(self, key: str) -> bool:
+        """Say whether a request is this process's to send, and keep it from others until it is given back.
+
+        Parameters
+        ----------
+        key
+            `ChatRequest.key`.
+        """
+        try:
+            fcntl.lockf(self._opened(), fcntl.LOCK_EX | fcntl.LOCK_NB, 1, _place(key))
+        except (BlockingIOError, PermissionError):  # which of them depends on the system
+            return self._descriptor is None
+        except OSError:  # a disk without locks
+            return True
+        return True
+
+    def give_back(self, key: str) -> None:
+        """Let others send a request."""
+        if self._descriptor is not None:
+            with suppress(OSError):
+                fcntl.lockf(self._descriptor, fcntl.LOCK_UN, 1, _place(key))
+
+    def close(self) -> None:
+        """Give everything back; the next use opens the file again."""
+        with self._lock:
+            if self._descriptor is not None:
+                os.close(self._descriptor)
+                self._descriptor = None
+
+    def _opened(self) -> int:
+        with self._lock:
+            if self._descriptor is None:
+                self._descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+            return self._descriptor
+
+
+def _place(key: str) -> int:
+    return int(key[:_OFFSET_DIGITS], 16)
