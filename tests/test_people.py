@@ -351,8 +351,8 @@ def test_two_servers_that_met_a_new_person_at_once_do_not_write_into_each_others
     [
         (lambda header: header["data"].update(sha256="0" * 64), "data was"),
         (lambda header: header.update(limit=3), "limit was 3, now None"),
-        (lambda header: header["system"]["options"].update(name="Bob"), "system was"),
-        (lambda header: header["system"].update(name="bm25"), "system was"),
+        (lambda header: header["system"]["options"].update(name="Bob"), "name was 'Bob', now 'Ada'"),
+        (lambda header: header["system"].update(name="bm25"), "system was bm25, now "),
         (lambda header: header.update(tasks=["er_at_10"]), "tasks was"),
     ],
 )

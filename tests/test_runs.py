@@ -317,8 +317,8 @@ def test_a_second_writer_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "named"),
     [
-        ({"system": "bm25:b=0.5"}, ["system was", "'b': 0.4", "'b': 0.5"]),
-        ({"system": "tfidf"}, ["system was", "'name': 'tfidf'"]),
+        ({"system": "bm25:b=0.5"}, ["run: b was 0.4, now 0.5; choose"]),
+        ({"system": "tfidf"}, ["run: system was bm25, now tfidf; choose"]),
         ({"seed": 1}, ["seed was 0, now 1"]),
         ({"limit": 2}, ["limit was None, now 2"]),
         ({"tasks": [AT_10]}, ["tasks was"]),

@@ -380,12 +380,20 @@ def check_same_run(
     RunMismatchError
         Naming every field that differs.
     """
-    differing = (differences(_deciding(old), _deciding(new)), differences(old.versions, new.versions))
-    if any(differing):
-        raise RunMismatchError(f"{path}: begun as another run: {'; '.join(filter(None, differing))}; {what_to_do}")
+    if old.system.name != new.system.name:  # its options and prompts differ too, and nobody asks which
+        found = f"system was {old.system.name}, now {new.system.name}"
+    else:
+        differing = (
+            differences(old.system.options, new.system.options),
+            differences(_deciding(old), _deciding(new)),
+            differences(old.versions, new.versions),
+        )
+        found = "; ".join(filter(None, differing))
+    if found:
+        raise RunMismatchError(f"{path}: begun as another run: {found}; {what_to_do}")
 
 
 def _deciding(header: RunHeader) -> dict[str, Any]:
     fields: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(header))
-    del fields["created"], fields["versions"], fields["data"]["path"], fields["data"]["name"]
+    del fields["system"], fields["created"], fields["versions"], fields["data"]["path"], fields["data"]["name"]
     return fields

@@ -34,15 +34,34 @@ from evidencebench.sample import sample_path
             "invalid.json: x: .*'evidencebench data validate invalid.json' lists every violation",
         ),
         ("run lead --data invalid.json -o run.json", "invalid.json: x: "),
-        ("run bm25 --data nothing.json -o x.jsonl --hypothesis wrong", "hypotheses cannot be swapped"),
+        ("run bm25 --data nothing.json -o x.jsonl", "nothing.json: holds no instance; expected at least one"),
+        ("wrong-hypothesis bm25 --data nothing.json", "nothing.json: holds no instance; expected at least one"),
+        ("llm serve-fake --data nothing.json --port 0", "nothing.json: holds no instance; expected at least one"),
+        (
+            "run bm25 --data trian -o x.jsonl",
+            r"trian: no such file, nor a known data set \(did you mean 'train'\?\); exp",
+        ),
+        (
+            "data stats smaple",
+            r"smaple: no such file, nor a known data set \(did you mean 'sample'\?\); expected a data f",
+        ),
+        ("data convert sample folder --overwrite", "folder: is a folder; expected the name of a file to write"),
+        ("report run.jsonl -d sample -o folder.html", "folder.html: is a folder; expected the name of a file to write"),
+        (
+            "report run.jsonl -d sample -o absent/x.html",
+            "absent/x.html: cannot be written: there is no folder 'absent'; m",
+        ),
         ("data show sample 99", "no instance at position 99; it holds 10"),
         ("data show sample nope", "no instance 'nope'; its ids look like 'evidencebench_sample_id_0'"),
         ("data show sample ²", "no instance '²'"),
         ("data show sample -- --5", "no instance '--5'"),
         (f"data show sample {'9' * 5000}", "no instance"),
         ("data convert sample own.py", "own.py: exists"),
-        ("data convert sample absent/x.json", "absent/x.json: cannot be written: No such file"),
-        ("data solve sample -o absent/x.json", "absent/x.json.*: cannot be written: No such file"),
+        ("data convert sample absent/x.json", "absent/x.json: cannot be written: there is no folder 'absent'; make it"),
+        (
+            "data solve sample -o absent/x.json",
+            "absent/x.json: cannot be written: there is no folder 'absent'; make it",
+        ),
         ("run nope --data sample -o x.jsonl", "no system 'nope'; expected one of random, lead"),
         ("run bm25:k9=1 --data sample -o x.jsonl", "system 'bm25': no option 'k9'; it takes k1, b"),
         ("run bm25:k1=high --data sample -o x.jsonl", "option 'k1': .* got 'high'"),
@@ -79,6 +98,7 @@ from evidencebench.sample import sample_path
 def test_an_error_is_one_clear_line(arguments: str, message: str, command: Command) -> None:
     records = json.loads(sample_path().read_bytes())
     Path("folder").mkdir()
+    Path("folder.html").mkdir()
     os.mkfifo("pipe")
     Path("broken.py").write_text("def")
     Path("empty.json").touch()
@@ -108,6 +128,11 @@ def test_an_error_is_one_clear_line(arguments: str, message: str, command: Comma
         ("nope", "No such command 'nope'"),
         ("data nope", "No such command 'nope'"),
         ("tasks --nope", "No such option '--nope'"),
+        ("data download train --from-file .", "File '.' is a directory"),
+        (
+            "llm serve-fake --data sample --port 0 --host 127.0.0.300 --expose",
+            "cannot listen on port 0 of 127.0.0.300: ",
+        ),
         ("run bm25 --data sample", "Missing option '-o'"),
         ("run bm25 -o x.jsonl", "Missing option '-d' / '--data'"),
         ("run bm25 --data sample -o x.jsonl --jobs 0", "0 is not in the range x>=1"),

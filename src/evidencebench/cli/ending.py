@@ -1,5 +1,6 @@
 """How a command ends: what went wrong as a message, and an exit code."""
 
+import errno
 import platform
 import shlex
 import sys
@@ -13,6 +14,9 @@ from evidencebench.cli.streams import drop_output, reader_has_left
 from evidencebench.errors import EvidenceBenchError, StopError
 from evidencebench.tables import printable
 from evidencebench.version import __version__
+
+# What the system says where something cannot be written to.
+_OF_WRITING = {errno.ENOSPC, errno.EPIPE, errno.EIO, errno.EBADF, errno.EDQUOT, errno.EFBIG}
 
 _KEPT = "; what was finished is kept: the same command goes on from there"
 
@@ -67,8 +71,9 @@ def _verdict(error: BaseException, arguments: Sequence[str]) -> tuple[int, str]:
 
 def _words_of(error: OSError) -> str:
     """Return what the system said, and about which file."""
-    where = "standard output, or a file" if error.filename is None else error.filename
-    return f"{where}: {error.strerror or error}"
+    if error.filename is not None:
+        return f"{error.filename}: {error.strerror}"
+    return f"standard output, or a file: {error.strerror}" if error.errno in _OF_WRITING else str(error)
 
 
 def _report_of(error: BaseException, arguments: Sequence[str], kept: str) -> str:

@@ -11,10 +11,11 @@ import click
 from evidencebench.catalog import CATALOG, data_folder
 from evidencebench.cli.completion import complete_data, complete_tasks
 from evidencebench.dataset import Dataset, open_dataset
-from evidencebench.errors import EvidenceBenchError, UnreadableError
+from evidencebench.errors import DataError, EvidenceBenchError, UnreadableError
 from evidencebench.evaluation import Rules
 from evidencebench.sample import sample_path
 from evidencebench.significance import DEFAULT_DRAWS, DEFAULT_LEVEL, Resampling
+from evidencebench.spelling import did_you_mean
 from evidencebench.tables import RENDERERS
 from evidencebench.tasks import Task, task_named
 
@@ -40,8 +41,24 @@ def data_path(name: str) -> Path:
 
 
 def open_data(name: str) -> Dataset:
-    """Open the data that a path or a catalogue name means."""
-    return open_dataset(data_path(name))
+    """Open the data that a path or a catalogue name means.
+
+    Raises
+    ------
+    DataError
+        If there is none, it is a run, or it holds no instance.
+    """
+    path = data_path(name)
+    if "/" not in name and not path.suffix and not path.exists():
+        known = ("sample", *CATALOG)
+        raise UnreadableError(
+            f"{name}: no such file, nor a known data set{did_you_mean(name, known)}; expected a data file, or one of "
+            f"{', '.join(known)}"
+        )
+    dataset = open_dataset(path)
+    if len(dataset) == 0:
+        raise DataError(f"{path}: holds no instance; expected at least one")
+    return dataset
 
 
 class _TaskType(click.ParamType[Task]):

@@ -94,12 +94,18 @@ def print_signatures(signatures: Iterable[str], table_format: str) -> None:
 
 
 def refuse_existing(path: Path, *, overwrite: bool) -> None:
-    """Raise if a file exists that may not be replaced; a stream, such as ``/dev/null``, is none.
+    """Raise before any work is done where its result cannot be written.
+
+    A file that exists may not be replaced, but for a stream, such as ``/dev/null``.
 
     Raises
     ------
     DataError
-        Naming the option that allows it.
+        Naming the option that allows it, or what is wrong with the path.
     """
+    if path.is_dir():
+        raise DataError(f"{path}: is a folder; expected the name of a file to write")
+    if not path.parent.is_dir():
+        raise DataError(f"{path}: cannot be written: there is no folder '{path.parent}'; make it first")
     if not overwrite and path.exists() and not is_stream(path):
         raise DataError(f"{path}: exists; choose another name, or replace it with --overwrite")

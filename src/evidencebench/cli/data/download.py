@@ -17,7 +17,9 @@ from evidencebench.download import fetch
 @click.argument("names", nargs=-1, required=True, type=click.Choice(list(CATALOG)), metavar="NAME...")
 @click.option("--mirror", metavar="URL", help="Base address of a mirror that holds the files.")
 @click.option("--url", metavar="URL", help="The whole address of the file.")
-@click.option("--from-file", type=click.Path(path_type=Path), metavar="FILE", help="Take a local file instead.")
+@click.option(
+    "--from-file", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Take a local file instead."
+)
 @click.option("--folder", type=click.Path(path_type=Path), help="Where to keep it; default: see 'data list'.")
 @click.option("--attempts", type=click.IntRange(1), default=5, show_default=True, help="Tries, each resuming.")
 @click.option("--force", is_flag=True, help="Replace a file that is there.")

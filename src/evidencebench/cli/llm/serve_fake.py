@@ -111,7 +111,12 @@ def command(
         repairable=repairable,
         log=log,
     )
-    serve_until_signal(open_data(data), settings, host=host, port=port, on_start=tell)
+    dataset = open_data(data)
+    try:
+        serve_until_signal(dataset, settings, host=host, port=port, on_start=tell)
+    except OSError as error:
+        message = f"cannot listen on port {port} of {host}: {error.strerror}; --port 0 takes a free one"
+        raise click.BadParameter(message, param_hint="--port") from error
 
 
 def _is_loopback(host: str) -> bool:
