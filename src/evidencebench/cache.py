@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from pathlib import Path
 
+from evidencebench.folders import user_folder
+
 OFF = "off"
 """The value of `EVIDENCEBENCH_CACHE` that keeps nothing."""
 
@@ -17,6 +19,11 @@ def cache_folder(environ: Mapping[str, str]) -> Path | None:
         `EVIDENCEBENCH_CACHE` (the folder itself, or ``off``), `XDG_CACHE_HOME` (ours is `evidencebench` in it;
         ignored unless absolute), `HOME`. Without any of them the user's home folder is asked of the system.
 
+    Raises
+    ------
+    EvidenceBenchError
+        If a home folder is needed, and there is none.
+
     Source
     ------
     XDG Base Directory Specification 0.8: the default, and that a relative path there is invalid.
@@ -28,9 +35,6 @@ def cache_folder(environ: Mapping[str, str]) -> Path | None:
     >>> cache_folder({"EVIDENCEBENCH_CACHE": "off", "HOME": "/home/ada"}) is None
     True
     """
-    if own := environ.get("EVIDENCEBENCH_CACHE"):
-        return None if own == OFF else Path(own).expanduser()
-    if (shared := Path(environ.get("XDG_CACHE_HOME", ""))).is_absolute():
-        return shared / "evidencebench"
-    home = Path(environ["HOME"]) if environ.get("HOME") else Path.home()
-    return home / ".cache" / "evidencebench"
+    if environ.get("EVIDENCEBENCH_CACHE") == OFF:
+        return None
+    return user_folder(environ, own="EVIDENCEBENCH_CACHE", shared="XDG_CACHE_HOME", default=".cache")

@@ -10,6 +10,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from evidencebench.errors import DownloadError
+from evidencebench.folders import user_folder
 from evidencebench.reading import open_file
 
 _GITHUB = "https://raw.githubusercontent.com/EvidenceBench/EvidenceBench/main/datasets"
@@ -142,6 +143,11 @@ def data_folder(environ: Mapping[str, str]) -> Path:
         `EVIDENCEBENCH_DATA` (the folder itself), `XDG_DATA_HOME` (ours is `evidencebench` in it; ignored unless
         absolute), `HOME`. Without any of them the user's home folder is asked of the system.
 
+    Raises
+    ------
+    EvidenceBenchError
+        If a home folder is needed, and there is none.
+
     Source
     ------
     XDG Base Directory Specification 0.8: the default, and that a relative path there is invalid.
@@ -153,12 +159,7 @@ def data_folder(environ: Mapping[str, str]) -> Path:
     >>> data_folder({"HOME": "/home/ada"}).as_posix()
     '/home/ada/.local/share/evidencebench'
     """
-    if own := environ.get("EVIDENCEBENCH_DATA"):
-        return Path(own)
-    if (shared := Path(environ.get("XDG_DATA_HOME", ""))).is_absolute():
-        return shared / "evidencebench"
-    home = Path(environ["HOME"]) if environ.get("HOME") else Path.home()
-    return home / ".local" / "share" / "evidencebench"
+    return user_folder(environ, own="EVIDENCEBENCH_DATA", shared="XDG_DATA_HOME", default=".local/share")
 
 
 def check_file(entry: CatalogEntry, path: Path) -> Fetched:

@@ -1,0 +1,78 @@
+"""The folders of this user, where files are kept between runs."""
+
+import os
+import pwd
+from collections.abc import Mapping
+from pathlib import Path
+
+from evidencebench.errors import EvidenceBenchError
+
+
+def user_folder(environ: Mapping[str, str], *, own: str, shared: str, default: str) -> Path:
+    """Return the folder that the environment names for files of one sort; it need not exist yet.
+
+    Parameters
+    ----------
+    environ
+        The environment, usually `os.environ`.
+    own
+        The variable that names the folder itself; ``~`` at its beginning is a home folder.
+    shared
+        The variable that names a folder in which ours is called `evidencebench`; ignored unless absolute.
+    default
+        The shared folder in the home folder where neither is set. That is `HOME`, or where that is not set or empty,
+        the one that the system knows of.
+
+    Raises
+    ------
+    EvidenceBenchError
+        If a home folder is needed, and there is none.
+
+    Source
+    ------
+    XDG Base Directory Specification 0.8: that an empty variable is as good as none, and a relative path invalid.
+
+    Examples
+    --------
+    >>> user_folder({"HOME": "/home/ada"}, own="OURS", shared="XDG_DATA_HOME", default=".local/share").as_posix()
+    '/home/ada/.local/share/evidencebench'
+    >>> user_folder({"OURS": "~nobody-of-that-name/x"}, own="OURS", shared="XDG_DATA_HOME", default=".local/share")
+    Traceback (most recent call last):
+    evidencebench.errors.EvidenceBenchError: OURS: expected a folder, got '~nobody-of-that-name/x', whose home folder \
+is not known; write the whole path
+    """
+    if named := environ.get(own):
+        return _expanded(named, environ, own)
+    if (folder := Path(environ.get(shared, ""))).is_absolute():
+        return folder / "evidencebench"
+    return _home(environ, own) / default / "evidencebench"
+
+
+def _expanded(named: str, environ: Mapping[str, str], variable: str) -> Path:
+    first, *rest = Path(named).parts
+    if first == "~":
+        return _home(environ, variable).joinpath(*rest)
+    try:
+        return Path(named).expanduser()
+    except RuntimeError as error:
+        raise EvidenceBenchError(
+            f"{variable}: expected a folder, got '{named}', whose home folder is not known; write the whole path"
+        ) from error
+
+
+def _home(environ: Mapping[str, str], variable: str) -> Path:
+    """Return this user's home folder; never the root of the disk because `HOME` is empty."""
+    home = environ.get("HOME") or _home_by_the_system()
+    if not home:
+        raise EvidenceBenchError(
+            f"HOME: expected this user's home folder, got nothing, and the system knows of none; set HOME, or "
+            f"{variable} to a folder"
+        )
+    return Path(home)
+
+
+def _home_by_the_system() -> str | None:
+    try:
+        return pwd.getpwuid(os.getuid()).pw_dir
+    except KeyError:  # a user of a number only, as in a container
+        return None
