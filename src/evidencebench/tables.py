@@ -46,17 +46,6 @@ _SPACES = str.maketrans("\n\r\t", "   ")
 _PRINTED = dict.fromkeys(("Cc", "Cf", "Cs"), "\ufffd")
 
 
-def number_of(n: int, noun: str) -> str:
-    """Return a number with what it counts, whose plural ends in ``s``.
-
-    Examples
-    --------
-    >>> number_of(1, "instance"), number_of(2000, "instance")
-    ('1 instance', '2,000 instances')
-    """
-    return f"{n:,} {noun}{'' if n == 1 else 's'}"
-
-
 def as_text(table: Table) -> str:
     """Return the table in aligned columns, numbers to the right; long first cells are cut to fit a terminal."""
     rows = [[_shown(cell, table.digits) for cell in row] for row in table.rows]

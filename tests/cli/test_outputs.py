@@ -70,7 +70,7 @@ TABLES = [
 ]
 
 
-GROUPS = {"cache": 3, "data": 7, "llm": 3}
+GROUPS = {"cache": 3, "data": 7, "llm": 4}
 """Groups of commands, and how many each holds."""
 
 

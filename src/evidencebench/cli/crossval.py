@@ -26,10 +26,11 @@ from evidencebench.crossval.validate import cross_validate, planned
 from evidencebench.crossval.waiting_cells import rehearse_cells
 from evidencebench.gathering import Rehearsal
 from evidencebench.llm.client import ChatClient
+from evidencebench.one_line import counted
 from evidencebench.reporting import percent, signature
 from evidencebench.significance import Estimate, Resampling
 from evidencebench.systems import make_system
-from evidencebench.tables import Cell, Table, number_of
+from evidencebench.tables import Cell, Table
 from evidencebench.tasks import Task, task_named
 from evidencebench.training.trainings import trainable
 
@@ -108,7 +109,7 @@ def command(
             plan, asked = planned(systems, dataset, **what)
             return rehearse_cells(plan, dataset, asked, client=client, on_progress=shown)
 
-        how = f" with the own and with a wrong hypothesis under {number_of(n_seeds, 'seed')}"
+        how = f" with the own and with a wrong hypothesis under {counted(n_seeds, 'seed')}"
         n_failed = print_estimate(asking, rehearse, how=how, as_json=as_json, progress_style=progress_style)
         ctx.exit(1 if n_failed else 0)
     with opened_desk(asking, asks=asks) as desk, progress(system, progress_style, desk.status) as shown:

@@ -13,7 +13,8 @@ from evidencebench.gathering import Rehearsal
 from evidencebench.llm.client import ChatClient
 from evidencebench.llm.ledger import shown_usd
 from evidencebench.llm.prices import PriceTable
-from evidencebench.tables import WIDTH, Cell, Table, number_of, printable
+from evidencebench.one_line import counted
+from evidencebench.tables import WIDTH, Cell, Table, printable
 
 
 def print_estimate(
@@ -44,7 +45,7 @@ def print_estimate(
         found = rehearse(client, shown)
     if found.first_error:
         click.echo(
-            f"{number_of(found.n_failed, 'answer')} would fail; the first: {printable(found.first_error)}", err=True
+            f"{counted(found.n_failed, 'answer')} would fail; the first: {printable(found.first_error)}", err=True
         )
     n_stored = client.ledger.totals.stored
     estimates = sender.estimates()
@@ -58,7 +59,7 @@ def print_estimate(
     ]
     print_table(Table(columns=["model", "requests", "prompt tokens", "reply tokens", "cost"], rows=rows))
     said = (
-        f"{number_of(found.n_instances, 'instance')}{how}{_tasks(found)}. {number_of(n_stored, 'request')} "
+        f"{counted(found.n_instances, 'instance')}{how}{_tasks(found)}. {counted(n_stored, 'request')} "
         f"{'is' if n_stored == 1 else 'are'} stored and cost nothing. Tokens are estimated; replies are taken to be "
         f"well-formed and {asking.assumed_tokens} tokens long (--assume-tokens). Prices as of {prices.as_of}: check "
         "them (--prices). Nothing was sent."

@@ -8,9 +8,11 @@ from typing import Any, Literal
 
 import click
 
+from evidencebench.answering import default_tasks, require_answerable
 from evidencebench.cli.asking import Asking, asking_options, opened_desk, require_model
 from evidencebench.cli.completion import complete_systems
 from evidencebench.cli.estimate import print_estimate
+from evidencebench.cli.exchange import print_exchanges
 from evidencebench.cli.exits import EXIT_STOPPED
 from evidencebench.cli.options import (
     data_option,
@@ -24,12 +26,15 @@ from evidencebench.cli.options import (
 )
 from evidencebench.cli.output import OutputFile, print_json, require_file
 from evidencebench.cli.progress import progress
+from evidencebench.dataset import Dataset
 from evidencebench.errors import FailedAnswerError
+from evidencebench.exchanges import first_requests
 from evidencebench.execution import RunReport, execute, rehearse
 from evidencebench.llm.ledger import Ledger
+from evidencebench.one_line import counted
 from evidencebench.reporting import notes_line
 from evidencebench.systems import make_system
-from evidencebench.tables import WIDTH, number_of, printable
+from evidencebench.tables import WIDTH, printable
 from evidencebench.tasks import Task
 
 
@@ -51,6 +56,7 @@ from evidencebench.tasks import Task
 @click.option("--overwrite", is_flag=True, help="Start over where RUN exists; default: go on.")
 @click.option("--retry-failed", is_flag=True, help="Ask again for answers that failed.")
 @click.option("--fail-fast", is_flag=True, help="Stop at the first answer that fails, and keep it open.")
+@click.option("--show-prompt", is_flag=True, help="Print what is asked first, of the first instance; send nothing.")
 @asking_options
 @json_option
 @progress_option
@@ -69,6 +75,7 @@ def command(
     overwrite: bool,
     retry_failed: bool,
     fail_fast: bool,
+    show_prompt: bool,
     asking: Asking,
     as_json: bool,
     progress_style: str,
@@ -84,6 +91,7 @@ def command(
       evidencebench run bm25 --data sample -o bm25.jsonl
       evidencebench run bm25 --data sample -o swapped.jsonl --hypothesis wrong
       evidencebench run my_systems.py:MySystem --data train -o mine.jsonl -j 2
+      evidencebench run llm_base:model=openai/gpt-4o --data train --show-prompt
       evidencebench run llm_base:model=openai/gpt-4o-mini --data train --estimate
       evidencebench run llm_base:model=openai/gpt-4o --data train -o llm.jsonl
     """
@@ -91,6 +99,11 @@ def command(
     what: dict[str, Any] = {"tasks": tasks, "limit": limit, "seed": seed, "hypothesis": hypothesis}
     asks = make_system(system, seed=seed).waits
     require_model(asking, asks=asks)
+    if show_prompt:
+        if not asks:
+            raise click.UsageError("--show-prompt is for systems that ask a language model")
+        _show_prompt(system, dataset, tasks, seed=seed, hypothesis=hypothesis, as_json=as_json)
+        return
     if asking.estimate:
         n_failed = print_estimate(
             asking,
@@ -133,6 +146,15 @@ def command(
     ctx.exit(EXIT_STOPPED if report.n_unanswered else 1 if report.n_failed else 0)
 
 
+def _show_prompt(
+    system: str, dataset: Dataset, tasks: tuple[Task, ...], *, seed: int, hypothesis: str, as_json: bool
+) -> None:
+    named = make_system(system, seed=seed)
+    asked = tasks or default_tasks(named)
+    require_answerable(named, asked)
+    print_exchanges(first_requests(system, dataset, asked, seed=seed, hypothesis=hypothesis), as_json=as_json)
+
+
 def _advice(ledger: Ledger | None) -> str:
     if ledger is None:
         return "asks again"
@@ -153,7 +175,7 @@ _SPENT = {"requests", "prompt_tokens", "completion_tokens", "reasoning_tokens", 
 
 def _print(output: Path, data: str, report: RunReport, ledger: Ledger | None) -> None:
     resumed = f", {report.n_resumed} of them already there" if report.n_resumed else ""
-    n_instances, n_failed = number_of(report.n_instances, "instance"), number_of(report.n_failed, "answer")
+    n_instances, n_failed = counted(report.n_instances, "instance"), counted(report.n_failed, "answer")
     click.echo(f"{output}: {n_instances}{resumed}; {n_failed} failed")
     if ledger is not None:
         click.echo(f"  asked: {ledger.summary()}", err=True)
@@ -161,7 +183,7 @@ def _print(output: Path, data: str, report: RunReport, ledger: Ledger | None) ->
         click.echo(f"  first failure: {printable(report.first_error)}", err=True)
         click.echo(f"  they score 0 and are counted; --retry-failed {_advice(ledger)}", err=True)
     if report.n_unanswered:
-        left = f"{number_of(report.n_unanswered, 'instance')} {'is' if report.n_unanswered == 1 else 'are'} unanswered"
+        left = f"{counted(report.n_unanswered, 'instance')} {'is' if report.n_unanswered == 1 else 'are'} unanswered"
         click.echo(f"  {left}; the same command goes on from there", err=True)
     if report.trained_on_it:
         click.echo("  trained on this data: its score says nothing of other papers (see crossval)", err=True)

@@ -7,11 +7,14 @@ import click
 import msgspec
 
 from evidencebench.cli.cache.places import kept_folder, replies_file, shown_time
+from evidencebench.cli.exchange import data_of
 from evidencebench.cli.options import json_option
 from evidencebench.cli.output import OutputFile, json_text, refuse_existing, tell_written
 from evidencebench.errors import CacheError
+from evidencebench.exchanges import exchanges_of
 from evidencebench.llm.inventory import Kept, Which, kept_replies
 from evidencebench.llm.store import Replies
+from evidencebench.runs import RunFile, read_run
 from evidencebench.writing import is_stream, whole_file
 
 
@@ -20,10 +23,27 @@ from evidencebench.writing import is_stream, whole_file
     "-o", "--output", required=True, type=OutputFile(), metavar="FILE", help="Where to; - is standard output."
 )
 @click.option("--model", metavar="M", help="Only replies of this model, as provider/name.")
+@click.option(
+    "--run",
+    "run_path",
+    type=click.Path(path_type=Path),
+    metavar="RUN",
+    help="Only replies to RUN's requests, each with its instances and tasks.",
+)
+@click.option("-d", "--data", metavar="D", help="RUN's data, where it has moved.")
 @click.option("--overwrite", is_flag=True, help="Replace FILE where it exists.")
 @json_option
 @click.pass_context
-def command(ctx: click.Context, *, output: Path, model: str | None, overwrite: bool, as_json: bool) -> None:
+def command(
+    ctx: click.Context,
+    *,
+    output: Path,
+    model: str | None,
+    run_path: Path | None,
+    data: str | None,
+    overwrite: bool,
+    as_json: bool,
+) -> None:
     """Write all replies into FILE, one JSON object a line.
 
     A line holds the request, the reply with its tokens, the model, the cost
@@ -31,9 +51,13 @@ def command(ctx: click.Context, *, output: Path, model: str | None, overwrite: b
     .jsonl.gz to be packed. It never holds a key. Damaged replies are left
     out and counted, with exit code 1.
 
+    The store knows requests, and not who asked them. With --run the requests of
+    RUN are made again, as by 'llm show', and its lines name their instances.
+
     \b
     Examples:
       evidencebench cache export -o replies.jsonl
+      evidencebench cache export -o mini.jsonl --run mini-run.jsonl
       evidencebench cache export -o mini.jsonl.gz --model openai/gpt-4o-mini
     """
     if not (output.name.endswith((".jsonl", ".jsonl.gz")) or is_stream(output)):
@@ -45,17 +69,32 @@ def command(ctx: click.Context, *, output: Path, model: str | None, overwrite: b
     n_written = n_damaged = 0
     store = Replies(path.parent)
     try:
+        asked_for = None if run_path is None else _asked_for(read_run(run_path), data, store)
         with whole_file(output) as file:
             for kept in kept_replies(store, Which(model=model)):
+                key = kept if isinstance(kept, str) else kept.key
+                if asked_for is not None and key not in asked_for:
+                    continue
                 if isinstance(kept, str):
                     n_damaged += 1
                 else:
-                    file.write(msgspec.json.encode(_line(kept)) + b"\n")
+                    named = {} if asked_for is None else {"asked_for": asked_for[key]}
+                    file.write(msgspec.json.encode(named | _line(kept)) + b"\n")
                     n_written += 1
     finally:
         store.close()
     _tell(output, n_written, n_damaged, as_json=as_json)
     ctx.exit(1 if n_damaged else 0)
+
+
+def _asked_for(run: RunFile, data: str | None, store: Replies) -> dict[str, list[dict[str, Any]]]:
+    """Return the key of each request of a run -> for which instances and tasks it was made, in which turn."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    dataset = data_of(run, data)
+    for one in exchanges_of(run, dataset, [name for name in dataset.ids if name in run.ids], store=store):
+        asked = {"instance": one.instance_id, "task": one.task, "turn": one.turn}
+        found.setdefault(one.replayed.request.key, []).append(asked)
+    return found
 
 
 def _line(kept: Kept) -> dict[str, Any]:
@@ -73,7 +112,7 @@ def _tell(output: Path, n_written: int, n_damaged: int, *, as_json: bool) -> Non
     if as_json:
         tell_written(output, json_text({"path": str(output), "n_replies": n_written, "n_damaged": n_damaged}))
         return
-    tell_written(output, f"{output}: {n_written} replies")
+    tell_written(output, f"{output}: {n_written} {'reply' if n_written == 1 else 'replies'}")
     if n_damaged:
         tell_written(
             output, f"{n_damaged} damaged replies are left out; remove them with 'evidencebench cache prune --damaged'"

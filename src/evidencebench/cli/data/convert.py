@@ -9,7 +9,7 @@ from evidencebench.cli.options import open_data, progress_option
 from evidencebench.cli.output import OutputFile, refuse_existing, tell_written
 from evidencebench.cli.progress import progress
 from evidencebench.dataset import write_dataset
-from evidencebench.tables import number_of
+from evidencebench.one_line import counted
 
 
 @click.command(name="convert")
@@ -29,4 +29,4 @@ def command(*, data: str, output: Path, overwrite: bool, progress_style: str) ->
     refuse_existing(output, overwrite=overwrite)
     with progress(f"converting {data}", progress_style):
         n_written = write_dataset(output, open_data(data))
-    tell_written(output, f"{output}: {number_of(n_written, 'instance')}")
+    tell_written(output, f"{output}: {counted(n_written, 'instance')}")

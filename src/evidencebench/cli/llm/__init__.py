@@ -2,16 +2,16 @@
 
 import click
 
-from evidencebench.cli.llm import examples, providers, serve_fake
+from evidencebench.cli.llm import examples, providers, serve_fake, show
 
 
 @click.group
 def command() -> None:
-    """List providers, draw examples, serve a fake model for trials.
+    """List providers, show prompts and replies, draw examples, serve a fake model.
 
     To ask a model, run a strategy: evidencebench run llm_base:model=...
     """
 
 
-for _module in (examples, providers, serve_fake):
+for _module in (examples, providers, serve_fake, show):
     command.add_command(_module.command)

@@ -1,0 +1,92 @@
+"""Prompts and replies as people read them, and the data that a run was made on."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+
+from evidencebench.cli.options import open_data
+from evidencebench.cli.output import print_json
+from evidencebench.dataset import Dataset, open_dataset
+from evidencebench.errors import UnreadableError
+from evidencebench.exchanges import Exchange
+from evidencebench.llm.ledger import shown_usd
+from evidencebench.llm.tokens import prompt_tokens_of
+from evidencebench.runs import RunFile
+from evidencebench.tables import printable
+
+
+def print_exchanges(exchanges: Iterable[Exchange], *, as_json: bool) -> None:
+    """Print requests with their replies, in the order in which they were made."""
+    if as_json:
+        print_json([_fields(one) for one in exchanges])
+        return
+    for one in exchanges:
+        click.echo("\n".join(_lines(one)))
+
+
+def data_of(run: RunFile, data: str | None) -> Dataset:
+    """Open the data that a run was made on.
+
+    Parameters
+    ----------
+    run
+        Whose header says where it was.
+    data
+        Where it is now; None: there.
+
+    Raises
+    ------
+    UnreadableError
+        If it has moved.
+    """
+    if data is not None:
+        return open_data(data)
+    path = "" if run.header is None else run.header.data.path
+    if not Path(path).is_file():
+        raise UnreadableError(
+            f"{run.path}: its data is no longer at {path or 'a place that it names'}; give it by --data"
+        )
+    return open_dataset(path)
+
+
+def _lines(one: Exchange) -> Iterable[str]:
+    request, reply = one.replayed.request, one.replayed.reply
+    task = "" if one.task is None else f", {one.task}"
+    yield f"=== {printable(one.instance_id)}{task}, request {one.turn}: {printable(request.model)}"
+    yield f"key {request.key}, about {prompt_tokens_of(request):,} prompt tokens"
+    for message in request.messages:
+        yield f"--- {message.role}"
+        yield _text(message.text)
+    if reply is None:
+        return
+    usage = reply.usage
+    tokens = f"{_number(usage.prompt_tokens)} + {_number(usage.completion_tokens)} tokens"
+    cost = "price unknown" if one.replayed.cost_usd is None else shown_usd(one.replayed.cost_usd)
+    yield f"--- reply ({reply.finish}; {tokens}; {cost})"
+    yield _text(reply.text)
+    yield ""
+
+
+def _number(n_tokens: int | None) -> str:
+    return "unknown" if n_tokens is None else f"{n_tokens:,}"
+
+
+def _text(text: str) -> str:
+    """Return text that can do nothing to a terminal, its lines kept."""
+    return "\n".join(map(printable, text.split("\n")))
+
+
+def _fields(one: Exchange) -> dict[str, Any]:
+    request = one.replayed.request
+    return {
+        "instance": one.instance_id,
+        "task": one.task,
+        "turn": one.turn,
+        "key": request.key,
+        "request": msgspec.to_builtins(request),
+        "reply": None if one.replayed.reply is None else msgspec.to_builtins(one.replayed.reply),
+        "cost_usd": one.replayed.cost_usd,
+    }

@@ -1,0 +1,67 @@
+"""``evidencebench llm show``."""
+
+import os
+from pathlib import Path
+
+import click
+
+from evidencebench.cache import cache_folder
+from evidencebench.cli.exchange import data_of, print_exchanges
+from evidencebench.cli.options import json_option, task_options
+from evidencebench.errors import CacheError
+from evidencebench.exchanges import Exchange, changed_since, exchanges_of
+from evidencebench.llm.reply_file import FILE_NAME
+from evidencebench.llm.store import Replies
+from evidencebench.one_line import counted
+from evidencebench.runs import RunFile, read_run
+from evidencebench.tasks import Task
+
+
+@click.command(name="show")
+@click.argument("run", type=click.Path(path_type=Path))
+@click.argument("instance_id", metavar="ID")
+@click.option("-d", "--data", metavar="D", help="The run's data, where it has moved.")
+@task_options
+@json_option
+def command(*, run: Path, instance_id: str, data: str | None, tasks: tuple[Task, ...], as_json: bool) -> None:
+    """Show what a model was asked for an instance of RUN, and its replies.
+
+    The requests are made again from the run's header and its data, all turns of
+    them, and the replies are read from the store of this machine (see 'cache').
+    Nothing is sent, and no key is needed or shown.
+
+    \b
+    Examples:
+      evidencebench llm show mini.jsonl evidencebench_train_id_7
+      evidencebench llm show mini.jsonl evidencebench_train_id_7 -t er_at_10
+    """
+    made = read_run(run)
+    dataset = data_of(made, data)
+    folder = cache_folder(os.environ)
+    store = None if folder is None or not (folder / FILE_NAME).exists() else Replies(folder)
+    try:
+        found = list(exchanges_of(made, dataset, [instance_id], store=store, tasks=tasks))
+    finally:
+        if store is not None:
+            store.close()
+    print_exchanges(found, as_json=as_json)
+    if not found:
+        click.echo(f"{run}: {instance_id}: nobody was asked, since none of the tasks wants a sentence of it", err=True)
+    if missing := [one for one in found if one.replayed.reply is None]:
+        raise CacheError(_told(made, missing, folder))
+
+
+def _told(run: RunFile, missing: list[Exchange], folder: Path | None) -> str:
+    """Return why replies may not be there."""
+    where = "EVIDENCEBENCH_CACHE is 'off', so that no replies are kept" if folder is None else str(folder / FILE_NAME)
+    changed = [f"{name} was {then[:12]}, now {now[:12]}" for name, (then, now) in changed_since(run).items()]
+    why = (
+        f"what makes the requests is not what it was when the run was made ({'; '.join(changed)})"
+        if changed
+        else "it was removed, is damaged, lies in another EVIDENCEBENCH_CACHE, or the request failed"
+    )
+    key = missing[0].replayed.request.key[:12]
+    return (
+        f"{where}: expected the reply to {counted(len(missing), 'request')} above, such as {key}, got none; {why}; "
+        "what was asked behind it cannot be told"
+    )

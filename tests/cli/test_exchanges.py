@@ -1,0 +1,165 @@
+"""What a model was asked, and what it replied, can be read: before it is paid for, and afterwards."""
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from command_line import SAMPLE, Command
+from evidencebench.fake_server.running import RunningServer, running_fake_server
+from evidencebench.sample import sample_path
+
+ID = SAMPLE.ids[0]
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EVIDENCEBENCH_CACHE", str(tmp_path / "cache"))
+
+
+@pytest.fixture
+def server() -> Iterator[RunningServer]:
+    with running_fake_server(SAMPLE, personality="over_length") as running:
+        yield running
+
+
+def spec(server: RunningServer, *, name: str = "llm_base", more: str = "") -> str:
+    return f"{name}:model=local/fake,base_url={server.base_url}{more}"
+
+
+def test_a_prompt_is_printed_before_it_is_paid_for_and_needs_no_key(command: Command) -> None:
+    arguments = "run llm_base:model=openai/gpt-4o-mini --data sample --show-prompt"
+    shown = command(f"{arguments} -t er_at_10")
+    assert (shown.code, shown.err) == (0, "")
+    assert shown.out.startswith(f"=== {ID}, er_at_10, request 1: openai/gpt-4o-mini\nkey ")
+    assert "\n--- user\n" in shown.out
+    assert SAMPLE[0].query.hypothesis in shown.out
+    assert f"[0] {SAMPLE[0].query.sentences[0]}\n" in shown.out
+    assert not Path("cache").exists()
+    (one,) = command(f"{arguments} --json").json
+    assert (one["instance"], one["task"], one["reply"]) == (ID, "er_at_optimal", None)
+    refused = command("run bm25 --data sample --show-prompt")
+    assert (refused.code, "--show-prompt is for systems that ask a language model" in refused.err) == (2, True)
+
+
+def test_all_first_requests_are_printed_where_several_are_made_at_once(command: Command) -> None:
+    arguments = "run llm_sections:model=openai/gpt-4o-mini,section_tokens=300 --data sample --show-prompt --json"
+    shown = command(arguments).json
+    assert len(shown) > 2
+    assert [one["turn"] for one in shown] == list(range(1, len(shown) + 1))
+
+
+def test_the_prompt_that_is_shown_is_the_one_that_is_sent(server: RunningServer, command: Command) -> None:
+    for hypothesis in ("own", "wrong"):
+        arguments = f"run {spec(server)} --data sample --limit 1 -t er_at_10 --hypothesis {hypothesis}"
+        (shown,) = command(f"{arguments} --show-prompt --json").json
+        command(f"{arguments} -o {hypothesis}.jsonl")
+        command("cache export -o replies.jsonl --overwrite")
+        kept = [json.loads(line) for line in Path("replies.jsonl").read_text().splitlines()]
+        assert shown["key"] in {one["key"] for one in kept}
+
+
+def test_prompts_and_replies_of_an_instance_are_shown_all_turns_of_them(
+    server: RunningServer, command: Command
+) -> None:
+    command(f"run {spec(server)} --data sample -t er_at_10 -t result_er_at_5 -o run.jsonl")
+    n_sent = server.totals()["requests"]
+    shown = command(f"llm show run.jsonl {ID} --task er_at_10")
+    assert (shown.code, shown.err) == (0, "")
+    assert [line for line in shown.out.splitlines() if line.startswith("===")] == [
+        f"=== {ID}, er_at_10, request {turn}: local/fake" for turn in (1, 2)
+    ]
+    assert "--- reply (stop; " in shown.out
+    assert " tokens; price unknown)" in shown.out
+    every = command(f"llm show run.jsonl {ID} --json").json
+    assert {one["task"] for one in every} == {"er_at_10", "result_er_at_5"}
+    first, second = (one for one in every if one["task"] == "er_at_10")
+    assert second["request"]["messages"][1] == {"role": "assistant", "text": first["reply"]["text"].strip()}
+    assert server.totals()["requests"] == n_sent
+
+
+def test_the_wrong_hypothesis_of_a_run_is_shown(server: RunningServer, command: Command) -> None:
+    command(f"run {spec(server)} --data sample -t er_at_10 -o run.jsonl --hypothesis wrong --seed 3")
+    shown = command(f"llm show run.jsonl {ID} --json")
+    assert shown.code == 0, shown.err
+    assert SAMPLE[0].query.hypothesis not in shown.json[0]["request"]["messages"][0]["text"]
+
+
+def test_a_reply_that_is_not_stored_is_told_with_what_may_have_happened(
+    server: RunningServer, command: Command
+) -> None:
+    command(f"run {spec(server)} --data sample -t er_at_10 -o run.jsonl --limit 1")
+    command("cache prune --replies --yes")
+    gone = command(f"llm show run.jsonl {ID}")
+    assert gone.code == 2
+    assert gone.out.startswith(f"=== {ID}, er_at_10, request 1")
+    assert "expected the reply to 1 request above, such as " in gone.err
+    assert "it was removed, is damaged, lies in another EVIDENCEBENCH_CACHE, or the request failed" in gone.err
+    head, *rest = Path("run.jsonl").read_text().splitlines(keepends=True)
+    header = json.loads(head)
+    (prompt,) = (name for name in header["versions"] if name.startswith("prompt") and "base" in name)
+    header["versions"][prompt] = "sha256:0"
+    Path("old.jsonl").write_text("".join([json.dumps(header, separators=(",", ":")) + "\n", *rest]))
+    old = command(f"llm show old.jsonl {ID}")
+    assert f"what makes the requests is not what it was when the run was made ({prompt} was sha256:0, now " in old.err
+
+
+def test_data_that_has_moved_or_changed_is_told(server: RunningServer, command: Command) -> None:
+    shutil.copy(sample_path(), "data.json")
+    command(f"run {spec(server)} --data data.json -t er_at_10 -o run.jsonl --limit 1")
+    Path("data.json").rename("moved.json")
+    moved = command(f"llm show run.jsonl {ID}")
+    assert moved.code == 2
+    assert moved.err == "error: run.jsonl: its data is no longer at data.json; give it by --data\n"
+    assert command(f"llm show run.jsonl {ID} --data moved.json").code == 0
+    Path("other.json").write_text(json.dumps({ID: json.loads(Path("moved.json").read_bytes())[ID]}))
+    other = command(f"llm show run.jsonl {ID} --data other.json")
+    assert other.code == 2
+    assert "so that its requests cannot be made again; give the data that it was made on with --data" in other.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (f"lead.jsonl {ID}", "'lead' asks no language model, so that nothing was asked"),
+        (f"answers.json {ID}", "answers.json"),
+        ("run.jsonl nobody", "nobody"),
+        (f"run.jsonl {ID} --task er_at_optimal", "expected one of its tasks er_at_10, got 'er_at_optimal'"),
+    ],
+)
+def test_what_cannot_be_shown_is_refused(arguments: str, message: str, server: RunningServer, command: Command) -> None:
+    command(f"run {spec(server)} --data sample -t er_at_10 -o run.jsonl --limit 1")
+    command("run lead --data sample -o lead.jsonl")
+    Path("answers.json").write_text(json.dumps({ID: [1]}))
+    found = command(f"llm show {arguments}")
+    assert (found.code, found.out) == (2, "")
+    assert message in found.err
+
+
+def test_an_export_names_the_instances_of_a_run(server: RunningServer, command: Command) -> None:
+    command(f"run {spec(server)} --data sample -t er_at_10 -o run.jsonl")
+    command(f"run {spec(server, more=',seed=9')} --data sample -t er_at_10 -o other.jsonl")
+    command("cache export -o all.jsonl")
+    found = command("cache export -o mine.jsonl --run run.jsonl")
+    assert found.code == 0, found.err
+    every, mine = (
+        [json.loads(line) for line in Path(name).read_text().splitlines()] for name in ("all.jsonl", "mine.jsonl")
+    )
+    assert "asked_for" not in every[0]
+    assert len(mine) == len(every) / 2 == 20
+    assert sorted((one["instance"], one["turn"]) for line in mine for one in line["asked_for"]) == sorted(
+        (name, turn) for name in SAMPLE.ids for turn in (1, 2)
+    )
+    assert {one["task"] for line in mine for one in line["asked_for"]} == {"er_at_10"}
+
+
+def test_a_hostile_reply_can_do_nothing_to_the_terminal(server: RunningServer, command: Command) -> None:
+    records = json.loads(sample_path().read_bytes())
+    records[ID]["paper_as_candidate_pool"][0] = "Tea \x1b[2J is \u202e good."
+    Path("hostile.json").write_text(json.dumps(records))
+    shown = command(f"run {spec(server)} --data hostile.json --show-prompt")
+    assert "Tea" in shown.out
+    assert "\x1b" not in shown.out
+    assert "\u202e" not in shown.out
