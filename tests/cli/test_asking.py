@@ -10,10 +10,15 @@ from pathlib import Path
 import pytest
 
 from command_line import SAMPLE, Command, start
+from evidencebench.cli.asking import closing
 from evidencebench.dataset import open_dataset
+from evidencebench.errors import CacheError
 from evidencebench.fake_server.running import RunningServer, running_fake_server
+from evidencebench.llm.client import ChatClient
+from evidencebench.llm.prices import PriceTable
 from evidencebench.runs import read_run
 from evidencebench.sample import sample_path
+from llm_servers import SlowSender
 
 KEY = "sk-evidence-0123456789-abcdefghijklmnop"
 PRICES = {"as_of": "2026-11-01", "models": {"local/*": {"input": 1.0, "output": 4.0}}}
@@ -134,6 +139,29 @@ def test_an_interrupt_keeps_every_reply_that_was_paid(tmp_path: Path) -> None:
         output, errors = process.communicate(timeout=60)
         assert process.returncode == 0, errors
         assert resumed.totals()["paid"] + n_paid == json.loads(output)["notes"]["requests"]
+
+
+def test_an_interrupt_stays_one_where_another_process_holds_the_store(capsys: pytest.CaptureFixture[str]) -> None:
+    closings: list[None] = []
+
+    def close() -> None:
+        closings.append(None)
+        if len(closings) == 1:
+            raise CacheError("replies.sqlite: another process holds it, so what came last is not written yet")
+
+    client = ChatClient(sender=SlowSender(), store=None, prices=PriceTable(as_of="", models={}), on_close=close)
+    with pytest.raises(KeyboardInterrupt), closing(client):
+        raise KeyboardInterrupt
+    assert capsys.readouterr().err.startswith("warning: replies.sqlite: another process holds it")
+
+
+def test_a_store_that_cannot_be_closed_fails_a_command_that_ends_by_itself() -> None:
+    def close() -> None:
+        raise CacheError("replies.sqlite: another process holds it")
+
+    client = ChatClient(sender=SlowSender(), store=None, prices=PriceTable(as_of="", models={}), on_close=close)
+    with pytest.raises(CacheError, match="another process holds it"), closing(client):
+        pass
 
 
 def test_a_batch_gives_the_same_answers_for_the_same_replies(command: Command) -> None:

@@ -13,7 +13,7 @@ import click
 
 from evidencebench.cache import cache_folder
 from evidencebench.cli.progress import Shown
-from evidencebench.errors import EvidenceBenchError, StopError
+from evidencebench.errors import CacheError, EvidenceBenchError, StopError
 from evidencebench.llm.batch_apis.calls import Patience
 from evidencebench.llm.batch_status import BatchStatus
 from evidencebench.llm.batches import BatchSender
@@ -23,6 +23,7 @@ from evidencebench.llm.ledger import Ledger, Totals
 from evidencebench.llm.prices import PriceTable
 from evidencebench.llm.sparing import collect_open
 from evidencebench.llm.store import Replies
+from evidencebench.tables import printable
 from evidencebench.waiting import DEFAULT_MAX_WAITING, Waiting
 
 _HOUR_SECONDS = 3600.0
@@ -114,14 +115,27 @@ def opened_desk(asking: Asking, *, asks: bool) -> Iterator[Desk]:
     client, settle = _batching(asking) if asking.batch else (_sending(asking), None)
     desk = Desk(client=client, settle=settle, max_waiting=asking.max_connections)
     try:
-        try:
+        with closing(client):  # first, so that what was on its way is counted
             yield desk
-        finally:
-            client.close()  # first, so that what was on its way is counted
     except (EvidenceBenchError, KeyboardInterrupt) as error:
         if isinstance(error, StopError | KeyboardInterrupt) or client.ledger.totals != Totals():
             desk.tell()
         raise
+
+
+@contextmanager
+def closing(client: ChatClient) -> Iterator[None]:
+    """Close a client behind the block. An interrupt stays one where a store that others hold cannot be closed."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        try:
+            client.close()
+        except CacheError as error:
+            click.echo(f"warning: {printable(str(error))}", err=True)
+        raise
+    finally:
+        client.close()  # a second time does nothing
 
 
 @contextmanager
@@ -132,10 +146,8 @@ def estimating(asking: Asking, prices: PriceTable) -> Iterator[tuple[ChatClient,
     client = ChatClient(
         sender=sender, store=store, prices=prices, on_close=store.close if store is not None else lambda: None
     )
-    try:
+    with closing(client):
         yield client, sender
-    finally:
-        client.close()
 
 
 def _sending(asking: Asking) -> ChatClient:
@@ -152,6 +164,9 @@ def _sending(asking: Asking) -> ChatClient:
         prices = PriceTable.load(asking.prices)
         try:
             client.run(collect_open(store, prices=prices, ledger=client.ledger, on_status=_tell))
+        except BaseException:
+            client.close()
+            raise
         finally:
             store.close()
     return client
@@ -179,7 +194,11 @@ def _batching(asking: Asking) -> tuple[ChatClient, Callable[[], bool]]:
         client.run(sender.collect(wait=True, on_status=_tell))
         return bool(made)
 
-    client.run(sender.collect(wait=False, on_status=_tell))
+    try:
+        client.run(sender.collect(wait=False, on_status=_tell))
+    except BaseException:
+        client.close()
+        raise
     return client, settle
 
 

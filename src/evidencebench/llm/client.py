@@ -213,7 +213,7 @@ class ChatClient:
             with _stopping_where_nothing_is_kept():
                 found = await self._store.get(key)
             if found is not None:
-                self.ledger.count(stored=1)
+                self.ledger.count_stored(key)
             yield None if found is None else Received(reply=found[0], is_stored=True, cost_usd=found[1])
         finally:
             if is_ours:
