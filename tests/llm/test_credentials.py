@@ -1,5 +1,6 @@
 """Keys: where they are read from, and that they are shown nowhere."""
 
+import os
 from pathlib import Path
 from string import ascii_letters, digits, punctuation
 
@@ -76,8 +77,20 @@ def test_a_file_that_cannot_be_read_is_said(tmp_path: Path) -> None:
     with pytest.raises(SystemSpecError, match="expected UTF-8; set OPENAI_API_KEY in the environment"):
         key_for(HOSTED, environ={}, folder=tmp_path)
     (tmp_path / ".env").write_bytes(b"#" * (1 << 21))
-    with pytest.raises(SystemSpecError, match="expected at most"):
+    with pytest.raises(SystemSpecError, match=r"holds more than 1,048,576 bytes; .*; set OPENAI_API_KEY in the env"):
         key_for(HOSTED, environ={}, folder=tmp_path)
+
+
+def test_a_pipe_or_a_device_in_the_place_of_the_file_is_refused_and_not_waited_for(tmp_path: Path) -> None:
+    path = tmp_path / ".env"
+    os.mkfifo(path)
+    with pytest.raises(SystemSpecError, match=r"\.env: cannot be read: is a pipe; .*; set OPENAI_API_KEY in the env"):
+        key_for(HOSTED, environ={}, folder=tmp_path)
+    path.unlink()
+    path.symlink_to("/dev/zero")
+    with pytest.raises(SystemSpecError, match=r"\.env: cannot be read: is a device; .*; set OPENAI_API_KEY in the"):
+        key_for(HOSTED, environ={}, folder=tmp_path)
+    assert key_for(HOSTED, environ={"OPENAI_API_KEY": KEY}, folder=tmp_path).value == KEY
 
 
 @pytest.mark.parametrize("key", ["a\nb", "a b", "schlüssel", "a\x00"])

@@ -1,6 +1,7 @@
 """What models cost: the table, its file, and the limit on what is spent."""
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -174,3 +175,11 @@ def test_a_price_that_is_not_known_is_said_in_the_summary_and_the_fields() -> No
     ledger.count_reply(Usage(), 0.5)
     assert ledger.summary() == "2 sent, 0 stored, 0 failed, $0.50 + 1 unpriced"
     assert ledger.fields() | {"cost_usd": 0.5, "unpriced": 1, "prompt_tokens": 3} == ledger.fields()
+
+
+def test_a_pipe_or_a_device_in_the_place_of_a_table_is_refused_and_not_waited_for(tmp_path: Path) -> None:
+    pipe = tmp_path / "prices.json"
+    os.mkfifo(pipe)
+    for path, words in ((pipe, "is a pipe"), (Path("/dev/zero"), "is a device")):
+        with pytest.raises(UnreadableError, match=f"{path.name}: cannot be read: {words}; .*; give a table of prices"):
+            PriceTable.load(path)

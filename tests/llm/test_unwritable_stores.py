@@ -1,6 +1,7 @@
 """Stores that can be read and not written: nothing is paid for or computed that could not be kept."""
 
 import asyncio
+import os
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -70,6 +71,21 @@ def test_nothing_is_asked_where_its_reply_could_not_be_kept(way: Ways) -> None:
     assert [type(one) for one in found] == [FailingStoreError] * 2
     assert "replies.sqlite: cannot be used to keep replies: " in str(found[0])
     assert "; nothing more is sent, since replies that cannot be kept would be paid for again" in str(found[0])
+    assert sender.asked == []
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir])
+@pytest.mark.parametrize("name", ["replies.sqlite", "replies.sqlite-wal", "replies.sqlite-shm"])
+def test_nothing_is_asked_where_something_else_stands_in_the_place_of_a_file(
+    tmp_path: Path, make: Callable[[Path], None], name: str
+) -> None:
+    store, sender = Replies(tmp_path), SlowSender()
+    keep(store, numbered(0), reply_to(0), None)
+    store.close()
+    (tmp_path / name).unlink(missing_ok=True)
+    make(tmp_path / name)
+    (found,) = ask(store, sender, 1)
+    assert isinstance(found, FailingStoreError)
     assert sender.asked == []
 
 

@@ -11,6 +11,7 @@ from evidencebench.endpoints import require_key, without_key
 from evidencebench.errors import SystemSpecError
 from evidencebench.llm.chat import ChatReply
 from evidencebench.llm.providers import Server
+from evidencebench.reading import read_whole
 
 _ASSIGNMENT = re.compile(r"\s*(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)\s*=\s*(.*?)\s*", re.DOTALL)
 _QUOTED = re.compile(r"(?:\"([^\"]*)\"|'([^']*)')(?:\s+#.*)?", re.DOTALL)
@@ -111,11 +112,7 @@ def _value(text: str) -> str | None:
 
 def _from_file(path: Path, name: str) -> str:
     try:
-        with path.open("rb") as file:
-            content = file.read(_MOST_BYTES + 1)
-        if len(content) > _MOST_BYTES:
-            raise SystemSpecError(f"{path}: expected at most {_MOST_BYTES} bytes; set {name} in the environment")
-        return read_dotenv(content.decode(), str(path)).get(name, "")
+        return read_dotenv(read_whole(path, at_most=_MOST_BYTES).decode(), str(path)).get(name, "")
     except (FileNotFoundError, NotADirectoryError, IsADirectoryError):  # some keep a folder of that name
         return ""
     except OSError as error:

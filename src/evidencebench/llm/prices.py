@@ -14,8 +14,10 @@ import msgspec
 from evidencebench.errors import FormatError, UnreadableError
 from evidencebench.keys import repeated_keys
 from evidencebench.llm.chat import NOTHING_USED, ChatReply, Usage
+from evidencebench.reading import read_whole
 
 _MILLION = 1_000_000
+_MOST_BYTES = 16 << 20
 # gpt-4o-2024-08-06, claude-sonnet-4-5-20250929, mistral-large-2411, gpt-4-0613; nothing that could be another model
 _DATE = re.compile(r"[-@](?:20\d\d-[01]\d-[0-3]\d|20\d{6}|[012]\d[0-3]\d|latest)")
 
@@ -81,7 +83,11 @@ class PriceTable:
             If it is not a price table; the message says where.
         """
         try:
-            content = (files("evidencebench.llm") / "prices.json" if path is None else path).read_bytes()
+            content = (
+                (files("evidencebench.llm") / "prices.json").read_bytes()
+                if path is None
+                else read_whole(path, at_most=_MOST_BYTES)
+            )
         except OSError as error:
             raise UnreadableError(f"{path}: cannot be read: {error.strerror}; give a table of prices") from error
         return _parsed(content, str(path or "prices.json"))
