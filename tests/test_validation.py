@@ -386,6 +386,13 @@ def test_all_violations_are_reported_in_file_order(tmp_path: Path) -> None:
     assert count_by_rule(report.violations) == {"type": 1, "kind": 1, "range": 1, "covered": 1}
 
 
+def test_an_evaluation_that_is_not_of_results_is_not_said_to_be() -> None:
+    record = copy.deepcopy(GOOD)
+    del record["evidence_retrieval_at_10_evaluation"], record["aspect_list_ids"]
+    (found,) = [one for one in validate_record("x", record) if one.path == "$.evidence_retrieval_at_10_evaluation"]
+    assert (found.expected, found.got) == ("an evaluation, or null", "nothing")
+
+
 def test_a_long_value_is_cut_in_the_message() -> None:
     (found,) = validate_record("x", changed({"hypothesis": ["long" * 1000]}))
     assert len(found.got) < 100

@@ -13,6 +13,7 @@ import msgspec
 from evidencebench.content import lines_of
 from evidencebench.errors import RunFormatError
 from evidencebench.keys import repeated_keys
+from evidencebench.one_line import counted
 from evidencebench.runs import RUN_BEGINS, Answer, Failure, RunFile, read_content, read_run
 from evidencebench.system import Ranking
 
@@ -22,6 +23,15 @@ _DOCNO = re.compile(r"[0-9]{1,18}")
 _SCORE = re.compile(r"[+-]?(?:[0-9]{1,400}\.?[0-9]{0,400}|\.[0-9]{1,400})(?:[eE][+-]?[0-9]{1,4})?")
 _COLUMN = re.compile(r"[^ \t\r\f\v]+")
 _GZIP = b"\x1f\x8b"
+# How other files of this package begin, and what to do with them instead.
+_NO_RUNS = {
+    b'{"evidencebench_crossval":': (
+        "a cross-validation, whose answers are of many models, and no run; 'evidencebench crossval' with the options "
+        "that made it shows its scores, and systems beside it with --against; 'evidencebench run' makes a run"
+    ),
+    b'{"evidencebench_examples":': "a file of examples for prompts, and no run; 'evidencebench run' makes one",
+    b'{"evidencebench_drafts":': "a person's drafts, and no run; the run lies beside it",
+}
 _MAX_SHOWN = 3
 
 
@@ -32,8 +42,9 @@ def open_run(path: Path) -> RunFile:
     ----------
     path
         A run of this package (JSON Lines), or its lines without a header; a JSON object
-        ``{instance id: [indices]}``, where null marks a failed answer; or a TREC run, ``qid Q0 docno rank score tag``,
-        whose docno is the sentence's index, as ``42`` or ``qid#00042``.
+        ``{instance id: [indices]}``, where null marks a failed answer, a list is a set of sentences, and
+        ``{"ranking": [indices]}`` has the best first; or a TREC run, ``qid Q0 docno rank score tag``, whose docno is
+        the sentence's index, as ``42`` or ``qid#00042``.
 
     Raises
     ------
@@ -46,6 +57,9 @@ def open_run(path: Path) -> RunFile:
         raise RunFormatError(f"{path}: the file is empty; expected a run or answers")
     if first_line.startswith(_GZIP):
         raise RunFormatError(f"{path}: is gzipped; unpack it first")
+    for begins, what in _NO_RUNS.items():
+        if first_line.startswith(begins):
+            raise RunFormatError(f"{path}: is {what}")
     if first_line.startswith(RUN_BEGINS):
         return read_run(path, content=content)
     if _is_answer_line(first_line):
@@ -85,21 +99,37 @@ def _read_plain(path: Path, content: bytes) -> RunFile:
     lines: dict[tuple[str, str | None], Answer] = {}
     wrong: list[str] = []
     for instance_id, value in answers.items():
-        if value is None:
-            lines[instance_id, None] = Failure(error="null in the answers file")
-            continue
         try:
-            sentences = msgspec.convert(value, type=tuple[int, ...])
+            lines[instance_id, None] = _plain_answer(value)
         except msgspec.ValidationError as error:
             wrong.append(f"{instance_id}: {error}")
-            continue
-        lines[instance_id, None] = Ranking(sentences=sentences, ordered=False)
     if wrong:
+        are = counted(len(wrong), "answer is", "answers are")
         raise RunFormatError(
-            f"{path}: {len(wrong)} answers are no list of sentence indices, such as {'; '.join(wrong[:_MAX_SHOWN])}; "
-            "write whole numbers, or null for a failed answer"
+            f"{path}: {are} no list of sentence indices, such as {'; '.join(wrong[:_MAX_SHOWN])}; "
+            'write whole numbers, {"ranking": [...]} where the best stands first, or null for a failed answer'
         )
-    return RunFile(path, None, lines, content)
+    return RunFile(path, None, lines, content, is_bare=any(isinstance(value, list) for value in answers.values()))
+
+
+class _Said(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """An answer that says what its order means."""
+
+    ranking: tuple[int, ...] | None = None
+    set: tuple[int, ...] | None = None
+
+
+def _plain_answer(value: Any) -> Answer:
+    if value is None:
+        return Failure(error="null in the answers file")
+    if not isinstance(value, dict):
+        return Ranking(sentences=msgspec.convert(value, type=tuple[int, ...]), ordered=False)
+    said = msgspec.convert(value, type=_Said)
+    if said.ranking is not None and said.set is None:
+        return Ranking(sentences=said.ranking)
+    if said.set is not None and said.ranking is None:
+        return Ranking(sentences=said.set, ordered=False)
+    raise msgspec.ValidationError("Expected either 'ranking' or 'set'")
 
 
 def _unrepeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

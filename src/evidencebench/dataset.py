@@ -129,11 +129,7 @@ class Dataset:
                 raise UnknownInstanceError(f"{self.name}: no instance at position {key}; it holds {len(self)}")
             key = self.ids[key]
         if key not in self._index.places:
-            raise UnknownInstanceError(
-                f"{self.name}: no instance '{key}'; its ids look like '{self.ids[0]}'"
-                if self.ids
-                else f"{self.name}: no instance '{key}'; the file holds none"
-            )
+            raise UnknownInstanceError(f"{self.name}: no instance '{key}'; its ids look like '{self.ids[0]}'")
         return self._decode(key)
 
     def instances(self, limit: int | None = None) -> Iterator[Instance]:
@@ -166,8 +162,8 @@ def open_dataset(path: str | os.PathLike[str]) -> Dataset:
     Raises
     ------
     UnreadableError
-        If the file is missing, a folder, empty, not JSON, or not an object at the top. Bytes within an instance that
-        are not UTF-8 are found when it is decoded, as a `FormatError`.
+        If the file is missing, a folder, empty, not JSON, not an object at the top, or holds no instance. Bytes within
+        an instance that are not UTF-8 are found when it is decoded, as a `FormatError`.
     FormatError
         If two instances have the same id.
     """
@@ -214,9 +210,12 @@ def index_file(path: Path) -> Index:
     plain_name = path.name.removesuffix(".gz")
     index = index_lines if plain_name.endswith(_LINE_SUFFIXES) else index_json
     try:
-        return index(content)
+        found = index(content)
     except UnreadableError as error:
         raise UnreadableError(f"{path}: {error}") from error
+    if not found.places:
+        raise UnreadableError(f"{path}: holds no instance; expected at least one, as id -> instance")
+    return found
 
 
 def write_dataset(path: str | os.PathLike[str], instances: Iterable[Instance]) -> int:

@@ -56,8 +56,8 @@ class Description:
     kinds: dict[str, dict[str, float]]
 
 
-def describe(dataset: Dataset, on_progress: Callable[[int, int], None] | None = None) -> Description | None:
-    """Return the numbers of a data set, in one pass; None if it holds no instance."""
+def describe(dataset: Dataset, on_progress: Callable[[int, int], None] | None = None) -> Description:
+    """Return the numbers of a data set, in one pass."""
     rows: list[dict[str, Any]] = []
     kinds: Counter[Kind] = Counter()
     evidence_kinds: Counter[Kind] = Counter()
@@ -68,8 +68,6 @@ def describe(dataset: Dataset, on_progress: Callable[[int, int], None] | None = 
         rows.append(_row(instance, evidence))
         if on_progress is not None:
             on_progress(n_done, len(dataset))
-    if not rows:
-        return None
     optima = [row["optimum"] for row in rows if row["optimum"] is not None]
     return Description(
         n_instances=len(rows),

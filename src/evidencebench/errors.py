@@ -11,7 +11,8 @@
     ├── RunError                a run or an answers file
     │   ├── RunFormatError      it cannot be read
     │   └── RunMismatchError    it does not belong to this data, task or system
-    ├── AnswerError             an answer names a sentence that does not exist
+    ├── AnswerError             an answer is not fit to be scored
+    │   └── OutOfRangeError     it names a sentence that the paper does not have
     ├── UndefinedScoreError     the measure has no value here
     ├── TaskError               no such task, or one that a run cannot answer
     ├── PeopleError             a person's name or picks are not what they may be
@@ -77,6 +78,10 @@ class RunMismatchError(RunError):
 
 
 class AnswerError(EvidenceBenchError):
+    """An answer is not fit to be scored."""
+
+
+class OutOfRangeError(AnswerError):
     """An answer names a sentence that the paper does not have."""
 
 

@@ -11,10 +11,17 @@ import numpy as np
 
 from evidencebench.cover import Coverage, ceiling, coverage_of
 from evidencebench.dataset import Dataset
-from evidencebench.errors import AnswerError, MissingExtraError, RunMismatchError, TaskError, UndefinedScoreError
+from evidencebench.errors import (
+    AnswerError,
+    MissingExtraError,
+    OutOfRangeError,
+    RunMismatchError,
+    TaskError,
+    UndefinedScoreError,
+)
 from evidencebench.instance import Instance
 from evidencebench.measures import MEASURES
-from evidencebench.one_line import one_line
+from evidencebench.one_line import counted, one_line
 from evidencebench.runs import Answer, Failure, RunFile
 from evidencebench.selection import OutOfRange, OverLength, Selection, Ties, check_answer, select
 from evidencebench.significance import DEFAULT_RESAMPLING, Estimate, Floats, Resampling, bootstrap_defined
@@ -82,6 +89,8 @@ class TaskScores:
         What happened to the answers.
     notes
         What the answers note, such as how many replies of a language model were refusals, summed over instances.
+    over_length
+        Of each unordered answer over the budget, how many sentences it names and how many the paper has.
     """
 
     task: Task
@@ -91,6 +100,7 @@ class TaskScores:
     selections: tuple[Selection, ...]
     counts: Counts
     notes: Mapping[str, int] = field(default_factory=dict)
+    over_length: tuple[tuple[int, int], ...] = ()
 
     def __repr__(self) -> str:
         recalls = self.scores["aspect_recall"]
@@ -206,9 +216,11 @@ def evaluate(
                     continue
                 try:
                     ledger.enter(case, source(instance, task))
-                except AnswerError as error:
+                except OutOfRangeError as error:
                     what_to_do = "out_of_range='drop' (--out-of-range drop) removes and counts such sentences"
-                    raise AnswerError(f"{name}: {instance.id}: {error}; {what_to_do}") from error
+                    raise OutOfRangeError(f"{name}: {instance.id}: {error}; {what_to_do}") from error
+                except AnswerError as error:
+                    raise AnswerError(f"{name}: {instance.id}: {error}; correct the answer") from error
         if on_progress is not None:
             on_progress(n_done, n_instances)
     return {name: {task: ledger.close() for task, ledger in by_task.items()} for name, by_task in ledgers.items()}
@@ -241,6 +253,7 @@ class _Ledger:
         self._columns: dict[str, list[float]] = {name: [] for name in MEASURE_NAMES}
         self._counts: dict[str, int] = dict.fromkeys(Counts.__dataclass_fields__, 0)
         self._notes: dict[str, int] = {}
+        self._over_length: list[tuple[int, int]] = []
 
     def leave_out(self) -> None:
         self._counts["not_applicable"] += 1
@@ -266,12 +279,15 @@ class _Ledger:
         if answer is None or isinstance(answer, Failure):
             counts["missing" if answer is None else "failed"] += 1
             return Ranking(sentences=())
-        checked = check_answer(answer, len(case.instance.query.sentences), self._rules.out_of_range)
+        n_in_paper = len(case.instance.query.sentences)
+        checked = check_answer(answer, n_in_paper, self._rules.out_of_range)
         n_sentences = len(checked.ranking.sentences)
         counts["duplicates"] += checked.n_duplicates
         counts["out_of_range"] += checked.n_out_of_range
         counts["empty"] += not n_sentences
-        counts["over_length"] += not checked.ranking.ordered and case.budget is not None and n_sentences > case.budget
+        if not checked.ranking.ordered and case.budget is not None and n_sentences > case.budget:
+            counts["over_length"] += 1
+            self._over_length.append((n_sentences, n_in_paper))
         return checked.ranking
 
     def close(self) -> TaskScores:
@@ -283,6 +299,7 @@ class _Ledger:
             selections=tuple(self._selections),
             counts=Counts(**self._counts),
             notes=dict(sorted(self._notes.items())),
+            over_length=tuple(self._over_length),
         )
 
 
@@ -302,8 +319,9 @@ def check_belongs(run: RunFile, dataset: Dataset) -> None:
     if run.header is not None and run.header.data.sha256 != dataset.sha256:
         made_on = run.header.data
         raise RunMismatchError(
-            f"{run.path}: made on {made_on.name} (sha256 {made_on.sha256[:12]}, {made_on.n} instances), but "
-            f"{dataset.path} has sha256 {dataset.sha256[:12]} and {len(dataset)} instances; score it on its own data"
+            f"{run.path}: made on {made_on.name} (sha256 {made_on.sha256[:12]}, {counted(made_on.n, 'instance')}), "
+            f"but {dataset.path} has sha256 {dataset.sha256[:12]} and {counted(len(dataset), 'instance')}; "
+            "score it on its own data"
         )
     unknown = sorted(instance_id for instance_id in run.ids if instance_id not in dataset)
     if unknown:

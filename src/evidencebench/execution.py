@@ -292,5 +292,6 @@ def _header(
             "python": platform.python_version(),
             **system.versions(),
         },
+        trained_on=tuple(sorted(system.trained_on())),
         created=datetime.now(UTC).isoformat(timespec="seconds"),
     )

@@ -70,6 +70,10 @@ class Graded:
         runs = f"{counted(len(self.runs), 'run')}: {', '.join(map(repr, self.runs))}"
         return one_line(self, repr(self.dataset.name), ", ".join(task.name for task in self.tasks), runs)
 
+    def trained_on_it(self, label: str) -> bool | None:
+        """Say whether a model of a run was trained on this very data; None where the run cannot say."""
+        return self.runs[label].trained_on(self.dataset.sha256)
+
 
 def grade(
     paths: Sequence[Path],
@@ -173,8 +177,26 @@ def _answerable(control: str, scores: Mapping[str, TaskScores]) -> dict[str, Tas
 
 def signature_of(graded: Graded, label: str, task: Task, resampling: Resampling) -> str:
     """Return the signature of a run's score."""
-    n, system = len(graded.scores[label][task.name].ids), graded.runs[label].signature
-    return signature(graded.dataset, system, task=task, n=n, rules=graded.rules, resampling=resampling)
+    return signature(
+        graded.dataset,
+        graded.runs[label].signature,
+        task=task,
+        n=len(graded.scores[label][task.name].ids),
+        rules=graded.rules,
+        resampling=resampling,
+        trained_on_it=graded.trained_on_it(label) or False,
+    )
+
+
+def signature_of_all(graded: Graded, label: str, resampling: Resampling) -> str:
+    """Return one signature for a run's scores on all tasks, which differ in task and instances only."""
+    each = [signature_of(graded, label, task, resampling).split("|") for task in graded.tasks]
+    return "|".join(map(_joined, zip(*each, strict=True)))
+
+
+def _joined(parts: Sequence[str]) -> str:
+    first, *others = parts
+    return first if len(set(parts)) == 1 else ",".join([first, *(part.partition(":")[2] for part in others)])
 
 
 def labelled(runs: Sequence[RunFile]) -> dict[str, RunFile]:

@@ -97,7 +97,10 @@ class Instance:
     origin: Origin | None = field(default=None, compare=False, repr=False)
 
     def __repr__(self) -> str:
-        sentences, aspects = counted(len(self.query.sentences), "sentence"), counted(len(self.labels.aspects), "aspect")
+        sentences, aspects = (
+            counted(len(self.query.sentences), "sentence"),
+            counted(len(self.labels.aspects), "aspect"),
+        )
         return one_line(self, repr(self.id), f"paper {self.query.paper_id!r}", sentences, aspects)
 
     @property

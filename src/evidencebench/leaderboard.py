@@ -33,6 +33,8 @@ class Standing:
         Whether it was computed here, beside the runs.
     signature
         What decides the score; None for a control.
+    trained_on_it
+        Whether a model of it was trained on this data; None where the run cannot say.
     """
 
     system: str
@@ -44,6 +46,7 @@ class Standing:
     missing: int
     is_control: bool
     signature: str | None
+    trained_on_it: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,6 +100,7 @@ def board_of(graded: Graded, task: Task, resampling: Resampling = DEFAULT_RESAMP
             missing=found.counts.missing,
             is_control=is_control,
             signature=None if is_control else signature_of(graded, label, task, resampling),
+            trained_on_it=False if is_control else graded.trained_on_it(label),
         )
         for ((label, is_control), found), recall in zip(columns.items(), recalls, strict=True)
     ]

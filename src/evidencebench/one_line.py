@@ -25,9 +25,15 @@ def one_line(shown: object, *parts: str) -> str:
     return f"{_cut(text, _MAX_LINE)})"
 
 
-def counted(n: int, noun: str) -> str:
-    """Return a number with its noun, as ``1 sentence`` or ``2,000 sentences``."""
-    return f"{n:,} {noun}{'' if n == 1 else 's'}"
+def counted(n: int, noun: str, many: str = "") -> str:
+    """Return a number with its noun, in the plural but for one; ``many`` is a plural that is more than an s.
+
+    Examples
+    --------
+    >>> counted(1, "sentence"), counted(2000, "reply", "replies")
+    ('1 sentence', '2,000 replies')
+    """
+    return f"{n:,} {noun if n == 1 else many or f'{noun}s'}"
 
 
 def first_few(values: Sequence[object]) -> str:

@@ -11,6 +11,7 @@ from evidencebench.cover import Coverage, coverage_of
 from evidencebench.dataset import Dataset
 from evidencebench.evaluation import MEASURE_NAMES, Rules, TaskScores
 from evidencebench.measures import aspect_recall
+from evidencebench.one_line import counted
 from evidencebench.query import Kind
 from evidencebench.selection import Selection
 from evidencebench.significance import DEFAULT_RESAMPLING, Estimate, Resampling
@@ -28,6 +29,7 @@ def signature(
     measure: str = "aspect_recall",
     rules: Rules | None = None,
     resampling: Resampling = DEFAULT_RESAMPLING,
+    trained_on_it: bool = False,
 ) -> str:
     """Return everything that decides a score, on one line, so that it can be repeated.
 
@@ -39,6 +41,8 @@ def signature(
         Instances behind the score.
     rules, resampling
         How answers were read and intervals drawn; None: the defaults.
+    trained_on_it
+        Whether a model of the system was trained on this data.
     """
     rules = rules or Rules()
     default = Rules()
@@ -47,6 +51,7 @@ def signature(
         f"task:{task.name}",
         f"data:{dataset.name}@sha256:{dataset.sha256[:12]}",
         f"system:{system}",
+        *(["trained_on:this_data"] if trained_on_it else []),
         f"instances:{n}",
         f"interval:{resampling.level:g}/bootstrap/{resampling.n_draws}/seed{resampling.seed}",
     ]
@@ -58,8 +63,8 @@ def signature(
     return "|".join([*parts, f"evidencebench:{__version__}"])
 
 
-def estimate_fields(estimate: Estimate) -> dict[str, float | int]:
-    """Return an estimate as a JSON object."""
+def estimate_fields(estimate: Estimate) -> dict[str, float | int | None]:
+    """Return an estimate as a JSON object; of one paper both ends are null."""
     return asdict(estimate)
 
 
@@ -145,7 +150,7 @@ def notes_line(notes: Mapping[str, int]) -> str:
         shown = (f"{name.removeprefix('reply_').replace('_', ' ')} {count:,}" for name, count in replies.items())
         parts.append(f"replies: {', '.join(shown)}")
     if requests := left.pop("requests", 0):
-        parts.append(f"{requests:,} requests")
+        parts.append(counted(requests, "request"))
     prompt, completion = left.pop("prompt_tokens", 0), left.pop("completion_tokens", 0)
     if prompt or completion:
         parts.append(f"{prompt:,} + {completion:,} tokens")
@@ -153,7 +158,7 @@ def notes_line(notes: Mapping[str, int]) -> str:
     if "cost_microusd" in left:
         parts.append(f"${left.pop('cost_microusd') / 1e6:,.4f}")
     if unpriced:
-        parts.append(f"{unpriced:,} replies of unknown price")
+        parts.append(f"{counted(unpriced, 'reply', 'replies')} of unknown price")
     return "; ".join([*parts, *(f"{count:,} {_noted(name)}" for name, count in left.items())])
 
 
@@ -164,10 +169,33 @@ def _noted(name: str) -> str:
 
 
 def percent(estimate: Estimate | None) -> str:
-    """Return a mean with its interval in percent, such as ``45.0 [38.1, 51.9]``; a dash where there is none."""
+    """Return a mean with its interval in percent, such as ``45.0 [38.1, 51.9]``; a dash where there is none.
+
+    Examples
+    --------
+    >>> percent(Estimate(mean=0.45, low=None, high=None, n=2, n_clusters=1))
+    '45.0 (one paper)'
+    """
     if estimate is None:
         return "-"
-    return f"{100 * estimate.mean:.1f} [{100 * estimate.low:.1f}, {100 * estimate.high:.1f}]"
+    if estimate.interval is None:
+        return f"{100 * estimate.mean:.1f} (one paper)"
+    low, high = estimate.interval
+    return f"{100 * estimate.mean:.1f} [{100 * low:.1f}, {100 * high:.1f}]"
+
+
+def score_text(estimate: Estimate) -> str:
+    """Return a mean with its interval as it stands behind a signature.
+
+    Examples
+    --------
+    >>> score_text(Estimate(mean=0.37, low=0.29, high=0.439, n=10, n_clusters=10))
+    '0.370 [0.290, 0.439]'
+    """
+    if estimate.interval is None:
+        return f"{estimate.mean:.3f} (one paper: no interval)"
+    low, high = estimate.interval
+    return f"{estimate.mean:.3f} [{low:.3f}, {high:.3f}]"
 
 
 def mean_percent(scores: Mapping[str, TaskScores], task: str) -> float:

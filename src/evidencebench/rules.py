@@ -6,6 +6,7 @@ from typing import Any
 
 from evidencebench.errors import DataError
 from evidencebench.instance import Origin
+from evidencebench.one_line import counted
 from evidencebench.optima import derive_optima
 from evidencebench.query import Kind
 from evidencebench.record import EVALUATION_KEYS, decode_instance, spells_with_spaces
@@ -124,9 +125,8 @@ def check_optima(instance_id: str, raw: bytes) -> list[Violation]:
         elif evaluation.optimal is not None and evaluation.optimal != best.optimal:
             place.note(f"{path}.optimal", "optimum", str(best.optimal), str(evaluation.optimal))
         elif len(evaluation.covered) != len(best.covered):
-            place.note(
-                f"{path}.covered_aspects", "optimum", f"{len(best.covered)} aspects", str(len(evaluation.covered))
-            )
+            expected, got = counted(len(best.covered), "aspect"), str(len(evaluation.covered))
+            place.note(f"{path}.covered_aspects", "optimum", expected, got)
     return place.found
 
 
@@ -286,7 +286,8 @@ def _check_evaluation(place: _Place, task: str) -> None:
         if aspects and not place.is_100k:
             place.note(f"$.{key}", "type", "an evaluation, which 'data solve' derives", _shown(value))
         elif key not in place.record and not place.is_100k:
-            place.note(f"$.{key}", "type", "null, since there are no Results aspects", "nothing")
+            expected = "null, since there are no Results aspects" if scope == "results" else "an evaluation, or null"
+            place.note(f"$.{key}", "type", expected, "nothing")
         return
     if not place.expect(f"$.{key}", value, _is_object, "an object or null"):
         return
@@ -316,7 +317,7 @@ def _check_selection_length(place: _Place, task: str, value: Mapping[str, Any], 
         if not place.expect(f"{path}.optimal", expected, _is_int, "a number of sentences"):
             return
     if length != expected:
-        place.note(f"{path}.one_selection_of_sentences", "length", f"{expected} sentences", str(length))
+        place.note(f"{path}.one_selection_of_sentences", "length", counted(expected, "sentence"), str(length))
 
 
 def _check_covered(place: _Place, path: str, value: Mapping[str, Any], indices: list[int], aspects: list[str]) -> None:

@@ -110,6 +110,9 @@ class RunHeader(msgspec.Struct, frozen=True, kw_only=True):
         ``"own"``, or ``"wrong"`` where each instance was asked with another paper's.
     versions
         Of this package and what its numbers come from.
+    trained_on
+        The sha256 of the data that the system's models were trained on, as far as they say; None: the run was begun by
+        a version that did not ask.
     created
         When the run was begun, ISO 8601, UTC.
     """
@@ -123,6 +126,7 @@ class RunHeader(msgspec.Struct, frozen=True, kw_only=True):
     seed: int = 0
     hypothesis: str = "own"
     versions: dict[str, str] = {}
+    trained_on: tuple[str, ...] | None = None
     created: str = ""
 
     @property
@@ -179,6 +183,8 @@ class RunFile:
         The file.
     header
         What decides the result; None in the files of others.
+    is_bare
+        Whether its answers are bare lists of sentences, which do not say whether they are rankings or sets.
 
     Parameters
     ----------
@@ -192,10 +198,13 @@ class RunFile:
         header: RunHeader | None,
         lines: Mapping[tuple[str, str | None], memoryview | Answer],
         content: bytes = b"",
+        *,
+        is_bare: bool = False,
     ) -> None:
         self.path = path
         self._content = content
         self.header = header
+        self.is_bare = is_bare
         self._lines = lines
         self._last: tuple[memoryview, Answer] | None = None
 
@@ -223,6 +232,11 @@ class RunFile:
     def sha256(self) -> str:
         """The checksum of the very bytes that its answers were read from, in hexadecimal."""
         return hashlib.sha256(self._content).hexdigest()
+
+    def trained_on(self, sha256: str) -> bool | None:
+        """Say whether what made it was trained on data of this checksum; None where the file cannot say."""
+        known = self.header.trained_on if self.header is not None else None
+        return None if known is None else sha256 in known
 
     @property
     def ids(self) -> frozenset[str]:
@@ -366,7 +380,7 @@ def check_same_run(
 ) -> None:
     """Raise unless a run begun under one header may be continued under another.
 
-    Everything must agree but where the data lies and when the run was begun.
+    Everything must agree but where the data lies, when the run was begun, and what follows from the rest.
 
     Parameters
     ----------
@@ -396,4 +410,5 @@ def check_same_run(
 def _deciding(header: RunHeader) -> dict[str, Any]:
     fields: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(header))
     del fields["system"], fields["created"], fields["versions"], fields["data"]["path"], fields["data"]["name"]
+    del fields["trained_on"]  # which follows from the model, and whose digest is among the versions
     return fields

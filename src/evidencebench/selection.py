@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from operator import gt
 from typing import Literal
 
-from evidencebench.errors import AnswerError
+from evidencebench.errors import AnswerError, OutOfRangeError
+from evidencebench.one_line import counted
 from evidencebench.system import Ranking, require_budget
 
 OverLength = Literal["expected", "first"]
@@ -68,7 +69,9 @@ def check_answer(ranking: Ranking, n_sentences: int, out_of_range: OutOfRange = 
     (3, 1)
     """
     if ranking.scores is not None and len(ranking.scores) != len(ranking.sentences):
-        raise AnswerError(f"expected {len(ranking.sentences)} scores, one a sentence, got {len(ranking.scores)}")
+        raise AnswerError(
+            f"expected {counted(len(ranking.sentences), 'score')}, one a sentence, got {len(ranking.scores)}"
+        )
     if ranking.scores is not None and any(map(gt, ranking.scores[1:], ranking.scores)):
         raise AnswerError("expected scores that descend, best first, got one that rises")
     sentences = ranking.sentences
@@ -82,7 +85,7 @@ def check_answer(ranking: Ranking, n_sentences: int, out_of_range: OutOfRange = 
         if 0 <= index < n_sentences:
             kept.setdefault(index, position)
         elif out_of_range == "error":
-            raise AnswerError(f"selects sentence {index}, but the paper has sentences 0..{n_sentences - 1}")
+            raise OutOfRangeError(f"selects sentence {index}, but the paper has sentences 0..{n_sentences - 1}")
         else:
             n_out_of_range += 1
     scores = ranking.scores

@@ -21,6 +21,8 @@ Name = TypeVar("Name", bound=Hashable)
 
 DEFAULT_DRAWS = 10_000
 DEFAULT_LEVEL = 0.95
+MAX_DRAWS = 1_000_000
+"""What the command line draws at most; more would change no digit that is shown."""
 # At most this many random numbers at a time: 32 MB.
 _BLOCK_NUMBERS = 4_000_000
 # Draws and sign flips are weighed so many at a time, which a processor's cache holds; in whole bytes of bits.
@@ -42,12 +44,18 @@ class Resampling:
     n_draws
         Resamplings, at least 1.
     level
-        Coverage of the intervals, in 0..1.
+        Coverage of the intervals, between 0 and 1.
     """
 
     seed: int = 0
     n_draws: int = DEFAULT_DRAWS
     level: float = DEFAULT_LEVEL
+
+    def __post_init__(self) -> None:
+        if self.n_draws < 1:
+            raise ValueError(f"n_draws: expected at least 1, got {self.n_draws}")
+        if not 0 < self.level < 1:
+            raise ValueError(f"level: expected a number between 0 and 1, got {self.level}")
 
     def generator(self) -> np.random.Generator:
         """Return a new generator, so that every figure is drawn alike."""
@@ -66,7 +74,7 @@ class Estimate:
     mean
         Mean over instances.
     low, high
-        Ends of the percentile interval.
+        Ends of the percentile interval; None where all instances are of one paper, which leaves nothing to resample.
     n
         Instances behind the mean.
     n_clusters
@@ -74,10 +82,15 @@ class Estimate:
     """
 
     mean: float
-    low: float
-    high: float
+    low: float | None
+    high: float | None
     n: int
     n_clusters: int
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """Both ends of the interval, or None where there is none."""
+        return None if self.low is None or self.high is None else (self.low, self.high)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,11 +184,14 @@ def bootstrap_columns(
     if not len(values):
         raise UndefinedScoreError("the mean of no instance is undefined")
     sums, sizes = _by_cluster(values, clusters)
+    observed = [float(column.mean()) for column in np.ascontiguousarray(values.T)]
+    if len(sums) == 1:
+        return [Estimate(mean=mean, low=None, high=None, n=len(values), n_clusters=1) for mean in observed]
     means = _bootstrap_means(sums, sizes, generator, n_draws)
     ends = np.quantile(means, [(1 - level) / 2, (1 + level) / 2], axis=0)
     return [
-        Estimate(mean=float(mean), low=float(low), high=float(high), n=len(values), n_clusters=len(sums))
-        for mean, low, high in zip((column.mean() for column in np.ascontiguousarray(values.T)), *ends, strict=True)
+        Estimate(mean=mean, low=float(low), high=float(high), n=len(values), n_clusters=len(sums))
+        for mean, low, high in zip(observed, *ends, strict=True)
     ]
 
 

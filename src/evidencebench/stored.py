@@ -122,6 +122,11 @@ class Stored:
         """Return the checksum of the file."""
         return {f"run {self.run}": f"sha256:{self._opened.run.sha256}"}
 
+    def trained_on(self) -> frozenset[str]:
+        """Return the sha256 of the data that what made the file was trained on, as far as its header says."""
+        header = self._opened.run.header
+        return frozenset() if header is None else frozenset(header.trained_on or ())
+
     def check_data(self, sha256: str, *, own_hypotheses: bool) -> None:
         """Raise unless the answers are for this data and the hypotheses that it is asked with.
 

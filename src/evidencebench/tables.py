@@ -3,7 +3,9 @@
 import csv
 import html
 import io
-from collections.abc import Callable, Mapping, Sequence
+import re
+import textwrap
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from unicodedata import category
@@ -13,20 +15,24 @@ Cell = str | int | float | None
 WIDTH = 80
 """Columns of a terminal that everything fits into."""
 
-_SHORTEST = 12
+# What words are cut to at most: in the first column, which names the row, and in any other.
+_SHORTEST, _SHORTEST_OTHER = 12, 20
+_NUMBERS = re.compile(r"[-+0-9., \[\]()*]*")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
     """A title, the columns' names and rows of cells; None is an empty cell.
 
-    Floats are shown with ``digits`` decimals, except in CSV, which keeps them whole.
+    Floats are shown with ``digits`` decimals, except in CSV, which keeps them whole. ``notes`` say what marks in it
+    mean; they stand below it, and not in CSV.
     """
 
     columns: Sequence[str]
     rows: Sequence[Sequence[Cell]]
     title: str = ""
     digits: int = 1
+    notes: Sequence[str] = ()
 
 
 def printable(text: str) -> str:
@@ -46,30 +52,73 @@ _SPACES = str.maketrans("\n\r\t", "   ")
 _PRINTED = dict.fromkeys(("Cc", "Cf", "Cs"), "\ufffd")
 
 
-def as_text(table: Table) -> str:
-    """Return the table in aligned columns, numbers to the right; long first cells are cut to fit a terminal."""
+def as_text(table: Table, width: int = WIDTH) -> str:
+    """Return the table in aligned columns, numbers to the right.
+
+    What is wider than a terminal fits all the same: long words are cut, first cells that would look alike are wrapped,
+    and columns that have no room left stand in a table of their own below.
+    """
     rows = [[_shown(cell, table.digits) for cell in row] for row in table.rows]
-    columns = list(table.columns)
-    widths = [max(map(len, column)) for column in zip(columns, *rows, strict=True)]
-    gap = "  " if sum(widths) + 2 * (len(widths) - 1) <= WIDTH else " "
-    excess = sum(widths) + len(gap) * (len(widths) - 1) - WIDTH
-    if excess > 0:
-        widths[0] = max(_SHORTEST, widths[0] - excess)
-        rows = [[shortened(first, widths[0]), *others] for first, *others in rows]
-        columns[0] = shortened(columns[0], widths[0])
+    cells = [[printable(name) for name in table.columns], *rows]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     is_number = [
         all(isinstance(cell, int | float | None) for cell in column) for column in zip(*table.rows, strict=True)
     ] or [False] * len(widths)
+    has_words = [not all(map(_NUMBERS.fullmatch, column[1:])) for column in zip(*cells, strict=True)]
+    gap = "  " if sum(widths) + 2 * (len(widths) - 1) <= width else " "
+    _narrow(widths, has_words, width - len(gap) * (len(widths) - 1))
+    blocks = [_block(cells, columns, widths, is_number, gap) for columns in _blocks(widths, len(gap), width)]
+    title = [line for part in table.title.splitlines() for line in _folded(part, width)]
+    notes = [line for part in table.notes for line in _folded(part, width)]
+    return "\n".join([*title, "\n\n".join(blocks), *notes])
 
-    def line(cells: Sequence[str]) -> str:
+
+def _folded(text: str, width: int) -> list[str]:
+    """Return text in lines that fit, an empty one included."""
+    return textwrap.wrap(printable(text), width) or [""]
+
+
+def _narrow(widths: list[int], has_words: Sequence[bool], room: int) -> None:
+    """Take the widest columns of words down until all fit, or none can give more."""
+    least = [_SHORTEST_OTHER] * len(widths)
+    least[:1] = [_SHORTEST]
+    while sum(widths) > room:
+        wide = [n for n, words in enumerate(has_words) if (words or n == 0) and widths[n] > least[n]]
+        if not wide:
+            return
+        widths[max(wide, key=widths.__getitem__)] -= 1
+
+
+def _blocks(widths: Sequence[int], gap: int, width: int) -> Iterator[list[int]]:
+    """Yield the columns that fit beside the first one, block by block."""
+    block = [0]
+    for number in range(1, len(widths)):
+        if len(block) > 1 and sum(widths[one] + gap for one in block) + widths[number] > width:
+            yield block
+            block = [0]
+        block.append(number)
+    yield block
+
+
+def _block(
+    cells: Sequence[Sequence[str]], columns: Sequence[int], widths: Sequence[int], is_number: Sequence[bool], gap: str
+) -> str:
+    firsts = [shortened(row[0], widths[0]) for row in cells]
+    is_ambiguous = len(set(firsts[1:])) < len({row[0] for row in cells[1:]})
+
+    def lines(row: Sequence[str], first: str) -> Iterator[str]:
+        head, *rest = textwrap.wrap(row[0], widths[0]) if is_ambiguous and row[0] else [first]
+        shown = [head, *(shortened(row[number], widths[number]) for number in columns[1:])]
         padded = (
-            cell.rjust(width) if right else cell.ljust(width)
-            for cell, width, right in zip(cells, widths, is_number, strict=True)
+            cell.rjust(widths[number]) if is_number[number] else cell.ljust(widths[number])
+            for cell, number in zip(shown, columns, strict=True)
         )
-        return gap.join(padded).rstrip()
+        yield gap.join(padded).rstrip()
+        yield from rest
 
-    rule = gap.join("-" * width for width in widths)
-    return "\n".join([*map(printable, table.title.splitlines()), line(columns), rule, *map(line, rows)])
+    rule = gap.join("-" * widths[number] for number in columns)
+    header, *body = [list(lines(row, first)) for row, first in zip(cells, firsts, strict=True)]
+    return "\n".join([*header, rule, *(line for row in body for line in row)])
 
 
 def shortened(text: str, n_characters: int, ellipsis: str = "…") -> str:
@@ -94,7 +143,10 @@ def as_markdown(table: Table) -> str:
 
     rows = [line([_shown(cell, table.digits) for cell in row]) for row in table.rows]
     title = [f"**{html.escape(printable(table.title), quote=False)}**", ""] if table.title else []
-    return "\n".join([*title, line(table.columns), line(["---"] * len(table.columns)), *rows])
+    notes = [
+        line for note in table.notes for line in ("", html.escape(printable(note), quote=False).replace("*", "\\*"))
+    ]
+    return "\n".join([*title, line(table.columns), line(["---"] * len(table.columns)), *rows, *notes])
 
 
 def as_csv(table: Table) -> str:
@@ -114,7 +166,7 @@ def _as_csv_cell(cell: Cell) -> str | int | float:
 
 _LATEX_ESCAPES = str.maketrans(
     {character: f"\\{character}" for character in "&%$#_{}"}
-    | {"~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "\\": r"\textbackslash{}"}
+    | {"†": r"\textdagger{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "\\": r"\textbackslash{}"}
 )
 
 
@@ -129,7 +181,9 @@ def as_latex(table: Table) -> str:
     title = [f"% {printable(line)}" for line in table.title.splitlines()]
     layout = "".join("r" if right else "l" for right in numeric)
     head = [rf"\begin{{tabular}}{{{layout}}}", r"\toprule", line(table.columns), r"\midrule"]
-    return "\n".join([*title, *head, *body, r"\bottomrule", r"\end{tabular}"])
+    span = rf"\multicolumn{{{len(table.columns)}}}{{l}}"
+    notes = [rf"{span}{{\footnotesize {printable(note).translate(_LATEX_ESCAPES)}}} \\" for note in table.notes]
+    return "\n".join([*title, *head, *body, r"\bottomrule", *notes, r"\end{tabular}"])
 
 
 RENDERERS: Mapping[str, Callable[[Table], str]] = MappingProxyType(

@@ -54,6 +54,14 @@ def test_what_data_commands_print_as_json_is_what_the_file_holds(command: Comman
     assert list(command("systems --json").json) == list(SYSTEMS)
 
 
+def test_aspects_are_counted_from_1_as_on_the_pages(command: Command) -> None:
+    shown = command("data show sample 0").out
+    numbers = [int(found) for found in re.findall(r"^aspect (\d+)", shown, re.MULTILINE)]
+    assert numbers == [*range(1, 1 + len(SAMPLE[0].labels.aspects))]
+    marks = " ".join(re.findall(r"\[aspects ([\d ]+)\]", " ".join(shown.split())))
+    assert {int(mark) for mark in marks.split()} == set(numbers)
+
+
 def test_the_evidence_of_an_instance_is_shown_alone_on_request(command: Command) -> None:
     all_shown, evidence = command("data show sample 0").out, command("data show sample 0 --evidence").out
     n_evidence = len({index for indices in SAMPLE[0].labels.sources.values() for index in indices})

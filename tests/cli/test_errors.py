@@ -26,7 +26,11 @@ from evidencebench.sample import sample_path
         ("data stats truncated.json", "truncated.json: not valid JSON: .* at line 1, column"),
         ("data validate list.json", "list.json: expected a JSON object"),
         ("data stats latin.json", "latin.json: not UTF-8"),
+        ("data validate nothing.json", "nothing.json: holds no instance; expected at least one, as id -> instance"),
         ("data stats nothing.json", "nothing.json: holds no instance"),
+        ("data convert nothing.json x.json", "nothing.json: holds no instance"),
+        ("data solve nothing.json -o x.json", "nothing.json: holds no instance"),
+        ("score run.jsonl --data nothing.json", "nothing.json: holds no instance"),
         ("data stats twice.json", "twice.json: instance id 'x' stands more than once"),
         ("data stats cut.json.gz", "cut.json.gz: cannot be read"),
         (
@@ -77,6 +81,11 @@ from evidencebench.sample import sample_path
         ("score empty.json --data sample", "empty.json: the file is empty"),
         ("score list.json --data sample", "list.json: line 1: expected a run of evidencebench"),
         ("score run.jsonl --data other.json", "run.jsonl: made on sample.json .* other.json has sha256"),
+        ("score rising.json --data sample", "rising.json: evidencebench_sample_id_0: expected scores .*; correct the"),
+        *(
+            (f"{command} crossval.jsonl --data sample", "crossval.jsonl: is a cross-validation, .*'evidencebench run'")
+            for command in ("score", "leaderboard", "compare run.jsonl", "report -o x.html")
+        ),
         ("score unknown.json --data sample", "unknown.json: answers 'nobody', which .* does not hold"),
         ("score beyond.json --data sample", "beyond.json: evidencebench_sample_id_0: selects sentence 9999"),
         (
@@ -112,6 +121,8 @@ def test_an_error_is_one_clear_line(arguments: str, message: str, command: Comma
     Path("one.json").write_text(json.dumps(dict([records.popitem()])))
     Path("other.json").write_text(json.dumps(records))
     Path("unknown.json").write_text('{"nobody": [1]}')
+    Path("rising.json").write_text('{"id": "evidencebench_sample_id_0", "sentences": [1, 2], "scores": [0, 1]}')
+    Path("crossval.jsonl").write_text('{"evidencebench_crossval":1,"plan":{}}\n')
     Path("beyond.json").write_text('{"evidencebench_sample_id_0": [9999]}')
     command("run bm25 --data sample -o run.jsonl")
     command("run oracle --data sample -o oracle.jsonl --task er_at_10")
@@ -141,6 +152,13 @@ def test_an_error_is_one_clear_line(arguments: str, message: str, command: Comma
         ("score x --data sample --budget 0", "0 is not in the range x>=1"),
         ("score x --data sample --level 1", "1.0 is not in the range"),
         ("score x --data sample --format html", "'html' is not one of"),
+        ("score x --data sample --level nan", "nan is not a finite number"),
+        ("compare x y --data sample --level nan", "nan is not a finite number"),
+        ("leaderboard x --data sample --draws 99999999999", "99999999999 is not in the range 1<=x<=1000000"),
+        ("cache prune --older-than nan", "nan is not a finite number"),
+        ("score x --data sample --json --format csv", "--json prints JSON and --format a table: expected one of them"),
+        ("data stats sample --format csv --json", "--json prints JSON and --format a table: expected one of them"),
+        ("report x --data sample -o x.pdf", "x.pdf: a report is a web page: expected a name that ends in .html"),
         ("compare run.jsonl --data sample", "expected at least two runs to compare"),
         ("data download nope", "'nope' is not one of 'train'"),
         ("data download train dev --from-file x", "--url and --from-file name one file"),

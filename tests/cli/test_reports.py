@@ -102,7 +102,7 @@ def test_failed_answers_are_told_where_a_system_is_run_or_compared(command: Comm
     found = command("wrong-hypothesis own:Slow:fails=true --data sample --task er_at_10 --draws 50")
     assert (found.code, found.err) == (
         1,
-        "20 answers failed and score 0; 'evidencebench run own:Slow:fails=true' says why\n",
+        "20 answers failed, which scores 0; 'evidencebench run own:Slow:fails=true' says why\n",
     )
     command("run own:Slow:fails=true --data sample -o failed.jsonl")
     command("run lead --data sample -o lead.jsonl")

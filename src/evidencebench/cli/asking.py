@@ -5,13 +5,13 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from math import isfinite
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import click
 
 from evidencebench.cache import cache_folder
+from evidencebench.cli.options import Finite
 from evidencebench.cli.progress import Shown
 from evidencebench.errors import CacheError, EvidenceBenchError, StopError
 from evidencebench.llm.batch_apis.calls import Patience
@@ -211,19 +211,6 @@ def _tell(status: BatchStatus) -> None:
     click.echo(f"batch: {status}", err=True)
 
 
-class _Finite(click.FloatRange):
-    """A number above 0 that is one, which ``nan`` and ``inf`` are not."""
-
-    def __init__(self) -> None:
-        super().__init__(0, min_open=True)
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        found: float = super().convert(value, param, ctx)
-        if not isfinite(found):
-            self.fail(f"{value} is not a finite number.", param, ctx)
-        return found
-
-
 _OPTIONS = (
     click.option("--estimate", is_flag=True, help="Print prompts, tokens and cost; send nothing, write no run."),
     click.option(
@@ -237,7 +224,7 @@ _OPTIONS = (
     ),
     click.option(
         "--max-cost-usd",
-        type=_Finite(),
+        type=Finite(0, min_open=True),
         metavar="USD",
         help="Stop before this call can cost more.",
     ),
@@ -256,12 +243,12 @@ _OPTIONS = (
         metavar="N",
         help="Requests in flight at once.",
     ),
-    click.option("--requests-per-minute", type=_Finite(), metavar="N", help="At most."),
-    click.option("--tokens-per-minute", type=_Finite(), metavar="N", help="At most."),
+    click.option("--requests-per-minute", type=Finite(0, min_open=True), metavar="N", help="At most."),
+    click.option("--tokens-per-minute", type=Finite(0, min_open=True), metavar="N", help="At most."),
     click.option(
         "--timeout",
         "timeout_seconds",
-        type=_Finite(),
+        type=Finite(0, min_open=True),
         default=600,
         show_default=True,
         metavar="S",

@@ -139,7 +139,7 @@ def command(
     signatures = (
         signature(
             dataset,
-            f"{system}[{folds}{n_seeds} seeds]",
+            f"{system}[{folds}{counted(n_seeds, 'seed')}]",
             task=task_named(task),
             n=figures.recall.n,
             resampling=resampling,
@@ -198,6 +198,6 @@ def _explain(found: list[SystemFigures]) -> None:
     for one in found:
         trained = "" if one.fit_seconds is None else f"; {one.fit_seconds:.1f} s to train"
         tried = f"; {one.n_tried} configurations compared within each training set" if one.n_tried > 1 else ""
-        failed = f"; {one.n_failed} answers failed" if one.n_failed else ""
+        failed = f"; {counted(one.n_failed, 'answer')} failed" if one.n_failed else ""
         click.echo(f"{one.system}: {1000 * one.answer_seconds:.1f} ms a paper, all tasks{trained}{tried}{failed}")
     click.echo()

@@ -14,6 +14,7 @@ from evidencebench.cli.output import print_json
 from evidencebench.cli.progress import progress
 from evidencebench.errors import EvidenceBenchError, PendingError, ReplyError, UnreadableError
 from evidencebench.gathering import Rehearsal
+from evidencebench.one_line import counted
 from evidencebench.papers.foreign import text_of
 from evidencebench.papers.plain import read_plain
 from evidencebench.query import AspectScope, Kind, Query
@@ -121,7 +122,9 @@ def command(
     if not found:
         click.echo(f"{name}: {system.name} names no sentence", err=True)
     elif len(found) > budget:
-        click.echo(f"{name}: {system.name} names {len(found)} sentences, in no order; all are shown", err=True)
+        click.echo(
+            f"{name}: {system.name} names {counted(len(found), 'sentence')}, in no order; all are shown", err=True
+        )
     width = len(str(len(query.sentences)))
     for index in found:
         lead = f"{index:>{width}}  "

@@ -8,7 +8,9 @@ from typing import Any
 import click
 
 from evidencebench.catalog import CATALOG, sha256_matches
+from evidencebench.cautions import TRAINED_ON_IT, cautions_of, is_complete
 from evidencebench.cli.options import (
+    complete_option,
     controls_option,
     data_option,
     format_option,
@@ -20,14 +22,14 @@ from evidencebench.cli.options import (
     rule_options,
     task_options,
 )
-from evidencebench.cli.output import print_json, print_signatures, print_table
+from evidencebench.cli.output import print_cautions, print_json, print_signatures, print_table
 from evidencebench.cli.plotting import board_bars, board_chart, plot_option, print_bars, rank_text, write_picture
 from evidencebench.cli.progress import progress
 from evidencebench.dataset import Dataset
 from evidencebench.evaluation import Rules
 from evidencebench.grading import Graded, grade
 from evidencebench.leaderboard import Standing, standings
-from evidencebench.published import PUBLISHED
+from evidencebench.published import PUBLISHED, PublishedResult
 from evidencebench.reporting import percent
 from evidencebench.significance import Resampling
 from evidencebench.tables import Cell, Table
@@ -42,12 +44,15 @@ from evidencebench.tasks import Task
 @click.option("--published", is_flag=True, help="Add the published figures (official test split).")
 @limit_option
 @controls_option
+@complete_option
 @resampling_options
 @plot_option
 @json_option
 @format_option
 @progress_option
+@click.pass_context
 def command(
+    ctx: click.Context,
     *,
     runs: tuple[Path, ...],
     data: str,
@@ -56,6 +61,7 @@ def command(
     published: bool,
     limit: int | None,
     controls: bool,
+    require_complete: bool,
     resampling: Resampling,
     plot: Path | None,
     as_json: bool,
@@ -74,24 +80,29 @@ def command(
     dataset = open_data(data)
     with progress("scoring", progress_style) as on_progress:
         graded = grade(runs, dataset, tasks, rules=rules, with_controls=controls, limit=limit, on_progress=on_progress)
+    cautions = cautions_of(graded)
+    print_cautions(cautions)
+    code = 1 if require_complete and not is_complete(graded) else 0
     board = {task.name: standings(graded, task, resampling) for task in graded.tasks}
     if plot:
         write_picture(plot, board_chart(board, dataset.name, resampling))
     if as_json:
         shown: dict[str, Any] = {
             "data": str(dataset.path),
+            "warnings": [str(caution) for caution in cautions],
             "tasks": {task: [asdict(row) for row in rows] for task, rows in board.items()},
         }
         print_json(shown | ({"published": _published_fields(dataset)} if published else {}))
-        return
+        ctx.exit(code)
     if table_format == "csv":
         print_table(_flat(board, graded, published=published), "csv")
-        return
+        ctx.exit(code)
     print_board(board, table_format)
     if published:
         _print_published(dataset, graded, table_format)
     signatures = (row.signature for rows in board.values() for row in rows if row.signature is not None)
     print_signatures(signatures, table_format)
+    ctx.exit(code)
 
 
 def print_board(board: Mapping[str, Sequence[Standing]], table_format: str) -> None:
@@ -99,7 +110,7 @@ def print_board(board: Mapping[str, Sequence[Standing]], table_format: str) -> N
     for task, rows in board.items():
         body: list[list[Cell]] = [
             [
-                f"{row.system}{' *' if row.is_control else ''}",
+                marked(row),
                 percent(row.aspect_recall),
                 "" if row.rank is None else rank_text(row.rank),
                 row.n,
@@ -110,28 +121,50 @@ def print_board(board: Mapping[str, Sequence[Standing]], table_format: str) -> N
             for row in rows
         ]
         columns = ["system", "aspect recall", "ranks", "n", "failed", "empty", "missing"]
-        print_table(Table(title=task, columns=columns, rows=body), table_format)
+        notes = () if table_format == "text" else _notes(rows)
+        print_table(Table(title=task, columns=columns, rows=body, notes=notes), table_format)
         if table_format == "text":
             print_bars(board_bars(rows))
-    if table_format == "text" and any(row.is_control for rows in board.values() for row in rows):
-        click.echo("* a control, computed here; oracle knows the answers: the ceiling, unranked\n")
+    if table_format == "text" and (notes := _notes([row for rows in board.values() for row in rows])):
+        click.echo("\n".join([*notes, ""]))
+
+
+def marked(row: Standing) -> str:
+    """Return what a system is called in a table, with a mark that a note explains."""
+    return f"{row.system}{' *' if row.is_control else ''}{' †' if row.trained_on_it else ''}"
+
+
+def _notes(rows: Sequence[Standing]) -> tuple[str, ...]:
+    """Return what the marks mean that are there."""
+    notes = {
+        "* a control, computed here; oracle knows the answers: the ceiling, unranked": any(
+            row.is_control for row in rows
+        ),
+        f"† {TRAINED_ON_IT}": any(row.trained_on_it for row in rows),
+    }
+    return tuple(note for note, stands in notes.items() if stands)
 
 
 _CSV_COLUMNS = (
     *("split", "task", "system", "mean", "low", "high"),
-    *("rank_best", "rank_worst", "n", "failed", "empty", "missing", "is_control", "signature"),
+    *("rank_best", "rank_worst", "n", "failed", "empty", "missing", "is_control", "signature", "trained_on_it"),
 )
 
 
 def _flat(board: Mapping[str, Sequence[Standing]], graded: Graded, *, published: bool) -> Table:
     """Return one table for programs; published figures, on another split, have a mean only."""
     rows: list[list[Cell]] = [_csv_row(task, row, graded) for task, found in board.items() for row in found]
-    for task in board:
-        for row in PUBLISHED if published else ():
-            if task in row.recalls:
-                name = f"{row.system}, {row.strategy}" if row.strategy else row.system
-                rows.append(["official test, published", task, name, round(row.recalls[task] / 100, 4), *[None] * 10])
+    rows += [
+        ["official test, published", task, _published_name(row), round(row.recalls[task] / 100, 4), *[None] * 11]
+        for task in board
+        for row in (PUBLISHED if published else ())
+        if task in row.recalls
+    ]
     return Table(columns=_CSV_COLUMNS, rows=rows)
+
+
+def _published_name(row: PublishedResult) -> str:
+    return f"{row.system}, {row.strategy}" if row.strategy else row.system
 
 
 def _csv_row(task: str, row: Standing, graded: Graded) -> list[Cell]:
@@ -147,6 +180,7 @@ def _csv_row(task: str, row: Standing, graded: Graded) -> list[Cell]:
         *counts,
         str(row.is_control).lower(),
         row.signature,
+        None if row.trained_on_it is None else str(row.trained_on_it).lower(),
     ]
 
 
@@ -180,11 +214,7 @@ def _print_published(dataset: Dataset, graded: Graded, table_format: str) -> Non
     tasks = [task.name for task in graded.tasks if any(task.name in row.recalls for row in PUBLISHED)]
     shown = [row for row in PUBLISHED if any(task in row.recalls for task in tasks)]
     shown.sort(key=lambda row: -row.recalls.get(tasks[0], -1.0))
-    rows: list[list[Cell]] = [[row.system, row.strategy, *(row.recalls.get(task) for task in tasks)] for row in shown]
-    columns = [
-        "system",
-        "strategy",
-        *(task.replace("result_er_at", "rer").replace("er_at", "er").replace("optimal", "opt") for task in tasks),
-    ]
+    rows: list[list[Cell]] = [[_published_name(row), *(row.recalls.get(task) for task in tasks)] for row in shown]
+    columns = ["system, strategy", *tasks]
     title = f"Published figures in % (arXiv:2504.18736),\non {_split_note(dataset)}"
     print_table(Table(title=title, columns=columns, rows=rows), table_format)

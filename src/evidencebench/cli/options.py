@@ -3,18 +3,20 @@
 import functools
 import os
 from collections.abc import Callable
+from math import isfinite
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import click
+from click.core import ParameterSource
 
 from evidencebench.catalog import CATALOG, data_folder
 from evidencebench.cli.completion import complete_data, complete_tasks
 from evidencebench.dataset import Dataset, open_dataset
-from evidencebench.errors import DataError, EvidenceBenchError, UnreadableError
+from evidencebench.errors import EvidenceBenchError, UnreadableError
 from evidencebench.evaluation import Rules
 from evidencebench.sample import sample_path
-from evidencebench.significance import DEFAULT_DRAWS, DEFAULT_LEVEL, Resampling
+from evidencebench.significance import DEFAULT_DRAWS, DEFAULT_LEVEL, MAX_DRAWS, Resampling
 from evidencebench.spelling import did_you_mean
 from evidencebench.tables import RENDERERS
 from evidencebench.tasks import Task, task_named
@@ -55,10 +57,18 @@ def open_data(name: str) -> Dataset:
             f"{name}: no such file, nor a known data set{did_you_mean(name, known)}; expected a data file, or one of "
             f"{', '.join(known)}"
         )
-    dataset = open_dataset(path)
-    if len(dataset) == 0:
-        raise DataError(f"{path}: holds no instance; expected at least one")
-    return dataset
+    return open_dataset(path)
+
+
+class Finite(click.FloatRange):
+    """A number in a range, which ``nan`` is in no range and ``inf`` is no number."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return the number, or fail in words."""
+        found: float = super().convert(value, param, ctx)
+        if not isfinite(found):
+            self.fail(f"{value} is not a finite number.", param, ctx)
+        return found
 
 
 class _TaskType(click.ParamType[Task]):
@@ -122,14 +132,14 @@ def resampling_options(command: Command) -> Command:
     draws_option = click.option(
         "--draws",
         "n_draws",
-        type=click.IntRange(1),
+        type=click.IntRange(1, MAX_DRAWS),
         default=DEFAULT_DRAWS,
         show_default=True,
         help="Resamplings behind intervals and tests.",
     )
     level_option = click.option(
         "--level",
-        type=click.FloatRange(0, 1, min_open=True, max_open=True),
+        type=Finite(0, 1, min_open=True, max_open=True),
         default=DEFAULT_LEVEL,
         show_default=True,
         help="Coverage of the intervals.",
@@ -169,14 +179,28 @@ def rule_options(command: Command) -> Command:
     return cast("Command", over_length_option(ties_option(out_of_range_option(bundled))))
 
 
-json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def _one_form(ctx: click.Context, param: click.Parameter, value: Any) -> Any:
+    """Refuse --json beside --format, whichever of the two comes last."""
+    if ctx.get_parameter_source(param.name or "") is ParameterSource.COMMANDLINE:
+        ctx.meta[_FORMS] = ctx.meta.get(_FORMS, 0) + 1
+    if ctx.meta.get(_FORMS, 0) > 1:
+        raise click.UsageError("--json prints JSON and --format a table: expected one of them, got both", ctx)
+    return value
+
+
+_FORMS = f"{__name__}.forms"
+json_option = click.option("--json", "as_json", is_flag=True, callback=_one_form, help="Print one JSON object.")
 format_option = click.option(
     "--format",
     "table_format",
     type=click.Choice(list(RENDERERS)),
     default="text",
     show_default=True,
+    callback=_one_form,
     help="How tables are printed.",
+)
+complete_option = click.option(
+    "--require-complete", is_flag=True, help="Exit with 1 where an answer failed or is missing."
 )
 jobs_option = click.option(
     "-j",

@@ -1,7 +1,9 @@
 """What commands print."""
 
 import html
+import os
 import re
+import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -10,10 +12,12 @@ import click
 import msgspec
 
 from evidencebench.errors import DataError
-from evidencebench.tables import RENDERERS, WIDTH, Table, printable
+from evidencebench.tables import RENDERERS, WIDTH, Table, as_text, printable
 from evidencebench.writing import is_standard_output, is_stream
 
 STANDARD_OUTPUT = Path("/dev/stdout")
+# What has fewer columns is no terminal to read tables on, or says 0 where it does not know.
+_NARROWEST = 40
 
 
 class OutputFile(click.Path):
@@ -63,19 +67,33 @@ def json_text(value: Any) -> str:
 
 def print_table(table: Table, table_format: str = "text") -> None:
     """Print a table and an empty line behind it; CSV without one."""
-    click.echo(RENDERERS[table_format](table))
+    click.echo(as_text(table, terminal_width()) if table_format == "text" else RENDERERS[table_format](table))
     if table_format != "csv":
         click.echo()
 
 
+def terminal_width() -> int:
+    """Return how many columns standard output has; 80 where it is no terminal."""
+    try:
+        return max(_NARROWEST, os.get_terminal_size(sys.stdout.fileno()).columns)
+    except (OSError, ValueError):  # a file, a pipe, or nothing at all
+        return WIDTH
+
+
+def print_cautions(cautions: Iterable[object]) -> None:
+    """Say on standard error what a reader should know before any score."""
+    for caution in cautions:
+        click.echo(f"warning: {printable(str(caution))}", err=True)
+
+
 def wrapped(signature: str, indent: str = "  ") -> str:
     """Return a signature broken behind its bars, and within a long part behind its commas, to fit a terminal."""
-    lines, line = [], indent
+    lines, line, width = [], indent, terminal_width()
     for part in signature.split("|"):
         piece = part if line.strip() == "" else f"|{part}"
-        is_long = len(indent) + len(piece) > WIDTH
+        is_long = len(indent) + len(piece) > width
         for shard in re.split(r"(?<=,)", piece) if is_long else [piece]:
-            if len(line) + len(shard) > WIDTH and line.strip():
+            if len(line) + len(shard) > width and line.strip():
                 lines.append(line)
                 line = indent
             line += shard

@@ -114,8 +114,8 @@ def curve_chart(
         Line(
             name="Results aspects" if scope == "results" else "all aspects",
             points=[(point["k"], point["mean"]) for point in points],
-            low=[point["low"] for point in points],
-            high=[point["high"] for point in points],
+            low=None if points[0]["low"] is None else [point["low"] for point in points],
+            high=None if points[0]["high"] is None else [point["high"] for point in points],
         )
         for scope, points in curves.items()
     ]

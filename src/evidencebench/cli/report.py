@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from evidencebench.cautions import Caution
 from evidencebench.cli.options import (
     data_option,
     limit_option,
@@ -15,15 +16,18 @@ from evidencebench.cli.options import (
     rule_options,
     task_options,
 )
-from evidencebench.cli.output import OutputFile, refuse_existing, tell_written
+from evidencebench.cli.output import OutputFile, print_cautions, refuse_existing, tell_written
 from evidencebench.cli.progress import progress
 from evidencebench.evaluation import Rules
+from evidencebench.one_line import counted
 from evidencebench.report.page import Wish, argument_of, report_page, shareable
 from evidencebench.significance import Resampling
 from evidencebench.tables import printable
 from evidencebench.tasks import Task
 from evidencebench.writing import whole_file
 
+# Without one, it is anything: a pipe, a terminal.
+_SUFFIXES = {".html", ".htm", ""}
 # What decides nothing of the page.
 _UNTOLD = {"progress_style", "overwrite"}
 # Of the others, those that name a file.
@@ -81,8 +85,14 @@ def command(
     \b
     Example: evidencebench report bm25.jsonl lead.jsonl -d sample -o report.html
     """
+    if output.suffix.lower() not in _SUFFIXES:
+        raise click.UsageError(
+            f"{output}: a report is a web page: expected a name that ends in .html, got '{output.suffix}'; "
+            "a browser prints the page to PDF"
+        )
     refuse_existing(output, overwrite=overwrite)
     wish = Wish(title=title, largest=largest, papers=papers, data=data, command=_command_line(ctx))
+    cautions: list[Caution] = []
     with progress("scoring", progress_style) as on_progress:
         page = report_page(
             runs,
@@ -92,13 +102,14 @@ def command(
             resampling=resampling,
             limit=limit,
             wish=wish,
+            on_caution=cautions.append,
             on_progress=on_progress,
         )
+    print_cautions(cautions)
     content = page.encode()
     with whole_file(output) as file:
         file.write(content)
-    counted = f"{len(runs)} {'run' if len(runs) == 1 else 'runs'}"
-    tell_written(output, f"{printable(str(output))}: {counted}, {len(content) / 1e6:.1f} MB")
+    tell_written(output, f"{printable(str(output))}: {counted(len(runs), 'run')}, {len(content) / 1e6:.1f} MB")
 
 
 def _command_line(ctx: click.Context) -> str:

@@ -10,7 +10,11 @@ from evidencebench.cli.options import data_option, json_option, limit_option, op
 from evidencebench.cli.output import print_json
 from evidencebench.cli.progress import progress
 from evidencebench.errors import DataError, SystemSpecError
+from evidencebench.one_line import counted
 from evidencebench.training.trainings import TRAININGS, trainable
+
+# What a model is tried on that was trained on one of these; anybody else knows best what there is.
+_OTHERS = {"train": "dev", "dev": "train", "test": "dev", "100k-train": "100k-test", "100k-test": "100k-train"}
 
 
 @click.command
@@ -44,9 +48,11 @@ def command(
 
     \b
     Examples:
-      evidencebench train selector --data sample -o my-selector
-      evidencebench run selector:model=my-selector --data sample -o mine.jsonl
+      evidencebench train selector --data train -o my-selector
+      evidencebench run selector:model=my-selector --data dev -o mine.jsonl
       evidencebench train selector:hypothesis=false --data train -o blind
+
+    Score a model on other data than it was trained on, or with 'crossval'.
     """
     if str(output) == "-":
         raise click.UsageError("--output: expected a folder, which is what a model is; standard output is none")
@@ -66,8 +72,10 @@ def command(
     if as_json:
         print_json({"model": str(output), "card": card})
         return
-    click.echo(f"{output}: trained on {dataset.name}, {len(dataset.ids[:limit])} instances")
+    click.echo(f"{output}: trained on {dataset.name}, {counted(len(dataset.ids[:limit]), 'instance')}")
     for task, recall in getattr(card, "cross_validated", {}).get("aspect_recall", {}).items():
         click.echo(f"  {task}: {100 * recall:.1f} in cross-validation within the training data")
     spec = found.specification(output)
-    click.echo(f"next: {shlex.join(['evidencebench', 'run', spec, '--data', data, '-o', 'run.jsonl'])}")
+    other = _OTHERS.get(data, "OTHER_DATA")
+    click.echo(f"next: {shlex.join(['evidencebench', 'run', spec, '--data', other, '-o', 'run.jsonl'])}")
+    click.echo("  (a score on the data that it was trained on says nothing of other papers)")

@@ -6,7 +6,7 @@ import click
 
 from evidencebench.answering import default_tasks
 from evidencebench.cli.asking import Asking, asking_options, opened_desk, require_model
-from evidencebench.cli.compare import print_comparisons
+from evidencebench.cli.comparison_tables import print_comparisons
 from evidencebench.cli.completion import complete_systems
 from evidencebench.cli.estimate import print_estimate
 from evidencebench.cli.options import (
@@ -24,6 +24,7 @@ from evidencebench.cli.progress import Shown, progress
 from evidencebench.comparison import wrong_hypothesis_control, wrong_hypothesis_inquiries
 from evidencebench.gathering import Rehearsal, rehearse_all
 from evidencebench.llm.client import ChatClient
+from evidencebench.one_line import counted
 from evidencebench.reporting import comparison_fields, signature
 from evidencebench.runs import SystemHeader
 from evidencebench.significance import Resampling, holm
@@ -95,7 +96,8 @@ def command(
     desk.tell()
     n_failed = sum(one.first_counts.failed + one.second_counts.failed for one in found.values())
     if n_failed:
-        click.echo(f"{n_failed} answers failed and score 0; 'evidencebench run {system}' says why", err=True)
+        told = f"{counted(n_failed, 'answer')} failed, which scores 0"
+        click.echo(f"{told}; 'evidencebench run {system}' says why", err=True)
     if as_json:
         print_json({name: comparison_fields(one, ("own", "wrong")) for name, one in found.items()})
         ctx.exit(1 if n_failed else 0)

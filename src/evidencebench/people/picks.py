@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from evidencebench.errors import PeopleError
+from evidencebench.one_line import counted
 
 
 def checked_picks(sentences: Sequence[int], *, n_sentences: int, budget: int) -> tuple[int, ...]:
@@ -28,5 +29,5 @@ def checked_picks(sentences: Sequence[int], *, n_sentences: int, budget: int) ->
     if len(set(sentences)) < len(sentences):
         raise PeopleError("a sentence is picked twice")
     if len(sentences) > budget:
-        raise PeopleError(f"{len(sentences)} sentences picked, but at most {budget} count; remove some")
+        raise PeopleError(f"{counted(len(sentences), 'sentence')} picked, but at most {budget} count; remove some")
     return tuple(sentences)

@@ -123,10 +123,10 @@ def recall_text(recall: Estimate, *, alone: str = "one paper: no interval") -> s
     --------
     >>> recall_text(Estimate(mean=0.45, low=0.38, high=0.52, n=9, n_clusters=7))
     '45.0 [38.0, 52.0]'
-    >>> recall_text(Estimate(mean=0.45, low=0.45, high=0.45, n=2, n_clusters=1))
+    >>> recall_text(Estimate(mean=0.45, low=None, high=None, n=2, n_clusters=1))
     '45.0 (one paper: no interval)'
     """
-    if has_interval(recall):
+    if recall.interval is not None:
         return percent(recall)
     return f"{100 * recall.mean:.1f} ({alone})" if alone else f"{100 * recall.mean:.1f}"
 
@@ -138,13 +138,11 @@ def points(difference: Estimate) -> str:
     --------
     >>> points(Estimate(mean=0.051, low=-0.002, high=0.104, n=9, n_clusters=7))
     '+5.1 [-0.2, +10.4]'
-    >>> points(Estimate(mean=-0.0, low=-0.0, high=0.0, n=1, n_clusters=1))
+    >>> points(Estimate(mean=-0.0, low=None, high=None, n=1, n_clusters=1))
     '+0.0 (one paper: no interval)'
     """
-    mean, low, high = (
-        f"{round(100 * one, 1) + 0.0:+.1f}" for one in (difference.mean, difference.low, difference.high)
-    )
-    return f"{mean} [{low}, {high}]" if has_interval(difference) else f"{mean} (one paper: no interval)"
+    mean, *ends = (f"{round(100 * one, 1) + 0.0:+.1f}" for one in (difference.mean, *(difference.interval or ())))
+    return f"{mean} [{', '.join(ends)}]" if ends else f"{mean} (one paper: no interval)"
 
 
 def overlap_text(overlap: Estimate | None) -> str:
@@ -152,16 +150,11 @@ def overlap_text(overlap: Estimate | None) -> str:
     return "-" if overlap is None else recall_text(overlap, alone="")
 
 
-def has_interval(estimate: Estimate) -> bool:
-    """Say whether there is an interval: whether there are two papers (or reviews) to resample."""
-    return estimate.n_clusters > 1
-
-
 def bar_of(
     name: str, estimate: Estimate, *, note: str = "", is_control: bool = False, series: int | None = None
 ) -> Bar:
     """Return an estimate as it is drawn."""
-    low, high = (estimate.low, estimate.high) if has_interval(estimate) else (None, None)
+    low, high = estimate.low, estimate.high
     return Bar(name=name, mean=estimate.mean, low=low, high=high, note=note, is_control=is_control, series=series)
 
 

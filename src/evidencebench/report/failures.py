@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from evidencebench.one_line import counted
 from evidencebench.runs import Failure, RunFile
 from evidencebench.system import is_counted_once, merged_notes
 
@@ -102,7 +103,7 @@ def cost_text(notes: Mapping[str, int]) -> str | None:
     """
     n_unpriced = notes.get("unpriced_replies", 0)
     known = None if "cost_microusd" not in notes else f"${notes['cost_microusd'] / 1e6:,.4f}"
-    unknown = f"{n_unpriced:,} {'reply' if n_unpriced == 1 else 'replies'} of unknown price" if n_unpriced else ""
+    unknown = f"{counted(n_unpriced, 'reply', 'replies')} of unknown price" if n_unpriced else ""
     if known is None:
         return f"unknown: {unknown}" if unknown else None
     return f"at least {known}; {unknown}" if unknown else known

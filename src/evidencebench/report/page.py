@@ -8,9 +8,11 @@ from shlex import join
 
 import msgspec
 
+from evidencebench.cautions import Caution, cautions_of
 from evidencebench.dataset import Dataset
 from evidencebench.evaluation import Rules
 from evidencebench.markup import Node, as_html, node, shown
+from evidencebench.one_line import counted
 from evidencebench.report.blocks import shortened
 from evidencebench.report.breakdowns import breakdowns_of
 from evidencebench.report.curves import curves_of
@@ -72,6 +74,7 @@ def report_page(
     resampling: Resampling = DEFAULT_RESAMPLING,
     limit: int | None = None,
     wish: Wish | None = None,
+    on_caution: Callable[[Caution], object] | None = None,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> str:
     """Return the report as one HTML page.
@@ -86,6 +89,8 @@ def report_page(
         Of every interval and test.
     wish
         What the page holds; None: the defaults.
+    on_caution
+        Called with each of the cautions that stand at the page's head.
 
     Raises
     ------
@@ -96,6 +101,9 @@ def report_page(
     findings = findings_of(
         paths, dataset, tasks, rules=rules, resampling=resampling, limit=limit, on_progress=on_progress
     )
+    if on_caution is not None:
+        for caution in cautions_of(findings.graded):
+            on_caution(caution)
     title = wish.title or _title(dataset.name, list(findings.graded.runs))
     has_papers = findings.n_instances <= MOST_PAPERS if wish.papers is None else wish.papers
     results = _results(title, findings, wish, has_papers=has_papers)
@@ -109,7 +117,7 @@ def _title(data: str, runs: Sequence[str]) -> str:
     title = f"{data}: {', '.join(runs)}"
     if len(runs) <= _MOST_NAMED and len(title) <= _LONGEST_TITLE:
         return title
-    return shortened(f"{len(runs)} {'run' if len(runs) == 1 else 'runs'} on {data}")
+    return shortened(f"{counted(len(runs), 'run')} on {data}")
 
 
 def _results(title: str, findings: Findings, wish: Wish, *, has_papers: bool) -> Node:

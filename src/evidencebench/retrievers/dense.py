@@ -9,7 +9,14 @@ from evidencebench.cache import cache_folder
 from evidencebench.embedding import onnx, transformer
 from evidencebench.embedding.embedder import Embedded
 from evidencebench.embedding.encoder import Encoder, Floats
-from evidencebench.embedding.folder import library_versions, model_digest, model_folder, require_extra, require_model
+from evidencebench.embedding.folder import (
+    library_versions,
+    model_digest,
+    model_folder,
+    require_extra,
+    require_model,
+    trained_on,
+)
 from evidencebench.embedding.formats import FORMATS, Pooling, Similarity, TextFormat, hypothesis_text, sentence_texts
 from evidencebench.embedding.transformer import Dtype, LocalModel
 from evidencebench.errors import SystemSpecError
@@ -128,6 +135,10 @@ class Dense:
         if self.backend == "torch" and self.device == "auto":
             found["device"] = transformer.chosen_device(self.device)
         return found
+
+    def trained_on(self) -> frozenset[str]:
+        """Return the sha256 of the data that its models were trained on, if they are ours and their cards say."""
+        return frozenset().union(*(trained_on(model) for model in (self.model, self.sentence_model) if model))
 
     @property
     def _text_format(self) -> TextFormat:

@@ -8,7 +8,14 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
-from evidencebench.embedding.folder import library_versions, model_digest, model_folder, require_extra, require_model
+from evidencebench.embedding.folder import (
+    library_versions,
+    model_digest,
+    model_folder,
+    require_extra,
+    require_model,
+    trained_on,
+)
 from evidencebench.errors import ModelError, SystemSpecError
 from evidencebench.query import Query
 from evidencebench.retrievers.scores import full_order, notes_of
@@ -103,6 +110,10 @@ class Rerank:
             **library_versions("torch", "sentence-transformers", "transformers", "tokenizers"),
             f"model {self.model}": f"sha256:{digest}",
         }
+
+    def trained_on(self) -> frozenset[str]:
+        """Return the sha256 of the data that its model was trained on, if it is ours and its card says."""
+        return trained_on(self.model)
 
     def _read(self, hypothesis: str, texts: list[str]) -> tuple[dict[str, float], set[str]]:
         """Return text -> score, and the texts that the model could not read to their end."""

@@ -14,6 +14,7 @@ from evidencebench.errors import CacheError
 from evidencebench.exchanges import exchanges_of
 from evidencebench.llm.inventory import Kept, Which, kept_replies
 from evidencebench.llm.store import Replies
+from evidencebench.one_line import counted
 from evidencebench.runs import RunFile, read_run
 from evidencebench.writing import is_stream, whole_file
 
@@ -112,7 +113,7 @@ def _tell(output: Path, n_written: int, n_damaged: int, *, as_json: bool) -> Non
     if as_json:
         tell_written(output, json_text({"path": str(output), "n_replies": n_written, "n_damaged": n_damaged}))
         return
-    tell_written(output, f"{output}: {n_written} {'reply' if n_written == 1 else 'replies'}")
+    tell_written(output, f"{output}: {counted(n_written, 'reply', 'replies')}")
     if n_damaged:
         tell_written(
             output, f"{n_damaged} damaged replies are left out; remove them with 'evidencebench cache prune --damaged'"

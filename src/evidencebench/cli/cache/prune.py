@@ -12,7 +12,7 @@ import click
 
 from evidencebench.app.search import kept_files
 from evidencebench.cli.cache.places import embeddings_file, kept_folder, replies_file, shown_cost, shown_size
-from evidencebench.cli.options import json_option
+from evidencebench.cli.options import Finite, json_option
 from evidencebench.cli.output import print_json
 from evidencebench.database import compact
 from evidencebench.embedding.inventory import remove_vectors, vectors_by_encoder
@@ -29,6 +29,7 @@ from evidencebench.llm.inventory import (
 from evidencebench.llm.reply_file import REPLIES
 from evidencebench.llm.spool import Spool
 from evidencebench.llm.store import Replies
+from evidencebench.one_line import counted
 from evidencebench.tables import printable
 
 _DAY_SECONDS = 86_400.0
@@ -39,7 +40,7 @@ _DAY_SECONDS = 86_400.0
 @click.option("--embeddings", is_flag=True, help="Remove all embeddings.")
 @click.option("--search", is_flag=True, help="Remove what 'view' keeps to search large data.")
 @click.option("--all", "everything", is_flag=True, help="Remove replies, embeddings and what is kept to search.")
-@click.option("--older-than", type=click.FloatRange(0), metavar="DAYS", help="Only replies that are older.")
+@click.option("--older-than", type=Finite(0), metavar="DAYS", help="Only replies that are older.")
 @click.option("--model", metavar="M", help="Only replies of this model, as provider/name.")
 @click.option("--damaged", is_flag=True, help="Only replies that are damaged.")
 @click.option("--batches", is_flag=True, help="Forget open batches: what they cost is lost.")
@@ -157,7 +158,10 @@ def _of_replies(store: Replies, which: Which) -> dict[str, Callable[[], _Part]]:
 
 def _replies(store: Replies, which: Which) -> _Part:
     models = replies_by_model(store, which)
-    lines = [f"{model.n_replies} replies of {printable(model.model)}, cost {_cost(model)}" for model in models]
+    lines = [
+        f"{counted(model.n_replies, 'reply', 'replies')} of {printable(model.model)}, cost {_cost(model)}"
+        for model in models
+    ]
     return _Part(
         name="replies",
         n=sum(model.n_replies for model in models),
@@ -192,7 +196,7 @@ def _embeddings(path: Path) -> _Part:
     return _Part(
         name="embeddings",
         n=n_vectors,
-        line=f"{n_vectors} embeddings",
+        line=counted(n_vectors, "embedding"),
         remove=lambda: remove_vectors(path),
         is_of_replies=False,
     )
@@ -205,7 +209,11 @@ def _search(files: list[Path]) -> _Part:
 
     size = shown_size(sum(file.stat().st_size for file in files))
     return _Part(
-        name="search", n=len(files), line=f"{len(files)} indices to search, {size}", remove=remove, is_of_replies=False
+        name="search",
+        n=len(files),
+        line=f"{counted(len(files), 'index', 'indices')} to search, {size}",
+        remove=remove,
+        is_of_replies=False,
     )
 
 

@@ -17,6 +17,7 @@ from evidencebench.embedding.inventory import vectors_by_encoder
 from evidencebench.llm.inventory import ModelReplies, n_waiting, replies_by_model
 from evidencebench.llm.spool import Batch, Spool
 from evidencebench.llm.store import Replies
+from evidencebench.one_line import counted
 from evidencebench.tables import Table, printable
 
 
@@ -108,7 +109,7 @@ def _print(folder: Path, table_format: str) -> None:
         click.echo(f"{what}: {said}")
     if found["search"]:
         size = sum(file["size_bytes"] for file in found["search"])
-        click.echo(f"search: {len(found['search'])} indices of large data, {shown_size(size)}")
+        click.echo(f"search: {counted(len(found['search']), 'index', 'indices')} of large data, {shown_size(size)}")
     if replies and replies["n_waiting"]:
         click.echo(f"{replies['n_waiting']} requests are written down for a batch and not submitted")
     click.echo(f"kept in {printable(str(folder))} (set EVIDENCEBENCH_CACHE to change)")

@@ -9,6 +9,7 @@ from evidencebench.cli.completion import complete_data
 from evidencebench.cli.options import jobs_option, json_option, open_data, progress_option
 from evidencebench.cli.output import OutputFile, print_json, refuse_existing, require_file
 from evidencebench.cli.progress import progress
+from evidencebench.one_line import counted
 from evidencebench.solving import solve_file
 from evidencebench.tables import printable
 
@@ -40,7 +41,9 @@ def command(
         print_json({"output": str(output), **asdict(report)})
     else:
         resumed = f", {report.n_resumed} of them by an earlier call" if report.n_resumed else ""
-        click.echo(f"{output}: {report.n_instances} instances solved{resumed}; {len(report.unproven)} not proven")
+        click.echo(
+            f"{output}: {counted(report.n_instances, 'instance')} solved{resumed}; {len(report.unproven)} not proven"
+        )
         for instance_id, tasks in report.unproven.items():
             click.echo(f"  not proven: {printable(instance_id)}: {', '.join(tasks)}")
     ctx.exit(1 if report.unproven else 0)

@@ -10,7 +10,6 @@ from evidencebench.cli.options import format_option, json_option, open_data, pro
 from evidencebench.cli.output import print_json, print_table
 from evidencebench.cli.progress import progress
 from evidencebench.description import Description, Spread, describe
-from evidencebench.errors import DataError
 from evidencebench.tables import Cell, Table
 
 
@@ -28,8 +27,6 @@ def command(*, data: str, as_json: bool, table_format: str, progress_style: str)
     dataset = open_data(data)
     with progress("reading", progress_style) as on_progress:
         found = describe(dataset, on_progress)
-    if found is None:
-        raise DataError(f"{dataset.path}: holds no instance")
     if as_json:
         print_json({"path": str(dataset.path), "sha256": dataset.sha256, **asdict(found)})
         return

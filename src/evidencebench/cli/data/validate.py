@@ -9,6 +9,7 @@ from evidencebench.cli.completion import complete_data
 from evidencebench.cli.options import data_path, jobs_option, json_option, progress_option
 from evidencebench.cli.output import print_json
 from evidencebench.cli.progress import progress
+from evidencebench.one_line import counted
 from evidencebench.tables import printable
 from evidencebench.validation import FileReport, count_by_rule, validate_files
 
@@ -61,13 +62,13 @@ def _report_fields(report: FileReport) -> dict[str, Any]:
 
 
 def _print_report(report: FileReport, *, optima: bool) -> None:
-    verdict = "valid" if report.is_valid else f"{len(report.violations)} violations"
+    verdict = "valid" if report.is_valid else counted(len(report.violations), "violation")
     solved = ", optima solved again" if optima else ""
-    click.echo(f"{printable(report.path)}: {report.n_instances} instances{solved}: {verdict}")
+    click.echo(f"{printable(report.path)}: {counted(report.n_instances, 'instance')}{solved}: {verdict}")
     for violation in report.violations[:_MAX_SHOWN]:
         click.echo(f"  {printable(str(violation))}")
     if len(report.violations) > _MAX_SHOWN:
         click.echo(f"  ... and {len(report.violations) - _MAX_SHOWN} more; --json lists them all")
     for rule, n in sorted(count_by_rule(report.warnings).items()):
         first = next(warning for warning in report.warnings if warning.rule == rule)
-        click.echo(f"  warning, {n} times (allowed in the 100k dialect), first: {printable(str(first))}")
+        click.echo(f"  warning, {counted(n, 'time')} (allowed in the 100k dialect), first: {printable(str(first))}")

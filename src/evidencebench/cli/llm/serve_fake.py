@@ -6,14 +6,14 @@ from typing import Any
 
 import click
 
-from evidencebench.cli.options import data_option, open_data, seed_option
+from evidencebench.cli.options import Finite, data_option, open_data, seed_option
 from evidencebench.fake_server.faults import NAMED_FAULTS, PASSING_FAULTS, Fault
 from evidencebench.fake_server.personalities import PERSONALITIES, Personality
 from evidencebench.fake_server.running import LOOPBACK, serve_until_signal
 from evidencebench.fake_server.settings import Settings
 
-_SHARE = click.FloatRange(0, 1)
-_SECONDS = click.FloatRange(0, 3600)
+_SHARE = Finite(0, 1)
+_SECONDS = Finite(0, 3600)
 
 
 class _FaultsType(click.ParamType[tuple[Fault, ...]]):

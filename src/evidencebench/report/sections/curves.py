@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from evidencebench.figures import Line, line_chart
 from evidencebench.markup import Node
+from evidencebench.one_line import counted
 from evidencebench.report.blocks import code, figure, note, recall_text, section, shortened
 from evidencebench.report.curves import Curve, Curves
 from evidencebench.report.findings import Findings
@@ -47,7 +48,7 @@ def _figure(findings: Findings, curves: Curves) -> Node:
     ]
     if any(curves.ceiling.points):  # the oracle draws the same curve
         lines.append(_line(curves.ceiling, findings.series_of("oracle", is_control=True)))
-    title = f"{_SCOPES[curves.scope]}, {curves.n:,} {'instance' if curves.n == 1 else 'instances'}"
+    title = f"{_SCOPES[curves.scope]}, {counted(curves.n, 'instance')}"
     chart = line_chart(lines, title=title, x_name="sentences that count", y_name="aspect recall, %")
     return figure(chart, _table(title, curves))
 
@@ -72,4 +73,4 @@ def _cell(point: Estimate | None, n: int) -> str:
     if point is None:
         return ""
     told = recall_text(point, alone="")
-    return told if point.n == n else f"{told} ({point.n:,} of {n:,} instances)"
+    return told if point.n == n else f"{told} ({point.n:,} of {counted(n, 'instance')})"

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from evidencebench.cautions import TRAINED_ON_IT
 from evidencebench.figures import interval_chart
 from evidencebench.leaderboard import Standing
 from evidencebench.markup import Node, node
@@ -18,6 +19,7 @@ _MOST_OPEN = 3
 def leaderboard_section(findings: Findings) -> Node:
     """Return all means at a glance, then a chart and a table a task."""
     glance = _glance(findings) if len(findings.tasks) > 1 else None
+    is_seen = any(map(findings.graded.trained_on_it, findings.graded.runs))
     is_all_open = len(findings.tasks) <= _MOST_OPEN
     return section(
         "leaderboard",
@@ -27,7 +29,8 @@ def leaderboard_section(findings: Findings) -> Node:
             "instances; in square brackets its interval. A system ranks above another only where their difference is "
             "significant, so it has a range of ranks, in parentheses in the table of all tasks. * A control, computed "
             "here; oracle knows the labels: it is the ceiling and has no rank. A system has one mark and colour in "
-            "every chart of recall here."
+            "every chart of recall here.",
+            f" † {TRAINED_ON_IT.capitalize()}." if is_seen else "",
         ),
         glance,
         *(
@@ -40,13 +43,17 @@ def leaderboard_section(findings: Findings) -> Node:
 def _glance(findings: Findings) -> Node:
     """Return a table of every system on every task: mean, interval and ranks."""
     shown = {
-        task.name: {findings.name_of(row): _brief(row) for row in findings.board[task.name]} for task in findings.tasks
+        task.name: {_name(findings, row): _brief(row) for row in findings.board[task.name]} for task in findings.tasks
     }
     names = dict.fromkeys(name for rows in shown.values() for name in rows)
     rows: list[list[Cell]] = [[name, *(rows.get(name) for rows in shown.values())] for name in names]
     columns = ["system", *(task.name for task in findings.tasks)]
     title = "Mean aspect recall in % [interval] (ranks), by task"
     return shown_table(Table(title=title, columns=columns, rows=rows))
+
+
+def _name(findings: Findings, row: Standing) -> str:
+    return f"{findings.name_of(row)}{chr(0xA0) + '†' if row.trained_on_it else ''}"
 
 
 def _brief(row: Standing) -> str:
@@ -83,7 +90,7 @@ def _board(findings: Findings, task: Task) -> Node:
 def _table(findings: Findings, task: Task, rows: Sequence[Standing]) -> Table:
     body: list[list[Cell]] = [
         [
-            findings.name_of(row),
+            _name(findings, row),
             recall_text(row.aspect_recall),
             _range(row),
             row.n,

@@ -1,11 +1,11 @@
 """What decides every score, how it was computed, and how to compute it again."""
 
 from evidencebench.markup import Node, node
+from evidencebench.one_line import counted
 from evidencebench.report.blocks import (
     code,
     folded,
     foreign,
-    has_interval,
     note,
     paragraph,
     section,
@@ -13,6 +13,7 @@ from evidencebench.report.blocks import (
     shown_table,
 )
 from evidencebench.report.findings import Findings
+from evidencebench.reporting import score_text
 from evidencebench.tables import Cell, Table
 from evidencebench.version import __version__
 
@@ -34,20 +35,18 @@ _OUT_OF_RANGE = {
 
 def signatures_section(findings: Findings) -> Node:
     """Return the signature of every score of a run."""
-    rows: list[list[Cell]] = []
-    for task in findings.tasks:
-        for row in findings.board[task.name]:
-            if row.signature is not None:
-                recall = row.aspect_recall
-                interval = f" [{recall.low:.3f}, {recall.high:.3f}]" if has_interval(recall) else ""
-                score = f"{recall.mean:.3f}{interval}"
-                rows.append([row.system, task.name, score, row.signature])
+    rows: list[list[Cell]] = [
+        [row.system, task.name, score_text(row.aspect_recall), row.signature]
+        for task in findings.tasks
+        for row in findings.board[task.name]
+        if row.signature is not None
+    ]
     table = Table(title="Signatures", columns=["run", "task", "score", "signature"], rows=rows)
     return section(
         "signatures",
         "Signatures",
         note("A signature holds everything that decides a score: two scores with the same one are the same number."),
-        folded(f"{len(rows)} scores", shown_table(table, most=100_000)),
+        folded(counted(len(rows), "score"), shown_table(table, most=100_000)),
     )
 
 

@@ -2,10 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 
+from evidencebench.cautions import cautions_of
 from evidencebench.comparison import compare_all
 from evidencebench.leaderboard import Standing
 from evidencebench.markup import Child, Node, node
-from evidencebench.report.blocks import code, foreign, has_interval, paragraph, points, shown_list
+from evidencebench.one_line import counted
+from evidencebench.report.blocks import code, foreign, note, paragraph, points, shown_list
 from evidencebench.report.findings import Findings
 from evidencebench.reporting import percent
 from evidencebench.runs import RunFile
@@ -26,6 +28,10 @@ def opening(title: str, findings: Findings) -> Node:
         "section",
         {"id": "summary", "aria-labelledby": "summary-title", "tabindex": "-1"},
         node("h1", {"id": "summary-title", "class": "foreign", "dir": "auto"}, title),
+        *(
+            note(node("strong", None, "Caution: "), foreign(one.label), f": {one.text}.")
+            for one in cautions_of(findings.graded)
+        ),
         paragraph(*_finding(findings), look="finding"),
         _facts(findings),
     )
@@ -34,10 +40,11 @@ def opening(title: str, findings: Findings) -> Node:
 def _facts(findings: Findings) -> Node:
     dataset, n = findings.dataset, findings.n_instances
     part = "" if n == len(dataset) else f"the first {n:,} of "
+    papers = counted(findings.n_papers, "paper or review", "papers or reviews")
     swapped = {label: run for label, (run, _) in findings.swapped.items()}
     pairs: list[tuple[str, tuple[Child, ...]]] = [
         ("Data", (foreign(dataset.name), ", sha256 ", node("code", None, dataset.sha256))),
-        ("Instances", (f"{part}{len(dataset):,} instances from {findings.n_papers:,} papers or reviews",)),
+        ("Instances", (f"{part}{counted(len(dataset), 'instance')} from {papers}",)),
         ("Runs", (_runs(findings.graded.runs),)),
         *([("Runs asked other papers' hypotheses", (_runs(swapped),))] if swapped else []),
         ("Made by", (f"evidencebench {__version__}",)),
@@ -90,7 +97,9 @@ def _leaders(runs: Sequence[Standing]) -> list[Child]:
 
 def _share(row: Standing) -> str:
     recall = row.aspect_recall
-    return f"{percent(recall)} %" if has_interval(recall) else f"{100 * recall.mean:.1f} % (one paper: no interval)"
+    if recall.interval is None:
+        return f"{100 * recall.mean:.1f} % (one paper: no interval)"
+    return f"{percent(recall)} %"
 
 
 def _verdict(findings: Findings, leader: Standing, control: str) -> list[Child]:
@@ -141,8 +150,8 @@ def no_verdict(findings: Findings, task: Task) -> str:
     n_papers, n_pairs = board.standings[0].aspect_recall.n_clusters, len(board.p_values)
     if not n_pairs or can_be_significant(n_papers, n_pairs, ALPHA):
         return ""
-    papers, pairs = ("paper" if n_papers == 1 else "papers"), ("pair" if n_pairs == 1 else "pairs")
-    return f"With {n_papers} {papers} and {n_pairs} {pairs} no difference can be significant here, however large."
+    of = f"{counted(n_papers, 'paper')} and {counted(n_pairs, 'pair')}"
+    return f"With {of} no difference can be significant here, however large."
 
 
 def _ranks(row: Standing, n_ranked: int) -> str:
@@ -173,4 +182,4 @@ def described(task: Task) -> str:
         return f"{scope}; any number of sentences"
     if task.budget == "optimal":
         return f"{scope}; as few sentences as cover all that can be covered"
-    return f"{scope}; {task.budget} {'sentence' if task.budget == 1 else 'sentences'}"
+    return f"{scope}; {counted(task.budget, 'sentence')}"

@@ -3,6 +3,7 @@
 from evidencebench.figures import Bar, difference_chart, stacked
 from evidencebench.figures.differences import reach_of
 from evidencebench.markup import Node
+from evidencebench.one_line import counted
 from evidencebench.report.blocks import bar_of, figure, note, overlap_text, points, section, shown_table
 from evidencebench.report.findings import Findings
 from evidencebench.report.pairs import Pair, Pairs
@@ -79,8 +80,8 @@ def _no_verdict(pairs: Pairs) -> Node | None:
     n_tests = len(pairs.members)
     if can_be_significant(n_papers, n_tests, ALPHA):
         return None
-    papers, tests = ("paper" if n_papers == 1 else "papers"), ("test" if n_tests == 1 else "tests")
-    return note(f"With {n_papers} {papers} and {n_tests:,} {tests} no difference in this table can be significant.")
+    of = f"{counted(n_papers, 'paper')} and {counted(n_tests, 'test')}"
+    return note(f"With {of} no difference in this table can be significant.")
 
 
 def _table(title: str, pairs: Pairs) -> Table:

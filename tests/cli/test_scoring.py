@@ -1,0 +1,177 @@
+"""What ``score``, ``leaderboard``, ``compare`` and ``report`` say first, how they end, and how much they print."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from command_line import FORMATS, SAMPLE, Command
+
+TRAINED = """
+from evidencebench import Ranking, load_sample
+
+class Trained:
+    def rank(self, query, brief):
+        return Ranking(sentences=(0, 1))
+    def trained_on(self):
+        return frozenset([load_sample().sha256])
+"""
+SCORING = ("score seen.jsonl", "leaderboard seen.jsonl", "compare seen.jsonl lead.jsonl", "report seen.jsonl -o x.html")
+
+
+@pytest.fixture
+def seen(command: Command) -> None:
+    """Make a run of something that was trained on the sample, and one of lead."""
+    Path("seen_it.py").write_text(TRAINED)
+    assert command("run seen_it:Trained --data sample -o seen.jsonl").code == 0
+    assert command("run lead --data sample -o lead.jsonl").code == 0
+
+
+@pytest.mark.usefixtures("seen")
+@pytest.mark.parametrize("call", SCORING)
+def test_what_was_trained_on_the_data_is_said_in_the_first_line(call: str, command: Command) -> None:
+    found = command(f"{call} --data sample --task er_at_10 --draws 50")
+    assert found.code == 0
+    assert found.err.startswith("warning: seen.jsonl: trained on this data, so its scores say nothing of other papers;")
+
+
+@pytest.mark.usefixtures("seen")
+def test_what_was_trained_on_the_data_is_marked_in_every_form(command: Command) -> None:
+    options = "--data sample --task er_at_10 --draws 50"
+    score = command(f"score seen.jsonl {options} --json").json["er_at_10"]
+    assert score["trained_on_it"] is True
+    assert score["warnings"][0].startswith("seen.jsonl: trained on this data")
+    assert "|trained_on:this_data|" in score["signature"]
+    assert "(trained on this data, so its scores" in " ".join(command(f"score seen.jsonl {options}").out.split())
+    board = command(f"leaderboard seen.jsonl lead.jsonl {options} --json").json
+    assert {row["system"]: row["trained_on_it"] for row in board["tasks"]["er_at_10"]}["seen_it:Trained"] is True
+    for table_format in FORMATS:
+        shown = command(f"leaderboard seen.jsonl lead.jsonl {options} --format {table_format}").out
+        compared = command(f"compare seen.jsonl lead.jsonl {options} --format {table_format}").out
+        if table_format == "csv":
+            assert ",true" in shown
+        else:
+            mark = r"\textdagger{}" if table_format == "latex" else "†"
+            assert f"seen_it:Trained {mark}" in shown.replace("\\_", "_")
+            assert f"{mark} trained on this data" in shown
+        assert "trained_on:this_data" in compared.replace("\\_", "_") or table_format == "csv"
+    (pair,) = command(f"compare seen.jsonl lead.jsonl {options} --json").json["pairs"]
+    assert pair["trained_on_it"] == [True, False]
+    command(f"report seen.jsonl lead.jsonl {options} -o x.html")
+    page = Path("x.html").read_text()
+    assert "Caution: " in page
+    assert "seen_it:Trained\u00a0†" in page
+
+
+def test_a_list_of_all_sentences_is_not_scored_without_a_word(command: Command) -> None:
+    lists = {query.instance_id: [*range(len(query.sentences))] for query in SAMPLE.queries()}
+    Path("answers.json").write_text(json.dumps(lists))
+    found = command("score answers.json --data sample --task er_at_10 --draws 50")
+    assert found.err.startswith("warning: answers.json: its lists are longer than what counts, and look like rankings")
+    first = command("score answers.json --data sample --task er_at_10 --draws 50 --over-length first")
+    assert (first.code, first.err) == (0, "")
+
+
+@pytest.mark.parametrize("call", ["score answers.json", "leaderboard answers.json", "compare answers.json lead.jsonl"])
+def test_missing_answers_are_told_first_and_end_with_1_on_request(call: str, command: Command) -> None:
+    command("run lead --data sample -o lead.jsonl")
+    Path("answers.json").write_text(json.dumps({SAMPLE.ids[0]: [1]}))
+    for form in ("", " --json", " --format csv"):
+        found = command(f"{call} --data sample --task er_at_10 --draws 50{form}")
+        assert found.code == 0
+        assert found.err.startswith("warning: answers.json: of 10 answers on er_at_10, 9 are missing; each of these")
+        assert command(f"{call} --data sample --task er_at_10 --draws 50 --require-complete{form}").code == 1
+    complete = call.replace("answers.json lead.jsonl", "answers.json").replace("answers.json", "lead.jsonl")
+    if not complete.startswith("compare"):
+        assert command(f"{complete} --data sample --task er_at_10 --draws 50 --require-complete").code == 0
+
+
+@pytest.mark.usefixtures("runs")
+def test_one_paper_is_shown_without_an_interval(command: Command) -> None:
+    options = "--data sample --task er_at_10 --draws 50 --limit 1"
+    recall = command(f"score bm25.jsonl {options} --json").json["er_at_10"]["aspect_recall"]
+    assert (recall["low"], recall["high"], recall["n_clusters"]) == (None, None, 1)
+    shown = command(f"score bm25.jsonl {options} --curve 2 --plot curve.svg").out
+    assert f"{100 * recall['mean']:.1f} (one paper)  1" in shown
+    assert f"= {recall['mean']:.3f} (one paper: no interval)" in shown
+    assert f"er_at_10,{recall['mean']}" in command(f"score bm25.jsonl {options} --format csv").out
+    for call in ("leaderboard bm25.jsonl lead.jsonl", "compare bm25.jsonl lead.jsonl"):
+        assert "(one paper)" in command(f"{call} {options} --plot chart.svg").out
+        assert ",,," in command(f"{call} {options} --format csv").out
+    (pair,) = command(f"compare bm25.jsonl lead.jsonl {options} --json").json["pairs"]
+    assert pair["difference"]["low"] is None
+
+
+@pytest.mark.usefixtures("runs")
+def test_recall_of_coverable_aspects_is_left_out_where_it_is_recall(command: Command) -> None:
+    shown = command("score bm25.jsonl --data sample --task er_at_10 --draws 50").out
+    assert "coverable" not in shown
+    assert "precision  relative  regret" in shown
+    records = json.loads(Path(SAMPLE.path).read_bytes())
+    first = next(iter(records.values()))
+    first["systematic_review_id"] = "a review"
+    aspect = first["aspect_list_ids"][0]
+    first["aspect2sentence_indices"][aspect] = []
+    Path("data.json").write_text(json.dumps(records))
+    command("run lead --data data.json -o other.jsonl")
+    assert "coverable  precision" in command("score other.jsonl --data data.json --task er_at_10 --draws 50").out
+
+
+def test_several_runs_are_compared_in_a_matrix_and_pair_by_pair_on_request(command: Command) -> None:
+    names = [f"bm25:k1={number}.123456789,b=0.123456789,stopwords=false" for number in range(1, 9)]
+    for number, spec in enumerate(names):
+        command(f"run {spec} --data sample -o {number}{'_of_a_very_long_name' * 4}.jsonl --limit 6")
+    paths = " ".join(f"{number}{'_of_a_very_long_name' * 4}.jsonl" for number in range(8))
+    brief = command(f"compare {paths} --data sample --draws 50")
+    assert brief.out.count("\n") < 150
+    lines = brief.out.splitlines()
+    assert max(map(len, lines)) <= 80
+    header = next(line for line in lines if line.startswith("run"))
+    assert header.split() == ["run", "recall", *"ABCDEFGH"]
+    assert "* p below 0.05 by sign flips, Holm over 140 tests (all pairs and tasks)" in lines
+    assert lines[-1].startswith("--details shows every pair")
+    full = command(f"compare {paths} --data sample --draws 50 --details").out
+    assert full.count("\n") > 500
+    assert full.startswith(lines[0])
+    for call in ("leaderboard", "score"):
+        shown = command(f"{call} {paths if call == 'leaderboard' else paths.split()[0]} --data sample --draws 50").out
+        assert max(map(len, shown.splitlines())) <= 80
+
+
+@pytest.mark.usefixtures("runs")
+def test_a_matrix_holds_the_differences_of_the_pairs(command: Command) -> None:
+    call = "compare bm25.jsonl lead.jsonl oracle.jsonl --data sample --task er_at_10 --draws 200"
+    pairs = {(one["first"], one["second"]): one for one in command(f"{call} --json").json["pairs"]}
+    rows = {line[:1]: line.split()[2:] for line in command(call).out.splitlines()[3:6]}
+    star = "*" if pairs["bm25", "oracle"]["p_value_holm"] < 0.05 else ""
+    assert rows["A"][2] == f"{100 * pairs['bm25', 'oracle']['difference']['mean']:+.1f}{star}"
+    assert rows["C"][1] == f"{-100 * pairs['bm25', 'oracle']['difference']['mean']:+.1f}{star}"
+    for table_format, note in (("markdown", r"\* p below 0.05 by"), ("latex", r"{\footnotesize * p below 0.05 by")):
+        assert note in command(f"{call} --format {table_format}").out
+
+
+@pytest.mark.usefixtures("runs")
+def test_a_star_has_its_note_in_every_format(command: Command) -> None:
+    for table_format, note in (("text", "* a control,"), ("markdown", r"\* a control,"), ("latex", "footnotesize * a")):
+        shown = command(f"leaderboard bm25.jsonl --data sample --draws 50 --format {table_format}").out
+        assert note in shown
+        bare = command(f"leaderboard bm25.jsonl --data sample --draws 50 --no-controls --format {table_format}").out
+        assert note not in bare
+
+
+@pytest.mark.usefixtures("runs")
+def test_published_figures_stand_under_the_full_names_of_the_tasks(command: Command) -> None:
+    shown = command("leaderboard bm25.jsonl --data sample --draws 50 --published").out
+    header = next(line for line in shown.splitlines() if line.startswith("system, s"))
+    assert "er_at_10" in header
+    assert "er_10" not in shown
+
+
+def test_one_is_said_in_the_singular(command: Command) -> None:
+    command("data convert sample one.jsonl")
+    Path("one.jsonl").write_text(Path("one.jsonl").read_text().splitlines()[0] + "\n")
+    assert command("data validate one.jsonl").out == "one.jsonl: 1 instance: valid\n"
+    assert command("data convert one.jsonl again.jsonl").out == "again.jsonl: 1 instance\n"
+    assert command("data solve one.jsonl -o solved.jsonl").out.startswith("solved.jsonl: 1 instance solved")
+    assert command("run lead --data one.jsonl -o run.jsonl").out.startswith("run.jsonl: 1 instance; 0 answers failed")
+    assert "[1 seed]" in command("crossval lead --data sample --seeds 1 --task er_at_10 --draws 50").out

@@ -1,0 +1,73 @@
+"""Tables fit a terminal, whatever stands in them, and say what their marks mean in every format."""
+
+import fcntl
+import os
+import pty
+import struct
+import sys
+import termios
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evidencebench.cli.output import terminal_width
+from evidencebench.tables import Cell, Table, as_latex, as_markdown, as_text
+
+WORDS = st.text("ab(=,) _", min_size=1, max_size=150)
+INTERVALS = st.just("100.0 [100.0, 100.0]")
+CELLS: st.SearchStrategy[Cell] = st.one_of(WORDS, INTERVALS, st.integers(0, 10**6), st.floats(0, 100), st.none())
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> Table:
+    n = draw(st.integers(1, 14))
+    names = draw(st.lists(st.sampled_from(["n", "recall", "ranks"]), min_size=n, max_size=n))
+    rows = draw(st.lists(st.tuples(WORDS, *[CELLS] * (n - 1)), max_size=4))
+    return Table(title=draw(WORDS), columns=names, rows=rows, notes=draw(st.lists(WORDS, max_size=2)))
+
+
+@given(tables(), st.integers(40, 200))
+def test_no_line_of_a_table_is_wider_than_the_terminal(table: Table, width: int) -> None:
+    assert max(map(len, as_text(table, width).splitlines())) <= width
+
+
+def test_long_names_that_differ_in_their_middles_only_are_wrapped_and_not_cut_alike() -> None:
+    names = [f"{'selector(model=' * 3}{middle}{',weight=1' * 4})" for middle in "xy"]
+    table = Table(
+        columns=["system", "aspect recall", "ranks"], rows=[[name, "45.0 [38.1, 51.9]", "1"] for name in names]
+    )
+    shown = as_text(table, 60)
+    firsts = [line[:36].strip() for line in shown.splitlines()[2:]]
+    assert "".join(firsts).replace(" ", "") == "".join(names)
+
+
+def test_columns_without_room_stand_below_with_the_names_again() -> None:
+    table = Table(columns=["run", *"ABCDEFGH"], rows=[["first", *[100.5] * 8], ["second", *[2.5] * 8]])
+    above, below = as_text(table, 40).split("\n\n")
+    assert [block.splitlines()[0].split() for block in (above, below)] == [["run", *"ABCDE"], ["run", *"FGH"]]
+    assert [line.split()[0] for line in below.splitlines()[2:]] == ["first", "second"]
+
+
+def test_marks_are_explained_below_the_table_in_every_format() -> None:
+    table = Table(columns=["system", "n"], rows=[["lead *", 1], ["best †", 2]], notes=["* a control", "† 100 % seen"])
+    assert as_text(table).splitlines()[-2:] == ["* a control", "† 100 % seen"]
+    assert as_markdown(table).endswith("\n\n\\* a control\n\n† 100 % seen")
+    assert r"best \textdagger{} & 2 \\" in as_latex(table)
+    assert r"\multicolumn{2}{l}{\footnotesize \textdagger{} 100 \% seen} \\" in as_latex(table)
+
+
+@pytest.mark.parametrize(("columns", "expected"), [(132, 132), (66, 66), (3, 40)])
+def test_the_width_of_a_terminal_is_asked_for(columns: int, expected: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    with os.fdopen(ours, "rb"), os.fdopen(theirs, "w") as terminal:
+        monkeypatch.setattr(sys, "stdout", terminal)
+        assert terminal_width() == expected
+
+
+def test_a_pipe_is_80_columns_wide(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with (tmp_path / "out").open("w") as file:
+        monkeypatch.setattr(sys, "stdout", file)
+        assert terminal_width() == 80
