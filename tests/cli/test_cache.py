@@ -274,8 +274,8 @@ def test_indices_of_the_search_are_listed_and_removed(folder: Path, command: Com
         growing[0].close()
     listed = command("cache list --json").json["search"]
     assert listed == [{"path": str(path), "size_bytes": path.stat().st_size}]
-    assert "search: 1 indices of large data" in command("cache list").out
-    assert "1 indices to search" in command("cache prune --search").out
+    assert "search: 1 index of large data" in command("cache list").out
+    assert "1 index to search" in command("cache prune --search").out
     assert path.exists()
     assert command("cache prune --search --older-than 3").code == 2
     assert command("cache prune --search --yes").code == 0

@@ -155,7 +155,6 @@ def test_an_error_is_one_clear_line(arguments: str, message: str, command: Comma
         ("score x --data sample --level nan", "nan is not a finite number"),
         ("compare x y --data sample --level nan", "nan is not a finite number"),
         ("leaderboard x --data sample --draws 99999999999", "99999999999 is not in the range 1<=x<=1000000"),
-        ("cache prune --older-than nan", "nan is not a finite number"),
         ("score x --data sample --json --format csv", "--json prints JSON and --format a table: expected one of them"),
         ("data stats sample --format csv --json", "--json prints JSON and --format a table: expected one of them"),
         ("report x --data sample -o x.pdf", "x.pdf: a report is a web page: expected a name that ends in .html"),

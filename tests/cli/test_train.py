@@ -23,9 +23,15 @@ def test_a_selector_is_trained_and_the_next_command_that_is_named_runs_it(comman
     card = json.loads(Path("my model/card.json").read_text())
     assert card["data"] == {"n_instances": 10, "n_papers": 9, "name": "sample.json", "sha256": SAMPLE.sha256}
     following = found.out.split("next: evidencebench ")[1].strip()
+    assert following.endswith("--data OTHER_DATA -o run.jsonl")  # its own data would tell nothing
+    following = following.replace("OTHER_DATA", "sample")
     assert command(re.sub(r"'([^']*)'", r"{\1}", following)).code == 0
     header = json.loads(Path("run.jsonl").read_text().splitlines()[0])
     assert "selector" in json.dumps(header)
+    assert header["trained_on"] == [SAMPLE.sha256]
+    assert command("score run.jsonl --data sample --draws 50").err.startswith(
+        "warning: run.jsonl: trained on this data"
+    )
 
     refused = command("train selector --data sample -o {my model}")
     assert (refused.code, refused.out) == (2, "")
@@ -45,7 +51,7 @@ def test_a_training_of_ones_own_is_trained_the_same_way(command: Command, monkey
     found = command("train memory:Memory --data sample -o memory --limit 5")
     assert (found.code, found.err) == (0, "")
     assert len(json.loads(Path("memory/papers.json").read_text())) == 5
-    assert "next: evidencebench run memory:Recall:model=memory --data sample -o run.jsonl" in found.out
+    assert "next: evidencebench run memory:Recall:model=memory --data OTHER_DATA -o run.jsonl" in found.out
 
 
 @pytest.mark.parametrize(

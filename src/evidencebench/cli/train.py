@@ -77,5 +77,5 @@ def command(
         click.echo(f"  {task}: {100 * recall:.1f} in cross-validation within the training data")
     spec = found.specification(output)
     other = _OTHERS.get(data, "OTHER_DATA")
+    click.echo("  a score on the data that it was trained on says nothing of other papers")
     click.echo(f"next: {shlex.join(['evidencebench', 'run', spec, '--data', other, '-o', 'run.jsonl'])}")
-    click.echo("  (a score on the data that it was trained on says nothing of other papers)")
