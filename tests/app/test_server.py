@@ -3,6 +3,7 @@
 import json
 import os
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -231,6 +232,21 @@ def test_a_data_file_that_is_cut_short_ends_neither_the_app_nor_the_survey(
         app.survey.wait(60)
         assert app.survey.columns.n_known == 1
     assert f"{dataset.path}: the data file has changed since it was opened; start again" in caplog.text
+
+
+def test_a_data_file_that_is_cut_short_while_a_page_is_read_from_it_does_not_end_the_app(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("evidencebench.content.MOST_HELD_BYTES", 0)  # read from the disk, as large files are
+    path = tmp_path / "data.jsonl"
+    fields = json.loads(sample_path().read_bytes())[SAMPLE.ids[0]]
+    path.write_text(json.dumps({"id": SAMPLE.ids[0], **fields, "note": "word " * 4_000_000}) + "\n")
+    with running(exhibit_of([], open_dataset(path)), is_surveyed=False) as app, ThreadPoolExecutor(3) as pool:
+        asked = [pool.submit(app.ask, "/api/instances", position=0) for _ in range(12)]
+        assert asked[0].result().status == 200
+        os.truncate(path, 10_000)
+        assert {reply.result().status for reply in asked} == {200, 503}
+        assert app.ask("/api/overview").status == 200
 
 
 def test_a_run_that_is_cut_short_is_shown_as_it_was(tmp_path: Path) -> None:
