@@ -739,7 +739,7 @@ def skeleton_with(word: str, folder: Path) -> object:
         header = json.loads(head) | {"system": {"name": f"{word}{name}", "options": {word: word}}}
         lines[0] = json.dumps({"id": f"{word}0", "error": f"{word}: {word}", "notes": {f"served_by {word}": 1}})
         (folder / f"{name}.jsonl").write_text("\n".join([json.dumps(header), *lines]) + "\n")
-        wrong = header | {"hypothesis": word if name == "a" else "wrong"}
+        wrong = header | {"hypothesis": "wrong"}
         (folder / f"{name}_wrong.jsonl").write_text("\n".join([json.dumps(wrong), *lines]) + "\n")
     (folder / f"{in_a_name} answers.json").write_text(json.dumps({f"{word}0": None, f"{word}1": [0]}))
     wish = Wish(title=word, largest=3, data=word, command=word)

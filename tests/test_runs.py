@@ -549,6 +549,16 @@ def header(**changes: Any) -> bytes:
         (b'{"evidencebench_run": 1', "line 1: expected the header of a run, got nothing whole"),
         (header(evidencebench_run=2) + b"\n", "run format 2, but this version reads 1; upgrade"),
         (header(tasks="er_at_10") + b"\n", "line 1: expected the header of a run"),
+        (header(tasks=[]) + b"\n", "line 1: expected the names of one task or more, each once, got none"),
+        (
+            header(tasks=["er_at_10"] * 2) + b"\n",
+            "line 1: expected the names of one task or more, each once, got er",
+        ),
+        (header(limit=-1) + b"\n", r"line 1: expected the header of a run: Expected `int` >= 1 - at `\$\.limit`"),
+        (header(limit=0) + b"\n", "line 1: expected the header of a run: Expected `int` >= 1"),
+        (header(seed=-1) + b"\n", r"line 1: expected the header of a run: Expected `int` >= 0 - at `\$\.seed`"),
+        (header(hypothesis="mine") + b"\n", "line 1: expected the header of a run: Invalid enum value 'mine'"),
+        (header(data={"name": "d", "path": "d", "sha256": "0", "n": -1}) + b"\n", r"at `\$\.data\.n`"),
         (header() + b'\n{"id": "a"}\n', "line 2: expected either 'sentences' or 'error'"),
         (header() + b'\n{"id": "a", "sentences": [], "error": "x"}\n', "line 2: expected either"),
         (header() + b'\n{"id": "a", "sentences": [1.5]}\n', "line 2: expected an answer"),
@@ -561,6 +571,70 @@ def test_a_malformed_run_says_what_is_wrong_and_where(content: bytes, message: s
     path.write_bytes(content)
     with pytest.raises(RunFormatError, match=rf"^{re.escape(str(path))}: .*{message}"):
         open_run(path)
+
+
+def test_a_task_that_does_not_exist_is_told_with_the_run_that_names_it(tmp_path: Path) -> None:
+    (tmp_path / "run.jsonl").write_bytes(header(tasks=["er_at_tem"]) + b"\n")
+    with pytest.raises(RunFormatError, match=r"run\.jsonl: line 1: no task 'er_at_tem'.*; expected one of"):
+        tasks_of(open_run(tmp_path / "run.jsonl"), SAMPLE)
+
+
+@pytest.mark.parametrize("limit", [0, -1])
+def test_a_limit_below_1_is_refused(limit: int, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=f"limit: expected at least 1, or None for all, got {limit}"):
+        execute("lead", SAMPLE, tmp_path / "run.jsonl", limit=limit)
+    assert not (tmp_path / "run.jsonl").exists()
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (
+            {"id": "stranger", "sentences": [1]},
+            "answers 'stranger', which its header does not ask for; take the line out",
+        ),
+        (
+            {"id": A, "task": "er_at_10", "sentences": [1]},
+            f"answers '{A}' for task 'er_at_10', which its header",
+        ),
+    ],
+)
+def test_a_run_holds_no_more_than_its_header_asks_for(line: dict[str, Any], message: str, tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    execute("lead", SAMPLE, path)
+    path.write_bytes(path.read_bytes() + json.dumps(line).encode() + b"\n")
+    with pytest.raises(RunMismatchError, match=message):
+        execute("lead", SAMPLE, path)
+
+
+@pytest.mark.parametrize("system", ["bm25", "test_runs:Ending", "test_runs:Rubbish:what=an error", "oracle"])
+def test_an_answer_that_was_edited_is_told_by_its_line(system: str, tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    execute(system, SAMPLE, path, limit=3, tasks=[AT_10])
+    lines = path.read_bytes().splitlines()
+    edited = lines[2].replace(b"[", b"[0,", 1) if b"[" in lines[2] else lines[2].replace(b"error", b"error: x", 1)
+    assert edited != lines[2]
+    for changed in (edited, lines[2].replace(B.encode(), b"somebody")):
+        path.write_bytes(b"\n".join([*lines[:2], changed, *lines[3:]]) + b"\n")
+        message = r"run\.jsonl: line 3: the answer to '\w+' is not the one that was written: its crc \w{8} does not fit"
+        with pytest.raises(RunFormatError, match=message):
+            open_run(path)
+        with pytest.raises(RunFormatError, match="restore the line, or take the crc out of it"):
+            execute(system, SAMPLE, path, limit=3, tasks=[AT_10])
+
+
+@pytest.mark.parametrize("system", ["bm25", "test_runs:CountingByTask:log={}/asked"])
+def test_lines_without_a_checksum_or_written_again_by_another_program_are_read(system: str, tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    execute(system.format(tmp_path), SAMPLE, path, tasks=[AT_10])
+    before = [read_run(path).answer(name, "er_at_10") for name in SAMPLE.ids]
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    assert all(re.fullmatch("[0-9a-f]{8}", line["crc"]) for line in lines[1:])
+    spaced = [json.dumps(dict(sorted(line.items()))) for line in lines[1:]]
+    bare = [json.dumps({key: value for key, value in line.items() if key != "crc"}) for line in lines[1:]]
+    for written in (spaced, bare):
+        path.write_text("\n".join([path.read_text().splitlines()[0], *written]) + "\n")
+        assert [read_run(path).answer(name, "er_at_10") for name in SAMPLE.ids] == before
 
 
 def test_a_folder_and_an_absent_file_are_no_runs(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -189,7 +189,7 @@ def test_a_stored_run_answers_without_a_budget_where_its_maker_did(run: Callable
 
 
 def test_a_person_is_labelled_by_name_also_when_alone(tmp_path: Path) -> None:
-    def person(name: str, hypothesis: str = "own") -> RunFile:
+    def person(name: str, hypothesis: Literal["own", "wrong"] = "own") -> RunFile:
         path = tmp_path / f"{name} {hypothesis}.jsonl"
         data = DataHeader(name="data", path="data", sha256="0", n=1)
         system = SystemHeader(name="person", options={"name": name})

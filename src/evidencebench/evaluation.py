@@ -15,6 +15,7 @@ from evidencebench.errors import (
     AnswerError,
     MissingExtraError,
     OutOfRangeError,
+    RunFormatError,
     RunMismatchError,
     TaskError,
     UndefinedScoreError,
@@ -332,9 +333,19 @@ def check_belongs(run: RunFile, dataset: Dataset) -> None:
 
 
 def tasks_of(run: RunFile, dataset: Dataset) -> tuple[Task, ...]:
-    """Return the tasks that a run can answer on this data, in the order of its header or of `TASKS`."""
+    """Return the tasks that a run can answer on this data, in the order of its header or of `TASKS`.
+
+    Raises
+    ------
+    RunFormatError
+        If its header names a task that does not exist.
+    """
     names = run.header.tasks if run.header is not None else tuple(TASKS)
-    return tuple(task for task in map(task_named, names) if _lacking(run, task, dataset) is None)
+    try:
+        tasks = tuple(map(task_named, names))
+    except TaskError as error:
+        raise RunFormatError(f"{run.path}: line 1: {error}") from error
+    return tuple(task for task in tasks if _lacking(run, task, dataset) is None)
 
 
 def check_answers(run: RunFile, task: Task, dataset: Dataset) -> None:

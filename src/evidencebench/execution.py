@@ -218,7 +218,9 @@ def _checked_tasks(
     system: NamedSystem, dataset: Dataset, tasks: Sequence[Task], *, limit: int | None, hypothesis: str
 ) -> tuple[Task, ...]:
     """Return the tasks to answer, those by default where none are named; raise unless the system may answer them."""
-    asked = tuple(tasks) or default_tasks(system)
+    if limit is not None and limit < 1:
+        raise ValueError(f"limit: expected at least 1, or None for all, got {limit}")
+    asked = tuple(dict.fromkeys(tasks)) or default_tasks(system)
     require_answerable(system, asked)
     system.check_data(dataset.sha256, own_hypotheses=hypothesis == "own")
     system.check_queries(lambda: dataset.queries(limit))
@@ -276,7 +278,13 @@ def _hypotheses(dataset: Dataset, hypothesis: str, seed: int) -> dict[str, str] 
 
 
 def _header(
-    system: NamedSystem, dataset: Dataset, tasks: Sequence[Task], *, limit: int | None, seed: int, hypothesis: str
+    system: NamedSystem,
+    dataset: Dataset,
+    tasks: Sequence[Task],
+    *,
+    limit: int | None,
+    seed: int,
+    hypothesis: Literal["own", "wrong"],
 ) -> RunHeader:
     return RunHeader(
         system=SystemHeader(name=system.name, options=dict(system.options)),

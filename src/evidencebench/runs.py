@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 
@@ -14,6 +14,7 @@ from evidencebench.errors import RunFormatError, RunMismatchError
 from evidencebench.journal import is_whole
 from evidencebench.one_line import counted, one_line
 from evidencebench.reading import read_whole
+from evidencebench.seal import is_sealed_with, sealed
 from evidencebench.specification import MAX_DEPTH
 from evidencebench.system import CODE_OF, Ranking, differences
 
@@ -86,7 +87,7 @@ class DataHeader(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     path: str
     sha256: str
-    n: int
+    n: Annotated[int, msgspec.Meta(ge=0)]
 
 
 class RunHeader(msgspec.Struct, frozen=True, kw_only=True):
@@ -122,9 +123,9 @@ class RunHeader(msgspec.Struct, frozen=True, kw_only=True):
     data: DataHeader
     tasks: tuple[str, ...]
     per_task: bool = False
-    limit: int | None = None
-    seed: int = 0
-    hypothesis: str = "own"
+    limit: Annotated[int, msgspec.Meta(ge=1)] | None = None
+    seed: Annotated[int, msgspec.Meta(ge=0)] = 0
+    hypothesis: Literal["own", "wrong"] = "own"
     versions: dict[str, str] = {}
     trained_on: tuple[str, ...] | None = None
     created: str = ""
@@ -137,7 +138,10 @@ class RunHeader(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AnswerLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One answer: sentences, or the error that stands in their place; ``answered``: when, of people only."""
+    """One answer: sentences, or the error that stands in their place.
+
+    ``answered`` says when, of people only; ``crc`` is the checksum of the line, as `evidencebench.seal` makes it.
+    """
 
     id: str
     task: str | None = None
@@ -147,6 +151,7 @@ class AnswerLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     notes: dict[str, int] = {}
     error: str | None = None
     answered: str | None = None
+    crc: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -283,9 +288,9 @@ def encode_answer(instance_id: str, task: str | None, answer: Answer, *, answere
         When it was given, ISO 8601, UTC; None: not kept.
     """
     if isinstance(answer, Failure):
-        return msgspec.json.encode(AnswerLine(id=instance_id, task=task, error=answer.error, notes=dict(answer.notes)))
-    return msgspec.json.encode(
-        AnswerLine(
+        line = AnswerLine(id=instance_id, task=task, error=answer.error, notes=dict(answer.notes))
+    else:
+        line = AnswerLine(
             id=instance_id,
             task=task,
             sentences=answer.sentences,
@@ -294,7 +299,7 @@ def encode_answer(instance_id: str, task: str | None, answer: Answer, *, answere
             notes=dict(answer.notes),
             answered=answered,
         )
-    )
+    return sealed(msgspec.json.encode(line))
 
 
 def read_run(path: Path, *, needs_header: bool = True, content: bytes | None = None) -> RunFile:
@@ -325,7 +330,7 @@ def read_run(path: Path, *, needs_header: bool = True, content: bytes | None = N
         try:
             if header is None and needs_header:
                 header = _header_decoder.decode(line)
-                _check_version(path, header)
+                _check_header(path, header)
             else:
                 _add(path, number, lines, line)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -339,6 +344,8 @@ def read_run(path: Path, *, needs_header: bool = True, content: bytes | None = N
 def _add(path: Path, number: int, lines: dict[tuple[str, str | None], memoryview | Answer], line: memoryview) -> None:
     # Decoded once in full here, so that a bad line is found now and by its number.
     decoded = _line_decoder.decode(line)
+    if decoded.crc is not None and not is_sealed_with(line, decoded.crc):
+        _require_same_answer(path, number, decoded, decoded.crc)
     key = (decoded.id, decoded.task)
     if (decoded.sentences is None) == (decoded.error is None):
         raise RunFormatError(f"{path}: line {number}: expected either 'sentences' or 'error'")
@@ -347,12 +354,24 @@ def _add(path: Path, number: int, lines: dict[tuple[str, str | None], memoryview
     lines[key] = Failure(error=decoded.error, notes=decoded.notes) if decoded.error is not None else line
 
 
-def _check_version(path: Path, header: RunHeader) -> None:
+def _require_same_answer(path: Path, number: int, line: AnswerLine, crc: str) -> None:
+    """Raise unless a line differs from what was sealed in its spelling only, as another program writes it again."""
+    if not is_sealed_with(sealed(msgspec.json.encode(msgspec.structs.replace(line, crc=None))), crc):
+        raise RunFormatError(
+            f"{path}: line {number}: the answer to '{line.id}' is not the one that was written: its crc {crc} does not "
+            "fit; restore the line, or take the crc out of it to have it read as it stands"
+        )
+
+
+def _check_header(path: Path, header: RunHeader) -> None:
     if header.evidencebench_run != FORMAT_VERSION:
         raise RunFormatError(
             f"{path}: run format {header.evidencebench_run}, but this version reads {FORMAT_VERSION}; "
             "upgrade with 'pip install -U evidencebench'"
         )
+    if not header.tasks or len(set(header.tasks)) < len(header.tasks):
+        got = ", ".join(header.tasks) or "none"
+        raise RunFormatError(f"{path}: line 1: expected the names of one task or more, each once, got {got}")
 
 
 def read_content(path: Path) -> bytes:
