@@ -29,7 +29,7 @@ _WIDTH = 80
 
 @click.command
 @click.argument("hypothesis")
-@click.argument("paper")
+@click.argument("paper", type=click.Path(allow_dash=True))
 @click.option(
     "--budget", type=click.IntRange(1), default=10, show_default=True, metavar="K", help="How many sentences."
 )
