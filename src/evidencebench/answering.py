@@ -3,15 +3,44 @@
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import cast, overload
 
 from evidencebench.errors import EvidenceBenchError, PendingError, ReplyError, StopError, TaskError
+from evidencebench.given_answers import GivenAnswer, answers_in
 from evidencebench.instance import Instance
-from evidencebench.runs import Answer, Failure
-from evidencebench.system import Brief, NamedSystem, plain_ranking
-from evidencebench.tasks import TASKS, Task
+from evidencebench.runs import Answer, Failure, RunFile
+from evidencebench.system import Brief, NamedSystem, System, plain_ranking
+from evidencebench.tasks import TASKS, Task, TaskOrName, task_from
 
 _MAX_ERROR_CHARACTERS = 500
 _MAX_TRACE_CHARACTERS, _MAX_TRACE_FRAMES = 10_000, 20
+
+
+def named_system(system: object) -> NamedSystem:
+    """Return an object that answers together with a name: that of its class, where it has none.
+
+    Raises
+    ------
+    TypeError
+        If it cannot answer.
+
+    Examples
+    --------
+    >>> from evidencebench import BM25
+    >>> named_system(BM25()).name
+    'BM25'
+    """
+    if isinstance(system, NamedSystem):
+        return system
+    kind = type(system).__name__
+    if isinstance(system, type):
+        raise TypeError(f"expected a system, got the class {system.__name__}; make one of it: {system.__name__}()")
+    if isinstance(system, str):
+        raise TypeError(f"expected a system, got the text {system!r}; make one of it: make_system({system!r})")
+    knows_labels = not hasattr(system, "rank") and callable(getattr(system, "rank_knowing", None))
+    if not (knows_labels or callable(getattr(system, "rank", None))):
+        raise TypeError(f"expected a system, which is an object with a method rank(query, brief), got {kind}")
+    return NamedSystem(name=kind, options={}, system=cast("System", system), knows_labels=knows_labels)
 
 
 def default_tasks(system: NamedSystem) -> tuple[Task, ...]:
@@ -35,17 +64,18 @@ def require_answerable(system: NamedSystem, tasks: Sequence[Task]) -> None:
             )
 
 
-def answer_instance(system: NamedSystem, instance: Instance, task: Task | None) -> Answer:
+def answer_instance(system: NamedSystem | System, instance: Instance, task: TaskOrName | None) -> Answer:
     """Return a system's answer to an instance, or the failure in its place.
 
     Parameters
     ----------
     system
-        What answers. Unless it knows the labels by declaration, only the query is handed to it.
+        What answers: what `make_system` returns, or any object with ``rank(query, brief)``. Unless it knows the labels
+        by declaration, only the query is handed to it.
     instance
         What to answer.
     task
-        What the brief is made for; None for a system that does not read it.
+        What the brief is made for, or its name; None for a system that does not read it.
 
     Raises
     ------
@@ -54,8 +84,10 @@ def answer_instance(system: NamedSystem, instance: Instance, task: Task | None) 
     PendingError
         If the answer waits for a batch.
     """
+    system = named_system(system)
+    asked = None if task is None else task_from(task)
     try:
-        brief = Brief(budget=None) if task is None else task.brief(instance)
+        brief = Brief(budget=None) if asked is None else asked.brief(instance)
         if system.knows_labels:
             answer = system.system.rank_knowing(instance.labels, brief)  # type: ignore[union-attr]
         else:
@@ -93,18 +125,53 @@ def _writable(text: str) -> str:
     return text.encode(errors="backslashreplace").decode()
 
 
+@overload
 def answers_from(
-    system: NamedSystem, hypotheses: Mapping[str, str] | None = None
-) -> Callable[[Instance, Task], Answer]:
-    """Return a function that answers any instance under any task, asking once where one answer serves every task.
+    answering: NamedSystem | System, hypotheses: Mapping[str, str] | None = None
+) -> Callable[[Instance, Task], Answer]: ...
+@overload
+def answers_from(
+    answering: RunFile | Mapping[str, GivenAnswer] | Callable[[Instance, Task], Answer | None],
+) -> Callable[[Instance, Task], Answer | None]: ...
+def answers_from(
+    answering: NamedSystem | System | RunFile | Mapping[str, GivenAnswer] | Callable[[Instance, Task], Answer | None],
+    hypotheses: Mapping[str, str] | None = None,
+) -> Callable[[Instance, Task], Answer | None]:
+    """Return a function that gives the answer to any instance under any task.
 
     Parameters
     ----------
-    system
-        What answers.
+    answering
+        What answers: a system, which is what `make_system` returns or any object with ``rank(query, brief)``; or
+        answers that are there: a run as `open_run` reads it, or a dict as `answers_in` reads it. A system is asked
+        once where one answer serves every task. A function is returned as it is.
     hypotheses
-        Instance id -> the hypothesis to ask instead of its own; None: its own.
+        Instance id -> the hypothesis to ask a system instead of its own; None: its own.
+
+    Raises
+    ------
+    TypeError
+        If it is none of these.
+    AnswerError
+        If an answer in the dict is none.
     """
+    match answering:
+        case RunFile():
+            return lambda instance, task: answering.answer(instance.id, task.name)
+        case Mapping():
+            answers = answers_in(answering)
+            return lambda instance, _: answers.get(instance.id)
+    if _is_function(answering):
+        return cast("Callable[[Instance, Task], Answer | None]", answering)
+    return _asking(named_system(answering), hypotheses)
+
+
+def _is_function(answering: object) -> bool:
+    is_system = isinstance(answering, type) or hasattr(answering, "rank") or hasattr(answering, "rank_knowing")
+    return callable(answering) and not is_system
+
+
+def _asking(system: NamedSystem, hypotheses: Mapping[str, str] | None) -> Callable[[Instance, Task], Answer]:
     last: tuple[str, Answer] | None = None
 
     def answer(instance: Instance, task: Task) -> Answer:

@@ -14,6 +14,7 @@ from evidencebench.content import lines_of
 from evidencebench.errors import RunFormatError
 from evidencebench.keys import repeated_keys
 from evidencebench.one_line import counted
+from evidencebench.reading import PathText
 from evidencebench.runs import RUN_BEGINS, Answer, Failure, RunFile, read_content, read_run
 from evidencebench.system import Ranking
 
@@ -35,7 +36,7 @@ _NO_RUNS = {
 _MAX_SHOWN = 3
 
 
-def open_run(path: Path) -> RunFile:
+def open_run(path: PathText) -> RunFile:
     """Read the answers in a file, whichever of the three forms it has.
 
     Parameters
@@ -51,6 +52,7 @@ def open_run(path: Path) -> RunFile:
     RunFormatError
         If it has none of these forms; the message says where.
     """
+    path = Path(path)
     content = read_content(path)
     first_line = next((bytes(line.content).lstrip() for line in lines_of(content)), b"")
     if not first_line:

@@ -4,14 +4,17 @@ evidencebench bundles no data: two of the licences forbid commercial use. `evide
 """
 
 import hashlib
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib.resources import files
 from pathlib import Path
 from types import MappingProxyType
 
-from evidencebench.errors import DownloadError
+from evidencebench.errors import DownloadError, UnreadableError
 from evidencebench.folders import user_folder
-from evidencebench.reading import open_file
+from evidencebench.reading import PathText, open_file
+from evidencebench.spelling import did_you_mean
 
 _GITHUB = "https://raw.githubusercontent.com/EvidenceBench/EvidenceBench/main/datasets"
 _HUGGING_FACE = "https://huggingface.co/datasets/EvidenceBench/EvidenceBench-100k/resolve/main"
@@ -133,6 +136,10 @@ CATALOG: Mapping[str, CatalogEntry] = MappingProxyType({entry.name: entry for en
 """Every known data set by its name, the original splits first."""
 
 
+SAMPLE = "sample"
+"""The name of the data set that ships with this package."""
+
+
 def data_folder(environ: Mapping[str, str]) -> Path:
     """Return the folder that fetched files are kept in; it need not exist yet.
 
@@ -160,6 +167,42 @@ def data_folder(environ: Mapping[str, str]) -> Path:
     '/home/ada/.local/share/evidencebench'
     """
     return user_folder(environ, own="EVIDENCEBENCH_DATA", shared="XDG_DATA_HOME", default=".local/share")
+
+
+def data_path(name: PathText) -> Path:
+    """Return the file that a catalogue name or a path means.
+
+    Parameters
+    ----------
+    name
+        ``"sample"``, or a name of `CATALOG`; any other text, and a `Path` whatever its name, is the path of a file.
+
+    Raises
+    ------
+    UnreadableError
+        If it is a catalogue name whose file is not here, or neither such a name nor what could be a file.
+
+    Examples
+    --------
+    >>> data_path("sample").name, data_path("./sample").name
+    ('sample.json', 'sample')
+    """
+    if name == SAMPLE:
+        return Path(str(files("evidencebench"))) / "sample" / "sample.json"
+    if not isinstance(name, str):
+        return Path(name)
+    if name not in CATALOG:
+        path, known = Path(name), (SAMPLE, *CATALOG)
+        if "/" not in name and not path.suffix and not path.exists():
+            raise UnreadableError(
+                f"{name}: no such file, nor a known data set{did_you_mean(name, known)}; expected a data file, or one "
+                f"of {', '.join(known)}"
+            )
+        return path
+    path = data_folder(os.environ) / CATALOG[name].file_name
+    if not path.exists():
+        raise UnreadableError(f"{name}: not on this machine yet; fetch it with 'evidencebench data download {name}'")
+    return path
 
 
 def check_file(entry: CatalogEntry, path: Path) -> Fetched:

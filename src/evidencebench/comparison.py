@@ -1,18 +1,19 @@
 """Compare systems on the same instances: differences, overlaps, ranks."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from evidencebench import significance
-from evidencebench.answering import answers_from, require_answerable
-from evidencebench.dataset import Dataset
+from evidencebench.answering import answers_from, named_system, require_answerable
+from evidencebench.dataset import Dataset, dataset_from
 from evidencebench.derangement import derange_hypotheses
 from evidencebench.errors import RunMismatchError, UndefinedScoreError
 from evidencebench.evaluation import AnswerSource, Counts, TaskScores, evaluate
 from evidencebench.gathering import Inquiry, gather
 from evidencebench.one_line import one_line
+from evidencebench.reading import PathText
 from evidencebench.selection import Selection
 from evidencebench.significance import (
     DEFAULT_RESAMPLING,
@@ -26,8 +27,8 @@ from evidencebench.significance import (
     paired_tests,
     rank_ranges,
 )
-from evidencebench.system import NamedSystem
-from evidencebench.tasks import Task
+from evidencebench.system import NamedSystem, System
+from evidencebench.tasks import Task, TaskOrName, tasks_from
 from evidencebench.waiting import Waiting
 
 
@@ -277,9 +278,9 @@ def _recalls(scores: Mapping[str, TaskScores]) -> tuple[dict[str, Floats], tuple
 
 
 def wrong_hypothesis_control(
-    system: NamedSystem,
-    dataset: Dataset,
-    tasks: Sequence[Task],
+    system: NamedSystem | System,
+    dataset: Dataset | PathText,
+    tasks: TaskOrName | Iterable[TaskOrName],
     *,
     limit: int | None = None,
     resampling: Resampling = DEFAULT_RESAMPLING,
@@ -293,11 +294,11 @@ def wrong_hypothesis_control(
     Parameters
     ----------
     system
-        What answers.
+        What answers: what `make_system` returns, or any object with ``rank(query, brief)``.
     dataset
         What is asked; hypotheses are swapped over all of it.
     tasks
-        What the answers are measured on.
+        What the answers are measured on: tasks or their names, or one alone.
     limit
         Only the first so many instances; None: all.
     resampling
@@ -319,6 +320,7 @@ def wrong_hypothesis_control(
     TaskError
         If the system cannot answer a task.
     """
+    system, dataset, tasks = named_system(system), dataset_from(dataset), tasks_from(tasks)
     inquiries = wrong_hypothesis_inquiries(system, dataset, tasks, limit=limit, resampling=resampling)
     sources: dict[str, AnswerSource]
     if system.waits:

@@ -10,12 +10,14 @@ from typing import overload
 
 import msgspec
 
+from evidencebench.catalog import data_path
 from evidencebench.content import FileState, changed, open_content
 from evidencebench.errors import DataError, FormatError, UnknownInstanceError, UnreadableError
 from evidencebench.indexing import Index, index_json, index_lines
 from evidencebench.instance import Instance
 from evidencebench.one_line import counted, one_line
 from evidencebench.query import Query
+from evidencebench.reading import PathText
 from evidencebench.record import decode_instance, encode_instance, has_key_id
 from evidencebench.writing import is_stream, whole_file
 
@@ -150,14 +152,14 @@ class Dataset:
             ) from error
 
 
-def open_dataset(path: str | os.PathLike[str]) -> Dataset:
+def open_dataset(path: PathText) -> Dataset:
     """Return the data set that a file holds, without decoding its instances.
 
     Parameters
     ----------
     path
-        ``.json`` (one object: id -> instance), ``.jsonl`` (one instance a line with its ``id``, or one
-        ``{id: instance}`` a line), or gzip of either (``.gz``).
+        A catalogue name, such as ``"train"`` or ``"sample"``; or a file: ``.json`` (one object: id -> instance),
+        ``.jsonl`` (one instance a line with its ``id``, or one ``{id: instance}`` a line), or gzip of either (``.gz``).
 
     Raises
     ------
@@ -167,11 +169,49 @@ def open_dataset(path: str | os.PathLike[str]) -> Dataset:
     FormatError
         If two instances have the same id.
     """
-    path = Path(path)
+    path = data_path(path)
     index = index_file(path)
     if index.duplicates:
         raise FormatError(f"{path}: instance id '{index.duplicates[0]}' stands more than once; ids must be unique")
     return Dataset(path, index)
+
+
+def dataset_from(given: Dataset | PathText) -> Dataset:
+    """Return a data set from itself, or from what `open_dataset` takes.
+
+    Raises
+    ------
+    TypeError
+        If it is neither.
+    """
+    if isinstance(given, Dataset):
+        return given
+    if not isinstance(given, str | os.PathLike):
+        raise TypeError(f"expected a data set, the path of one or a catalogue name, got {type(given).__name__}")
+    return open_dataset(given)
+
+
+def instances_from(given: Dataset | PathText | Iterable[Instance]) -> Dataset | list[Instance]:
+    """Return instances from what stands for them: a data set or its name, or instances.
+
+    Raises
+    ------
+    FormatError
+        If two instances have the same id.
+    TypeError
+        If it is none of these.
+    """
+    if isinstance(given, Dataset | str | os.PathLike) or not isinstance(given, Iterable):
+        return dataset_from(given)
+    found = list(given)
+    seen: set[str] = set()
+    for one in found:
+        if not isinstance(one, Instance):
+            raise TypeError(f"expected a data set or instances, got {type(one).__name__} among them")
+        if one.id in seen:
+            raise FormatError(f"instance id '{one.id}' stands more than once; ids must be unique")
+        seen.add(one.id)
+    return found
 
 
 def reopen_dataset(file: DataFile) -> Dataset:
@@ -218,7 +258,7 @@ def index_file(path: Path) -> Index:
     return found
 
 
-def write_dataset(path: str | os.PathLike[str], instances: Iterable[Instance]) -> int:
+def write_dataset(path: PathText, instances: Iterable[Instance]) -> int:
     """Write instances in the published format and return how many.
 
     The file appears whole or not at all. Its suffix decides the form, as in `open_dataset`, and a stream without one

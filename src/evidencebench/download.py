@@ -24,6 +24,7 @@ from pathlib import Path
 
 from evidencebench.catalog import CatalogEntry, Fetched, check_file
 from evidencebench.errors import DownloadError
+from evidencebench.reading import PathText
 from evidencebench.web import PassingError, ask, blocks_of, passing_errors, require_web_address, wrong_file
 
 Progress = Callable[[int, int | None], None]
@@ -80,11 +81,11 @@ def doubling_pause(attempt: int) -> float:
 
 def fetch(
     entry: CatalogEntry,
-    folder: Path,
+    folder: PathText,
     *,
     mirror: str | None = None,
     url: str | None = None,
-    source_file: Path | None = None,
+    source_file: PathText | None = None,
     attempts: int = 5,
     timeout_seconds: float = 30.0,
     pause_seconds: Callable[[int], float] = doubling_pause,
@@ -145,6 +146,7 @@ def fetch(
         )
     if sum(place is not None for place in (mirror, url, source_file)) > 1:
         raise wrong_file("fetch", "at most one of mirror, url and source file", "several", "choose one")
+    folder = Path(folder)
     target = folder / entry.file_name
     with _disk_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
@@ -154,7 +156,7 @@ def fetch(
             return check_file(entry, target)
     part = target.with_name(f"{target.name}.part")
     if source_file is not None:
-        _copy(entry, source_file, part)
+        _copy(entry, Path(source_file), part)
     else:
         address = url if url is not None else entry.url if mirror is None else f"{mirror.rstrip('/')}/{target.name}"
         job = _Job(

@@ -4,13 +4,16 @@ This is where answers from systems and labels meet. A failed, an empty and a mis
 counted apart; an instance that a task does not apply to is left out, and n says so.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
+from typing import TypeAlias
 
 import numpy as np
 
+from evidencebench.answering import answers_from
 from evidencebench.cover import Coverage, ceiling, coverage_of
-from evidencebench.dataset import Dataset
+from evidencebench.dataset import Dataset, instances_from
 from evidencebench.errors import (
     AnswerError,
     MissingExtraError,
@@ -20,16 +23,20 @@ from evidencebench.errors import (
     TaskError,
     UndefinedScoreError,
 )
+from evidencebench.given_answers import GivenAnswer
 from evidencebench.instance import Instance
 from evidencebench.measures import MEASURES
 from evidencebench.one_line import counted, one_line
+from evidencebench.reading import PathText
 from evidencebench.runs import Answer, Failure, RunFile
 from evidencebench.selection import OutOfRange, OverLength, Selection, Ties, check_answer, select
 from evidencebench.significance import DEFAULT_RESAMPLING, Estimate, Floats, Resampling, bootstrap_defined
-from evidencebench.system import Ranking
-from evidencebench.tasks import TASKS, Task, task_named
+from evidencebench.system import NamedSystem, Ranking, System
+from evidencebench.tasks import TASKS, Task, TaskOrName, task_named, tasks_from
 
-AnswerSource = Callable[[Instance, Task], Answer | None]
+AnswerSource: TypeAlias = Callable[[Instance, Task], Answer | None]
+Answering: TypeAlias = NamedSystem | System | RunFile | Mapping[str, GivenAnswer] | AnswerSource
+"""What can answer: see `answers_from`."""
 
 
 MEASURE_NAMES = (*MEASURES, "relative_recall", "regret", "ceiling")
@@ -43,6 +50,9 @@ class Rules:
     over_length: OverLength = "expected"
     ties: Ties = "index"
     out_of_range: OutOfRange = "error"
+
+
+DEFAULT_RULES = Rules()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,9 +177,9 @@ class Case:
 
 
 def evaluate(
-    sources: Mapping[str, AnswerSource],
-    dataset: Dataset,
-    tasks: Sequence[Task],
+    sources: Mapping[str, Answering],
+    dataset: Dataset | PathText | Iterable[Instance],
+    tasks: TaskOrName | Iterable[TaskOrName],
     *,
     rules: Rules | Mapping[str, Rules] | None = None,
     limit: int | None = None,
@@ -181,11 +191,12 @@ def evaluate(
     Parameters
     ----------
     sources
-        Name -> function that gives the answer for an instance and a task: `answers_of` a run, or a system.
+        Name -> what `answers_from` takes: a system, a run, answers in a dict, or a function that gives the answer for
+        an instance and a task.
     dataset
-        What the answers are for.
+        What the answers are for: a data set, its path or catalogue name, or instances.
     tasks
-        What they are measured on.
+        What they are measured on: tasks or their names, or one alone.
     rules
         How answers that do not fit are read, for all sources or by source; the defaults for those not named.
     limit
@@ -199,18 +210,32 @@ def evaluate(
     ------
     AnswerError
         If an answer selects a sentence that does not exist, unless the rules drop those.
+    RunMismatchError
+        If a run or a dict is not for this data.
+    TypeError
+        If a source, the data or a task is none.
+
+    Examples
+    --------
+    >>> from evidencebench import BM25, load_sample
+    >>> sources = {"bm25": BM25(), "mine": {"evidencebench_sample_id_1": [2, 4, 5]}}
+    >>> scores = evaluate(sources, load_sample()[:2], "er_at_10")
+    >>> scores["mine"]["er_at_10"].counts.missing
+    1
     """
+    asked, data = tasks_from(tasks), instances_from(dataset)
+    answers = _answers_by_name(sources, data)
     default = rules if isinstance(rules, Rules) else Rules()
     rules_of = rules if isinstance(rules, Mapping) else {}
     ledgers = {
-        name: {task.name: _Ledger(task, rules_of.get(name, default), with_selections=with_selections) for task in tasks}
-        for name in sources
+        name: {task.name: _Ledger(task, rules_of.get(name, default), with_selections=with_selections) for task in asked}
+        for name in answers
     }
-    n_instances = len(dataset.ids[:limit])
-    for n_done, instance in enumerate(dataset.instances(limit), 1):
-        for task in tasks:
+    n_instances = min(len(data), len(data) if limit is None else limit)
+    for n_done, instance in enumerate(islice(data, n_instances), 1):
+        for task in asked:
             case = case_of(instance, task)
-            for name, source in sources.items():
+            for name, source in answers.items():
                 ledger = ledgers[name][task.name]
                 if case is None:
                     ledger.leave_out()
@@ -225,6 +250,40 @@ def evaluate(
         if on_progress is not None:
             on_progress(n_done, n_instances)
     return {name: {task: ledger.close() for task, ledger in by_task.items()} for name, by_task in ledgers.items()}
+
+
+def _answers_by_name(sources: object, data: Dataset | list[Instance]) -> dict[str, AnswerSource]:
+    """Return each source as a function; raise where one is none, or what it holds is for other data."""
+    if not isinstance(sources, Mapping):
+        raise TypeError(
+            "sources: expected a dict of name -> system, run, answers or function, such as {'bm25': BM25()}, got "
+            f"{type(sources).__name__}"
+        )
+    answers: dict[str, AnswerSource] = {}
+    for name, source in sources.items():
+        try:
+            answers[name] = answers_from(source)
+        except TypeError as error:
+            raise TypeError(
+                f"source '{name}': {error}; a source may also be a run, or a dict of answers {{instance id: [indices]}}"
+            ) from error
+        if isinstance(source, RunFile) and isinstance(data, Dataset):
+            check_belongs(source, data)
+        elif isinstance(source, RunFile | Mapping):
+            _require_known(name, source.ids if isinstance(source, RunFile) else source, data)
+    return answers
+
+
+def _require_known(name: str, answered: Collection[str], data: Dataset | list[Instance]) -> None:
+    """Raise where answers are not for the data: one of them, or all where the data may be a part of some."""
+    ids = data.ids if isinstance(data, Dataset) else [instance.id for instance in data]
+    unknown = sorted(set(answered).difference(ids))
+    if unknown and (isinstance(data, Dataset) or len(unknown) == len(answered)):
+        more = f" and {len(unknown) - 1} more" if len(unknown) > 1 else ""
+        raise RunMismatchError(
+            f"{name}: answers '{unknown[0]}'{more}, which the data does not hold; its ids look like "
+            f"'{next(iter(ids), '')}'"
+        )
 
 
 def case_of(instance: Instance, task: Task) -> Case | None:
@@ -304,9 +363,9 @@ class _Ledger:
         )
 
 
-def answers_of(run: RunFile) -> AnswerSource:
-    """Return a run's answers as a source for `evaluate`."""
-    return lambda instance, task: run.answer(instance.id, task.name)
+def answers_of(run: RunFile | Mapping[str, GivenAnswer]) -> AnswerSource:
+    """Return answers that are there as a function, as `answers_from` does."""
+    return answers_from(run)
 
 
 def check_belongs(run: RunFile, dataset: Dataset) -> None:

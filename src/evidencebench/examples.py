@@ -11,6 +11,7 @@ from evidencebench.dataset import Dataset
 from evidencebench.errors import DataError
 from evidencebench.instance import Instance
 from evidencebench.query import AspectScope
+from evidencebench.reading import PathText
 from evidencebench.strategies.example_file import Example, ExampleFile, Source, fingerprint_of
 from evidencebench.writing import write_whole
 
@@ -59,7 +60,7 @@ def draw_examples(dataset: Dataset, n: int, *, seed: int) -> ExampleFile:
     )
 
 
-def write_examples(path: Path, examples: ExampleFile) -> None:
+def write_examples(path: PathText, examples: ExampleFile) -> None:
     """Write examples into a file, which has all of them or is as it was.
 
     Raises
@@ -67,6 +68,7 @@ def write_examples(path: Path, examples: ExampleFile) -> None:
     DataError
         If it cannot be written.
     """
+    path = Path(path)
     encoded = msgspec.json.format(msgspec.json.encode(examples), indent=1)
     write_whole(path, encoded + b"\n")
 

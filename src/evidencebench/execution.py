@@ -1,7 +1,7 @@
 """Run a system over a data set into a run file: durably, resumably, in parallel."""
 
 import platform
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,13 +11,14 @@ import msgspec
 import numpy as np
 
 from evidencebench.answering import default_tasks, require_answerable
-from evidencebench.dataset import DataFile, Dataset, reopen_dataset
+from evidencebench.dataset import DataFile, Dataset, dataset_from, reopen_dataset
 from evidencebench.derangement import derange_hypotheses
 from evidencebench.engine.local import work_off
-from evidencebench.errors import RunMismatchError
+from evidencebench.errors import RunMismatchError, SystemSpecError
 from evidencebench.gathering import Inquiry, Rehearsal, answerer, rehearse_all, todo_of
 from evidencebench.journal import Journal, open_journal
 from evidencebench.llm.client import ChatClient
+from evidencebench.reading import PathText
 from evidencebench.recording import Recorder, Todo, Worked
 from evidencebench.runs import (
     RUN_BEGINS,
@@ -28,9 +29,9 @@ from evidencebench.runs import (
     check_same_run,
     read_run,
 )
-from evidencebench.system import NamedSystem
-from evidencebench.systems import make_system
-from evidencebench.tasks import Task
+from evidencebench.system import NamedSystem, System
+from evidencebench.systems import make_system, system_from
+from evidencebench.tasks import Task, TaskOrName, tasks_from
 from evidencebench.version import __version__
 from evidencebench.waiting import DEFAULT_MAX_WAITING, Waiting, ask_all
 
@@ -71,11 +72,11 @@ class RunReport:
 
 
 def execute(
-    system: str,
-    dataset: Dataset,
-    path: Path,
+    system: str | NamedSystem | System,
+    dataset: Dataset | PathText,
+    path: PathText,
     *,
-    tasks: Sequence[Task] = (),
+    tasks: TaskOrName | Iterable[TaskOrName] = (),
     limit: int | None = None,
     jobs: int = 1,
     seed: int = 0,
@@ -96,19 +97,20 @@ def execute(
     Parameters
     ----------
     system
-        A specification as `make_system` takes it.
+        A specification as `make_system` takes it, or an object with ``rank(query, brief)``, whose fields are its
+        options.
     dataset
-        What to answer.
+        What to answer: a data set, its path or its catalogue name.
     path
         The run file; continued if it holds the same run.
     tasks
-        What the answers are for; empty: `default_tasks`.
+        What the answers are for, as tasks or names, or one alone; empty: `default_tasks`.
     limit
         Only the first so many instances; None: all.
     jobs
-        Processes; a system that waits for a server is asked from threads instead.
+        Processes; a system that waits for a server is asked from threads instead, and an object in this one only.
     seed
-        Of everything random.
+        Of everything random; an object has its own.
     hypothesis
         ``"own"``, or ``"wrong"`` to ask each instance with another paper's.
     overwrite
@@ -147,8 +149,13 @@ def execute(
     WorkerError
         If a worker process dies.
     """
-    named = make_system(system, seed=seed, client=client)
-    tasks = _checked_tasks(named, dataset, tasks, limit=limit, hypothesis=hypothesis)
+    named, dataset, path = system_from(system, seed=seed, client=client), dataset_from(dataset), Path(path)
+    if jobs > 1 and not isinstance(system, str):
+        raise SystemSpecError(
+            f"system '{named.name}': an object is asked in one process, got jobs={jobs}; name it by a specification, "
+            "such as 'bm25:k1=1.2' or 'file.py:Class'"
+        )
+    tasks = _checked_tasks(named, dataset, tasks_from(tasks), limit=limit, hypothesis=hypothesis)
     header = _header(named, dataset, tasks, limit=limit, seed=seed, hypothesis=hypothesis)
     hypotheses = _hypotheses(dataset, hypothesis, seed)
     ids = dataset.ids[:limit]
@@ -165,7 +172,7 @@ def execute(
             waiting = Waiting(client=client, max_waiting=max_waiting, settle=settle, on_interrupt=on_interrupt)
             ask_all(work, todo, recorder, waiting)
         else:
-            again = _Again(spec=system, seed=seed, data=dataset.file, versions=named.versions())
+            again = _Again(spec=str(system), seed=seed, data=dataset.file, versions=named.versions())
             jobs = min(jobs, 1 + len(todo) // _MIN_INSTANCES_A_JOB)
             opened = (named, dataset) if jobs == 1 else again
             work_off(_worker, (opened, hypotheses, fail_fast), todo, recorder.keep, jobs=jobs, is_over=recorder.is_over)
@@ -184,11 +191,11 @@ def execute(
 
 
 def rehearse(
-    system: str,
-    dataset: Dataset,
+    system: str | NamedSystem | System,
+    dataset: Dataset | PathText,
     *,
     client: ChatClient,
-    tasks: Sequence[Task] = (),
+    tasks: TaskOrName | Iterable[TaskOrName] = (),
     limit: int | None = None,
     seed: int = 0,
     hypothesis: Literal["own", "wrong"] = "own",
@@ -208,8 +215,8 @@ def rehearse(
     RunMismatchError, SystemSpecError, TaskError
         As `execute` does.
     """
-    named = make_system(system, seed=seed, client=client)
-    tasks = _checked_tasks(named, dataset, tasks, limit=limit, hypothesis=hypothesis)
+    named, dataset = system_from(system, seed=seed, client=client), dataset_from(dataset)
+    tasks = _checked_tasks(named, dataset, tasks_from(tasks), limit=limit, hypothesis=hypothesis)
     inquiry = Inquiry(system=named, hypotheses=_hypotheses(dataset, hypothesis, seed))
     return rehearse_all([inquiry], dataset, tasks, limit=limit, on_progress=on_progress)
 

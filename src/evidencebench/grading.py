@@ -2,16 +2,17 @@
 
 import os
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from evidencebench.answering import answers_from
 from evidencebench.answers import open_run
 from evidencebench.controls import AbstractBackwards, Lead, RandomControl
-from evidencebench.dataset import Dataset
+from evidencebench.dataset import Dataset, dataset_from
 from evidencebench.errors import RunError, RunMismatchError, TaskError
 from evidencebench.evaluation import (
+    DEFAULT_RULES,
     AnswerSource,
     Rules,
     TaskScores,
@@ -24,11 +25,12 @@ from evidencebench.evaluation import (
 from evidencebench.one_line import counted, one_line
 from evidencebench.oracle import Oracle
 from evidencebench.people.folder import SYSTEM_NAME as PERSON
+from evidencebench.reading import PathText, paths_from
 from evidencebench.reporting import signature
 from evidencebench.runs import RunFile, option_text
 from evidencebench.significance import Resampling
 from evidencebench.system import KNOWING_SYSTEMS, KnowingSystem, NamedSystem, System
-from evidencebench.tasks import Task
+from evidencebench.tasks import Task, TaskOrName, tasks_from
 
 # Made here rather than by `make_system`, which imports every system there is.
 _CONTROLS: Mapping[str, System | KnowingSystem] = {
@@ -76,11 +78,11 @@ class Graded:
 
 
 def grade(
-    paths: Sequence[Path],
-    dataset: Dataset,
-    tasks: Sequence[Task],
+    paths: PathText | Iterable[PathText],
+    dataset: Dataset | PathText,
+    tasks: TaskOrName | Iterable[TaskOrName] = (),
     *,
-    rules: Rules,
+    rules: Rules = DEFAULT_RULES,
     with_controls: bool = True,
     with_selections: bool = False,
     limit: int | None = None,
@@ -91,7 +93,8 @@ def grade(
     Parameters
     ----------
     paths, dataset, tasks, rules
-        The run files, what they are for, and how they are graded.
+        The run files, what they are for, and how they are graded; tasks or their names, empty: all that every one of
+        them can answer.
     with_controls
         Whether the controls are graded too.
     with_selections
@@ -110,8 +113,10 @@ def grade(
     TaskError
         If a run cannot answer a task that is asked for, or there is no task that all can answer.
     """
+    paths = paths_from(paths)
     if not paths:
         raise RunError("grade: expected at least one run file, got none")
+    dataset, tasks = dataset_from(dataset), tasks_from(tasks)
     runs = open_runs(paths, dataset, tasks)
     asked = tuple(tasks) or common_tasks(list(runs.values()), dataset)
     limit = _common_limit(runs, min(limit or len(dataset), len(dataset)))

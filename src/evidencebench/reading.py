@@ -10,9 +10,10 @@ reader has anyway makes the message: ``f"{path}: cannot be read: {error.strerror
 import errno
 import os
 import stat
+from collections.abc import Iterable
 from io import BufferedReader
 from pathlib import Path
-from typing import IO
+from typing import IO, TypeAlias
 
 MOST_BYTES = 64 << 20
 """How much of a file is read into memory as a whole where nothing else is said: far more than any card or table has."""
@@ -23,6 +24,21 @@ _WORDS = {
     stat.S_IFBLK: "is a device; expected a regular file",
     stat.S_IFSOCK: "is a socket; expected a regular file",
 }
+
+
+PathText: TypeAlias = str | os.PathLike[str]
+"""A path as people write it."""
+
+
+def paths_from(given: PathText | Iterable[PathText]) -> tuple[Path, ...]:
+    """Return paths from what stands for them: several, or one alone.
+
+    Examples
+    --------
+    >>> paths_from("run.jsonl") == paths_from([Path("run.jsonl")])
+    True
+    """
+    return (Path(given),) if isinstance(given, str | os.PathLike) else tuple(map(Path, given))
 
 
 def open_file(path: Path) -> BufferedReader:

@@ -13,7 +13,7 @@ from evidencebench.content import lines_of
 from evidencebench.errors import RunFormatError, RunMismatchError
 from evidencebench.journal import is_whole
 from evidencebench.one_line import counted, one_line
-from evidencebench.reading import read_whole
+from evidencebench.reading import PathText, read_whole
 from evidencebench.seal import is_sealed_with, sealed
 from evidencebench.specification import MAX_DEPTH
 from evidencebench.system import CODE_OF, Ranking, differences
@@ -302,7 +302,7 @@ def encode_answer(instance_id: str, task: str | None, answer: Answer, *, answere
     return sealed(msgspec.json.encode(line))
 
 
-def read_run(path: Path, *, needs_header: bool = True, content: bytes | None = None) -> RunFile:
+def read_run(path: PathText, *, needs_header: bool = True, content: bytes | None = None) -> RunFile:
     """Read a run in this package's own form.
 
     A torn last line, as a killed process leaves it, is left out, and so are blank lines.
@@ -321,6 +321,7 @@ def read_run(path: Path, *, needs_header: bool = True, content: bytes | None = N
     RunFormatError
         If the file cannot be read, has no header, or a line is not an answer; the message names the line.
     """
+    path = Path(path)
     content = read_content(path) if content is None else content
     header: RunHeader | None = None
     lines: dict[tuple[str, str | None], memoryview | Answer] = {}

@@ -6,12 +6,13 @@ from pathlib import Path
 
 import msgspec
 
-from evidencebench.dataset import DataFile, Dataset, reopen_dataset, require_data_name, write_dataset
+from evidencebench.dataset import DataFile, Dataset, dataset_from, reopen_dataset, require_data_name, write_dataset
 from evidencebench.engine.local import map_in_order
 from evidencebench.errors import RunFormatError, RunMismatchError
 from evidencebench.instance import Evaluation, Instance
 from evidencebench.journal import open_journal
 from evidencebench.optima import Optima, derive_optima, with_optima
+from evidencebench.reading import PathText
 from evidencebench.version import __version__
 
 _BEGINS = b'{"evidencebench_solve":'
@@ -49,7 +50,11 @@ class SolveReport:
 
 
 def solve_file(
-    dataset: Dataset, path: Path, *, jobs: int = 1, on_progress: Callable[[int, int], None] | None = None
+    dataset: Dataset | PathText,
+    path: PathText,
+    *,
+    jobs: int = 1,
+    on_progress: Callable[[int, int], None] | None = None,
 ) -> SolveReport:
     """Write a copy of a data set with all four evaluations derived from its labels.
 
@@ -78,6 +83,7 @@ def solve_file(
     MissingExtraError
         If an optimum is beyond the built-in search and scipy is not installed.
     """
+    dataset, path = dataset_from(dataset), Path(path)
     require_data_name(path)
     partial = path.with_name(f"{path.name}.partial")
     header = msgspec.json.encode(_Header(evidencebench_solve=__version__, sha256=dataset.sha256))

@@ -60,6 +60,7 @@ class Stored:
     _opened: _Opened = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "run", Path(self.run))
         opened = _Opened(self.run)
         if opened.run.header is not None and (name := opened.run.header.system.name) in KNOWING_SYSTEMS:
             raise SystemSpecError(

@@ -1,7 +1,8 @@
 """The only table of system names, and how a system is made from its name and options."""
 
+import sys
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
+from dataclasses import MISSING, Field, dataclass, fields, is_dataclass, replace
 from math import isfinite
 from pathlib import Path
 from types import MappingProxyType, ModuleType
@@ -10,6 +11,7 @@ from typing import Any, Literal, cast, get_args, get_origin, get_type_hints
 import msgspec
 
 from evidencebench import controls, oracle, stored
+from evidencebench.answering import named_system
 from evidencebench.errors import EvidenceBenchError, SystemSpecError
 from evidencebench.llm.client import ChatClient
 from evidencebench.own_code import find_own_code, is_file
@@ -148,6 +150,47 @@ def make_system(spec: str, *, seed: int | None = None, client: ChatClient | None
     return _made(spec, _Given(seed=seed, client=client), depth=0)
 
 
+def system_from(
+    given: str | NamedSystem | System, *, seed: int | None = None, client: ChatClient | None = None
+) -> NamedSystem:
+    """Return a system with the name and options that a run's header holds.
+
+    Parameters
+    ----------
+    given
+        A specification as `make_system` takes it; or an object that answers, which is taken as it is.
+    seed, client
+        As in `make_system`.
+
+    Raises
+    ------
+    SystemSpecError, MissingExtraError, ModelError
+        As `make_system` does.
+    TypeError
+        If it cannot answer, or holds what is no field of a dataclass, so that no header can hold its options.
+
+    Examples
+    --------
+    >>> system_from(bm25.BM25(k1=1.2)).options == make_system("bm25:k1=1.2").options
+    True
+    """
+    if isinstance(given, str):
+        return make_system(given, seed=seed, client=client)
+    named = named_system(given)
+    if named is given:
+        return named
+    kind = type(given)
+    known = {factory: name for name, factory in reversed(tuple(SYSTEMS.items()))}
+    if not is_dataclass(given) and getattr(given, "__dict__", {}):
+        raise TypeError(
+            f"system: {kind.__name__} is no dataclass, so that its options cannot stand in a run's header; make it a "
+            "frozen dataclass, whose fields are its options"
+        )
+    module = None if kind in known else sys.modules[kind.__module__]
+    name = known.get(kind, f"{kind.__module__}:{kind.__qualname__}")
+    return replace(named, name=name, options=_all_options(given, {}), module=module)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Given:
     """What every system in a specification is given that has a place for it."""
@@ -165,8 +208,10 @@ def _made(spec: str, given: _Given, depth: int) -> NamedSystem:
     known = options_of(factory)
     if given.seed is not None and "seed" in known:
         options.setdefault("seed", str(given.seed))
-    if missing := {key: one for key, one in known.items() if one.default is MISSING and key not in options}:
-        raise SystemSpecError(_lacking(name, missing))
+    if missing := [key for key, option in known.items() if option.default is MISSING and key not in options]:
+        raise SystemSpecError(
+            f"system '{name}': expected {', '.join(f'{key}=...' for key in missing)}, got no such option"
+        )
     values = _convert(name, factory, options, lambda inner: _nested(inner, given, depth + 1))
     try:
         system = factory(**_grouped(factory, values), **_client_for(factory, given.client))
@@ -183,16 +228,6 @@ def _made(spec: str, given: _Given, depth: int) -> NamedSystem:
         knows_labels=name in KNOWING_SYSTEMS,
         module=module_of(name),
     )
-
-
-def _lacking(name: str, missing: Mapping[str, Option]) -> str:
-    """Return what is told of a specification without options that must be given."""
-    needed = " and ".join(f"'{key}'" for key in missing)
-    values = {
-        key: "PROVIDER/NAME" if (key, option.group) == ("model", "chat") else "..." for key, option in missing.items()
-    }
-    written = ",".join(f"{key}={value}" for key, value in values.items())
-    return f"system '{name}': needs {needed}; write {name}:{written}, and see all options with 'evidencebench systems'"
 
 
 def _grouped(factory: Callable[..., Any], values: Mapping[str, Any]) -> dict[str, Any]:

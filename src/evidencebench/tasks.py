@@ -1,10 +1,10 @@
 """What is asked of a system: how many sentences count, and which aspects."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from evidencebench.cover import coverage_of, minimum_cover
 from evidencebench.errors import FormatError, TaskError, UndefinedScoreError
@@ -87,6 +87,48 @@ TASKS: Mapping[str, Task] = MappingProxyType(
     }
 )
 """The benchmark's six tasks, by name [Wang et al., COLM 2025]."""
+
+TaskOrName: TypeAlias = Task | str
+"""A task, or its name as `task_named` takes it."""
+
+
+def tasks_from(given: TaskOrName | Iterable[TaskOrName]) -> tuple[Task, ...]:
+    """Return tasks, each once, from what stands for them: tasks or names, or one alone.
+
+    Raises
+    ------
+    TaskError
+        If there is no task of a name.
+    TypeError
+        If it is neither a task nor a name.
+
+    Examples
+    --------
+    >>> [task.name for task in tasks_from(["er_at_10", TASKS["er_at_optimal"]])]
+    ['er_at_10', 'er_at_optimal']
+    """
+    several = [given] if isinstance(given, Task | str) else given
+    if not isinstance(several, Iterable):
+        raise TypeError(f"tasks: expected tasks or their names, such as 'er_at_10', got {given!r}")
+    return tuple({task.name: task for task in map(task_from, several)}.values())
+
+
+def task_from(given: TaskOrName) -> Task:
+    """Return a task from itself or from its name.
+
+    Raises
+    ------
+    TaskError
+        If there is no task of the name.
+    TypeError
+        If it is neither.
+    """
+    if isinstance(given, str):
+        return task_named(given)
+    if not isinstance(given, Task):
+        raise TypeError(f"tasks: expected tasks or their names, such as 'er_at_10', got {given!r}")
+    return given
+
 
 _AT_BUDGET = re.compile(r"(?P<results>result_)?er_at_(?P<budget>[1-9][0-9]{0,5})")
 

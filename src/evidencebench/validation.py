@@ -1,14 +1,16 @@
 """Every rule of the published format, every violation with its place."""
 
 import json
+import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from evidencebench.catalog import data_path
 from evidencebench.dataset import DataFile, file_of, index_again, index_file
 from evidencebench.engine.local import map_in_order
 from evidencebench.errors import UnreadableError
@@ -16,6 +18,7 @@ from evidencebench.indexing import Index, not_utf8
 from evidencebench.instance import Origin
 from evidencebench.keys import repeated_keys
 from evidencebench.one_line import counted, one_line
+from evidencebench.reading import PathText
 from evidencebench.rules import Violation, check_optima, check_record
 
 _MIN_INSTANCES_A_JOB = 200
@@ -75,13 +78,13 @@ def validate_record(instance_id: str, record: Any, *, optima: bool = False) -> l
     return found
 
 
-def validate_file(path: Path, *, optima: bool = False, jobs: int = 1) -> FileReport:
+def validate_file(path: PathText, *, optima: bool = False, jobs: int = 1) -> FileReport:
     """Return every violation in a file; see `validate_files`."""
     return validate_files([path], optima=optima, jobs=jobs)[0]
 
 
 def validate_files(
-    paths: Sequence[Path],
+    paths: PathText | Iterable[PathText],
     *,
     optima: bool = False,
     jobs: int = 1,
@@ -92,7 +95,7 @@ def validate_files(
     Parameters
     ----------
     paths
-        Data files, as `open_dataset` takes them.
+        Data files or catalogue names, as `open_dataset` takes them.
     optima
         Whether to solve every instance again and compare the stored optima.
     jobs
@@ -109,7 +112,7 @@ def validate_files(
     """
     reports = []
     file_of_paper: dict[str, Path] = {}
-    for path in paths:
+    for path in map(data_path, [paths] if isinstance(paths, str | os.PathLike) else paths):
         index = index_file(path)
         ids = list(index.places)
         found = [_repeated(instance_id) for instance_id in index.duplicates]

@@ -1,63 +1,38 @@
 """Options and arguments that several commands share."""
 
 import functools
-import os
 from collections.abc import Callable
-from pathlib import Path
+from math import isfinite
 from typing import Any, TypeVar, cast
 
 import click
 from click.core import ParameterSource
 
-from evidencebench.catalog import CATALOG, data_folder
 from evidencebench.cli.completion import complete_data, complete_tasks
-from evidencebench.cli.numbers import Finite, Whole
 from evidencebench.dataset import Dataset, open_dataset
-from evidencebench.errors import EvidenceBenchError, UnreadableError
+from evidencebench.errors import EvidenceBenchError
 from evidencebench.evaluation import Rules
-from evidencebench.sample import sample_path
 from evidencebench.significance import DEFAULT_DRAWS, DEFAULT_LEVEL, MAX_DRAWS, Resampling
-from evidencebench.spelling import did_you_mean
 from evidencebench.tables import RENDERERS
 from evidencebench.tasks import Task, task_named
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
-def data_path(name: str) -> Path:
-    """Return the file that a path or a catalogue name means.
-
-    Raises
-    ------
-    UnreadableError
-        If it is a catalogue name whose file is not here.
-    """
-    if name == "sample":
-        return sample_path()
-    if name not in CATALOG:
-        return Path(name)
-    path = data_folder(os.environ) / CATALOG[name].file_name
-    if not path.exists():
-        raise UnreadableError(f"{name}: not on this machine yet; fetch it with 'evidencebench data download {name}'")
-    return path
-
-
 def open_data(name: str) -> Dataset:
-    """Open the data that a path or a catalogue name means.
+    """Open the data that a path or a catalogue name means."""
+    return open_dataset(name)
 
-    Raises
-    ------
-    DataError
-        If there is none, it is a run, or it holds no instance.
-    """
-    path = data_path(name)
-    if "/" not in name and not path.suffix and not path.exists():
-        known = ("sample", *CATALOG)
-        raise UnreadableError(
-            f"{name}: no such file, nor a known data set{did_you_mean(name, known)}; expected a data file, or one of "
-            f"{', '.join(known)}"
-        )
-    return open_dataset(path)
+
+class Finite(click.FloatRange):
+    """A number in a range, which ``nan`` is in no range and ``inf`` is no number."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return the number, or fail in words."""
+        found: float = super().convert(value, param, ctx)
+        if not isfinite(found):
+            self.fail(f"{value} is not a finite number.", param, ctx)
+        return found
 
 
 class _TaskType(click.ParamType[Task]):
@@ -103,14 +78,12 @@ def task_options(command: Command) -> Command:
         help="Task name, or er_at_K or result_er_at_K; repeatable. Default: all that can be answered.",
     )
     budget_option = click.option(
-        "--budget", type=Whole(1), metavar="K", help="Short for --task er_at_K: K sentences, all aspects."
+        "--budget", type=click.IntRange(1), metavar="K", help="Short for --task er_at_K: K sentences, all aspects."
     )
     return cast("Command", task_option(budget_option(bundled)))
 
 
-seed_option = click.option(
-    "--seed", type=Whole(0), default=0, show_default=True, metavar="N", help="Of everything random."
-)
+seed_option = click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of everything random.")
 
 
 def resampling_options(command: Command) -> Command:
@@ -123,8 +96,7 @@ def resampling_options(command: Command) -> Command:
     draws_option = click.option(
         "--draws",
         "n_draws",
-        type=Whole(1, MAX_DRAWS),
-        metavar="N",
+        type=click.IntRange(1, MAX_DRAWS),
         default=DEFAULT_DRAWS,
         show_default=True,
         help="Resamplings behind intervals and tests.",
@@ -132,7 +104,6 @@ def resampling_options(command: Command) -> Command:
     level_option = click.option(
         "--level",
         type=Finite(0, 1, min_open=True, max_open=True),
-        metavar="SHARE",
         default=DEFAULT_LEVEL,
         show_default=True,
         help="Coverage of the intervals.",
@@ -198,13 +169,13 @@ complete_option = click.option(
 jobs_option = click.option(
     "-j",
     "--jobs",
-    type=Whole(1),
+    type=click.IntRange(1),
     default=1,
     show_default=True,
     metavar="N",
     help="Processes; fewer for small data.",
 )
-limit_option = click.option("--limit", type=Whole(1), metavar="N", help="Only the first N instances.")
+limit_option = click.option("--limit", type=click.IntRange(1), metavar="N", help="Only the first N instances.")
 progress_option = click.option(
     "--progress",
     "progress_style",

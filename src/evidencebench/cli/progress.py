@@ -143,7 +143,7 @@ class _Lines:
 
 
 def _bar(what: str, status: Status | None) -> Progress:
-    """Return a bar of one line, however narrow the terminal: what is done is cut to fit, then all else."""
+    """Return a bar of one line, however narrow the terminal: what is done and the status are cut to fit."""
     columns: list[ProgressColumn] = [
         _TextColumn(lambda: what),
         BarColumn(bar_width=_BAR_WIDTH if status is None else _BAR_WIDTH_BESIDE_STATUS),
@@ -151,23 +151,15 @@ def _bar(what: str, status: Status | None) -> Progress:
         TimeRemainingColumn(),
     ]
     if status is not None:
-        columns.append(_TextColumn(status, gives_way=False))
+        columns.append(_TextColumn(status))
     return Progress(*columns, console=Console(stderr=True), transient=True)
 
 
 class _TextColumn(ProgressColumn):
-    """Text on one line.
+    """Text that gives way where the line is too long for the terminal."""
 
-    Parameters
-    ----------
-    text
-        Gives it.
-    gives_way
-        Whether it is cut first where the line is too long for the terminal.
-    """
-
-    def __init__(self, text: Callable[[], str], *, gives_way: bool = True) -> None:
-        super().__init__(table_column=Column(no_wrap=not gives_way))
+    def __init__(self, text: Callable[[], str]) -> None:
+        super().__init__(table_column=Column(no_wrap=False))
         self._text = text
 
     def render(self, task: Task) -> Text:  # noqa: ARG002 - the signature is the library's

@@ -1,7 +1,7 @@
 """Cross-validate systems by paper."""
 
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -10,14 +10,15 @@ from evidencebench.answering import require_answerable
 from evidencebench.crossval.cells import Plan, Progress, finished_cells, versions_before_training
 from evidencebench.crossval.figures import SystemFigures, figures_of
 from evidencebench.crossval.waiting_cells import gathered_cells
-from evidencebench.dataset import Dataset
+from evidencebench.dataset import Dataset, dataset_from
 from evidencebench.derangement import derange_hypotheses
 from evidencebench.errors import SystemSpecError, TaskError
 from evidencebench.llm.client import ChatClient
+from evidencebench.reading import PathText
 from evidencebench.significance import DEFAULT_RESAMPLING, Resampling
 from evidencebench.system import NamedSystem
 from evidencebench.systems import factory_of, make_options, make_system
-from evidencebench.tasks import Task, task_named
+from evidencebench.tasks import Task, TaskOrName, tasks_from
 from evidencebench.training.folding import paper_folds
 from evidencebench.training.selector import TUNED_TASKS
 from evidencebench.training.trainings import trainable
@@ -28,15 +29,15 @@ DEFAULT_TASKS = TUNED_TASKS
 
 
 def cross_validate(
-    systems: Sequence[str],
-    dataset: Dataset,
+    systems: str | Sequence[str],
+    dataset: Dataset | PathText,
     *,
-    tasks: Sequence[Task] = (),
+    tasks: TaskOrName | Iterable[TaskOrName] = (),
     n_folds: int = 5,
     n_seeds: int = 5,
     with_blind: bool = True,
     jobs: int = 1,
-    journal: Path | None = None,
+    journal: PathText | None = None,
     overwrite: bool = False,
     resampling: Resampling = DEFAULT_RESAMPLING,
     client: ChatClient | None = None,
@@ -89,35 +90,37 @@ def cross_validate(
     UndefinedScoreError
         If there are fewer papers than folds, or hypotheses cannot be swapped between papers.
     """
+    data = dataset_from(dataset)
     plan, asked = planned(
-        systems, dataset, tasks=tasks, n_folds=n_folds, n_seeds=n_seeds, with_blind=with_blind, resampling=resampling
+        systems, data, tasks=tasks, n_folds=n_folds, n_seeds=n_seeds, with_blind=with_blind, resampling=resampling
     )
     with tempfile.TemporaryDirectory() as scratch:
         finished = finished_cells(
             plan,
-            dataset,
-            journal or Path(scratch) / "cells.jsonl",
+            data,
+            Path(journal or Path(scratch) / "cells.jsonl"),
             jobs=jobs,
             overwrite=overwrite,
-            ask=lambda cells: gathered_cells(cells, dataset, asked, client=client, waiting=waiting),
+            ask=lambda cells: gathered_cells(cells, data, asked, client=client, waiting=waiting),
             report=on_progress,
         )
-    return figures_of(plan, dataset, asked, finished, resampling)
+    return figures_of(plan, data, asked, finished, resampling)
 
 
 def planned(
-    systems: Sequence[str],
-    dataset: Dataset,
+    systems: str | Sequence[str],
+    dataset: Dataset | PathText,
     *,
-    tasks: Sequence[Task] = (),
+    tasks: TaskOrName | Iterable[TaskOrName] = (),
     n_folds: int = 5,
     n_seeds: int = 5,
     with_blind: bool = True,
     resampling: Resampling = DEFAULT_RESAMPLING,
 ) -> tuple[Plan, tuple[Task, ...]]:
     """Return what `cross_validate` would work off, and the tasks; parameters and errors are its own."""
-    asked = tuple(tasks) or tuple(map(task_named, DEFAULT_TASKS))
-    distinct = tuple(dict.fromkeys(systems))
+    asked = tasks_from(tasks) or tasks_from(DEFAULT_TASKS)
+    dataset = dataset_from(dataset)
+    distinct = (systems,) if isinstance(systems, str) else tuple(dict.fromkeys(systems))
     if not distinct:
         raise SystemSpecError("expected at least one system to validate, got none")
     for system in distinct:

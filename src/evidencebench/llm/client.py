@@ -6,7 +6,6 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mappin
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
 from typing import Any, TypeVar
 
 from evidencebench.cache import cache_folder
@@ -29,6 +28,7 @@ from evidencebench.llm.purse import Purse
 from evidencebench.llm.sparing import SparingSender
 from evidencebench.llm.store import Replies
 from evidencebench.llm.transport import Bounds, HttpSender
+from evidencebench.reading import PathText
 
 T = TypeVar("T")
 
@@ -291,7 +291,7 @@ def make_client(
     timeout_seconds: float = 600.0,
     total_timeout_seconds: float | None = None,
     max_attempts: int = 6,
-    prices: Path | None = None,
+    prices: PathText | None = None,
     max_cost_usd: float | None = None,
     store: bool = True,
     environ: Mapping[str, str] | None = None,

@@ -14,7 +14,7 @@ import msgspec
 from evidencebench.errors import FormatError, UnreadableError
 from evidencebench.keys import repeated_keys
 from evidencebench.llm.chat import NOTHING_USED, ChatReply, Usage
-from evidencebench.reading import read_whole
+from evidencebench.reading import PathText, read_whole
 
 _MILLION = 1_000_000
 _MOST_BYTES = 16 << 20
@@ -72,7 +72,7 @@ class PriceTable:
     models: Mapping[str, Price]
 
     @classmethod
-    def load(cls, path: Path | None = None) -> "PriceTable":
+    def load(cls, path: PathText | None = None) -> "PriceTable":
         """Return the table in a file of the form of ``llm/prices.json``; None: that file itself.
 
         Raises
@@ -86,7 +86,7 @@ class PriceTable:
             content = (
                 (files("evidencebench.llm") / "prices.json").read_bytes()
                 if path is None
-                else read_whole(path, at_most=_MOST_BYTES)
+                else read_whole(Path(path), at_most=_MOST_BYTES)
             )
         except OSError as error:
             raise UnreadableError(f"{path}: cannot be read: {error.strerror}; give a table of prices") from error

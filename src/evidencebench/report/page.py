@@ -1,6 +1,6 @@
 """The report as one file: results first, the papers behind them, nothing from outside."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from html import escape
 from pathlib import Path
@@ -9,10 +9,11 @@ from shlex import join
 import msgspec
 
 from evidencebench.cautions import Caution, cautions_of
-from evidencebench.dataset import Dataset
+from evidencebench.dataset import Dataset, dataset_from
 from evidencebench.evaluation import Rules
 from evidencebench.markup import Node, as_html, node, shown
 from evidencebench.one_line import counted
+from evidencebench.reading import PathText, paths_from
 from evidencebench.report.blocks import shortened
 from evidencebench.report.breakdowns import breakdowns_of
 from evidencebench.report.curves import curves_of
@@ -29,7 +30,7 @@ from evidencebench.report.sections.opening import opening
 from evidencebench.report.sections.pairs import pairs_section
 from evidencebench.report.sections.scatter import scatter_section
 from evidencebench.significance import DEFAULT_RESAMPLING, Resampling
-from evidencebench.tasks import Task
+from evidencebench.tasks import TaskOrName, tasks_from
 from evidencebench.viewer.exhibit import Exhibit, exhibit_of
 from evidencebench.viewer.page import REPORT_SCRIPTS, REPORT_STYLES, data_elements, script, security_policy, style
 from evidencebench.viewer.records import InstanceRecord, Row, recalls_of
@@ -66,9 +67,9 @@ class Wish:
 
 
 def report_page(
-    paths: Sequence[Path],
-    dataset: Dataset,
-    tasks: Sequence[Task] = (),
+    paths: PathText | Iterable[PathText],
+    dataset: Dataset | PathText,
+    tasks: TaskOrName | Iterable[TaskOrName] = (),
     *,
     rules: Rules | None = None,
     resampling: Resampling = DEFAULT_RESAMPLING,
@@ -97,18 +98,24 @@ def report_page(
     RunMismatchError, TaskError
         As in `findings_of`.
     """
-    wish, rules = wish or Wish(), rules or Rules()
+    wish, rules, data = wish or Wish(), rules or Rules(), dataset_from(dataset)
     findings = findings_of(
-        paths, dataset, tasks, rules=rules, resampling=resampling, limit=limit, on_progress=on_progress
+        paths_from(paths),
+        data,
+        tasks_from(tasks),
+        rules=rules,
+        resampling=resampling,
+        limit=limit,
+        on_progress=on_progress,
     )
     if on_caution is not None:
         for caution in cautions_of(findings.graded):
             on_caution(caution)
-    title = wish.title or _title(dataset.name, list(findings.graded.runs))
+    title = wish.title or _title(data.name, list(findings.graded.runs))
     has_papers = findings.n_instances <= MOST_PAPERS if wish.papers is None else wish.papers
     results = _results(title, findings, wish, has_papers=has_papers)
     own = [run.path for run in findings.graded.runs.values()]
-    exhibit = exhibit_of(own, dataset, findings.tasks, rules=rules, title=title) if has_papers else None
+    exhibit = exhibit_of(own, data, findings.tasks, rules=rules, title=title) if has_papers else None
     return "".join(_parts(title, results, findings, exhibit))
 
 

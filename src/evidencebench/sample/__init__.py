@@ -1,14 +1,14 @@
 """The synthetic data set that ships with the package: ten instances over nine invented papers."""
 
-from importlib.resources import files
 from pathlib import Path
 
+from evidencebench.catalog import SAMPLE, data_path
 from evidencebench.dataset import Dataset, open_dataset
 
 
 def sample_path() -> Path:
     """Return where the sample file lies."""
-    return Path(str(files(__package__))) / "sample.json"
+    return data_path(SAMPLE)
 
 
 def load_sample() -> Dataset:

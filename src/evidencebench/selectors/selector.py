@@ -42,6 +42,7 @@ class Selector:
     hypothesis_weight: float = 0.0
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "model", Path(self.model))
         if not 0 <= self.hypothesis_weight < math.inf:
             raise SystemSpecError(
                 f"selector: hypothesis_weight: expected a finite number of at least 0, got {self.hypothesis_weight}"

@@ -129,6 +129,7 @@ class SetSelector:
     model: Path
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "model", Path(self.model))
         require_extra("set_selector", "minilm", "torch", "safetensors")
         MiniLM()
         require_weights(self.model, read_set_card(self.model))

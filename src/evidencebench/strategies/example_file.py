@@ -11,7 +11,7 @@ import msgspec
 
 from evidencebench.errors import SystemSpecError
 from evidencebench.query import AspectScope, Query
-from evidencebench.reading import read_whole
+from evidencebench.reading import PathText, read_whole
 
 FORMAT_VERSION = 1
 
@@ -97,7 +97,7 @@ def fingerprint_of(sentences: Sequence[str]) -> str:
     return hashlib.sha256(_NO_LETTERS.sub("", text).encode(errors="replace")).hexdigest()
 
 
-def read_examples(path: Path) -> ExampleFile:
+def read_examples(path: PathText) -> ExampleFile:
     """Return the examples in a file.
 
     Raises
@@ -105,6 +105,7 @@ def read_examples(path: Path) -> ExampleFile:
     SystemSpecError
         If it cannot be read, or holds something else.
     """
+    path = Path(path)
     how = "make it with 'evidencebench llm examples'"
     try:
         found = msgspec.json.decode(read_whole(path).removeprefix(codecs.BOM_UTF8), type=ExampleFile)

@@ -63,6 +63,7 @@ class LlmInContext:
     _shown: tuple[Example, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "examples", Path(self.examples))
         require_chat("llm_icl", self.chat, self.repairs, prompt="in_context")
         require_at_least("llm_icl", "n", self.n, 1)
         examples = read_examples(self.examples).examples

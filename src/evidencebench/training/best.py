@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from evidencebench.instance import Instance
+from evidencebench.reading import PathText
 from evidencebench.selectors.model import Card
 from evidencebench.training.selector import Progress, SelectorTraining
 
@@ -26,7 +26,7 @@ class BestTraining:
     def fit(
         self,
         instances: Sequence[Instance],
-        folder: Path,
+        folder: PathText,
         *,
         seed: int = 0,
         data: Mapping[str, Any] | None = None,

@@ -12,6 +12,7 @@ from evidencebench.embedding.formats import FORMATS, EncodedText, TextFormat
 from evidencebench.embedding.transformer import LocalModel, load_transformer
 from evidencebench.errors import SystemSpecError
 from evidencebench.instance import Instance
+from evidencebench.reading import PathText
 from evidencebench.retrievers.dense import FormatName
 from evidencebench.training.descent import Descent, Drawn, Progress
 from evidencebench.training.finetuning import (
@@ -130,7 +131,7 @@ class EmbedderTraining:
     def fit(
         self,
         instances: Sequence[Instance],
-        folder: Path,
+        folder: PathText,
         *,
         seed: int = 0,
         data: Mapping[str, Any] | None = None,
@@ -164,6 +165,7 @@ class EmbedderTraining:
             If the base cannot be loaded, the folder cannot be written, holds something else or an unfinished training
             with other options or data, or the loss is not finite.
         """
+        folder = Path(folder)
         lessons = lessons_of(
             instances,
             FORMATS[self.format],

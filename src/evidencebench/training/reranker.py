@@ -11,6 +11,7 @@ import numpy as np
 from evidencebench.embedding.formats import FORMATS, EncodedText
 from evidencebench.errors import ModelError
 from evidencebench.instance import Instance
+from evidencebench.reading import PathText
 from evidencebench.training.descent import Descent, Drawn, Progress
 from evidencebench.training.finetuning import (
     BASE_OPTIONS,
@@ -109,7 +110,7 @@ class RerankerTraining:
     def fit(
         self,
         instances: Sequence[Instance],
-        folder: Path,
+        folder: PathText,
         *,
         seed: int = 0,
         data: Mapping[str, Any] | None = None,
@@ -132,6 +133,7 @@ class RerankerTraining:
         on_progress
             Called with (steps taken, steps in all).
         """
+        folder = Path(folder)
         lessons = lessons_of(instances, FORMATS["plain"], anchors=self.anchors, scope=self.scope)
         descent = Descent(
             epochs=self.epochs,

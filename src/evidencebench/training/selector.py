@@ -15,6 +15,7 @@ from evidencebench.errors import DataError, ModelError, SystemSpecError
 from evidencebench.instance import Instance
 from evidencebench.measures import aspect_recall
 from evidencebench.query import AspectScope
+from evidencebench.reading import PathText
 from evidencebench.retrievers.dense import MiniLM
 from evidencebench.selection import Selection
 from evidencebench.selectors.features import Feature, chosen_features
@@ -100,7 +101,7 @@ class SelectorTraining:
     def fit(
         self,
         instances: Sequence[Instance],
-        folder: Path,
+        folder: PathText,
         *,
         seed: int = 0,
         data: Mapping[str, Any] | None = None,
@@ -128,6 +129,7 @@ class SelectorTraining:
         MissingExtraError
             If LightGBM, or the embedder where it is asked for, is not installed.
         """
+        folder = Path(folder)
         require_lightgbm("train selector")
         require_replaceable(folder, read_card)
         papers = [instance.query.paper_id for instance in instances]

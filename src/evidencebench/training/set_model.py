@@ -12,6 +12,7 @@ import numpy as np
 from evidencebench.embedding.folder import library_versions, require_extra
 from evidencebench.errors import DataError, ModelError, SystemSpecError
 from evidencebench.instance import Instance
+from evidencebench.reading import PathText
 from evidencebench.retrievers.dense import MiniLM
 from evidencebench.selectors.features import chosen_features
 from evidencebench.selectors.model import CARD
@@ -82,7 +83,7 @@ class SetTraining:
     def fit(
         self,
         instances: Sequence[Instance],
-        folder: Path,
+        folder: PathText,
         *,
         seed: int = 0,
         data: Mapping[str, Any] | None = None,
@@ -112,6 +113,7 @@ class SetTraining:
         ModelError
             If the loss stops being a number.
         """
+        folder = Path(folder)
         require_extra("train set_selector", "minilm", "torch", "safetensors")
         from safetensors.torch import save  # noqa: PLC0415 - an extra
 

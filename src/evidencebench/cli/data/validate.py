@@ -5,8 +5,9 @@ from typing import Any
 
 import click
 
+from evidencebench.catalog import data_path
 from evidencebench.cli.completion import complete_data
-from evidencebench.cli.options import data_path, jobs_option, json_option, progress_option
+from evidencebench.cli.options import jobs_option, json_option, progress_option
 from evidencebench.cli.output import print_json
 from evidencebench.cli.progress import progress
 from evidencebench.one_line import counted

@@ -1,0 +1,336 @@
+"""Python takes what people write: any object that ranks, names of tasks and data, text as paths, dicts of answers."""
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, get_args, get_type_hints
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import evidencebench
+from evidencebench import (
+    BM25,
+    TASKS,
+    Brief,
+    Dataset,
+    Instance,
+    Query,
+    Ranking,
+    TaskScores,
+    answers_from,
+    answers_of,
+    evaluate,
+    execute,
+    load_sample,
+    make_system,
+    open_dataset,
+    open_run,
+    rank_by_score,
+    validate_file,
+    write_dataset,
+    wrong_hypothesis_control,
+)
+from evidencebench.answering import answer_instance
+from evidencebench.crossval.validate import cross_validate
+from evidencebench.download import fetch
+from evidencebench.errors import (
+    AnswerError,
+    FormatError,
+    RunMismatchError,
+    SystemSpecError,
+    TaskError,
+    UnreadableError,
+)
+from evidencebench.examples import write_examples
+from evidencebench.grading import grade
+from evidencebench.oracle import Oracle
+from evidencebench.report.page import report_page
+from evidencebench.runs import Failure, read_run
+from evidencebench.sample import sample_path
+from evidencebench.significance import Resampling
+from evidencebench.solving import solve_file
+from evidencebench.training.best import BestTraining
+from evidencebench.training.embedder import EmbedderTraining
+from evidencebench.training.reranker import RerankerTraining
+from evidencebench.training.selector import SelectorTraining
+from evidencebench.training.set_model import SetTraining
+from evidencebench.validation import validate_files
+
+SAMPLE = load_sample()
+FIRST = SAMPLE.ids[0]
+TASK = TASKS["er_at_10"]
+FEW = Resampling(n_draws=20)
+
+
+class Backwards:
+    """A system of somebody's own: no dataclass, no protocol, nothing but the method."""
+
+    def rank(self, query: Query, brief: Brief) -> Ranking:  # noqa: ARG002 - the protocol's
+        return Ranking(sentences=tuple(range(len(query.sentences)))[::-1])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Longest:
+    """A system of somebody's own with an option."""
+
+    sign: int = 1
+
+    def rank(self, query: Query, brief: Brief) -> Ranking:  # noqa: ARG002 - the protocol's
+        return rank_by_score([self.sign * len(text) for text in query.sentences])
+
+
+def recall(source: Any, dataset: Any = SAMPLE, tasks: Any = TASK) -> float:
+    scores = evaluate({"it": source}, dataset, tasks)["it"][TASK.name]
+    return float(scores.scores["aspect_recall"].mean())
+
+
+# Systems
+
+
+def test_any_object_that_ranks_is_a_system() -> None:
+    assert recall(BM25()) == recall(answers_from(BM25())) == recall(answers_from(make_system("bm25")))
+    assert recall(Backwards()) == recall(answers_from(Backwards())) > 0
+    assert recall(Oracle()) == recall(make_system("oracle"))
+    found = answer_instance(Backwards(), SAMPLE[0], "er_at_10")
+    assert isinstance(found, Ranking)
+    assert found.sentences[0] == len(SAMPLE[0].query.sentences) - 1
+
+
+@pytest.mark.parametrize(
+    ("system", "message"),
+    [
+        (BM25, r"expected a system, got the class BM25; make one of it: BM25\(\)"),
+        ("bm25", r"expected a system, got the text 'bm25'; make one of it: make_system\('bm25'\)"),
+        (3, r"expected a system, which is an object with a method rank\(query, brief\), got int"),
+        ([1, 2], r"got list"),
+    ],
+)
+def test_what_cannot_answer_is_refused_in_words(system: Any, message: str) -> None:
+    with pytest.raises(TypeError, match=message):
+        answers_from(system)
+    with pytest.raises(TypeError, match=rf"source 'mine': .*{message}.*; a source may also be a run, or a dict"):
+        evaluate({"mine": system}, SAMPLE, [TASK])
+    with pytest.raises(TypeError, match=r"sources: expected a dict of name -> system, .* such as \{'bm25': BM25\(\)\}"):
+        evaluate(system, SAMPLE, [TASK])
+
+
+def test_an_object_is_run_into_a_file_under_the_name_and_options_that_make_it_again(tmp_path: Path) -> None:
+    execute(BM25(k1=1.25), "sample", tmp_path / "object.jsonl")
+    execute("bm25:k1=1.25", "sample", tmp_path / "spec.jsonl")
+    by_object, by_spec = (read_run(tmp_path / f"{name}.jsonl") for name in ("object", "spec"))
+    assert by_object.header is not None
+    assert by_spec.header is not None
+    assert by_object.header.system == by_spec.header.system
+    assert execute("bm25:k1=1.25", SAMPLE, tmp_path / "object.jsonl").n_resumed == len(SAMPLE)  # the same run
+    execute(Longest(sign=-1), SAMPLE, tmp_path / "own.jsonl")
+    own = open_run(tmp_path / "own.jsonl")
+    assert own.header is not None
+    assert own.header.system.options == {"sign": -1}
+    assert own.header.system.name.endswith(":Longest")
+    with pytest.raises(RunMismatchError, match="begun as another run: sign was -1, now 1"):
+        execute(Longest(), SAMPLE, tmp_path / "own.jsonl")
+
+
+def test_an_object_that_no_header_can_describe_or_no_process_can_make_is_refused_in_words(tmp_path: Path) -> None:
+    system = Backwards()
+    system.depth = 3  # type: ignore[attr-defined]
+    with pytest.raises(TypeError, match="Backwards is no dataclass, so that its options cannot stand in"):
+        execute(system, SAMPLE, tmp_path / "run.jsonl")
+    with pytest.raises(SystemSpecError, match="an object is asked in one process, got jobs=2; name it by a specifica"):
+        execute(BM25(), SAMPLE, tmp_path / "run.jsonl", jobs=2)
+
+
+# Tasks
+
+
+def test_a_task_is_a_task_or_its_name_and_one_needs_no_list(tmp_path: Path) -> None:
+    for tasks in ("er_at_10", ["er_at_10"], TASK, (TASK, "er_at_10")):
+        assert set(evaluate({"bm25": BM25()}, SAMPLE, tasks)["bm25"]) == {"er_at_10"}
+        execute("bm25", SAMPLE, tmp_path / "run.jsonl", tasks=tasks)  # the same run each time
+        assert set(grade(tmp_path / "run.jsonl", SAMPLE, tasks).scores["bm25"]) == {"er_at_10"}
+        assert set(wrong_hypothesis_control(BM25(), SAMPLE, tasks, resampling=FEW)) == {"er_at_10"}
+        (found,) = cross_validate("bm25", SAMPLE, tasks=tasks, n_folds=2, n_seeds=1, resampling=FEW)
+        assert set(found.tasks) == {"er_at_10"}
+
+
+@pytest.mark.parametrize(
+    ("tasks", "error", "message"),
+    [
+        ("er_10", TaskError, r"no task 'er_10' \(did you mean 'er_at_10'\?\)"),
+        (["er_at_10", 5], TypeError, "tasks: expected tasks or their names, such as 'er_at_10', got 5"),
+        (10, TypeError, "tasks: expected tasks or their names, such as 'er_at_10', got 10"),
+        ([None], TypeError, "tasks: expected tasks or their names, such as 'er_at_10', got None"),
+    ],
+)
+def test_what_is_no_task_is_refused_in_words(tasks: Any, error: type[Exception], message: str, tmp_path: Path) -> None:
+    with pytest.raises(error, match=message):
+        evaluate({"bm25": BM25()}, SAMPLE, tasks)
+    with pytest.raises(error, match=message):
+        execute("bm25", SAMPLE, tmp_path / "run.jsonl", tasks=tasks)
+
+
+# Data
+
+
+def test_data_is_a_data_set_its_name_its_path_or_a_list_of_instances() -> None:
+    some: list[Instance] = SAMPLE[:4]
+    whole = [recall(BM25(), data) for data in (SAMPLE, "sample", sample_path(), str(sample_path()), list(SAMPLE))]
+    assert len(set(whole)) == 1
+    assert recall(BM25(), some) == recall(BM25(), iter(some))
+    assert evaluate({"bm25": BM25()}, some, TASK, limit=2)["bm25"][TASK.name].ids == SAMPLE.ids[:2]
+
+
+def test_the_sample_is_opened_by_its_name_and_a_file_of_a_catalogue_name_by_its_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("EVIDENCEBENCH_DATA", str(tmp_path / "data"))
+    assert open_dataset("sample").ids == SAMPLE.ids
+    with pytest.raises(UnreadableError, match="train: not on this machine yet; fetch it with 'evidencebench data down"):
+        open_dataset("train")
+    (tmp_path / "data").mkdir()
+    write_dataset(tmp_path / "data" / "evidencebench_train_set.json", SAMPLE[:2])
+    assert open_dataset("train").ids == SAMPLE.ids[:2]
+    with pytest.raises(UnreadableError, match=r"trian: no such file, nor a known data set \(did you mean 'train'\?\)"):
+        open_dataset("trian")
+    with pytest.raises(UnreadableError, match=r"absent\.json: cannot be read: No such file"):
+        open_dataset("absent.json")
+    with pytest.raises(UnreadableError, match="train: cannot be read: No such file"):
+        open_dataset(Path("train"))
+
+
+@pytest.mark.parametrize(
+    ("data", "error", "message"),
+    [
+        (5, TypeError, "expected a data set, the path of one or a catalogue name, got int"),
+        ([BM25()], TypeError, "expected a data set or instances, got BM25 among them"),
+        ([SAMPLE[0], SAMPLE[0]], FormatError, f"instance id '{FIRST}' stands more than once"),
+    ],
+)
+def test_what_is_no_data_is_refused_in_words(data: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        evaluate({"bm25": BM25()}, data, TASK)
+
+
+# Answers
+
+
+def scores_of(answers: Mapping[str, Any], data: Any = SAMPLE) -> TaskScores:
+    return evaluate({"mine": answers}, data, TASK)["mine"][TASK.name]
+
+
+@given(st.lists(st.integers(0, 30), max_size=8, unique=True))
+def test_a_dict_of_indices_scores_as_the_file_that_holds_it(
+    tmp_path_factory: pytest.TempPathFactory, picked: list[int]
+) -> None:
+    path = tmp_path_factory.mktemp("answers") / "answers.json"
+    path.write_text(f'{{"{FIRST}": {picked}}}')
+    expected = evaluate({"mine": open_run(path)}, SAMPLE, TASK)["mine"][TASK.name]
+    for answer in (picked, tuple(picked), set(picked), np.array(picked, dtype=np.int64)):
+        found = scores_of({FIRST: answer})
+        assert found.counts == expected.counts
+        np.testing.assert_array_equal(found.scores["aspect_recall"], expected.scores["aspect_recall"])
+
+
+@given(st.dictionaries(st.integers(0, 30), st.floats(-5, 5), max_size=20))
+def test_scores_by_sentence_rank_as_the_trec_run_that_holds_them(
+    tmp_path_factory: pytest.TempPathFactory, scored: dict[int, float]
+) -> None:
+    by_text = {str(index): score for index, score in scored.items()}
+    by_name = {f"{FIRST}#{index:05}": score for index, score in scored.items()}
+    found = [answers_of({FIRST: one})(SAMPLE[0], TASK) for one in (scored, by_text, by_name)]
+    assert found[0] == found[1] == found[2]
+    assert isinstance(found[0], Ranking)
+    if scored:
+        path = tmp_path_factory.mktemp("runs") / "run.trec"
+        path.write_text("".join(f"{FIRST} Q0 {name} 1 {score!r} me\n" for name, score in by_text.items()))
+        assert found[0] == open_run(path).answer(FIRST, None)
+
+
+def test_rankings_and_failures_in_a_dict_are_what_they_are_and_what_is_not_there_is_missing() -> None:
+    ranking = Ranking(sentences=tuple(range(30)))
+    found = scores_of({FIRST: ranking, SAMPLE.ids[1]: None, SAMPLE.ids[2]: Failure(error="no"), SAMPLE.ids[3]: []})
+    assert (found.counts.failed, found.counts.empty, found.counts.missing) == (2, 1, 6)
+    assert found.selections[0].certain == tuple(range(10))
+
+
+@pytest.mark.parametrize(
+    ("answers", "error", "message"),
+    [
+        ({FIRST: "3, 4"}, AnswerError, f"answers: {FIRST}: expected sentence indices, .* got the text '3, 4'"),
+        ({FIRST: 3}, AnswerError, f"answers: {FIRST}: expected sentence indices, .* got int"),
+        ({FIRST: [1.5]}, AnswerError, "expected whole numbers, the indices of sentences, got 1.5"),
+        ({FIRST: [True]}, AnswerError, "expected whole numbers, the indices of sentences, got True"),
+        ({FIRST: ["1"]}, AnswerError, "expected whole numbers, the indices of sentences, got '1'"),
+        ({FIRST: {"a": 1.0}}, AnswerError, "expected the index of a sentence, or id#index, got 'a'"),
+        ({FIRST: {"x#00001": 1.0}}, AnswerError, "expected a sentence of its own paper, got 'x#00001'"),
+        ({FIRST: {1: "high"}}, AnswerError, "1: expected a number as score"),
+        ({FIRST: {1: float("nan")}}, AnswerError, "1: expected a finite score, got nan"),
+        ({1: [2]}, AnswerError, "expected instance ids as keys, got 1"),
+        ({FIRST: [9999]}, AnswerError, "mine: .*selects sentence 9999, but the paper has sentences 0"),
+        ({"nobody": [1]}, RunMismatchError, "mine: answers 'nobody', which the data does not hold; its ids look like"),
+    ],
+)
+def test_answers_that_are_none_are_refused_in_words(answers: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        scores_of(answers)
+
+
+def test_answers_may_be_for_more_than_the_instances_in_a_list_but_not_for_none_of_them() -> None:
+    answers = {instance_id: [0, 1, 2] for instance_id in SAMPLE.ids}
+    assert scores_of(answers, SAMPLE[:3]).counts.missing == 0
+    with pytest.raises(RunMismatchError, match=rf"mine: answers '{SAMPLE.ids[1]}', which the data does not hold"):
+        scores_of({SAMPLE.ids[1]: [0]}, SAMPLE[:1])
+
+
+def test_a_run_is_a_source_as_it_is_and_one_of_other_data_is_refused(tmp_path: Path) -> None:
+    execute("bm25", SAMPLE, str(tmp_path / "run.jsonl"))
+    run = open_run(str(tmp_path / "run.jsonl"))
+    assert recall(run) == recall(answers_of(run)) == recall(BM25())
+    write_dataset(tmp_path / "part.json", SAMPLE[:5])
+    with pytest.raises(RunMismatchError, match=r"run\.jsonl: made on sample\.json"):
+        recall(run, tmp_path / "part.json")
+
+
+# Paths
+
+
+PUBLIC: list[Callable[..., Any]] = [
+    *(
+        getattr(evidencebench, name)
+        for name in evidencebench.__all__
+        if inspect.isfunction(getattr(evidencebench, name))
+    ),
+    *(cross_validate, fetch, grade, read_run, report_page, solve_file, validate_files, write_examples),
+    *(BestTraining.fit, EmbedderTraining.fit, RerankerTraining.fit, SelectorTraining.fit, SetTraining.fit),
+]
+
+
+@pytest.mark.parametrize("function", PUBLIC, ids=lambda one: one.__qualname__)
+def test_no_public_function_takes_a_path_and_no_text(function: Callable[..., Any]) -> None:
+    for name, hint in get_type_hints(function).items():
+        assert name == "return" or not names_path(hint), f"{name}: expected str or Path, got {hint}"
+
+
+def names_path(hint: Any) -> bool:
+    return hint is Path or any(map(names_path, get_args(hint)))
+
+
+def test_text_is_a_path_wherever_a_path_is(tmp_path: Path, selector_model: Path) -> None:
+    copy, run, page = (str(tmp_path / name) for name in ("copy.json", "run.jsonl", "model"))
+    assert write_dataset(copy, SAMPLE) == len(SAMPLE)
+    assert isinstance(open_dataset(copy), Dataset)
+    assert validate_file(copy).is_valid
+    assert [report.n_instances for report in validate_files(copy)] == [len(SAMPLE)]
+    execute("bm25", copy, run, tasks="er_at_10")
+    assert open_run(run).name == read_run(run).name
+    assert grade([run], copy).tasks == (TASK,)
+    assert report_page(run, copy, "er_at_10", resampling=FEW).startswith("<!DOCTYPE html>")
+    assert solve_file(copy, str(tmp_path / "solved.json")).n_instances == len(SAMPLE)
+    SelectorTraining(figures=False).fit(list(SAMPLE), page)
+    named = evidencebench.make_system(f"selector:model={page}")
+    assert recall(type(named.system)(model=page)) == recall(named)  # type: ignore[call-arg]
+    assert selector_model.is_dir()
