@@ -1,21 +1,25 @@
 """What is replaced or edited while a run is under way, or between two of them, is never mixed into one."""
 
 import hashlib
+import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 
 from evidencebench.crossval.validate import cross_validate
 from evidencebench.dataset import Dataset, open_dataset, write_dataset
-from evidencebench.errors import ChangedDataError, RunMismatchError
+from evidencebench.errors import ChangedDataError, RunError, RunMismatchError
 from evidencebench.execution import execute
+from evidencebench.query import Query
 from evidencebench.runs import read_run
 from evidencebench.sample import load_sample
 from evidencebench.significance import Resampling
 from evidencebench.solving import solve_file
+from evidencebench.system import Brief, Ranking
+from test_runs import wait_until
 
 SAMPLE = load_sample()
 FEW = Resampling(n_draws=50)
@@ -31,6 +35,18 @@ class Own:
     def rank(self, query, brief):
         return Ranking(sentences=(WORD,))
 """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Held:
+    """Answers two, and the others once a file is there."""
+
+    go_on: str
+
+    def rank(self, query: Query, brief: Brief) -> Ranking:  # noqa: ARG002 - the contract's signature
+        if query.instance_id not in SAMPLE.ids[:2]:
+            wait_until(Path(self.go_on).exists)
+        return Ranking(sentences=(0,))
 
 
 @pytest.fixture
@@ -169,3 +185,54 @@ def test_a_cross_validation_of_own_code_is_not_continued_after_an_edit(own: str)
         cross_validate([own], SAMPLE, n_folds=2, n_seeds=1, journal=Path("cells.jsonl"), resampling=FEW)
     Path("cells.jsonl").write_bytes(Path("cells.jsonl").read_bytes().splitlines(keepends=True)[0])
     cross_validate([own], SAMPLE, n_folds=2, n_seeds=1, journal=Path("cells.jsonl"), resampling=FEW)
+
+
+def started(*arguments: str) -> "subprocess.Popen[str]":
+    """Start a run of the own code of test_runs."""
+    words = [sys.executable, "-m", "evidencebench", "run", *arguments]
+    return subprocess.Popen(words, cwd=Path(__file__).parent, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+def has_answers(path: Path, n: int) -> bool:
+    return path.exists() and path.read_bytes().count(b"\n") > n
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_data_file_that_is_replaced_during_a_run_stops_it_and_its_copy_goes_on(jobs: int, tmp_path: Path) -> None:
+    data, run = tmp_path / "data.json", tmp_path / "run.jsonl"
+    dataset = many(data, 64)
+    spec = f"test_runs:Counting:log={tmp_path / 'asked'},seconds=0.05"
+    kept = data.read_bytes()
+    process = started(spec, "--data", str(data), "-o", str(run), "--jobs", str(jobs))
+    wait_until(lambda: has_answers(run, 3))
+    many(tmp_path / "other.json", 64, first=1)
+    (tmp_path / "other.json").replace(data)
+    _, said = process.communicate(timeout=60)
+    assert (process.returncode, f"{data}: the data file has changed since it was opened" in said) == (2, True)
+    n_kept = len(read_run(run).ids)
+    assert 3 <= n_kept < 64
+    data.write_bytes(kept)
+    report = execute(spec, open_dataset(data), run)
+    assert (report.n_resumed, report.n_unanswered) == (n_kept, 0)
+    execute(f"test_runs:Counting:log={tmp_path / 'whole'}", again := open_dataset(data), tmp_path / "whole.jsonl")
+    whole, mended = read_run(tmp_path / "whole.jsonl"), read_run(run)
+    assert all(whole.answer(name, None) == mended.answer(name, None) for name in again.ids)
+    assert dataset.ids == again.ids
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_the_same_run_at_once_is_written_by_one_and_refused_to_the_other(overwrite: bool, tmp_path: Path) -> None:  # noqa: FBT001 - as a user says it
+    run, go_on = tmp_path / "run.jsonl", tmp_path / "go_on"
+    spec = f"test_changes_between:Held:go_on={go_on}"
+    first = started(spec, "--data", "sample", "-o", str(run), *(["--overwrite"] if overwrite else []))
+    wait_until(lambda: has_answers(run, 1))
+    before = run.read_bytes()
+    with pytest.raises(RunError, match=rf"{run}: another process is writing this file; wait for it"):
+        execute(spec, SAMPLE, run, overwrite=overwrite)
+    assert run.read_bytes() == before
+    go_on.touch()
+    _, said = first.communicate(timeout=60)
+    assert (first.returncode, "error" in said) == (0, False)
+    assert read_run(run).ids == set(SAMPLE.ids)
