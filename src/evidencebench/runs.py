@@ -81,6 +81,18 @@ def _signature(name: str, options: Mapping[str, Any], depth: int) -> str:
     return f"{name}({text})" if text else name
 
 
+def code_text(versions: Mapping[str, str]) -> str:
+    """Return the digests of own code among versions as a signature ends in them; empty where there is none.
+
+    Examples
+    --------
+    >>> code_text({"numpy": "2.1", "code of mine:Best": "sha256:1f3c2a9b4d5e6f70"})
+    '[code 1f3c2a9b4d5e]'
+    """
+    own = [value for name, value in versions.items() if name.startswith(CODE_OF)]
+    return f"[code {'+'.join(one.removeprefix('sha256:')[:_SHOWN_DIGITS] for one in own)}]" if own else ""
+
+
 class DataHeader(msgspec.Struct, frozen=True, kw_only=True):
     """The data: its file, the file's checksum and how many instances it holds."""
 
@@ -228,9 +240,7 @@ class RunFile:
     def signature(self) -> str:
         """What decides its answers: the system as it ran, with its own code's digest; or a file's name and checksum."""
         if self.header is not None:
-            own = [value for name, value in self.header.versions.items() if name.startswith(CODE_OF)]
-            digests = "+".join(value.removeprefix("sha256:")[:_SHOWN_DIGITS] for value in own)
-            return f"{self.header.signature}[code {digests}]" if own else self.header.signature
+            return f"{self.header.signature}{code_text(self.header.versions)}"
         return f"{self.path.name}@sha256:{self.sha256[:_SHOWN_DIGITS]}"
 
     @cached_property

@@ -183,3 +183,39 @@ def test_own_code_that_was_edited_does_not_go_on_in_the_old_run(
     found = command("run own:Slow --data sample -o run.jsonl --limit 4")
     assert found.code == 2
     assert "begun as another run: code of own:Slow was 'sha256:" in found.err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "run own:Slow --data sample -o run.jsonl",
+        "crossval own:Slow --data sample --folds 2 --seeds 1 --draws 50",
+        "wrong-hypothesis own:Slow --data sample --draws 50",
+    ],
+)
+def test_what_own_code_scores_is_signed_with_its_digest(arguments: str, command: Command) -> None:
+    def signatures() -> set[str]:
+        sys.modules.pop("own", None)
+        found = command(arguments)
+        if arguments.startswith("run"):
+            found = command("score run.jsonl --data sample --draws 50")
+        return set(re.findall(r"\[code \w{12}\]", found.out))
+
+    first = signatures()
+    assert len(first) == 1
+    assert signatures() == first
+    Path("own.py").write_text(f"{Path('own.py').read_text()}\n# edited\n")
+    Path("run.jsonl").unlink(missing_ok=True)
+    second = signatures()
+    assert (len(second), second & first) == (1, set())
+
+
+def test_own_code_that_is_named_by_its_file_does_not_go_on_after_an_edit(command: Command) -> None:
+    arguments = "run named.py:Slow --data sample -o run.jsonl --limit 4"
+    Path("named.py").write_text(Path("own.py").read_text())
+    assert command(arguments).code == 0
+    Path("named.py").write_text(f"{Path('own.py').read_text()}\n# edited\n")
+    for module in [one for one in sys.modules if one.startswith("named")]:
+        del sys.modules[module]
+    found = command(arguments)
+    assert (found.code, "begun as another run: code of named.py:Slow was 'sha256:" in found.err) == (2, True)

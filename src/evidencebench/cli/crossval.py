@@ -21,6 +21,7 @@ from evidencebench.cli.options import (
 )
 from evidencebench.cli.output import OutputFile, print_json, print_signatures, print_table, require_file
 from evidencebench.cli.progress import Shown, progress
+from evidencebench.crossval.cells import versions_before_training
 from evidencebench.crossval.figures import SystemFigures
 from evidencebench.crossval.validate import cross_validate, planned
 from evidencebench.crossval.waiting_cells import rehearse_cells
@@ -28,6 +29,7 @@ from evidencebench.gathering import Rehearsal
 from evidencebench.llm.client import ChatClient
 from evidencebench.one_line import counted
 from evidencebench.reporting import percent, signature
+from evidencebench.runs import code_text
 from evidencebench.significance import Estimate, Resampling
 from evidencebench.systems import make_system
 from evidencebench.tables import Cell, Table
@@ -136,10 +138,11 @@ def command(
     if table_format == "text":
         _explain(found)
     folds = "" if found[0].fit_seconds is None else f"{n_folds}-fold by paper, "
+    own_code = code_text(versions_before_training([system]))
     signatures = (
         signature(
             dataset,
-            f"{system}[{folds}{counted(n_seeds, 'seed')}]",
+            f"{system}{own_code}[{folds}{counted(n_seeds, 'seed')}]",
             task=task_named(task),
             n=figures.recall.n,
             resampling=resampling,

@@ -81,8 +81,8 @@ def cli() -> None:
     Every option can also be set in the environment, as in
     EVIDENCEBENCH_RUN_JOBS=2. Exit codes: 0 done; 1 done, but something was found
     (violations, failed answers); 2 bad input; 3 stopped before the end (a cost
-    limit, a server that only fails); 70 a mistake in evidencebench, told with what
-    to report; 130 interrupted.
+    limit, a server that only fails, --fail-fast); 70 a mistake in evidencebench,
+    told with what to report; 130 interrupted.
     """
 
 

@@ -26,7 +26,7 @@ from evidencebench.gathering import Rehearsal, rehearse_all
 from evidencebench.llm.client import ChatClient
 from evidencebench.one_line import counted
 from evidencebench.reporting import comparison_fields, signature
-from evidencebench.runs import SystemHeader
+from evidencebench.runs import SystemHeader, code_text
 from evidencebench.significance import Resampling, holm
 from evidencebench.systems import make_system
 from evidencebench.tasks import Task
@@ -105,7 +105,8 @@ def command(
     print_comparisons(compared, holm([one.test.p_value for one in found.values()]), table_format)
     if table_format == "text":
         click.echo("Recall that stays, on selections that overlap, is not the hypothesis's doing.\n")
-    label = f"{SystemHeader(name=named.name, options=dict(named.options)).signature}[own - wrong hypothesis]"
+    asked = SystemHeader(name=named.name, options=dict(named.options)).signature
+    label = f"{asked}{code_text(named.versions())}[own - wrong hypothesis]"
     signatures = (
         signature(dataset, label, task=one.task, n=one.test.difference.n, resampling=resampling)
         for one in found.values()
