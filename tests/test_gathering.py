@@ -108,7 +108,7 @@ def test_inquiries_share_batches_until_all_is_answered() -> None:
     )
     assert n_batches == 1
     assert len(own.answers) == len(wrong.answers) == len(own.seconds) == 4
-    assert done[-1] == (8, 8)
+    assert (done[0], done[-1]) == ((0, 8), (8, 8))
     first = SAMPLE[0]
     assert own.answer(first, AT_10) == by_length(first.query)
     assert own.answer(first, AT_10) != wrong.answer(first, AT_10)

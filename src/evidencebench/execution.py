@@ -167,6 +167,8 @@ def execute(
             recorder.add_notes(key[0], run.answer(*key))
         todo = list(todo_of(ids, tasks, done, per_task=named.reads_brief))
         recorder.n_done = len(ids) - len(todo)
+        if todo and on_progress is not None:  # how many there are is known long before the first is answered
+            on_progress(recorder.n_done, len(ids))
         if named.waits:
             work = answerer(named, dataset, hypotheses, fails_fast=fail_fast)
             waiting = Waiting(client=client, max_waiting=max_waiting, settle=settle, on_interrupt=on_interrupt)

@@ -108,6 +108,8 @@ def gather(
     """
     gathering = _Gathering(inquiries, dataset, tasks, limit, on_progress)
     n_all = len(gathering.todo)
+    if on_progress is not None:
+        on_progress(0, n_all)
     ask_all(gathering.work, gathering.todo, gathering, waiting)
     if gathering.n_done < n_all:
         raise StopError(

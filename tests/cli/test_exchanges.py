@@ -12,6 +12,7 @@ from evidencebench.fake_server.running import RunningServer, running_fake_server
 from evidencebench.sample import sample_path
 
 ID = SAMPLE.ids[0]
+KEY = "sk-evidence-0123456789-abcdefghijklmnop"
 
 
 @pytest.fixture(autouse=True)
@@ -153,6 +154,23 @@ def test_an_export_names_the_instances_of_a_run(server: RunningServer, command: 
         (name, turn) for name in SAMPLE.ids for turn in (1, 2)
     )
     assert {one["task"] for line in mine for one in line["asked_for"]} == {"er_at_10"}
+
+
+def test_no_key_is_shown(server: RunningServer, command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    system = f"llm_base:model=openai/fake,base_url={server.base_url},key_env=OPENAI_API_KEY"
+    command(f"run {system} --data sample --limit 1 -o run.jsonl")
+    command("cache export -o replies.jsonl --run run.jsonl")
+    shown = [
+        command(arguments)
+        for arguments in (
+            f"run {system} --data sample --show-prompt",
+            f"llm show run.jsonl {ID}",
+            f"llm show run.jsonl {ID} --json",
+        )
+    ]
+    assert [one.code for one in shown] == [0, 0, 0]
+    assert not any(KEY in text for one in shown for text in (one.out, one.err, Path("replies.jsonl").read_text()))
 
 
 def test_a_hostile_reply_can_do_nothing_to_the_terminal(server: RunningServer, command: Command) -> None:

@@ -93,10 +93,12 @@ def command(
     n_draws = max(resampling.n_draws, enough_draws(len(pairs) * len(graded.tasks)))
     resampling = replace(resampling, n_draws=n_draws)
     compared: list[Compared] = []
-    for first, second in pairs:
-        for task in graded.tasks:
-            a, b = graded.scores[first][task.name], graded.scores[second][task.name]
-            compared.append((first, second, compare(a, b, resampling=resampling)))
+    with progress("comparing", progress_style) as on_progress:
+        for first, second in pairs:
+            for task in graded.tasks:
+                a, b = graded.scores[first][task.name], graded.scores[second][task.name]
+                compared.append((first, second, compare(a, b, resampling=resampling)))
+                on_progress(len(compared), len(pairs) * len(graded.tasks))
     adjusted = holm([comparison.test.p_value for *_, comparison in compared])
     if plot:
         write_picture(plot, comparison_chart(compared, dataset.name, resampling))

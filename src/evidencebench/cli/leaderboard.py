@@ -83,7 +83,8 @@ def command(
     cautions = cautions_of(graded)
     print_cautions(cautions)
     code = 1 if require_complete and not is_complete(graded) else 0
-    board = {task.name: standings(graded, task, resampling) for task in graded.tasks}
+    with progress("ranking", progress_style):
+        board = {task.name: standings(graded, task, resampling) for task in graded.tasks}
     if plot:
         write_picture(plot, board_chart(board, dataset.name, resampling))
     if as_json:

@@ -8,8 +8,9 @@ import msgspec
 
 from evidencebench.cli.cache.places import kept_folder, replies_file, shown_time
 from evidencebench.cli.exchange import data_of
-from evidencebench.cli.options import json_option
+from evidencebench.cli.options import json_option, progress_option
 from evidencebench.cli.output import OutputFile, json_text, refuse_existing, tell_written
+from evidencebench.cli.progress import progress
 from evidencebench.errors import CacheError
 from evidencebench.exchanges import exchanges_of
 from evidencebench.llm.inventory import Kept, Which, kept_replies
@@ -34,6 +35,7 @@ from evidencebench.writing import is_stream, whole_file
 @click.option("-d", "--data", metavar="D", help="RUN's data, where it has moved.")
 @click.option("--overwrite", is_flag=True, help="Replace FILE where it exists.")
 @json_option
+@progress_option
 @click.pass_context
 def command(
     ctx: click.Context,
@@ -44,6 +46,7 @@ def command(
     data: str | None,
     overwrite: bool,
     as_json: bool,
+    progress_style: str,
 ) -> None:
     """Write all replies into FILE, one JSON object a line.
 
@@ -71,7 +74,7 @@ def command(
     store = Replies(path.parent)
     try:
         asked_for = None if run_path is None else _asked_for(read_run(run_path), data, store)
-        with whole_file(output) as file:
+        with progress("exporting", progress_style), whole_file(output) as file:
             for kept in kept_replies(store, Which(model=model)):
                 key = kept if isinstance(kept, str) else kept.key
                 if asked_for is not None and key not in asked_for:
