@@ -136,6 +136,14 @@ def test_the_cli_reference_is_what_help_prints() -> None:
     assert REFERENCE.read_text(encoding="utf-8") == reference(), "run 'make docs'"
 
 
+def test_every_help_fits_a_terminal_and_cuts_no_line_short() -> None:
+    shown = REFERENCE.read_text(encoding="utf-8").split("```text\n")[1:]
+    lines = [line for block in shown for line in block.partition("```")[0].splitlines()]
+    assert max(map(len, lines)) <= 80
+    assert [line for line in lines if line.endswith("...") and not line.startswith("Usage:")] == []
+    assert [line for line in lines if "RANGE" in line] == [], "how numbers are called in the code says nothing"
+
+
 def test_the_lazy_table_of_commands_says_what_the_commands_say() -> None:
     context = click.Context(cli)
     for name, (_, line) in COMMANDS.items():

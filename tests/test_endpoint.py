@@ -70,6 +70,12 @@ def test_a_number_that_is_none_beside_the_vectors_loses_none() -> None:
     assert len(server.log) == 1
 
 
+def test_text_that_is_not_unicode_is_sent_with_what_can_be_read_of_it() -> None:
+    with served(embeddings()) as (server, encoder, _):
+        vectors(encoder.batches([EncodedText("a\ud800b")]))
+    assert json.loads(server.log[0].body)["input"] == ["a�b"]
+
+
 def test_base64_is_read_as_lists_are() -> None:
     def packed(found: dict[str, Any]) -> None:
         for one in found["data"]:

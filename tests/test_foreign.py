@@ -3,6 +3,7 @@
 import gzip
 import io
 import json
+import textwrap
 import zipfile
 from contextlib import suppress
 from pathlib import Path
@@ -62,6 +63,10 @@ def zipped() -> bytes:
             _PARAGRAPHS.encode(),
             "expected one sentence a line, but 3 of 3 lines hold several, as 'We .*'; break the lines behind",
         ),
+        (
+            textwrap.fill(_SENTENCES.replace(".", " in the whole of the long trial that we ran."), 40).encode(),
+            "expected one sentence a line, but [3-9] of [0-9]+ lines go on in the next one, as '.*'; join the lines",
+        ),
     ],
 )
 def test_what_is_no_plain_text_is_refused_with_what_to_do(content: bytes, message: str) -> None:
@@ -104,6 +109,8 @@ def test_no_real_paper_is_refused() -> None:
         pytest.skip("needs the real files of ../shared/data")
     for query in open_dataset(path).queries():
         text_of("\n".join(query.sentences).encode(), name=query.instance_id)
+        with pytest.raises(UnreadableError, match="lines go on in the next one"):
+            text_of(textwrap.fill(" ".join(query.sentences), 80).encode(), name=query.instance_id)
 
 
 @pytest.mark.data

@@ -159,6 +159,15 @@ def wait_before(attempt: int, *, asked_seconds: float | None, jitter: float, lon
     return min(longest_seconds, max(grown, asked_seconds or 0.0))
 
 
+def sendable(text: str) -> str:
+    """Return text that can be sent: halves of surrogate pairs, which some readers of PDF give, become U+FFFD."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
+
+
 def without_key(text: str, key: str) -> str:
     """Return a text with every form of the key in it replaced by stars.
 

@@ -208,10 +208,8 @@ def _made(spec: str, given: _Given, depth: int) -> NamedSystem:
     known = options_of(factory)
     if given.seed is not None and "seed" in known:
         options.setdefault("seed", str(given.seed))
-    if missing := [key for key, option in known.items() if option.default is MISSING and key not in options]:
-        raise SystemSpecError(
-            f"system '{name}': expected {', '.join(f'{key}=...' for key in missing)}, got no such option"
-        )
+    if missing := {key: one for key, one in known.items() if one.default is MISSING and key not in options}:
+        raise SystemSpecError(_lacking(name, missing))
     values = _convert(name, factory, options, lambda inner: _nested(inner, given, depth + 1))
     try:
         system = factory(**_grouped(factory, values), **_client_for(factory, given.client))
@@ -228,6 +226,16 @@ def _made(spec: str, given: _Given, depth: int) -> NamedSystem:
         knows_labels=name in KNOWING_SYSTEMS,
         module=module_of(name),
     )
+
+
+def _lacking(name: str, missing: Mapping[str, Option]) -> str:
+    """Return what is told of a specification without options that must be given."""
+    needed = " and ".join(f"'{key}'" for key in missing)
+    values = {
+        key: "PROVIDER/NAME" if (key, option.group) == ("model", "chat") else "..." for key, option in missing.items()
+    }
+    written = ",".join(f"{key}={value}" for key, value in values.items())
+    return f"system '{name}': needs {needed}; write {name}:{written}, and see all options with 'evidencebench systems'"
 
 
 def _grouped(factory: Callable[..., Any], values: Mapping[str, Any]) -> dict[str, Any]:

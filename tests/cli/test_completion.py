@@ -35,6 +35,7 @@ def test_a_shell_that_is_not_known_is_refused(command: Command, monkeypatch: pyt
         ("evidencebench run --dat", {"plain,--data"}),
         ("evidencebench run bm", {"plain,bm25", "plain,bm25_abstract_first"}),
         ("evidencebench find Tea. paper.txt --system cu", {"plain,cues"}),
+        ("evidencebench find Tea. pap", {"file,pap"}),
         ("evidencebench crossval tfidf_", {"plain,tfidf_char"}),
         ("evidencebench run bm25 --data sam", {"file,sam", "plain,sample"}),
         ("evidencebench data stats te", {"file,te", "plain,test"}),

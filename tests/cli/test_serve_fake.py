@@ -1,6 +1,7 @@
 """``llm serve-fake`` and ``llm providers`` as a user calls them."""
 
 import json
+import re
 import signal
 import subprocess
 from collections.abc import Iterator
@@ -95,6 +96,8 @@ def test_providers_are_listed_with_whether_their_key_is_set_and_never_the_key(
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", SECRET)
     monkeypatch.setenv("ANTHROPIC_API_KEY", "")
+    monkeypatch.delenv("MISTRAL_API_KEY", raising=False)
+    Path(".env").write_text(f"MISTRAL_API_KEY={SECRET}\nOPENAI_API_KEY={SECRET}\n")
     shown = command("llm providers")
     listed = {row["name"]: row for row in command("llm providers --json").json}
     assert shown.code == 0
@@ -103,4 +106,11 @@ def test_providers_are_listed_with_whether_their_key_is_set_and_never_the_key(
     assert listed["openai"]["key_is_set"]
     assert listed["openai"]["has_batches"]
     assert not listed["anthropic"]["key_is_set"]
+    assert [listed[name]["key_in"] for name in ("openai", "mistral", "anthropic", "vllm")] == [
+        "environment",
+        ".env",
+        None,
+        None,
+    ]
+    assert re.search(r"mistral +MISTRAL_API_KEY +in \.env +no", shown.out)
     assert all(name in shown.out for name in PROVIDERS)

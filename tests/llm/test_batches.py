@@ -35,6 +35,7 @@ from evidencebench.llm.store import Replies
 from evidencebench.sample import load_sample
 from proxy import Passing, proxied
 from replies import numbered
+from unwritable import no_file_longer_than
 
 SAMPLE = load_sample()
 
@@ -752,3 +753,67 @@ def test_a_damaged_waiting_request_is_refused_with_what_to_do(tmp_path: Path, se
 
     with pytest.raises(CacheError, match=r"the waiting request .* is damaged; forget .* prune --batches"):
         asyncio.run(damage_and_submit())
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_waiting_request_that_is_damaged_loses_its_own_reply_and_no_other(
+    tmp_path: Path, server: RunningServer, model: str
+) -> None:
+    store, requests = Replies(tmp_path), requests_to(server.base_url, model, 4)
+
+    async def work() -> list[ChatReply | EvidenceBenchError]:
+        sender = sender_of(store)
+        await asked(sender, store, requests)
+        await sender.submit()
+        damage = "UPDATE waiting SET request = x'00' WHERE id = (SELECT min(id) FROM waiting)"
+        await store.change(lambda: lambda connection: connection.execute(damage))
+        await sender.collect(wait=True)
+        return await asked(sender, store, requests)
+
+    found = asyncio.run(work())
+    assert [type(one) for one in found] == [EndpointError] + [ChatReply] * 3
+    assert "the waiting request" in str(found[0])
+    assert Spool(store).batches() == []
+    store.close()
+    assert n_replies(one_pass(tmp_path, requests)) == 4
+
+
+def test_on_a_full_disk_a_batch_stays_open_and_is_collected_when_there_is_room(
+    tmp_path: Path, server: RunningServer
+) -> None:
+    store, requests = Replies(tmp_path), requests_to(server.base_url, "openai/gpt-x", 4)
+
+    async def work() -> None:
+        sender = sender_of(store)
+        await asked(sender, store, requests)
+        await sender.submit()
+        with no_file_longer_than(500), pytest.raises(CacheError, match="File too large; free the disk"):
+            await sender.collect(wait=True)
+        await sender.collect(wait=True)
+
+    asyncio.run(work())
+    store.close()
+    assert n_replies(one_pass(tmp_path, requests)) == 4
+    assert len(paid_keys(server)) == 4
+
+
+def test_a_reply_without_its_tokens_spends_its_worst_case_of_a_limit_in_a_batch_too(
+    tmp_path: Path, server: RunningServer
+) -> None:
+    requests = requests_to(server.base_url, "openai/gpt-x", 3)
+    most = PRICES.most_usd("openai/gpt-x", 30, requests[0].max_tokens, batch=True)
+    assert most is not None
+    store = Replies(tmp_path)
+    with proxied(server.root_url, results_changed(lambda body: body.replace(b'"usage"', b'"used"'))) as proxy:
+        requests = requests_to(proxy.url, "openai/gpt-x", 3)
+
+        async def work() -> list[ChatReply | EvidenceBenchError]:
+            sender = sender_of(store, max_cost_usd=2.5 * most)
+            await asked(sender, store, requests[:2])
+            await sender.submit()
+            await sender.collect(wait=True)
+            return await asked(sender, store, requests)
+
+        found = asyncio.run(work())
+    store.close()
+    assert [type(one) for one in found] == [ChatReply, ChatReply, CostLimitError]

@@ -14,11 +14,11 @@ from evidencebench.endpoints import PassingError
 from evidencebench.llm.batch_apis.anthropic import AnthropicBatches
 from evidencebench.llm.batch_apis.nouns import BatchApi, Row
 from evidencebench.llm.batch_apis.openai import OpenaiBatches
-from evidencebench.llm.chat import ChatReply, Usage
+from evidencebench.llm.chat import ChatModel, ChatReply, Message, Usage
 from evidencebench.llm.providers import Wire
 from evidencebench.llm.refusals import is_withheld, said_in
 from evidencebench.llm.store import Replies
-from evidencebench.llm.wire import reply_of
+from evidencebench.llm.wire import posted, reply_of
 from llm_servers import completion
 from replies import keep, numbered
 
@@ -156,6 +156,15 @@ def test_a_field_of_another_type_beside_the_text_loses_no_reply(
 def test_a_text_that_cannot_be_read_is_no_blank_reply(wire: Wire, changes: dict[str, Any]) -> None:
     with pytest.raises(PassingError, match="expected a reply"):
         reply_of(wire, json.dumps(message(wire) | changes).encode())
+
+
+@pytest.mark.parametrize("wire", WIRES)
+def test_a_prompt_that_is_not_unicode_is_asked_with_what_can_be_read_of_it(wire: Wire) -> None:
+    prompt = (Message("user", "a\ud800b \ud83d\ude00"),)
+    request = ChatModel(model=f"{wire}/m").request(prompt)
+    assert request.messages == (Message("user", "a�b \N{GRINNING FACE}"),)
+    assert "a�b".encode() in posted(request)[1]
+    assert request.key == ChatModel(model=f"{wire}/m").request(request.messages).key
 
 
 def test_a_refusal_is_read_whatever_stands_beside_what_it_says() -> None:

@@ -11,7 +11,7 @@ from typing import Any, TypeVar, cast
 import click
 
 from evidencebench.cache import cache_folder
-from evidencebench.cli.options import Finite
+from evidencebench.cli.numbers import Finite, Whole
 from evidencebench.cli.progress import Shown
 from evidencebench.errors import CacheError, EvidenceBenchError, StopError
 from evidencebench.llm.batch_apis.calls import Patience
@@ -216,7 +216,7 @@ _OPTIONS = (
     click.option(
         "--assume-tokens",
         "assumed_tokens",
-        type=click.IntRange(1),
+        type=Whole(1),
         default=400,
         show_default=True,
         metavar="N",
@@ -237,7 +237,7 @@ _OPTIONS = (
     click.option("--batch", is_flag=True, help="Use the provider's batches: cheaper, within a day."),
     click.option(
         "--max-connections",
-        type=click.IntRange(1),
+        type=Whole(1),
         default=DEFAULT_MAX_WAITING,
         show_default=True,
         metavar="N",
@@ -256,7 +256,7 @@ _OPTIONS = (
     ),
     click.option(
         "--max-attempts",
-        type=click.IntRange(1),
+        type=Whole(1),
         default=6,
         show_default=True,
         metavar="N",

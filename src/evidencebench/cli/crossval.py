@@ -9,6 +9,7 @@ import msgspec
 from evidencebench.cli.asking import Asking, asking_options, opened_desk, require_model
 from evidencebench.cli.completion import complete_systems
 from evidencebench.cli.estimate import print_estimate
+from evidencebench.cli.numbers import Whole
 from evidencebench.cli.options import (
     data_option,
     format_option,
@@ -40,8 +41,12 @@ from evidencebench.training.trainings import trainable
 @click.command
 @click.argument("system", shell_complete=complete_systems)
 @data_option
-@click.option("--folds", "n_folds", type=click.IntRange(2), default=5, show_default=True, help="Parts of the papers.")
-@click.option("--seeds", "n_seeds", type=click.IntRange(1), default=5, show_default=True, help="Times they are cut.")
+@click.option(
+    "--folds", "n_folds", type=Whole(2), default=5, show_default=True, metavar="N", help="Parts of the papers."
+)
+@click.option(
+    "--seeds", "n_seeds", type=Whole(1), default=5, show_default=True, metavar="N", help="Times they are cut."
+)
 @click.option("--against", multiple=True, metavar="SYSTEM", help="Compare with this system; repeatable.")
 @click.option("--blind/--no-blind", default=True, show_default=True, help="Train without the hypothesis too.")
 @click.option("-o", "--output", type=OutputFile(), metavar="FILE", help="Keep finished work; go on there.")

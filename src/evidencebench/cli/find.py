@@ -9,8 +9,9 @@ import click
 from evidencebench.cli.asking import Asking, Desk, asking_options, opened_desk, require_model
 from evidencebench.cli.completion import complete_systems
 from evidencebench.cli.estimate import print_estimate
+from evidencebench.cli.numbers import Whole
 from evidencebench.cli.options import json_option, progress_option, seed_option
-from evidencebench.cli.output import print_json
+from evidencebench.cli.output import print_json, terminal_width
 from evidencebench.cli.progress import progress
 from evidencebench.errors import EvidenceBenchError, PendingError, ReplyError, UnreadableError
 from evidencebench.gathering import Rehearsal
@@ -22,17 +23,13 @@ from evidencebench.reading import read_stream, read_whole
 from evidencebench.reporting import notes_line
 from evidencebench.system import Brief, NamedSystem, Ranking
 from evidencebench.systems import make_system
-from evidencebench.tables import printable
-
-_WIDTH = 80
+from evidencebench.tables import WIDTH, printable
 
 
 @click.command
 @click.argument("hypothesis")
-@click.argument("paper")
-@click.option(
-    "--budget", type=click.IntRange(1), default=10, show_default=True, metavar="K", help="How many sentences."
-)
+@click.argument("paper", type=click.Path(allow_dash=True))
+@click.option("--budget", type=Whole(1), default=10, show_default=True, metavar="K", help="How many sentences.")
 @click.option(
     "--scope",
     type=click.Choice(["all", "results"]),
@@ -110,7 +107,7 @@ def command(
     found = [index for index in sentences if _is_text(query, index)]
     found = found[:budget] if answer.ordered else found
     if answer.notes:
-        click.echo(textwrap.fill(notes_line(answer.notes), _WIDTH), err=True)
+        click.echo(textwrap.fill(notes_line(answer.notes), WIDTH), err=True)
     if as_json:
         rows = [
             {"sentence": index, "kind": query.kinds[index].value, "text": query.sentences[index]} for index in found
@@ -125,11 +122,11 @@ def command(
         click.echo(
             f"{name}: {system.name} names {counted(len(found), 'sentence')}, in no order; all are shown", err=True
         )
-    width = len(str(len(query.sentences)))
+    width, n_columns = len(str(len(query.sentences))), terminal_width()
     for index in found:
         lead = f"{index:>{width}}  "
         body = printable(query.sentences[index])
-        click.echo(textwrap.fill(body, _WIDTH, initial_indent=lead, subsequent_indent=" " * len(lead)))
+        click.echo(textwrap.fill(body, n_columns, initial_indent=lead, subsequent_indent=" " * len(lead)))
 
 
 def _content(paper: str, name: str) -> bytes:

@@ -2,13 +2,13 @@
 
 import functools
 from collections.abc import Callable
-from math import isfinite
 from typing import Any, TypeVar, cast
 
 import click
 from click.core import ParameterSource
 
 from evidencebench.cli.completion import complete_data, complete_tasks
+from evidencebench.cli.numbers import Finite, Whole
 from evidencebench.dataset import Dataset, open_dataset
 from evidencebench.errors import EvidenceBenchError
 from evidencebench.evaluation import Rules
@@ -22,17 +22,6 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 def open_data(name: str) -> Dataset:
     """Open the data that a path or a catalogue name means."""
     return open_dataset(name)
-
-
-class Finite(click.FloatRange):
-    """A number in a range, which ``nan`` is in no range and ``inf`` is no number."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Return the number, or fail in words."""
-        found: float = super().convert(value, param, ctx)
-        if not isfinite(found):
-            self.fail(f"{value} is not a finite number.", param, ctx)
-        return found
 
 
 class _TaskType(click.ParamType[Task]):
@@ -78,12 +67,14 @@ def task_options(command: Command) -> Command:
         help="Task name, or er_at_K or result_er_at_K; repeatable. Default: all that can be answered.",
     )
     budget_option = click.option(
-        "--budget", type=click.IntRange(1), metavar="K", help="Short for --task er_at_K: K sentences, all aspects."
+        "--budget", type=Whole(1), metavar="K", help="Short for --task er_at_K: K sentences, all aspects."
     )
     return cast("Command", task_option(budget_option(bundled)))
 
 
-seed_option = click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of everything random.")
+seed_option = click.option(
+    "--seed", type=Whole(0), default=0, show_default=True, metavar="N", help="Of everything random."
+)
 
 
 def resampling_options(command: Command) -> Command:
@@ -96,7 +87,8 @@ def resampling_options(command: Command) -> Command:
     draws_option = click.option(
         "--draws",
         "n_draws",
-        type=click.IntRange(1, MAX_DRAWS),
+        type=Whole(1, MAX_DRAWS),
+        metavar="N",
         default=DEFAULT_DRAWS,
         show_default=True,
         help="Resamplings behind intervals and tests.",
@@ -104,6 +96,7 @@ def resampling_options(command: Command) -> Command:
     level_option = click.option(
         "--level",
         type=Finite(0, 1, min_open=True, max_open=True),
+        metavar="SHARE",
         default=DEFAULT_LEVEL,
         show_default=True,
         help="Coverage of the intervals.",
@@ -169,13 +162,13 @@ complete_option = click.option(
 jobs_option = click.option(
     "-j",
     "--jobs",
-    type=click.IntRange(1),
+    type=Whole(1),
     default=1,
     show_default=True,
     metavar="N",
     help="Processes; fewer for small data.",
 )
-limit_option = click.option("--limit", type=click.IntRange(1), metavar="N", help="Only the first N instances.")
+limit_option = click.option("--limit", type=Whole(1), metavar="N", help="Only the first N instances.")
 progress_option = click.option(
     "--progress",
     "progress_style",

@@ -143,7 +143,7 @@ class _Lines:
 
 
 def _bar(what: str, status: Status | None) -> Progress:
-    """Return a bar of one line, however narrow the terminal: what is done and the status are cut to fit."""
+    """Return a bar of one line, however narrow the terminal: what is done is cut to fit, then all else."""
     columns: list[ProgressColumn] = [
         _TextColumn(lambda: what),
         BarColumn(bar_width=_BAR_WIDTH if status is None else _BAR_WIDTH_BESIDE_STATUS),
@@ -151,15 +151,23 @@ def _bar(what: str, status: Status | None) -> Progress:
         TimeRemainingColumn(),
     ]
     if status is not None:
-        columns.append(_TextColumn(status))
+        columns.append(_TextColumn(status, gives_way=False))
     return Progress(*columns, console=Console(stderr=True), transient=True)
 
 
 class _TextColumn(ProgressColumn):
-    """Text that gives way where the line is too long for the terminal."""
+    """Text on one line.
 
-    def __init__(self, text: Callable[[], str]) -> None:
-        super().__init__(table_column=Column(no_wrap=False))
+    Parameters
+    ----------
+    text
+        Gives it.
+    gives_way
+        Whether it is cut first where the line is too long for the terminal.
+    """
+
+    def __init__(self, text: Callable[[], str], *, gives_way: bool = True) -> None:
+        super().__init__(table_column=Column(no_wrap=not gives_way))
         self._text = text
 
     def render(self, task: Task) -> Text:  # noqa: ARG002 - the signature is the library's

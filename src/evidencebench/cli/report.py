@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from evidencebench.cautions import Caution
+from evidencebench.cli.numbers import Whole
 from evidencebench.cli.options import (
     data_option,
     limit_option,
@@ -24,7 +25,7 @@ from evidencebench.report.page import Wish, argument_of, report_page, shareable
 from evidencebench.significance import Resampling
 from evidencebench.tables import printable
 from evidencebench.tasks import Task
-from evidencebench.writing import whole_file
+from evidencebench.writing import is_stream, whole_file
 
 # Without one, it is anything: a pipe, a terminal.
 _SUFFIXES = {".html", ".htm", ""}
@@ -43,7 +44,7 @@ _FILES = {"data", "output"}
 @task_options
 @click.option(
     "--largest",
-    type=click.IntRange(1, 100),
+    type=Whole(1, 100),
     default=20,
     show_default=True,
     metavar="K",
@@ -85,7 +86,7 @@ def command(
     \b
     Example: evidencebench report bm25.jsonl lead.jsonl -d sample -o report.html
     """
-    if output.suffix.lower() not in _SUFFIXES:
+    if output.suffix.lower() not in _SUFFIXES and not is_stream(output):
         raise click.UsageError(
             f"{output}: a report is a web page: expected a name that ends in .html, got '{output.suffix}'; "
             "a browser prints the page to PDF"

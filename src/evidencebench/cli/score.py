@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from evidencebench.cautions import TRAINED_ON_IT, cautions_of, is_complete
+from evidencebench.cli.numbers import Whole
 from evidencebench.cli.options import (
     complete_option,
     controls_option,
@@ -59,9 +60,7 @@ from evidencebench.tasks import Task, task_named
 @data_option
 @task_options
 @rule_options
-@click.option(
-    "--curve", type=click.IntRange(1, 500), metavar="K", help="Add recall at every budget up to K; as CSV, it alone."
-)
+@click.option("--curve", type=Whole(1, 500), metavar="K", help="Add recall at every budget up to K; as CSV, it alone.")
 @click.option("--kinds", is_flag=True, help="Add where it looks: abstract, headings, body.")
 @limit_option
 @controls_option

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from evidencebench.cli.options import format_option, json_option
-from evidencebench.cli.output import print_json, print_table
+from evidencebench.cli.output import print_json, print_table, terminal_width
 from evidencebench.runs import option_text
 from evidencebench.systems import SYSTEMS, options_of
 from evidencebench.tables import Table
@@ -61,9 +61,10 @@ def _shown(default: Any) -> str:
     return option_text(list(default) if isinstance(default, tuple) else default)
 
 
-def _folded(rows: list[tuple[str, str]], width: int = 56) -> list[tuple[str, str]]:
+def _folded(rows: list[tuple[str, str]]) -> list[tuple[str, str]]:
     """Break long descriptions over several rows."""
     folded: list[tuple[str, str]] = []
+    width = terminal_width() - 2 - max(len(name) for name, _ in rows)
     for name, text in rows:
         lines = click.formatting.wrap_text(text, width).splitlines()
         folded += [(name if position == 0 else "", line) for position, line in enumerate(lines)]

@@ -12,6 +12,7 @@ from pathlib import Path
 import click
 
 from evidencebench.cache import cache_folder
+from evidencebench.cli.numbers import Whole
 from evidencebench.cli.options import data_option, limit_option, open_data, rule_options, task_options
 from evidencebench.errors import MissingExtraError
 from evidencebench.evaluation import Rules
@@ -32,9 +33,7 @@ from evidencebench.tasks import TASKS, Task
     help="Let people pick, without seeing an answer; their runs go to FOLDER.",
 )
 @limit_option
-@click.option(
-    "--port", type=click.IntRange(0, 65535), default=8642, show_default=True, metavar="N", help="0: a free one."
-)
+@click.option("--port", type=Whole(0, 65535), default=8642, show_default=True, metavar="N", help="0: a free one.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option("--expose", is_flag=True, help="Allow a host that other machines reach; a token is asked for.")
 @click.option("--open/--no-open", "is_opened", default=False, show_default=True, help="Open it in a browser.")

@@ -23,6 +23,7 @@ from evidencebench.endpoints import (
     is_passing,
     require_address,
     require_key,
+    sendable,
     shown,
     wait_before,
 )
@@ -149,7 +150,7 @@ class EndpointEncoder:
             If the server refuses, gives no usable reply in the attempts allowed, or its vectors are not sound.
         """
         for positions in self._split(texts):
-            wanted = [texts[position].prefix + texts[position].text for position in positions]
+            wanted = [sendable(texts[position].prefix + texts[position].text) for position in positions]
             vectors = self._vectors(wanted)
             if fault := vector_faults(vectors, len(wanted), self._dimension):
                 raise EndpointError(f"{self._where}: {fault}; nothing of this batch is kept")

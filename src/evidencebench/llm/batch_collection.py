@@ -12,7 +12,8 @@ from evidencebench.errors import EndpointError, PendingError
 from evidencebench.llm.batch_apis.calls import Calls
 from evidencebench.llm.batch_apis.nouns import BatchApi, Remote, Row
 from evidencebench.llm.chat import ChatReply, ChatRequest
-from evidencebench.llm.spool import Batch, Spool
+from evidencebench.llm.reply_file import explained
+from evidencebench.llm.spool import Batch, DamagedRequestError, Spool
 from evidencebench.llm.store import Replies
 
 _WINDOW_ROWS = 256
@@ -99,7 +100,8 @@ class Collector:
                 raise PassingError(f"expected {remote.n_done} replies in batch {remote.name}, got {n_done}")
 
         try:
-            await self._calls.tried(attempt)
+            with explained(self._store.path):  # a disk that is full
+                await self._calls.tried(attempt)
         except EndpointError:
             if not self._is_damaged_only(batch, remote):
                 raise
@@ -112,7 +114,12 @@ class Collector:
             await asyncio.gather(*(self._take(batch, row) for row in window if not row.is_damaged))
 
     async def _take(self, batch: Batch, row: Row) -> None:
-        request = self._spool.request(batch, row.key)
+        try:
+            request = self._spool.request(batch, row.key)
+        except DamagedRequestError as error:  # which loses this reply and no other
+            self._seen.add(row.key)
+            self.failures[row.key] = f"{error}"
+            return
         if request is None:  # a row that nobody asked for
             return
         self._seen.add(row.key)

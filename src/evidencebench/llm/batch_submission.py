@@ -12,6 +12,7 @@ from evidencebench.endpoints import PassingError
 from evidencebench.errors import CacheError, EvidenceBenchError, FailingServerError
 from evidencebench.llm.batch_apis.calls import Calls, UnsureError
 from evidencebench.llm.batch_apis.nouns import BatchApi, Found, Sought
+from evidencebench.llm.reply_file import FILE_NAME, explained
 from evidencebench.llm.spool import Batch, Spool
 
 _LOOK_AGAIN_SECONDS = 0.5
@@ -45,8 +46,10 @@ async def submit_one(
         If it was not, for what stands in it.
     EndpointError, FailingServerError
         If it was not, for another reason.
+    CacheError
+        If it was not, since its body cannot be written.
     """
-    with TemporaryFile(dir=folder) as body:
+    with explained(folder / FILE_NAME), TemporaryFile(dir=folder) as body:  # the disk may be full
         rows = (api.row_of(key, request) for key, request in spool.requests(batch))
         await asyncio.to_thread(api.write, rows, body)
         prepared = await api.prepare(calls, body, batch.intent)

@@ -8,6 +8,8 @@ from typing import Any, Literal
 
 import msgspec
 
+from evidencebench.endpoints import sendable
+
 Role = Literal["system", "user", "assistant"]
 
 Finish = Literal["stop", "length", "refused", "other"]
@@ -61,12 +63,15 @@ class ChatModel:
     context_tokens: int = 128_000
 
     def request(self, messages: tuple[Message, ...], schema: Mapping[str, Any] | None = None) -> "ChatRequest":
-        """Return the request that asks this model; the schema is left out unless `structured`."""
+        """Return the request that asks this model; the schema is left out unless `structured`.
+
+        Halves of surrogate pairs, which some readers of PDF give, cannot be sent and become U+FFFD.
+        """
         return ChatRequest(
             model=self.model,
             base_url=self.base_url,
             key_env=self.key_env,
-            messages=messages,
+            messages=tuple(Message(message.role, sendable(message.text)) for message in messages),
             temperature=self.temperature,
             top_p=self.top_p,
             seed=self.seed,

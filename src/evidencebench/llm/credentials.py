@@ -50,13 +50,37 @@ def key_for(server: Server, *, environ: Mapping[str, str] | None = None, folder:
         If another machine needs a key and none is found, if it cannot stand in a header or would travel in the open,
         or if a line of ``.env`` cannot be read.
     """
-    value = ""
-    if server.key_env:
-        value = (os.environ if environ is None else environ).get(server.key_env, "")
-        if not value:
-            value = _from_file((folder or Path()) / ".env", server.key_env)
+    value = _looked_up(server.key_env, environ, folder)[0]
     require_key(f"model of {server.provider.name}", server.base_url, key_env=server.key_env, key=value)
     return Key(value)
+
+
+def place_of_key(key_env: str, *, environ: Mapping[str, str] | None = None, folder: Path | None = None) -> str | None:
+    """Return where the key in a variable is found: ``environment`` or ``.env``; None: nowhere.
+
+    Parameters
+    ----------
+    key_env
+        The variable; empty: none is needed.
+    environ, folder
+        As in `key_for`.
+
+    Raises
+    ------
+    SystemSpecError
+        If ``.env`` is looked at and cannot be read.
+    """
+    value, place = _looked_up(key_env, environ, folder)
+    return place if value else None
+
+
+def _looked_up(key_env: str, environ: Mapping[str, str] | None, folder: Path | None) -> tuple[str, str]:
+    """Return the value of a variable, empty where there is none, and where it was looked for last."""
+    if not key_env:
+        return "", "environment"
+    if value := (os.environ if environ is None else environ).get(key_env, ""):
+        return value, "environment"
+    return _from_file((folder or Path()) / ".env", key_env), ".env"
 
 
 def reply_without_key(reply: ChatReply, key: Key) -> ChatReply:

@@ -68,8 +68,8 @@ class Totals:
 
     @property
     def has_known_cost(self) -> bool:
-        """Whether the sum is of any use: a reply has a price, or nothing was charged for."""
-        return self.requests > self.unpriced or not self.of_unknown_cost
+        """Whether the sum is of any use: a reply has a price, or nothing is or was charged for."""
+        return self.requests > self.unpriced or not (self.of_unknown_cost or self.in_flight)
 
 
 class Ledger:

@@ -28,6 +28,10 @@ _UNSENT = (
 _COLUMNS = "id, intent, model, base_url, key_env, n_requests, created, name, state"
 
 
+class DamagedRequestError(CacheError):
+    """A waiting request cannot be read any more, so that its reply cannot be kept."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
     """Requests that may share a batch: one model of one server, asked with one key."""
@@ -210,7 +214,13 @@ class Spool:
         return None if row is None else _batch(row)
 
     def request(self, batch: Batch, key: str) -> ChatRequest | None:
-        """Return one request of a batch, or None where the batch holds none of this key, as we write it."""
+        """Return one request of a batch, or None where the batch holds none of this key, as we write it.
+
+        Raises
+        ------
+        DamagedRequestError
+            If it is damaged.
+        """
         if not _KEY.fullmatch(key):
             return None
         raw = bytes.fromhex(key)  # which takes capitals and blanks too
@@ -229,8 +239,8 @@ class Spool:
             raise self._damaged(key)
         return msgspec.structs.replace(request, key_env=key_env)
 
-    def _damaged(self, key: bytes) -> CacheError:
-        return CacheError(
+    def _damaged(self, key: bytes) -> DamagedRequestError:
+        return DamagedRequestError(
             f"{self._store.path}: the waiting request {key.hex()[:12]}... is damaged; forget all that wait with "
             "'evidencebench cache prune --batches', and they are asked for again"
         )

@@ -12,6 +12,7 @@ import click
 
 from evidencebench.app.search import kept_files
 from evidencebench.cli.cache.places import embeddings_file, kept_folder, replies_file, shown_cost, shown_size
+from evidencebench.cli.numbers import Finite
 from evidencebench.cli.options import json_option
 from evidencebench.cli.output import print_json
 from evidencebench.database import compact
@@ -40,7 +41,7 @@ _DAY_SECONDS = 86_400.0
 @click.option("--embeddings", is_flag=True, help="Remove all embeddings.")
 @click.option("--search", is_flag=True, help="Remove what 'view' keeps to search large data.")
 @click.option("--all", "everything", is_flag=True, help="Remove replies, embeddings and what is kept to search.")
-@click.option("--older-than", type=click.FloatRange(0), metavar="DAYS", help="Only replies that are older.")
+@click.option("--older-than", type=Finite(0), metavar="DAYS", help="Only replies that are older.")
 @click.option("--model", metavar="M", help="Only replies of this model, as provider/name.")
 @click.option("--damaged", is_flag=True, help="Only replies that are damaged.")
 @click.option("--batches", is_flag=True, help="Forget open batches: what they cost is lost.")

@@ -25,7 +25,7 @@ from evidencebench.tables import Table, printable
 @json_option
 @format_option
 def command(*, as_json: bool, table_format: str) -> None:
-    """List what is kept: replies by model, embeddings, searches, open batches.
+    """List what is kept: replies, embeddings, searches, open batches.
 
     A cost is what was paid when a reply came; it is unknown where the price
     was. Open batches are collected first when a run starts again.

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from evidencebench.catalog import CATALOG, data_folder
+from evidencebench.cli.numbers import Whole
 from evidencebench.cli.options import progress_option
 from evidencebench.cli.progress import progress
 from evidencebench.download import fetch
@@ -21,7 +22,7 @@ from evidencebench.download import fetch
     "--from-file", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Take a local file instead."
 )
 @click.option("--folder", type=click.Path(path_type=Path), help="Where to keep it; default: see 'data list'.")
-@click.option("--attempts", type=click.IntRange(1), default=5, show_default=True, help="Tries, each resuming.")
+@click.option("--attempts", type=Whole(1), default=5, show_default=True, metavar="N", help="Tries, each resuming.")
 @click.option("--force", is_flag=True, help="Replace a file that is there.")
 @progress_option
 def command(

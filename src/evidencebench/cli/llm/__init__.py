@@ -7,9 +7,10 @@ from evidencebench.cli.llm import examples, providers, serve_fake, show
 
 @click.group
 def command() -> None:
-    """List providers, show prompts and replies, draw examples, serve a fake model.
+    """List providers, show prompts and replies, draw examples.
 
-    To ask a model, run a strategy: evidencebench run llm_base:model=...
+    And serve a fake model for trials. To ask a model, run a strategy:
+    evidencebench run llm_base:model=openai/NAME
     """
 
 

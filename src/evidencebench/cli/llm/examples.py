@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from evidencebench.cli.numbers import Whole
 from evidencebench.cli.options import data_option, json_option, open_data, seed_option
 from evidencebench.cli.output import OutputFile, json_text, refuse_existing, tell_written
 from evidencebench.examples import draw_examples, write_examples
@@ -11,7 +12,7 @@ from evidencebench.examples import draw_examples, write_examples
 
 @click.command(name="examples")
 @data_option
-@click.option("-n", "n", type=click.IntRange(1), default=8, show_default=True, metavar="N", help="How many.")
+@click.option("-n", "n", type=Whole(1), default=8, show_default=True, metavar="N", help="How many.")
 @click.option(
     "-o", "--output", required=True, type=OutputFile(), metavar="FILE", help="Where to; - is standard output."
 )

@@ -1,11 +1,10 @@
 """``evidencebench llm providers``."""
 
-import os
-
 import click
 
 from evidencebench.cli.options import format_option, json_option
 from evidencebench.cli.output import print_json, print_table
+from evidencebench.llm.credentials import place_of_key
 from evidencebench.llm.providers import PROVIDERS
 from evidencebench.tables import Cell, Table
 
@@ -16,9 +15,9 @@ from evidencebench.tables import Cell, Table
 def command(*, as_json: bool, table_format: str) -> None:
     """List who serves models, and which of their keys are set.
 
-    A model is written provider/name. The key's variable is read from the
-    environment, else from the file .env; here only the environment is looked at,
-    and no key is shown.
+    A model is written provider/name. A key is looked for in the variable of the
+    environment, else in the file .env of this folder, as it is when a model is
+    asked. No key is shown.
 
     \b
     Example: evidencebench llm providers
@@ -30,7 +29,8 @@ def command(*, as_json: bool, table_format: str) -> None:
                     "name": provider.name,
                     "base_url": provider.base_url,
                     "key_env": provider.key_env or None,
-                    "key_is_set": _is_set(provider.key_env),
+                    "key_is_set": place_of_key(provider.key_env) is not None,
+                    "key_in": place_of_key(provider.key_env),
                     "has_batches": provider.has_batches,
                 }
                 for provider in PROVIDERS.values()
@@ -50,9 +50,7 @@ def command(*, as_json: bool, table_format: str) -> None:
     print_table(Table(columns=["provider", "base_url"], rows=addresses), table_format)
 
 
-def _is_set(key_env: str) -> bool:
-    return bool(key_env and os.environ.get(key_env))
-
-
 def _state(key_env: str) -> str:
-    return "set" if _is_set(key_env) else "not set" if key_env else ""
+    if not key_env:
+        return ""
+    return {"environment": "set", ".env": "in .env", None: "not set"}[place_of_key(key_env)]

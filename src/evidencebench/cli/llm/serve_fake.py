@@ -6,7 +6,8 @@ from typing import Any
 
 import click
 
-from evidencebench.cli.options import Finite, data_option, open_data, seed_option
+from evidencebench.cli.numbers import Finite, Whole
+from evidencebench.cli.options import data_option, open_data, seed_option
 from evidencebench.fake_server.faults import NAMED_FAULTS, PASSING_FAULTS, Fault
 from evidencebench.fake_server.personalities import PERSONALITIES, Personality
 from evidencebench.fake_server.running import LOOPBACK, serve_until_signal
@@ -38,7 +39,7 @@ class _FaultsType(click.ParamType[tuple[Fault, ...]]):
     metavar="P",
     help="How the model answers; see below.",
 )
-@click.option("--port", type=click.IntRange(0, 65535), required=True, metavar="N", help="0: a free one.")
+@click.option("--port", type=Whole(0, 65535), required=True, metavar="N", help="0: a free one.")
 @click.option("--host", default=LOOPBACK, show_default=True, help="Address to listen on.")
 @click.option("--expose", is_flag=True, help="Allow a host that other machines reach. No key is asked for.")
 @click.option("--faults", type=_SHARE, default=0.0, show_default=True, metavar="RATE", help="Share that fails.")
@@ -52,7 +53,9 @@ class _FaultsType(click.ParamType[tuple[Fault, ...]]):
 )
 @seed_option
 @click.option("--latency", type=_SECONDS, default=0.0, show_default=True, metavar="SECONDS", help="Of each reply.")
-@click.option("--hang-seconds", type=_SECONDS, default=30.0, show_default=True, help="How long a fault hangs.")
+@click.option(
+    "--hang-seconds", type=_SECONDS, default=30.0, show_default=True, metavar="SECONDS", help="How long a fault hangs."
+)
 @click.option("--retry-after", type=_SECONDS, default=0.05, show_default=True, metavar="SECONDS", help="Sent with 429.")
 @click.option("--batch-delay", type=_SECONDS, default=0.0, show_default=True, metavar="SECONDS", help="Of each batch.")
 @click.option("--batch-expire", type=_SHARE, default=0.0, show_default=True, metavar="RATE", help="Share of its rows.")

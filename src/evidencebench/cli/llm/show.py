@@ -24,7 +24,7 @@ from evidencebench.tasks import Task
 @task_options
 @json_option
 def command(*, run: Path, instance_id: str, data: str | None, tasks: tuple[Task, ...], as_json: bool) -> None:
-    """Show what a model was asked for an instance of RUN, and its replies.
+    """Show what a model was asked for an instance, and its replies.
 
     The requests are made again from the run's header and its data, all turns of
     them, and the replies are read from the store of this machine (see 'cache').

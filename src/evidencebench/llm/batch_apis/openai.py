@@ -46,8 +46,8 @@ class _Faults(msgspec.Struct, frozen=True):
 
 
 class _Counts(msgspec.Struct, frozen=True):
-    completed: int = 0
-    failed: int = 0
+    completed: int | None = None
+    failed: int | None = None
 
 
 class _Batch(msgspec.Struct, frozen=True):
@@ -153,8 +153,8 @@ class OpenaiBatches:
             name=name,
             state=calls.shown(batch.status),
             is_over=batch.status in _OVER,
-            n_done=counts.completed,
-            n_failed=counts.failed,
+            n_done=counts.completed or 0,
+            n_failed=counts.failed or 0,
             paths=tuple(f"/files/{safe_id(file)}/content" for file in files),
             fault=next((calls.shown(fault.said) for fault in faults if fault.row is None), ""),
             row_faults={fault.row: calls.shown(fault.said) for fault in faults if fault.row is not None},
