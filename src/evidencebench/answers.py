@@ -98,6 +98,8 @@ def _read_plain(path: Path, content: bytes) -> RunFile:
         answers = json.loads(_text(path, content), object_pairs_hook=_unrepeated)
     except (ValueError, RecursionError) as error:
         raise RunFormatError(f"{path}: expected a JSON object {{id: [indices]}}: {error}") from error
+    if any(isinstance(value, dict) and "hypothesis" in value for value in answers.values()):
+        raise RunFormatError(f"{path}: is data, and no answers; expected a run, and the data behind --data")
     lines: dict[tuple[str, str | None], Answer] = {}
     wrong: list[str] = []
     for instance_id, value in answers.items():

@@ -19,6 +19,7 @@ from evidencebench.one_line import counted, one_line
 from evidencebench.query import Query
 from evidencebench.reading import PathText
 from evidencebench.record import decode_instance, encode_instance, has_key_id
+from evidencebench.runs import RUN_BEGINS
 from evidencebench.writing import is_stream, whole_file
 
 _LINE_SUFFIXES = (".jsonl", ".ndjson")
@@ -247,6 +248,8 @@ def index_file(path: Path) -> Index:
     content = open_content(path)
     if not content.size:
         raise UnreadableError(f"{path}: the file is empty; expected a JSON object of instances")
+    if content.read(0, min(content.size, len(RUN_BEGINS))) == RUN_BEGINS:
+        raise UnreadableError(f"{path}: is a run, and no data; expected the data that it was made on")
     plain_name = path.name.removesuffix(".gz")
     index = index_lines if plain_name.endswith(_LINE_SUFFIXES) else index_json
     try:

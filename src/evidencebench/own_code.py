@@ -78,7 +78,8 @@ def find_own_code(name: str) -> OwnCode:
         importlib.invalidate_caches()  # a file that was written a moment ago is found
         module = _module_in(Path(place), finder) if is_file(place) else _module_named(place, finder)
     except Exception as error:  # own code can fail in any way
-        raise SystemSpecError(f"system '{name}': cannot be imported: {error}") from error
+        words = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) and error.filename else error
+        raise SystemSpecError(f"system '{name}': cannot be imported: {words}") from error
     factory = getattr(module, attribute, None)
     if factory is None:
         raise SystemSpecError(f"system '{name}': cannot be imported: {_lacking(module, place, attribute)}")

@@ -1,5 +1,6 @@
 """The only table of system names, and how a system is made from its name and options."""
 
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass, replace
@@ -349,11 +350,24 @@ def _value(hint: Any, text: str, make: Callable[[str], NamedSystem]) -> Any:
         if get_origin(hint) is Literal:
             known = ", ".join(map(str, get_args(hint)))
             meant = did_you_mean(inner, map(str, get_args(hint)))
-            raise SystemSpecError(f"Invalid enum value '{inner}'{meant}; expected one of {known}") from error
-        raise SystemSpecError(f"{str(error).partition(', got')[0]}, got '{inner}'") from error
+            raise SystemSpecError(f"expected one of {known}, got '{inner}'{meant}") from error
+        raise SystemSpecError(f"{_in_words(str(error).partition(', got')[0])}, got '{inner}'") from error
     if isinstance(value, float) and not isfinite(value):
         raise SystemSpecError(f"expected a finite number, got '{inner}'")
     return value
+
+
+_TYPES = {"float": "a number", "int": "a whole number", "bool": "true or false", "str": "text"}
+_TYPE_NAMES = re.compile(r"^Expected `([^`]*)`")
+
+
+def _in_words(expected: str) -> str:
+    """Return what a library expects, with its types in words."""
+    named = _TYPE_NAMES.match(expected)
+    if named is None:
+        return expected
+    words = " or ".join(_TYPES.get(name, name) for name in named[1].split(" | "))
+    return f"expected {words}{expected[named.end() :]}"
 
 
 def _path(hint: type, text: str) -> Path:

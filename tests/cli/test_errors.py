@@ -87,6 +87,15 @@ from evidencebench.sample import sample_path
             for command in ("score", "leaderboard", "compare run.jsonl", "report -o x.html")
         ),
         ("score unknown.json --data sample", "unknown.json: answers 'nobody', which .* does not hold"),
+        ("data stats run.jsonl", "run.jsonl: is a run, and no data; expected the data that it was made on"),
+        ("score run.jsonl --data run.jsonl", "run.jsonl: is a run, and no data; expected the data that it was made on"),
+        ("score other.json --data sample", "other.json: is data, and no answers; expected a run, and the data behind"),
+        ("run absent.py:X --data sample -o x.jsonl", "cannot be imported: absent.py: No such file or directory"),
+        ("run bm25:stopwords=x --data sample -o x.jsonl", "option 'stopwords': expected true or false, got 'x'"),
+        (
+            "run diverse:system=bm25,method=mrr -d sample -o x.jsonl",
+            r"expected one of discount, mmr, got 'mrr' \(did you",
+        ),
         ("score beyond.json --data sample", "beyond.json: evidencebench_sample_id_0: selects sentence 9999"),
         (
             "score run.jsonl --data sample --task result_er_unconstrained",
