@@ -43,6 +43,13 @@ def test_long_names_that_differ_in_their_middles_only_are_wrapped_and_not_cut_al
     assert "".join(firsts).replace(" ", "") == "".join(names)
 
 
+def test_names_of_spaces_are_names_too() -> None:
+    table = Table(
+        columns=["system", "n"], rows=[[" " * 50, 1], ["x" * 50 + "a" + "y" * 50, 2], ["x" * 50 + "b" + "y" * 50, 3]]
+    )
+    assert max(map(len, as_text(table, 40).splitlines())) <= 40
+
+
 def test_columns_without_room_stand_below_with_the_names_again() -> None:
     table = Table(columns=["run", *"ABCDEFGH"], rows=[["first", *[100.5] * 8], ["second", *[2.5] * 8]])
     above, below = as_text(table, 40).split("\n\n")

@@ -8,6 +8,7 @@ import msgspec
 
 from evidencebench.errors import FormatError
 from evidencebench.instance import Evaluation, Instance, Labels, Origin
+from evidencebench.one_line import counted
 from evidencebench.query import Kind, Query
 
 # Task name -> the key under which its stored optimum stands.
@@ -98,8 +99,8 @@ def _check_lengths(instance_id: str, record: _InstanceRecord) -> None:
     n_sentences = len(record.paper_as_candidate_pool)
     if len(record.sentence_types_in_candidate_pool) != n_sentences:
         raise FormatError(
-            f"{instance_id}: sentence_types_in_candidate_pool: expected one type for each of {n_sentences} sentences, "
-            f"got {len(record.sentence_types_in_candidate_pool)}"
+            f"{instance_id}: sentence_types_in_candidate_pool: expected one type for each of "
+            f"{counted(n_sentences, 'sentence')}, got {len(record.sentence_types_in_candidate_pool)}"
         )
     used = tuple(chain.from_iterable(record.aspect2sentence_indices.values()))
     if not used or (min(used) >= 0 and max(used) < n_sentences):

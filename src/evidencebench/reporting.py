@@ -142,6 +142,8 @@ def notes_line(notes: Mapping[str, int]) -> str:
     >>> notes_line({"reply_answered": 9, "reply_refused": 1, "requests": 10, "prompt_tokens": 41000,
     ...             "completion_tokens": 900, "cost_microusd": 12345, "truncated_sentences": 7})
     'replies: answered 9, refused 1; 10 requests; 41,000 + 900 tokens; $0.0123; 7 truncated sentences'
+    >>> notes_line({"requests": 1, "truncated_sentences": 1})
+    '1 request; 1 truncated sentence'
     """
     left = dict(notes)
     replies = {name: left.pop(name) for name in notes if name.startswith("reply_")}
@@ -159,12 +161,13 @@ def notes_line(notes: Mapping[str, int]) -> str:
         parts.append(f"${left.pop('cost_microusd') / 1e6:,.4f}")
     if unpriced:
         parts.append(f"{counted(unpriced, 'reply', 'replies')} of unknown price")
-    return "; ".join([*parts, *(f"{count:,} {_noted(name)}" for name, count in left.items())])
+    return "; ".join([*parts, *(f"{count:,} {_noted(name, count)}" for name, count in left.items())])
 
 
-def _noted(name: str) -> str:
+def _noted(name: str, count: int) -> str:
     """Return a note's name as words; what stands behind a space is a name of somebody's, and is left as it is."""
     ours, space, theirs = printable(name).partition(" ")
+    ours = ours.removesuffix("s") if count == 1 and ours.endswith("_sentences") else ours
     return f"{ours.replace('_', ' ')}{space}{theirs}"
 
 

@@ -164,7 +164,7 @@ def _check_kinds(place: _Place) -> None:
     if not place.expect(path, kinds, _is_list, "a list of sentence types"):
         return
     if place.sentences is not None and len(kinds) != len(place.sentences):
-        place.note(path, "length", f"one type for each of {len(place.sentences)} sentences", str(len(kinds)))
+        place.note(path, "length", f"one type for each of {counted(len(place.sentences), 'sentence')}", str(len(kinds)))
     for index, kind in enumerate(kinds):
         if not (isinstance(kind, str) and kind in _KINDS):
             place.note(f"{path}[{index}]", "kind", f"one of {', '.join(_KINDS)}", _shown(kind))

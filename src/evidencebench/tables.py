@@ -107,7 +107,7 @@ def _block(
     is_ambiguous = len(set(firsts[1:])) < len({row[0] for row in cells[1:]})
 
     def lines(row: Sequence[str], first: str) -> Iterator[str]:
-        head, *rest = textwrap.wrap(row[0], widths[0]) if is_ambiguous and row[0] else [first]
+        head, *rest = (textwrap.wrap(row[0], widths[0]) if is_ambiguous else []) or [first]
         shown = [head, *(shortened(row[number], widths[number]) for number in columns[1:])]
         padded = (
             cell.rjust(widths[number]) if is_number[number] else cell.ljust(widths[number])

@@ -32,7 +32,7 @@ What to do next
   evidencebench systems                            what can be run
   evidencebench run cues --data sample -o cues.jsonl
   evidencebench score cues.jsonl --data sample     grade it, task by task
-  evidencebench train selector --data sample -o my-selector
+  evidencebench crossval selector --data sample    train and grade, by paper
   evidencebench data download train                get official data
 """
 

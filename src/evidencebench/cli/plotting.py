@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from evidencebench.cli.output import terminal_width
 from evidencebench.comparison import Comparison
 from evidencebench.figures.bars import Bar, Group
 from evidencebench.figures.differences import difference_chart, reach_of
@@ -21,7 +22,7 @@ from evidencebench.leaderboard import Standing
 from evidencebench.markup import Node
 from evidencebench.query import AspectScope
 from evidencebench.significance import Estimate, Resampling
-from evidencebench.tables import printable
+from evidencebench.tables import WIDTH, printable
 from evidencebench.writing import whole_file
 
 CONTROL_NAMES = {"abstract_backwards": "abstr_back", "oracle": "ceiling"}
@@ -65,7 +66,8 @@ def write_picture(path: Path, chart: Node) -> None:
 
 def print_bars(bars: Sequence[Bar], marks: Sequence[Mark] = ()) -> None:
     """Print intervals as lines of characters, and an empty line; ASCII where standard output can hold no more."""
-    click.echo(f"{terminal_bars(bars, marks=marks, ascii_only=not _can_show(NEEDED))}\n")
+    width = min(WIDTH, terminal_width())
+    click.echo(f"{terminal_bars(bars, marks=marks, width=width, ascii_only=not _can_show(NEEDED))}\n")
 
 
 def _can_show(characters: str) -> bool:
@@ -138,11 +140,16 @@ def board_bars(rows: Sequence[Standing]) -> list[Bar]:
         bar_of(
             row.system,
             row.aspect_recall,
-            note="" if row.rank is None else f"rank {rank_text(row.rank)}",
+            note=_note(row),
             is_control=row.is_control,
         )
         for row in rows
     ]
+
+
+def _note(row: Standing) -> str:
+    ranks = [] if row.rank is None else [f"rank {rank_text(row.rank)}"]
+    return ", ".join([*ranks, *(["saw this data"] if row.trained_on_it else [])])
 
 
 def rank_text(rank: tuple[int, int]) -> str:

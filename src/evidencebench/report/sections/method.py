@@ -120,7 +120,7 @@ def papers_section(findings: Findings, *, has_papers: bool, view_command: str) -
             "papers-here",
             "The papers",
             paragraph(
-                f"All {findings.n_instances:,} instances are in this page, with what every system selected: ",
+                f"In this page: {counted(findings.n_instances, 'instance')}, with what every system selected: ",
                 node("a", {"href": "#/papers"}, "read the papers"),
                 ".",
             ),
@@ -129,7 +129,7 @@ def papers_section(findings: Findings, *, has_papers: bool, view_command: str) -
         "papers-here",
         "The papers",
         paragraph(
-            f"The {findings.n_instances:,} instances are not in this page. To read them, with what every system "
+            f"Not in this page: {counted(findings.n_instances, 'instance')}. To read them, with what every system "
             "selected, start the local app:"
         ),
         node("pre", {"class": "command", "tabindex": 0, "role": "group", "aria-label": "Command"}, code(view_command)),

@@ -68,7 +68,7 @@ function headOf({ record, seconds }, rows, next) {
   const submitted = rows.filter((row) => row.status === "submitted").length;
   return [
     h("h1", { tabindex: "-1" }, `Your aspect recall: ${percent(recall)}`),
-    h("p", { class: "people-note" }, `${minutes(seconds)} of work on this paper · ${submitted} of ${rows.length} papers submitted`),
+    h("p", { class: "people-note" }, `${minutes(seconds)} of work on this paper · ${submitted} of ${counted(rows.length, "paper")} submitted`),
     h("p", { class: "review-next" },
       next ? h("a", { class: "people-main", href: pickLink(next.id) }, "Next paper") : h("b", {}, "All papers are submitted. Thank you!"),
       h("a", { href: "#/queue" }, "All papers")),
