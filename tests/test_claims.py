@@ -2,6 +2,7 @@
 
 import math
 import re
+from importlib.resources import files
 from inspect import signature
 from pathlib import Path
 
@@ -216,3 +217,11 @@ def test_the_options_in_the_table_of_strategies_are_those_of_the_strategies() ->
     assert len(rows) == 6
     for name, (_, own) in rows.items():
         assert set(re.findall(r"`(\w+)`", own)) - {"pointwise", "listwise"} <= set(options_of(factory_of(name))), name
+
+
+def test_the_keys_in_the_document_are_those_of_the_viewer() -> None:
+    source = files("evidencebench.viewer").joinpath("assets/viewer.js").read_text(encoding="utf-8")
+    known = {key for keys in re.findall(r"\{ keys: \[(.+?)\], name", source) for key in re.findall(r'"(.+?)"', keys)}
+    table = (ROOT / "docs" / "viewer.md").read_text(encoding="utf-8").partition("## Keyboard")[2].partition("\n## ")[0]
+    told = {key for row in table.splitlines() for key in re.findall(r"`(.+?)`", row.split(" | ")[0])}
+    assert told == known | {"?"}
