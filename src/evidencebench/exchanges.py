@@ -19,7 +19,7 @@ from evidencebench.one_line import counted
 from evidencebench.runs import RunFile, RunHeader
 from evidencebench.specification import write_specification
 from evidencebench.system import NamedSystem
-from evidencebench.systems import make_system
+from evidencebench.systems import asks_model, make_system
 from evidencebench.tasks import Task, task_named
 
 
@@ -151,7 +151,7 @@ def _header_of(run: RunFile, dataset: Dataset) -> RunHeader:
             f"{counted(header.data.n, 'instance')}), but {dataset.path} has sha256 {dataset.sha256[:12]}, so that its "
             "requests cannot be made again; give the data that it was made on with --data"
         )
-    if not make_system(write_specification(header.system.name, header.system.options)).waits:
+    if not asks_model(make_system(write_specification(header.system.name, header.system.options))):
         raise RunMismatchError(f"{run.path}: '{header.system.name}' asks no language model, so that nothing was asked")
     return header
 

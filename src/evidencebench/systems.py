@@ -252,12 +252,24 @@ def _grouped(factory: Callable[..., Any], values: Mapping[str, Any]) -> dict[str
     return arguments
 
 
+def asks_model(system: NamedSystem) -> bool:
+    """Say whether a system, or one that it asks, asks language models through a client, which guards what is paid.
+
+    One of own code that waits for a server in its own way does not.
+    """
+    return bool(_client_fields(type(system.system))) or any(map(asks_model, system.parts))
+
+
 def _client_for(factory: Callable[..., Any], client: ChatClient | None) -> dict[str, ChatClient]:
     """Return the argument that hands a client to a system that takes one."""
-    if client is None or not (isinstance(factory, type) and is_dataclass(factory)):
-        return {}
+    return {} if client is None else dict.fromkeys(_client_fields(factory), client)
+
+
+def _client_fields(factory: Callable[..., Any]) -> list[str]:
+    if not (isinstance(factory, type) and is_dataclass(factory)):
+        return []
     hints = get_type_hints(factory)
-    return {field.name: client for field in fields(factory) if field.init and _is_client(hints[field.name])}
+    return [field.name for field in fields(factory) if field.init and _is_client(hints[field.name])]
 
 
 def _nested(spec: str, given: _Given, depth: int) -> NamedSystem:

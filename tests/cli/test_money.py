@@ -98,6 +98,29 @@ def test_every_command_refuses_options_for_models_where_none_is_asked(name: str,
         assert "are for systems that ask a language model" in found.err
 
 
+_OWN_WAY = """
+from dataclasses import dataclass
+from pathlib import Path
+from evidencebench import Ranking
+
+@dataclass(frozen=True)
+class OwnWay:
+    selects = waits = True
+    def rank(self, query, brief):
+        Path("asked").touch()
+        return Ranking(sentences=(0,))
+"""
+
+
+@pytest.mark.parametrize("name", REQUESTS)
+def test_no_limit_is_promised_for_own_code_that_asks_in_its_own_way(name: str, command: Command) -> None:
+    Path("own_way.py").write_text(_OWN_WAY)
+    for option in ("--estimate", "--batch", "--max-cost-usd 1"):
+        found = command(f"{commands('own_way:OwnWay')[name]} {option}")
+        assert (found.code, found.out, Path("asked").exists()) == (2, "", False)
+    assert command(commands("own_way:OwnWay")[name]).code == 0
+
+
 @pytest.mark.parametrize("name", REQUESTS)
 def test_every_command_can_ask_in_batches(name: str, server: RunningServer, command: Command) -> None:
     system = spec(server, model="openai/fake", more=",key_env=")

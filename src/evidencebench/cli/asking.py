@@ -110,7 +110,7 @@ def opened_desk(asking: Asking, *, asks: bool) -> Iterator[Desk]:
     """
     require_model(asking, asks=asks)
     if not asks:
-        yield Desk()
+        yield Desk(max_waiting=asking.max_connections)
         return
     client, settle = _batching(asking) if asking.batch else (_sending(asking), None)
     desk = Desk(client=client, settle=settle, max_waiting=asking.max_connections)

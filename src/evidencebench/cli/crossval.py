@@ -32,7 +32,7 @@ from evidencebench.one_line import counted
 from evidencebench.reporting import percent, signature
 from evidencebench.runs import code_text
 from evidencebench.significance import Estimate, Resampling
-from evidencebench.systems import make_system
+from evidencebench.systems import asks_model, make_system
 from evidencebench.tables import Cell, Table
 from evidencebench.tasks import Task, task_named
 from evidencebench.training.trainings import trainable
@@ -108,7 +108,7 @@ def command(
         "with_blind": blind,
         "resampling": resampling,
     }
-    asks = any(trainable(one) is None and make_system(one).waits for one in systems)
+    asks = any(trainable(one) is None and asks_model(make_system(one)) for one in systems)
     require_model(asking, asks=asks)
     if asking.estimate:
 

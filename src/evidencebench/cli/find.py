@@ -22,7 +22,7 @@ from evidencebench.query import AspectScope, Kind, Query
 from evidencebench.reading import read_stream, read_whole
 from evidencebench.reporting import notes_line
 from evidencebench.system import Brief, NamedSystem, Ranking
-from evidencebench.systems import make_system
+from evidencebench.systems import asks_model, make_system
 from evidencebench.tables import WIDTH, printable
 
 
@@ -90,7 +90,8 @@ def command(
     if system.knows_labels:
         raise EvidenceBenchError(f"find: {system.name} needs the answers, which a paper does not bring along")
     brief = Brief(budget=budget, scope=scope)
-    require_model(asking, asks=system.waits)
+    asks = asks_model(system)
+    require_model(asking, asks=asks)
     if asking.estimate:
         print_estimate(
             asking,
@@ -99,7 +100,7 @@ def command(
             progress_style=progress_style,
         )
         ctx.exit()
-    with opened_desk(asking, asks=system.waits) as desk, progress("asking", progress_style, desk.status):
+    with opened_desk(asking, asks=asks) as desk, progress("asking", progress_style, desk.status):
         asked = system if desk.client is None else make_system(spec, seed=seed, client=desk.client)
         answer = _settled(asked, query, brief, desk)
     desk.tell()

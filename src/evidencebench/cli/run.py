@@ -33,7 +33,7 @@ from evidencebench.execution import RunReport, execute, rehearse
 from evidencebench.llm.ledger import Ledger
 from evidencebench.one_line import counted
 from evidencebench.reporting import notes_line
-from evidencebench.systems import make_system
+from evidencebench.systems import asks_model, make_system
 from evidencebench.tables import WIDTH, printable
 from evidencebench.tasks import Task
 
@@ -97,7 +97,7 @@ def command(
     """
     dataset = open_data(data)
     what: dict[str, Any] = {"tasks": tasks, "limit": limit, "seed": seed, "hypothesis": hypothesis}
-    asks = make_system(system, seed=seed).waits
+    asks = asks_model(make_system(system, seed=seed))
     require_model(asking, asks=asks)
     if show_prompt:
         if not asks:

@@ -28,7 +28,7 @@ from evidencebench.one_line import counted
 from evidencebench.reporting import comparison_fields, signature
 from evidencebench.runs import SystemHeader, code_text
 from evidencebench.significance import Resampling, holm
-from evidencebench.systems import make_system
+from evidencebench.systems import asks_model, make_system
 from evidencebench.tasks import Task
 
 
@@ -75,7 +75,7 @@ def command(
     """
     dataset = open_data(data)
     what: dict[str, Any] = {"limit": limit, "resampling": resampling}
-    asks = make_system(system, seed=resampling.seed).waits
+    asks = asks_model(make_system(system, seed=resampling.seed))
     require_model(asking, asks=asks)
     if asking.estimate:
 
