@@ -19,6 +19,7 @@ from evidencebench.llm.prices import PriceTable
 from evidencebench.runs import read_run
 from evidencebench.sample import sample_path
 from llm_servers import SlowSender
+from unwritable import no_file_longer_than
 
 KEY = "sk-evidence-0123456789-abcdefghijklmnop"
 PRICES = {"as_of": "2026-11-01", "models": {"local/*": {"input": 1.0, "output": 4.0}}}
@@ -139,6 +140,22 @@ def test_an_interrupt_keeps_every_reply_that_was_paid(tmp_path: Path) -> None:
         output, errors = process.communicate(timeout=60)
         assert process.returncode == 0, errors
         assert resumed.totals()["paid"] + n_paid == json.loads(output)["notes"]["requests"]
+
+
+def test_a_run_whose_replies_could_not_be_kept_stops_before_it_asks(
+    server: RunningServer, command: Command, tmp_path: Path
+) -> None:
+    arguments = f"run {base(server)} --data sample -t er_at_10"
+    assert command(f"{arguments} --limit 1 -o first.jsonl").code == 0
+    n_before = server.totals()["requests"]
+    for _ in range(2):
+        with no_file_longer_than((tmp_path / "cache" / "replies.sqlite").stat().st_size + 100_000):
+            found = command(f"{arguments} -o run.jsonl")
+        assert found.code == 3
+        assert "replies.sqlite: cannot be used to keep replies" in found.err
+        assert "set EVIDENCEBENCH_CACHE=off to keep none; what was finished is kept" in found.err
+    assert server.totals()["requests"] == n_before
+    assert command(f"{arguments} -o run.jsonl").code == 0
 
 
 def test_an_interrupt_stays_one_where_another_process_holds_the_store(capsys: pytest.CaptureFixture[str]) -> None:

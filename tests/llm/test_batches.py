@@ -33,6 +33,7 @@ from evidencebench.llm.sparing import SparingSender, collect_open
 from evidencebench.llm.spool import Spool
 from evidencebench.llm.store import Replies
 from evidencebench.sample import load_sample
+from mutations import mutations
 from proxy import Passing, proxied
 from replies import numbered
 from unwritable import no_file_longer_than
@@ -817,3 +818,26 @@ def test_a_reply_without_its_tokens_spends_its_worst_case_of_a_limit_in_a_batch_
         found = asyncio.run(work())
     store.close()
     assert [type(one) for one in found] == [ChatReply, ChatReply, CostLimitError]
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("seed", range(3))
+def test_answers_about_batches_that_are_damaged_anyhow_end_in_errors_of_ours_and_in_the_end_all_is_answered(
+    tmp_path: Path, server: RunningServer, model: str, seed: int
+) -> None:
+    rng = random.Random(seed)
+
+    def change(passing: Passing) -> None:
+        if rng.random() < 0.3:
+            passing.body = rng.choice(list(mutations(rng, passing.body)))
+
+    with proxied(server.root_url, change) as proxy:
+        requests = requests_to(proxy.url, model, 4)
+        for number in range(8):
+            if number == 4:
+                proxy.change = lambda _: None
+            try:
+                found = one_pass(tmp_path, requests, patience=Patience(sleep=at_once, max_attempts=2), max_misses=2)
+            except EvidenceBenchError:
+                continue
+        assert n_replies(found) == 4

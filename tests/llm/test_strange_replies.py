@@ -3,7 +3,7 @@
 import io
 import json
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -20,6 +20,7 @@ from evidencebench.llm.refusals import is_withheld, said_in
 from evidencebench.llm.store import Replies
 from evidencebench.llm.wire import posted, reply_of
 from llm_servers import completion
+from mutations import STRANGE, mutations
 from replies import keep, numbered
 
 WIRES: tuple[Wire, ...] = ("openai", "anthropic")
@@ -56,21 +57,6 @@ API: dict[Wire, BatchApi] = {"openai": OpenaiBatches(), "anthropic": AnthropicBa
 def row_in(wire: Wire, content: bytes) -> Row:
     (row,) = API[wire].rows(io.BytesIO(content))
     return row
-
-
-STRANGE = {
-    "half a surrogate pair": rb'"\ud800"',
-    "halves the wrong way round": rb'"\udc00\ud800"',
-    "no UTF-8": b'"\xff\xc3("',
-    "a surrogate as bytes": b'"\xed\xa0\x80"',
-    "not a number": b"NaN",
-    "infinity": b"-Infinity",
-    "no float": b"1e999",
-    "no integer": b"9" * 5000,
-    "nested beyond measure": b"[" * 20_000 + b"]" * 20_000,
-    "a control character": b'"a\x01\t"',
-    "no escape": rb'"\x"',
-}
 
 
 @pytest.mark.parametrize("wire", WIRES)
@@ -171,19 +157,6 @@ def test_a_refusal_is_read_whatever_stands_beside_what_it_says() -> None:
     said = b'{"error": {"message": "No: \\ud800", "code": [], "metadata": {"flagged_input": NaN}}}'
     assert said_in(said).startswith("No: �")
     assert is_withheld(403, said)
-
-
-def mutations(rng: random.Random, content: bytes) -> Iterator[bytes]:
-    """Yield a message with something done to it, of all that servers, proxies and bad lines do."""
-    place, other = sorted((rng.randrange(len(content)), rng.randrange(len(content))))
-    flipped = bytearray(content)
-    for _ in range(rng.randint(1, 4)):
-        flipped[rng.randrange(len(flipped))] = rng.randrange(256)
-    yield bytes(flipped)
-    yield content[:place] + rng.choice(list(STRANGE.values()))[:4000] + content[other:]
-    yield content[:place] + content[other:]
-    yield content[:other] + content[place:]
-    yield content.replace(b":", b": " + rng.choice([b"NaN", b"null", b"[", b"{}", b"-1"]) + b', "x":', 1)
 
 
 @pytest.mark.parametrize("wire", WIRES)
