@@ -49,8 +49,11 @@ from evidencebench.examples import write_examples
 from evidencebench.grading import grade
 from evidencebench.oracle import Oracle
 from evidencebench.report.page import report_page
+from evidencebench.retrievers.fusion import Fuse
+from evidencebench.retrievers.tfidf import TfIdf
 from evidencebench.runs import Failure, read_run
 from evidencebench.sample import sample_path
+from evidencebench.selectors.diverse import Diverse
 from evidencebench.significance import Resampling
 from evidencebench.solving import solve_file
 from evidencebench.training.best import BestTraining
@@ -104,7 +107,7 @@ def test_any_object_that_ranks_is_a_system() -> None:
     ("system", "message"),
     [
         (BM25, r"expected a system, got the class BM25; make one of it: BM25\(\)"),
-        ("bm25", r"expected a system, got the text 'bm25'; make one of it: make_system\('bm25'\)"),
+        ("bm25", "expected a system, got the text 'bm25'; make a system of it with make_system, or open"),
         (3, r"expected a system, which is an object with a method rank\(query, brief\), got int"),
         ([1, 2], r"got list"),
     ],
@@ -144,6 +147,25 @@ def test_an_object_that_no_header_can_describe_or_no_process_can_make_is_refused
         execute(BM25(), SAMPLE, tmp_path / "run.jsonl", jobs=2)
 
 
+def test_the_systems_that_an_object_asks_may_be_objects_too(tmp_path: Path) -> None:
+    spec = "fuse:systems=[bm25:k1=1.2+diverse:system=tfidf]"
+    fused = Fuse(systems=(BM25(k1=1.2), Diverse(system=TfIdf())))  # type: ignore[arg-type]
+    assert recall(fused) == recall(make_system(spec))
+    execute(fused, SAMPLE, tmp_path / "run.jsonl")
+    assert execute(spec, SAMPLE, tmp_path / "run.jsonl").n_resumed == len(SAMPLE)  # the same run
+    read: list[int | None] = []
+
+    class Reader(Backwards):
+        reads_brief = True
+
+        def rank(self, query: Query, brief: Brief) -> Ranking:
+            read.append(brief.budget)
+            return super().rank(query, brief)
+
+    evaluate({"it": Fuse(systems=(Reader(), BM25()))}, SAMPLE[:1], ["er_at_10", "er_at_5"])  # type: ignore[arg-type]
+    assert read == [10, 5]  # each task asks anew, as the part of it says
+
+
 # Tasks
 
 
@@ -171,6 +193,15 @@ def test_what_is_no_task_is_refused_in_words(tasks: Any, error: type[Exception],
         evaluate({"bm25": BM25()}, SAMPLE, tasks)
     with pytest.raises(error, match=message):
         execute("bm25", SAMPLE, tmp_path / "run.jsonl", tasks=tasks)
+
+
+def test_a_measure_or_a_limit_that_there_is_not_is_refused_in_words() -> None:
+    scores = evaluate({"bm25": BM25()}, SAMPLE, TASK)["bm25"][TASK.name]
+    with pytest.raises(ValueError, match=r"no measure 'recall' .*; expected one of aspect_recall, "):
+        scores.estimate("recall")
+    for limit in (0, -1):
+        with pytest.raises(ValueError, match=f"limit: expected at least 1, or None for all, got {limit}"):
+            evaluate({"bm25": BM25()}, SAMPLE, TASK, limit=limit)
 
 
 # Data

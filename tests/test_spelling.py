@@ -5,7 +5,7 @@ import re
 import pytest
 from click.testing import CliRunner
 
-from evidencebench import make_system, task_named
+from evidencebench import make_system, open_dataset, task_named
 from evidencebench.cli.main import cli
 from evidencebench.errors import EvidenceBenchError
 from evidencebench.spelling import did_you_mean
@@ -23,6 +23,8 @@ from evidencebench.training.trainings import trainable
         (make_system, "diverse:system=bm25,method=mrm", "mmr"),
         (task_named, "er_10", "er_at_10"),
         (task_named, "result_er_optimal", "result_er_at_optimal"),
+        (open_dataset, "trian", "train"),
+        (open_dataset, "SAMPLE", "sample"),
         (trainable, "embeder", "embedder"),
         (trainable, "slector:embedding=true", "selector"),
         (trainable, "selector:embeding=true", "embedding"),
@@ -40,6 +42,7 @@ def test_what_may_have_been_meant_is_named_once(make: type, name: str, meant: st
         ("rnu bm25", "run"),
         ("leader-board", "leaderboard"),
         ("data validat sample", "validate"),
+        ("data download trian", "train"),
         ("score x.jsonl --data sample --task er_10", "er_at_10"),
         ("run bm25 --data sample --outpt x.jsonl", "--output"),
     ],

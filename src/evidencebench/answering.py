@@ -1,9 +1,10 @@
 """Ask a system: hand it the query and the brief, and nothing else, and take its answer or its failure."""
 
+import operator
 import traceback
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from typing import cast, overload
+from dataclasses import fields, is_dataclass, replace
+from typing import Any, cast, overload
 
 from evidencebench.errors import EvidenceBenchError, PendingError, ReplyError, StopError, TaskError
 from evidencebench.given_answers import GivenAnswer, answers_in
@@ -36,11 +37,39 @@ def named_system(system: object) -> NamedSystem:
     if isinstance(system, type):
         raise TypeError(f"expected a system, got the class {system.__name__}; make one of it: {system.__name__}()")
     if isinstance(system, str):
-        raise TypeError(f"expected a system, got the text {system!r}; make one of it: make_system({system!r})")
+        raise TypeError(
+            f"expected a system, got the text {system!r}; make a system of it with make_system, or open the run that "
+            "it names with open_run"
+        )
     knows_labels = not hasattr(system, "rank") and callable(getattr(system, "rank_knowing", None))
     if not (knows_labels or callable(getattr(system, "rank", None))):
         raise TypeError(f"expected a system, which is an object with a method rank(query, brief), got {kind}")
-    return NamedSystem(name=kind, options={}, system=cast("System", system), knows_labels=knows_labels)
+    whole = with_named_parts(cast("System", system), named_system)
+    return NamedSystem(name=kind, options={}, system=whole, knows_labels=knows_labels)
+
+
+def with_named_parts(system: System, name: Callable[[System], NamedSystem]) -> System:
+    """Return a system in which those that it asks have names, which tell what they read and what they were made from.
+
+    Parameters
+    ----------
+    system
+        A dataclass may hold others in its fields, one or a tuple of them.
+    name
+        Gives a name to an object that answers.
+    """
+    if not is_dataclass(system):
+        return system
+
+    def named(value: Any) -> Any:
+        if isinstance(value, tuple):
+            found = tuple(map(named, value))
+            return value if all(map(operator.is_, found, value)) else found
+        return name(value) if callable(getattr(value, "rank", None)) else value
+
+    values = {field.name: getattr(system, field.name) for field in fields(system) if field.init}
+    changed = {key: found for key, value in values.items() if (found := named(value)) is not value}
+    return cast("System", replace(system, **changed)) if changed else system
 
 
 def default_tasks(system: NamedSystem) -> tuple[Task, ...]:

@@ -215,6 +215,18 @@ def instances_from(given: Dataset | PathText | Iterable[Instance]) -> Dataset | 
     return found
 
 
+def require_limit(limit: int | None) -> None:
+    """Raise unless a limit is a number of instances, or None, which is all.
+
+    Raises
+    ------
+    ValueError
+        If it is below 1.
+    """
+    if limit is not None and limit < 1:
+        raise ValueError(f"limit: expected at least 1, or None for all, got {limit}")
+
+
 def reopen_dataset(file: DataFile) -> Dataset:
     """Return the data set that another process has opened; raises as `open_dataset` and `index_again` do."""
     return Dataset(file.path, index_again(file))

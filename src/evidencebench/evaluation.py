@@ -13,7 +13,7 @@ import numpy as np
 
 from evidencebench.answering import answers_from
 from evidencebench.cover import Coverage, ceiling, coverage_of
-from evidencebench.dataset import Dataset, instances_from
+from evidencebench.dataset import Dataset, instances_from, require_limit
 from evidencebench.errors import (
     AnswerError,
     MissingExtraError,
@@ -31,6 +31,7 @@ from evidencebench.reading import PathText
 from evidencebench.runs import Answer, Failure, RunFile
 from evidencebench.selection import OutOfRange, OverLength, Selection, Ties, check_answer, select
 from evidencebench.significance import DEFAULT_RESAMPLING, Estimate, Floats, Resampling, bootstrap_defined
+from evidencebench.spelling import did_you_mean
 from evidencebench.system import NamedSystem, Ranking, System
 from evidencebench.tasks import TASKS, Task, TaskOrName, task_named, tasks_from
 
@@ -138,6 +139,10 @@ class TaskScores:
         """Return the mean of each measure with its interval; a measure that is defined nowhere has no entry."""
         if not measures:
             return {}
+        for measure in measures:
+            if measure not in self.scores:
+                meant = did_you_mean(measure, self.scores)
+                raise ValueError(f"no measure '{measure}'{meant}; expected one of {', '.join(self.scores)}")
         columns = np.column_stack([self.scores[measure] for measure in measures])
         found = bootstrap_defined(columns, self.clusters, resampling)
         return {measure: one for measure, one in zip(measures, found, strict=True) if one is not None}
@@ -231,6 +236,7 @@ def evaluate(
         name: {task.name: _Ledger(task, rules_of.get(name, default), with_selections=with_selections) for task in asked}
         for name in answers
     }
+    require_limit(limit)
     n_instances = min(len(data), len(data) if limit is None else limit)
     for n_done, instance in enumerate(islice(data, n_instances), 1):
         for task in asked:

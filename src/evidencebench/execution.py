@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 
 from evidencebench.answering import default_tasks, require_answerable
-from evidencebench.dataset import DataFile, Dataset, dataset_from, reopen_dataset
+from evidencebench.dataset import DataFile, Dataset, dataset_from, reopen_dataset, require_limit
 from evidencebench.derangement import derange_hypotheses
 from evidencebench.engine.local import work_off
 from evidencebench.errors import RunMismatchError, SystemSpecError
@@ -227,8 +227,7 @@ def _checked_tasks(
     system: NamedSystem, dataset: Dataset, tasks: Sequence[Task], *, limit: int | None, hypothesis: str
 ) -> tuple[Task, ...]:
     """Return the tasks to answer, those by default where none are named; raise unless the system may answer them."""
-    if limit is not None and limit < 1:
-        raise ValueError(f"limit: expected at least 1, or None for all, got {limit}")
+    require_limit(limit)
     asked = tuple(dict.fromkeys(tasks)) or default_tasks(system)
     require_answerable(system, asked)
     system.check_data(dataset.sha256, own_hypotheses=hypothesis == "own")

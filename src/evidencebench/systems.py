@@ -12,7 +12,7 @@ from typing import Any, Literal, cast, get_args, get_origin, get_type_hints
 import msgspec
 
 from evidencebench import controls, oracle, stored
-from evidencebench.answering import named_system
+from evidencebench.answering import named_system, with_named_parts
 from evidencebench.errors import EvidenceBenchError, SystemSpecError
 from evidencebench.llm.client import ChatClient
 from evidencebench.own_code import find_own_code, is_file
@@ -177,9 +177,9 @@ def system_from(
     """
     if isinstance(given, str):
         return make_system(given, seed=seed, client=client)
-    named = named_system(given)
-    if named is given:
-        return named
+    if isinstance(given, NamedSystem):
+        return given
+    named = named_system(with_named_parts(given, system_from))
     kind = type(given)
     known = {factory: name for name, factory in reversed(tuple(SYSTEMS.items()))}
     if not is_dataclass(given) and getattr(given, "__dict__", {}):
@@ -189,7 +189,7 @@ def system_from(
         )
     module = None if kind in known else sys.modules[kind.__module__]
     name = known.get(kind, f"{kind.__module__}:{kind.__qualname__}")
-    return replace(named, name=name, options=_all_options(given, {}), module=module)
+    return replace(named, name=name, options=_all_options(named.system, {}), module=module)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

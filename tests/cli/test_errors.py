@@ -174,7 +174,7 @@ def test_an_error_is_one_clear_line(arguments: str, message: str, command: Comma
         ("data stats sample --format csv --json", "--json prints JSON and --format a table: expected one of them"),
         ("report x --data sample -o x.pdf", "x.pdf: a report is a web page: expected a name that ends in .html"),
         ("compare run.jsonl --data sample", "expected at least two runs to compare"),
-        ("data download nope", "'nope' is not one of 'train'"),
+        ("data download nope", "no data set 'nope'; expected one of train, dev"),
         ("data download train dev --from-file x", "--url and --from-file name one file"),
     ],
 )

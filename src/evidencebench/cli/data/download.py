@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -12,10 +13,23 @@ from evidencebench.cli.numbers import Whole
 from evidencebench.cli.options import progress_option
 from evidencebench.cli.progress import progress
 from evidencebench.download import fetch
+from evidencebench.spelling import did_you_mean
+
+
+class _Name(click.Choice[str]):
+    """A name of the catalogue."""
+
+    def __init__(self) -> None:
+        super().__init__(list(CATALOG))
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        if value not in CATALOG:
+            self.fail(f"no data set '{value}'{did_you_mean(value, CATALOG)}; expected one of {', '.join(CATALOG)}")
+        return super().convert(value, param, ctx)
 
 
 @click.command(name="download")
-@click.argument("names", nargs=-1, required=True, type=click.Choice(list(CATALOG)), metavar="NAME...")
+@click.argument("names", nargs=-1, required=True, type=_Name(), metavar="NAME...")
 @click.option("--mirror", metavar="URL", help="Base address of a mirror that holds the files.")
 @click.option("--url", metavar="URL", help="The whole address of the file.")
 @click.option(
