@@ -89,8 +89,9 @@ def code_text(versions: Mapping[str, str]) -> str:
     >>> code_text({"numpy": "2.1", "code of mine:Best": "sha256:1f3c2a9b4d5e6f70"})
     '[code 1f3c2a9b4d5e]'
     """
-    own = [value for name, value in versions.items() if name.startswith(CODE_OF)]
-    return f"[code {'+'.join(one.removeprefix('sha256:')[:_SHOWN_DIGITS] for one in own)}]" if own else ""
+    own = [value.removeprefix("sha256:") for name, value in versions.items() if name.startswith(CODE_OF)]
+    shown = "+".join(dict.fromkeys(digest[:_SHOWN_DIGITS] for digest in own))
+    return f"[code {shown}]" if own else ""
 
 
 class DataHeader(msgspec.Struct, frozen=True, kw_only=True):
