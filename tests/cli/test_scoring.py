@@ -55,7 +55,12 @@ def test_what_was_trained_on_the_data_is_marked_in_every_form(command: Command) 
             mark = r"\textdagger{}" if table_format == "latex" else "†"
             assert f"seen_it:Trained {mark}" in shown.replace("\\_", "_")
             assert f"{mark} trained on this data" in shown
-        assert "trained_on:this_data" in compared.replace("\\_", "_") or table_format == "csv"
+        if table_format == "csv":
+            assert compared.splitlines()[1].endswith(",true,false")
+            continue
+        assert "trained_on:this_data" in compared.replace("\\_", "_")
+        assert "seen_it:Trained †" in compared
+        assert " trained on this data" in compared
     (pair,) = command(f"compare seen.jsonl lead.jsonl {options} --json").json["pairs"]
     assert pair["trained_on_it"] == [True, False]
     command(f"report seen.jsonl lead.jsonl {options} -o x.html")

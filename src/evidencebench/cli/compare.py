@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from evidencebench.cautions import TRAINED_ON_IT, cautions_of, is_complete
-from evidencebench.cli.comparison_tables import Compared, matrices, matrix_note, print_comparisons
+from evidencebench.cautions import cautions_of, is_complete
+from evidencebench.cli.comparison_tables import SEEN, Compared, matrices, matrix_note, print_comparisons
 from evidencebench.cli.options import (
     complete_option,
     data_option,
@@ -25,7 +25,7 @@ from evidencebench.cli.plotting import comparison_chart, plot_option, write_pict
 from evidencebench.cli.progress import progress
 from evidencebench.comparison import compare
 from evidencebench.evaluation import Rules
-from evidencebench.grading import Graded, grade, signature_of, signature_of_all
+from evidencebench.grading import grade, signature_of, signature_of_all
 from evidencebench.reporting import comparison_fields
 from evidencebench.significance import Resampling, enough_draws, holm
 from evidencebench.tasks import Task
@@ -117,10 +117,11 @@ def command(
         ]
         print_json({"data": str(dataset.path), "warnings": [str(caution) for caution in cautions], "pairs": rows})
         ctx.exit(code)
+    known = [label for label in graded.runs if graded.trained_on_it(label)]
     if len(pairs) > 1 and table_format != "csv":
-        _print_matrices(graded, compared, adjusted, table_format)
+        _print_matrices(compared, adjusted, known, table_format)
     if len(pairs) == 1 or details or table_format == "csv":
-        print_comparisons(compared, adjusted, table_format)
+        print_comparisons(compared, adjusted, table_format, known)
         signatures = (signature_of(graded, label, task, resampling) for label in graded.runs for task in graded.tasks)
         print_signatures(signatures, table_format)
     else:
@@ -130,9 +131,8 @@ def command(
     ctx.exit(code)
 
 
-def _print_matrices(graded: Graded, compared: list[Compared], adjusted: list[float], table_format: str) -> None:
-    known = [label for label in graded.runs if graded.trained_on_it(label)]
-    notes = [matrix_note(len(compared)), *([f"† {TRAINED_ON_IT}"] if known else [])]
+def _print_matrices(compared: list[Compared], adjusted: list[float], known: list[str], table_format: str) -> None:
+    notes = [matrix_note(len(compared)), *([SEEN] if known else [])]
     for table in matrices(compared, adjusted, known):
         print_table(table if table_format == "text" else replace(table, notes=notes), table_format)
     if table_format == "text":

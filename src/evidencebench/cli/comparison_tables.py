@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from string import ascii_uppercase
 
+from evidencebench.cautions import TRAINED_ON_IT
 from evidencebench.cli.output import print_table
 from evidencebench.comparison import Comparison
 from evidencebench.evaluation import Counts
@@ -12,6 +13,9 @@ from evidencebench.tables import Cell, Table, printable
 
 ALPHA = 0.05
 """Below it, a difference has a star."""
+
+SEEN = f"† {TRAINED_ON_IT}"
+"""What the mark behind a run's label means."""
 
 Compared = tuple[str, str, Comparison]
 """Two runs by their labels, and what came of them on a task."""
@@ -63,25 +67,32 @@ def letter_of(number: int) -> str:
     return (letter_of(n_rounds - 1) if n_rounds else "") + ascii_uppercase[left]
 
 
-def print_comparisons(compared: Sequence[Compared], adjusted: Sequence[float], table_format: str) -> None:
-    """Print two tables for each pair of runs; as CSV one flat table."""
+def print_comparisons(
+    compared: Sequence[Compared], adjusted: Sequence[float], table_format: str, known: Sequence[str] = ()
+) -> None:
+    """Print two tables for each pair of runs; as CSV one flat table. ``known`` are as in `matrices`."""
     if table_format == "csv":
-        flat = [[first, second, *_csv_row(found, p)] for first, second, found, p in _with(compared, adjusted)]
+        flat = [
+            [first, second, *_csv_row(found, p), *(str(one in known).lower() for one in (first, second))]
+            for first, second, found, p in _with(compared, adjusted)
+        ]
         print_table(Table(columns=_CSV_COLUMNS, rows=flat), "csv")
         return
     pairs: dict[tuple[str, str], list[tuple[Comparison, float]]] = {}
     for first, second, found, p_value in _with(compared, adjusted):
         pairs.setdefault((first, second), []).append((found, p_value))
     for (first, second), members in pairs.items():
-        title = f"first: {printable(first)}\nsecond: {printable(second)}\n"
+        names = [f"{label}{' †' if label in known else ''}" for label in (first, second)]
+        title = f"first: {printable(names[0])}\nsecond: {printable(names[1])}\n"
         if table_format != "text":
-            title = f"{first} - {second}"
+            title = " - ".join(names)
         columns = ["task", "first", "second", "difference", "p (Holm)", "n"]
         differences = [_difference_row(*member) for member in members]
         print_table(Table(title=title, columns=columns, rows=differences), table_format)
         columns = ["task", "overlap in %", "better", "equal", "worse", "detectable", "unanswered"]
         details = [_detail_row(found) for found, _ in members]
-        print_table(Table(columns=columns, rows=details), table_format)
+        notes = [SEEN] if {first, second} & set(known) else []
+        print_table(Table(columns=columns, rows=details, notes=notes), table_format)
 
 
 def _with(compared: Sequence[Compared], adjusted: Sequence[float]) -> list[tuple[str, str, Comparison, float]]:
@@ -109,7 +120,7 @@ def _unanswered(counts: Counts) -> int:
 _CSV_COLUMNS = (
     *("first", "second", "task", "mean_first", "mean_second", "difference", "low", "high", "p", "p_holm"),
     *("n", "better", "equal", "worse", "overlap", "detectable"),
-    *("unanswered_first", "unanswered_second"),
+    *("unanswered_first", "unanswered_second", "trained_on_it_first", "trained_on_it_second"),
 )
 
 
