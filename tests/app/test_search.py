@@ -183,6 +183,6 @@ def test_a_damaged_index_says_so(tmp_path: Path) -> None:
     with path.open("r+b") as file:
         file.seek(8192)
         file.write(b"\xff" * (len(whole) - 8192))
-    with pytest.raises(CacheError, match="index of the search cannot be read"):
+    with pytest.raises(CacheError, match=r"index of the search cannot be read: .* cache prune --search --yes"):
         kept.find("word7x123 word8")
     kept.close()

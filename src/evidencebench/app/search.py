@@ -62,7 +62,10 @@ class SearchIndex:
             with self._lock:
                 rows = self._connection.execute("SELECT rowid FROM paper WHERE paper MATCH ?", (asked,)).fetchall()
         except sqlite3.DatabaseError as error:
-            raise CacheError(f"the index of the search cannot be read: {error}; start the app again") from error
+            raise CacheError(
+                f"the index of the search cannot be read: {error}; remove it with 'evidencebench cache prune --search "
+                "--yes' and start the app again"
+            ) from error
         return np.sort(np.fromiter((rowid for (rowid,) in rows), dtype=np.intp, count=len(rows)))
 
     def add(self, words: Sequence[str | None]) -> None:
@@ -149,6 +152,7 @@ def growing_index(path: Path) -> Iterator[tuple[SearchIndex, Callable[[], None]]
             connection.execute("INSERT INTO done VALUES (?)", (index.n_searched,))
             connection.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
             connection.execute(f"PRAGMA user_version = {_VERSION}")
+            _sync(part)  # which is written without waiting for the disk
             part.replace(path)
 
         yield index, keep
@@ -164,6 +168,14 @@ def index_file(folder: Path, sha256: str) -> Path:
 def kept_files(folder: Path) -> list[Path]:
     """Return all finished indices in the folder of what is kept; an app that uses one goes on when it is deleted."""
     return sorted((folder / SEARCH_FOLDER).glob("*.sqlite"))
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def _connected(address: str) -> sqlite3.Connection:
