@@ -20,7 +20,7 @@ COMMANDS = {
     "systems": ("systems", "List the systems with their options and defaults."),
     "tasks": ("tasks", "List the tasks: how many sentences and aspects count."),
     "data": ("data", "Validate, describe, show, solve, convert, download data."),
-    "llm": ("llm", "List providers, show prompts and replies, draw examples, serve a fake model."),
+    "llm": ("llm", "List providers, show prompts and replies, serve a fake model."),
     "cache": ("cache", "List, prune and export what is kept between runs."),
     "find": ("find", "Find the evidence in a paper of your own."),
     "run": ("run", "Run SYSTEM over a data set into a run file."),

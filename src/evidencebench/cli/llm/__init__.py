@@ -7,9 +7,9 @@ from evidencebench.cli.llm import examples, providers, serve_fake, show
 
 @click.group
 def command() -> None:
-    """List providers, show prompts and replies, draw examples.
+    """List providers, show prompts and replies, serve a fake model.
 
-    And serve a fake model for trials. To ask a model, run a strategy:
+    And draw examples. To ask a model, run a strategy:
     evidencebench run llm_base:model=openai/NAME
     """
 
