@@ -1,5 +1,6 @@
 """How commands end: what nobody expected, and standard streams that are closed, full or read by nobody."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -85,6 +86,13 @@ def test_nobody_reading_the_messages_stops_no_work() -> None:
         process.stderr.close()
         assert process.wait() == 0
     assert len(Path("lead.jsonl").read_text().splitlines()) == 11
+
+
+@pytest.mark.parametrize("arguments", ["find {Tea\udcff} paper.txt --json", "run bm25 -d \udcff.json -o x.jsonl"])
+def test_an_argument_that_is_no_unicode_is_refused_in_words(arguments: str, command: Command) -> None:
+    found = command(arguments)
+    assert (found.code, found.out) == (2, "")
+    assert re.search(r"argument [24]: expected text in UTF-8, got '(Tea)?\ufffd(\.json)?'; rename the file", found.err)
 
 
 def test_find_without_standard_input_says_that_it_got_no_sentence() -> None:

@@ -4,13 +4,21 @@ import click
 from click.shell_completion import CompletionItem
 
 from evidencebench.catalog import CATALOG
-from evidencebench.systems import SYSTEMS
 from evidencebench.tasks import TASKS
 
 
 def complete_systems(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001 - click's signature
     """Return the systems that begin so."""
+    from evidencebench.systems import SYSTEMS  # noqa: PLC0415 - only when a shell asks
+
     return [CompletionItem(name) for name in SYSTEMS if name.startswith(incomplete)]
+
+
+def complete_trainings(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001 - as above
+    """Return the trainings that begin so."""
+    from evidencebench.training.trainings import TRAININGS  # noqa: PLC0415 - as above
+
+    return [CompletionItem(name) for name in TRAININGS if name.startswith(incomplete)]
 
 
 def complete_tasks(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001 - as above

@@ -47,7 +47,13 @@ from evidencebench.training.trainings import trainable
 @click.option(
     "--seeds", "n_seeds", type=Whole(1), default=5, show_default=True, metavar="N", help="Times they are cut."
 )
-@click.option("--against", multiple=True, metavar="SYSTEM", help="Compare with this system; repeatable.")
+@click.option(
+    "--against",
+    multiple=True,
+    metavar="SYSTEM",
+    shell_complete=complete_systems,
+    help="Compare with this system; repeatable.",
+)
 @click.option("--blind/--no-blind", default=True, show_default=True, help="Train without the hypothesis too.")
 @click.option("-o", "--output", type=OutputFile(), metavar="FILE", help="Keep finished work; go on there.")
 @click.option("--overwrite", is_flag=True, help="Start over where FILE exists.")

@@ -12,6 +12,7 @@ from click.shell_completion import CompletionItem, shell_complete
 from evidencebench.cli.ending import exit_code_of
 from evidencebench.cli.streams import open_streams
 from evidencebench.spelling import did_you_mean
+from evidencebench.tables import printable
 from evidencebench.version import __version__
 
 # Command -> (module, one line of help). The line stands here so that --help imports no command.
@@ -99,6 +100,13 @@ def main() -> None:
 
 
 def _invoke(arguments: Sequence[str]) -> None:
+    for number, argument in enumerate(arguments, 1):
+        try:
+            argument.encode()
+        except UnicodeEncodeError as error:  # neither runs nor JSON could hold it
+            raise click.UsageError(
+                f"argument {number}: expected text in UTF-8, got '{printable(argument)}'; rename the file, if it is one"
+            ) from error
     with cli.make_context("evidencebench", [*arguments], auto_envvar_prefix="EVIDENCEBENCH") as context:
         cli.invoke(context)
 

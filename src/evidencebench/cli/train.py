@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from evidencebench.cli.completion import complete_trainings
 from evidencebench.cli.options import data_option, json_option, limit_option, open_data, progress_option, seed_option
 from evidencebench.cli.output import print_json
 from evidencebench.cli.progress import progress
@@ -18,7 +19,7 @@ _OTHERS = {"train": "dev", "dev": "train", "test": "dev", "100k-train": "100k-te
 
 
 @click.command
-@click.argument("what")
+@click.argument("what", shell_complete=complete_trainings)
 @data_option
 @click.option(
     "-o", "--output", required=True, type=click.Path(path_type=Path, file_okay=False), metavar="MODEL", help="Folder."
