@@ -1,8 +1,12 @@
 """A journal is never without its lock, begins anew where it holds nothing, and is written nowhere else."""
 
 import os
+import random
 import stat
+import subprocess
+import sys
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -82,3 +86,34 @@ def test_what_is_no_regular_file_is_refused_and_stays(options: dict[str, bool], 
     with pytest.raises(RunError, match=message), open_journal(pipe, BEGINS, **options):
         pass
     assert pipe.is_fifo()
+
+
+OVER_AND_OVER = """
+import sys
+from pathlib import Path
+from evidencebench.journal import open_journal
+
+while True:
+    with open_journal(Path(sys.argv[1]), b'{"journal":', truncate=True) as journal:
+        journal.begin(b'{"journal":1}')
+        for number in range(20):
+            journal.append(b'{"number":%d}' % number)
+"""
+
+
+@pytest.mark.slow
+def test_a_writer_that_is_killed_while_it_starts_over_leaves_a_journal(tmp_path: Path) -> None:
+    path, moments = begun(tmp_path / "journal", b'{"number":0}'), random.Random(0)
+    whole = [HEADER, *(b'{"number":%d}' % number for number in range(20))]
+    for _ in range(4):
+        before = path.stat().st_ino
+        process = subprocess.Popen([sys.executable, "-c", OVER_AND_OVER, str(path)])
+        while path.stat().st_ino == before:
+            time.sleep(0.001)
+        time.sleep(moments.uniform(0, 0.02))
+        process.kill()
+        process.wait()
+        with open_journal(path, BEGINS):
+            pass
+        lines = path.read_bytes().splitlines()
+        assert lines == whole[: len(lines)]

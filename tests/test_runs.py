@@ -126,6 +126,18 @@ class Ending:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Looking:
+    """Looks at all that it will be asked before it is."""
+
+    def check_queries(self, queries: Iterator[Query]) -> None:
+        for _ in queries:
+            pass
+
+    def rank(self, query: Query, brief: Brief) -> Ranking:  # noqa: ARG002 - the contract's signature
+        return first_words(query)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Listed:
     """Has an option that JSON writes as a list."""
 
@@ -577,6 +589,12 @@ def test_a_task_that_does_not_exist_is_told_with_the_run_that_names_it(tmp_path:
     (tmp_path / "run.jsonl").write_bytes(header(tasks=["er_at_tem"]) + b"\n")
     with pytest.raises(RunFormatError, match=r"run\.jsonl: line 1: no task 'er_at_tem'.*; expected one of"):
         tasks_of(open_run(tmp_path / "run.jsonl"), SAMPLE)
+
+
+def test_a_limit_beyond_every_number_of_the_machine_takes_all(tmp_path: Path) -> None:
+    assert execute("test_runs:Looking", SAMPLE, tmp_path / "run.jsonl", limit=10**30).n_instances == len(SAMPLE)
+    run = open_run(tmp_path / "run.jsonl")
+    assert evaluate({"run": answers_of(run)}, SAMPLE, [AT_10], limit=10**30)["run"]["er_at_10"].ids == SAMPLE.ids
 
 
 @pytest.mark.parametrize("limit", [0, -1])
