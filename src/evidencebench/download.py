@@ -1,29 +1,28 @@
 """Fetch a file of the catalogue: go on where a download was cut, refuse what is wrong.
 
-::
-
-    <file>.part        the bytes that came so far; its length is where the next request starts
-    <file>.part.json   the address they came from, and the ETag or date that the server gave with them
-    <file>             absent or whole: it appears by one rename, after its size and checksum were right
+The file is absent or whole: what comes grows in `evidencebench.part_file`, and gets its name by one rename, after its
+size and checksum were right, or its number of instances where its checksum is not known.
 
 A failure is of one of two kinds. A `PassingError` (a cut, a timeout, a busy server) may be gone at the next attempt;
 a `DownloadError` (a wrong file, a missing one, a full disk) is final.
 """
 
-import json
 import os
 import re
 import shutil
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from http import HTTPStatus
 from http.client import HTTPResponse
 from pathlib import Path
 
 from evidencebench.catalog import CatalogEntry, Fetched, check_file
-from evidencebench.errors import DownloadError
+from evidencebench.dataset import index_file
+from evidencebench.errors import DataError, DownloadError
+from evidencebench.one_line import counted
+from evidencebench.part_file import Origin, alone_with, discard, disk_errors, held_bytes, read_origin, write_origin
 from evidencebench.reading import PathText
 from evidencebench.web import PassingError, ask, blocks_of, passing_errors, require_web_address, wrong_file
 
@@ -32,6 +31,9 @@ Progress = Callable[[int, int | None], None]
 
 LONGEST_PAUSE_SECONDS = 60.0
 """A server's Retry-After is obeyed up to this: more is for the user to wait, not for us."""
+
+# The largest instances that are published have some 40 KB on average; a file of which nothing is known ends here.
+_MOST_BYTES_AN_INSTANCE = 256 << 10
 
 _MAY_PASS = frozenset({408, 429, 500, 502, 503, 504})
 
@@ -46,21 +48,16 @@ class _Job:
     timeout_seconds: float
     progress: Progress
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Origin:
-    """Where the bytes of a part file came from, as kept beside it."""
-
-    address: str
-    etag: str | None
-    last_modified: str | None
+    @property
+    def most_bytes(self) -> int:
+        """How long the file may be."""
+        size = self.entry.size_bytes
+        return self.entry.n_instances * _MOST_BYTES_AN_INSTANCE if size is None else size
 
     @property
-    def validator(self) -> str | None:
-        """What If-Range may carry: a strong ETag, else the date (RFC 9110, section 13.1.5)."""
-        if self.etag is not None and not self.etag.startswith("W/"):
-            return self.etag
-        return self.last_modified
+    def is_guarded(self) -> bool:
+        """Whether a checksum would tell that two versions were spliced; else only what the server says can."""
+        return self.entry.sha256 is not None
 
 
 def doubling_pause(attempt: int) -> float:
@@ -110,7 +107,7 @@ def fetch(
     attempts
         How many requests to make before giving up, 1 or more. Each goes on where the one before was cut.
     timeout_seconds
-        How long the server may stay silent, above 0.
+        How long the server may stay silent, or send fewer than a thousand bytes a second, above 0.
     pause_seconds
         Seconds to wait after attempt 1, 2, ...; a longer Retry-After of the server counts instead.
     sleep
@@ -124,8 +121,8 @@ def fetch(
     ------
     DownloadError
         The file that is there or that came is not the right one; the server does not have it or did not deliver it
-        in all attempts; an address is not http or https, or leads away from it; the disk refused; an argument is
-        out of range. The file in the folder is then what it was before.
+        in all attempts; another process fetches it; an address is not http or https, or leads away from it; the
+        disk refused; an argument is out of range. The file in the folder is then what it was before.
 
     Source
     ------
@@ -148,26 +145,29 @@ def fetch(
         raise wrong_file("fetch", "at most one of mirror, url and source file", "several", "choose one")
     folder = Path(folder)
     target = folder / entry.file_name
-    with _disk_errors(folder):
+    with disk_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
         is_there = target.exists()
     if is_there and not force:
         with _advice("replace it by force"):
-            return check_file(entry, target)
+            return _checked(entry, target)
+    if is_there and not target.is_file() and not target.is_dir():
+        raise wrong_file(target, "a regular file to replace", "a pipe or a device", "choose another folder")
     part = target.with_name(f"{target.name}.part")
-    if source_file is not None:
-        _copy(entry, Path(source_file), part)
-    else:
-        address = url if url is not None else entry.url if mirror is None else f"{mirror.rstrip('/')}/{target.name}"
-        job = _Job(
-            entry=entry,
-            address=require_web_address(address),
-            part=part,
-            timeout_seconds=timeout_seconds,
-            progress=progress or (lambda _held, _total: None),
-        )
-        _complete(job, attempts, lambda error, attempt: sleep(max(pause_seconds(attempt), error.wait_seconds)))
-    return _install(entry, part, target)
+    address = url if url is not None else entry.url if mirror is None else f"{mirror.rstrip('/')}/{target.name}"
+    job = _Job(
+        entry=entry,
+        address=require_web_address(address),
+        part=part,
+        timeout_seconds=timeout_seconds,
+        progress=progress or (lambda _held, _total: None),
+    )
+    with alone_with(part):
+        if source_file is not None:
+            _copy(entry, Path(source_file), part)
+        else:
+            _complete(job, attempts, lambda error, attempt: sleep(max(pause_seconds(attempt), error.wait_seconds)))
+        return _install(entry, part, target)
 
 
 # The part file: grown by requests or copied whole, then put in place.
@@ -182,18 +182,33 @@ def _complete(job: _Job, attempts: int, pause: Callable[[PassingError, int], obj
             if attempt == attempts:
                 size = job.entry.size_bytes
                 expected = "the whole file" if size is None else f"{size:,} bytes"
-                got = f"{_held_bytes(job.part):,} in {attempts} attempts, the last of which failed: {error}"
+                got = f"{held_bytes(job.part):,} in {attempts} attempts, the last of which failed: {error}"
                 raise wrong_file(job.address, expected, got, "run it again to go on from there") from error
             pause(error, attempt)
         else:
             return
 
 
+def _checked(entry: CatalogEntry, path: Path) -> Fetched:
+    """Return a file's size and checksum, all that is known of it compared: its number of instances too."""
+    fetched = check_file(entry, path)
+    if entry.sha256 is not None and "..." not in entry.sha256:
+        return fetched
+    try:
+        index = index_file(path)
+    except DataError as error:
+        raise DownloadError(f"{error}; expected {counted(entry.n_instances, 'instance')}") from error
+    if index.duplicates or len(index.places) != entry.n_instances:
+        got = f"'{index.duplicates[0]}' more than once" if index.duplicates else f"{len(index.places):,}"
+        raise DownloadError(f"{path}: expected {counted(entry.n_instances, 'instance')}, got {got}")
+    return fetched
+
+
 def _copy(entry: CatalogEntry, source: Path, part: Path) -> None:
     with _advice("give the right file"):
-        check_file(entry, source)  # before the part file, which may hold hours of download, is given up
-    with _disk_errors(part):
-        _discard(part)
+        _checked(entry, source)  # before the part file, which may hold hours of download, is given up
+    with disk_errors(part):
+        discard(part)
         shutil.copyfile(source, part)
 
 
@@ -201,48 +216,22 @@ def _install(entry: CatalogEntry, part: Path, target: Path) -> Fetched:
     """Put a complete part file in the target's place if it is the right file; drop it otherwise."""
     try:
         with _advice("the part file is deleted: run it again, or give another address, mirror or copy"):
-            came = check_file(entry, part)
+            came = _checked(entry, part)
     except DownloadError:
-        with _disk_errors(part):
-            _discard(part)
+        with disk_errors(part):
+            discard(part)
         raise
-    with _disk_errors(target):
+    with disk_errors(target):
         with part.open("r+b") as file:
             os.fsync(file.fileno())  # or a power cut could leave the new name without the bytes
         part.replace(target)
-        _discard(part)
+        discard(part)
     return Fetched(path=target, size_bytes=came.size_bytes, sha256=came.sha256, verified=came.verified)
 
 
-def _held_bytes(part: Path) -> int:
-    return part.stat().st_size if part.exists() else 0
-
-
-def _origin_file(part: Path) -> Path:
-    return part.with_name(f"{part.name}.json")
-
-
-def _discard(part: Path) -> None:
-    """Delete a part file and its origin, in this order: bytes of unknown origin are safe, a wrong origin is not."""
-    part.unlink(missing_ok=True)
-    _origin_file(part).unlink(missing_ok=True)
-
-
-def _read_origin(job: _Job) -> _Origin | None:
-    """Return where the part file came from; None if that is not known or another address."""
-    try:
-        stored = json.loads(_origin_file(job.part).read_bytes())
-        etag, last_modified = (str(stored[name]) if stored[name] else None for name in ("etag", "last_modified"))
-        is_ours = stored["address"] == job.address
-    except (OSError, ValueError, TypeError, KeyError):  # absent, torn by a kill, or not ours: as good as absent
-        return None
-    return _Origin(address=job.address, etag=etag, last_modified=last_modified) if is_ours else None
-
-
-def _write_origin(job: _Job, response: HTTPResponse) -> None:
+def _write_origin(job: _Job, response: HTTPResponse, total: int | None) -> None:
     etag, last_modified = (response.headers[name] or None for name in ("ETag", "Last-Modified"))
-    origin = _Origin(address=job.address, etag=etag, last_modified=last_modified)
-    _origin_file(job.part).write_text(json.dumps(asdict(origin)), encoding="utf-8")
+    write_origin(job.part, Origin(address=job.address, etag=etag, last_modified=last_modified, total=total))
 
 
 # One request.
@@ -250,10 +239,10 @@ def _write_origin(job: _Job, response: HTTPResponse) -> None:
 
 def _advance(job: _Job) -> None:
     """Bring the part file to its full length with one request, or raise."""
-    origin = _read_origin(job)
-    with _disk_errors(job.part):
+    origin = read_origin(job.part, job.address)
+    with disk_errors(job.part):
         start = _resumable_bytes(job, origin)
-    if start and start == job.entry.size_bytes:
+    if start and start == _known_bytes(job, origin):
         return  # killed after the last byte: nothing to ask for
     with ask(job.address, _headers(start, origin), job.timeout_seconds) as response:
         total: int | None
@@ -268,60 +257,59 @@ def _advance(job: _Job) -> None:
             raise _refusal(job, response)
         _require_data(job, response, start=start, total=total)
         if start == 0:
-            with _disk_errors(job.part):
-                _discard(job.part)
-                _write_origin(job, response)
+            with disk_errors(job.part):
+                discard(job.part)
+                _write_origin(job, response, total)
         _receive(job, response, start=start, total=job.entry.size_bytes if total is None else total)
 
 
-def _resumable_bytes(job: _Job, origin: _Origin | None) -> int:
+def _resumable_bytes(job: _Job, origin: Origin) -> int:
     """Return how many bytes of the part file may be kept."""
-    held = _held_bytes(job.part)
-    if job.entry.size_bytes is not None and held > job.entry.size_bytes:
+    held, known = held_bytes(job.part), _known_bytes(job, origin)
+    if held > (job.most_bytes if known is None else known):
         return 0
-    # Where no checksum could tell that two versions were spliced, only the server can: by If-Range.
-    is_guarded = job.entry.sha256 is not None or (origin is not None and origin.validator is not None)
-    return held if is_guarded else 0
+    return held if job.is_guarded or origin.validator is not None else 0
 
 
-def _headers(start: int, origin: _Origin | None) -> dict[str, str]:
+def _known_bytes(job: _Job, origin: Origin) -> int | None:
+    """Return how long the whole file is: by the catalogue, else as the server said when it began to send it."""
+    return origin.total if job.entry.size_bytes is None else job.entry.size_bytes
+
+
+def _headers(start: int, origin: Origin) -> dict[str, str]:
     headers = {"User-Agent": "evidencebench", "Accept-Encoding": "identity"}
     if start:
         headers["Range"] = f"bytes={start}-"
-        if origin is not None and origin.validator is not None:
+        if origin.validator is not None:
             headers["If-Range"] = origin.validator
     return headers
 
 
-def _continued_total(job: _Job, response: HTTPResponse, start: int, origin: _Origin | None) -> int:
+def _continued_total(job: _Job, response: HTTPResponse, start: int, origin: Origin) -> int:
     """Return the whole file's length from a 206 that goes on at `start`; start again at any other."""
     place = response.headers["Content-Range"] or "no Content-Range"
     match = re.fullmatch(r"bytes (\d{1,18})-\d+/(\d{1,18})", place.strip())
     if match is None or int(match[1]) != start:
         raise _start_again(job, f"asked for the bytes from {start:,} on, got '{place}'")
-    if _has_changed(response, origin):
+    total, known = int(match[2]), _known_bytes(job, origin)
+    if origin.differs(response.headers) or (not job.is_guarded and known not in {None, total}):
         raise _start_again(job, "the file on the server changed between two parts")
-    return int(match[2])
+    if not job.is_guarded and not origin.is_named(response.headers):
+        raise _start_again(job, "the server does not say of which version it sends a part")
+    return total
 
 
-def _require_whole(job: _Job, response: HTTPResponse, start: int, origin: _Origin | None) -> None:
+def _require_whole(job: _Job, response: HTTPResponse, start: int, origin: Origin) -> None:
     """Accept a 416 as the news that nothing is missing; start again at any other."""
     match = re.fullmatch(r"bytes \*/(\d{1,18})", (response.headers["Content-Range"] or "").strip())
-    if match is None or int(match[1]) != start or _has_changed(response, origin):
+    is_whole = match is not None and int(match[1]) == start and not origin.differs(response.headers)
+    if not is_whole or not (job.is_guarded or origin.is_named(response.headers)):
         raise _start_again(job, f"the server has no bytes from {start:,} on")
 
 
-def _has_changed(response: HTTPResponse, origin: _Origin | None) -> bool:
-    """Return whether the server's file is another version; the ETag decides, the date where one has no ETag."""
-    if origin is None:
-        return False
-    pairs = ((origin.etag, response.headers["ETag"]), (origin.last_modified, response.headers["Last-Modified"]))
-    return next((before != now for before, now in pairs if before and now), False)
-
-
 def _start_again(job: _Job, reason: str) -> PassingError:
-    with _disk_errors(job.part):
-        _discard(job.part)
+    with disk_errors(job.part):
+        discard(job.part)
     return PassingError(f"{reason}, so it starts again from the first byte")
 
 
@@ -347,39 +335,31 @@ def _require_data(job: _Job, response: HTTPResponse, *, start: int, total: int |
         raise wrong_file(job.address, "a JSON file", "a web page", "open it in a browser to see why")
     if size is not None and total not in {None, size}:
         raise wrong_file(job.address, f"{size:,} bytes", f"a file of {total:,}")
+    if total is not None and total > job.most_bytes:
+        raise wrong_file(job.address, f"at most {job.most_bytes:,} bytes", f"a file of {total:,}")
     if total is None and not response.chunked and size is None and job.entry.sha256 is None:
         raise wrong_file(job.address, "a Content-Length", "none, so that a cut would go unnoticed")
 
 
 def _receive(job: _Job, response: HTTPResponse, *, start: int, total: int | None) -> None:
     """Write an answer's bytes from `start` on; raise unless the part file is `total` bytes long then."""
-    held = start
-    with _disk_errors(job.part), job.part.open("r+b" if start else "wb") as file:
+    held, most = start, job.most_bytes if total is None else total
+    with disk_errors(job.part), job.part.open("r+b" if start else "wb") as file:
         file.seek(start)
         for block in blocks_of(response):
             held += len(block)
-            if total is not None and held > total:
+            if held > most:
                 break
             file.write(block)
             job.progress(held, total)
-    if total is not None and held > total:
-        with _disk_errors(job.part):
-            _discard(job.part)
-        raise wrong_file(job.address, f"{total:,} bytes", "more")
+    if held > most:
+        with disk_errors(job.part):
+            discard(job.part)
+        raise wrong_file(job.address, f"{'at most ' if total is None else ''}{most:,} bytes", "more")
     if held == 0:
         raise PassingError("the answer was empty")
     if total is not None and held < total:
         raise PassingError(f"the connection ended after {held:,} of {total:,} bytes")
-
-
-@contextmanager
-def _disk_errors(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise wrong_file(
-            path, "to write there", error.strerror or str(error), "free the place or choose another"
-        ) from error
 
 
 @contextmanager

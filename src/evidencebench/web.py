@@ -10,9 +10,10 @@ from http.client import HTTPException, HTTPResponse, InvalidURL
 from string import punctuation
 from urllib.error import URLError
 from urllib.parse import quote, urljoin, urlsplit
-from urllib.request import HTTPHandler, HTTPSHandler, OpenerDirector, ProxyHandler, Request
+from urllib.request import OpenerDirector, ProxyHandler, Request
 
 from evidencebench.errors import DownloadError
+from evidencebench.paced_http import EndlessHeadError, PacedHttp, PacedHttps
 
 _BLOCK_BYTES = 1 << 18
 _MOST_REDIRECTS = 5
@@ -30,7 +31,7 @@ class PassingError(Exception):
 
 
 def ask(address: str, headers: dict[str, str], timeout_seconds: float) -> HTTPResponse:
-    """Return the server's answer, of whatever status, after redirects.
+    """Return the server's answer, of whatever status, after redirects; a body that comes too slowly is a timeout.
 
     Raises
     ------
@@ -40,7 +41,7 @@ def ask(address: str, headers: dict[str, str], timeout_seconds: float) -> HTTPRe
         If the address, its certificate or a redirect cannot be followed.
     """
     opener = OpenerDirector()  # with these three only: no file:, ftp: or data:, and redirects are followed here
-    for handler in (ProxyHandler(), HTTPHandler(), HTTPSHandler()):
+    for handler in (ProxyHandler(), PacedHttp(), PacedHttps()):
         opener.add_handler(handler)
     there = address
     for _ in range(_MOST_REDIRECTS + 1):
@@ -60,6 +61,8 @@ def _open(opener: OpenerDirector, address: str, headers: dict[str, str], timeout
             return response
     except ssl.SSLCertVerificationError as error:  # which is a ValueError too
         raise wrong_file(address, "a certificate that can be trusted", error.verify_message) from error
+    except EndlessHeadError as error:
+        raise wrong_file(address, "an answer", str(error)) from error
     except (InvalidURL, ValueError) as error:
         raise wrong_file(address, "an http or https address", str(error), "correct it") from error
 

@@ -1,0 +1,104 @@
+"""HTTP whose answers keep coming: a timeout alone lets a server send a byte now and then, or headers without end."""
+
+import io
+import time
+from collections.abc import Callable
+from http.client import HTTPConnection, HTTPResponse, HTTPSConnection
+from typing import Any
+from urllib.request import HTTPHandler, HTTPSHandler, Request
+
+LEAST_BYTES_A_SECOND = 1_000
+"""What comes slower than this, over a whole timeout, is taken for a server that hangs."""
+
+MOST_HEAD_BYTES = 1 << 20
+"""Of status lines and headers before an answer's body, some of the body included."""
+
+
+class EndlessHeadError(Exception):
+    """A server sends headers, or answers before the answer, without end."""
+
+
+class Paced(io.RawIOBase):
+    """What comes from a connection, as long as it keeps coming.
+
+    Parameters
+    ----------
+    raw
+        What is read; each read of it ends by itself, in time.
+    seconds
+        How long it may be waited for fewer than `LEAST_BYTES_A_SECOND`. Waiting for the first bytes does not count, nor
+        does the time between reads.
+    clock
+        What time it is, in seconds.
+    """
+
+    def __init__(self, raw: io.RawIOBase, seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self._raw, self._seconds, self._clock = raw, seconds, clock
+        self._waited, self._n_bytes = 0.0, 0
+        self._head_bytes: int | None = 0
+
+    def readable(self) -> bool:
+        """Say that it can be read."""
+        return True
+
+    def readinto(self, buffer: Any) -> int | None:
+        """Read what there is; raises `TimeoutError` where it comes too slowly."""
+        before = self._clock()
+        n_read = self._raw.readinto(buffer) or 0
+        if self._n_bytes or self._waited:
+            self._waited += self._clock() - before
+        self._n_bytes += n_read
+        if self._waited >= self._seconds:
+            if self._n_bytes < LEAST_BYTES_A_SECOND * self._waited:
+                raise TimeoutError(f"fewer than {LEAST_BYTES_A_SECOND:,} bytes a second came for {self._waited:.3g} s")
+            self._waited, self._n_bytes = 0.0, 1
+        if self._head_bytes is not None:
+            self._head_bytes += n_read
+            if self._head_bytes > MOST_HEAD_BYTES:
+                raise EndlessHeadError(f"more than {MOST_HEAD_BYTES:,} bytes of headers")
+        return n_read
+
+    def end_head(self) -> None:
+        """Take what comes from now on for the body, which may be of any length."""
+        self._head_bytes = None
+
+    def close(self) -> None:
+        """Let go of the connection."""
+        if not self.closed:
+            self._raw.close()
+        super().close()
+
+
+class _PacedResponse(HTTPResponse):
+    def __init__(self, sock: Any, *args: Any, **kwargs: Any) -> None:
+        super().__init__(sock, *args, **kwargs)
+        self._paced = Paced(self.fp.detach(), sock.gettimeout())
+        self.fp = io.BufferedReader(self._paced)
+
+    def begin(self) -> None:
+        super().begin()
+        self._paced.end_head()
+
+
+class _Connection(HTTPConnection):
+    response_class = _PacedResponse
+
+
+class _SecureConnection(HTTPSConnection):
+    response_class = _PacedResponse
+
+
+class PacedHttp(HTTPHandler):
+    """Opens http addresses."""
+
+    def http_open(self, req: Request) -> HTTPResponse:
+        """Return the answer, its body not read yet."""
+        return self.do_open(_Connection, req)
+
+
+class PacedHttps(HTTPSHandler):
+    """Opens https addresses, with the certificates that this machine trusts."""
+
+    def https_open(self, req: Request) -> HTTPResponse:
+        """Return the answer, its body not read yet."""
+        return self.do_open(_SecureConnection, req)
