@@ -299,6 +299,7 @@ def test_rankings_and_failures_in_a_dict_are_what_they_are_and_what_is_not_there
         ({FIRST: {"a": 1.0}}, AnswerError, "expected the index of a sentence, or id#index, got 'a'"),
         ({FIRST: {"x#00001": 1.0}}, AnswerError, "expected a sentence of its own paper, got 'x#00001'"),
         ({FIRST: {1: "high"}}, AnswerError, "1: expected a number as score"),
+        ({FIRST: {1: "1_0.5"}}, AnswerError, "1: expected a number as score, got '1_0.5'"),
         ({FIRST: {1: float("nan")}}, AnswerError, "1: expected a finite score, got nan"),
         ({1: [2]}, AnswerError, "expected instance ids as keys, got 1"),
         ({FIRST: [9999]}, AnswerError, "mine: .*selects sentence 9999, but the paper has sentences 0"),

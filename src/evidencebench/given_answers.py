@@ -62,6 +62,8 @@ def _scored(instance_id: str, given: Mapping[object, object]) -> Ranking:
     """Return the sentences by score, ties by index, as the columns of a TREC run mean it."""
     pairs = []
     for sentence, score in given.items():
+        if isinstance(score, str | bytes):  # float() would take 1_0, and the digits of every script
+            raise AnswerError(f"answers: {instance_id}: {sentence!r}: expected a number as score, got {score!r}")
         try:
             number = float(score)  # type: ignore[arg-type]
         except (TypeError, ValueError) as error:
