@@ -5,7 +5,8 @@ from dataclasses import MISSING
 from typing import Any
 
 from evidencebench.system import KNOWING_SYSTEMS
-from evidencebench.systems import SYSTEMS, options_of
+from evidencebench.system_options import options_of
+from evidencebench.systems import SYSTEMS
 
 NEEDING: Mapping[str, str] = {
     "dense": "dense:model={embedding_model},neighbours=1,title=true",

@@ -18,7 +18,8 @@ from evidencebench.retrievers.fusion import Fuse
 from evidencebench.selectors.cues import WEIGHTS
 from evidencebench.significance import _MAX_ENUMERATED_CLUSTERS, DEFAULT_DRAWS
 from evidencebench.specification import MAX_DEPTH
-from evidencebench.systems import factory_of, options_of
+from evidencebench.system_options import options_of
+from evidencebench.systems import factory_of
 from evidencebench.tasks import TASKS
 from evidencebench.training.trainings import TRAININGS
 

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from evidencebench.belonging import check_belongs
 from evidencebench.dataset import Dataset
 from evidencebench.errors import (
     FinalError,
@@ -24,7 +25,7 @@ from evidencebench.errors import (
     StaleError,
     UnopenedError,
 )
-from evidencebench.evaluation import Rules, check_belongs
+from evidencebench.evaluation import Rules
 from evidencebench.grading import grade
 from evidencebench.people.folder import PeopleFolder
 from evidencebench.people.names import MAX_NAME_LENGTH, checked_name, file_stem

@@ -18,10 +18,11 @@ import pytest
 
 from evidencebench.answering import answers_from
 from evidencebench.answers import open_run
+from evidencebench.belonging import check_answers, check_belongs, tasks_of
 from evidencebench.comparison import wrong_hypothesis_control
 from evidencebench.dataset import Dataset, open_dataset, write_dataset
 from evidencebench.errors import RunError, RunFormatError, RunMismatchError, TaskError, WorkerError
-from evidencebench.evaluation import answers_of, check_answers, check_belongs, evaluate, tasks_of
+from evidencebench.evaluation import answers_of, evaluate
 from evidencebench.execution import execute
 from evidencebench.journal import open_journal
 from evidencebench.query import Kind, Query

@@ -15,7 +15,8 @@ import pytest
 from evidencebench import SYSTEMS
 from evidencebench.cli.main import cli
 from evidencebench.specification import elements, parse_specification, unbracketed
-from evidencebench.systems import factory_of, options_of
+from evidencebench.system_options import options_of
+from evidencebench.systems import factory_of
 from evidencebench.tasks import task_named
 from evidencebench.training.trainings import TRAININGS
 

@@ -8,10 +8,10 @@ from typing import Any, Literal
 import pytest
 
 from evidencebench.answering import answer_instance
+from evidencebench.belonging import check_answers
 from evidencebench.comparison import wrong_hypothesis_control
 from evidencebench.dataset import open_dataset, write_dataset
 from evidencebench.errors import RunError, RunFormatError, RunMismatchError, SystemSpecError, TaskError
-from evidencebench.evaluation import check_answers
 from evidencebench.execution import execute
 from evidencebench.grading import labelled
 from evidencebench.runs import DataHeader, Failure, RunFile, RunHeader, SystemHeader, read_run

@@ -19,8 +19,9 @@ from hypothesis import strategies as st
 
 from evidencebench.answering import answers_from
 from evidencebench.answers import open_run
+from evidencebench.belonging import tasks_of
 from evidencebench.dataset import Dataset, open_dataset, write_dataset
-from evidencebench.evaluation import Rules, answers_of, case_of, evaluate, tasks_of
+from evidencebench.evaluation import Rules, answers_of, case_of, evaluate
 from evidencebench.execution import execute
 from evidencebench.instance import Instance
 from evidencebench.runs import Failure

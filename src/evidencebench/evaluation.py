@@ -4,7 +4,7 @@ This is where answers from systems and labels meet. A failed, an empty and a mis
 counted apart; an instance that a task does not apply to is left out, and n says so.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import TypeAlias
@@ -12,28 +12,26 @@ from typing import TypeAlias
 import numpy as np
 
 from evidencebench.answering import answers_from
+from evidencebench.belonging import check_belongs, require_known
 from evidencebench.cover import Coverage, ceiling, coverage_of
 from evidencebench.dataset import Dataset, instances_from, require_limit
 from evidencebench.errors import (
     AnswerError,
     MissingExtraError,
     OutOfRangeError,
-    RunFormatError,
-    RunMismatchError,
-    TaskError,
     UndefinedScoreError,
 )
 from evidencebench.given_answers import GivenAnswer
 from evidencebench.instance import Instance
 from evidencebench.measures import MEASURES
-from evidencebench.one_line import counted, one_line
+from evidencebench.one_line import one_line
 from evidencebench.reading import PathText
 from evidencebench.runs import Answer, Failure, RunFile
 from evidencebench.selection import OutOfRange, OverLength, Selection, Ties, check_answer, select
 from evidencebench.significance import DEFAULT_RESAMPLING, Estimate, Floats, Resampling, bootstrap_defined
 from evidencebench.spelling import did_you_mean
 from evidencebench.system import NamedSystem, Ranking, System
-from evidencebench.tasks import TASKS, Task, TaskOrName, task_named, tasks_from
+from evidencebench.tasks import Task, TaskOrName, tasks_from
 
 AnswerSource: TypeAlias = Callable[[Instance, Task], Answer | None]
 Answering: TypeAlias = NamedSystem | System | RunFile | Mapping[str, GivenAnswer] | AnswerSource
@@ -276,20 +274,8 @@ def _answers_by_name(sources: object, data: Dataset | list[Instance]) -> dict[st
         if isinstance(source, RunFile) and isinstance(data, Dataset):
             check_belongs(source, data)
         elif isinstance(source, RunFile | Mapping):
-            _require_known(name, source.ids if isinstance(source, RunFile) else source, data)
+            require_known(name, source.ids if isinstance(source, RunFile) else source, data)
     return answers
-
-
-def _require_known(name: str, answered: Collection[str], data: Dataset | list[Instance]) -> None:
-    """Raise where answers are not for the data: one of them, or all where the data may be a part of some."""
-    ids = data.ids if isinstance(data, Dataset) else [instance.id for instance in data]
-    unknown = sorted(set(answered).difference(ids))
-    if unknown and (isinstance(data, Dataset) or len(unknown) == len(answered)):
-        more = f" and {len(unknown) - 1} more" if len(unknown) > 1 else ""
-        raise RunMismatchError(
-            f"{name}: answers '{unknown[0]}'{more}, which the data does not hold; its ids look like "
-            f"'{next(iter(ids), '')}'"
-        )
 
 
 def case_of(instance: Instance, task: Task) -> Case | None:
@@ -372,75 +358,3 @@ class _Ledger:
 def answers_of(run: RunFile | Mapping[str, GivenAnswer]) -> AnswerSource:
     """Return answers that are there as a function, as `answers_from` does."""
     return answers_from(run)
-
-
-def check_belongs(run: RunFile, dataset: Dataset) -> None:
-    """Raise unless a run was made on this data.
-
-    Raises
-    ------
-    RunMismatchError
-        If the run's header names another file, or an answer is for an instance that the data does not hold.
-    """
-    if run.header is not None and run.header.data.sha256 != dataset.sha256:
-        made_on = run.header.data
-        raise RunMismatchError(
-            f"{run.path}: made on {made_on.name} (sha256 {made_on.sha256[:12]}, {counted(made_on.n, 'instance')}), "
-            f"but {dataset.path} has sha256 {dataset.sha256[:12]} and {counted(len(dataset), 'instance')}; "
-            "score it on its own data"
-        )
-    unknown = sorted(instance_id for instance_id in run.ids if instance_id not in dataset)
-    if unknown:
-        raise RunMismatchError(
-            f"{run.path}: answers '{unknown[0]}'{f' and {len(unknown) - 1} more' if len(unknown) > 1 else ''}, "
-            f"which {dataset.path} does not hold; its ids look like '{next(iter(dataset.ids), '')}'"
-        )
-
-
-def tasks_of(run: RunFile, dataset: Dataset) -> tuple[Task, ...]:
-    """Return the tasks that a run can answer on this data, in the order of its header or of `TASKS`.
-
-    Raises
-    ------
-    RunFormatError
-        If its header names a task that does not exist.
-    """
-    names = run.header.tasks if run.header is not None else tuple(TASKS)
-    try:
-        tasks = tuple(map(task_named, names))
-    except TaskError as error:
-        raise RunFormatError(f"{run.path}: line 1: {error}") from error
-    return tuple(task for task in tasks if _lacking(run, task, dataset) is None)
-
-
-def check_answers(run: RunFile, task: Task, dataset: Dataset) -> None:
-    """Raise unless a run can answer a task.
-
-    Raises
-    ------
-    TaskError
-        Saying what it lacks.
-    """
-    lacking = _lacking(run, task, dataset)
-    if lacking is not None:
-        raise TaskError(f"{run.path}: cannot answer task '{task.name}': {lacking}")
-
-
-def _lacking(run: RunFile, task: Task, dataset: Dataset) -> str | None:
-    header = run.header
-    if header is not None and header.per_task and task.name not in header.tasks:
-        return f"it holds answers for {', '.join(header.tasks)} only"
-    if task.budget is not None or (header is not None and task.name in header.tasks):
-        return None
-    if header is not None or _is_ranking(run, dataset):
-        return "it ranks sentences, and a task without a budget does not end a ranking; give one with --budget"
-    return None
-
-
-def _is_ranking(run: RunFile, dataset: Dataset) -> bool:
-    """Say whether the first answer that there is orders its sentences, and so needs a budget to end."""
-    for instance_id in dataset.ids:
-        answer = run.answer(instance_id, None)
-        if isinstance(answer, Ranking):
-            return answer.ordered
-    return False

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from evidencebench.answering import answers_from
 from evidencebench.answers import open_run
+from evidencebench.belonging import check_answers, check_belongs, tasks_of
 from evidencebench.controls import AbstractBackwards, Lead, RandomControl
 from evidencebench.dataset import Dataset, dataset_from
 from evidencebench.errors import RunError, RunMismatchError, TaskError
@@ -17,10 +18,7 @@ from evidencebench.evaluation import (
     Rules,
     TaskScores,
     answers_of,
-    check_answers,
-    check_belongs,
     evaluate,
-    tasks_of,
 )
 from evidencebench.one_line import counted, one_line
 from evidencebench.oracle import Oracle

@@ -16,7 +16,8 @@ from evidencebench.one_line import counted, one_line
 from evidencebench.reading import PathText, read_whole
 from evidencebench.seal import is_sealed_with, sealed
 from evidencebench.specification import MAX_DEPTH
-from evidencebench.system import CODE_OF, Ranking, differences
+from evidencebench.system import Ranking
+from evidencebench.versions import CODE_OF, differences
 
 FORMAT_VERSION = 1
 MOST_RUN_BYTES = 8 << 30

@@ -12,7 +12,8 @@ from evidencebench.llm.prices import PriceTable
 from evidencebench.llm.providers import provider_of
 from evidencebench.llm.reading import ReplyClass
 from evidencebench.llm.refusals import may_have_run
-from evidencebench.systems import SYSTEMS, options_of
+from evidencebench.system_options import options_of
+from evidencebench.systems import SYSTEMS
 
 ROOT = Path(__file__).resolve().parents[2]
 TEXT = (ROOT / "docs" / "llm.md").read_text(encoding="utf-8")

@@ -9,7 +9,8 @@ import click
 from evidencebench.cli.options import format_option, json_option
 from evidencebench.cli.output import print_json, print_table, terminal_width
 from evidencebench.runs import option_text
-from evidencebench.systems import SYSTEMS, options_of
+from evidencebench.system_options import options_of
+from evidencebench.systems import SYSTEMS
 from evidencebench.tables import Table
 
 

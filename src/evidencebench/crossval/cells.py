@@ -24,12 +24,13 @@ from evidencebench.instance import Instance
 from evidencebench.journal import open_journal
 from evidencebench.runs import Answer, Failure
 from evidencebench.selection import check_answer
-from evidencebench.system import NamedSystem, Ranking, differences, merged_versions, versions_of_code
+from evidencebench.system import NamedSystem, Ranking
 from evidencebench.systems import make_system, module_of
 from evidencebench.tasks import Task, task_named
 from evidencebench.training.folding import paper_folds, parted
 from evidencebench.training.trainings import Trainable, trainable
 from evidencebench.version import __version__
+from evidencebench.versions import differences, merged_versions, versions_of_code
 
 Progress = Callable[[int, int], None]
 

@@ -11,7 +11,8 @@ from evidencebench.instance import Instance
 from evidencebench.own_code import find_own_code, is_file
 from evidencebench.specification import parse_specification, write_specification
 from evidencebench.spelling import did_you_mean
-from evidencebench.systems import SYSTEMS, factory_of, make_options, options_of
+from evidencebench.system_options import options_of
+from evidencebench.systems import SYSTEMS, factory_of, make_options
 from evidencebench.training.best import BestTraining
 from evidencebench.training.embedder import EmbedderTraining
 from evidencebench.training.reranker import RerankerTraining
