@@ -173,7 +173,7 @@ def test_a_file_that_is_missing_or_made_by_an_oracle_is_refused_at_once(
 ) -> None:
     with pytest.raises(RunFormatError, match=r"none\.jsonl: cannot be read"):
         make_system(f"diverse:system=[stored:run={tmp_path / 'none.jsonl'}]")
-    with pytest.raises(SystemSpecError, match="option 'run': Expected `Path`"):
+    with pytest.raises(SystemSpecError, match="option 'run': expected a path, got ''"):
         make_system("stored:run=")
     with pytest.raises(SystemSpecError, match="was made by 'greedy_oracle', which is given the labels"):
         make_system(f"fuse:systems=[bm25+stored:run={run('greedy_oracle')}]")

@@ -146,7 +146,7 @@ def _value(hint: Any, text: str, make: Callable[[str], NamedSystem]) -> Any:
     return value
 
 
-_TYPES = {"float": "a number", "int": "a whole number", "bool": "true or false", "str": "text"}
+_TYPES = {"float": "a number", "int": "a whole number", "bool": "true or false", "str": "text", "Path": "a path"}
 
 
 _TYPE_NAMES = re.compile(r"^Expected `([^`]*)`")

@@ -64,7 +64,7 @@ def test_a_training_of_ones_own_is_trained_the_same_way(command: Command, monkey
             "selector:depth=3 --data sample -o model",
             "selector: no option 'depth'; training takes hypothesis, embedding",
         ),
-        ("selector:embedding=yes --data sample -o model", "option 'embedding': Expected `bool`.*got 'yes'"),
+        ("selector:embedding=yes --data sample -o model", "option 'embedding': expected true or false, got 'yes'"),
         (
             "selector:hypothesis_weight=1 --data sample -o model",
             "'hypothesis_weight' is an option of answering, not of",
