@@ -13,11 +13,13 @@ from batching import requests_to, sender_of
 from evidencebench.embedding.embedder import embed
 from evidencebench.embedding.encoder import Encoder
 from evidencebench.embedding.formats import EncodedText
+from evidencebench.embedding.inventory import remove_vectors
 from evidencebench.embedding.store import Store
 from evidencebench.errors import CacheError, FailingStoreError, PendingError
 from evidencebench.llm.batches import BatchSender
 from evidencebench.llm.chat import ChatReply, ChatRequest
 from evidencebench.llm.client import ChatClient
+from evidencebench.llm.inventory import Which, remove_replies
 from evidencebench.llm.prices import PriceTable
 from evidencebench.llm.store import Replies
 from llm_servers import DictStore, SlowSender
@@ -140,6 +142,25 @@ def test_no_batch_is_made_that_could_not_be_written_down(way: Ways) -> None:
             found = asyncio.run(spooled(sender_of(store), requests))
             store.close()
     assert CacheError in {type(one) for one in found} <= {CacheError, PendingError}
+
+
+@WAYS
+def test_what_cannot_be_removed_from_a_store_is_said(way: Ways) -> None:
+    with open_to_all() as folder:
+        replies, vectors = Replies(folder), Store(folder, "x")
+        keep(replies, numbered(0), reply_to(0), None)
+        vectors.put([EncodedText(f"{n}") for n in range(500)], np.ones((500, 300), np.float32), [False] * 500)
+        replies.close()
+        vectors.close()
+        if way is full_disk:  # where removing writes too much
+            with no_file_longer_than(10_000), pytest.raises(CacheError, match=r"embeddings\.sqlite: cannot be used: "):
+                remove_vectors(vectors.path)
+            return
+        with way(replies.path), pytest.raises(CacheError, match="attempt to write a readonly database; free the disk"):
+            remove_replies(replies, Which())
+        with way(vectors.path), pytest.raises(CacheError, match="readonly database; make it yours to write, or delete"):
+            remove_vectors(vectors.path)
+        replies.close()
 
 
 class Costly:

@@ -68,4 +68,6 @@ def _opened(path: Path) -> Iterator[sqlite3.Connection]:
         finally:
             connection.close()
     except (sqlite3.Error, OSError) as error:
-        raise CacheError(f"{path}: cannot be read: {error}; delete the file, and it is filled again") from error
+        raise CacheError(
+            f"{path}: cannot be used: {error}; make it yours to write, or delete it, and it is filled again"
+        ) from error
