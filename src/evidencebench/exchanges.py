@@ -67,7 +67,7 @@ def first_requests(
     sender = ReplayingSender()
     if not dataset.ids:
         raise DataError(f"{dataset.path}: expected an instance to ask about, got none")
-    instance = _asked(dataset, dataset.ids[0], hypothesis, seed)
+    instance = _asked(dataset, dataset.ids[0], _swapped(dataset, hypothesis, seed))
     client = _client(sender)
     named = make_system(system, seed=seed, client=client)
     try:
@@ -113,12 +113,13 @@ def exchanges_of(
     for task in tasks:
         if header.per_task and task.name not in header.tasks:
             raise TaskError(f"{run.path}: expected one of its tasks {', '.join(header.tasks)}, got '{task.name}'")
+    swapped = _swapped(dataset, header.hypothesis, header.seed)
     sender = ReplayingSender(store=store)
     client = _client(sender)
     try:
         named = make_system(write_specification(header.system.name, header.system.options), client=client)
         for instance_id in ids:
-            instance = _asked(dataset, instance_id, header.hypothesis, header.seed)
+            instance = _asked(dataset, instance_id, swapped)
             for one in _tasks(named, tasks or tuple(map(task_named, header.tasks)), instance):
                 yield from _exchanges(named, sender, instance, one)
     finally:
@@ -160,12 +161,13 @@ def _client(sender: ReplayingSender) -> ChatClient:
     return ChatClient(sender=sender, store=None, prices=PriceTable(as_of="", models={}))
 
 
-def _asked(dataset: Dataset, instance_id: str, hypothesis: str, seed: int) -> Instance:
+def _swapped(dataset: Dataset, hypothesis: str, seed: int) -> Mapping[str, str] | None:
+    return None if hypothesis == "own" else derange_hypotheses(dataset.queries(), np.random.default_rng(seed))
+
+
+def _asked(dataset: Dataset, instance_id: str, swapped: Mapping[str, str] | None) -> Instance:
     instance = dataset[instance_id]
-    if hypothesis == "own":
-        return instance
-    swapped = derange_hypotheses(dataset.queries(), np.random.default_rng(seed))
-    return with_hypothesis(instance, swapped[instance_id])
+    return instance if swapped is None else with_hypothesis(instance, swapped[instance_id])
 
 
 def _tasks(named: NamedSystem, tasks: Sequence[Task], instance: Instance) -> Sequence[Task | None]:
@@ -177,9 +179,9 @@ def _tasks(named: NamedSystem, tasks: Sequence[Task], instance: Instance) -> Seq
 def _exchanges(
     named: NamedSystem, sender: ReplayingSender, instance: Instance, task: Task | None
 ) -> Iterator[Exchange]:
-    n_before = len(sender.noted)
+    sender.noted.clear()  # so that no more than one answer's requests are in memory
     with suppress(PendingError, StopError):  # what was asked is noted all the same
         answer_instance(named, instance, task)
     name = None if task is None else task.name
-    for turn, replayed in enumerate(sender.noted[n_before:], 1):
+    for turn, replayed in enumerate(list(sender.noted), 1):
         yield Exchange(instance_id=instance.id, task=name, turn=turn, replayed=replayed)

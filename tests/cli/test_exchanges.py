@@ -81,6 +81,31 @@ def test_prompts_and_replies_of_an_instance_are_shown_all_turns_of_them(
     assert server.totals()["requests"] == n_sent
 
 
+@pytest.mark.parametrize(
+    "form",
+    [
+        "llm_icl:{chat},examples=examples.json,n=1",
+        "llm_sections:{chat},section_tokens=300",
+        "llm_rank:{chat},method=listwise",
+        "llm_vote:systems=[llm_base:{chat}],samples=3",
+        "llm_rerank:system=cues,top=5,{chat}",
+        "diverse:system=[llm_rank:{chat}]",
+    ],
+)
+def test_the_requests_of_every_strategy_are_made_again_as_they_were(form: str, command: Command) -> None:
+    last = SAMPLE.ids[-1]
+    Path("last.json").write_text(json.dumps({last: json.loads(sample_path().read_bytes())[last]}))
+    assert command("llm examples --data last.json -n 1 -o examples.json").code == 0
+    with running_fake_server(SAMPLE, personality="oracle") as server:
+        system = form.format(chat=f"model=local/fake,base_url={server.base_url}")
+        ran = command(f"run {system} --data sample -t er_at_10 -o run.jsonl --limit 2")
+        n_sent = server.totals()["requests"]
+    assert ran.code == 0, ran.err
+    shown = [command(f"llm show run.jsonl {name} --json").json for name in SAMPLE.ids[:2]]
+    assert sum(map(len, shown)) == n_sent
+    assert all(one["reply"] is not None for of_instance in shown for one in of_instance)
+
+
 def test_the_wrong_hypothesis_of_a_run_is_shown(server: RunningServer, command: Command) -> None:
     command(f"run {spec(server)} --data sample -t er_at_10 -o run.jsonl --hypothesis wrong --seed 3")
     shown = command(f"llm show run.jsonl {ID} --json")
