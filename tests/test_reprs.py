@@ -27,6 +27,7 @@ from evidencebench import (
 from evidencebench.crossval.validate import cross_validate
 from evidencebench.dataset import open_dataset
 from evidencebench.grading import grade
+from evidencebench.leaderboard import board_of
 from evidencebench.sample import sample_path
 from evidencebench.significance import Resampling
 
@@ -77,6 +78,10 @@ SHOWN: dict[str, tuple[Callable[[], object], str]] = {
     "coverage": (lambda: coverage_of(load_sample()[0].labels), "Coverage(9 aspects, 16 sentences cover any)"),
     "a cover": (lambda: minimum_cover(coverage_of(load_sample()[0].labels)), "Cover("),
     "a report on a file": (lambda: validate_file(sample_path()), "FileReport('"),
+    "figures of a system": (
+        lambda: cross_validate(["bm25"], load_sample(), n_folds=2, n_seeds=1, resampling=FEW)[0],
+        "SystemFigures('bm25', er_at_optimal ",
+    ),
     "figures": (
         lambda: cross_validate(["bm25"], load_sample(), n_folds=2, n_seeds=1, resampling=FEW)[0].tasks["er_at_10"],
         "TaskFigures(aspect recall 0.370, n=10)",
@@ -100,6 +105,10 @@ def test_an_object_shows_itself_in_one_line(name: str) -> None:
 def test_runs_and_what_they_are_graded_to_show_themselves_in_one_line(run: Path) -> None:
     check(open_run(run), "RunFile('bm25.jsonl', 'bm25(k1=0.9,b=0.4,stopwords=True)', 10 answers, 0 failed)")
     graded = grade([run], load_sample(), [TASK], rules=Rules())
+    check(open_run(run).header, "RunHeader('bm25(k1=0.9,b=0.4,stopwords=True)', 'sample.json', 10 instances, er_at_")
+    board = board_of(graded, TASK, FEW)
+    check(board, "Board(5 systems, oracle, ")
+    check(board.standings[0], "Standing('oracle', aspect recall 0.986, n=10)")
     check(graded, "Graded('sample.json', er_at_10, 1 run: 'bm25')")
 
 

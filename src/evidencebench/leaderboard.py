@@ -8,6 +8,7 @@ import numpy as np
 from evidencebench.comparison import estimates_of, pairwise_p_values
 from evidencebench.evaluation import TaskScores
 from evidencebench.grading import Graded, signature_of
+from evidencebench.one_line import counted, one_line
 from evidencebench.significance import DEFAULT_RESAMPLING, Estimate, Resampling, ranges_from
 from evidencebench.system import KNOWING_SYSTEMS
 from evidencebench.tasks import Task
@@ -46,6 +47,11 @@ class Standing:
     missing: int
     is_control: bool
     signature: str | None
+
+    def __repr__(self) -> str:
+        rank = "" if self.rank is None else f"rank {self.rank[0]}..{self.rank[1]}"
+        return one_line(self, repr(self.system), f"aspect recall {self.aspect_recall.mean:.3f}", f"n={self.n}", rank)
+
     trained_on_it: bool | None = None
 
 
@@ -63,6 +69,9 @@ class Board:
 
     standings: tuple[Standing, ...]
     p_values: Mapping[frozenset[tuple[str, bool]], float]
+
+    def __repr__(self) -> str:
+        return one_line(self, counted(len(self.standings), "system"), ", ".join(one.system for one in self.standings))
 
     def p_value(self, first: Standing, second: Standing) -> float:
         """Return the p-value that decides whether one of two systems ranks above the other."""

@@ -144,6 +144,10 @@ class RunHeader(msgspec.Struct, frozen=True, kw_only=True):
     trained_on: tuple[str, ...] | None = None
     created: str = ""
 
+    def __repr__(self) -> str:
+        tasks = ", ".join(self.tasks)
+        return one_line(self, repr(self.signature), repr(self.data.name), counted(self.data.n, "instance"), tasks)
+
     @property
     def signature(self) -> str:
         """The system as it ran, such as ``bm25(k1=0.9,b=0.4)`` or ``bm25(k1=0.9,b=0.4)[wrong hypothesis, seed 0]``."""

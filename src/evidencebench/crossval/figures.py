@@ -83,6 +83,10 @@ class SystemFigures:
     n_failed: int
     n_tried: int
 
+    def __repr__(self) -> str:
+        recalls = ", ".join(f"{task} {one.recall.mean:.3f}" for task, one in self.tasks.items())
+        return one_line(self, repr(self.system), recalls)
+
 
 def figures_of(
     plan: Plan, dataset: Dataset, tasks: Sequence[Task], finished: Sequence[Finished], resampling: Resampling
