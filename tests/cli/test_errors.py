@@ -5,11 +5,15 @@ import json
 import os
 import re
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
+import click
 import pytest
 
 from command_line import Command, start
+from evidencebench.cli.main import cli
+from evidencebench.cli.numbers import Finite, Whole
 from evidencebench.sample import sample_path
 
 
@@ -186,6 +190,33 @@ def test_a_wrong_call_says_how_to_call(arguments: str, message: str, command: Co
 
 
 # Hostile names: what a terminal acts on, what Rich, HTML and spreadsheets take for markup
+
+
+def number_options() -> Iterator[click.Option]:
+    """Yield every option of every command that takes a number."""
+    commands: list[click.Command] = [cli]
+    while commands:
+        found = commands.pop()
+        if isinstance(found, click.Group):
+            context = click.Context(found)
+            commands += filter(None, (found.get_command(context, name) for name in found.list_commands(context)))
+        yield from (
+            one
+            for one in found.params
+            if isinstance(one, click.Option)
+            and isinstance(one.type, click.types.ParamType)
+            and isinstance(one.type, click.IntRange | click.FloatRange)
+        )
+
+
+def test_every_option_that_takes_a_number_refuses_what_is_none_in_words() -> None:
+    options = list(number_options())
+    assert len(options) > 60
+    for option in options:
+        assert isinstance(option.type, Whole | Finite), option.opts
+        for value in ("", "x", "1_0", "٣", "nan", "1e999", "-" + "9" * 20, "9" * 5000):
+            with pytest.raises(click.BadParameter, match=r"is not a|is not in the range|is too large"):
+                option.type.convert(value, option, None)
 
 
 @pytest.mark.parametrize("arguments", ["tasks", "data show sample 0 --json", "--help", "data validate sample"])

@@ -45,7 +45,7 @@ from evidencebench.training.trainings import trainable
     "--folds", "n_folds", type=Whole(2), default=5, show_default=True, metavar="N", help="Parts of the papers."
 )
 @click.option(
-    "--seeds", "n_seeds", type=Whole(1), default=5, show_default=True, metavar="N", help="Times they are cut."
+    "--seeds", "n_seeds", type=Whole(1, 1000), default=5, show_default=True, metavar="N", help="Times they are cut."
 )
 @click.option(
     "--against",

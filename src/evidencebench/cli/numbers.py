@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+_MOST = 2**63 - 1  # what machines count with
 _PLAIN = re.compile(r"[-+.0-9a-zA-Z]*", re.ASCII)
 
 
@@ -18,6 +19,8 @@ class Whole(click.IntRange):
         """Return the number, or fail in words."""
         _require_plain(self, value, param, ctx)
         found: int = super().convert(value, param, ctx)
+        if abs(found) > _MOST:
+            self.fail(f"{found} is too large.", param, ctx)
         return found
 
 

@@ -36,7 +36,7 @@ class _Name(click.Choice[str]):
     "--from-file", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Take a local file instead."
 )
 @click.option("--folder", type=click.Path(path_type=Path), help="Where to keep it; default: see 'data list'.")
-@click.option("--attempts", type=Whole(1), default=5, show_default=True, metavar="N", help="Tries, each resuming.")
+@click.option("--attempts", type=Whole(1, 100), default=5, show_default=True, metavar="N", help="Tries, each resuming.")
 @click.option("--force", is_flag=True, help="Replace a file that is there.")
 @progress_option
 def command(
