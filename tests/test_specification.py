@@ -133,6 +133,10 @@ def test_brackets_guard_commas_and_plus_signs() -> None:
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
+        (
+            "stored:run=a\udcff.jsonl",
+            "expected Unicode text, which a run's header can hold; give the file another",
+        ),
         ("fuse:systems=[bm25", r"'fuse:systems=\[bm25': nothing closes the '\[' behind 'systems='"),
         ("fuse:systems=bm25]", r"nothing opens the '\]' behind 'systems=bm25'"),
         ("fuse:systems=[bm25+]", r"option 'systems': '\[bm25\+\]': element 2 of the list is empty"),

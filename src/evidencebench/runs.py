@@ -103,6 +103,11 @@ class DataHeader(msgspec.Struct, frozen=True, kw_only=True):
     sha256: str
     n: Annotated[int, msgspec.Meta(ge=0)]
 
+    def __post_init__(self) -> None:
+        """Keep what can be written: a file's name may hold bytes that are no text."""
+        for name in ("name", "path"):
+            msgspec.structs.force_setattr(self, name, getattr(self, name).encode(errors="replace").decode())
+
 
 class RunHeader(msgspec.Struct, frozen=True, kw_only=True):
     """The first line of a run.

@@ -51,13 +51,17 @@ def parse_specification(text: str) -> Specification:
     Raises
     ------
     SystemSpecError
-        If it does not have that form, or its brackets do not fit together; the message says where.
+        If it does not have that form, is no Unicode text, or its brackets do not fit together; the message says where.
 
     Examples
     --------
     >>> parse_specification("diverse:system=[bm25:k1=1.2,b=0.5],method=mmr").options
     {'system': '[bm25:k1=1.2,b=0.5]', 'method': 'mmr'}
     """
+    if not _is_unicode(text):
+        raise SystemSpecError(
+            f"system '{_shown(text)}': expected Unicode text, which a run's header can hold; give the file another name"
+        )
     found = _SPECIFICATION.fullmatch(text.strip())
     if found is None:
         raise SystemSpecError(
@@ -73,6 +77,11 @@ def parse_specification(text: str) -> Specification:
             raise SystemSpecError(f"system '{found['name']}': option '{key}' is given twice")
         options[key] = value.strip()
     return Specification(name=_plain_name(found["name"]), options=options)
+
+
+def _is_unicode(text: str) -> bool:
+    """Say whether text can be written as UTF-8: the name of a file need not be."""
+    return not any("\ud800" <= character <= "\udfff" for character in text)
 
 
 def _plain_name(name: str) -> str:

@@ -483,6 +483,15 @@ def test_people_need_a_budget_and_a_paper(tmp_path: Path) -> None:
         picking_pages(exhibit_of((), dataset, (results,)), tmp_path, results)
 
 
+def test_data_and_folders_whose_names_are_no_text_are_picked_in_like_any_other(serve: Serve, tmp_path: Path) -> None:
+    write_dataset(tmp_path / "d\udcff.json", SAMPLE[:2])
+    folder = tmp_path / "p\udcff"
+    with serve(open_dataset(tmp_path / "d\udcff.json"), folder=folder) as asked, asked.browser("Ada") as client:
+        assert submit(client, "Ada", A, [1]).status_code == 200
+    (path,) = folder.glob("*.jsonl")
+    assert read_run(path).ids == {A}
+
+
 @pytest.mark.parametrize(("letter", "n_bytes"), [("x", 1), ("é", 6), ("\n", 3)])
 def test_an_id_that_is_too_long_to_be_asked_for_is_refused_before_anybody_picks(
     letter: str, n_bytes: int, serve: Serve, tmp_path: Path

@@ -8,6 +8,10 @@ from unicodedata import category
 import pytest
 
 from command_line import FORMATS, Command
+from evidencebench.cli.output import json_text
+from evidencebench.dataset import open_dataset
+from evidencebench.execution import execute
+from evidencebench.runs import read_run
 from evidencebench.sample import sample_path
 
 HOSTILE = "x\x1b]0;owned\x07\x1b[2J\r\n\x9b31m\u202e[/red]<script>|&"
@@ -107,3 +111,14 @@ def test_progress_goes_to_standard_error_and_reads_no_markup(style: str, command
     assert found.out.splitlines()[0] == "x.jsonl: 10 instances; 0 answers failed"
     assert ("10/10" in found.err) == (style == "plain")
     assert style == "plain" or not found.err.strip()  # what is no terminal sees no bar
+
+
+def test_data_whose_file_has_a_name_that_is_no_text_is_answered_and_shown() -> None:
+    data, run = Path("d\udcff.json"), Path("run.jsonl")  # as a folder in EVIDENCEBENCH_DATA may be called, too
+    data.write_bytes(sample_path().read_bytes())
+    for _ in range(2):  # the second goes on, and has nothing left to do
+        execute("bm25", open_dataset(data), run)
+    header = read_run(run).header
+    assert header is not None
+    assert header.data.name == "d?.json"
+    assert json.loads(json_text({"data": str(data)})) == {"data": str(data)}

@@ -1,6 +1,7 @@
 """What commands print."""
 
 import html
+import json
 import os
 import re
 import sys
@@ -62,7 +63,10 @@ def print_json(value: Any) -> None:
 
 def json_text(value: Any) -> str:
     """Return one JSON value, indented."""
-    return msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
+    try:
+        return msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
+    except UnicodeEncodeError:  # a file's name may hold bytes that are no text; JSON has an escape for them
+        return json.dumps(msgspec.to_builtins(value), indent=2)
 
 
 def print_table(table: Table, table_format: str = "text") -> None:
