@@ -58,7 +58,7 @@ def test_an_interrupt_ends_with_130_and_the_same_command_goes_on(command: Comman
 @pytest.mark.parametrize(
     ("variable", "arguments", "shown"),
     [
-        ("RUN_JOBS=many", "run lead --data sample -o run.jsonl", "'many' is not a valid integer"),
+        ("RUN_JOBS=many", "run lead --data sample -o run.jsonl", "'many' is not a valid whole number"),
         ("RUN_LIMIT=3", "run lead --data sample -o run.jsonl", "run.jsonl: 3 instances"),
         ("RUN_DATA=sample", "run lead -o run.jsonl", "run.jsonl: 10 instances"),
         ("DATA_SOLVE_OUTPUT=solved.json", "data solve sample", "solved.json: 10 instances"),
