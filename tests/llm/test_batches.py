@@ -515,6 +515,20 @@ def test_results_that_are_damaged_are_not_taken_for_all_there_is(
 
 
 @pytest.mark.parametrize("model", MODELS)
+def test_rows_that_stay_away_are_not_looked_for_for_half_an_hour_at_every_start(
+    tmp_path: Path, server: RunningServer, model: str
+) -> None:
+    with proxied(server.root_url, results_changed(lambda body: b"".join(body.splitlines(keepends=True)[1:]))) as proxy:
+        requests = requests_to(proxy.url, model, 3)
+        with pytest.raises(FailingServerError, match=r"expected 3 replies in batch .*, got 2"):
+            one_pass(tmp_path, requests)
+        assert sum(path.endswith(("/content", "/results")) for _, path in proxy.asked) <= 3 * QUICK.max_attempts
+        assert len(Spool(Replies(tmp_path)).batches()) == 1
+        proxy.change = lambda _: None
+        assert n_replies(one_pass(tmp_path, requests)) == 3
+
+
+@pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize(
     "change",
     [

@@ -77,6 +77,7 @@ class Collector:
         self._done: set[str] = set()
         self._seen: set[str] = set()
         self._damaged: list[Row] = []
+        self.is_short = False  # whether everything came that there is, and rows are missing
 
     async def collect(self, batch: Batch, remote: Remote) -> None:
         """Take in all rows of a batch that is over. A row that stays damaged is a failure; the others are stored.
@@ -88,16 +89,18 @@ class Collector:
         """
 
         async def attempt() -> None:
-            self._seen, self._damaged = set(), []
+            self._seen, self._damaged, self.is_short = set(), [], False
             for path in remote.paths:
                 with TemporaryFile(dir=self._store.path.parent) as file:
                     await self._calls.fetch(path, file, most_bytes=_MOST_FILE_BYTES)
                     await self._take_all(batch, file)
+            self.is_short = True
             if self._damaged and len(self._seen) < batch.n_requests:
                 raise PassingError(f"{len(self._damaged)} rows of batch {batch.name} cannot be read")
             n_done, n_all = len(self._done), len(self.answered | self.failures.keys())
             if n_done < min(remote.n_done, batch.n_requests) and n_all < remote.n_done + remote.n_failed:
                 raise PassingError(f"expected {remote.n_done} replies in batch {remote.name}, got {n_done}")
+            self.is_short = False
 
         try:
             with explained(self._store.path):  # a disk that is full

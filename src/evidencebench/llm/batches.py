@@ -35,6 +35,7 @@ from evidencebench.llm.store import Replies
 
 _STALE_SECONDS = 7 * 86_400.0
 _FIRST_POLL_SECONDS = 0.5
+_MOST_SHORT_LOOKS = 3  # at results that lack rows: what a provider does not have now it seldom finds within the hour
 
 
 class BatchSender:
@@ -55,7 +56,7 @@ class BatchSender:
     poll_seconds
         The most between two looks at open batches; the first ones come sooner.
     max_misses
-        So many looks in a row at a batch that is waited for may fail.
+        So many looks in a row at a batch that is waited for may fail; three where rows of its results are missing.
     settle_seconds
         After which a batch that was submitted shows in the provider's list.
     patience
@@ -268,6 +269,7 @@ class BatchSender:
 
     async def _collected(self, batch: Batch, on_status: OnStatus, *, is_patient: bool) -> bool:
         """Store what has come of a batch that has an id; say whether it is over."""
+        collector: Collector | None = None
         try:
             async with self._talking(batch.group) as (api, calls):
                 remote = await api.look(calls, batch.name or "")
@@ -281,7 +283,9 @@ class BatchSender:
                 await collector.collect(batch, remote)
         except EvidenceBenchError as error:
             self._misses[batch.id] += 1
-            is_hopeful = is_patient and isinstance(error, EndpointError) and self._misses[batch.id] < self._max_misses
+            is_short = collector is not None and collector.is_short
+            most = min(_MOST_SHORT_LOOKS, self._max_misses) if is_short else self._max_misses
+            is_hopeful = is_patient and isinstance(error, EndpointError) and self._misses[batch.id] < most
             self._pass_over(batch, error, on_status, is_hopeful=is_hopeful)
             return False
         if batch.id in self._counted:
