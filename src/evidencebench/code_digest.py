@@ -96,7 +96,7 @@ def _imported(content: bytes, package: str) -> Iterator[str]:
             around = above[: len(above) - node.level + 1] if node.level else []
             base = ".".join(filter(None, [*around, node.module]))
             names = [base, *(f"{base}.{alias.name}" if base else alias.name for alias in node.names)]
-        for name in names:
+        for name in filter(None, names):
             parts = name.split(".")
             yield from (".".join(parts[: n + 1]) for n in range(len(parts)))
 
