@@ -150,5 +150,5 @@ def test_a_sentence_that_does_not_exist_is_a_failed_answer_at_once(index: int, s
     report = execute(spec, SAMPLE, tmp_path / "run.jsonl", limit=2)
     last = len(SAMPLE[0].query.sentences) - 1
     expected = f"system 'test_stops:Beyond': expected sentences 0..{last}, got {index}"
-    assert report.first_error == f"{A}: AnswerError: {expected}"
+    assert report.first_error == f"{A}: OutOfRangeError: {expected}"
     assert (report.n_failed, report.first_trace) == (2, None)

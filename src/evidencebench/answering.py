@@ -1,7 +1,6 @@
 """Ask a system: hand it the query and the brief, and nothing else, and take its answer or its failure."""
 
 import operator
-import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from typing import Any, cast, overload
@@ -9,12 +8,13 @@ from typing import Any, cast, overload
 from evidencebench.errors import EvidenceBenchError, PendingError, ReplyError, StopError, TaskError
 from evidencebench.given_answers import GivenAnswer, answers_in
 from evidencebench.instance import Instance
+from evidencebench.own_traces import trace_of
 from evidencebench.runs import Answer, Failure, RunFile
 from evidencebench.system import Brief, NamedSystem, System, plain_ranking
 from evidencebench.tasks import TASKS, Task, TaskOrName, task_from
 
 _MAX_ERROR_CHARACTERS = 500
-_MAX_TRACE_CHARACTERS, _MAX_TRACE_FRAMES = 10_000, 20
+_ASKING = frozenset({__file__, plain_ranking.__code__.co_filename})
 
 
 def named_system(system: object) -> NamedSystem:
@@ -127,31 +127,13 @@ def answer_instance(system: NamedSystem | System, instance: Instance, task: Task
     except ReplyError as error:
         return Failure(error=_message(error), notes=error.notes)
     except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever one item does wrong, the others are answered
-        return Failure(error=_message(error), trace=_trace(error))
+        trace = None if isinstance(error, EvidenceBenchError) else trace_of(error, _ASKING)
+        return Failure(error=_message(error), trace=trace)
 
 
 def _message(error: BaseException) -> str:
     message = f"{type(error).__name__}: {error}"[:_MAX_ERROR_CHARACTERS]
-    return _writable(message)
-
-
-def _trace(error: BaseException) -> str | None:
-    """Return where in the system's code it failed, as Python shows it; None where the message says all there is."""
-    if isinstance(error, EvidenceBenchError):
-        return None
-    asking = {_trace.__code__.co_filename, plain_ranking.__code__.co_filename}
-    step = error.__traceback__
-    while step is not None and step.tb_frame.f_code.co_filename in asking:
-        step = step.tb_next
-    if step is None:
-        return None
-    lines = traceback.format_exception(type(error), error, step, limit=-_MAX_TRACE_FRAMES)
-    return _writable("".join(lines)[:_MAX_TRACE_CHARACTERS])
-
-
-def _writable(text: str) -> str:
-    """Return text that UTF-8 can write."""
-    return text.encode(errors="backslashreplace").decode()
+    return message.encode(errors="backslashreplace").decode()
 
 
 @overload

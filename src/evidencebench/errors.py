@@ -26,6 +26,7 @@
     ├── StopError               no more requests may be sent; what was finished is kept
     │   ├── CostLimitError      the next request could cost more than was allowed
     │   ├── FailingServerError  nothing but failures, or the server refuses the key or the model
+    │   ├── FailedAnswerError   an answer failed, and the user asked to stop there
     │   ├── FailingStoreError   replies cannot be kept, so none are asked for; a CacheError too
     │   └── DrainingError       the user asked to stop
     ├── PendingError            the reply is part of a batch that is not done
@@ -39,10 +40,24 @@ layer adds where.
 """
 
 from collections.abc import Mapping, Sequence
+from typing import Self
 
 
 class EvidenceBenchError(Exception):
-    """The root: catch this to catch everything that evidencebench raises on purpose."""
+    """The root: catch this to catch everything that evidencebench raises on purpose.
+
+    Attributes
+    ----------
+    trace
+        Where in somebody's own code it began, as Python shows a traceback; None: nowhere there, or not known.
+    """
+
+    trace: str | None = None
+
+    def at(self, trace: str | None) -> Self:
+        """Return it with its trace."""
+        self.trace = trace
+        return self
 
 
 class DataError(EvidenceBenchError):
@@ -150,11 +165,7 @@ class DrainingError(StopError):
 
 
 class FailedAnswerError(StopError):
-    """An answer failed, and the user asked to stop there; ``trace`` is where in the code, as in `Failure`."""
-
-    def __init__(self, message: str, *, trace: str | None = None) -> None:
-        super().__init__(message)
-        self.trace = trace
+    """An answer failed, and the user asked to stop there."""
 
 
 class PendingError(EvidenceBenchError):

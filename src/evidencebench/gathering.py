@@ -209,7 +209,7 @@ def _worked(system: NamedSystem, instance: Instance, tasks: Sequence[Task | None
         try:
             answer = answer_instance(system, instance, task)
             if fails_fast and isinstance(answer, Failure):
-                raise FailedAnswerError(f"{instance.id}: {answer.error}", trace=answer.trace)
+                raise FailedAnswerError(f"{instance.id}: {answer.error}").at(answer.trace)
             answers.append((instance.id, names[place], answer))
         except PendingError:
             pending.append(names[place])

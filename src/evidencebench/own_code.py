@@ -13,6 +13,7 @@ from types import ModuleType
 from typing import Any
 
 from evidencebench.errors import SystemSpecError
+from evidencebench.own_traces import trace_of
 from evidencebench.spelling import did_you_mean
 
 _FILE_SUFFIX = ".py"
@@ -79,7 +80,8 @@ def find_own_code(name: str) -> OwnCode:
         module = _module_in(Path(place), finder) if is_file(place) else _module_named(place, finder)
     except Exception as error:  # own code can fail in any way
         words = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) and error.filename else error
-        raise SystemSpecError(f"system '{name}': cannot be imported: {words}") from error
+        trace = trace_of(error, {__file__, str(importlib.__file__), Path.resolve.__code__.co_filename})
+        raise SystemSpecError(f"system '{name}': cannot be imported: {words}").at(trace) from error
     factory = getattr(module, attribute, None)
     if factory is None:
         raise SystemSpecError(f"system '{name}': cannot be imported: {_lacking(module, place, attribute)}")

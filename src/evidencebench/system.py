@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from types import ModuleType
 from typing import Any, Protocol, SupportsIndex, cast, get_args
 
-from evidencebench.errors import AnswerError, RunMismatchError, SystemSpecError
+from evidencebench.errors import OutOfRangeError, RunMismatchError, SystemSpecError
 from evidencebench.one_line import first_few, one_line
 from evidencebench.query import AspectScope, Query
 from evidencebench.versions import differences, merged_versions, versions_of_code
@@ -281,7 +281,7 @@ class NamedSystem:
         ------
         SystemSpecError
             If it is given the labels, which no system that asks it has.
-        TypeError, ValueError, AnswerError
+        TypeError, ValueError, OutOfRangeError
             As `plain_ranking` does.
         """
         if self.knows_labels:
@@ -307,7 +307,7 @@ def plain_ranking(answer: object, n_sentences: int, system: str) -> Ranking:
         If it is no `Ranking` of whole numbers.
     ValueError
         If the scores are not finite, one a sentence and descending.
-    AnswerError
+    OutOfRangeError
         If the paper does not have a sentence.
     """
     if not isinstance(answer, Ranking):
@@ -320,7 +320,7 @@ def plain_ranking(answer: object, n_sentences: int, system: str) -> Ranking:
     sentences = tuple(map(operator.index, answer.sentences))
     if sentences and not (min(sentences) >= 0 and max(sentences) < n_sentences):
         wrong = next(index for index in sentences if not 0 <= index < n_sentences)
-        raise AnswerError(f"system '{system}': expected sentences 0..{n_sentences - 1}, got {wrong}")
+        raise OutOfRangeError(f"system '{system}': expected sentences 0..{n_sentences - 1}, got {wrong}")
     notes = {str(name): operator.index(count) for name, count in answer.notes.items()}
     return Ranking(sentences=sentences, scores=scores, ordered=bool(answer.ordered), notes=notes)
 

@@ -122,7 +122,7 @@ def converted(
         try:
             values[key] = _value(known[key].type, text, make) if key in known else _scalar(unbracketed(text))
         except SystemSpecError as error:
-            raise SystemSpecError(f"system '{name}': option '{key}': {error}") from error
+            raise SystemSpecError(f"system '{name}': option '{key}': {error}").at(error.trace) from error
     return values
 
 

@@ -11,6 +11,7 @@ from evidencebench.answering import named_system, with_named_parts
 from evidencebench.errors import EvidenceBenchError, SystemSpecError
 from evidencebench.llm.client import ChatClient
 from evidencebench.own_code import find_own_code, is_file
+from evidencebench.own_traces import trace_of
 from evidencebench.retrievers import bm25, dense, dense_api, fusion, rerank, tfidf
 from evidencebench.selectors import cues, diverse, selector, set_model
 from evidencebench.specification import MAX_DEPTH, parse_specification
@@ -157,7 +158,8 @@ def _made(spec: str, given: _Given, depth: int) -> NamedSystem:
     except EvidenceBenchError:
         raise
     except Exception as error:  # own code can fail in any way
-        raise SystemSpecError(f"system '{spec}': {type(error).__name__}: {error}") from error
+        trace = None if name in SYSTEMS else trace_of(error, {__file__})
+        raise SystemSpecError(f"system '{spec}': {type(error).__name__}: {error}").at(trace) from error
     if not (hasattr(system, "rank") or name in KNOWING_SYSTEMS):
         raise SystemSpecError(f"system '{spec}': expected an object with a method rank(query, brief), got {system!r}")
     return NamedSystem(

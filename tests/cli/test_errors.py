@@ -76,8 +76,6 @@ from evidencebench.sample import sample_path
         ("run bm25:k1 --data sample -o x.jsonl", "expected option=value, got 'k1'"),
         ("run absent:make --data sample -o x.jsonl", "cannot be imported: No module named 'absent'"),
         ("run own:absent --data sample -o x.jsonl", "cannot be imported"),
-        ("run broken:make --data sample -o x.jsonl", "system 'broken:make': cannot be imported"),
-        ("run own:hopeless --data sample -o x.jsonl", "system 'own:hopeless': "),
         ("run bm25 --data sample -o folder", "folder: cannot be written: Is a directory"),
         ("run bm25 --data sample -o own.py", "own.py: holds something else, which would be lost"),
         ("score absent.jsonl --data sample", "absent.jsonl: cannot be read: No such file"),
@@ -122,7 +120,6 @@ def test_an_error_is_one_clear_line(arguments: str, message: str, command: Comma
     Path("folder").mkdir()
     Path("folder.html").mkdir()
     os.mkfifo("pipe")
-    Path("broken.py").write_text("def")
     Path("empty.json").touch()
     Path("nothing.json").write_text("{}")
     Path("list.json").write_text("[1, 2]")

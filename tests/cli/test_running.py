@@ -219,3 +219,37 @@ def test_own_code_that_is_named_by_its_file_does_not_go_on_after_an_edit(command
         del sys.modules[module]
     found = command(arguments)
     assert (found.code, "begun as another run: code of named.py:Slow was 'sha256:" in found.err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("system", "shown", "message"),
+    [
+        ("own:hopeless", 'own.py", line 19, in hopeless', "system 'own:hopeless': KeyError: 'no such model'"),
+        ("broken:make", 'broken.py", line 2\n', "system 'broken:make': cannot be imported: expected ':' "),
+        ("./broken.py:make", 'broken.py", line 2\n', "system 'broken.py:make': cannot be imported: expected ':' "),
+        (
+            "halfway:make",
+            'halfway.py", line 2, in <module>',
+            "system 'halfway:make': cannot be imported: No module named",
+        ),
+        ("diverse:system=[own:hopeless]", 'own.py", line 19, in hopeless', "'own:hopeless': KeyError: 'no such model'"),
+    ],
+)
+def test_own_code_that_cannot_be_had_shows_its_own_line_above_the_error(
+    system: str, shown: str, message: str, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("broken.py").write_text("\ndef make()")
+    Path("halfway.py").write_text("\nimport nowhere_at_all")
+    monkeypatch.delitem(sys.modules, "halfway", raising=False)
+    found = command(f"run {system} --data sample -o x.jsonl")
+    assert found.code == 2
+    *trace, error = found.err.splitlines()
+    assert re.match(rf"error: .*{re.escape(message)}", error)
+    assert shown in "\n".join(trace) + "\n"
+    assert all(line.startswith("  ") for line in trace)
+    assert "evidencebench/" not in "".join(trace)
+
+
+def test_own_code_that_is_not_there_is_an_error_in_one_line(command: Command) -> None:
+    for system in ("absent:make", "own:absent", "absent.py:make"):
+        assert command(f"run {system} --data sample -o x.jsonl").err.count("\n") == 1

@@ -46,9 +46,18 @@ def exit_code_of(call: Callable[[], None], arguments: Sequence[str]) -> int:
             drop_output()
             return EXIT_OK
         exit_code, message = _verdict(error, arguments)
+        if isinstance(error, EvidenceBenchError):
+            print_trace(error.trace)
         click.echo(message, err=True)
         return exit_code
     return EXIT_OK
+
+
+def print_trace(trace: str | None) -> None:
+    """Print where own code failed, if anywhere, on standard error."""
+    for line in trace.splitlines() if trace is not None else ():
+        words = line.lstrip()
+        click.echo(f"  {' ' * (len(line) - len(words))}{printable(words)}", err=True)
 
 
 def _verdict(error: BaseException, arguments: Sequence[str]) -> tuple[int, str]:

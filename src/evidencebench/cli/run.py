@@ -11,6 +11,7 @@ import click
 from evidencebench.answering import default_tasks, require_answerable
 from evidencebench.cli.asking import Asking, asking_options, opened_desk, require_model
 from evidencebench.cli.completion import complete_systems
+from evidencebench.cli.ending import print_trace
 from evidencebench.cli.estimate import print_estimate
 from evidencebench.cli.exchange import print_exchanges
 from evidencebench.cli.exits import EXIT_STOPPED
@@ -27,7 +28,6 @@ from evidencebench.cli.options import (
 from evidencebench.cli.output import OutputFile, print_json, require_file
 from evidencebench.cli.progress import progress
 from evidencebench.dataset import Dataset
-from evidencebench.errors import FailedAnswerError
 from evidencebench.exchanges import first_requests
 from evidencebench.execution import RunReport, execute, rehearse
 from evidencebench.llm.ledger import Ledger
@@ -115,29 +115,25 @@ def command(
     if output is None:
         raise click.UsageError("Missing option '-o' / '--output'.")
     require_file(output, "cannot be gone on in after an interruption")
-    try:
-        with opened_desk(asking, asks=asks) as desk, progress(system, progress_style, desk.status) as shown:
-            client = desk.client
-            report = execute(
-                system,
-                dataset,
-                output,
-                **what,
-                jobs=jobs,
-                overwrite=overwrite,
-                retry_failed=retry_failed,
-                fail_fast=fail_fast,
-                client=client,
-                max_waiting=desk.max_waiting,
-                settle=desk.settle,
-                on_interrupt=desk.waiting(shown).on_interrupt,
-                on_progress=shown,
-            )
-    except FailedAnswerError as error:
-        _print_trace(error.trace)
-        raise
+    with opened_desk(asking, asks=asks) as desk, progress(system, progress_style, desk.status) as shown:
+        client = desk.client
+        report = execute(
+            system,
+            dataset,
+            output,
+            **what,
+            jobs=jobs,
+            overwrite=overwrite,
+            retry_failed=retry_failed,
+            fail_fast=fail_fast,
+            client=client,
+            max_waiting=desk.max_waiting,
+            settle=desk.settle,
+            on_interrupt=desk.waiting(shown).on_interrupt,
+            on_progress=shown,
+        )
     ledger = client.ledger if client is not None else None
-    _print_trace(report.first_trace)
+    print_trace(report.first_trace)
     if as_json:
         asked = {"asked": ledger.fields()} if ledger is not None else {}
         print_json({"run": str(output), **asdict(report), **asked})
@@ -162,12 +158,6 @@ def _advice(ledger: Ledger | None) -> str:
         "asks again where no reply came;\n  what was replied is read again, not bought again: for other replies, run "
         "with another --seed into\n  another file"
     )
-
-
-def _print_trace(trace: str | None) -> None:
-    """Print where own code failed."""
-    for line in trace.splitlines() if trace is not None else ():
-        click.echo(f"  {' ' * (len(line) - len(line.lstrip()))}{printable(line.lstrip())}", err=True)
 
 
 _SPENT = {"requests", "prompt_tokens", "completion_tokens", "reasoning_tokens", "cost_microusd", "unpriced_replies"}
