@@ -416,6 +416,14 @@ def test_a_tab_never_writes_for_whoever_signed_in_in_another_one(serve: Serve) -
     assert [path.name.split("-")[0] for path in asked.folder.glob("*.jsonl")] == ["bob"]
 
 
+def test_a_page_of_an_earlier_version_is_told_to_be_loaded_again(serve: Serve) -> None:
+    with serve() as asked, asked.browser("Ada") as client:
+        old = {name: value for name, value in picks("Ada", A, [1]).items() if name not in {"revision", "tab"}}
+        refused = client.put("/api/people/draft", json=old)
+        assert refused.status_code == 400
+        assert refused.json()["error"].endswith("`revision`; load the page again")
+
+
 def test_of_two_tabs_neither_replaces_what_it_has_not_seen_until_one_submits(serve: Serve) -> None:
     with serve() as asked, asked.browser("Ada") as one, asked.browser("Ada") as other:
         assert one.put("/api/people/draft", json=picks("Ada", A, [1], tab="one")).json()["revision"] == 1

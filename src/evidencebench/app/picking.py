@@ -304,7 +304,7 @@ async def _body(request: Request, shape: type[Body]) -> Body:
     try:
         return msgspec.json.decode(await request.body(), type=shape)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise RefusedError(400, f"not what the page sends: {error}") from error
+        raise RefusedError(400, f"not what the page sends: {error}; load the page again") from error
 
 
 def _picked(person: Person, instance_id: str) -> Sequence[int]:
