@@ -4,12 +4,20 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from evidencebench import load_sample
+from evidencebench import Instance, load_sample
+from evidencebench.catalog import CATALOG
 
 SAMPLE = load_sample()
+
+
+def as_many_as(name: str) -> list[Instance]:
+    """Give the sample's instances, over and over, as many as the catalogue says that a data set holds."""
+    n = CATALOG[name].n_instances
+    several = [(number, SAMPLE[number % len(SAMPLE)]) for number in range(n)]
+    return [replace(one, query=replace(one.query, instance_id=f"{one.id}_{number}")) for number, one in several]
 
 
 FORMATS = ("text", "markdown", "csv", "latex")
@@ -17,7 +25,7 @@ FORMATS = ("text", "markdown", "csv", "latex")
 
 OWN_CODE = """
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from evidencebench import Ranking
 

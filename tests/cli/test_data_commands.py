@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from command_line import SAMPLE, Command
+from command_line import SAMPLE, Command, as_many_as
 from evidencebench import SYSTEMS, TASKS
-from evidencebench.dataset import open_dataset
+from evidencebench.dataset import open_dataset, write_dataset
 from evidencebench.sample import sample_path
 from evidencebench.solving import solve_file
 from hostile_server import hostile_server
@@ -158,10 +158,11 @@ def test_the_right_file_is_taken_and_then_known_by_its_name(command: Command, da
 
 
 def test_a_mirror_is_asked_instead_and_its_file_is_used_at_once(command: Command) -> None:
-    with hostile_server(sample_path().read_bytes()) as server:
+    write_dataset("as_dev.json", as_many_as("dev"))
+    with hostile_server(Path("as_dev.json").read_bytes()) as server:
         found = command(f"data download dev --mirror {server.address('mirror')}")
     assert (found.code, found.err) == (0, "")
     assert [asked.path for asked in server.log] == ["/mirror/evidencebench_dev_set.json"]
-    assert SAMPLE.sha256 in found.out
-    assert command("data stats dev --json").json["n_instances"] == 10
+    assert open_dataset("as_dev.json").sha256 in found.out
+    assert command("data stats dev --json").json["n_instances"] == 37
     assert command("data list --json").json[2]["path"] == "data/evidencebench_dev_set.json"

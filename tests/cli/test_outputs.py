@@ -10,8 +10,8 @@ import sys
 import click
 import pytest
 
-from command_line import FORMATS, Command
-from evidencebench import __version__
+from command_line import FORMATS, Command, as_many_as
+from evidencebench import __version__, write_dataset
 from evidencebench.cli.main import COMMANDS, cli
 from evidencebench.sample import sample_path
 
@@ -45,7 +45,7 @@ OUTPUTS = [
     "data validate sample.json --optima",
     "data solve sample -o solved.json",
     "data convert sample copy.jsonl.gz",
-    "data download dev --from-file sample.json",
+    "data download dev --from-file as_dev.json",
     "run tfidf --data sample -o tfidf.jsonl",
     "score bm25.jsonl --data sample --draws 50",
     "score answers.json --data sample --draws 50 --curve 2 --kinds",
@@ -109,6 +109,7 @@ def test_help_and_version_import_nothing_heavy(arguments: str) -> None:
 @pytest.mark.parametrize("arguments", OUTPUTS)
 def test_every_output_is_as_narrow_as_a_terminal(arguments: str, command: Command) -> None:
     shutil.copy(sample_path(), "sample.json")
+    write_dataset("as_dev.json", as_many_as("dev"))
     found = command(arguments)
     assert (found.code, found.err) == (0, "")
     assert too_wide(found.out) == []
