@@ -1,6 +1,5 @@
 """``evidencebench cache prune``."""
 
-import math
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
@@ -71,8 +70,6 @@ def command(
       evidencebench cache prune --model openai/gpt-4o-mini --yes
       evidencebench cache prune --all --batches --yes
     """
-    if older_than is not None and not math.isfinite(older_than):
-        raise click.UsageError(f"--older-than: expected a number of days, got {older_than}")
     has_filter = older_than is not None or model is not None
     wanted = {
         "replies": replies or everything or has_filter,
