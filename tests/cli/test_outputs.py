@@ -1,11 +1,16 @@
 """Help and tables: what is printed, in every format, on 80 columns."""
 
 import csv
+import fcntl
 import io
+import os
 import re
 import shutil
+import struct
 import subprocess
 import sys
+import termios
+from contextlib import suppress
 
 import click
 import pytest
@@ -165,3 +170,38 @@ def test_a_curve_is_shown_in_every_format(table_format: str, command: Command) -
     assert at_2["k"] == 2
     shown = command(f"{score} --curve 4 --format {table_format}").out
     assert (f"all,2,{at_2['mean']}" if table_format == "csv" else f"{100 * at_2['mean']:.1f}") in shown
+
+
+@pytest.mark.usefixtures("runs")
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "data show sample 0 --evidence",
+        "data list",
+        "score bm25.jsonl --data sample --draws 10 --curve 3 --kinds",
+        "leaderboard bm25.jsonl lead.jsonl --data sample --draws 10 --published",
+        "compare bm25.jsonl lead.jsonl --data sample --draws 10",
+        "crossval bm25 --data sample --folds 2 --seeds 1 --draws 10",
+    ],
+)
+def test_what_is_printed_on_a_narrow_terminal_fits_it(arguments: str) -> None:
+    screen, terminal = os.openpty()
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 60, 0, 0))
+    environment = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
+    environment["EVIDENCEBENCH_DATA"] = "data"
+    with subprocess.Popen(
+        [sys.executable, "-m", "evidencebench", *arguments.split()],
+        stdout=terminal,
+        stderr=subprocess.DEVNULL,
+        stdin=subprocess.DEVNULL,
+        env=environment,
+    ) as process:
+        os.close(terminal)
+        shown = b""
+        with suppress(OSError):  # how Linux says that the other end is closed
+            while block := os.read(screen, 65536):
+                shown += block
+        assert process.wait() == 0
+    os.close(screen)
+    lines = re.sub(r"\x1b\[[0-9;]*m", "", shown.decode()).splitlines()
+    assert [line for line in lines if len(line) > 60] == []

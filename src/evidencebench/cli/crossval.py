@@ -20,7 +20,7 @@ from evidencebench.cli.options import (
     resampling_options,
     task_options,
 )
-from evidencebench.cli.output import OutputFile, print_json, print_signatures, print_table, require_file
+from evidencebench.cli.output import OutputFile, print_json, print_prose, print_signatures, print_table, require_file
 from evidencebench.cli.progress import Shown, progress
 from evidencebench.crossval.cells import versions_before_training
 from evidencebench.crossval.figures import SystemFigures
@@ -208,7 +208,7 @@ def _bounds(estimate: Estimate | None) -> list[Cell]:
 
 
 def _explain(found: list[SystemFigures]) -> None:
-    click.echo("A difference is paired: what stands above less this row. In brackets: intervals.")
+    print_prose("A difference is paired: what stands above less this row. In brackets: intervals.")
     for one in found:
         trained = "" if one.fit_seconds is None else f"; {one.fit_seconds:.1f} s to train"
         tried = f"; {one.n_tried} configurations compared within each training set" if one.n_tried > 1 else ""

@@ -7,7 +7,7 @@ import click
 
 from evidencebench.cli.leaderboard import print_board
 from evidencebench.cli.options import seed_option
-from evidencebench.cli.output import print_signatures, print_table
+from evidencebench.cli.output import print_signatures, print_table, prose_width
 from evidencebench.comparison import wrong_hypothesis_control
 from evidencebench.dataset import Dataset
 from evidencebench.errors import EvidenceBenchError
@@ -85,7 +85,7 @@ def _run(dataset: Dataset, folder: Path, seed: int) -> list[Path]:
     for system, path in zip(_SYSTEMS, paths, strict=True):
         execute(system, dataset, path, seed=seed)
     names = ", ".join(_SYSTEMS)
-    click.echo(click.wrap_text(f"3. Ran {len(_SYSTEMS)} systems: {names}.", 80, "", "   "))
+    click.echo(click.wrap_text(f"3. Ran {len(_SYSTEMS)} systems: {names}.", prose_width(), "", "   "))
     return paths
 
 

@@ -1,20 +1,19 @@
 """What asking language models would cost, printed by every command that asks them."""
 
-import textwrap
 from collections.abc import Callable
 from dataclasses import asdict
 
 import click
 
 from evidencebench.cli.asking import Asking, estimating
-from evidencebench.cli.output import print_json, print_table
+from evidencebench.cli.output import print_json, print_prose, print_table
 from evidencebench.cli.progress import Shown, progress
 from evidencebench.gathering import Rehearsal
 from evidencebench.llm.client import ChatClient
 from evidencebench.llm.ledger import shown_usd
 from evidencebench.llm.prices import PriceTable
 from evidencebench.one_line import counted
-from evidencebench.tables import WIDTH, Cell, Table, printable
+from evidencebench.tables import Cell, Table, printable
 
 
 def print_estimate(
@@ -64,7 +63,7 @@ def print_estimate(
         f"well-formed and {asking.assumed_tokens} tokens long (--assume-tokens). Prices as of {prices.as_of}: check "
         "them (--prices). Nothing was sent."
     )
-    click.echo(textwrap.fill(said, WIDTH, break_on_hyphens=False))
+    print_prose(said)
     return found.n_failed
 
 

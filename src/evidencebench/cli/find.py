@@ -11,7 +11,7 @@ from evidencebench.cli.completion import complete_systems
 from evidencebench.cli.estimate import print_estimate
 from evidencebench.cli.numbers import Whole
 from evidencebench.cli.options import json_option, progress_option, seed_option
-from evidencebench.cli.output import print_json, terminal_width
+from evidencebench.cli.output import print_json, prose_width
 from evidencebench.cli.progress import progress
 from evidencebench.errors import EvidenceBenchError, PendingError, ReplyError, UnreadableError
 from evidencebench.gathering import Rehearsal
@@ -123,7 +123,7 @@ def command(
         click.echo(
             f"{name}: {system.name} names {counted(len(found), 'sentence')}, in no order; all are shown", err=True
         )
-    width, n_columns = len(str(len(query.sentences))), terminal_width()
+    width, n_columns = len(str(len(query.sentences))), prose_width()
     for index in found:
         lead = f"{index:>{width}}  "
         body = printable(query.sentences[index])

@@ -22,7 +22,7 @@ from evidencebench.cli.options import (
     rule_options,
     task_options,
 )
-from evidencebench.cli.output import print_cautions, print_json, print_signatures, print_table
+from evidencebench.cli.output import print_cautions, print_json, print_prose, print_signatures, print_table
 from evidencebench.cli.plotting import board_bars, board_chart, plot_option, print_bars, rank_text, write_picture
 from evidencebench.cli.progress import progress
 from evidencebench.dataset import Dataset
@@ -127,7 +127,9 @@ def print_board(board: Mapping[str, Sequence[Standing]], table_format: str) -> N
         if table_format == "text":
             print_bars(board_bars(rows))
     if table_format == "text" and (notes := _notes([row for rows in board.values() for row in rows])):
-        click.echo("\n".join([*notes, ""]))
+        for note in notes:
+            print_prose(note)
+        click.echo()
 
 
 def marked(row: Standing) -> str:

@@ -5,6 +5,7 @@ import json
 import os
 import re
 import sys
+import textwrap
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -82,6 +83,16 @@ def terminal_width() -> int:
         return max(_NARROWEST, os.get_terminal_size(sys.stdout.fileno()).columns)
     except (OSError, ValueError):  # a file, a pipe, or nothing at all
         return WIDTH
+
+
+def prose_width() -> int:
+    """Return how many columns running text takes: what standard output has, but no more than can be read."""
+    return min(WIDTH, terminal_width())
+
+
+def print_prose(text: str) -> None:
+    """Print running text in lines that fit."""
+    click.echo(textwrap.fill(text, prose_width(), break_on_hyphens=False))
 
 
 def print_cautions(cautions: Iterable[object]) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from evidencebench.cli.output import terminal_width
+from evidencebench.cli.output import prose_width
 from evidencebench.comparison import Comparison
 from evidencebench.figures.bars import Bar, Group
 from evidencebench.figures.differences import difference_chart, reach_of
@@ -22,7 +22,7 @@ from evidencebench.leaderboard import Standing
 from evidencebench.markup import Node
 from evidencebench.query import AspectScope
 from evidencebench.significance import Estimate, Resampling
-from evidencebench.tables import WIDTH, printable
+from evidencebench.tables import printable
 from evidencebench.writing import whole_file
 
 CONTROL_NAMES = {"abstract_backwards": "abstr_back", "oracle": "ceiling"}
@@ -66,7 +66,7 @@ def write_picture(path: Path, chart: Node) -> None:
 
 def print_bars(bars: Sequence[Bar], marks: Sequence[Mark] = ()) -> None:
     """Print intervals as lines of characters, and an empty line; ASCII where standard output can hold no more."""
-    width = min(WIDTH, terminal_width())
+    width = prose_width()
     click.echo(f"{terminal_bars(bars, marks=marks, width=width, ascii_only=not _can_show(NEEDED))}\n")
 
 

@@ -23,7 +23,15 @@ from evidencebench.cli.options import (
     rule_options,
     task_options,
 )
-from evidencebench.cli.output import print_cautions, print_json, print_signatures, print_table, wrapped
+from evidencebench.cli.output import (
+    print_cautions,
+    print_json,
+    print_prose,
+    print_signatures,
+    print_table,
+    prose_width,
+    wrapped,
+)
 from evidencebench.cli.plotting import (
     bar_of,
     control_marks,
@@ -51,7 +59,7 @@ from evidencebench.grading import Graded, grade, signature_of
 from evidencebench.query import AspectScope
 from evidencebench.reporting import kind_breakdown, mean_percent, notes_line, score_fields, score_text
 from evidencebench.significance import Estimate, Resampling
-from evidencebench.tables import WIDTH, printable
+from evidencebench.tables import printable
 from evidencebench.tasks import Task, task_named
 
 
@@ -205,10 +213,11 @@ def _print(fields: Fields, curves: Curves, graded: Graded, table_format: str) ->
     for table in (measures_table(fields), counts_table(fields), *kinds_tables(fields), *curve_tables(curves)):
         print_table(table, table_format)
     if table_format == "text":
-        click.echo(LEGEND)
+        print_prose(LEGEND)
+        click.echo()
         for name, found in fields.items():
             if found["notes"]:
                 line = f"{name}: {notes_line(found['notes'])}"
-                click.echo(textwrap.fill(line, WIDTH, subsequent_indent="  ") + "\n")
+                click.echo(textwrap.fill(line, prose_width(), subsequent_indent="  ") + "\n")
     scored = (f"{found['signature']} = {score_text(Estimate(**found['aspect_recall']))}" for found in fields.values())
     print_signatures(scored, table_format)

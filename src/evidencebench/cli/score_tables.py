@@ -15,10 +15,10 @@ Fields = Mapping[str, Any]
 Curves = dict[AspectScope, list[dict[str, Any]]]
 """Which aspects count -> a point a budget."""
 
-LEGEND = """\
-relative: recall / ceiling; regret: ceiling - recall; repeats: sentences named
-twice; long: sets over budget; range: no such sentence; n/a: instances left out
-"""
+LEGEND = (
+    "relative: recall / ceiling; regret: ceiling - recall; repeats: sentences named twice; long: sets over budget; "
+    "range: no such sentence; n/a: instances left out"
+)
 
 
 _MEASURES = {

@@ -19,7 +19,7 @@ from evidencebench.cli.options import (
     resampling_options,
     task_options,
 )
-from evidencebench.cli.output import print_json, print_signatures
+from evidencebench.cli.output import print_json, print_prose, print_signatures
 from evidencebench.cli.progress import Shown, progress
 from evidencebench.comparison import wrong_hypothesis_control, wrong_hypothesis_inquiries
 from evidencebench.gathering import Rehearsal, rehearse_all
@@ -104,7 +104,8 @@ def command(
     compared = [(f"{system}, own hypothesis", f"{system}, wrong hypothesis", one) for one in found.values()]
     print_comparisons(compared, holm([one.test.p_value for one in found.values()]), table_format)
     if table_format == "text":
-        click.echo("Recall that stays, on selections that overlap, is not the hypothesis's doing.\n")
+        print_prose("Recall that stays, on selections that overlap, is not the hypothesis's doing.")
+        click.echo()
     asked = SystemHeader(name=named.name, options=dict(named.options)).signature
     label = f"{asked}{code_text(named.versions())}[own - wrong hypothesis]"
     signatures = (

@@ -11,6 +11,7 @@ import click
 from evidencebench.catalog import CATALOG, data_folder
 from evidencebench.cli.numbers import Whole
 from evidencebench.cli.options import progress_option
+from evidencebench.cli.output import prose_width
 from evidencebench.cli.progress import progress
 from evidencebench.download import fetch
 from evidencebench.spelling import did_you_mean
@@ -79,7 +80,7 @@ def command(
             )
         checked = "checked" if fetched.verified else "not known to this version, computed"
         click.echo(f"{fetched.path}\n  {fetched.size_bytes} bytes; sha256 {checked}:\n  {fetched.sha256}")
-        click.echo(click.wrap_text(f"licence: {entry.licence}. {entry.note}", 80, "  ", "  "))
+        click.echo(click.wrap_text(f"licence: {entry.licence}. {entry.note}", prose_width(), "  ", "  "))
 
 
 def _show_bytes(show: Callable[[int, int], None], n_done: int, n_all: int | None) -> None:

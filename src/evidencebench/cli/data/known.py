@@ -8,7 +8,7 @@ import click
 
 from evidencebench.catalog import CATALOG, CatalogEntry, data_folder
 from evidencebench.cli.options import format_option, json_option
-from evidencebench.cli.output import print_json, print_table
+from evidencebench.cli.output import print_json, print_prose, print_table
 from evidencebench.sample import load_sample, sample_path
 from evidencebench.tables import Cell, Table
 
@@ -38,7 +38,7 @@ def command(*, as_json: bool, table_format: str) -> None:
     ]
     print_table(Table(columns=["name", "instances", "licence", "state"], rows=rows), table_format)
     if table_format == "text":
-        click.echo(f"kept in {folder} (set EVIDENCEBENCH_DATA to change)")
+        print_prose(f"kept in {folder} (set EVIDENCEBENCH_DATA to change)")
 
 
 def _local(entry: CatalogEntry, folder: Path) -> str | None:

@@ -8,7 +8,7 @@ import click
 
 from evidencebench.cli.completion import complete_data
 from evidencebench.cli.options import json_option, open_data
-from evidencebench.cli.output import print_json
+from evidencebench.cli.output import print_json, prose_width
 from evidencebench.dataset import Dataset
 from evidencebench.instance import Instance
 from evidencebench.query import Kind
@@ -53,7 +53,7 @@ def _list_instances(dataset: Dataset, *, as_json: bool) -> None:
         return
     for query in dataset.queries():
         head = f"{printable(query.instance_id)}  "
-        click.echo(click.wrap_text(printable(query.hypothesis), 80, head, "    "))
+        click.echo(click.wrap_text(printable(query.hypothesis), prose_width(), head, "    "))
 
 
 def _instance_fields(instance: Instance) -> dict[str, Any]:
@@ -82,13 +82,13 @@ def _instance_fields(instance: Instance) -> dict[str, Any]:
 def _print_instance(instance: Instance, *, only_evidence: bool) -> None:
     query, labels = instance.query, instance.labels
     click.echo(f"{printable(instance.id)} (paper {printable(query.paper_id)})")
-    click.echo(f"{click.wrap_text(printable(query.hypothesis), 80)}\n")
+    click.echo(f"{click.wrap_text(printable(query.hypothesis), prose_width())}\n")
     numbers = {aspect: number for number, aspect in enumerate(labels.aspects, 1)}
     marks: dict[int, list[str]] = {}
     for aspect, number in numbers.items():
         results = " [results]" if aspect in labels.results else ""
         text = labels.texts.get(aspect, aspect)
-        click.echo(click.wrap_text(f"{number}{results} {printable(text)}", 80, "aspect ", "       "))
+        click.echo(click.wrap_text(f"{number}{results} {printable(text)}", prose_width(), "aspect ", "       "))
         for index in labels.sources.get(aspect, ()):
             marks.setdefault(index, []).append(str(number))
     click.echo()
@@ -98,4 +98,4 @@ def _print_instance(instance: Instance, *, only_evidence: bool) -> None:
             continue
         aspects = f"  [aspects {' '.join(marks[index])}]" if index in marks else ""
         head = f"{index:4} {signs[kind]} "
-        click.echo(click.wrap_text(f"{printable(sentence)}{aspects}", 80, head, " " * len(head)))
+        click.echo(click.wrap_text(f"{printable(sentence)}{aspects}", prose_width(), head, " " * len(head)))
