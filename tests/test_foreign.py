@@ -39,7 +39,7 @@ def zipped() -> bytes:
             "it is a PDF; take its text out first, as with 'pdftotext paper.pdf paper.txt'",
         ),
         (zipped(), r"it is a ZIP archive, as \.docx, \.odt and \.epub are; save its text as plain text first"),
-        (gzip.compress(_SENTENCES.encode()), "it is packed by gzip; unpack it first with gunzip"),
+        (gzip.compress(_SENTENCES.encode(), mtime=0), "it is packed by gzip; unpack it first with gunzip"),
         (b"{\\rtf1\\ansi Tea.}", "it is RTF"),
         (_SENTENCES.encode("utf-16"), "it is UTF-16; save it as UTF-8"),
         (_SENTENCES.encode("utf-16-le"), "it is UTF-16, or no text; save it as UTF-8"),
