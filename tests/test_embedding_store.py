@@ -167,15 +167,33 @@ def test_a_folder_that_cannot_be_made_is_named_with_the_way_out(tmp_path: Path) 
         Store(tmp_path / "file" / "cache", "slow").get(numbered(1))
 
 
-def test_a_damaged_vector_is_not_used(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "vector = x'00'",
+        "vector = 'text'",
+        "vector = zeroblob(length(vector))",
+        "vector = substr(vector, 1, length(vector) - 8)",  # as an earlier version kept them, unchecked
+        "vector = (SELECT vector FROM embedding AS other WHERE other.text > embedding.text ORDER BY text LIMIT 1)",
+        "is_truncated = 1 - is_truncated",
+        "is_truncated = 'x'",
+        "text = zeroblob(32)",
+        "encoder = 2",
+    ],
+)
+def test_a_damaged_vector_is_computed_again_and_then_kept(damage: str, tmp_path: Path) -> None:
     store = Store(tmp_path, "slow")
-    embed(Slow(), store, numbered(4))
+    intact = embed(Slow(), store, numbered(4))
     store.close()
     with sqlite3.connect(store.path) as connection:
-        connection.execute("UPDATE embedding SET vector = x'00'")
+        first = "SELECT min(text) FROM embedding"
+        connection.execute(f"UPDATE embedding SET {damage} WHERE text = ({first})")  # noqa: S608 - ours
     connection.close()
-    with pytest.raises(CacheError, match="holds a vector that is damaged; delete the file"):
-        store.get(numbered(4))
+    assert len(store.get(numbered(4))) == 3
+    again = embed(Slow(), store, numbered(4))
+    assert again.vectors.tolist() == intact.vectors.tolist()
+    assert again.n_truncated == intact.n_truncated
+    assert len(store.get(numbered(4))) == 4
 
 
 @pytest.mark.parametrize(

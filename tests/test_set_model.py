@@ -8,16 +8,17 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 
 from evidencebench.errors import DataError, ModelError
 from evidencebench.query import Kind, Query
 from evidencebench.sample import load_sample
-from evidencebench.selectors.model import card_digest, read_card
+from evidencebench.selectors.model import CARD, card_digest, read_card
 from evidencebench.selectors.page import Page
 from evidencebench.selectors.selector import Selector
-from evidencebench.selectors.set_model import MOST_SENTENCES, SetSelector, load_set_model
+from evidencebench.selectors.set_model import MOST_SENTENCES, SetSelector, load_set_model, read_set_card
 from evidencebench.system import Brief
 from evidencebench.training.best import BestTraining
 from evidencebench.training.set_model import SetTraining
@@ -181,3 +182,25 @@ def test_a_paper_too_long_to_attend_to_is_refused_in_words(set_model: Path) -> N
     query = Query(instance_id="i", paper_id="p", hypothesis="h", sentences=("Tea.",) * n, kinds=(Kind.BODY,) * n)
     with pytest.raises(ModelError, match=r"at most 8000 sentences; got 8001; take selector or cues"):
         model.scores(Page(query), "all", 10)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"n_layers": 10**9}, "n_layers: expected 1..100, got 1000000000"),
+        ({"width": 10**9}, "do not fit together"),
+        ({"width": 10**15}, "do not fit together"),
+        ({"n_dimensions": 10**12}, "do not fit together"),
+    ],
+)
+def test_a_card_of_absurd_sizes_is_refused_at_once(
+    change: dict[str, int], words: str, set_model: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "model"
+    shutil.copytree(set_model, folder)
+    card = read_set_card(folder)
+    absurd = msgspec.structs.replace(card, network={**card.network, **change})
+    (folder / CARD).write_bytes(msgspec.json.encode(absurd))
+    digest = card_digest(folder)
+    with pytest.raises(ModelError, match=words):
+        load_set_model(folder, digest)

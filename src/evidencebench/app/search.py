@@ -13,6 +13,8 @@ import numpy.typing as npt
 
 from evidencebench.app.words import distinct_words, words_of
 from evidencebench.errors import CacheError
+from evidencebench.kept_file import is_intact
+from evidencebench.kept_file import keep as keep_file
 from evidencebench.query import Query
 
 SEARCH_FOLDER = "search"
@@ -102,8 +104,8 @@ def empty_index() -> SearchIndex:
 
 
 def kept_index(path: Path, n_instances: int) -> SearchIndex | None:
-    """Return a finished index from a file, or None where there is none that can be used."""
-    if not path.is_file():
+    """Return a finished index from a file, or None where there is none that can be used, or a damaged one."""
+    if not is_intact(path):
         return None
     try:
         connection = _connected(f"{path.absolute().as_uri()}?mode=ro&immutable=1")
@@ -153,7 +155,7 @@ def growing_index(path: Path) -> Iterator[tuple[SearchIndex, Callable[[], None]]
             connection.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
             connection.execute(f"PRAGMA user_version = {_VERSION}")
             _sync(part)  # which is written without waiting for the disk
-            part.replace(path)
+            keep_file(part, path)
 
         yield index, keep
     finally:

@@ -17,7 +17,7 @@ from evidencebench.app.search import (
     kept_index,
     words_in,
 )
-from evidencebench.errors import ChangedDataError, EvidenceBenchError
+from evidencebench.errors import ChangedDataError, DataError, EvidenceBenchError
 from evidencebench.instance import Instance
 from evidencebench.viewer.exhibit import Exhibit
 
@@ -116,7 +116,11 @@ class Survey:
                 if self._fill(index):
                     put_there()
                 return True
-        except (OSError, sqlite3.Error) as error:  # a folder that cannot be written to, or a disk that is full
+        except (
+            OSError,
+            DataError,
+            sqlite3.Error,
+        ) as error:  # a folder that nobody can write to, or a full disk
             _log.warning("the index of the search is not kept: %s", error)
             self._indices.append(empty_index())
             return False

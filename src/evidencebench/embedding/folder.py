@@ -3,6 +3,7 @@
 import hashlib
 import importlib.util
 import re
+from collections.abc import Callable
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -18,6 +19,11 @@ _HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")
 _DECIDING = ("*.safetensors", "*.json", "*.txt", "*.model", "*.jinja")
 _PICKLES = frozenset({".bin", ".pt", ".pth", ".ckpt", ".pkl", ".pickle"})
 _OURS = "sentence_transformers."
+# What configurations call how many there are of something, and how large something is; with more than any model has.
+_LAYERS = re.compile(r"(layers?|heads?)$")
+_SIZE = re.compile(r"(size|dim|embeddings|length)$|^d_")
+_MOST_LAYERS = 10_000
+_MOST_SIZE = 100_000_000
 
 
 def require_model(system: str, model: str, revision: str | None) -> None:
@@ -56,11 +62,14 @@ def model_folder(model: str, revision: str | None) -> Path:
     ModelError
         If it cannot be fetched, or holds no weights that are safe to load.
     """
-    folder = Path(model).expanduser()
-    if not folder.is_dir():
-        folder = _fetched(model, revision)
+    folder = _place_of(model, revision)
     _require_safe(folder)
     return folder
+
+
+def _place_of(model: str, revision: str | None) -> Path:
+    folder = Path(model).expanduser()
+    return folder if folder.is_dir() else _fetched(model, revision)
 
 
 def trained_on(model: str) -> frozenset[str]:
@@ -89,6 +98,40 @@ def _fetched(model: str, revision: str | None) -> Path:
         return Path(snapshot_download(model, revision=revision, allow_patterns=[*_DECIDING]))
     except Exception as error:  # the hub, the network and the disk fail in many ways
         raise ModelError(f"model '{model}' at '{revision}': cannot be fetched: {error}") from error
+
+
+class Steady:
+    """A model that must stay what it was when it was first looked at: a header is written once, answers come later.
+
+    Parameters
+    ----------
+    name
+        What the error calls it.
+    now
+        Returns its digest.
+    """
+
+    def __init__(self, name: object, now: Callable[[], str]) -> None:
+        self._name, self._now, self._first = name, now, ""
+
+    def digest(self) -> str:
+        """Return the digest.
+
+        Raises
+        ------
+        ModelError
+            If it is another one than the first time.
+        """
+        now = self._now()
+        self._first = self._first or now
+        if now != self._first:
+            raise ModelError(f"{self._name}: the model has changed since it was first used; start again")
+        return now
+
+
+def steady_files(model: str, revision: str | None) -> Steady:
+    """Return what knows the digest of a model's files, and when they change."""
+    return Steady(f"model '{model}'", lambda: model_digest(_place_of(model, revision)))
 
 
 def model_digest(folder: Path) -> str:
@@ -131,6 +174,20 @@ def _require_safe(folder: Path) -> None:
         raise ModelError(f"{folder}: expected weights as *.safetensors, got none; give another folder or revision")
     if (folder / "modules.json").is_file():
         _require_known_parts(folder / "modules.json")
+    for config in folder.rglob("config.json"):
+        _require_sane_sizes(config)
+
+
+def _require_sane_sizes(config: Path) -> None:
+    """Raise where a model says to be larger than any is: to make room for that alone would take for ever."""
+    try:
+        values = msgspec.json.decode(read_whole(config), type=dict[str, object])
+    except (msgspec.DecodeError, OSError, UnicodeDecodeError, RecursionError):
+        return  # what reads it says what is wrong
+    for name, value in values.items():
+        most = _MOST_LAYERS if _LAYERS.search(name) else _MOST_SIZE if _SIZE.search(name) else None
+        if most is not None and isinstance(value, int) and value > most:
+            raise ModelError(f"{config}: {name}: expected at most {most:,}, got {value:,}; fetch the model again")
 
 
 def _require_known_parts(modules: Path) -> None:

@@ -18,10 +18,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evidencebench.embedding.encoder import Batch, Floats
-from evidencebench.embedding.folder import library_versions, model_digest
+from evidencebench.embedding.folder import library_versions
 from evidencebench.embedding.formats import EncodedText
 from evidencebench.embedding.transformer import LocalModel, load_transformer
-from evidencebench.errors import CacheError, ModelError
+from evidencebench.errors import CacheError, DataError, ModelError
+from evidencebench.kept_file import keep, read_kept
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
@@ -41,7 +42,7 @@ class OnnxEncoder:
         import onnxruntime  # noqa: PLC0415 - an extra, and slow to import
         from tokenizers import Tokenizer  # noqa: PLC0415
 
-        identity = f"sha256={model_digest(of.folder)}|pooling={of.pooling}|max_tokens={of.max_tokens}"
+        identity = f"sha256={of.digest()}|pooling={of.pooling}|max_tokens={of.max_tokens}"
         content = _converted(of, identity, int8=int8, folder=folder)
         options = onnxruntime.SessionOptions()
         # Texts run beside each other, each on one thread: less waiting than several threads on one text, and the same
@@ -121,26 +122,26 @@ def _onnx_encoder(of: LocalModel, *, int8: bool, folder: Path | None) -> OnnxEnc
 
 
 def _converted(of: LocalModel, identity: str, *, int8: bool, folder: Path | None) -> bytes:
-    """Return the converted model as it is kept, or convert and keep it."""
+    """Return the converted model as it is kept, or convert and keep it: where there is none, or one that is damaged."""
     if folder is None:
         return _convert(of, int8=int8)
     key = hashlib.sha256(f"{_CONVERSION}|{identity}".encode()).hexdigest()[:32]
     path = folder / "onnx" / f"{key}-{'int8' if int8 else 'float32'}.onnx"
     try:
-        if path.is_file():
-            return path.read_bytes()
+        if (kept := read_kept(path)) is not None:
+            return kept
         content = _convert(of, int8=int8)
         path.parent.mkdir(parents=True, exist_ok=True)
         draft = path.with_name(f"{path.name}.{os.getpid()}.{secrets.token_hex(4)}.new")
         try:
             draft.write_bytes(content)
-            draft.replace(path)  # in one step, so that no other process reads half of it
+            keep(draft, path)  # in one step, so that no other process reads half of it
         finally:
             draft.unlink(missing_ok=True)
-    except OSError as error:
+    except (OSError, DataError) as error:
         raise CacheError(
-            f"{path}: cannot be used to keep a converted model: {error.strerror}; set EVIDENCEBENCH_CACHE to a folder "
-            "that can be written, or to 'off' to keep none"
+            f"{path}: cannot be used to keep a converted model: {getattr(error, 'strerror', None) or error}; set "
+            "EVIDENCEBENCH_CACHE to a folder that can be written, or to 'off' to keep none"
         ) from error
     return content
 
@@ -148,6 +149,7 @@ def _converted(of: LocalModel, identity: str, *, int8: bool, folder: Path | None
 def _convert(of: LocalModel, *, int8: bool) -> bytes:
     """Return a model as ONNX, its tokenizer and limit in its metadata."""
     model = load_transformer(of, "cpu")
+    of.digest()  # or it changed while it was loaded
     tokenizer = model.tokenizer
     if not getattr(tokenizer, "is_fast", False):
         raise ModelError(f"{of.folder}: expected a tokenizer.json to convert it to ONNX, got none; use backend=torch")

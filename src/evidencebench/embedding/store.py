@@ -22,6 +22,7 @@ from evidencebench.errors import CacheError
 
 FILE_NAME = "embeddings.sqlite"
 _MOST_PARAMETERS = 500
+_N_CHECK_BYTES = 8
 _TABLES = """
 CREATE TABLE encoder (
     id INTEGER PRIMARY KEY, identity TEXT NOT NULL UNIQUE, dimension INTEGER NOT NULL
@@ -67,7 +68,7 @@ class Store:
             return None if row is None else row[1]
 
     def get(self, texts: Sequence[EncodedText]) -> dict[EncodedText, Stored]:
-        """Return what is known of these texts.
+        """Return what is known of these texts; a vector that is damaged is none, and is computed again.
 
         Raises
         ------
@@ -88,7 +89,9 @@ class Store:
                     f"SELECT text, is_truncated, vector FROM embedding WHERE encoder = ? AND text IN ({marks})",  # noqa: S608 - marks only
                     (row[0], *some),
                 ):
-                    found[keys[key]] = Stored(self._vector(blob, row[1]), bool(is_truncated))
+                    vector = self._vector(key, is_truncated, blob)
+                    if vector is not None and len(vector) == row[1] and key in keys:
+                        found[keys[key]] = Stored(vector, bool(is_truncated))
         return found
 
     def require_writable(self) -> None:
@@ -108,7 +111,7 @@ class Store:
             self._is_writable = True
 
     def put(self, texts: Sequence[EncodedText], vectors: Floats, is_truncated: Sequence[bool]) -> None:
-        """Keep one batch, all of it or nothing; what is there already stays.
+        """Keep one batch, all of it or nothing, in place of what is there and could not be used.
 
         Parameters
         ----------
@@ -133,10 +136,10 @@ class Store:
                     "it has changed under its name: delete the file, or set EVIDENCEBENCH_CACHE to another folder"
                 )
             connection.executemany(
-                "INSERT OR IGNORE INTO embedding (encoder, text, is_truncated, vector) VALUES (?, ?, ?, ?)",
+                "INSERT OR REPLACE INTO embedding (encoder, text, is_truncated, vector) VALUES (?, ?, ?, ?)",
                 (
-                    (row[0], digest_of(text), int(is_cut), vector.tobytes())
-                    for text, is_cut, vector in zip(texts, is_truncated, rows, strict=True)
+                    (row[0], key, int(is_cut), vector.tobytes() + self._check(key, int(is_cut), vector.tobytes()))
+                    for key, is_cut, vector in zip(map(digest_of, texts), is_truncated, rows, strict=True)
                 ),
             )
             connection.execute("COMMIT")
@@ -157,11 +160,19 @@ class Store:
         ).fetchone()
         return row
 
-    def _vector(self, blob: bytes, dimension: int) -> Floats:
-        vector = np.frombuffer(blob, dtype="<f4").astype(np.float32) if len(blob) == 4 * dimension else None
-        if vector is None or not np.isfinite(vector).all():
-            raise CacheError(f"{self.path}: holds a vector that is damaged; delete the file")
-        return vector
+    def _vector(self, key: object, is_truncated: object, blob: object) -> Floats | None:
+        """Return the vector of a row, or None where the row is not what was written, or was not checked then."""
+        if not (isinstance(key, bytes) and isinstance(blob, bytes) and is_truncated in {0, 1}):
+            return None
+        content, check = blob[:-_N_CHECK_BYTES], blob[-_N_CHECK_BYTES:]
+        if check != self._check(key, int(bool(is_truncated)), content) or len(content) % 4:
+            return None
+        return np.frombuffer(content, dtype="<f4").astype(np.float32)
+
+    def _check(self, key: bytes, is_truncated: int, content: bytes) -> bytes:
+        """Return what stands behind a vector, by which damage of its row is noticed."""
+        whole = hashlib.sha256(f"{self._identity}\0{is_truncated}\0".encode(errors="surrogateescape") + key + content)
+        return whole.digest()[:_N_CHECK_BYTES]
 
     @contextmanager
     def _opened(self) -> Iterator[sqlite3.Connection]:

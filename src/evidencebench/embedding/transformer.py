@@ -28,6 +28,8 @@ class LocalModel:
     ----------
     model, revision
         A folder, or a hub's id with its revision.
+    sha256
+        What its files must be, see `model_digest`; None: whatever they are when it is loaded.
     pooling
         How token vectors become one.
     max_tokens
@@ -40,6 +42,7 @@ class LocalModel:
 
     model: str
     revision: str | None = None
+    sha256: str | None = None
     pooling: Pooling = "model"
     max_tokens: int | None = None
     dtype: Dtype = "float32"
@@ -49,6 +52,19 @@ class LocalModel:
     def folder(self) -> Path:
         """Where its files are."""
         return model_folder(self.model, self.revision)
+
+    def digest(self) -> str:
+        """Return the digest of its files.
+
+        Raises
+        ------
+        ModelError
+            If they are not what they must be.
+        """
+        found = model_digest(self.folder)
+        if self.sha256 not in {None, found}:
+            raise ModelError(f"model '{self.model}': the model has changed since it was first used; start again")
+        return found
 
 
 # Tokens in a batch, padding included: more does not make a processor faster, and a graphics card only needs more.
@@ -66,7 +82,7 @@ class TransformerEncoder:
         self._model = load_transformer(of, self._device)
         versions = ",".join(f"{name}={number}" for name, number in library_versions(*LIBRARIES).items())
         self.identity = (
-            f"torch|sha256={model_digest(of.folder)}|pooling={of.pooling}|max_tokens={self._model.max_seq_length}|"
+            f"torch|sha256={of.digest()}|pooling={of.pooling}|max_tokens={self._model.max_seq_length}|"
             f"dtype={of.dtype}|device={self._device.partition(':')[0]}|{versions}"
         )
 

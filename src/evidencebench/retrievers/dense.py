@@ -1,7 +1,7 @@
 """Dense retrieval: sentences by the similarity of their vectors to the hypothesis's."""
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Literal
 
@@ -10,11 +10,11 @@ from evidencebench.embedding import onnx, transformer
 from evidencebench.embedding.embedder import Embedded
 from evidencebench.embedding.encoder import Encoder, Floats
 from evidencebench.embedding.folder import (
+    Steady,
     library_versions,
-    model_digest,
-    model_folder,
     require_extra,
     require_model,
+    steady_files,
     trained_on,
 )
 from evidencebench.embedding.formats import FORMATS, Pooling, Similarity, TextFormat, hypothesis_text, sentence_texts
@@ -86,8 +86,13 @@ class Dense:
     int8: bool = False
     dtype: Dtype = "float32"
     device: str = "auto"
+    _files: Steady = field(init=False, repr=False, compare=False)
+    _sentence_files: Steady | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        of_sentences = self.sentence_model and steady_files(self.sentence_model, self.sentence_revision)
+        object.__setattr__(self, "_files", steady_files(self.model, self.revision))
+        object.__setattr__(self, "_sentence_files", of_sentences or None)
         require_format("dense", self.format, self.neighbours, FORMATS)
         if self.max_tokens is not None and self.max_tokens < 3:  # noqa: PLR2004 - one word between two marks
             raise SystemSpecError(f"dense: max_tokens: expected at least 3, got {self.max_tokens}")
@@ -122,16 +127,16 @@ class Dense:
     def embed_hypothesis(self, query: Query, scope: AspectScope = "all") -> Floats:
         """Return the hypothesis's vector, of as many dimensions as the sentences' have."""
         text = hypothesis_text(query, self._text_format, scope)
-        found = embed_texts(self._encoder(self.model, self.revision), [text])
+        found = embed_texts(self._encoder(self.model, self.revision, self._files), [text])
         vector: Floats = at_length(found.vectors, self._text_format.similarity)[0]
         return vector
 
     def versions(self) -> dict[str, str]:
         """Return the versions of libraries, the digests of the models, and the device where it was left open."""
         found = library_versions(*(onnx.LIBRARIES if self.backend == "onnx" else transformer.LIBRARIES))
-        for model, revision in ((self.model, self.revision), (self.sentence_model, self.sentence_revision)):
-            if model is not None:
-                found[f"model {model}"] = f"sha256:{model_digest(model_folder(model, revision))}"
+        for model, files in ((self.model, self._files), (self.sentence_model, self._sentence_files)):
+            if files is not None:
+                found[f"model {model}"] = f"sha256:{files.digest()}"
         if self.backend == "torch" and self.device == "auto":
             found["device"] = transformer.chosen_device(self.device)
         return found
@@ -152,13 +157,15 @@ class Dense:
 
     def _sentences(self, query: Query, scope: AspectScope) -> Embedded:
         texts = sentence_texts(query, self._text_format, scope, neighbours=self.neighbours, title=self.title)
-        model, revision = self.model, self.revision
-        if self.sentence_model is not None:
-            model, revision = self.sentence_model, self.sentence_revision
-        return embed_texts(self._encoder(model, revision), texts)
+        if self.sentence_model is not None and self._sentence_files is not None:
+            encoder = self._encoder(self.sentence_model, self.sentence_revision, self._sentence_files)
+        else:
+            encoder = self._encoder(self.model, self.revision, self._files)
+        return embed_texts(encoder, texts)
 
-    def _local(self, model: str, revision: str | None) -> LocalModel:
+    def _local(self, model: str, revision: str | None, files: Steady) -> LocalModel:
         return LocalModel(
+            sha256=files.digest(),
             model=model,
             revision=revision,
             pooling=self._text_format.pooling,
@@ -167,8 +174,8 @@ class Dense:
             device=self.device,
         )
 
-    def _encoder(self, model: str, revision: str | None) -> Encoder:
-        of = self._local(model, revision)
+    def _encoder(self, model: str, revision: str | None, files: Steady) -> Encoder:
+        of = self._local(model, revision, files)
         if self.backend == "onnx":
             return onnx.onnx_encoder(of, int8=self.int8, folder=cache_folder(os.environ))
         return transformer.transformer_encoder(of)

@@ -4,16 +4,17 @@ import logging
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
 from evidencebench.embedding.folder import (
+    Steady,
     library_versions,
-    model_digest,
     model_folder,
     require_extra,
     require_model,
+    steady_files,
     trained_on,
 )
 from evidencebench.errors import ModelError, SystemSpecError
@@ -65,8 +66,10 @@ class Rerank:
     batch_size: int = 32
     device: str = "auto"
     dtype: Literal["float32", "float16", "bfloat16"] = "float32"
+    _files: Steady = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "_files", steady_files(self.model, self.revision))
         for name, value in (("top", self.top), ("batch_size", self.batch_size)):
             if value < 1:
                 raise SystemSpecError(f"rerank: {name}: expected a number of at least 1, got {value}")
@@ -103,12 +106,11 @@ class Rerank:
         Raises
         ------
         ModelError
-            If it cannot be fetched.
+            If it cannot be fetched, or has changed since it was first used.
         """
-        digest = model_digest(model_folder(self.model, self.revision))
         return {
             **library_versions("torch", "sentence-transformers", "transformers", "tokenizers"),
-            f"model {self.model}": f"sha256:{digest}",
+            f"model {self.model}": f"sha256:{self._files.digest()}",
         }
 
     def trained_on(self) -> frozenset[str]:
@@ -119,7 +121,15 @@ class Rerank:
         """Return text -> score, and the texts that the model could not read to their end."""
         if not texts:
             return {}, set()
-        model = _cross_encoder(self.model, self.revision, self.max_tokens, self.device, self.dtype)
+        model = _cross_encoder(
+            digest=self._files.digest(),
+            model=self.model,
+            revision=self.revision,
+            max_tokens=self.max_tokens,
+            device=self.device,
+            dtype=self.dtype,
+        )
+        self._files.digest()  # or it changed while it was loaded
         if isinstance(model, ModelError):
             raise ModelError(str(model)) from model
         pairs = [(hypothesis, text) for text in texts]
@@ -139,9 +149,15 @@ class Rerank:
 
 @lru_cache(maxsize=4)
 def _cross_encoder(
-    model: str, revision: str | None, max_tokens: int | None, device: str, dtype: str
+    *,
+    digest: str,  # noqa: ARG001 - other files are another model
+    model: str,
+    revision: str | None,
+    max_tokens: int | None,
+    device: str,
+    dtype: str,
 ) -> "CrossEncoder | ModelError":
-    """Return a model, loaded once in a process, or why it cannot be: that is not tried again for each paper."""
+    """Return a model, loaded once for each state of its files, or why it cannot be: not tried again for each paper."""
     import torch  # noqa: PLC0415 - an extra, and slow to import
     from sentence_transformers import CrossEncoder  # noqa: PLC0415
 

@@ -1,5 +1,6 @@
 """A trained selector as a folder of plain files: what it holds, and how it scores a page."""
 
+import hashlib
 import math
 from collections.abc import Mapping
 from functools import lru_cache
@@ -9,15 +10,16 @@ from typing import Any, Literal
 import msgspec
 import numpy as np
 
-from evidencebench.catalog import file_sha256
 from evidencebench.errors import MissingExtraError, ModelError
 from evidencebench.query import AspectScope
-from evidencebench.reading import read_whole
+from evidencebench.reading import MOST_BYTES, read_whole
 from evidencebench.retrievers.scores import standard_scores
 from evidencebench.selectors.features import FEATURES, Feature, feature_table
 from evidencebench.selectors.page import Floats, Page
 
 CARD = "card.json"
+MOST_PART_BYTES = 1 << 30
+"""How large a file of a trained model may be: a hundred times what training writes."""
 
 _BY_NAME = {feature.name: feature for feature in FEATURES}
 
@@ -150,7 +152,7 @@ def require_lightgbm(system: str) -> Any:
 
 
 @lru_cache(maxsize=8)
-def load_model(folder: Path, card_sha256: str) -> SelectorModel:  # noqa: ARG001 - a retrained model is another one
+def load_model(folder: Path, card_sha256: str) -> SelectorModel:
     """Return the model that a folder holds.
 
     Parameters
@@ -165,16 +167,17 @@ def load_model(folder: Path, card_sha256: str) -> SelectorModel:  # noqa: ARG001
     ModelError
         If a file is missing, damaged, or not of this format.
     """
-    card = read_card(folder)
+    card = read_card(folder, card_sha256)
     texts: dict[str, str] = {}
     for member in card.members:
         if isinstance(member, Trees):
             path = folder / member.file
             if Path(member.file).name != member.file or not path.is_file():
                 raise ModelError(f"{folder}: the file '{member.file}' of the card is missing; train the model again")
-            if file_sha256(path) != member.sha256:
+            content = read_part(path)
+            if hashlib.sha256(content).hexdigest() != member.sha256:
                 raise ModelError(f"{path}: expected the sha256 of the card, {member.sha256}; train the model again")
-            texts[member.file] = path.read_text(encoding="utf-8", errors="replace")
+            texts[member.file] = content.decode(errors="replace")
     try:
         return SelectorModel(card, texts)
     except ModelError as error:
@@ -192,23 +195,51 @@ def card_digest(folder: Path) -> str:
     path = folder / CARD
     if not path.is_file():
         raise ModelError(f"{folder}: no model: expected {CARD}, as 'evidencebench train' writes it")
-    return file_sha256(path)
+    return hashlib.sha256(read_part(path, at_most=MOST_BYTES)).hexdigest()
 
 
-def read_card(folder: Path) -> Card:
+def read_part(path: Path, *, at_most: int = MOST_PART_BYTES) -> bytes:
+    """Return the bytes of a file of a model.
+
+    Raises
+    ------
+    ModelError
+        If it cannot be read, or is larger than any.
+    """
+    try:
+        return read_whole(path, at_most=at_most)
+    except OSError as error:
+        raise ModelError(f"{path}: cannot be read: {error.strerror}") from error
+
+
+def read_card_bytes(folder: Path, card_sha256: str | None) -> bytes:
+    """Return a model's card, which must be the one of a digest unless that is None; raises `ModelError`."""
+    card_digest(folder)
+    content = read_part(folder / CARD, at_most=MOST_BYTES)
+    if card_sha256 is not None and hashlib.sha256(content).hexdigest() != card_sha256:
+        raise ModelError(f"{folder}: the model has changed since it was first used; start again")
+    return content
+
+
+def read_card(folder: Path, card_sha256: str | None = None) -> Card:
     """Return a model's card.
+
+    Parameters
+    ----------
+    folder
+        Written by ``evidencebench train selector``.
+    card_sha256
+        Of the card, as it must be; None: whatever it is.
 
     Raises
     ------
     ModelError
         If it is missing or not what a card must be.
     """
-    card_digest(folder)
     path = folder / CARD
+    content = read_card_bytes(folder, card_sha256)
     try:
-        card = msgspec.json.decode(read_whole(path), type=Card)
-    except OSError as error:
-        raise ModelError(f"{path}: cannot be read: {error.strerror}") from error
+        card = msgspec.json.decode(content, type=Card)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise ModelError(f"{path}: {error}; expected what 'evidencebench train selector' writes") from error
     if not card.features or len(set(card.features)) < len(card.features):

@@ -1,13 +1,14 @@
 """The learned selector: label-free features, averaged models, then an order that avoids repetition."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
 
+from evidencebench.embedding.folder import Steady
 from evidencebench.errors import SystemSpecError
 from evidencebench.query import AspectScope, Query
 from evidencebench.retrievers.dense import MiniLM
@@ -40,9 +41,11 @@ class Selector:
 
     model: Path
     hypothesis_weight: float = 0.0
+    _card: Steady = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "model", Path(self.model))
+        object.__setattr__(self, "_card", Steady(self.model, lambda: card_digest(self.model)))
         if not 0 <= self.hypothesis_weight < math.inf:
             raise SystemSpecError(
                 f"selector: hypothesis_weight: expected a finite number of at least 0, got {self.hypothesis_weight}"
@@ -59,7 +62,7 @@ class Selector:
     def versions(self) -> dict[str, str]:
         """Return the digest of the model and the versions of what computes its scores."""
         found = {
-            f"model {self.model}": f"sha256:{card_digest(self.model)}",
+            f"model {self.model}": f"sha256:{self._card.digest()}",
             "lightgbm": require_lightgbm("selector").__version__,
         }
         return found | (MiniLM().versions() if self._loaded().needs_embedder else {})
@@ -69,7 +72,7 @@ class Selector:
         return frozenset(filter(None, [self._loaded().card.data.get("sha256")]))
 
     def _loaded(self) -> SelectorModel:
-        return load_model(self.model, card_digest(self.model))
+        return load_model(self.model, self._card.digest())
 
 
 @lru_cache(maxsize=4)  # a paper is asked once for each task, of two scopes

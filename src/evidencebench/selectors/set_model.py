@@ -1,6 +1,7 @@
 """The set model: a small network that reads a whole paper and was trained to cover aspects, as a system."""
 
-from dataclasses import dataclass
+import hashlib
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
@@ -8,15 +9,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import msgspec
 import numpy as np
 
-from evidencebench.catalog import file_sha256
-from evidencebench.embedding.folder import library_versions, require_extra
+from evidencebench.embedding.folder import Steady, library_versions, require_extra
 from evidencebench.errors import ModelError
 from evidencebench.query import AspectScope, Query
-from evidencebench.reading import read_whole
 from evidencebench.retrievers.dense import MiniLM
 from evidencebench.retrievers.scores import standard_scores
 from evidencebench.selectors.features import FEATURES, feature_table
-from evidencebench.selectors.model import CARD, card_digest
+from evidencebench.selectors.model import CARD, card_digest, read_card_bytes, read_part
 from evidencebench.selectors.page import Floats, Page
 from evidencebench.selectors.selector import selected
 from evidencebench.system import Brief, Ranking
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from evidencebench.selectors.set_network import SetNetwork
 
 MOST_NETWORKS = 100
+MOST_LAYERS = 100
 DEFAULT_BUDGET = 10
 """The number of sentences that scores are made for where the task sets none."""
 
@@ -127,16 +127,18 @@ class SetSelector:
     reads_brief: ClassVar[bool] = True
 
     model: Path
+    _card: Steady = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "_card", Steady(self.model, lambda: card_digest(self.model)))
         object.__setattr__(self, "model", Path(self.model))
         require_extra("set_selector", "minilm", "torch", "safetensors")
         MiniLM()
-        require_weights(self.model, read_set_card(self.model))
+        read_weights(self.model, read_set_card(self.model))
 
     def rank(self, query: Query, brief: Brief) -> Ranking:
         """Return all sentences in the order in which they are chosen."""
-        model = load_set_model(self.model, card_digest(self.model))
+        model = load_set_model(self.model, self._card.digest())
         page = _page(query)
         scores = model.scores(page, brief.scope, DEFAULT_BUDGET if brief.budget is None else brief.budget)
         return Ranking(sentences=selected(page, scores, model.card.strength))
@@ -147,7 +149,7 @@ class SetSelector:
 
     def versions(self) -> dict[str, str]:
         """Return the digest of the model and the versions of what computes its scores."""
-        own = {f"model {self.model}": f"sha256:{card_digest(self.model)}"}
+        own = {f"model {self.model}": f"sha256:{self._card.digest()}"}
         return own | library_versions("torch") | MiniLM().versions()
 
 
@@ -157,7 +159,7 @@ def _page(query: Query) -> Page:
 
 
 @lru_cache(maxsize=8)
-def load_set_model(folder: Path, card_sha256: str) -> SetModel:  # noqa: ARG001 - a retrained model is another one
+def load_set_model(folder: Path, card_sha256: str) -> SetModel:
     """Return the model that a folder holds.
 
     Parameters
@@ -173,14 +175,14 @@ def load_set_model(folder: Path, card_sha256: str) -> SetModel:  # noqa: ARG001 
         If a file is missing, damaged, or not of this format.
     """
     from safetensors import SafetensorError  # noqa: PLC0415 - an extra
-    from safetensors.torch import load_file  # noqa: PLC0415 - an extra
+    from safetensors.torch import load  # noqa: PLC0415 - an extra
+    from torch import device  # noqa: PLC0415 - an extra
 
     from evidencebench.selectors.set_network import SetNetwork  # noqa: PLC0415 - imports torch
 
-    card = read_set_card(folder)
-    require_weights(folder, card)
+    card = read_set_card(folder, card_sha256)
     try:
-        tensors = load_file(folder / card.file)
+        tensors = load(read_weights(folder, card))
     except SafetensorError as error:
         raise ModelError(f"{folder / card.file}: {error}; train the model again") from error
     networks = []
@@ -188,16 +190,17 @@ def load_set_model(folder: Path, card_sha256: str) -> SetModel:  # noqa: ARG001 
         prefix = f"{number}."
         mine = {name.removeprefix(prefix): tensor for name, tensor in tensors.items() if name.startswith(prefix)}
         try:
-            network = SetNetwork(**card.network)  # type: ignore[arg-type]
-            network.load_state_dict(mine)
+            with device("meta"):  # which makes no room, however large the card says that it is
+                network = SetNetwork(**card.network)  # type: ignore[arg-type]
+            network.load_state_dict(mine, assign=True)
         except (RuntimeError, TypeError, ValueError, AssertionError) as error:
             raise ModelError(f"{folder}: the card and the weights do not fit together: {error}") from error
         networks.append(network.eval())
     return SetModel(card, networks)
 
 
-def require_weights(folder: Path, card: SetCard) -> None:
-    """Raise unless the file of weights is the one that the card was written for.
+def read_weights(folder: Path, card: SetCard) -> bytes:
+    """Return the file of weights that the card was written for.
 
     Raises
     ------
@@ -205,24 +208,24 @@ def require_weights(folder: Path, card: SetCard) -> None:
         If it is missing, elsewhere or another.
     """
     path = folder / card.file
-    if Path(card.file).name != card.file or not path.is_file() or file_sha256(path) != card.sha256:
-        raise ModelError(f"{path}: expected the file whose sha256 is in the card, {card.sha256}; train the model again")
+    if Path(card.file).name == card.file and path.is_file():
+        content = read_part(path)
+        if hashlib.sha256(content).hexdigest() == card.sha256:
+            return content
+    raise ModelError(f"{path}: expected the file whose sha256 is in the card, {card.sha256}; train the model again")
 
 
-def read_set_card(folder: Path) -> SetCard:
-    """Return a set model's card.
+def read_set_card(folder: Path, card_sha256: str | None = None) -> SetCard:
+    """Return a set model's card, which must be the one of a digest unless that is None.
 
     Raises
     ------
     ModelError
         If it is missing or not what a card must be.
     """
-    card_digest(folder)
     path = folder / CARD
     try:
-        card = msgspec.json.decode(read_whole(path), type=SetCard)
-    except OSError as error:
-        raise ModelError(f"{path}: cannot be read: {error.strerror}") from error
+        card = msgspec.json.decode(read_card_bytes(folder, card_sha256), type=SetCard)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise ModelError(f"{path}: {error}; expected what 'evidencebench train set_selector' writes") from error
     if unknown := [name for name in card.features if name not in _BY_NAME]:
@@ -233,6 +236,8 @@ def read_set_card(folder: Path) -> SetCard:
         raise ModelError(f"{path}: scopes: expected 'all' among them")
     if card.network.get("n_features") != len(card.features):
         raise ModelError(f"{path}: expected networks on {len(card.features)} features, as the card has")
+    if not 1 <= card.network.get("n_layers", 1) <= MOST_LAYERS:
+        raise ModelError(f"{path}: network: n_layers: expected 1..{MOST_LAYERS}, got {card.network['n_layers']}")
     if not 1 <= card.n_networks <= MOST_NETWORKS:
         raise ModelError(f"{path}: n_networks: expected 1..{MOST_NETWORKS}, got {card.n_networks}")
     return card

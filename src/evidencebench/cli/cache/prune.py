@@ -16,6 +16,7 @@ from evidencebench.cli.options import json_option
 from evidencebench.cli.output import print_json
 from evidencebench.database import compact
 from evidencebench.embedding.inventory import remove_vectors, vectors_by_encoder
+from evidencebench.kept_file import forget
 from evidencebench.llm.inventory import (
     ModelReplies,
     Which,
@@ -203,7 +204,7 @@ def _embeddings(path: Path) -> _Part:
 def _search(files: list[Path]) -> _Part:
     def remove() -> None:
         for file in files:
-            file.unlink(missing_ok=True)
+            forget(file)
 
     size = shown_size(sum(file.stat().st_size for file in files))
     return _Part(
