@@ -182,7 +182,7 @@ def _complete(job: _Job, attempts: int, pause: Callable[[PassingError, int], obj
             if attempt == attempts:
                 size = job.entry.size_bytes
                 expected = "the whole file" if size is None else f"{size:,} bytes"
-                got = f"{held_bytes(job.part):,} in {attempts} attempts, the last of which failed: {error}"
+                got = f"{held_bytes(job.part):,} in {counted(attempts, 'attempt')}, the last of which failed: {error}"
                 raise wrong_file(job.address, expected, got, "run it again to go on from there") from error
             pause(error, attempt)
         else:

@@ -124,9 +124,9 @@ def passing_errors() -> Iterator[None]:
     except URLError as error:
         if isinstance(error.reason, ssl.SSLCertVerificationError):
             raise error.reason from error
-        raise PassingError(str(error.reason)) from error
+        raise PassingError(getattr(error.reason, "strerror", None) or str(error.reason)) from error
     except (OSError, HTTPException) as error:
-        raise PassingError(str(error) or type(error).__name__) from error
+        raise PassingError(getattr(error, "strerror", None) or str(error) or type(error).__name__) from error
 
 
 def wrong_file(where: object, expected: str, got: str, what_to_do: str = _TRY_ELSEWHERE) -> DownloadError:
