@@ -1,6 +1,7 @@
 """An output is a file that appears whole, or a stream that is written into; nothing else loses what it is."""
 
 import gzip
+import hashlib
 import os
 import re
 import stat
@@ -12,6 +13,7 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from evidencebench import load_sample
@@ -21,7 +23,7 @@ from evidencebench.examples import draw_examples, write_examples
 from evidencebench.journal import open_journal
 from evidencebench.people.drafts import write_drafts
 from evidencebench.selectors.features import FEATURES
-from evidencebench.selectors.model import Card, Linear, SelectorModel
+from evidencebench.selectors.model import CARD, Card, Linear, SelectorModel, Trees, read_card
 from evidencebench.training.selector import write_model
 from evidencebench.writing import is_stream, whole_file, write_whole
 
@@ -223,3 +225,47 @@ def test_the_command_line_needs_no_leave_to_write_into_a_stream_and_refuses_one_
     finally:
         os.close(ours)
         os.close(theirs)
+
+
+def test_of_two_that_write_a_model_at_once_one_is_there_whole(tmp_path: Path) -> None:
+    def models() -> Iterator[SelectorModel]:
+        for number in range(10):
+            text = f"{threading.get_ident()} {number}"
+            sha256 = hashlib.sha256(text.encode()).hexdigest()
+            trees = Trees(scope="all", target="any", file=f"trees-{sha256[:16]}.txt", sha256=sha256)
+            model = SelectorModel(TINY, {})
+            model.card, model.trees = msgspec.structs.replace(TINY, members=(trees,)), {trees.file: text}
+            yield model
+
+    def write() -> None:
+        for model in models():
+            write_model(model, tmp_path)
+
+    writers = [threading.Thread(target=write) for _ in range(4)]
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        writer.join()
+    (member,) = read_card(tmp_path).members
+    assert isinstance(member, Trees)
+    assert hashlib.sha256((tmp_path / member.file).read_bytes()).hexdigest() == member.sha256
+    assert {path.name for path in tmp_path.iterdir()} == {CARD, member.file}
+
+
+def test_of_two_that_convert_into_one_file_at_once_one_is_there_whole(tmp_path: Path) -> None:
+    path = tmp_path / "data.json.gz"
+    write_dataset(path, load_sample())
+    expected = path.read_bytes()
+    writers = [threading.Thread(target=write_dataset, args=(path, load_sample())) for _ in range(4)]
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        writer.join()
+    assert path.read_bytes() == expected
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_model_that_finds_a_file_in_its_folders_place_says_so(tmp_path: Path) -> None:
+    (tmp_path / "model").touch()
+    with pytest.raises(DataError, match="model: cannot be written: File exists"):
+        write_model(SelectorModel(TINY, {}), tmp_path / "model")

@@ -1,14 +1,15 @@
 """Files that appear whole or not at all."""
 
 import errno
+import fcntl
 import gzip
 import os
 import re
 import shutil
 import stat
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
@@ -60,6 +61,42 @@ def write_whole(path: Path, content: bytes) -> None:
     """Write a file of which there is the old content or the new, never a part; raises as `whole_file`."""
     with whole_file(path) as file:
         file.write(content)
+
+
+def write_folder(folder: Path, files: Mapping[str, bytes], *, names_all: str, owned: Sequence[str]) -> None:
+    """Write files that belong together such that there are the old ones or the new ones, whoever else writes there.
+
+    Parameters
+    ----------
+    folder
+        Made where it does not exist.
+    files
+        Name -> content. A name is new where the content is, but for the file that names all.
+    names_all
+        That file: it is written last.
+    owned
+        Patterns of what is removed from the folder then, unless it is one of the files.
+
+    Raises
+    ------
+    DataError
+        If it cannot be written.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    except OSError as error:
+        raise DataError(f"{folder}: cannot be written: {error.strerror}") from error
+    try:
+        with suppress(OSError):  # a file system without locks
+            fcntl.flock(descriptor, fcntl.LOCK_EX)  # or one would remove what the other is about to name
+        for name in sorted(files, key=lambda name: name == names_all):
+            write_whole(folder / name, files[name])
+        for path in (path for pattern in owned for path in folder.glob(pattern)):
+            if path.name not in files:
+                path.unlink(missing_ok=True)
+    finally:
+        os.close(descriptor)
 
 
 def is_stream(path: Path) -> bool:

@@ -26,7 +26,7 @@ from evidencebench.tasks import TASKS, Task
 from evidencebench.training.examples import SCOPES, Example, Target, examples_of
 from evidencebench.training.folding import paper_folds, parted
 from evidencebench.version import __version__
-from evidencebench.writing import write_whole
+from evidencebench.writing import write_folder
 
 Progress = Callable[[int, int], None]
 
@@ -169,20 +169,15 @@ class SelectorTraining:
         return card
 
 
+LEFT = (".*.json.*.part", ".trees-*.part", ".weights-*.part")
+"""What a training that is killed leaves in the folder of a selector."""
+
+
 def write_model(model: SelectorModel, folder: Path) -> None:
     """Write a model into a folder, the card last: it names the other files, so the model is there whole or not."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, text in model.trees.items():
-        write_whole(folder / name, text.encode())
-    write_whole(folder / CARD, msgspec.json.format(msgspec.json.encode(model.card), indent=1))
-    for path in (
-        *folder.glob("trees-*.txt"),
-        *folder.glob(".*.json.*.part"),
-        *folder.glob(".trees-*.part"),
-        *folder.glob(".weights-*.part"),
-    ):
-        if path.name not in model.trees:
-            path.unlink()
+    card = msgspec.json.format(msgspec.json.encode(model.card), indent=1)
+    trees = {name: text.encode() for name, text in model.trees.items()}
+    write_folder(folder, {**trees, CARD: card}, names_all=CARD, owned=("trees-*.txt", *LEFT))
 
 
 def require_replaceable(folder: Path, read: Callable[[Path], object]) -> None:

@@ -21,13 +21,14 @@ from evidencebench.tasks import TASKS
 from evidencebench.training.examples import SCOPES, Example, examples_of
 from evidencebench.training.selector import (
     LEAST_PAPERS,
+    LEFT,
     STRENGTH,
     Progress,
     fit_ridge,
     require_replaceable,
 )
 from evidencebench.version import __version__
-from evidencebench.writing import write_whole
+from evidencebench.writing import write_folder
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -153,17 +154,10 @@ class SetTraining:
             training={"hypothesis": self.hypothesis, "epochs": self.epochs, "seed": seed},
             versions={"evidencebench": __version__, **library_versions("numpy", "torch", "safetensors")},
         )
-        folder.mkdir(parents=True, exist_ok=True)
-        write_whole(folder / card.file, content)
-        write_whole(folder / CARD, msgspec.json.format(msgspec.json.encode(card), indent=1))
-        for path in (
-            *folder.glob("weights-*.safetensors"),
-            *folder.glob(".*.json.*.part"),
-            *folder.glob(".trees-*.part"),
-            *folder.glob(".weights-*.part"),
-        ):
-            if path.name != card.file:
-                path.unlink()
+        encoded = msgspec.json.format(msgspec.json.encode(card), indent=1)
+        write_folder(
+            folder, {card.file: content, CARD: encoded}, names_all=CARD, owned=("weights-*.safetensors", *LEFT)
+        )
         return card
 
 
