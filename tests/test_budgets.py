@@ -28,7 +28,7 @@ def test_a_task_asks_for_a_sentence_at_least_while_an_optimum_may_be_0() -> None
     assert select(Ranking(sentences=(1, 2)), 0).size == 0
 
 
-@pytest.mark.parametrize("budget", ["10", 2.5, (3,)])
+@pytest.mark.parametrize("budget", ["10", 2.5, (3,), True])
 def test_a_budget_that_is_no_whole_number_is_refused(budget: object) -> None:
     with pytest.raises(TypeError, match="budget: expected a whole number of sentences, or None for any, got"):
         Brief(budget=budget)  # type: ignore[arg-type]

@@ -149,7 +149,7 @@ def test_an_answer_of_another_paper_or_of_no_form_is_an_error(system: str) -> No
         around(Ranking(sentences=(-1,))).rank(paper(3), BRIEF)
     with pytest.raises(ValueError, match="expected finite scores"):
         around(Ranking(sentences=(0,), scores=(math.nan,))).rank(paper(3), BRIEF)
-    with pytest.raises(TypeError, match="expected a Ranking, got list"):
+    with pytest.raises(TypeError, match=r"expected a Ranking, such as .*, got list"):
         around([0, 1]).rank(paper(3), BRIEF)  # type: ignore[arg-type]
 
 

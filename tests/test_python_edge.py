@@ -34,7 +34,7 @@ from evidencebench import (
     write_dataset,
     wrong_hypothesis_control,
 )
-from evidencebench.answering import answer_instance
+from evidencebench.answering import answer_instance, named_system
 from evidencebench.crossval.validate import cross_validate
 from evidencebench.download import fetch
 from evidencebench.errors import (
@@ -366,3 +366,27 @@ def test_text_is_a_path_wherever_a_path_is(tmp_path: Path, selector_model: Path)
     named = evidencebench.make_system(f"selector:model={page}")
     assert recall(type(named.system)(model=page)) == recall(named)  # type: ignore[call-arg]
     assert selector_model.is_dir()
+
+
+def test_a_function_that_gives_no_answer_is_refused_in_words() -> None:
+    expected = "expected a Ranking, a Failure, or None where there is none, got list; correct the answer"
+    wrong: Any = lambda instance, task: [1, 2]  # noqa: ARG005, E731 - typed at once
+    with pytest.raises(AnswerError, match=f"^mine: {SAMPLE.ids[0]}: {expected}$"):
+        evaluate({"mine": wrong}, SAMPLE, "er_at_10")
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        ([0, 1], r"expected a Ranking, such as Ranking\(sentences=\(4, 0\)\), got list"),
+        (Ranking(sentences=(0.0,)), "expected sentence indices as whole numbers: 'float' object"),  # type: ignore[arg-type]
+        (Ranking(sentences=("1",)), "expected sentence indices as whole numbers: 'str' object"),  # type: ignore[arg-type]
+    ],
+)
+def test_an_answer_of_own_code_that_is_no_ranking_says_what_one_is(answer: Any, message: str) -> None:
+    class Own:
+        def rank(self, query: Query, brief: Brief) -> Any:  # noqa: ARG002 - the contract's signature
+            return answer
+
+    with pytest.raises(TypeError, match=message):
+        named_system(Own()).rank(SAMPLE[0].query, Brief(budget=10))

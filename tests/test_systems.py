@@ -359,5 +359,5 @@ def test_no_query_gets_its_own_text_back_where_papers_share_a_hypothesis() -> No
 
 def test_own_code_that_asks_for_labels_is_not_given_them(own_module: Path) -> None:
     own_module.write_text("class Cheat:\n    def rank_knowing(self, labels, brief):\n        return labels\n")
-    with pytest.raises(SystemSpecError, match=r"expected an object with a method rank\(query, brief\)"):
+    with pytest.raises(SystemSpecError, match=r"expected an object with a method rank\(query, brief\), got Cheat$"):
         make_system(f"{own_module.stem}:Cheat")

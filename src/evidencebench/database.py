@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from evidencebench.errors import CacheError
+from evidencebench.writing import sync_to_disk
 
 _WAIT_SECONDS = 60.0
 _ROOM_BYTES = 256 << 10  # what some dozen replies take, or a batch of vectors
@@ -139,7 +140,7 @@ def _make(path: Path, sort: Sort) -> None:
             pass
         except OSError:  # a file system without links
             _place(draft, path)
-        _sync(path.parent)
+        sync_to_disk(path.parent)
     finally:
         draft.unlink(missing_ok=True)
 
@@ -166,12 +167,3 @@ def _place(draft: Path, path: Path) -> None:
             draft.replace(path)
     finally:
         os.close(folder)
-
-
-def _sync(folder: Path) -> None:
-    """Make the name of a new file outlive a loss of power."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

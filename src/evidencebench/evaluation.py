@@ -325,6 +325,10 @@ class _Ledger:
 
     def _ranking(self, case: Case, answer: Answer | None) -> Ranking:
         """Return the answer as it can be cut, nothing where there is none, and count what was wrong with it."""
+        if not isinstance(answer, Ranking | Failure | None):
+            raise AnswerError(
+                f"expected a Ranking, a Failure, or None where there is none, got {type(answer).__name__}"
+            )
         counts = self._counts
         for name, count in (answer.notes if answer is not None else {}).items():
             self._notes[name] = self._notes.get(name, 0) + count

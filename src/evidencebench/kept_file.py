@@ -4,13 +4,12 @@ A file whose digest is missing or another one is as good as absent, and is made 
 """
 
 import hashlib
-import os
 from contextlib import suppress
 from pathlib import Path
 
 from evidencebench.catalog import file_sha256
 from evidencebench.reading import read_whole
-from evidencebench.writing import write_whole
+from evidencebench.writing import sync_to_disk, write_whole
 
 # A model of ONNX has at most 2 GB.
 _MOST_BYTES = 4 << 30
@@ -55,8 +54,7 @@ def keep(part: Path, path: Path) -> None:
     DataError, OSError
         If it cannot be written.
     """
-    with part.open("rb") as file:
-        os.fsync(file.fileno())
+    sync_to_disk(part)
     write_whole(digest_file(path), f"{file_sha256(part)}\n".encode())
     part.replace(path)
 

@@ -51,10 +51,9 @@ def require_budget(budget: object, *, at_least: int) -> None:
     """
     if budget is None:
         return
-    try:
-        number = operator.index(cast("SupportsIndex", budget))
-    except TypeError as error:
-        raise TypeError(f"budget: expected a whole number of sentences, or None for any, got {budget!r}") from error
+    if isinstance(budget, bool) or not isinstance(budget, SupportsIndex):
+        raise TypeError(f"budget: expected a whole number of sentences, or None for any, got {budget!r}")
+    number = operator.index(budget)
     if number < at_least:
         raise ValueError(f"budget: expected at least {at_least} sentences, or None for any number, got {number}")
 
@@ -311,13 +310,16 @@ def plain_ranking(answer: object, n_sentences: int, system: str) -> Ranking:
         If the paper does not have a sentence.
     """
     if not isinstance(answer, Ranking):
-        raise TypeError(f"expected a Ranking, got {type(answer).__name__}")
+        raise TypeError(f"expected a Ranking, such as Ranking(sentences=(4, 0)), got {type(answer).__name__}")
     scores = None if answer.scores is None else tuple(map(float, answer.scores))
     if scores is not None and not all(map(math.isfinite, scores)):
         raise ValueError("expected finite scores")
     if scores is not None and (list(scores) != sorted(scores, reverse=True) or len(scores) != len(answer.sentences)):
         raise ValueError("expected one score a sentence, descending")
-    sentences = tuple(map(operator.index, answer.sentences))
+    try:
+        sentences = tuple(map(operator.index, answer.sentences))
+    except TypeError as error:
+        raise TypeError(f"expected sentence indices as whole numbers: {error}") from error
     if sentences and not (min(sentences) >= 0 and max(sentences) < n_sentences):
         wrong = next(index for index in sentences if not 0 <= index < n_sentences)
         raise OutOfRangeError(f"system '{system}': expected sentences 0..{n_sentences - 1}, got {wrong}")

@@ -161,7 +161,8 @@ def _made(spec: str, given: _Given, depth: int) -> NamedSystem:
         trace = None if name in SYSTEMS else trace_of(error, {__file__})
         raise SystemSpecError(f"system '{spec}': {type(error).__name__}: {error}").at(trace) from error
     if not (hasattr(system, "rank") or name in KNOWING_SYSTEMS):
-        raise SystemSpecError(f"system '{spec}': expected an object with a method rank(query, brief), got {system!r}")
+        got = repr(system) if isinstance(system, str) else type(system).__name__
+        raise SystemSpecError(f"system '{spec}': expected an object with a method rank(query, brief), got {got}")
     return NamedSystem(
         name=name,
         options=all_options(system, values),

@@ -99,6 +99,15 @@ def write_folder(folder: Path, files: Mapping[str, bytes], *, names_all: str, ow
         os.close(descriptor)
 
 
+def sync_to_disk(path: Path) -> None:
+    """Wait until a file is on the disk; of a folder, until the names in it are."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
 def is_stream(path: Path) -> bool:
     """Say whether what is written to a path goes elsewhere at once rather than becoming a file.
 

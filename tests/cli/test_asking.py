@@ -79,7 +79,7 @@ def test_a_run_stops_before_it_costs_more_than_allowed_and_goes_on_with_more(
     stopped = command(f"{arguments} --max-cost-usd {whole / 2:.6f}")
     assert stopped.code == 3
     assert re.match(r"asked: \d sent.*\nstopped: ", stopped.err)
-    assert "the same command goes on from there" in stopped.err
+    assert "; what was finished is kept, and the next start goes on from there\n" in stopped.err
     n_kept = len(read_run(Path("run.jsonl")).done)
     assert 0 < n_kept < 10
     spent = command("cache list --json").json

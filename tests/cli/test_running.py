@@ -156,22 +156,38 @@ def test_a_failing_system_shows_its_own_line_once(
     assert "Traceback" not in found.out.replace('"first_trace": "Traceback', "")
 
 
-def test_a_run_that_is_to_fail_fast_goes_on_by_the_same_command_once_the_code_is_mended(
+def test_a_run_that_is_to_fail_fast_starts_over_once_its_code_is_mended(
     command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delitem(sys.modules, "failing", raising=False)
-    Path("failing.py").write_text(_FAILING.replace("_2", "_0"), encoding="utf-8")
+    Path("failing.py").write_text(_FAILING, encoding="utf-8")
     arguments = "run failing:Failing --data sample -o run.jsonl --fail-fast"
     found = command(arguments)
     assert (found.code, found.out) == (3, "")
     assert 'failing.py", line 10, in look_up' in found.err
     stopped = (
-        f"stopped: {SAMPLE.ids[0]}: LookupError: no such word; what was finished is kept: the same command goes on"
+        f"stopped: {SAMPLE.ids[2]}: LookupError: no such word; what was finished is kept, and the next start goes on "
+        "from there; own code that was edited starts over, with --overwrite\n"
     )
     assert stopped in found.err
     Path("failing.py").write_text(_FAILING.replace("_2", "_none"), encoding="utf-8")
     monkeypatch.delitem(sys.modules, "failing")
-    assert "10 instances; 0 answers failed" in command(arguments).out
+    refused = command(arguments)  # or answers of both would be mixed
+    assert refused.code == 2
+    assert "code of failing:Failing was" in refused.err
+    assert "start over with --overwrite" in refused.err
+    assert "10 instances; 0 answers failed" in command(f"{arguments} --overwrite").out
+
+
+def test_what_a_failed_answer_counts_for_is_said_of_one_as_of_many(
+    command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delitem(sys.modules, "failing", raising=False)
+    Path("failing.py").write_text(_FAILING, encoding="utf-8")
+    found = command("run failing:Failing --data sample -o run.jsonl")
+    assert "10 instances; 1 answer failed\n" in found.out
+    told = "failed answers score 0 and are counted; --retry-failed asks again;\n  own code that was edited starts over"
+    assert told in found.err
 
 
 def test_own_code_that_was_edited_does_not_go_on_in_the_old_run(

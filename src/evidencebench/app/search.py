@@ -16,6 +16,7 @@ from evidencebench.errors import CacheError
 from evidencebench.kept_file import is_intact
 from evidencebench.kept_file import keep as keep_file
 from evidencebench.query import Query
+from evidencebench.writing import sync_to_disk
 
 SEARCH_FOLDER = "search"
 """Where indices lie in the folder of what is kept; each can be deleted at any time, and is made again."""
@@ -154,7 +155,7 @@ def growing_index(path: Path) -> Iterator[tuple[SearchIndex, Callable[[], None]]
             connection.execute("INSERT INTO done VALUES (?)", (index.n_searched,))
             connection.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
             connection.execute(f"PRAGMA user_version = {_VERSION}")
-            _sync(part)  # which is written without waiting for the disk
+            sync_to_disk(part)  # which is written without waiting for the disk
             keep_file(part, path)
 
         yield index, keep
@@ -170,14 +171,6 @@ def index_file(folder: Path, sha256: str) -> Path:
 def kept_files(folder: Path) -> list[Path]:
     """Return all finished indices in the folder of what is kept; an app that uses one goes on when it is deleted."""
     return sorted((folder / SEARCH_FOLDER).glob("*.sqlite"))
-
-
-def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _connected(address: str) -> sqlite3.Connection:

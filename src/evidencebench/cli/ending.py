@@ -11,7 +11,7 @@ import click
 
 from evidencebench.cli.exits import EXIT_BAD_INPUT, EXIT_BUG, EXIT_INTERRUPTED, EXIT_OK, EXIT_STOPPED
 from evidencebench.cli.streams import drop_output, reader_has_left
-from evidencebench.errors import EvidenceBenchError, StopError
+from evidencebench.errors import EvidenceBenchError, FailedAnswerError, StopError
 from evidencebench.tables import printable
 from evidencebench.version import __version__
 
@@ -19,6 +19,9 @@ from evidencebench.version import __version__
 _OF_WRITING = {errno.ENOSPC, errno.EPIPE, errno.EIO, errno.EBADF, errno.EDQUOT, errno.EFBIG}
 
 _KEPT = "; what was finished is kept: the same command goes on from there"
+# Of a stop, which is told with what to do first.
+_KEPT_AT_STOP = "; what was finished is kept, and the next start goes on from there"
+_EDITED = "; own code that was edited starts over, with --overwrite"
 
 
 def exit_code_of(call: Callable[[], None], arguments: Sequence[str]) -> int:
@@ -62,12 +65,14 @@ def print_trace(trace: str | None) -> None:
 
 def _verdict(error: BaseException, arguments: Sequence[str]) -> tuple[int, str]:
     """Return the exit code of an error, and what is said of it."""
-    kept = _KEPT if _is_resumable(arguments) else ""
+    is_resumable = _is_resumable(arguments)
+    kept = _KEPT if is_resumable else ""
     match error:
         case KeyboardInterrupt() | click.exceptions.Abort():
             return EXIT_INTERRUPTED, f"interrupted{kept}"
         case StopError():
-            return EXIT_STOPPED, f"stopped: {printable(str(error))}{kept}"
+            edited = _EDITED if isinstance(error, FailedAnswerError) else ""
+            return EXIT_STOPPED, f"stopped: {printable(str(error))}{_KEPT_AT_STOP + edited if is_resumable else ''}"
         case EvidenceBenchError():
             return EXIT_BAD_INPUT, f"error: {printable(str(error))}"
         case OSError():

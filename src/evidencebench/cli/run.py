@@ -151,7 +151,9 @@ def _show_prompt(
     print_exchanges(first_requests(system, dataset, asked, seed=seed, hypothesis=hypothesis), as_json=as_json)
 
 
-def _advice(ledger: Ledger | None) -> str:
+def _advice(ledger: Ledger | None, *, is_own_code: bool) -> str:
+    if is_own_code:
+        return "asks again;\n  own code that was edited starts over, with --overwrite"
     if ledger is None:
         return "asks again"
     return (
@@ -171,7 +173,8 @@ def _print(output: Path, data: str, report: RunReport, ledger: Ledger | None) ->
         click.echo(f"  asked: {ledger.summary()}", err=True)
     if report.first_error:
         click.echo(f"  first failure: {printable(report.first_error)}", err=True)
-        click.echo(f"  they score 0 and are counted; --retry-failed {_advice(ledger)}", err=True)
+        again = _advice(ledger, is_own_code=report.first_trace is not None)
+        click.echo(f"  failed answers score 0 and are counted; --retry-failed {again}", err=True)
     if report.n_unanswered:
         left = f"{counted(report.n_unanswered, 'instance')} {'is' if report.n_unanswered == 1 else 'are'} unanswered"
         click.echo(f"  {left}; the same command goes on from there", err=True)

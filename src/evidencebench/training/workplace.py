@@ -14,6 +14,7 @@ import msgspec
 
 from evidencebench.errors import ModelError
 from evidencebench.reading import read_whole
+from evidencebench.writing import sync_to_disk
 
 if TYPE_CHECKING:
     import torch
@@ -148,7 +149,7 @@ class Workplace:
             for path in model.rglob("*"):
                 if path.is_file():
                     path.chmod(mode)  # safetensors gives its files to their owner alone
-                    _sync(path)
+                    sync_to_disk(path)
             if self._folder.exists():
                 self._folder.rename(old)
             model.rename(self._folder)
@@ -237,11 +238,3 @@ def _require_replaceable(folder: Path) -> None:
         raise ModelError(
             f"{folder}: holds something other than a fine-tuned model, which would be lost; choose another folder"
         ) from error
-
-
-def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
