@@ -49,7 +49,21 @@ def replace(path: Path) -> None:
     other.replace(path)
 
 
-CHANGES: dict[str, Callable[[Path], None]] = {"cut": cut, "replaced": replace, "removed": Path.unlink}
+def edit(path: Path) -> None:
+    """Write other bytes of the same length, and the old date, as some tools that copy do."""
+    before = path.stat()
+    with path.open("r+b") as file:
+        file.seek(path.read_bytes().index(b"the"))
+        file.write(b"TEA")
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
+CHANGES: dict[str, Callable[[Path], None]] = {
+    "cut": cut,
+    "replaced": replace,
+    "removed": Path.unlink,
+    "edited and dated back": edit,
+}
 
 
 @pytest.mark.usefixtures("size")

@@ -136,6 +136,13 @@ def test_what_a_file_does_not_hold_is_refused_in_words(spec: str, message: str) 
 
 
 @pytest.mark.usefixtures("folder")
+def test_a_pipe_in_the_place_of_own_code_is_refused_and_not_waited_for() -> None:
+    os.mkfifo("pipe.py")
+    with pytest.raises(SystemSpecError, match=r"'pipe\.py:Any': cannot be imported: .*is a pipe; expected a regular"):
+        make_system("pipe.py:Any")
+
+
+@pytest.mark.usefixtures("folder")
 def test_a_file_that_fails_while_it_is_imported_is_imported_anew_the_next_time(folder: Path) -> None:
     odd = folder / "odd-name.py"
     odd.write_text("1 / 0")

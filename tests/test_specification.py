@@ -148,6 +148,7 @@ def test_brackets_guard_commas_and_plus_signs() -> None:
             "diverse",
             r"'diverse': needs 'system'; write diverse:system=\.\.\., and see all options with 'evidencebench systems'",
         ),
+        ("llm_base:modl=a/b", r"'llm_base': no option 'modl' \(did you mean 'model'\?\); it takes model"),
         ("llm_base", r"'llm_base': needs 'model'; write llm_base:model=PROVIDER/NAME, and see all options"),
         ("rerank:top=3", r"'rerank': needs 'system' and 'model'; write rerank:system=\.\.\.,model=\.\.\., and see"),
         ("diverse:system=[fuse:systems=[bm25:k1=x]]", "'diverse': option 'system': .*'fuse': .*'bm25': option 'k1'"),

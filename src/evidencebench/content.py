@@ -28,8 +28,8 @@ MAX_UNPACKED_BYTES = 64 << 30
 _BLOCK_BYTES = 1 << 20
 _MOST_LINE_BYTES = 256 << 20
 
-FileState = tuple[int, int, int, int]
-"""Device, inode, bytes, and nanoseconds since 1970 of the last change."""
+FileState = tuple[int, int, int, int, int]
+"""Device, inode, bytes, and nanoseconds since 1970 of the last change: as tools set it, as the system saw it."""
 
 
 class Content(Protocol):
@@ -281,7 +281,7 @@ def changed(path: Path) -> ChangedDataError:
 
 
 def _state(found: os.stat_result) -> FileState:
-    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
 
 
 class _Hashed:

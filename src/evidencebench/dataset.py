@@ -11,7 +11,7 @@ from typing import overload
 import msgspec
 
 from evidencebench.catalog import data_path
-from evidencebench.content import FileState, changed, open_content
+from evidencebench.content import Content, FileState, changed, open_content
 from evidencebench.errors import DataError, FormatError, UnknownInstanceError, UnreadableError
 from evidencebench.indexing import Index, index_json, index_lines
 from evidencebench.instance import Instance
@@ -249,15 +249,18 @@ def index_again(file: DataFile) -> Index:
     UnreadableError
         As `index_file` does.
     """
-    index = index_file(file.path)
-    if index.content.state != file.state or (file.state is None and index.content.sha256 != file.sha256):
-        raise changed(file.path)
-    return index
+    content = open_content(file.path)
+    if content.state != file.state or (file.state is None and content.sha256 != file.sha256):
+        raise changed(file.path)  # before it is read: what is wrong with another file is beside the point
+    return _indexed(file.path, content)
 
 
 def index_file(path: Path) -> Index:
     """Return where each instance of a file stands, with the ids that stand more than once."""
-    content = open_content(path)
+    return _indexed(path, open_content(path))
+
+
+def _indexed(path: Path, content: Content) -> Index:
     if not content.size:
         raise UnreadableError(f"{path}: the file is empty; expected a JSON object of instances")
     if content.read(0, min(content.size, len(RUN_BEGINS))) == RUN_BEGINS:

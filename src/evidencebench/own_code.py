@@ -14,6 +14,7 @@ from typing import Any
 
 from evidencebench.errors import SystemSpecError
 from evidencebench.own_traces import trace_of
+from evidencebench.reading import open_file
 from evidencebench.spelling import did_you_mean
 
 _FILE_SUFFIX = ".py"
@@ -142,6 +143,7 @@ def _module_named(name: str, finder: _Beside) -> ModuleType:
 def _module_in(path: Path, finder: _Beside) -> ModuleType:
     """Return the module in a file: under the file's name where that is free, so that what lies beside it finds it."""
     file = path.resolve(strict=True)
+    open_file(file).close()  # a pipe would be waited for
     finder.look_into(file.parent)
     if file.stem.isidentifier() and file.stem not in sys.builtin_module_names and _file_of(file.stem) == file:
         return importlib.import_module(file.stem)

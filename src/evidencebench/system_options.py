@@ -1,7 +1,7 @@
 """The options of a system: which there are, their values as text, as arguments, and as a run's header holds them."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from math import isfinite
 from pathlib import Path
@@ -110,20 +110,34 @@ def converted(
     SystemSpecError
         If it has no such option, or the value does not fit.
     """
+    require_options(name, factory, options)
     known = options_of(factory)
-    if options and not known and is_dataclass(factory):
-        raise SystemSpecError(f"system '{name}': takes no options, got {', '.join(options)}")
     values: dict[str, Any] = {}
     for key, text in options.items():
-        if key not in known and is_dataclass(factory):
-            raise SystemSpecError(
-                f"system '{name}': no option '{key}'{did_you_mean(key, known)}; it takes {', '.join(known) or 'none'}"
-            )
         try:
             values[key] = _value(known[key].type, text, make) if key in known else _scalar(unbracketed(text))
         except SystemSpecError as error:
             raise SystemSpecError(f"system '{name}': option '{key}': {error}").at(error.trace) from error
     return values
+
+
+def require_options(name: str, factory: Callable[..., Any], options: Collection[str]) -> None:
+    """Raise where options are given that a system does not have, as far as its options are known.
+
+    Raises
+    ------
+    SystemSpecError
+        Naming the first one, and those that there are.
+    """
+    known = options_of(factory)
+    if not is_dataclass(factory):
+        return
+    if options and not known:
+        raise SystemSpecError(f"system '{name}': takes no options, got {', '.join(options)}")
+    for key in options:
+        if key not in known:
+            meant = did_you_mean(key, known)
+            raise SystemSpecError(f"system '{name}': no option '{key}'{meant}; it takes {', '.join(known)}")
 
 
 def _value(hint: Any, text: str, make: Callable[[str], NamedSystem]) -> Any:

@@ -18,7 +18,7 @@ from evidencebench.specification import MAX_DEPTH, parse_specification
 from evidencebench.spelling import did_you_mean
 from evidencebench.strategies import base, in_context, ranking, reranking, sections, voting
 from evidencebench.system import KNOWING_SYSTEMS, KnowingSystem, NamedSystem, System
-from evidencebench.system_options import Option, all_options, converted, grouped, is_client, options_of
+from evidencebench.system_options import Option, all_options, converted, grouped, is_client, options_of, require_options
 
 SYSTEMS: Mapping[str, Callable[..., System | KnowingSystem]] = MappingProxyType(
     {
@@ -150,6 +150,7 @@ def _made(spec: str, given: _Given, depth: int) -> NamedSystem:
     known = options_of(factory)
     if given.seed is not None and "seed" in known:
         options.setdefault("seed", str(given.seed))
+    require_options(name, factory, options)  # first: what is lacking may be there, misspelt
     if missing := {key: one for key, one in known.items() if one.default is MISSING and key not in options}:
         raise SystemSpecError(_lacking(name, missing))
     values = converted(name, factory, options, lambda inner: _nested(inner, given, depth + 1))

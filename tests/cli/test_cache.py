@@ -92,7 +92,7 @@ def test_the_list_counts_by_model_and_never_shows_an_unknown_cost_as_0(command: 
     assert found["embeddings"]["encoders"] == [{"identity": "minilm", "dimension": 4, "n_vectors": 3}]
     assert found["embeddings"]["path"] == str(filled / "embeddings.sqlite")
     text = command("cache list").out
-    for shown in ("$0.50 + 1 unpriced", "unknown", "batch_77", "minilm", "1 requests are written down for a batch"):
+    for shown in ("$0.50 + 1 unpriced", "unknown", "batch_77", "minilm", "1 request written down for a batch"):
         assert shown in text
 
 

@@ -495,11 +495,11 @@ def test_a_reply_that_cannot_be_read_fails_alone_and_its_batch_is_collected(
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda body: body[:-60], "1 rows of batch .* cannot be read"),
+        (lambda body: body[:-60], "1 row of batch .* cannot be read"),
         (lambda body: b"".join(body.splitlines(keepends=True)[:-2]), "expected 5 replies in batch .*, got 3"),
-        (lambda body: body.split(b"\n", 2)[2][:-60], "1 rows of batch .* cannot be read"),
+        (lambda body: body.split(b"\n", 2)[2][:-60], "1 row of batch .* cannot be read"),
         (lambda _: b"<html>\n" * 9, "9 rows of batch .* cannot be read"),
-        (lambda _: b"<html>", "1 rows of batch .* cannot be read"),
+        (lambda _: b"<html>", "1 row of batch .* cannot be read"),
     ],
 )
 def test_results_that_are_damaged_are_not_taken_for_all_there_is(

@@ -15,6 +15,7 @@ from evidencebench.llm.chat import ChatReply, ChatRequest
 from evidencebench.llm.reply_file import explained
 from evidencebench.llm.spool import Batch, DamagedRequestError, Spool
 from evidencebench.llm.store import Replies
+from evidencebench.one_line import counted
 
 _WINDOW_ROWS = 256
 _MOST_FILE_BYTES = 16 << 30
@@ -96,10 +97,12 @@ class Collector:
                     await self._take_all(batch, file)
             self.is_short = True
             if self._damaged and len(self._seen) < batch.n_requests:
-                raise PassingError(f"{len(self._damaged)} rows of batch {batch.name} cannot be read")
+                raise PassingError(f"{counted(len(self._damaged), 'row')} of batch {batch.name} cannot be read")
             n_done, n_all = len(self._done), len(self.answered | self.failures.keys())
             if n_done < min(remote.n_done, batch.n_requests) and n_all < remote.n_done + remote.n_failed:
-                raise PassingError(f"expected {remote.n_done} replies in batch {remote.name}, got {n_done}")
+                raise PassingError(
+                    f"expected {counted(remote.n_done, 'reply', 'replies')} in batch {remote.name}, got {n_done}"
+                )
             self.is_short = False
 
         try:

@@ -14,6 +14,7 @@ from evidencebench.llm.batch_apis.calls import Calls, UnsureError
 from evidencebench.llm.batch_apis.nouns import BatchApi, Found, Sought
 from evidencebench.llm.reply_file import FILE_NAME, explained
 from evidencebench.llm.spool import Batch, Spool
+from evidencebench.one_line import counted
 
 _LOOK_AGAIN_SECONDS = 0.5
 
@@ -81,8 +82,8 @@ async def _name_after(error: UnsureError, api: BatchApi, calls: Calls, spool: Sp
 
 def _unresolved(batch: Batch, why: str) -> UnresolvedError:
     return UnresolvedError(
-        f"{batch.group.model}: a batch of {batch.n_requests} requests may have been submitted, but no answer says so: "
-        f"{why}; run again: it is looked for first, and not submitted twice"
+        f"{batch.group.model}: a batch of {counted(batch.n_requests, 'request')} may have been submitted, but no "
+        f"answer says so: {why}; run again: it is looked for first, and not submitted twice"
     )
 
 

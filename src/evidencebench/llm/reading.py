@@ -31,6 +31,7 @@ from evidencebench.llm.parsing.phrases import refuses
 from evidencebench.llm.parsing.quotes import ShownSentences
 from evidencebench.llm.parsing.score_lines import find_scores
 from evidencebench.llm.parsing.tokens import Span
+from evidencebench.one_line import counted
 
 MAX_LISTED = 20
 """So many of the numbers that name no shown sentence are kept in a reading."""
@@ -236,7 +237,7 @@ def read_scores(reply: ChatReply, shown: Mapping[int, str] | Sequence[str], *, n
     if not why and out_of_range:
         reply_class, why = ReplyClass.OUT_OF_RANGE, _which(out_of_range, n_sentences)
     elif not why and n_duplicates:
-        reply_class, why = ReplyClass.DUPLICATE, f"{n_duplicates} sentences are scored more than once"
+        reply_class, why = ReplyClass.DUPLICATE, f"sentences are scored again {counted(n_duplicates, 'time')}"
     return ScoreReading(
         reply_class=reply_class,
         scores=scores,
@@ -329,7 +330,7 @@ def _judged(found: Found, shown: Mapping[int, str], budget: int | None, n_senten
     elif budget is not None and len(indices) > budget:
         reply_class, why = ReplyClass.OVER_LENGTH, f"{len(indices)} sentences are named, of at most {budget}"
     elif n_duplicates:
-        reply_class, why = ReplyClass.DUPLICATE, f"sentences are named again {n_duplicates} times"
+        reply_class, why = ReplyClass.DUPLICATE, f"sentences are named again {counted(n_duplicates, 'time')}"
     return Reading(
         reply_class=reply_class,
         indices=tuple(indices),

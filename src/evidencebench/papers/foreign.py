@@ -7,6 +7,7 @@ from itertools import islice, pairwise
 import msgspec
 
 from evidencebench.errors import UnreadableError
+from evidencebench.one_line import counted
 from evidencebench.tables import shortened
 
 # How a file begins -> what it is, and how its text is got.
@@ -53,6 +54,8 @@ _MOST_A_LINE = 1.5
 # Share of lines that go on in the next one, which begins with a small letter: up to 0.08 in real papers of one sentence
 # a line, over 0.7 in the same ones wrapped at 80 columns.
 _MOST_WRAPPED = 0.3
+# As many of either tell a habit; fewer are an abbreviation or a title, of which any share of a few lines may be.
+_LEAST_SIGNS = 7
 
 
 def text_of(content: bytes, *, name: str) -> str:
@@ -104,19 +107,19 @@ def _require_sentences(text: str, name: str) -> None:
         raise _refused(name, "LaTeX", "take its text out first, as with detex, one sentence a line")
     texts = [line for line in lines if not line.startswith("#")]
     wrapped = [line for line, after in pairwise(texts) if not _STOPPED.search(line) and after[0].islower()]
-    if len(wrapped) > _MOST_WRAPPED * len(texts):
+    if len(wrapped) >= _LEAST_SIGNS and len(wrapped) > _MOST_WRAPPED * len(texts):
         raise UnreadableError(
             f"{name}: expected one sentence a line, but {len(wrapped)} of {len(texts)} lines go on in the next one, as "
             f"'{shortened(wrapped[0], 60)}'; join the lines of each sentence"
         )
     bodies = [line for line in texts if _ENDED.search(line)]
     n_ends = [len(_BETWEEN.findall(line)) for line in bodies]
-    if bodies and 1 + sum(n_ends) / len(bodies) > _MOST_A_LINE:
+    if sum(n_ends) >= _LEAST_SIGNS and 1 + sum(n_ends) / len(bodies) > _MOST_A_LINE:
         first = next(line for line, n in zip(bodies, n_ends, strict=True) if n)
         n_several = sum(n > 0 for n in n_ends)
         raise UnreadableError(
-            f"{name}: expected one sentence a line, but {n_several} of {len(bodies)} lines hold several, as "
-            f"'{shortened(first, 60)}'; break the lines behind each sentence"
+            f"{name}: expected one sentence a line, but several stand in {n_several} of {counted(len(bodies), 'line')}"
+            f", as '{shortened(first, 60)}'; break the lines behind each sentence"
         )
 
 

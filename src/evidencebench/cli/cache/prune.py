@@ -184,7 +184,7 @@ def _batches(store: Replies) -> _Part:
     batches, n_requests = Spool(store).batches(), n_waiting(store)
     lines = [f"batch {batch.name or 'without an id'} of {printable(batch.group.model)}" for batch in batches]
     if n_requests:
-        lines.append(f"{n_requests} requests that wait for a batch")
+        lines.append(f"{counted(n_requests, 'request')} waiting for a batch")
     return _Part(
         name="batches", n=len(batches) + n_requests, line="\n".join(lines), remove=lambda: remove_batches(store)
     )

@@ -111,7 +111,7 @@ def _print(folder: Path, table_format: str) -> None:
         size = sum(file["size_bytes"] for file in found["search"])
         click.echo(f"search: {counted(len(found['search']), 'index', 'indices')} of large data, {shown_size(size)}")
     if replies and replies["n_waiting"]:
-        click.echo(f"{replies['n_waiting']} requests are written down for a batch and not submitted")
+        click.echo(f"{counted(replies['n_waiting'], 'request')} written down for a batch and not submitted")
     click.echo(f"kept in {printable(str(folder))} (set EVIDENCEBENCH_CACHE to change)")
 
 
