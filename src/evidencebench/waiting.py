@@ -6,11 +6,18 @@ from typing import Protocol
 
 from evidencebench.engine.threads import wait_for_all
 from evidencebench.errors import CostLimitError, StopError
-from evidencebench.llm.client import ChatClient
 from evidencebench.recording import Todo, Worked
 
 DEFAULT_MAX_WAITING = 16
 """How many instances a system that waits for a server is asked at once."""
+
+
+class Drained(Protocol):
+    """What can be told to send nothing more."""
+
+    def drain(self) -> None:
+        """Let what is in flight finish, and send nothing more."""
+        ...
 
 
 class Keeper(Protocol):
@@ -37,7 +44,7 @@ class Waiting:
         Called at a first interrupt, in the signal's handler.
     """
 
-    client: ChatClient | None = None
+    client: Drained | None = None
     max_waiting: int = DEFAULT_MAX_WAITING
     settle: Callable[[], bool] | None = None
     on_interrupt: Callable[[], object] = lambda: None

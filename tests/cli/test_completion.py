@@ -73,7 +73,7 @@ def test_bash_itself_completes() -> None:
     ("arguments", "message"),
     [
         ("leaderbord", "No such command 'leaderbord' (did you mean 'leaderboard'?)"),
-        ("data vlidate sample", "No such command 'vlidate'. Did you mean 'validate'?"),
+        ("data vlidate sample", "No such command 'vlidate' (did you mean 'validate'?)"),
         ("run bm25 --dta sample", "No such option '--dta'. (Did you mean one of: '--budget', '--data', '--task'?)"),
         ("tasks --josn", "No such option '--josn'. Did you mean '--json'?"),
     ],

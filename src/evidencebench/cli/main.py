@@ -1,21 +1,19 @@
-"""The entry point: finds the command, and completes it in a shell."""
+"""The entry point: calls the command, or completes one in a shell."""
 
 import os
 import sys
 from collections.abc import Sequence
 from functools import partial
-from importlib import import_module
 
 import click
-from click.shell_completion import CompletionItem, shell_complete
+from click.shell_completion import shell_complete
 
 from evidencebench.cli.ending import exit_code_of
+from evidencebench.cli.groups import LazyGroup
 from evidencebench.cli.streams import open_streams
-from evidencebench.spelling import did_you_mean
 from evidencebench.tables import printable
 from evidencebench.version import __version__
 
-# Command -> (module, one line of help). The line stands here so that --help imports no command.
 COMMANDS = {
     "demo": ("demo", "Validate, solve, run and score the embedded sample."),
     "systems": ("systems", "List the systems with their options and defaults."),
@@ -36,40 +34,12 @@ COMMANDS = {
 }
 
 
-class _LazyGroup(click.Group):
-    """Imports a command when it is used, so that ``--help`` answers at once."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
-        return list(COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - as above
-        if cmd_name not in COMMANDS:
-            return None
-        module = import_module(f"evidencebench.cli.{COMMANDS[cmd_name][0]}")
-        command: click.Command = module.command
-        return command
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the command that is named first."""
-        name = args[0]
-        if name not in COMMANDS and not name.startswith("-") and not ctx.resilient_parsing:
-            ctx.fail(f"No such command '{name}'{did_you_mean(name, COMMANDS)}.")
-        return super().resolve_command(ctx, args)
-
-    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """Return the commands that begin so, or the options, importing none of them."""
-        if incomplete.startswith("-"):
-            return click.Command.shell_complete(self, ctx, incomplete)
-        return [CompletionItem(name, help=line) for name, (_, line) in COMMANDS.items() if name.startswith(incomplete)]
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - as above
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
-
-
-@click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80})
+@click.group(
+    cls=LazyGroup,
+    package="evidencebench.cli",
+    modules=COMMANDS,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80},
+)
 @click.version_option(__version__, prog_name="evidencebench", allow_from_autoenv=False)
 def cli() -> None:
     """Find the evidence for or against a hypothesis in a paper, and score it.

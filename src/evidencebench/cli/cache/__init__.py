@@ -2,10 +2,16 @@
 
 import click
 
-from evidencebench.cli.cache import export, prune, show
+from evidencebench.cli.groups import LazyGroup
+
+_COMMANDS = {
+    "export": ("export", "Write all replies into FILE, one JSON object a line."),
+    "list": ("show", "List what is kept: replies, embeddings, searches, open batches."),
+    "prune": ("prune", "Remove what is kept, and give its space back."),
+}
 
 
-@click.group
+@click.group(cls=LazyGroup, package=__name__, modules=_COMMANDS)
 def command() -> None:
     """List, prune and export what is kept between runs.
 
@@ -14,7 +20,3 @@ def command() -> None:
     ~/.cache/evidencebench; 'off' keeps nothing. Any number of processes may
     use it at once.
     """
-
-
-for _module in (show, prune, export):
-    command.add_command(_module.command)

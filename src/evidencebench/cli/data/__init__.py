@@ -2,17 +2,23 @@
 
 import click
 
-from evidencebench.cli.data import convert, download, known, show, solve, stats, validate
+from evidencebench.cli.groups import LazyGroup
+
+_COMMANDS = {
+    "convert": ("convert", "Write a data set in the form that OUTPUT's suffix names."),
+    "download": ("download", "Fetch official data, resuming and checking size and sha256."),
+    "list": ("known", "List the known data sets, and which of them are here."),
+    "show": ("show", "Show one instance, or without ID a line an instance."),
+    "solve": ("solve", "Derive all four optima of a data set, exactly, into a copy."),
+    "stats": ("stats", "Describe a data set in numbers."),
+    "validate": ("validate", "Report every violation of the format, with its place."),
+}
 
 
-@click.group
+@click.group(cls=LazyGroup, package=__name__, modules=_COMMANDS)
 def command() -> None:
     """Validate, describe, show, solve, convert, download data.
 
     D is a file (.json, .jsonl, or .gz of either) or a catalogue name: sample,
     train, dev, test, 100k-train, 100k-test.
     """
-
-
-for _module in (convert, download, known, show, solve, stats, validate):
-    command.add_command(_module.command)

@@ -2,17 +2,20 @@
 
 import click
 
-from evidencebench.cli.llm import examples, providers, serve_fake, show
+from evidencebench.cli.groups import LazyGroup
+
+_COMMANDS = {
+    "examples": ("examples", "Draw examples for the prompt of llm_icl from labelled data."),
+    "providers": ("providers", "List who serves models, and which of their keys are set."),
+    "serve-fake": ("serve_fake", "Serve a fake language model for trials."),
+    "show": ("show", "Show what a model was asked for an instance, and its replies."),
+}
 
 
-@click.group
+@click.group(cls=LazyGroup, package=__name__, modules=_COMMANDS)
 def command() -> None:
     """List providers, show prompts and replies, serve a fake model.
 
     And draw examples. To ask a model, run a strategy:
     evidencebench run llm_base:model=openai/NAME
     """
-
-
-for _module in (examples, providers, serve_fake, show):
-    command.add_command(_module.command)
