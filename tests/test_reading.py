@@ -33,7 +33,10 @@ def _trained(path: Path) -> None:
         pass
 
 
-OTHER_WORDS = r"holds something other than|no model: expected card\.json|expected a model's folder with a config\.json"
+OTHER_WORDS = (
+    r"to go on in later, got a pipe or a device|holds something other than|no model: expected card\.json|"
+    r"expected a model's folder with a config\.json"
+)
 READERS: dict[str, tuple[str, Callable[[Path], object]]] = {
     "data": ("data.json", open_dataset),
     "data in lines": ("data.jsonl", open_dataset),

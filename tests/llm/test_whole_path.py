@@ -257,8 +257,8 @@ def answer_lines(path: Path) -> list[bytes]:
 
 
 def test_two_hundred_requests_are_in_flight_at_once(tmp_path: Path) -> None:
-    dataset = many(tmp_path, 40)
-    with running_fake_server(dataset, personality="lead", latency=1.0) as server:
+    dataset = many(tmp_path, 20)
+    with running_fake_server(dataset, personality="lead", latency=3.0) as server:  # no reply before the last request
         client = make_client(max_connections=200)
         spec = f"llm_base:model=local/fake,base_url={server.base_url}"
         tasks = [TASKS["er_at_10"]]
