@@ -42,7 +42,8 @@ def test_what_was_trained_on_the_data_is_marked_in_every_form(command: Command) 
     assert score["trained_on_it"] is True
     assert score["warnings"][0].startswith("seen.jsonl: trained on this data")
     assert "|trained_on:this_data|" in score["signature"]
-    assert "(trained on this data, so its scores" in " ".join(command(f"score seen.jsonl {options}").out.split())
+    title = command(f"score seen.jsonl {options}").out.partition("\n\n")[0]
+    assert title.endswith("(trained on this data,\nso its scores say nothing of other papers): aspect recall in %")
     board = command(f"leaderboard seen.jsonl lead.jsonl {options} --json --plot board.svg").json
     assert ", saw this data" in Path("board.svg").read_text()
     assert {row["system"]: row["trained_on_it"] for row in board["tasks"]["er_at_10"]}["seen_it:Trained"] is True

@@ -111,7 +111,7 @@ def wrapped(signature: str, indent: str = "  ") -> str:
             if len(line) + len(shard) > width and line.strip():
                 lines.append(line)
                 line = indent
-            line += shard
+            line += shard if line.strip() else shard.lstrip()
     return "\n".join([*lines, line])
 
 
