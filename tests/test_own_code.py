@@ -143,6 +143,15 @@ def test_a_pipe_in_the_place_of_own_code_is_refused_and_not_waited_for() -> None
 
 
 @pytest.mark.usefixtures("folder")
+def test_a_file_of_a_package_is_named_by_its_module_and_says_so(folder: Path) -> None:
+    (folder / "packed").mkdir()
+    (folder / "packed" / "near.py").write_text("")
+    (folder / "packed" / "own.py").write_text(f"from . import near\n{SYSTEM}")
+    with pytest.raises(SystemSpecError, match=r"relative import.*; name a file of a package by its module, as package"):
+        make_system("packed/own.py:Backwards")
+    assert last_sentence("packed.own:Backwards") == 0
+
+
 def test_a_file_that_fails_while_it_is_imported_is_imported_anew_the_next_time(folder: Path) -> None:
     odd = folder / "odd-name.py"
     odd.write_text("1 / 0")

@@ -80,7 +80,9 @@ def find_own_code(name: str) -> OwnCode:
         importlib.invalidate_caches()  # a file that was written a moment ago is found
         module = _module_in(Path(place), finder) if is_file(place) else _module_named(place, finder)
     except Exception as error:  # own code can fail in any way
-        words = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) and error.filename else error
+        words = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) and error.filename else str(error)
+        if isinstance(error, ImportError) and is_file(place) and "relative import" in words:
+            words += "; name a file of a package by its module, as package.module:factory"
         trace = trace_of(error, {__file__, str(importlib.__file__), Path.resolve.__code__.co_filename})
         raise SystemSpecError(f"system '{name}': cannot be imported: {words}").at(trace) from error
     factory = getattr(module, attribute, None)
