@@ -84,6 +84,7 @@ def test_what_is_no_plain_text_is_refused_with_what_to_do(content: bytes, messag
         "[1]\nTea.\n[2]\nIt fell.\n",
         "It was given at 5 °C — β-blockers, 日本.\n",
         "It came from Sigma Inc. (Milwaukee, WI), as others (Reg. No. 2732) do.\n",
+        "<sup>1</sup>H NMR was done.\nIt was found in <i>E. coli</i>\n<b>It fell.</b>\n",
         "Proc. Natl. Acad. Sci. U.S.A.\n",
         "mouse XPV cDNA\npolymerase\nIt fell.\n",
         "",

@@ -13,6 +13,7 @@ import pytest
 
 from command_line import start
 from evidencebench import Brief, load_sample, make_system, write_dataset
+from evidencebench.code_digest import code_digest
 from evidencebench.crossval.validate import cross_validate
 from evidencebench.errors import SystemSpecError
 from evidencebench.own_code import find_own_code
@@ -159,6 +160,15 @@ def test_a_file_that_fails_while_it_is_imported_is_imported_anew_the_next_time(f
         make_system("odd-name.py:Backwards")
     odd.write_text(SYSTEM)
     assert last_sentence("odd-name.py:Backwards") == 0
+
+
+def test_what_a_file_with_a_dot_in_its_name_imports_counts_too(folder: Path) -> None:
+    digests = []
+    for number, helper in enumerate((HELPER, HELPER.replace("[::-1]", ""))):
+        (folder / "helper.py").write_text(helper)
+        (folder / f"v1.{number}.py").write_text(SYSTEM)  # another module with the same source
+        digests.append(code_digest(find_own_code(f"v1.{number}.py:Backwards").module))
+    assert digests[0] != digests[1]
 
 
 def test_the_source_of_own_code_is_known(folder: Path) -> None:

@@ -3,6 +3,7 @@
 import hashlib
 import importlib
 import importlib.util
+import re
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -149,7 +150,8 @@ def _module_in(path: Path, finder: _Beside) -> ModuleType:
     finder.look_into(file.parent)
     if file.stem.isidentifier() and file.stem not in sys.builtin_module_names and _file_of(file.stem) == file:
         return importlib.import_module(file.stem)
-    name = f"{file.stem}_{hashlib.sha256(bytes(file)).hexdigest()[:8]}"
+    # Without dots, which would make it a module of a package: what it imports would be looked for one folder higher.
+    name = f"{re.sub(r'[^a-zA-Z0-9_]', '_', file.stem)}_{hashlib.sha256(bytes(file)).hexdigest()[:8]}"
     if name in sys.modules:
         return sys.modules[name]
     spec = importlib.util.spec_from_file_location(name, file)

@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+from asyncio import CancelledError
 from pathlib import Path
 
 import pytest
@@ -28,6 +29,14 @@ def test_what_nobody_expected_has_an_exit_code_of_its_own_and_says_what_to_repor
     assert lines[5] == "Traceback (most recent call last):"
     assert lines[-1].startswith("ZeroDivisionError: division")
     assert "\x1b" not in err
+
+
+def test_what_is_no_exception_of_the_common_sort_is_told_all_the_same(capsys: pytest.CaptureFixture[str]) -> None:
+    def call() -> None:
+        raise CancelledError  # as own code may
+
+    assert exit_code_of(call, ["run"]) == 70
+    assert capsys.readouterr().err.startswith("unexpected: CancelledError")
 
 
 def test_a_run_that_ends_unexpectedly_says_that_it_goes_on(capsys: pytest.CaptureFixture[str]) -> None:

@@ -44,7 +44,9 @@ def exit_code_of(call: Callable[[], None], arguments: Sequence[str]) -> int:
     except click.ClickException as error:
         error.show()
         return EXIT_BAD_INPUT
-    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - whatever was not expected is told too
+    except SystemExit:
+        raise
+    except BaseException as error:  # noqa: BLE001 - whatever was not expected is told too, also of own code
         if isinstance(error, BrokenPipeError) and reader_has_left():  # the reader has seen enough
             drop_output()
             return EXIT_OK

@@ -31,9 +31,10 @@ _MOST_LINES = 2000  # that are looked at
 # Share of bytes of the head that are zero from which text of two bytes a letter explains them.
 _WIDE = 0.2
 
-_TAG = r"</?[A-Za-z][\w:.-]*(?:\s[^<>]*)?/?>"
-_DOCUMENT = re.compile(rf"<\?xml|<!doctype|<!--|(?!</?(?:i|b|u|em|strong|sub|sup|italic|bold)\b){_TAG}", re.IGNORECASE)
-_TAGGED = re.compile(rf"{_TAG}|.*{_TAG}$")
+# A tag, but for those that stand within a sentence.
+_TAG = r"(?!</?(?:i|b|u|em|strong|sub|sup|italic|bold)\b)</?[a-z][\w:.-]*(?:\s[^<>]*)?/?>"
+_DOCUMENT = re.compile(rf"<\?xml|<!doctype|<!--|{_TAG}", re.IGNORECASE)
+_TAGGED = re.compile(rf"{_TAG}|.*{_TAG}$", re.IGNORECASE)
 _TAGGED_SHARE = 0.25
 
 _LATEX = re.compile(r"^\s*\\(?:documentclass|begin\{document\})", re.MULTILINE)
