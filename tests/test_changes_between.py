@@ -4,6 +4,7 @@ import hashlib
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -187,10 +188,17 @@ def test_a_cross_validation_of_own_code_is_not_continued_after_an_edit(own: str)
     cross_validate([own], SAMPLE, n_folds=2, n_seeds=1, journal=Path("cells.jsonl"), resampling=FEW)
 
 
-def started(*arguments: str) -> "subprocess.Popen[str]":
-    """Start a run of the own code of test_runs."""
+@contextmanager
+def started(*arguments: str) -> Iterator["subprocess.Popen[str]"]:
+    """Start a run of own code that lies in the tests; it is ended with the block, however that ends."""
     words = [sys.executable, "-m", "evidencebench", "run", *arguments]
-    return subprocess.Popen(words, cwd=Path(__file__).parent, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    with subprocess.Popen(
+        words, cwd=Path(__file__).parent, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
 
 
 def has_answers(path: Path, n: int) -> bool:
@@ -204,11 +212,11 @@ def test_a_data_file_that_is_replaced_during_a_run_stops_it_and_its_copy_goes_on
     dataset = many(data, 64)
     spec = f"test_runs:Counting:log={tmp_path / 'asked'},seconds=0.05"
     kept = data.read_bytes()
-    process = started(spec, "--data", str(data), "-o", str(run), "--jobs", str(jobs))
-    wait_until(lambda: has_answers(run, 3))
-    many(tmp_path / "other.json", 64, first=1)
-    (tmp_path / "other.json").replace(data)
-    _, said = process.communicate(timeout=60)
+    with started(spec, "--data", str(data), "-o", str(run), "--jobs", str(jobs)) as process:
+        wait_until(lambda: has_answers(run, 3))
+        many(tmp_path / "other.json", 64, first=1)
+        (tmp_path / "other.json").replace(data)
+        _, said = process.communicate(timeout=60)
     assert (process.returncode, f"{data}: the data file has changed since it was opened" in said) == (2, True)
     n_kept = len(read_run(run).ids)
     assert 3 <= n_kept < 64
@@ -226,13 +234,13 @@ def test_a_data_file_that_is_replaced_during_a_run_stops_it_and_its_copy_goes_on
 def test_the_same_run_at_once_is_written_by_one_and_refused_to_the_other(overwrite: bool, tmp_path: Path) -> None:  # noqa: FBT001 - as a user says it
     run, go_on = tmp_path / "run.jsonl", tmp_path / "go_on"
     spec = f"test_changes_between:Held:go_on={go_on}"
-    first = started(spec, "--data", "sample", "-o", str(run), *(["--overwrite"] if overwrite else []))
-    wait_until(lambda: has_answers(run, 1))
-    before = run.read_bytes()
-    with pytest.raises(RunError, match=rf"{run}: another process is writing this file; wait for it"):
-        execute(spec, SAMPLE, run, overwrite=overwrite)
-    assert run.read_bytes() == before
-    go_on.touch()
-    _, said = first.communicate(timeout=60)
+    with started(spec, "--data", "sample", "-o", str(run), *(["--overwrite"] if overwrite else [])) as first:
+        wait_until(lambda: has_answers(run, 2))  # all that it gives before it is let go on
+        before = run.read_bytes()
+        with pytest.raises(RunError, match=rf"{run}: another process is writing this file; wait for it"):
+            execute(spec, SAMPLE, run, overwrite=overwrite)
+        assert run.read_bytes() == before
+        go_on.touch()
+        _, said = first.communicate(timeout=60)
     assert (first.returncode, "error" in said) == (0, False)
     assert read_run(run).ids == set(SAMPLE.ids)
