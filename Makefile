@@ -27,7 +27,7 @@ results: $(VENV)/.dev
 	$(BIN)/python tools/make_results.py
 
 screenshots: $(VENV)/.dev
-	EVIDENCEBENCH_SCREENSHOTS=docs/screenshots $(BIN)/python -m pytest -q tests/browser/test_walk.py
+	EVIDENCEBENCH_SCREENSHOTS=docs/screenshots $(BIN)/python -m pytest -q tests/pages/browser/test_walk.py
 
 docs: $(VENV)/.dev
 	$(BIN)/python tools/make_sample.py

@@ -18,10 +18,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from urllib.request import urlopen
 
-from evidencebench.dataset import open_dataset
-from evidencebench.execution import execute
-from evidencebench.llm.client import make_client
-from evidencebench.tasks import task_named
+from evidencebench.data.dataset import open_dataset
+from evidencebench.data.tasks import task_named
+from evidencebench.execution.execute import execute
+from evidencebench.models.llm.client import make_client
 from synthetic import synthetic_file
 from timing import Figure, anonymous_mb, main_of, measured, paired, seconds_of
 

@@ -16,17 +16,17 @@ from statistics import mean
 import numpy as np
 from numpy.typing import NDArray
 
-from evidencebench.cover import coverage_of
-from evidencebench.dataset import open_dataset
-from evidencebench.embedding.embedder import embed
-from evidencebench.embedding.encoder import Encoder
-from evidencebench.embedding.formats import EncodedText
-from evidencebench.embedding.onnx import onnx_encoder
-from evidencebench.embedding.transformer import LocalModel, transformer_encoder
-from evidencebench.instance import Instance
-from evidencebench.measures import aspect_recall
-from evidencebench.sample import load_sample
-from evidencebench.selection import select
+from evidencebench.data.dataset import open_dataset
+from evidencebench.data.instance import Instance
+from evidencebench.data.optimum.cover import coverage_of
+from evidencebench.data.sample import load_sample
+from evidencebench.models.embedding.embedder import embed
+from evidencebench.models.embedding.encoder import Encoder
+from evidencebench.models.embedding.formats import EncodedText
+from evidencebench.models.embedding.onnx import onnx_encoder
+from evidencebench.models.embedding.transformer import LocalModel, transformer_encoder
+from evidencebench.scoring.measures import aspect_recall
+from evidencebench.scoring.selection import select
 from evidencebench.system import rank_by_score
 from timing import REPOSITORY, Figure, at_least, main_of, paired, seconds_of
 

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from evidencebench.dataset import Dataset, open_dataset
+from evidencebench.data.dataset import Dataset, open_dataset
 from synthetic import synthetic_file
 from timing import Figure, anonymous_mb, at_least, linear, main_of, measured, paired, seconds_of, shown_seconds
 

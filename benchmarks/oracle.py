@@ -12,12 +12,19 @@ from pathlib import Path
 import numpy as np
 import pulp
 
-from evidencebench.cover import Cover, Coverage, coverage_from, coverage_of, maximum_coverage, minimum_cover
-from evidencebench.dataset import open_dataset
-from evidencebench.instance import Instance
-from evidencebench.optima import derive_optima
-from evidencebench.sample import sample_path
-from evidencebench.tasks import TASKS
+from evidencebench.data.dataset import open_dataset
+from evidencebench.data.evaluations import derive_optima
+from evidencebench.data.instance import Instance
+from evidencebench.data.optimum.cover import (
+    Cover,
+    Coverage,
+    coverage_from,
+    coverage_of,
+    maximum_coverage,
+    minimum_cover,
+)
+from evidencebench.data.sample import sample_path
+from evidencebench.data.tasks import TASKS
 from synthetic import synthetic_file
 from timing import REPOSITORY, Figure, at_least, linear, main_of, paired, seconds_of, under_seconds
 

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import numpy as np
 
-from evidencebench.cover import coverage_of
-from evidencebench.dataset import open_dataset
-from evidencebench.instance import Labels
-from evidencebench.measures import aspect_recall
-from evidencebench.selection import select
+from evidencebench.data.dataset import open_dataset
+from evidencebench.data.instance import Labels
+from evidencebench.data.optimum.cover import coverage_of
+from evidencebench.scoring.measures import aspect_recall
+from evidencebench.scoring.selection import select
 from evidencebench.system import Ranking
 from synthetic import synthetic_file
 from timing import Figure, Pair, at_least, main_of, seconds_of, shown_seconds

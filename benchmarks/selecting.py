@@ -14,12 +14,12 @@ from functools import partial
 from pathlib import Path
 from statistics import median
 
-from evidencebench.dataset import open_dataset
-from evidencebench.instance import Instance
-from evidencebench.sample import load_sample
+from evidencebench.data.dataset import open_dataset
+from evidencebench.data.instance import Instance
+from evidencebench.data.sample import load_sample
+from evidencebench.data.tasks import TASKS
+from evidencebench.execution.system_table import make_system
 from evidencebench.system import NamedSystem
-from evidencebench.systems import make_system
-from evidencebench.tasks import TASKS
 from evidencebench.training.selector import SelectorTraining
 from evidencebench.training.set_model import SetTraining
 from timing import REPOSITORY, Figure, main_of, paired, seconds_of

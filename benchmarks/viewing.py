@@ -21,7 +21,7 @@ from random import Random
 from statistics import median
 from typing import Any
 
-from evidencebench.dataset import open_dataset
+from evidencebench.data.dataset import open_dataset
 from synthetic import synthetic_file
 from timing import Figure, main_of, seconds_of, shown_seconds, under_seconds
 

@@ -10,10 +10,10 @@ from http.client import HTTPConnection
 from typing import Any
 from urllib.parse import urlencode
 
-from evidencebench.app.guard import Address
-from evidencebench.app.running import running_app
-from evidencebench.app.survey import Survey
-from evidencebench.viewer.exhibit import Exhibit
+from evidencebench.pages.app.guard import Address
+from evidencebench.pages.app.running import running_app
+from evidencebench.pages.app.survey import Survey
+from evidencebench.pages.viewer.exhibit import Exhibit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,12 +5,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 from evidencebench.errors import EvidenceBenchError
-from evidencebench.llm.batch_apis.calls import Patience
-from evidencebench.llm.batch_status import BatchStatus
-from evidencebench.llm.batches import BatchSender
-from evidencebench.llm.chat import ChatReply, ChatRequest
-from evidencebench.llm.prices import Price, PriceTable
-from evidencebench.llm.store import Replies
+from evidencebench.models.llm.batch_apis.calls import Patience
+from evidencebench.models.llm.batch_status import BatchStatus
+from evidencebench.models.llm.batches import BatchSender
+from evidencebench.models.llm.chat import ChatReply, ChatRequest
+from evidencebench.models.llm.prices import Price, PriceTable
+from evidencebench.models.llm.store import Replies
 from replies import numbered
 
 PRICES = PriceTable(

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from evidencebench import Instance, load_sample
-from evidencebench.catalog import CATALOG
+from evidencebench.data.catalog import CATALOG
 
 SAMPLE = load_sample()
 

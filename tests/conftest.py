@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from evidencebench.dataset import Dataset, open_dataset
-from evidencebench.examples import draw_examples, write_examples
-from evidencebench.fake_server.running import running_fake_server
-from evidencebench.sample import load_sample
+from evidencebench.data.dataset import Dataset, open_dataset
+from evidencebench.data.sample import load_sample
+from evidencebench.integrations.fake_server.running import running_fake_server
 from evidencebench.training.best import BestTraining
+from evidencebench.training.prompt_examples import draw_examples, write_examples
 from evidencebench.training.selector import SelectorTraining
 from evidencebench.training.set_model import SetTraining
 from hostile_server import hostile_server

@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 
 from evidencebench.errors import CacheError
-from evidencebench.llm.chat import ChatModel, ChatReply, ChatRequest, Message, Usage
-from evidencebench.llm.transport import HttpSender
+from evidencebench.models.llm.chat import ChatModel, ChatReply, ChatRequest, Message, Usage
+from evidencebench.models.llm.transport import HttpSender
 from hostile_server import Behaviour, Exchange, answer
 
 KEY = "sk-very/secret+0123456789&'\\"

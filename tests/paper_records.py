@@ -7,8 +7,8 @@ from pathlib import Path
 from playwright.sync_api import Page
 
 from browsing import address_of
-from evidencebench.viewer.page import SHARED_SCRIPTS, content_hash, script, style
-from evidencebench.viewer.records import (
+from evidencebench.pages.viewer.page import SHARED_SCRIPTS, content_hash, script, style
+from evidencebench.pages.viewer.records import (
     AspectRecord,
     InstanceRecord,
     Judged,

@@ -4,8 +4,8 @@ import asyncio
 
 from hypothesis import strategies as st
 
-from evidencebench.llm.chat import ChatReply, ChatRequest, Message, Usage
-from evidencebench.llm.store import Replies
+from evidencebench.models.llm.chat import ChatReply, ChatRequest, Message, Usage
+from evidencebench.models.llm.store import Replies
 
 
 def numbered(number: int, model: str = "openai/gpt-x", base_url: str | None = None) -> ChatRequest:

@@ -8,10 +8,10 @@ from typing import Any
 
 import msgspec
 
-from evidencebench.dataset import Dataset
-from evidencebench.report.page import Wish, report_page
-from evidencebench.significance import Resampling
-from evidencebench.tasks import Task, task_named
+from evidencebench.data.dataset import Dataset
+from evidencebench.data.tasks import Task, task_named
+from evidencebench.pages.report.page import Wish, report_page
+from evidencebench.scoring.significance import Resampling
 
 QUICK = Resampling(n_draws=50)
 _VOID = {"meta", "br", "img", "input", "link", "hr"}

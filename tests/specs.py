@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import MISSING
 from typing import Any
 
+from evidencebench.execution.options import options_of
+from evidencebench.execution.system_table import SYSTEMS
 from evidencebench.system import KNOWING_SYSTEMS
-from evidencebench.system_options import options_of
-from evidencebench.systems import SYSTEMS
 
 NEEDING: Mapping[str, str] = {
     "dense": "dense:model={embedding_model},neighbours=1,title=true",

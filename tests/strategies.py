@@ -5,11 +5,11 @@ from typing import Any, Literal
 
 from hypothesis import strategies as st
 
-from evidencebench.cover import Coverage, coverage_from
-from evidencebench.instance import Evaluation, Instance, Labels
+from evidencebench.data.formats.published import EVALUATION_KEYS
+from evidencebench.data.instance import Evaluation, Instance, Labels
+from evidencebench.data.optimum.cover import Coverage, coverage_from
 from evidencebench.query import Kind, Query
-from evidencebench.record import EVALUATION_KEYS
-from evidencebench.selection import Selection
+from evidencebench.scoring.selection import Selection
 from evidencebench.system import Ranking
 
 Dialect = Literal["original", "100k"]

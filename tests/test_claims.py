@@ -9,18 +9,18 @@ from pathlib import Path
 import pytest
 
 from evidencebench import SYSTEMS
-from evidencebench.app.connection import HEAD_SECONDS, MAX_CONNECTIONS
-from evidencebench.app.search import MOST_IN_MEMORY
-from evidencebench.catalog import CATALOG
-from evidencebench.llm.transport import _FIRST_BUSY_SECONDS, _LONGEST_BUSY_SECONDS, Bounds
-from evidencebench.report.page import MOST_PAPERS
-from evidencebench.retrievers.fusion import Fuse
-from evidencebench.selectors.cues import WEIGHTS
-from evidencebench.significance import _MAX_ENUMERATED_CLUSTERS, DEFAULT_DRAWS
+from evidencebench.data.catalog import CATALOG
+from evidencebench.data.tasks import TASKS
+from evidencebench.execution.options import options_of
+from evidencebench.execution.system_table import factory_of
+from evidencebench.models.llm.transport import _FIRST_BUSY_SECONDS, _LONGEST_BUSY_SECONDS, Bounds
+from evidencebench.pages.app.connection import HEAD_SECONDS, MAX_CONNECTIONS
+from evidencebench.pages.app.search import MOST_IN_MEMORY
+from evidencebench.pages.report.page import MOST_PAPERS
+from evidencebench.scoring.significance import _MAX_ENUMERATED_CLUSTERS, DEFAULT_DRAWS
 from evidencebench.specification import MAX_DEPTH
-from evidencebench.system_options import options_of
-from evidencebench.systems import factory_of
-from evidencebench.tasks import TASKS
+from evidencebench.systems.retrievers.fusion import Fuse
+from evidencebench.systems.selectors.cues import WEIGHTS
 from evidencebench.training.trainings import TRAININGS
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -221,7 +221,7 @@ def test_the_options_in_the_table_of_strategies_are_those_of_the_strategies() ->
 
 
 def test_the_keys_in_the_document_are_those_of_the_viewer() -> None:
-    source = files("evidencebench.viewer").joinpath("assets/viewer.js").read_text(encoding="utf-8")
+    source = files("evidencebench.pages.viewer").joinpath("assets/viewer.js").read_text(encoding="utf-8")
     known = {key for keys in re.findall(r"\{ keys: \[(.+?)\], name", source) for key in re.findall(r'"(.+?)"', keys)}
     table = (ROOT / "docs" / "viewer.md").read_text(encoding="utf-8").partition("## Keyboard")[2].partition("\n## ")[0]
     told = {key for row in table.splitlines() for key in re.findall(r"`(.+?)`", row.split(" | ")[0])}

@@ -31,12 +31,12 @@ def test_every_folder_and_file_of_the_package_that_is_named_is_there(document: P
     text = document.read_text(encoding="utf-8")
     package = ROOT / "src" / "evidencebench"
     for name in re.findall(r"`([a-z_]+/(?:[a-z_]+(?:\.py|/)?)?)`", text):
-        assert any((folder / name).exists() for folder in (ROOT, package, package / "viewer" / "assets")), name
+        assert any((folder / name).exists() for folder in (ROOT, package, package / "pages/viewer/assets")), name
 
 
 def test_the_modules_that_readme_names_in_reading_order_are_there() -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     order = text.partition("## Read the code in this order")[2].partition("Data flows")[0]
-    names = re.findall(r"`([a-z_]+)/?`", order)
+    names = [name.replace("/", ".") for name in re.findall(r"`([a-z_/]+?)/?`", order)]
     assert len(names) > 20
     assert [name for name in names if find_spec(f"evidencebench.{name}") is None] == []

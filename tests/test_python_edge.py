@@ -34,9 +34,11 @@ from evidencebench import (
     write_dataset,
     wrong_hypothesis_control,
 )
-from evidencebench.answering import answer_instance, named_system
-from evidencebench.crossval.validate import cross_validate
-from evidencebench.download import fetch
+from evidencebench.data.download import fetch
+from evidencebench.data.oracle import Oracle
+from evidencebench.data.sample import sample_path
+from evidencebench.data.solving import solve_file
+from evidencebench.data.validation.validate import validate_files
 from evidencebench.errors import (
     AnswerError,
     FormatError,
@@ -45,23 +47,21 @@ from evidencebench.errors import (
     TaskError,
     UnreadableError,
 )
-from evidencebench.examples import write_examples
-from evidencebench.grading import grade
-from evidencebench.oracle import Oracle
-from evidencebench.report.page import report_page
-from evidencebench.retrievers.fusion import Fuse
-from evidencebench.retrievers.tfidf import TfIdf
-from evidencebench.runs import Failure, read_run
-from evidencebench.sample import sample_path
-from evidencebench.selectors.diverse import Diverse
-from evidencebench.significance import Resampling
-from evidencebench.solving import solve_file
+from evidencebench.execution.ask import answer_instance, named_system
+from evidencebench.pages.report.page import report_page
+from evidencebench.runs.run_file import Failure, read_run
+from evidencebench.scoring.graded_runs import grade
+from evidencebench.scoring.significance import Resampling
+from evidencebench.systems.retrievers.fusion import Fuse
+from evidencebench.systems.retrievers.tfidf import TfIdf
+from evidencebench.systems.selectors.diverse import Diverse
 from evidencebench.training.best import BestTraining
+from evidencebench.training.crossval.validate import cross_validate
 from evidencebench.training.embedder import EmbedderTraining
+from evidencebench.training.prompt_examples import write_examples
 from evidencebench.training.reranker import RerankerTraining
 from evidencebench.training.selector import SelectorTraining
 from evidencebench.training.set_model import SetTraining
-from evidencebench.validation import validate_files
 
 SAMPLE = load_sample()
 FIRST = SAMPLE.ids[0]

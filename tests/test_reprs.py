@@ -24,12 +24,12 @@ from evidencebench import (
     open_run,
     validate_file,
 )
-from evidencebench.crossval.validate import cross_validate
-from evidencebench.dataset import open_dataset
-from evidencebench.grading import grade
-from evidencebench.leaderboard import board_of
-from evidencebench.sample import sample_path
-from evidencebench.significance import Resampling
+from evidencebench.data.dataset import open_dataset
+from evidencebench.data.sample import sample_path
+from evidencebench.scoring.graded_runs import grade
+from evidencebench.scoring.leaderboard import board_of
+from evidencebench.scoring.significance import Resampling
+from evidencebench.training.crossval.validate import cross_validate
 
 TASK = TASKS["er_at_10"]
 FEW = Resampling(n_draws=20)
@@ -123,7 +123,7 @@ def test_text_from_elsewhere_breaks_no_line_and_is_cut() -> None:
 def test_a_data_set_whose_file_is_gone_shows_itself_all_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("evidencebench.content.MOST_HELD_BYTES", 0)  # read from the disk, as large files are
+    monkeypatch.setattr("evidencebench.storage.content.MOST_HELD_BYTES", 0)  # read from the disk, as large files are
     path = tmp_path / "gone.json"
     path.write_text('{"one": {}}')
     dataset = open_dataset(path)

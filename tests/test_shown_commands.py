@@ -14,10 +14,10 @@ import pytest
 
 from evidencebench import SYSTEMS
 from evidencebench.cli.main import cli
+from evidencebench.data.tasks import task_named
+from evidencebench.execution.options import options_of
+from evidencebench.execution.system_table import factory_of
 from evidencebench.specification import elements, parse_specification, unbracketed
-from evidencebench.system_options import options_of
-from evidencebench.systems import factory_of
-from evidencebench.tasks import task_named
 from evidencebench.training.trainings import TRAININGS
 
 ROOT = Path(__file__).resolve().parents[1]

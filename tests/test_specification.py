@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evidencebench.errors import SystemSpecError
+from evidencebench.execution.system_table import make_system
 from evidencebench.specification import MAX_DEPTH, elements, parse_specification, unbracketed, write_specification
 from evidencebench.system import NamedSystem
-from evidencebench.systems import make_system
 
 positive = st.floats(0, 1e6, allow_subnormal=False) | st.sampled_from([1e16, 1e-9, 0.0])
 unit = st.floats(0, 1)

@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from evidencebench.selectors.cues import WEIGHTS
-from evidencebench.selectors.features import FEATURES
-from evidencebench.selectors.lexicon import CUES, Cue
-from evidencebench.selectors.page import EVIDENCE_CUES
+from evidencebench.systems.selectors.cues import WEIGHTS
+from evidencebench.systems.selectors.features import FEATURES
+from evidencebench.systems.selectors.lexicon import CUES, Cue
+from evidencebench.systems.selectors.page import EVIDENCE_CUES
 
 REFERENCE = Path(__file__).resolve().parents[1] / "docs" / "features.md"
 

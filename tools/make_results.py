@@ -13,12 +13,12 @@ from pathlib import Path
 import numpy as np
 
 from evidencebench import open_dataset
-from evidencebench.crossval.figures import SystemFigures
-from evidencebench.crossval.validate import DEFAULT_TASKS, cross_validate
-from evidencebench.dataset import Dataset
-from evidencebench.published import PUBLISHED
-from evidencebench.reporting import percent
-from evidencebench.significance import DEFAULT_RESAMPLING, Floats, paired_test, rank_ranges
+from evidencebench.data.dataset import Dataset
+from evidencebench.scoring.presentation import percent
+from evidencebench.scoring.published_results import PUBLISHED
+from evidencebench.scoring.significance import DEFAULT_RESAMPLING, Floats, paired_test, rank_ranges
+from evidencebench.training.crossval.figures import SystemFigures
+from evidencebench.training.crossval.validate import DEFAULT_TASKS, cross_validate
 from evidencebench.version import __version__
 
 ROOT = Path(__file__).resolve().parents[1]

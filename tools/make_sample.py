@@ -24,11 +24,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from evidencebench.dataset import write_dataset
-from evidencebench.instance import Origin
-from evidencebench.optima import derive_optima, with_optima
-from evidencebench.record import decode_instance
-from evidencebench.sample import sample_path
+from evidencebench.data.dataset import write_dataset
+from evidencebench.data.evaluations import derive_optima, with_optima
+from evidencebench.data.formats.published import decode_instance
+from evidencebench.data.instance import Origin
+from evidencebench.data.sample import sample_path
 
 SAMPLE_FOLDER = Path(__file__).resolve().parent / "sample"
 

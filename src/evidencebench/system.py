@@ -9,8 +9,8 @@ from typing import Any, Protocol, SupportsIndex, cast, get_args
 
 from evidencebench.errors import OutOfRangeError, RunMismatchError, SystemSpecError
 from evidencebench.one_line import first_few, one_line
+from evidencebench.provenance import differences, merged_versions, versions_of_code
 from evidencebench.query import AspectScope, Query
-from evidencebench.versions import differences, merged_versions, versions_of_code
 
 KNOWING_SYSTEMS = frozenset({"oracle", "greedy_oracle"})
 """The systems that are given the labels: ceilings, not competitors."""

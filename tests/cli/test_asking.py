@@ -11,13 +11,13 @@ import pytest
 
 from command_line import SAMPLE, Command, start
 from evidencebench.cli.asking import closing
-from evidencebench.dataset import open_dataset
+from evidencebench.data.dataset import open_dataset
+from evidencebench.data.sample import sample_path
 from evidencebench.errors import CacheError
-from evidencebench.fake_server.running import RunningServer, running_fake_server
-from evidencebench.llm.client import ChatClient
-from evidencebench.llm.prices import PriceTable
-from evidencebench.runs import read_run
-from evidencebench.sample import sample_path
+from evidencebench.integrations.fake_server.running import RunningServer, running_fake_server
+from evidencebench.models.llm.client import ChatClient
+from evidencebench.models.llm.prices import PriceTable
+from evidencebench.runs.run_file import read_run
 from llm_servers import SlowSender
 from unwritable import no_file_longer_than
 

@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 
 from command_line import FORMATS, Command
-from evidencebench.app.search import growing_index, index_file
-from evidencebench.embedding.formats import EncodedText
-from evidencebench.embedding.store import Store
-from evidencebench.llm.chat import ChatRequest
-from evidencebench.llm.spool import Group, Spool
-from evidencebench.llm.store import Replies
+from evidencebench.models.embedding.formats import EncodedText
+from evidencebench.models.embedding.store import Store
+from evidencebench.models.llm.chat import ChatRequest
+from evidencebench.models.llm.spool import Group, Spool
+from evidencebench.models.llm.store import Replies
+from evidencebench.pages.app.search import growing_index, index_file
 from replies import keep, numbered, reply_to
 
 DAY = 86_400.0

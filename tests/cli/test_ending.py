@@ -114,4 +114,4 @@ def test_find_without_standard_input_says_that_it_got_no_sentence() -> None:
 def test_a_command_that_asks_no_model_imports_nothing_that_does(command: str) -> None:
     code = f"import sys, evidencebench.cli.{command}; print(*sys.modules)"
     imported = subprocess.check_output([sys.executable, "-c", code], text=True).split()
-    assert "evidencebench.llm.client" not in imported
+    assert "evidencebench.models.llm.client" not in imported

@@ -14,7 +14,7 @@ import pytest
 from command_line import Command, start
 from evidencebench.cli.main import cli
 from evidencebench.cli.numbers import Finite, Whole
-from evidencebench.sample import sample_path
+from evidencebench.data.sample import sample_path
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from command_line import SAMPLE, Command
-from evidencebench.fake_server.running import RunningServer, running_fake_server
-from evidencebench.sample import sample_path
+from evidencebench.data.sample import sample_path
+from evidencebench.integrations.fake_server.running import RunningServer, running_fake_server
 
 ID = SAMPLE.ids[0]
 KEY = "sk-evidence-0123456789-abcdefghijklmnop"

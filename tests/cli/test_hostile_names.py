@@ -9,10 +9,10 @@ import pytest
 
 from command_line import FORMATS, Command
 from evidencebench.cli.output import json_text
-from evidencebench.dataset import open_dataset
-from evidencebench.execution import execute
-from evidencebench.runs import read_run
-from evidencebench.sample import sample_path
+from evidencebench.data.dataset import open_dataset
+from evidencebench.data.sample import sample_path
+from evidencebench.execution.execute import execute
+from evidencebench.runs.run_file import read_run
 
 HOSTILE = "x\x1b]0;owned\x07\x1b[2J\r\n\x9b31m\u202e[/red]<script>|&"
 

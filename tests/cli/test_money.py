@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from command_line import SAMPLE, Command, start
-from evidencebench.fake_server.running import RunningServer, running_fake_server
+from evidencebench.integrations.fake_server.running import RunningServer, running_fake_server
 
 KEY = "sk-evidence-0123456789-abcdefghijklmnop"
 PRICES = {"as_of": "2026-11-01", "models": {"local/*": {"input": 1.0, "output": 4.0}}}

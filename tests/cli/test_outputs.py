@@ -18,7 +18,7 @@ import pytest
 from command_line import FORMATS, Command, as_many_as
 from evidencebench import __version__, write_dataset
 from evidencebench.cli.main import COMMANDS, cli
-from evidencebench.sample import sample_path
+from evidencebench.data.sample import sample_path
 
 
 def leaves(group: click.Command, name: str = "") -> list[str]:

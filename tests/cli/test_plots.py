@@ -14,8 +14,8 @@ from rich.cells import cell_len
 
 from command_line import Command
 from evidencebench.errors import DataError, MissingExtraError
-from evidencebench.figures.files import require_png
-from evidencebench.figures.terminal import NEEDED
+from evidencebench.pages.figures.files import require_png
+from evidencebench.pages.figures.terminal import NEEDED
 
 GLYPHS = set(NEEDED) - {"…"}
 

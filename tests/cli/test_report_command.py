@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from command_line import Command
-from evidencebench.report.page import MOST_PAPERS
-from evidencebench.reporting import percent
-from evidencebench.sample import sample_path
-from evidencebench.significance import Estimate
+from evidencebench.data.sample import sample_path
+from evidencebench.pages.report.page import MOST_PAPERS
+from evidencebench.scoring.presentation import percent
+from evidencebench.scoring.significance import Estimate
 from report_pages import parsed
 
 REPORT = "report bm25.jsonl tuned.jsonl --data sample --draws 50 --largest 4"

@@ -12,7 +12,7 @@ from urllib.request import Request, urlopen
 import pytest
 
 from command_line import SAMPLE, Command, start
-from evidencebench.llm.providers import PROVIDERS
+from evidencebench.models.llm.providers import PROVIDERS
 from marked_prompts import openai_body, prompt
 
 SECRET = "sk-do-not-show-me"  # noqa: S105 - no secret but for the test

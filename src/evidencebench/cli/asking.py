@@ -10,21 +10,21 @@ from typing import Any, TypeVar, cast
 
 import click
 
-from evidencebench.cache import cache_folder
 from evidencebench.cli.numbers import Finite, Whole
 from evidencebench.cli.progress import Shown
 from evidencebench.errors import CacheError, EvidenceBenchError, StopError
-from evidencebench.llm.batch_apis.calls import Patience
-from evidencebench.llm.batch_status import BatchStatus
-from evidencebench.llm.batches import BatchSender
-from evidencebench.llm.client import ChatClient, make_client
-from evidencebench.llm.estimating import EstimatingSender
-from evidencebench.llm.ledger import Ledger, Totals
-from evidencebench.llm.prices import PriceTable
-from evidencebench.llm.sparing import collect_open
-from evidencebench.llm.store import Replies
+from evidencebench.execution.waiting import DEFAULT_MAX_WAITING, Waiting
+from evidencebench.models.llm.batch_apis.calls import Patience
+from evidencebench.models.llm.batch_status import BatchStatus
+from evidencebench.models.llm.batches import BatchSender
+from evidencebench.models.llm.client import ChatClient, make_client
+from evidencebench.models.llm.estimating import EstimatingSender
+from evidencebench.models.llm.ledger import Ledger, Totals
+from evidencebench.models.llm.prices import PriceTable
+from evidencebench.models.llm.sparing import collect_open
+from evidencebench.models.llm.store import Replies
+from evidencebench.storage.cache import cache_folder
 from evidencebench.tables import printable
-from evidencebench.waiting import DEFAULT_MAX_WAITING, Waiting
 
 _HOUR_SECONDS = 3600.0
 

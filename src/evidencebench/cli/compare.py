@@ -6,7 +6,6 @@ from pathlib import Path
 
 import click
 
-from evidencebench.cautions import cautions_of, is_complete
 from evidencebench.cli.comparison_tables import SEEN, Compared, matrices, matrix_note, print_comparisons
 from evidencebench.cli.options import (
     complete_option,
@@ -23,12 +22,13 @@ from evidencebench.cli.options import (
 from evidencebench.cli.output import print_cautions, print_json, print_signatures, print_table
 from evidencebench.cli.plotting import comparison_chart, plot_option, write_picture
 from evidencebench.cli.progress import progress
-from evidencebench.comparison import compare
-from evidencebench.evaluation import Rules
-from evidencebench.grading import grade, signature_of, signature_of_all
-from evidencebench.reporting import comparison_fields
-from evidencebench.significance import Resampling, enough_draws, holm
-from evidencebench.tasks import Task
+from evidencebench.data.tasks import Task
+from evidencebench.scoring.cautions import cautions_of, is_complete
+from evidencebench.scoring.comparison import compare
+from evidencebench.scoring.evaluation import Rules
+from evidencebench.scoring.graded_runs import grade, signature_of, signature_of_all
+from evidencebench.scoring.presentation import comparison_fields
+from evidencebench.scoring.significance import Resampling, enough_draws, holm
 
 
 @click.command

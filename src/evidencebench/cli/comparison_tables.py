@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from string import ascii_uppercase
 
-from evidencebench.cautions import TRAINED_ON_IT
 from evidencebench.cli.output import print_table
-from evidencebench.comparison import Comparison
-from evidencebench.evaluation import Counts
 from evidencebench.one_line import counted
-from evidencebench.reporting import percent
+from evidencebench.scoring.cautions import TRAINED_ON_IT
+from evidencebench.scoring.comparison import Comparison
+from evidencebench.scoring.evaluation import Counts
+from evidencebench.scoring.presentation import percent
 from evidencebench.tables import Cell, Table, printable
 
 ALPHA = 0.05

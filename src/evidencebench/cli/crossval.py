@@ -22,19 +22,19 @@ from evidencebench.cli.options import (
 )
 from evidencebench.cli.output import OutputFile, print_json, print_prose, print_signatures, print_table, require_file
 from evidencebench.cli.progress import Shown, progress
-from evidencebench.crossval.cells import versions_before_training
-from evidencebench.crossval.figures import SystemFigures
-from evidencebench.crossval.validate import cross_validate, planned
-from evidencebench.crossval.waiting_cells import rehearse_cells
-from evidencebench.gathering import Rehearsal
-from evidencebench.llm.client import ChatClient
+from evidencebench.data.tasks import Task, task_named
+from evidencebench.execution.gathering import Rehearsal
+from evidencebench.execution.system_table import asks_model, make_system
+from evidencebench.models.llm.client import ChatClient
 from evidencebench.one_line import counted
-from evidencebench.reporting import percent, signature
-from evidencebench.runs import code_text
-from evidencebench.significance import Estimate, Resampling
-from evidencebench.systems import asks_model, make_system
+from evidencebench.runs.run_file import code_text
+from evidencebench.scoring.presentation import percent, signature
+from evidencebench.scoring.significance import Estimate, Resampling
 from evidencebench.tables import Cell, Table
-from evidencebench.tasks import Task, task_named
+from evidencebench.training.crossval.cells import versions_before_training
+from evidencebench.training.crossval.figures import SystemFigures
+from evidencebench.training.crossval.validate import cross_validate, planned
+from evidencebench.training.crossval.waiting_cells import rehearse_cells
 from evidencebench.training.trainings import trainable
 
 

@@ -8,21 +8,21 @@ import click
 from evidencebench.cli.leaderboard import print_board
 from evidencebench.cli.options import seed_option
 from evidencebench.cli.output import print_signatures, print_table, prose_width
-from evidencebench.comparison import wrong_hypothesis_control
-from evidencebench.dataset import Dataset
+from evidencebench.data.dataset import Dataset
+from evidencebench.data.sample import load_sample, sample_path
+from evidencebench.data.solving import solve_file
+from evidencebench.data.tasks import TASKS
+from evidencebench.data.validation.validate import validate_file
 from evidencebench.errors import EvidenceBenchError
-from evidencebench.evaluation import Rules
-from evidencebench.execution import execute
-from evidencebench.grading import grade
-from evidencebench.leaderboard import standings
-from evidencebench.reporting import percent, signature
-from evidencebench.sample import load_sample, sample_path
-from evidencebench.significance import Resampling
-from evidencebench.solving import solve_file
-from evidencebench.systems import make_system
+from evidencebench.execution.execute import execute
+from evidencebench.execution.system_table import make_system
+from evidencebench.scoring.comparison import wrong_hypothesis_control
+from evidencebench.scoring.evaluation import Rules
+from evidencebench.scoring.graded_runs import grade
+from evidencebench.scoring.leaderboard import standings
+from evidencebench.scoring.presentation import percent, signature
+from evidencebench.scoring.significance import Resampling
 from evidencebench.tables import Cell, Table
-from evidencebench.tasks import TASKS
-from evidencebench.validation import validate_file
 
 _SYSTEMS = ("lead", "abstract_backwards", "bm25", "bm25_abstract_first", "tfidf", "cues", "greedy_oracle")
 _SHOWN = ("er_at_optimal", "er_at_10")

@@ -8,10 +8,10 @@ import click
 from evidencebench.cli.asking import Asking, estimating
 from evidencebench.cli.output import print_json, print_prose, print_table
 from evidencebench.cli.progress import Shown, progress
-from evidencebench.gathering import Rehearsal
-from evidencebench.llm.client import ChatClient
-from evidencebench.llm.ledger import shown_usd
-from evidencebench.llm.prices import PriceTable
+from evidencebench.execution.gathering import Rehearsal
+from evidencebench.models.llm.client import ChatClient
+from evidencebench.models.llm.ledger import shown_usd
+from evidencebench.models.llm.prices import PriceTable
 from evidencebench.one_line import counted
 from evidencebench.tables import Cell, Table, printable
 

@@ -9,12 +9,12 @@ import msgspec
 
 from evidencebench.cli.options import open_data
 from evidencebench.cli.output import print_json
-from evidencebench.dataset import Dataset, open_dataset
+from evidencebench.data.dataset import Dataset, open_dataset
 from evidencebench.errors import UnreadableError
-from evidencebench.exchanges import Exchange
-from evidencebench.llm.ledger import shown_usd
-from evidencebench.llm.tokens import prompt_tokens_of
-from evidencebench.runs import RunFile
+from evidencebench.execution.exchanges import Exchange
+from evidencebench.models.llm.ledger import shown_usd
+from evidencebench.models.llm.tokens import prompt_tokens_of
+from evidencebench.runs.run_file import RunFile
 from evidencebench.tables import printable
 
 

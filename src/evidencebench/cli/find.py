@@ -14,15 +14,15 @@ from evidencebench.cli.options import json_option, progress_option, seed_option
 from evidencebench.cli.output import print_json, prose_width
 from evidencebench.cli.progress import progress
 from evidencebench.errors import EvidenceBenchError, PendingError, ReplyError, UnreadableError
-from evidencebench.gathering import Rehearsal
+from evidencebench.execution.gathering import Rehearsal
+from evidencebench.execution.system_table import asks_model, make_system
 from evidencebench.one_line import counted
 from evidencebench.papers.foreign import text_of
 from evidencebench.papers.plain import read_plain
 from evidencebench.query import AspectScope, Kind, Query
-from evidencebench.reading import read_stream, read_whole
-from evidencebench.reporting import notes_line
+from evidencebench.scoring.presentation import notes_line
+from evidencebench.storage.reading import read_stream, read_whole
 from evidencebench.system import Brief, NamedSystem, Ranking
-from evidencebench.systems import asks_model, make_system
 from evidencebench.tables import WIDTH, printable
 
 

@@ -7,8 +7,6 @@ from typing import Any
 
 import click
 
-from evidencebench.catalog import CATALOG, sha256_matches
-from evidencebench.cautions import TRAINED_ON_IT, cautions_of, is_complete
 from evidencebench.cli.options import (
     complete_option,
     controls_option,
@@ -25,15 +23,17 @@ from evidencebench.cli.options import (
 from evidencebench.cli.output import print_cautions, print_json, print_prose, print_signatures, print_table
 from evidencebench.cli.plotting import board_bars, board_chart, plot_option, print_bars, rank_text, write_picture
 from evidencebench.cli.progress import progress
-from evidencebench.dataset import Dataset
-from evidencebench.evaluation import Rules
-from evidencebench.grading import Graded, grade
-from evidencebench.leaderboard import Standing, standings
-from evidencebench.published import PUBLISHED, PublishedResult
-from evidencebench.reporting import percent
-from evidencebench.significance import Resampling
+from evidencebench.data.catalog import CATALOG, sha256_matches
+from evidencebench.data.dataset import Dataset
+from evidencebench.data.tasks import Task
+from evidencebench.scoring.cautions import TRAINED_ON_IT, cautions_of, is_complete
+from evidencebench.scoring.evaluation import Rules
+from evidencebench.scoring.graded_runs import Graded, grade
+from evidencebench.scoring.leaderboard import Standing, standings
+from evidencebench.scoring.presentation import percent
+from evidencebench.scoring.published_results import PUBLISHED, PublishedResult
+from evidencebench.scoring.significance import Resampling
 from evidencebench.tables import Cell, Table
-from evidencebench.tasks import Task
 
 
 @click.command

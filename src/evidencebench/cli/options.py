@@ -9,12 +9,12 @@ from click.core import ParameterSource
 
 from evidencebench.cli.completion import complete_data, complete_tasks
 from evidencebench.cli.numbers import Finite, Whole
-from evidencebench.dataset import Dataset, open_dataset
+from evidencebench.data.dataset import Dataset, open_dataset
+from evidencebench.data.tasks import Task, task_named
 from evidencebench.errors import EvidenceBenchError
-from evidencebench.evaluation import Rules
-from evidencebench.significance import DEFAULT_DRAWS, DEFAULT_LEVEL, MAX_DRAWS, Resampling
+from evidencebench.scoring.evaluation import Rules
+from evidencebench.scoring.significance import DEFAULT_DRAWS, DEFAULT_LEVEL, MAX_DRAWS, Resampling
 from evidencebench.tables import RENDERERS
-from evidencebench.tasks import Task, task_named
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 

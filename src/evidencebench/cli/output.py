@@ -14,8 +14,8 @@ import click
 import msgspec
 
 from evidencebench.errors import DataError
+from evidencebench.storage.whole_file import is_standard_output, is_stream
 from evidencebench.tables import RENDERERS, WIDTH, Table, as_text, printable
-from evidencebench.writing import is_standard_output, is_stream
 
 STANDARD_OUTPUT = Path("/dev/stdout")
 # What has fewer columns is no terminal to read tables on, or says 0 where it does not know.

@@ -8,22 +8,22 @@ from typing import Any
 import click
 
 from evidencebench.cli.output import prose_width
-from evidencebench.comparison import Comparison
-from evidencebench.figures.bars import Bar, Group
-from evidencebench.figures.differences import difference_chart, reach_of
-from evidencebench.figures.files import png_file, require_png, svg_file
-from evidencebench.figures.frame import stacked
-from evidencebench.figures.groups import grouped_chart
-from evidencebench.figures.intervals import interval_chart
-from evidencebench.figures.lines import Line, line_chart
-from evidencebench.figures.terminal import NEEDED, Mark, terminal_bars
-from evidencebench.grading import Graded
-from evidencebench.leaderboard import Standing
-from evidencebench.markup import Node
+from evidencebench.pages.figures.bars import Bar, Group
+from evidencebench.pages.figures.differences import difference_chart, reach_of
+from evidencebench.pages.figures.files import png_file, require_png, svg_file
+from evidencebench.pages.figures.frame import stacked
+from evidencebench.pages.figures.groups import grouped_chart
+from evidencebench.pages.figures.intervals import interval_chart
+from evidencebench.pages.figures.lines import Line, line_chart
+from evidencebench.pages.figures.terminal import NEEDED, Mark, terminal_bars
+from evidencebench.pages.markup import Node
 from evidencebench.query import AspectScope
-from evidencebench.significance import Estimate, Resampling
+from evidencebench.scoring.comparison import Comparison
+from evidencebench.scoring.graded_runs import Graded
+from evidencebench.scoring.leaderboard import Standing
+from evidencebench.scoring.significance import Estimate, Resampling
+from evidencebench.storage.whole_file import whole_file
 from evidencebench.tables import printable
-from evidencebench.writing import whole_file
 
 CONTROL_NAMES = {"abstract_backwards": "abstr_back", "oracle": "ceiling"}
 """What a control is called where there is little room; the others by their names."""

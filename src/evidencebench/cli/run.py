@@ -8,7 +8,6 @@ from typing import Any, Literal
 
 import click
 
-from evidencebench.answering import default_tasks, require_answerable
 from evidencebench.cli.asking import Asking, asking_options, opened_desk, require_model
 from evidencebench.cli.completion import complete_systems
 from evidencebench.cli.ending import print_trace
@@ -27,15 +26,16 @@ from evidencebench.cli.options import (
 )
 from evidencebench.cli.output import OutputFile, print_json, require_file
 from evidencebench.cli.progress import progress
-from evidencebench.dataset import Dataset
-from evidencebench.exchanges import first_requests
-from evidencebench.execution import RunReport, execute, rehearse
-from evidencebench.llm.ledger import Ledger
+from evidencebench.data.dataset import Dataset
+from evidencebench.data.tasks import Task
+from evidencebench.execution.ask import default_tasks, require_answerable
+from evidencebench.execution.exchanges import first_requests
+from evidencebench.execution.execute import RunReport, execute, rehearse
+from evidencebench.execution.system_table import asks_model, make_system
+from evidencebench.models.llm.ledger import Ledger
 from evidencebench.one_line import counted
-from evidencebench.reporting import notes_line
-from evidencebench.systems import asks_model, make_system
+from evidencebench.scoring.presentation import notes_line
 from evidencebench.tables import WIDTH, printable
-from evidencebench.tasks import Task
 
 
 @click.command

@@ -8,7 +8,6 @@ from typing import Any
 
 import click
 
-from evidencebench.cautions import TRAINED_ON_IT, cautions_of, is_complete
 from evidencebench.cli.numbers import Whole
 from evidencebench.cli.options import (
     complete_option,
@@ -54,13 +53,14 @@ from evidencebench.cli.score_tables import (
     measures_table,
     recalls_table,
 )
-from evidencebench.evaluation import Rules
-from evidencebench.grading import Graded, grade, signature_of
+from evidencebench.data.tasks import Task, task_named
 from evidencebench.query import AspectScope
-from evidencebench.reporting import kind_breakdown, mean_percent, notes_line, score_fields, score_text
-from evidencebench.significance import Estimate, Resampling
+from evidencebench.scoring.cautions import TRAINED_ON_IT, cautions_of, is_complete
+from evidencebench.scoring.evaluation import Rules
+from evidencebench.scoring.graded_runs import Graded, grade, signature_of
+from evidencebench.scoring.presentation import kind_breakdown, mean_percent, notes_line, score_fields, score_text
+from evidencebench.scoring.significance import Estimate, Resampling
 from evidencebench.tables import printable
-from evidencebench.tasks import Task, task_named
 
 
 @click.command

@@ -4,8 +4,8 @@ import click
 
 from evidencebench.cli.options import format_option, json_option
 from evidencebench.cli.output import print_json, print_table
+from evidencebench.data.tasks import TASKS
 from evidencebench.tables import Table
-from evidencebench.tasks import TASKS
 
 _MEANINGS = {"optimal": "as many as the optimum", None: "no limit; recall and precision"}
 

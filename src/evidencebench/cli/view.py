@@ -11,13 +11,13 @@ from pathlib import Path
 
 import click
 
-from evidencebench.cache import cache_folder
 from evidencebench.cli.numbers import Whole
 from evidencebench.cli.options import data_option, limit_option, open_data, rule_options, task_options
+from evidencebench.data.tasks import TASKS, Task
 from evidencebench.errors import MissingExtraError
-from evidencebench.evaluation import Rules
+from evidencebench.scoring.evaluation import Rules
+from evidencebench.storage.cache import cache_folder
 from evidencebench.tables import printable
-from evidencebench.tasks import TASKS, Task
 
 
 @click.command
@@ -71,11 +71,11 @@ def command(
     for package in ("starlette", "uvicorn"):
         if find_spec(package) is None:
             raise MissingExtraError(f"view: needs {package}, which is not installed: pip install 'evidencebench[view]'")
-    from evidencebench.app.revealing import picking_pages  # noqa: PLC0415 - an extra
-    from evidencebench.app.running import address_of, listening_socket, serve_until_signal  # noqa: PLC0415 - an extra
-    from evidencebench.app.server import make_app  # noqa: PLC0415 - as above
-    from evidencebench.app.survey import Survey  # noqa: PLC0415 - as above
-    from evidencebench.viewer.exhibit import exhibit_of  # noqa: PLC0415 - beside what shows it
+    from evidencebench.pages.app.revealing import picking_pages  # noqa: PLC0415 - an extra
+    from evidencebench.pages.app.running import address_of, listening_socket, serve_until_signal  # noqa: PLC0415 - an extra
+    from evidencebench.pages.app.server import make_app  # noqa: PLC0415 - as above
+    from evidencebench.pages.app.survey import Survey  # noqa: PLC0415 - as above
+    from evidencebench.pages.viewer.exhibit import exhibit_of  # noqa: PLC0415 - beside what shows it
 
     is_local = _is_loopback(host)
     if not (is_local or expose):

@@ -4,7 +4,6 @@ from typing import Any
 
 import click
 
-from evidencebench.answering import default_tasks
 from evidencebench.cli.asking import Asking, asking_options, opened_desk, require_model
 from evidencebench.cli.comparison_tables import print_comparisons
 from evidencebench.cli.completion import complete_systems
@@ -21,15 +20,16 @@ from evidencebench.cli.options import (
 )
 from evidencebench.cli.output import print_json, print_prose, print_signatures
 from evidencebench.cli.progress import Shown, progress
-from evidencebench.comparison import wrong_hypothesis_control, wrong_hypothesis_inquiries
-from evidencebench.gathering import Rehearsal, rehearse_all
-from evidencebench.llm.client import ChatClient
+from evidencebench.data.tasks import Task
+from evidencebench.execution.ask import default_tasks
+from evidencebench.execution.gathering import Rehearsal, rehearse_all
+from evidencebench.execution.system_table import asks_model, make_system
+from evidencebench.models.llm.client import ChatClient
 from evidencebench.one_line import counted
-from evidencebench.reporting import comparison_fields, signature
-from evidencebench.runs import SystemHeader, code_text
-from evidencebench.significance import Resampling, holm
-from evidencebench.systems import asks_model, make_system
-from evidencebench.tasks import Task
+from evidencebench.runs.run_file import SystemHeader, code_text
+from evidencebench.scoring.comparison import wrong_hypothesis_control, wrong_hypothesis_inquiries
+from evidencebench.scoring.presentation import comparison_fields, signature
+from evidencebench.scoring.significance import Resampling, holm
 
 
 @click.command

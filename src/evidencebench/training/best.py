@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from evidencebench.instance import Instance
-from evidencebench.reading import PathText
-from evidencebench.selectors.model import Card
+from evidencebench.data.instance import Instance
+from evidencebench.storage.reading import PathText
+from evidencebench.systems.selectors.model import Card
 from evidencebench.training.selector import Progress, SelectorTraining
 
 

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evidencebench.embedding.formats import FORMATS, EncodedText, TextFormat
-from evidencebench.embedding.transformer import LocalModel, load_transformer
+from evidencebench.data.instance import Instance
 from evidencebench.errors import SystemSpecError
-from evidencebench.instance import Instance
-from evidencebench.reading import PathText
-from evidencebench.retrievers.dense import FormatName
+from evidencebench.models.embedding.formats import FORMATS, EncodedText, TextFormat
+from evidencebench.models.embedding.transformer import LocalModel, load_transformer
+from evidencebench.storage.reading import PathText
+from evidencebench.systems.retrievers.dense import FormatName
 from evidencebench.training.descent import Descent, Drawn, Progress
 from evidencebench.training.finetuning import (
     BASE_OPTIONS,

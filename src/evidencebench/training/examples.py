@@ -6,10 +6,10 @@ from typing import Literal
 
 import numpy as np
 
-from evidencebench.instance import Instance
+from evidencebench.data.instance import Instance
 from evidencebench.query import AspectScope
-from evidencebench.selectors.features import Feature, feature_table
-from evidencebench.selectors.page import Embedder, Floats, Page
+from evidencebench.systems.selectors.features import Feature, feature_table
+from evidencebench.systems.selectors.page import Embedder, Floats, Page
 
 Target = Literal["share", "relative", "any"]
 """What a model predicts of a sentence: the share of aspects it states; that share beside the paper's highest; whether

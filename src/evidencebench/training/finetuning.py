@@ -11,11 +11,17 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
-from evidencebench.embedding.folder import library_versions, model_digest, model_folder, require_extra, require_model
-from evidencebench.embedding.formats import EncodedText
-from evidencebench.embedding.transformer import LIBRARIES, batches_of_like_length, chosen_device, token_lengths
+from evidencebench.data.instance import Instance
 from evidencebench.errors import SystemSpecError
-from evidencebench.instance import Instance
+from evidencebench.models.embedding.folder import (
+    library_versions,
+    model_digest,
+    model_folder,
+    require_extra,
+    require_model,
+)
+from evidencebench.models.embedding.formats import EncodedText
+from evidencebench.models.embedding.transformer import LIBRARIES, batches_of_like_length, chosen_device, token_lengths
 from evidencebench.training.descent import Descent, Drawn, Progress, descend
 from evidencebench.training.lessons import Floats, Lesson
 from evidencebench.training.workplace import FineTunedCard, open_workplace

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from evidencebench.embedding.formats import EncodedText, TextFormat, hypothesis_text, sentence_texts
+from evidencebench.data.instance import Instance
 from evidencebench.errors import DataError
-from evidencebench.instance import Instance
+from evidencebench.models.embedding.formats import EncodedText, TextFormat, hypothesis_text, sentence_texts
 from evidencebench.query import AspectScope
 
 if TYPE_CHECKING:

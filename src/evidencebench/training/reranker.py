@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evidencebench.embedding.formats import FORMATS, EncodedText
+from evidencebench.data.instance import Instance
 from evidencebench.errors import ModelError
-from evidencebench.instance import Instance
-from evidencebench.reading import PathText
+from evidencebench.models.embedding.formats import FORMATS, EncodedText
+from evidencebench.storage.reading import PathText
 from evidencebench.training.descent import Descent, Drawn, Progress
 from evidencebench.training.finetuning import (
     BASE_OPTIONS,

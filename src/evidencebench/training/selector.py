@@ -10,23 +10,23 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from evidencebench.cover import coverage_of
+from evidencebench.data.instance import Instance
+from evidencebench.data.optimum.cover import coverage_of
+from evidencebench.data.tasks import TASKS, Task
 from evidencebench.errors import DataError, ModelError, SystemSpecError
-from evidencebench.instance import Instance
-from evidencebench.measures import aspect_recall
 from evidencebench.query import AspectScope
-from evidencebench.reading import PathText
-from evidencebench.retrievers.dense import MiniLM
-from evidencebench.selection import Selection
-from evidencebench.selectors.features import Feature, chosen_features
-from evidencebench.selectors.model import CARD, Card, Linear, SelectorModel, Trees, read_card, require_lightgbm
-from evidencebench.selectors.page import Floats
-from evidencebench.selectors.selector import selected
-from evidencebench.tasks import TASKS, Task
+from evidencebench.scoring.measures import aspect_recall
+from evidencebench.scoring.selection import Selection
+from evidencebench.storage.reading import PathText
+from evidencebench.storage.whole_file import write_folder
+from evidencebench.systems.retrievers.dense import MiniLM
+from evidencebench.systems.selectors.features import Feature, chosen_features
+from evidencebench.systems.selectors.model import CARD, Card, Linear, SelectorModel, Trees, read_card, require_lightgbm
+from evidencebench.systems.selectors.page import Floats
+from evidencebench.systems.selectors.selector import selected
 from evidencebench.training.examples import SCOPES, Example, Target, examples_of
 from evidencebench.training.folding import paper_folds, parted
 from evidencebench.version import __version__
-from evidencebench.writing import write_folder
 
 Progress = Callable[[int, int], None]
 

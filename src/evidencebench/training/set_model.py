@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
-from evidencebench.embedding.folder import library_versions, require_extra
+from evidencebench.data.instance import Instance
+from evidencebench.data.tasks import TASKS
 from evidencebench.errors import DataError, ModelError, SystemSpecError
-from evidencebench.instance import Instance
-from evidencebench.reading import PathText
-from evidencebench.retrievers.dense import MiniLM
-from evidencebench.selectors.features import chosen_features
-from evidencebench.selectors.model import CARD
-from evidencebench.selectors.set_model import MOST_NETWORKS, SetCard, read_set_card
-from evidencebench.tasks import TASKS
+from evidencebench.models.embedding.folder import library_versions, require_extra
+from evidencebench.storage.reading import PathText
+from evidencebench.storage.whole_file import write_folder
+from evidencebench.systems.retrievers.dense import MiniLM
+from evidencebench.systems.selectors.features import chosen_features
+from evidencebench.systems.selectors.model import CARD
+from evidencebench.systems.selectors.set_model import MOST_NETWORKS, SetCard, read_set_card
 from evidencebench.training.examples import SCOPES, Example, examples_of
 from evidencebench.training.selector import (
     LEAST_PAPERS,
@@ -28,12 +29,11 @@ from evidencebench.training.selector import (
     require_replaceable,
 )
 from evidencebench.version import __version__
-from evidencebench.writing import write_folder
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from evidencebench.selectors.set_network import SetNetwork
+    from evidencebench.systems.selectors.set_network import SetNetwork
 
 _BATCH = 6
 _N_HEADS = 4  # of `SetNetwork`
@@ -176,7 +176,7 @@ def _trained(
 ) -> "SetNetwork":
     import torch  # noqa: PLC0415 - an extra
 
-    from evidencebench.selectors.set_network import SetNetwork  # noqa: PLC0415 - imports torch
+    from evidencebench.systems.selectors.set_network import SetNetwork  # noqa: PLC0415 - imports torch
 
     papers = [_tensors(example) for example in examples]
     n_threads = torch.get_num_threads()
@@ -264,7 +264,7 @@ def _batches(papers: Sequence[_Paper], generator: np.random.Generator) -> Iterat
 def _loss(network: "SetNetwork", batch: Sequence[_Paper], generator: np.random.Generator) -> "Tensor":
     import torch  # noqa: PLC0415 - an extra
 
-    from evidencebench.selectors.set_network import expected_coverage, inclusion  # noqa: PLC0415 - imports torch
+    from evidencebench.systems.selectors.set_network import expected_coverage, inclusion  # noqa: PLC0415 - imports torch
 
     pad = torch.nn.utils.rnn.pad_sequence
     table = pad([paper.table for paper in batch], batch_first=True)

@@ -6,13 +6,13 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Protocol
 
+from evidencebench.data.instance import Instance
 from evidencebench.errors import SystemSpecError
-from evidencebench.instance import Instance
-from evidencebench.own_code import find_own_code, is_file
+from evidencebench.execution.options import options_of
+from evidencebench.execution.own_code import find_own_code, is_file
+from evidencebench.execution.system_table import SYSTEMS, factory_of, make_options
 from evidencebench.specification import parse_specification, write_specification
 from evidencebench.spelling import did_you_mean
-from evidencebench.system_options import options_of
-from evidencebench.systems import SYSTEMS, factory_of, make_options
 from evidencebench.training.best import BestTraining
 from evidencebench.training.embedder import EmbedderTraining
 from evidencebench.training.reranker import RerankerTraining

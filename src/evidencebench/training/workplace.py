@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from evidencebench.errors import ModelError
-from evidencebench.reading import read_whole
-from evidencebench.writing import sync_to_disk
+from evidencebench.storage.reading import read_whole
+from evidencebench.storage.whole_file import sync_to_disk
 
 if TYPE_CHECKING:
     import torch

@@ -12,12 +12,12 @@ from evidencebench.cli.options import json_option, progress_option
 from evidencebench.cli.output import OutputFile, json_text, refuse_existing, tell_written
 from evidencebench.cli.progress import progress
 from evidencebench.errors import CacheError
-from evidencebench.exchanges import exchanges_of
-from evidencebench.llm.inventory import Kept, Which, kept_replies
-from evidencebench.llm.store import Replies
+from evidencebench.execution.exchanges import exchanges_of
+from evidencebench.models.llm.inventory import Kept, Which, kept_replies
+from evidencebench.models.llm.store import Replies
 from evidencebench.one_line import counted
-from evidencebench.runs import RunFile, read_run
-from evidencebench.writing import is_stream, whole_file
+from evidencebench.runs.run_file import RunFile, read_run
+from evidencebench.storage.whole_file import is_stream, whole_file
 
 
 @click.command(name="export")

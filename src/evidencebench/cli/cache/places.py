@@ -4,11 +4,11 @@ import os
 from datetime import UTC, datetime
 from pathlib import Path
 
-from evidencebench.cache import cache_folder
-from evidencebench.embedding.store import FILE_NAME as EMBEDDINGS_NAME
 from evidencebench.errors import CacheError
-from evidencebench.llm.ledger import shown_usd
-from evidencebench.llm.reply_file import FILE_NAME as REPLIES_NAME
+from evidencebench.models.embedding.store import FILE_NAME as EMBEDDINGS_NAME
+from evidencebench.models.llm.ledger import shown_usd
+from evidencebench.models.llm.reply_file import FILE_NAME as REPLIES_NAME
+from evidencebench.storage.cache import cache_folder
 
 
 def kept_folder() -> Path:

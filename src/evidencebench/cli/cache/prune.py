@@ -9,15 +9,12 @@ from pathlib import Path
 
 import click
 
-from evidencebench.app.search import kept_files
 from evidencebench.cli.cache.places import embeddings_file, kept_folder, replies_file, shown_cost, shown_size
 from evidencebench.cli.numbers import Finite
 from evidencebench.cli.options import json_option
 from evidencebench.cli.output import print_json
-from evidencebench.database import compact
-from evidencebench.embedding.inventory import remove_vectors, vectors_by_encoder
-from evidencebench.kept_file import forget
-from evidencebench.llm.inventory import (
+from evidencebench.models.embedding.inventory import remove_vectors, vectors_by_encoder
+from evidencebench.models.llm.inventory import (
     ModelReplies,
     Which,
     damaged_keys,
@@ -27,10 +24,13 @@ from evidencebench.llm.inventory import (
     remove_replies,
     replies_by_model,
 )
-from evidencebench.llm.reply_file import REPLIES
-from evidencebench.llm.spool import Spool
-from evidencebench.llm.store import Replies
+from evidencebench.models.llm.reply_file import REPLIES
+from evidencebench.models.llm.spool import Spool
+from evidencebench.models.llm.store import Replies
 from evidencebench.one_line import counted
+from evidencebench.pages.app.search import kept_files
+from evidencebench.storage.cached_file import forget
+from evidencebench.storage.database import compact
 from evidencebench.tables import printable
 
 _DAY_SECONDS = 86_400.0

@@ -7,17 +7,17 @@ from typing import Any
 
 import click
 
-from evidencebench.app.search import kept_files
-from evidencebench.cache import cache_folder
 from evidencebench.cli.cache.places import embeddings_file, replies_file, shown_cost, shown_size, shown_time
 from evidencebench.cli.options import format_option, json_option
 from evidencebench.cli.output import print_json, print_table
-from evidencebench.database import size_bytes
-from evidencebench.embedding.inventory import vectors_by_encoder
-from evidencebench.llm.inventory import ModelReplies, n_waiting, replies_by_model
-from evidencebench.llm.spool import Batch, Spool
-from evidencebench.llm.store import Replies
+from evidencebench.models.embedding.inventory import vectors_by_encoder
+from evidencebench.models.llm.inventory import ModelReplies, n_waiting, replies_by_model
+from evidencebench.models.llm.spool import Batch, Spool
+from evidencebench.models.llm.store import Replies
 from evidencebench.one_line import counted
+from evidencebench.pages.app.search import kept_files
+from evidencebench.storage.cache import cache_folder
+from evidencebench.storage.database import size_bytes
 from evidencebench.tables import Table, printable
 
 

@@ -8,7 +8,7 @@ from evidencebench.cli.completion import complete_data
 from evidencebench.cli.options import open_data, progress_option
 from evidencebench.cli.output import OutputFile, refuse_existing, tell_written
 from evidencebench.cli.progress import progress
-from evidencebench.dataset import write_dataset
+from evidencebench.data.dataset import write_dataset
 from evidencebench.one_line import counted
 
 

@@ -8,12 +8,12 @@ from typing import Any
 
 import click
 
-from evidencebench.catalog import CATALOG, data_folder
 from evidencebench.cli.numbers import Whole
 from evidencebench.cli.options import progress_option
 from evidencebench.cli.output import prose_width
 from evidencebench.cli.progress import progress
-from evidencebench.download import fetch
+from evidencebench.data.catalog import CATALOG, data_folder
+from evidencebench.data.download import fetch
 from evidencebench.spelling import did_you_mean
 
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import click
 
-from evidencebench.catalog import CATALOG, CatalogEntry, data_folder
 from evidencebench.cli.options import format_option, json_option
 from evidencebench.cli.output import print_json, print_prose, print_table
-from evidencebench.sample import load_sample, sample_path
+from evidencebench.data.catalog import CATALOG, CatalogEntry, data_folder
+from evidencebench.data.sample import load_sample, sample_path
 from evidencebench.tables import Cell, Table
 
 

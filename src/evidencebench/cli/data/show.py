@@ -9,8 +9,8 @@ import click
 from evidencebench.cli.completion import complete_data
 from evidencebench.cli.options import json_option, open_data
 from evidencebench.cli.output import print_json, prose_width
-from evidencebench.dataset import Dataset
-from evidencebench.instance import Instance
+from evidencebench.data.dataset import Dataset
+from evidencebench.data.instance import Instance
 from evidencebench.query import Kind
 from evidencebench.tables import printable
 

@@ -9,8 +9,8 @@ from evidencebench.cli.completion import complete_data
 from evidencebench.cli.options import jobs_option, json_option, open_data, progress_option
 from evidencebench.cli.output import OutputFile, print_json, refuse_existing, require_file
 from evidencebench.cli.progress import progress
+from evidencebench.data.solving import solve_file
 from evidencebench.one_line import counted
-from evidencebench.solving import solve_file
 from evidencebench.tables import printable
 
 

@@ -9,7 +9,7 @@ from evidencebench.cli.completion import complete_data
 from evidencebench.cli.options import format_option, json_option, open_data, progress_option
 from evidencebench.cli.output import print_json, print_table
 from evidencebench.cli.progress import progress
-from evidencebench.description import Description, Spread, describe
+from evidencebench.data.statistics import Description, Spread, describe
 from evidencebench.tables import Cell, Table
 
 

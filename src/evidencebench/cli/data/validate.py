@@ -5,14 +5,14 @@ from typing import Any
 
 import click
 
-from evidencebench.catalog import data_path
 from evidencebench.cli.completion import complete_data
 from evidencebench.cli.options import jobs_option, json_option, progress_option
 from evidencebench.cli.output import print_json
 from evidencebench.cli.progress import progress
+from evidencebench.data.catalog import data_path
+from evidencebench.data.validation.validate import FileReport, count_by_rule, validate_files
 from evidencebench.one_line import counted
 from evidencebench.tables import printable
-from evidencebench.validation import FileReport, count_by_rule, validate_files
 
 _MAX_SHOWN = 50
 

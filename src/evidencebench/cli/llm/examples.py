@@ -7,7 +7,7 @@ import click
 from evidencebench.cli.numbers import Whole
 from evidencebench.cli.options import data_option, json_option, open_data, seed_option
 from evidencebench.cli.output import OutputFile, json_text, refuse_existing, tell_written
-from evidencebench.examples import draw_examples, write_examples
+from evidencebench.training.prompt_examples import draw_examples, write_examples
 
 
 @click.command(name="examples")

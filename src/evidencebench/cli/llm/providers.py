@@ -4,8 +4,8 @@ import click
 
 from evidencebench.cli.options import format_option, json_option
 from evidencebench.cli.output import print_json, print_table
-from evidencebench.llm.credentials import place_of_key
-from evidencebench.llm.providers import PROVIDERS
+from evidencebench.models.llm.credentials import place_of_key
+from evidencebench.models.llm.providers import PROVIDERS
 from evidencebench.tables import Cell, Table
 
 

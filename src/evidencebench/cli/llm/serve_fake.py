@@ -8,10 +8,10 @@ import click
 
 from evidencebench.cli.numbers import Finite, Whole
 from evidencebench.cli.options import data_option, open_data, seed_option
-from evidencebench.fake_server.faults import NAMED_FAULTS, PASSING_FAULTS, Fault
-from evidencebench.fake_server.personalities import PERSONALITIES, Personality
-from evidencebench.fake_server.running import LOOPBACK, serve_until_signal
-from evidencebench.fake_server.settings import Settings
+from evidencebench.integrations.fake_server.faults import NAMED_FAULTS, PASSING_FAULTS, Fault
+from evidencebench.integrations.fake_server.personalities import PERSONALITIES, Personality
+from evidencebench.integrations.fake_server.running import LOOPBACK, serve_until_signal
+from evidencebench.integrations.fake_server.settings import Settings
 
 _SHARE = Finite(0, 1)
 _SECONDS = Finite(0, 3600)

@@ -5,16 +5,16 @@ from pathlib import Path
 
 import click
 
-from evidencebench.cache import cache_folder
 from evidencebench.cli.exchange import data_of, print_exchanges
 from evidencebench.cli.options import json_option, task_options
+from evidencebench.data.tasks import Task
 from evidencebench.errors import CacheError
-from evidencebench.exchanges import Exchange, changed_since, exchanges_of
-from evidencebench.llm.reply_file import FILE_NAME
-from evidencebench.llm.store import Replies
+from evidencebench.execution.exchanges import Exchange, changed_since, exchanges_of
+from evidencebench.models.llm.reply_file import FILE_NAME
+from evidencebench.models.llm.store import Replies
 from evidencebench.one_line import counted
-from evidencebench.runs import RunFile, read_run
-from evidencebench.tasks import Task
+from evidencebench.runs.run_file import RunFile, read_run
+from evidencebench.storage.cache import cache_folder
 
 
 @click.command(name="show")

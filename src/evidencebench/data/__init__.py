@@ -1,0 +1,1 @@
+"""Queries with their labels: the data set, its formats, its rules and its optima."""

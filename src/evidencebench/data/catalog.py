@@ -1,0 +1,257 @@
+"""The known data sets: where each file is, how large it is, its checksum and its licence.
+
+evidencebench bundles no data: two of the licences forbid commercial use. `download`, beside this
+file, fetches them.
+"""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from types import MappingProxyType
+
+from evidencebench.errors import DownloadError, UnreadableError
+from evidencebench.spelling import did_you_mean
+from evidencebench.storage.folders import user_folder
+from evidencebench.storage.reading import PathText, file_sha256
+
+_GITHUB = "https://raw.githubusercontent.com/EvidenceBench/EvidenceBench/main/datasets"
+_HUGGING_FACE = "https://huggingface.co/datasets/EvidenceBench/EvidenceBench-100k/resolve/main"
+_NON_COMMERCIAL = "CC-BY-NC-SA (version not given)"
+_NAME_NOT_CERTAIN = "the file's name there is a guess: if it is not found, give its address as the url"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CatalogEntry:
+    """One published file, as far as this version of evidencebench knows it.
+
+    Attributes
+    ----------
+    name
+        What users call it: `train`, `dev`, `test`, `100k-train`, `100k-test`.
+    file_name
+        Its name in the data folder and, appended to a mirror's address, on a mirror.
+    url
+        Where it is published.
+    n_instances
+        How many instances it holds.
+    size_bytes
+        Its exact size; None where this version does not know it.
+    sha256
+        Its checksum in lower-case hexadecimal. Where only the beginning and the end are known they are joined by
+        three dots (`771cc068...d18b`); None where nothing is known.
+    licence
+        As the publisher names it.
+    note
+        What else one must know to fetch or use it; may be empty.
+    """
+
+    name: str
+    file_name: str
+    url: str
+    n_instances: int
+    size_bytes: int | None
+    sha256: str | None
+    licence: str
+    note: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fetched:
+    """A whole file in the data folder.
+
+    Attributes
+    ----------
+    path
+        Where it is.
+    size_bytes
+        Its size.
+    sha256
+        Its checksum, computed from the file as it lies on the disk.
+    verified
+        Whether that checksum was compared with a known one. False means "checksum not known to this version".
+    """
+
+    path: Path
+    size_bytes: int
+    sha256: str
+    verified: bool
+
+
+_ENTRIES = (
+    CatalogEntry(
+        name="train",
+        file_name="evidencebench_train_set.json",
+        url=f"{_GITHUB}/evidencebench_train_set.json",
+        n_instances=96,
+        size_bytes=4_133_576,
+        sha256="a89bb2db83cbe68f5df7af6a430899bdb63af0da731268746d89a2f54c059865",
+        licence=_NON_COMMERCIAL,
+        note="",
+    ),
+    CatalogEntry(
+        name="dev",
+        file_name="evidencebench_dev_set.json",
+        url=f"{_GITHUB}/evidencebench_dev_set.json",
+        n_instances=37,
+        size_bytes=None,
+        sha256=None,
+        licence=_NON_COMMERCIAL,
+        note="",
+    ),
+    CatalogEntry(
+        name="test",
+        file_name="evidencebench_test_set.json",
+        url=f"{_GITHUB}/evidencebench_test_set.json",
+        n_instances=293,
+        size_bytes=12_735_397,
+        sha256="771cc068...d18b",
+        licence="CC-BY-4.0",
+        note="only the beginning and the end of the checksum are known to this version",
+    ),
+    CatalogEntry(
+        name="100k-train",
+        file_name="evidencebench_100k_train_set.json",
+        url=f"{_HUGGING_FACE}/evidencebench_100k_train_set.json",
+        n_instances=87_461,
+        size_bytes=None,
+        sha256=None,
+        licence="CC-BY-NC-4.0",
+        note=f"about 2.97 GB; {_NAME_NOT_CERTAIN}",
+    ),
+    CatalogEntry(
+        name="100k-test",
+        file_name="evidencebench_100k_test_set.json",
+        url=f"{_HUGGING_FACE}/evidencebench_100k_test_set.json",
+        n_instances=20_000,
+        size_bytes=None,
+        sha256=None,
+        licence="CC-BY-NC-4.0",
+        note=f"about 677 MB; {_NAME_NOT_CERTAIN}",
+    ),
+)
+
+CATALOG: Mapping[str, CatalogEntry] = MappingProxyType({entry.name: entry for entry in _ENTRIES})
+"""Every known data set by its name, the original splits first."""
+
+
+SAMPLE = "sample"
+"""The name of the data set that ships with this package."""
+
+
+def data_folder(environ: Mapping[str, str]) -> Path:
+    """Return the folder that fetched files are kept in; it need not exist yet.
+
+    Parameters
+    ----------
+    environ
+        The environment, usually `os.environ`. The first of these that is set and not empty decides:
+        `EVIDENCEBENCH_DATA` (the folder itself), `XDG_DATA_HOME` (ours is `evidencebench` in it; ignored unless
+        absolute), `HOME`. Without any of them the user's home folder is asked of the system.
+
+    Raises
+    ------
+    EvidenceBenchError
+        If a home folder is needed, and there is none.
+
+    Source
+    ------
+    XDG Base Directory Specification 0.8: the default, and that a relative path there is invalid.
+
+    Examples
+    --------
+    >>> data_folder({"EVIDENCEBENCH_DATA": "data", "HOME": "/home/ada"}).as_posix()
+    'data'
+    >>> data_folder({"HOME": "/home/ada"}).as_posix()
+    '/home/ada/.local/share/evidencebench'
+    """
+    return user_folder(environ, own="EVIDENCEBENCH_DATA", shared="XDG_DATA_HOME", default=".local/share")
+
+
+def data_path(name: PathText) -> Path:
+    """Return the file that a catalogue name or a path means.
+
+    Parameters
+    ----------
+    name
+        ``"sample"``, or a name of `CATALOG`; any other text, and a `Path` whatever its name, is the path of a file.
+
+    Raises
+    ------
+    UnreadableError
+        If it is a catalogue name whose file is not here, or neither such a name nor what could be a file.
+
+    Examples
+    --------
+    >>> data_path("sample").name, data_path("./sample").name
+    ('sample.json', 'sample')
+    """
+    if name == SAMPLE:
+        return Path(str(files("evidencebench.data"))) / "sample" / "sample.json"
+    if not isinstance(name, str):
+        return Path(name)
+    if name not in CATALOG:
+        path, known = Path(name), (SAMPLE, *CATALOG)
+        if "/" not in name and not path.suffix and not path.exists():
+            raise UnreadableError(
+                f"{name}: no such file, nor a known data set{did_you_mean(name, known)}; expected a data file, or one "
+                f"of {', '.join(known)}"
+            )
+        return path
+    path = data_folder(os.environ) / CATALOG[name].file_name
+    if not path.exists():
+        raise UnreadableError(f"{name}: not on this machine yet; fetch it with 'evidencebench data download {name}'")
+    return path
+
+
+def check_file(entry: CatalogEntry, path: Path) -> Fetched:
+    """Return the size and checksum of a file, compared with what the catalogue knows of it.
+
+    Parameters
+    ----------
+    entry
+        The data set that the file should be.
+    path
+        The file; its name does not matter.
+
+    Raises
+    ------
+    DownloadError
+        The file cannot be read, or has another size or checksum than the entry.
+
+    Examples
+    --------
+    >>> check_file(CATALOG["train"], Path(__file__))  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    evidencebench.errors.DownloadError: ...catalog.py: expected 4,133,576 bytes, got ...
+    """
+    try:
+        size = path.stat().st_size
+        if entry.size_bytes not in {None, size}:  # before the checksum, which reads gigabytes
+            raise DownloadError(f"{path}: expected {entry.size_bytes:,} bytes, got {size:,}")
+        computed = file_sha256(path)
+    except OSError as error:
+        raise DownloadError(f"{path}: expected a file that can be read, got: {error.strerror}") from error
+    if entry.sha256 is not None and not sha256_matches(entry.sha256, computed):
+        raise DownloadError(f"{path}: expected the sha256 checksum {entry.sha256}, got {computed}")
+    return Fetched(path=path, size_bytes=size, sha256=computed, verified=entry.sha256 is not None)
+
+
+def sha256_matches(known: str, computed: str) -> bool:
+    """Return whether a checksum is the known one, or begins and ends like it.
+
+    Parameters
+    ----------
+    known
+        A whole checksum, or its beginning and end joined by three dots.
+    computed
+        A whole checksum; both in lower-case hexadecimal.
+
+    Examples
+    --------
+    >>> sha256_matches("77...8b", "77" + 60 * "0" + "8b"), sha256_matches("77...8b", "78" + 60 * "0" + "8b")
+    (True, False)
+    """
+    beginning, _, end = known.partition("...")
+    return computed.startswith(beginning) and computed.endswith(end)

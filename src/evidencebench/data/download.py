@@ -1,0 +1,371 @@
+"""Fetch a file of the catalogue: go on where a download was cut, refuse what is wrong.
+
+The file is absent or whole: what comes grows in a `PartFile`, and gets its name by one rename, after its size and
+checksum were right, or its number of instances where its checksum is not known.
+
+A failure is of one of two kinds. A `PassingError` (a cut, a timeout, a busy server) may be gone at the next attempt;
+a `DownloadError` (a wrong file, a missing one, a full disk) is final.
+"""
+
+import os
+import re
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from http import HTTPStatus
+from http.client import HTTPResponse
+from pathlib import Path
+
+from evidencebench.data.catalog import CatalogEntry, Fetched, check_file
+from evidencebench.data.dataset import index_file
+from evidencebench.errors import DataError, DownloadError
+from evidencebench.one_line import counted
+from evidencebench.storage.reading import PathText
+from evidencebench.web.fetch import PassingError, ask, blocks_of, passing_errors, require_web_address, wrong_file
+from evidencebench.web.part_file import Origin, alone_with, discard, disk_errors, held_bytes, read_origin, write_origin
+
+Progress = Callable[[int, int | None], None]
+"""Told after each block: the bytes held so far, and the bytes of the whole file (None: not known)."""
+
+LONGEST_PAUSE_SECONDS = 60.0
+"""A server's Retry-After is obeyed up to this: more is for the user to wait, not for us."""
+
+# The largest instances that are published have some 40 KB on average; a file of which nothing is known ends here.
+_MOST_BYTES_AN_INSTANCE = 256 << 10
+
+_MAY_PASS = frozenset({408, 429, 500, 502, 503, 504})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Job:
+    """One file on its way: what it should be, from where, and the part file that grows."""
+
+    entry: CatalogEntry
+    address: str
+    part: Path
+    timeout_seconds: float
+    progress: Progress
+
+    @property
+    def most_bytes(self) -> int:
+        """How long the file may be."""
+        size = self.entry.size_bytes
+        return self.entry.n_instances * _MOST_BYTES_AN_INSTANCE if size is None else size
+
+    @property
+    def is_guarded(self) -> bool:
+        """Whether a checksum would tell that two versions were spliced; else only what the server says can."""
+        return self.entry.sha256 is not None
+
+
+def doubling_pause(attempt: int) -> float:
+    """Return the seconds to wait after a failed attempt: 1, 2, 4, ... up to a minute.
+
+    Parameters
+    ----------
+    attempt
+        Which attempt failed, counted from 1.
+
+    Examples
+    --------
+    >>> [doubling_pause(attempt) for attempt in (1, 2, 3, 99)]
+    [1.0, 2.0, 4.0, 60.0]
+    """
+    return min(2.0 ** (attempt - 1), LONGEST_PAUSE_SECONDS)
+
+
+def fetch(
+    entry: CatalogEntry,
+    folder: PathText,
+    *,
+    mirror: str | None = None,
+    url: str | None = None,
+    source_file: PathText | None = None,
+    attempts: int = 5,
+    timeout_seconds: float = 30.0,
+    pause_seconds: Callable[[int], float] = doubling_pause,
+    sleep: Callable[[float], object] = time.sleep,
+    progress: Progress | None = None,
+    force: bool = False,
+) -> Fetched:
+    """Return the file of a catalogue entry, fetched into a folder unless it lies there already.
+
+    Parameters
+    ----------
+    entry
+        The data set; whatever its size and checksum say must be true of the file.
+    folder
+        Where the file goes, under the entry's file name; made if it is absent.
+    mirror
+        Address of a folder to fetch the file from, in place of the entry's own address.
+    url
+        Address of the file itself, in place of the entry's own. At most one of `mirror`, `url`, `source_file`.
+    source_file
+        A copy on this machine to take in place of fetching.
+    attempts
+        How many requests to make before giving up, 1 or more. Each goes on where the one before was cut.
+    timeout_seconds
+        How long the server may stay silent, or send fewer than a thousand bytes a second, above 0.
+    pause_seconds
+        Seconds to wait after attempt 1, 2, ...; a longer Retry-After of the server counts instead.
+    sleep
+        What waits.
+    progress
+        Told of every block that came.
+    force
+        Fetch even if the file is there, and replace it.
+
+    Raises
+    ------
+    DownloadError
+        The file that is there or that came is not the right one; the server does not have it or did not deliver it
+        in all attempts; another process fetches it; an address is not http or https, or leads away from it; the
+        disk refused; an argument is out of range. The file in the folder is then what it was before.
+
+    Source
+    ------
+    RFC 9110, section 13.1.5 (If-Range), 14 (Range, 206, 416) and 10.2.3 (Retry-After).
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from evidencebench.data.catalog import CATALOG
+    >>> with tempfile.TemporaryDirectory() as name:
+    ...     fetch(CATALOG["dev"], Path(name), url="file:///etc/hosts")
+    Traceback (most recent call last):
+    evidencebench.errors.DownloadError: file:///etc/hosts: expected an http or https address, got another; correct it
+    """
+    if attempts < 1 or timeout_seconds <= 0:
+        raise wrong_file(
+            "fetch", "1 or more attempts and a timeout above 0 s", f"{attempts} and {timeout_seconds:g} s", "raise them"
+        )
+    if sum(place is not None for place in (mirror, url, source_file)) > 1:
+        raise wrong_file("fetch", "at most one of mirror, url and source file", "several", "choose one")
+    folder = Path(folder)
+    target = folder / entry.file_name
+    with disk_errors(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        is_there = target.exists()
+    if is_there and not force:
+        with _advice("replace it by force"):
+            return _checked(entry, target)
+    if is_there and not target.is_file() and not target.is_dir():
+        raise wrong_file(target, "a regular file to replace", "a pipe or a device", "choose another folder")
+    part = target.with_name(f"{target.name}.part")
+    address = url if url is not None else entry.url if mirror is None else f"{mirror.rstrip('/')}/{target.name}"
+    job = _Job(
+        entry=entry,
+        address=require_web_address(address),
+        part=part,
+        timeout_seconds=timeout_seconds,
+        progress=progress or (lambda _held, _total: None),
+    )
+    with alone_with(part):
+        if source_file is not None:
+            _copy(entry, Path(source_file), part)
+        else:
+            _complete(job, attempts, lambda error, attempt: sleep(max(pause_seconds(attempt), error.wait_seconds)))
+        return _install(entry, part, target)
+
+
+# The part file: grown by requests or copied whole, then put in place.
+
+
+def _complete(job: _Job, attempts: int, pause: Callable[[PassingError, int], object]) -> None:
+    """Bring the part file to its full length, in at most so many requests."""
+    for attempt in range(1, attempts + 1):
+        try:
+            _advance(job)
+        except PassingError as error:
+            if attempt == attempts:
+                size = job.entry.size_bytes
+                expected = "the whole file" if size is None else f"{size:,} bytes"
+                got = f"{held_bytes(job.part):,} in {counted(attempts, 'attempt')}, the last of which failed: {error}"
+                raise wrong_file(job.address, expected, got, "run it again to go on from there") from error
+            pause(error, attempt)
+        else:
+            return
+
+
+def _checked(entry: CatalogEntry, path: Path) -> Fetched:
+    """Return a file's size and checksum, all that is known of it compared: its number of instances too."""
+    fetched = check_file(entry, path)
+    if entry.sha256 is not None and "..." not in entry.sha256:
+        return fetched
+    try:
+        index = index_file(path)
+    except DataError as error:
+        raise DownloadError(f"{error}; expected {counted(entry.n_instances, 'instance')}") from error
+    if index.duplicates or len(index.places) != entry.n_instances:
+        got = f"'{index.duplicates[0]}' more than once" if index.duplicates else f"{len(index.places):,}"
+        raise DownloadError(f"{path}: expected {counted(entry.n_instances, 'instance')}, got {got}")
+    return fetched
+
+
+def _copy(entry: CatalogEntry, source: Path, part: Path) -> None:
+    with _advice("give the right file"):
+        _checked(entry, source)  # before the part file, which may hold hours of download, is given up
+    with disk_errors(part):
+        discard(part)
+        shutil.copyfile(source, part)
+
+
+def _install(entry: CatalogEntry, part: Path, target: Path) -> Fetched:
+    """Put a complete part file in the target's place if it is the right file; drop it otherwise."""
+    try:
+        with _advice("the part file is deleted: run it again, or give another address, mirror or copy"):
+            came = _checked(entry, part)
+    except DownloadError:
+        with disk_errors(part):
+            discard(part)
+        raise
+    with disk_errors(target):
+        with part.open("r+b") as file:
+            os.fsync(file.fileno())  # or a power cut could leave the new name without the bytes
+        part.replace(target)
+        discard(part)
+    return Fetched(path=target, size_bytes=came.size_bytes, sha256=came.sha256, verified=came.verified)
+
+
+def _write_origin(job: _Job, response: HTTPResponse, total: int | None) -> None:
+    etag, last_modified = (response.headers[name] or None for name in ("ETag", "Last-Modified"))
+    write_origin(job.part, Origin(address=job.address, etag=etag, last_modified=last_modified, total=total))
+
+
+# One request.
+
+
+def _advance(job: _Job) -> None:
+    """Bring the part file to its full length with one request, or raise."""
+    origin = read_origin(job.part, job.address)
+    with disk_errors(job.part):
+        start = _resumable_bytes(job, origin)
+    if start and start == _known_bytes(job, origin):
+        return  # killed after the last byte: nothing to ask for
+    with ask(job.address, _headers(start, origin), job.timeout_seconds) as response:
+        total: int | None
+        if start and response.status == HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
+            _require_whole(job, response, start, origin)
+            return
+        if start and response.status == HTTPStatus.PARTIAL_CONTENT:
+            total = _continued_total(job, response, start, origin)
+        elif response.status == HTTPStatus.OK:  # also how a server answers that knows no ranges, or a changed file
+            start, total = 0, response.length
+        else:
+            raise _refusal(job, response)
+        _require_data(job, response, start=start, total=total)
+        if start == 0:
+            with disk_errors(job.part):
+                discard(job.part)
+                _write_origin(job, response, total)
+        _receive(job, response, start=start, total=job.entry.size_bytes if total is None else total)
+
+
+def _resumable_bytes(job: _Job, origin: Origin) -> int:
+    """Return how many bytes of the part file may be kept."""
+    held, known = held_bytes(job.part), _known_bytes(job, origin)
+    if held > (job.most_bytes if known is None else known):
+        return 0
+    return held if job.is_guarded or origin.validator is not None else 0
+
+
+def _known_bytes(job: _Job, origin: Origin) -> int | None:
+    """Return how long the whole file is: by the catalogue, else as the server said when it began to send it."""
+    return origin.total if job.entry.size_bytes is None else job.entry.size_bytes
+
+
+def _headers(start: int, origin: Origin) -> dict[str, str]:
+    headers = {"User-Agent": "evidencebench", "Accept-Encoding": "identity"}
+    if start:
+        headers["Range"] = f"bytes={start}-"
+        if origin.validator is not None:
+            headers["If-Range"] = origin.validator
+    return headers
+
+
+def _continued_total(job: _Job, response: HTTPResponse, start: int, origin: Origin) -> int:
+    """Return the whole file's length from a 206 that goes on at `start`; start again at any other."""
+    place = response.headers["Content-Range"] or "no Content-Range"
+    match = re.fullmatch(r"bytes (\d{1,18})-\d+/(\d{1,18})", place.strip())
+    if match is None or int(match[1]) != start:
+        raise _start_again(job, f"asked for the bytes from {start:,} on, got '{place}'")
+    total, known = int(match[2]), _known_bytes(job, origin)
+    if origin.differs(response.headers) or (not job.is_guarded and known not in {None, total}):
+        raise _start_again(job, "the file on the server changed between two parts")
+    if not job.is_guarded and not origin.is_named(response.headers):
+        raise _start_again(job, "the server does not say of which version it sends a part")
+    return total
+
+
+def _require_whole(job: _Job, response: HTTPResponse, start: int, origin: Origin) -> None:
+    """Accept a 416 as the news that nothing is missing; start again at any other."""
+    match = re.fullmatch(r"bytes \*/(\d{1,18})", (response.headers["Content-Range"] or "").strip())
+    is_whole = match is not None and int(match[1]) == start and not origin.differs(response.headers)
+    if not is_whole or not (job.is_guarded or origin.is_named(response.headers)):
+        raise _start_again(job, f"the server has no bytes from {start:,} on")
+
+
+def _start_again(job: _Job, reason: str) -> PassingError:
+    with disk_errors(job.part):
+        discard(job.part)
+    return PassingError(f"{reason}, so it starts again from the first byte")
+
+
+def _refusal(job: _Job, response: HTTPResponse) -> Exception:
+    """Return what an answer without the file means."""
+    got = f"{response.status} {response.reason}".strip()
+    if response.status in _MAY_PASS:
+        asked = response.headers["Retry-After"] or ""  # a date instead of seconds: our own pause will do
+        wait = min(float(asked), LONGEST_PAUSE_SECONDS) if re.fullmatch(r"\d{1,9}", asked) else 0.0
+        return PassingError(f"the server answered {got}", wait_seconds=wait)
+    return wrong_file(job.address, "the file", f"the answer {got}")
+
+
+def _require_data(job: _Job, response: HTTPResponse, *, start: int, total: int | None) -> None:
+    """Refuse, before anything is written, an answer that cannot be the file."""
+    encoding = response.headers["Content-Encoding"] or "identity"
+    size = job.entry.size_bytes
+    if encoding.lower() != "identity":
+        raise wrong_file(job.address, "plain bytes", f"them encoded as {encoding}")
+    with passing_errors():
+        is_markup = start == 0 and response.peek(1024).lstrip().startswith(b"<")
+    if is_markup or response.headers.get_content_type() == "text/html":
+        raise wrong_file(job.address, "a JSON file", "a web page", "open it in a browser to see why")
+    if size is not None and total not in {None, size}:
+        raise wrong_file(job.address, f"{size:,} bytes", f"a file of {total:,}")
+    if total is not None and total > job.most_bytes:
+        raise wrong_file(job.address, f"at most {job.most_bytes:,} bytes", f"a file of {total:,}")
+    if total is None and not response.chunked and size is None and job.entry.sha256 is None:
+        raise wrong_file(job.address, "a Content-Length", "none, so that a cut would go unnoticed")
+
+
+def _receive(job: _Job, response: HTTPResponse, *, start: int, total: int | None) -> None:
+    """Write an answer's bytes from `start` on; raise unless the part file is `total` bytes long then."""
+    held, most = start, job.most_bytes if total is None else total
+    with disk_errors(job.part), job.part.open("r+b" if start else "wb") as file:
+        file.seek(start)
+        for block in blocks_of(response):
+            held += len(block)
+            if held > most:
+                break
+            file.write(block)
+            job.progress(held, total)
+    if held > most:
+        with disk_errors(job.part):
+            discard(job.part)
+        raise wrong_file(job.address, f"{'at most ' if total is None else ''}{most:,} bytes", "more")
+    if held == 0:
+        raise PassingError("the answer was empty")
+    if total is not None and held < total:
+        raise PassingError(f"the connection ended after {held:,} of {total:,} bytes")
+
+
+@contextmanager
+def _advice(what_to_do: str) -> Iterator[None]:
+    """Add what to do to an error that says what is wrong."""
+    try:
+        yield
+    except DownloadError as error:
+        raise DownloadError(f"{error}; {what_to_do}") from error

@@ -1,0 +1,1 @@
+"""How instances are written in files, one format a file."""

@@ -1,0 +1,286 @@
+"""Where each instance stands in a file: one pass over its bytes, nothing decoded but the ids."""
+
+import json
+import re
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from mmap import ACCESS_READ, mmap
+
+import msgspec
+
+from evidencebench.data.instance import Origin
+from evidencebench.errors import UnreadableError
+from evidencebench.storage.content import Content, Held, Line, blocks, lines_in, start_of
+from evidencebench.storage.repeated_keys import repeated_keys
+
+# Above this size a broken file is not parsed again just to word its error.
+_MAX_DIAGNOSED_BYTES = 64 << 20
+
+# How much of a large file is read at a time, little enough for a processor to keep it close; and how many times that is
+# held where a value is longer.
+_PART_BYTES = 256 << 10
+_MOST_PARTS = 256
+
+# What stands before a member's value, and behind the last one.
+_MEMBER = re.compile(rb'\s*+[{,]\s*+("(?:[^"\\]++|\\.)*+")\s*+:\s*+', re.DOTALL)
+_END = re.compile(rb"\s*\{?\s*\}\s*")
+_LAST_END = re.compile(rb"\s*\}\s*")
+
+_members = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_value = msgspec.json.Decoder(msgspec.Raw)
+_TRAILING = re.compile(r"trailing characters \(byte (\d+)\)")
+
+# A copy of all there is: bytes, or the pages of a file that nobody else can cut.
+_Whole = bytes | mmap
+
+
+class Span(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """Bytes start..stop-1 of a file; ``names_itself`` as in `Origin`."""
+
+    start: int
+    stop: int
+    names_itself: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Index:
+    """Where each instance stands.
+
+    Attributes
+    ----------
+    places
+        Instance id -> where it stands in the content, or what stands there.
+    content
+        Of the file.
+    duplicates
+        The ids that stand more than once.
+    """
+
+    places: Mapping[str, Span | Origin]
+    content: Content
+    duplicates: tuple[str, ...] = ()
+
+    def origin(self, instance_id: str) -> Origin:
+        """Return what stands under an id.
+
+        Raises
+        ------
+        ChangedDataError
+            If the file is another one by now.
+        """
+        place = self.places[instance_id]
+        if isinstance(place, Origin):
+            return place
+        return Origin(raw=self.content.read(place.start, place.stop), names_itself=place.names_itself)
+
+
+def index_json(content: Content) -> Index:
+    """Index one JSON object: id -> instance.
+
+    Raises
+    ------
+    UnreadableError
+        If the content is not UTF-8 JSON with an object at the top.
+    ChangedDataError
+        If the file changes meanwhile.
+    """
+    part_bytes = content.size if isinstance(content, Held) else _PART_BYTES
+    if (stepped := _step_through(content, part_bytes)) is not None:
+        return Index(places=stepped, content=content)
+    whole = _copy_of(content)
+    text = memoryview(whole)[start_of(whole) :]
+    raws = _decode_members(text)
+    places = {instance_id: Origin(raw=raw) for instance_id, raw in raws.items()}
+    duplicates = () if _fills(text, raws) else _repeated_keys(text)
+    return Index(places=places, content=content, duplicates=duplicates)
+
+
+def _copy_of(content: Content) -> _Whole:
+    """Return all of a content; what is large in a file without a name, since it may be more than memory holds."""
+    if isinstance(content, Held):
+        return content.content
+    with tempfile.TemporaryFile() as copy:
+        copy.writelines(blocks(content))
+        copy.flush()
+        return mmap(copy.fileno(), 0, access=ACCESS_READ)
+
+
+class _Window:
+    """The part of a content that is looked at: ``view``, which begins at byte ``base``."""
+
+    def __init__(self, content: Content, part_bytes: int) -> None:
+        self._content, self._part_bytes = content, part_bytes
+        self.base, self.view = 0, content.read(0, min(part_bytes, content.size))
+
+    @property
+    def is_last(self) -> bool:
+        """Whether it goes to the end."""
+        return self.base + len(self.view) == self._content.size
+
+    def move(self, position: int) -> bool:
+        """Let it begin at a position of the view and go further than before; say whether that could be done."""
+        n_kept, end = len(self.view) - position, self.base + len(self.view)
+        if self.is_last or n_kept > _MOST_PARTS * self._part_bytes:
+            return False
+        more = self._content.read(end, min(end + max(self._part_bytes, n_kept), self._content.size))
+        self.base, self.view = self.base + position, self.view[position:] + more
+        return True
+
+
+def _step_through(content: Content, part_bytes: int) -> dict[str, Span] | None:
+    """Index one JSON object a value at a time, with a part of it in memory; None where anything is amiss.
+
+    A value's end is where the decoder says that what follows is too much. Whatever is unexpected, that message too, is
+    left to the decoder of the whole, which says what is wrong.
+    """
+    window, places = _Window(content, part_bytes), dict[str, Span]()
+    position = start_of(window.view)
+    while not (window.is_last and places and _LAST_END.fullmatch(window.view, position)):
+        member = _member_at(window.view, position)
+        if member is None:  # it may be cut where the window ends
+            if not window.move(position):
+                return None
+            position = 0
+            continue
+        name, start, stop = member
+        if name in places or (window.view[position:start].lstrip()[:1] == b"{") != (not places):
+            return None
+        places[name] = Span(start=window.base + start, stop=window.base + stop)
+        position = stop
+    return places
+
+
+def _member_at(view: bytes, position: int) -> tuple[str, int, int] | None:
+    """Return the name of the member that begins there and where its value starts and stops; None if it is not whole."""
+    found = _MEMBER.match(view, position)
+    if found is None:
+        return None
+    try:
+        name: str = msgspec.json.decode(found[1], type=str)
+        _value.decode(memoryview(view)[found.end() :])
+    except msgspec.DecodeError as error:
+        trailing = _TRAILING.search(str(error))
+        if trailing is None:
+            return None
+        stop = found.end() + int(trailing[1]) - 1  # which counts from 1
+        while view[stop - 1] in b" \t\n\r":
+            stop -= 1
+        return name, found.end(), stop
+    except (UnicodeDecodeError, RecursionError):
+        return None
+    return None  # nothing follows, so that the value may go on
+
+
+def index_lines(content: Content) -> Index:
+    """Index JSON Lines: an instance with its ``id``, or ``{id: instance}``, a line; blank lines are skipped.
+
+    Raises
+    ------
+    UnreadableError
+        If a line is not such an object; the message names the line.
+    ChangedDataError
+        If the file changes meanwhile.
+    """
+    places: dict[str, Span | Origin] = {}
+    repeated: list[str] = []
+    for line in lines_in(blocks(content)):
+        try:
+            instance_id, place, is_repeated = _line_member(line)
+        except UnreadableError as error:
+            raise UnreadableError(f"line {line.number}: {error}") from error
+        if is_repeated or instance_id in places:
+            repeated.append(instance_id)
+        places[instance_id] = place
+    return Index(places=places, content=content, duplicates=tuple(dict.fromkeys(repeated)))
+
+
+def _line_member(line: Line) -> tuple[str, Span | Origin, bool]:
+    """Return the id of the instance in a line and where it stands, and whether the id stands there more than once."""
+    members = _decode_members(line.content)
+    if "id" in members:
+        try:
+            name = msgspec.json.decode(members["id"], type=str)
+        except UnicodeDecodeError as error:
+            raise UnreadableError(not_utf8(error)) from error
+        except msgspec.DecodeError as error:
+            raise UnreadableError(f"id: {error}") from error
+        return name, Span(start=line.start, stop=line.start + len(line.content), names_itself=True), False
+    if len(members) != 1:
+        raise UnreadableError("expected an instance with an 'id', or one {id: instance}")
+    ((name, raw),) = members.items()
+    if not _fills(line.content, members):
+        return name, Origin(raw=bytes(raw)), True
+    found = _MEMBER.match(line.content)
+    start = line.start + (found.end() if found else 0)
+    return name, Span(start=start, stop=start + len(memoryview(raw))), False
+
+
+def _decode_members(content: memoryview) -> dict[str, msgspec.Raw]:
+    try:
+        return _members.decode(content)
+    except RecursionError as error:
+        raise UnreadableError("not readable as JSON: nested too deeply") from error
+    except UnicodeDecodeError as error:
+        raise UnreadableError(not_utf8(error)) from error
+    except msgspec.ValidationError as error:
+        raise UnreadableError(f"expected a JSON object (id -> instance) at the top: {error}") from error
+    except msgspec.DecodeError as error:
+        raise UnreadableError(_diagnosis(content, str(error))) from error
+
+
+def not_utf8(error: UnicodeDecodeError) -> str:
+    """Return the reason in words."""
+    return f"not UTF-8: byte {error.object[error.start]:#04x} cannot be decoded"
+
+
+def _diagnosis(content: memoryview, message: str) -> str:
+    """Return why the content is not JSON, with line and column where that is affordable."""
+    head = bytes(content[:4])
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return "not UTF-8: it begins with the byte-order mark of UTF-16; save it as UTF-8"
+    if len(content) > _MAX_DIAGNOSED_BYTES:
+        return f"not valid JSON: {message}"
+    try:
+        json.loads(bytes(content).decode(), parse_int=str)
+    except UnicodeDecodeError as error:
+        return f"not UTF-8: byte {error.object[error.start]:#04x} at offset {error.start}"
+    except json.JSONDecodeError as error:
+        return f"not valid JSON: {error.msg} at line {error.lineno}, column {error.colno}"
+    except RecursionError:
+        return "not readable as JSON: nested too deeply"
+    return f"not valid JSON: {message}"
+
+
+def _fills(content: memoryview, raws: Mapping[str, msgspec.Raw]) -> bool:
+    """Say whether the members, in order, account for every byte: a repeated key would leave its first value over."""
+    position = 0
+    for key, raw in raws.items():
+        found = _MEMBER.match(content, position)
+        if found is None or not _spells(found[1], key):
+            return False
+        position = found.end() + len(memoryview(raw))
+    return _END.fullmatch(content, position) is not None
+
+
+def _spells(text: bytes, key: str) -> bool:
+    try:
+        return bool(msgspec.json.decode(text) == key)
+    except (msgspec.DecodeError, UnicodeDecodeError):  # what a repeated key leaves over need not be a key
+        return False
+
+
+def _repeated_keys(content: memoryview) -> tuple[str, ...]:
+    repeated: list[str] = []
+
+    def note(pairs: list[tuple[str, object]]) -> None:
+        # The hook runs for inner objects first, so that what stays is the outermost object's.
+        repeated[:] = repeated_keys(pairs)
+
+    try:
+        json.loads(bytes(content), object_pairs_hook=note, parse_int=str)
+    except UnicodeDecodeError as error:
+        raise UnreadableError(not_utf8(error)) from error
+    except (ValueError, RecursionError) as error:
+        raise UnreadableError(f"not readable as JSON: {error}") from error
+    return tuple(repeated)

@@ -1,0 +1,172 @@
+"""Branch and bound over bit masks, within a node budget: the search behind `evidencebench.data.optimum.cover`.
+
+A mask is an int whose bit j says that the sentence covers aspect j. ``universe`` is the mask of the aspects still to be
+covered; masks are always read within it.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+
+# (universe, masks, size, target) -> an upper bound on how many aspects of the universe `size` of the masks cover
+UpperBound = Callable[[int, list[int], int, int], int]
+
+
+class OutOfNodesError(Exception):
+    """The search needs more nodes than it was given; never seen outside the oracle."""
+
+
+def undominated(universe: int, masks: Iterable[int]) -> list[int]:
+    """Return the masks within the universe that no other one contains, largest first."""
+    kept: list[int] = []
+    for mask in sorted({mask & universe for mask in masks}, key=lambda mask: (-mask.bit_count(), mask)):
+        if mask and not any(mask | other == other for other in kept):
+            kept.append(mask)
+    return kept
+
+
+def bits(mask: int) -> Iterator[int]:
+    """Yield the single-bit masks of a mask, lowest first."""
+    while mask:
+        bit = mask & -mask
+        yield bit
+        mask ^= bit
+
+
+def packing_bound(universe: int, masks: Collection[int]) -> int:
+    """Return how many aspects can be picked such that no mask holds two: no cover is smaller.
+
+    The picking is greedy, from the aspect with the fewest masks.
+    """
+    reach = {bit: union_of(mask for mask in masks if mask & bit) for bit in bits(universe)}
+    picked, blocked = 0, 0
+    for bit in sorted(reach, key=lambda bit: reach[bit].bit_count()):
+        if not bit & blocked:
+            picked += 1
+            blocked |= reach[bit]
+    return picked
+
+
+def greedy_count(universe: int, masks: Iterable[int], size: int) -> int:
+    """Return how many aspects a greedy choice of ``size`` masks covers."""
+    left = universe
+    for _ in range(size):
+        left &= ~max(masks, key=lambda mask: (mask & left).bit_count(), default=0)
+    return (universe & ~left).bit_count()
+
+
+def union_of(masks: Iterable[int]) -> int:
+    """Return the union of masks."""
+    union = 0
+    for mask in masks:
+        union |= mask
+    return union
+
+
+class Search:
+    """A search with a budget of nodes, shared by all the questions it is asked.
+
+    Parameters
+    ----------
+    max_nodes
+        Nodes to visit before `OutOfNodesError` is raised.
+    upper_bound
+        A stronger and slower bound than the built-in ones, asked where they cannot close a node. None: none.
+    """
+
+    def __init__(self, max_nodes: int, upper_bound: UpperBound | None = None) -> None:
+        self._nodes_left = max_nodes
+        self._upper_bound = upper_bound
+
+    def minimum_size(self, universe: int, masks: Collection[int]) -> int:
+        """Return the fewest masks that cover the universe, which they must cover together."""
+        universe, masks, n_forced = _without_forced(universe, masks)
+        size = packing_bound(universe, masks)
+        while not self.can_reach(universe, masks, size, universe.bit_count()):
+            size += 1
+        return n_forced + size
+
+    def most_covered(self, universe: int, masks: Collection[int], size: int) -> int:
+        """Return the most aspects of the universe that ``size`` masks cover."""
+        masks = undominated(universe, masks)
+        most = greedy_count(universe, masks, size)
+        while most < universe.bit_count() and self.can_reach(universe, masks, size, most + 1):
+            most += 1
+        return most
+
+    def can_reach(self, universe: int, masks: Iterable[int], size: int, target: int) -> bool:  # noqa: PLR0911 - a guard a bound
+        """Say whether ``size`` masks can cover at least ``target`` aspects of the universe."""
+        if target <= 0:
+            return True
+        if size == 0:
+            return False
+        self._nodes_left -= 1
+        if self._nodes_left < 0:
+            raise OutOfNodesError
+        masks = undominated(universe, masks)
+        if sum(mask.bit_count() for mask in masks[:size]) < target:
+            return False
+        if size == 1:
+            return True
+        droppable = universe.bit_count() - target
+        if packing_bound(universe, masks) - droppable > size:
+            return False
+        if self._upper_bound is not None and self._upper_bound(universe, masks, size, target) < target:
+            return False
+        # Some mask covers the aspect that the fewest hold, or that aspect is among those given up.
+        bit, holders = _rarest(universe, masks)
+        for mask in holders:
+            if self.can_reach(universe & ~mask, masks, size - 1, target - mask.bit_count()):
+                return True
+            masks.remove(mask)  # everything with it has been tried
+        return droppable > 0 and self.can_reach(universe & ~bit, masks, size, target)
+
+    def first_reaching(self, universe: int, masks: Mapping[int, int], size: int, target: int) -> tuple[int, ...]:
+        """Return the lexicographically first ``size`` sentences that cover ``target`` aspects.
+
+        ``masks`` is in ascending order of the sentence, and no fewer sentences than ``size`` reach the target.
+        """
+        # What alone covers an aspect is in every cover, so the first cover is these and the first of the others.
+        chosen = _forced(universe, masks) if target == universe.bit_count() else []
+        for index in chosen:
+            target -= (masks[index] & universe).bit_count()
+            universe &= ~masks[index]
+        size -= len(chosen)
+        failed: list[int] = []
+        rest = list(masks.values())
+        for index, mask in masks.items():
+            if target <= 0:
+                break
+            rest.pop(0)
+            gain = mask & universe
+            # What failed with more sentences to follow, or with a larger gain, fails here too.
+            if not gain or any(gain | other == other for other in failed):
+                continue
+            if self.can_reach(universe & ~gain, rest, size - 1, target - gain.bit_count()):
+                chosen.append(index)
+                universe, size, target = universe & ~gain, size - 1, target - gain.bit_count()
+                failed = []
+            else:
+                failed.append(gain)
+        return tuple(sorted(chosen))
+
+
+def _without_forced(universe: int, masks: Iterable[int]) -> tuple[int, list[int], int]:
+    """Take masks that alone cover an aspect until there is none; return what is left, and how many were taken."""
+    kept, n_forced = undominated(universe, masks), 0
+    while forced := {holders[0] for _, holders in _holders(universe, kept) if len(holders) == 1}:
+        universe &= ~union_of(forced)
+        kept, n_forced = undominated(universe, kept), n_forced + len(forced)
+    return universe, kept, n_forced
+
+
+def _forced(universe: int, masks: Mapping[int, int]) -> list[int]:
+    """Return the sentences that alone cover an aspect of the universe."""
+    holders = [[index for index, mask in masks.items() if mask & bit] for bit in bits(universe)]
+    return sorted({indices[0] for indices in holders if len(indices) == 1})
+
+
+def _holders(universe: int, masks: list[int]) -> Iterator[tuple[int, list[int]]]:
+    return ((bit, [mask for mask in masks if mask & bit]) for bit in bits(universe))
+
+
+def _rarest(universe: int, masks: list[int]) -> tuple[int, list[int]]:
+    return min(_holders(universe, masks), key=lambda pair: len(pair[1]))

@@ -1,0 +1,242 @@
+"""The exact oracle: the fewest sentences that cover every aspect, and the most aspects that k sentences cover.
+
+Both problems are NP-hard; on papers they are small. `minimum_cover` and `maximum_coverage` search over bit masks with
+a node budget, and hand what is beyond it to `evidencebench.data.optimum.integer_program`.
+
+The choice among optima is canonical: of the smallest optimal selections, the one whose sorted indices come
+first in lexicographic order. It depends on the labels alone, so any other exact program can check it.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from itertools import repeat
+
+from evidencebench.data.instance import Labels
+from evidencebench.data.optimum import integer_program as hard_cover
+from evidencebench.data.optimum.branch_and_bound import OutOfNodesError, Search, greedy_count, union_of
+from evidencebench.errors import UndefinedScoreError
+from evidencebench.one_line import counted, one_line
+from evidencebench.query import AspectScope
+
+# On the real data no cover needs 100 nodes.
+DEFAULT_NODES = 2_500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Coverage:
+    """Which of the aspects that count each sentence covers.
+
+    Attributes
+    ----------
+    n_aspects
+        How many aspects count, coverable or not: the denominator of aspect recall.
+    masks
+        Sentence index -> bit mask of the aspects it covers (bit j is the j-th aspect that counts), in ascending order
+        of the index; sentences that cover none are absent.
+    """
+
+    n_aspects: int
+    masks: Mapping[int, int]
+
+    def __repr__(self) -> str:
+        return one_line(self, counted(self.n_aspects, "aspect"), f"{counted(len(self.masks), 'sentence')} cover any")
+
+    @property
+    def coverable(self) -> int:
+        """Bit mask of the aspects that at least one sentence covers."""
+        return union_of(self.masks.values())
+
+    def mask_of(self, sentences: Iterable[int]) -> int:
+        """Return the bit mask of the aspects that these sentences cover together."""
+        return union_of(map(self.masks.get, sentences, repeat(0)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cover:
+    """An optimum, with how far it can be trusted.
+
+    Attributes
+    ----------
+    sentences
+        Indices of the selection, ascending.
+    n_covered
+        How many aspects it covers, recounted from the labels.
+    proven
+        Whether it is proven that no selection does better. False is never passed off as exact.
+    canonical
+        Whether it is the documented choice among the optima.
+    method
+        ``"search"`` (branch and bound over bit masks) or ``"milp"`` (HiGHS; ``proven`` once a second method agrees).
+    """
+
+    sentences: tuple[int, ...]
+    n_covered: int
+    proven: bool = True
+    canonical: bool = True
+    method: str = "search"
+
+
+def coverage_of(labels: Labels, scope: AspectScope = "all") -> Coverage:
+    """Return which aspects each sentence covers, for the aspects in ``scope``."""
+    return coverage_from({aspect: labels.sources.get(aspect, ()) for aspect in labels.that_count(scope)})
+
+
+def coverage_from(sources: Mapping[str, Iterable[int]]) -> Coverage:
+    """Return the coverage of plain sources: aspect -> indices of the sentences that cover it.
+
+    Examples
+    --------
+    >>> coverage_from({"a": [4, 7], "b": [7]}).masks
+    {4: 1, 7: 3}
+    """
+    masks: dict[int, int] = {}
+    for position, sentences in enumerate(sources.values()):
+        bit = 1 << position
+        for index in sentences:
+            masks[index] = masks.get(index, 0) | bit
+    return Coverage(n_aspects=len(sources), masks=dict(sorted(masks.items())))
+
+
+def minimum_cover(coverage: Coverage, *, max_nodes: int = DEFAULT_NODES) -> Cover:
+    """Return the fewest sentences that cover every coverable aspect.
+
+    Parameters
+    ----------
+    coverage
+        Which aspects each sentence covers; aspects without a sentence are left out of account.
+    max_nodes
+        Search nodes before the problem is handed to the integer-programming solver.
+
+    Raises
+    ------
+    MissingExtraError
+        If the search runs out of nodes and scipy is not installed.
+
+    Examples
+    --------
+    Greedy would take sentence 2 first and then need two more:
+
+    >>> sources = {"a": [0, 2], "b": [0, 2], "c": [0], "d": [1, 2], "e": [1, 2], "f": [1]}
+    >>> minimum_cover(coverage_from(sources)).sentences
+    (0, 1)
+    """
+    universe = coverage.coverable
+    search = Search(max_nodes)
+    try:
+        size = search.minimum_size(universe, coverage.masks.values())
+        return _searched(coverage, max_nodes, size, universe.bit_count())
+    except (OutOfNodesError, RecursionError):
+        return _solved(coverage, None)
+
+
+def maximum_coverage(coverage: Coverage, budget: int, *, max_nodes: int = DEFAULT_NODES) -> Cover:
+    """Return at most ``budget`` sentences that cover as many aspects as ``budget`` sentences can.
+
+    The selection holds no sentence that adds nothing, so it is shorter than the budget where fewer suffice.
+
+    Parameters
+    ----------
+    coverage
+        Which aspects each sentence covers.
+    budget
+        How many sentences may be selected, at least 0.
+    max_nodes
+        Search nodes before the problem is handed to the integer-programming solver.
+
+    Raises
+    ------
+    ValueError
+        If the budget is negative.
+    MissingExtraError
+        If the search runs out of nodes and scipy is not installed.
+
+    Examples
+    --------
+    >>> sources = {"a": [0, 2], "b": [0, 2], "c": [0], "d": [1, 2], "e": [1, 2], "f": [1]}
+    >>> best = maximum_coverage(coverage_from(sources), 1)
+    >>> best.sentences, best.n_covered
+    ((2,), 4)
+    """
+    if budget < 0:
+        raise ValueError(f"expected a budget of at least 0, got {budget}")
+    search = Search(max_nodes)
+    try:
+        most = _most_covered(coverage, budget, search)
+        if most < coverage.coverable.bit_count():
+            return _searched(coverage, max_nodes, budget, most)
+        return minimum_cover(coverage, max_nodes=max_nodes)
+    except (OutOfNodesError, RecursionError):
+        return _solved(coverage, budget)
+
+
+def ceiling(coverage: Coverage, budget: int | None, *, max_nodes: int = DEFAULT_NODES) -> int:
+    """Return the most aspects that ``budget`` sentences can cover (None: any number of sentences).
+
+    The value of `maximum_coverage` without its selection, which is quicker.
+
+    Raises
+    ------
+    UndefinedScoreError
+        If the optimum could not be proven.
+    MissingExtraError
+        If the search runs out of nodes and scipy is not installed.
+
+    Examples
+    --------
+    >>> ceiling(coverage_from({"a": [0], "b": [1], "c": []}), 1)
+    1
+    """
+    if budget is None:
+        return coverage.coverable.bit_count()
+    try:
+        return _most_covered(coverage, budget, Search(max_nodes))
+    except (OutOfNodesError, RecursionError):
+        cover = _solved(coverage, budget)
+        if not cover.proven:
+            raise UndefinedScoreError(f"the most aspects that {budget} sentences cover could not be proven") from None
+        return cover.n_covered
+
+
+def greedy_ranking(coverage: Coverage) -> tuple[int, ...]:
+    """Return sentences in the order greedy cover takes them, until every coverable aspect is covered.
+
+    The largest gain first, ties to the lowest index: within 1 - 1/e of `maximum_coverage` at every budget [1]_.
+
+    References
+    ----------
+    .. [1] Nemhauser, Wolsey and Fisher, "An analysis of approximations for maximizing submodular set functions",
+       Mathematical Programming 14 (1978).
+    """
+    left = coverage.coverable
+    chosen: list[int] = []
+    while left:
+        index = max(coverage.masks, key=lambda index: ((coverage.masks[index] & left).bit_count(), -index))
+        chosen.append(index)
+        left &= ~coverage.masks[index]
+    return tuple(chosen)
+
+
+def _most_covered(coverage: Coverage, budget: int, search: Search) -> int:
+    universe, masks = coverage.coverable, coverage.masks.values()
+    n_coverable = universe.bit_count()
+    if budget >= n_coverable:
+        return n_coverable
+    if greedy_count(universe, masks, budget) == n_coverable or search.can_reach(universe, masks, budget, n_coverable):
+        return n_coverable
+    return search.most_covered(universe, masks, budget)
+
+
+def _searched(coverage: Coverage, max_nodes: int, size: int, target: int) -> Cover:
+    sentences = Search(max_nodes).first_reaching(coverage.coverable, coverage.masks, size, target)
+    return Cover(sentences=sentences, n_covered=coverage.mask_of(sentences).bit_count())
+
+
+def _solved(coverage: Coverage, budget: int | None) -> Cover:
+    sentences, proven = hard_cover.solve(coverage.coverable, coverage.masks, budget)
+    return Cover(
+        sentences=sentences,
+        n_covered=coverage.mask_of(sentences).bit_count(),
+        proven=proven,
+        canonical=False,
+        method="milp",
+    )

@@ -1,0 +1,43 @@
+"""The two systems that know the answers: ceilings, not competitors. No other system may import what they import."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from evidencebench.data.instance import Labels
+from evidencebench.data.optimum.cover import coverage_of, greedy_ranking, maximum_coverage, minimum_cover
+from evidencebench.errors import UndefinedScoreError
+from evidencebench.system import Brief, Ranking
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Oracle:
+    """The exact optimum: the most aspects that the budget's sentences can cover."""
+
+    reads_brief: ClassVar[bool] = True
+    selects: ClassVar[bool] = True
+
+    def rank_knowing(self, labels: Labels, brief: Brief) -> Ranking:
+        """Return a maximum coverage, or without a budget a minimum cover.
+
+        Raises
+        ------
+        UndefinedScoreError
+            If it could not be proven.
+        """
+        coverage = coverage_of(labels, brief.scope)
+        cover = minimum_cover(coverage) if brief.budget is None else maximum_coverage(coverage, brief.budget)
+        if not cover.proven:
+            raise UndefinedScoreError("the optimum could not be proven")
+        return Ranking(sentences=cover.sentences, ordered=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GreedyOracle:
+    """Greedy set cover: the sentence that adds most aspects next. On papers almost as good as the optimum."""
+
+    reads_brief: ClassVar[bool] = True
+    selects: ClassVar[bool] = True
+
+    def rank_knowing(self, labels: Labels, brief: Brief) -> Ranking:
+        """Return the first sentences of a greedy cover, as many as the budget allows."""
+        return Ranking(sentences=greedy_ranking(coverage_of(labels, brief.scope))[: brief.budget])

@@ -1,0 +1,138 @@
+"""Derive the optima of a whole file: in parallel, and resumable after any interruption."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from evidencebench.data.dataset import DataFile, Dataset, dataset_from, reopen_dataset, require_data_name, write_dataset
+from evidencebench.data.evaluations import Optima, derive_optima, with_optima
+from evidencebench.data.instance import Evaluation, Instance
+from evidencebench.engine.local import map_in_order
+from evidencebench.errors import RunFormatError, RunMismatchError
+from evidencebench.storage.journal import open_journal
+from evidencebench.storage.reading import PathText
+from evidencebench.version import __version__
+
+_BEGINS = b'{"evidencebench_solve":'
+_MIN_INSTANCES_A_JOB = 500
+
+
+class _Header(msgspec.Struct, frozen=True, kw_only=True):
+    evidencebench_solve: str
+    sha256: str
+
+
+class _Line(msgspec.Struct, frozen=True, kw_only=True):
+    id: str
+    evaluations: dict[str, Evaluation]
+    unproven: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SolveReport:
+    """What `solve_file` did.
+
+    Attributes
+    ----------
+    n_instances
+        Instances in the file.
+    n_resumed
+        Instances that an interrupted call had solved.
+    unproven
+        Instance id -> the tasks whose optimum is not proven.
+    """
+
+    n_instances: int
+    n_resumed: int
+    unproven: dict[str, tuple[str, ...]]
+
+
+def solve_file(
+    dataset: Dataset | PathText,
+    path: PathText,
+    *,
+    jobs: int = 1,
+    on_progress: Callable[[int, int], None] | None = None,
+) -> SolveReport:
+    """Write a copy of a data set with all four evaluations derived from its labels.
+
+    What is solved is kept beside the target in ``<name>.partial`` until the copy is whole, so that the same call goes
+    on after an interruption.
+
+    Parameters
+    ----------
+    dataset
+        What to solve; optima that it stores are not read.
+    path
+        The copy, in any form that `write_dataset` knows.
+    jobs
+        Processes.
+    on_progress
+        Called with (instances solved, instances in all).
+
+    Raises
+    ------
+    RunMismatchError
+        If the partial file belongs to other data or another version.
+    RunFormatError
+        If the partial file is damaged.
+    DataError
+        If the copy cannot be written, or its suffix names no form.
+    MissingExtraError
+        If an optimum is beyond the built-in search and scipy is not installed.
+    """
+    dataset, path = dataset_from(dataset), Path(path)
+    require_data_name(path)
+    partial = path.with_name(f"{path.name}.partial")
+    header = msgspec.json.encode(_Header(evidencebench_solve=__version__, sha256=dataset.sha256))
+    with open_journal(partial, _BEGINS) as journal:
+        journal.begin(header)
+        solved = _read_partial(partial, header)
+        todo = [instance_id for instance_id in dataset.ids if instance_id not in solved]
+        n_resumed = len(dataset) - len(todo)
+        workers = min(jobs, 1 + len(todo) // _MIN_INSTANCES_A_JOB)
+        for n_done, line in enumerate(map_in_order(_solver, (dataset.file,), todo, jobs=workers), n_resumed + 1):
+            encoded = msgspec.json.encode(line)
+            journal.append(encoded)
+            solved[line.id] = encoded
+            if on_progress is not None:
+                on_progress(n_done, len(dataset))
+    unproven: dict[str, tuple[str, ...]] = {}
+    write_dataset(path, _with_solutions(dataset, solved, unproven))
+    partial.unlink()
+    return SolveReport(n_instances=len(dataset), n_resumed=n_resumed, unproven=unproven)
+
+
+def _solver(data: DataFile) -> Callable[[str], _Line]:
+    dataset = reopen_dataset(data)
+
+    def solve(instance_id: str) -> _Line:
+        optima = derive_optima(dataset[instance_id])
+        return _Line(id=instance_id, evaluations=dict(optima.evaluations), unproven=optima.unproven)
+
+    return solve
+
+
+def _read_partial(path: Path, header: bytes) -> dict[str, bytes]:
+    lines = path.read_bytes().splitlines()
+    if lines[0] != header:
+        raise RunMismatchError(f"{path}: belongs to other data or another version; remove it to start over")
+    solved: dict[str, bytes] = {}
+    for number, line in enumerate(lines[1:], 2):
+        try:
+            solved[msgspec.json.decode(line, type=_Line).id] = line
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise RunFormatError(f"{path}: line {number}: {error}; remove the file to start over") from error
+    return solved
+
+
+def _with_solutions(
+    dataset: Dataset, solved: dict[str, bytes], unproven: dict[str, tuple[str, ...]]
+) -> Iterator[Instance]:
+    for instance in dataset:
+        line = msgspec.json.decode(solved[instance.id], type=_Line)
+        if line.unproven:
+            unproven[instance.id] = line.unproven
+        yield with_optima(instance, Optima(evaluations=line.evaluations))

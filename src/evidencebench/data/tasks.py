@@ -1,0 +1,157 @@
+"""What is asked of a system: how many sentences count, and which aspects."""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Literal, TypeAlias
+
+from evidencebench.data.instance import Instance, Labels
+from evidencebench.data.optimum.cover import coverage_of, minimum_cover
+from evidencebench.errors import FormatError, TaskError, UndefinedScoreError
+from evidencebench.query import AspectScope
+from evidencebench.spelling import did_you_mean
+from evidencebench.system import Brief, require_budget, require_scope
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task:
+    """A budget rule and the aspects that count.
+
+    Attributes
+    ----------
+    name
+        As used on the command line and in run files.
+    scope
+        Which aspects count.
+    budget
+        How many sentences count: a number, ``"optimal"`` (as many as the minimum cover of the instance needs), or None
+        (no limit).
+    """
+
+    name: str
+    scope: AspectScope
+    budget: int | Literal["optimal"] | None
+
+    def __post_init__(self) -> None:
+        if self.budget != "optimal":
+            require_budget(self.budget, at_least=1)
+        require_scope(self.scope)
+
+    def applies_to(self, labels: Labels) -> bool:
+        """Say whether the instance has any aspect that counts."""
+        return bool(labels.that_count(self.scope))
+
+    def brief(self, instance: Instance) -> Brief:
+        """Return what a system is told, which of the labels is at most the number of sentences that count."""
+        return Brief(budget=self.budget_for(instance), scope=self.scope, task=self.name)
+
+    def budget_for(self, instance: Instance) -> int | None:
+        """Return how many sentences count for this instance.
+
+        Raises
+        ------
+        TaskError
+            If no aspect of the instance counts.
+        FormatError
+            If the stored optimum is negative.
+        UndefinedScoreError
+            If the task is at the optimum, the data holds none, and it cannot be proven.
+        """
+        if not self.applies_to(instance.labels):
+            raise TaskError(f"{instance.id}: task '{self.name}' does not apply: the instance has no such aspect")
+        if self.budget != "optimal":
+            return self.budget
+        stored = instance.labels.evaluations.get(self.name)
+        if stored is not None and stored.optimal is not None:
+            if stored.optimal < 0:
+                raise FormatError(f"{instance.id}: the stored optimum of '{self.name}' is {stored.optimal}")
+            return stored.optimal
+        cover = minimum_cover(coverage_of(instance.labels, self.scope))
+        if not cover.proven:
+            raise UndefinedScoreError(f"{instance.id}: task '{self.name}': the minimum cover could not be proven")
+        return len(cover.sentences)
+
+
+TASKS: Mapping[str, Task] = MappingProxyType(
+    {
+        task.name: task
+        for task in (
+            Task(name="er_at_optimal", scope="all", budget="optimal"),
+            Task(name="er_at_10", scope="all", budget=10),
+            Task(name="result_er_at_optimal", scope="results", budget="optimal"),
+            Task(name="result_er_at_5", scope="results", budget=5),
+            Task(name="result_er_at_10", scope="results", budget=10),
+            Task(name="result_er_unconstrained", scope="results", budget=None),
+        )
+    }
+)
+"""The benchmark's six tasks, by name [Wang et al., COLM 2025]."""
+
+TaskOrName: TypeAlias = Task | str
+"""A task, or its name as `task_named` takes it."""
+
+
+def tasks_from(given: TaskOrName | Iterable[TaskOrName]) -> tuple[Task, ...]:
+    """Return tasks, each once, from what stands for them: tasks or names, or one alone.
+
+    Raises
+    ------
+    TaskError
+        If there is no task of a name.
+    TypeError
+        If it is neither a task nor a name.
+
+    Examples
+    --------
+    >>> [task.name for task in tasks_from(["er_at_10", TASKS["er_at_optimal"]])]
+    ['er_at_10', 'er_at_optimal']
+    """
+    several = [given] if isinstance(given, Task | str) else given
+    if not isinstance(several, Iterable):
+        raise TypeError(f"tasks: expected tasks or their names, such as 'er_at_10', got {given!r}")
+    return tuple({task.name: task for task in map(task_from, several)}.values())
+
+
+def task_from(given: TaskOrName) -> Task:
+    """Return a task from itself or from its name.
+
+    Raises
+    ------
+    TaskError
+        If there is no task of the name.
+    TypeError
+        If it is neither.
+    """
+    if isinstance(given, str):
+        return task_named(given)
+    if not isinstance(given, Task):
+        raise TypeError(f"tasks: expected tasks or their names, such as 'er_at_10', got {given!r}")
+    return given
+
+
+_AT_BUDGET = re.compile(r"(?P<results>result_)?er_at_(?P<budget>[1-9][0-9]{0,5})")
+
+
+def task_named(name: str) -> Task:
+    """Return a task by its name: one of `TASKS`, or ``er_at_K`` or ``result_er_at_K`` for any K of at least 1.
+
+    Raises
+    ------
+    TaskError
+        If the name is none of these.
+
+    Examples
+    --------
+    >>> task_named("er_at_25").budget
+    25
+    """
+    if name in TASKS:
+        return TASKS[name]
+    found = _AT_BUDGET.fullmatch(name)
+    if found is None:
+        raise TaskError(
+            f"no task '{name}'{did_you_mean(name, TASKS)}; expected one of {', '.join(TASKS)}, or er_at_K or "
+            "result_er_at_K"
+        )
+    return Task(name=name, scope="results" if found["results"] else "all", budget=int(found["budget"]))

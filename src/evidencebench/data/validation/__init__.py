@@ -1,0 +1,1 @@
+"""The rules of the published format, and what breaks them."""

@@ -1,0 +1,203 @@
+"""Ask a system: hand it the query and the brief, and nothing else, and take its answer or its failure."""
+
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields, is_dataclass, replace
+from typing import Any, cast, overload
+
+from evidencebench.data.instance import Instance
+from evidencebench.data.tasks import TASKS, Task, TaskOrName, task_from
+from evidencebench.errors import EvidenceBenchError, PendingError, ReplyError, StopError, TaskError
+from evidencebench.execution.own_traces import trace_of
+from evidencebench.runs.answer_dicts import GivenAnswer, answers_in
+from evidencebench.runs.run_file import Answer, Failure, RunFile
+from evidencebench.system import Brief, NamedSystem, System, plain_ranking
+
+_MAX_ERROR_CHARACTERS = 500
+_ASKING = frozenset({__file__, plain_ranking.__code__.co_filename})
+
+
+def named_system(system: object) -> NamedSystem:
+    """Return an object that answers together with a name: that of its class, where it has none.
+
+    Raises
+    ------
+    TypeError
+        If it cannot answer.
+
+    Examples
+    --------
+    >>> from evidencebench import BM25
+    >>> named_system(BM25()).name
+    'BM25'
+    """
+    if isinstance(system, NamedSystem):
+        return system
+    kind = type(system).__name__
+    if isinstance(system, type):
+        raise TypeError(f"expected a system, got the class {system.__name__}; make one of it: {system.__name__}()")
+    if isinstance(system, str):
+        raise TypeError(
+            f"expected a system, got the text {system!r}; make a system of it with make_system, or open the run that "
+            "it names with open_run"
+        )
+    knows_labels = not hasattr(system, "rank") and callable(getattr(system, "rank_knowing", None))
+    if not (knows_labels or callable(getattr(system, "rank", None))):
+        raise TypeError(f"expected a system, which is an object with a method rank(query, brief), got {kind}")
+    whole = with_named_parts(cast("System", system), named_system)
+    return NamedSystem(name=kind, options={}, system=whole, knows_labels=knows_labels)
+
+
+def with_named_parts(system: System, name: Callable[[System], NamedSystem]) -> System:
+    """Return a system in which those that it asks have names, which tell what they read and what they were made from.
+
+    Parameters
+    ----------
+    system
+        A dataclass may hold others in its fields, one or a tuple of them.
+    name
+        Gives a name to an object that answers.
+    """
+    if not is_dataclass(system):
+        return system
+
+    def named(value: Any) -> Any:
+        if isinstance(value, tuple):
+            found = tuple(map(named, value))
+            return value if all(map(operator.is_, found, value)) else found
+        return name(value) if callable(getattr(value, "rank", None)) else value
+
+    values = {field.name: getattr(system, field.name) for field in fields(system) if field.init}
+    changed = {key: found for key, value in values.items() if (found := named(value)) is not value}
+    return cast("System", replace(system, **changed)) if changed else system
+
+
+def default_tasks(system: NamedSystem) -> tuple[Task, ...]:
+    """Return the tasks that a system can answer: all six, or those with a budget for systems that only rank."""
+    return tuple(task for task in TASKS.values() if system.selects or task.budget is not None)
+
+
+def require_answerable(system: NamedSystem, tasks: Sequence[Task]) -> None:
+    """Raise unless a system can answer every task.
+
+    Raises
+    ------
+    TaskError
+        If a system that only ranks is asked a task without a budget, or stored answers are not for a task.
+    """
+    system.check_tasks([task.name for task in tasks])
+    for task in tasks:
+        if task.budget is None and not system.selects:
+            raise TaskError(
+                f"system '{system.name}' ranks all sentences, and task '{task.name}' has no budget to end it"
+            )
+
+
+def answer_instance(system: NamedSystem | System, instance: Instance, task: TaskOrName | None) -> Answer:
+    """Return a system's answer to an instance, or the failure in its place.
+
+    Parameters
+    ----------
+    system
+        What answers: what `make_system` returns, or any object with ``rank(query, brief)``. Unless it knows the labels
+        by declaration, only the query is handed to it.
+    instance
+        What to answer.
+    task
+        What the brief is made for, or its name; None for a system that does not read it.
+
+    Raises
+    ------
+    StopError
+        If no more requests may be sent, so that the instance stays unanswered.
+    PendingError
+        If the answer waits for a batch.
+    """
+    system = named_system(system)
+    asked = None if task is None else task_from(task)
+    try:
+        brief = Brief(budget=None) if asked is None else asked.brief(instance)
+        if system.knows_labels:
+            answer = system.system.rank_knowing(instance.labels, brief)  # type: ignore[union-attr]
+        else:
+            answer = system.system.rank(instance.query, brief)  # type: ignore[union-attr]
+        return plain_ranking(answer, len(instance.query.sentences), system.name)
+    except (StopError, PendingError):
+        raise
+    except ReplyError as error:
+        return Failure(error=_message(error), notes=error.notes)
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever one item does wrong, the others are answered
+        trace = None if isinstance(error, EvidenceBenchError) else trace_of(error, _ASKING)
+        return Failure(error=_message(error), trace=trace)
+
+
+def _message(error: BaseException) -> str:
+    message = f"{type(error).__name__}: {error}"[:_MAX_ERROR_CHARACTERS]
+    return message.encode(errors="backslashreplace").decode()
+
+
+@overload
+def answers_from(
+    answering: NamedSystem | System, hypotheses: Mapping[str, str] | None = None
+) -> Callable[[Instance, Task], Answer]: ...
+@overload
+def answers_from(
+    answering: RunFile | Mapping[str, GivenAnswer] | Callable[[Instance, Task], Answer | None],
+) -> Callable[[Instance, Task], Answer | None]: ...
+def answers_from(
+    answering: NamedSystem | System | RunFile | Mapping[str, GivenAnswer] | Callable[[Instance, Task], Answer | None],
+    hypotheses: Mapping[str, str] | None = None,
+) -> Callable[[Instance, Task], Answer | None]:
+    """Return a function that gives the answer to any instance under any task.
+
+    Parameters
+    ----------
+    answering
+        What answers: a system, which is what `make_system` returns or any object with ``rank(query, brief)``; or
+        answers that are there: a run as `open_run` reads it, or a dict as `answers_in` reads it. A system is asked
+        once where one answer serves every task. A function is returned as it is.
+    hypotheses
+        Instance id -> the hypothesis to ask a system instead of its own; None: its own.
+
+    Raises
+    ------
+    TypeError
+        If it is none of these.
+    AnswerError
+        If an answer in the dict is none.
+    """
+    match answering:
+        case RunFile():
+            return lambda instance, task: answering.answer(instance.id, task.name)
+        case Mapping():
+            answers = answers_in(answering)
+            return lambda instance, _: answers.get(instance.id)
+    if _is_function(answering):
+        return cast("Callable[[Instance, Task], Answer | None]", answering)
+    return _asking(named_system(answering), hypotheses)
+
+
+def _is_function(answering: object) -> bool:
+    is_system = isinstance(answering, type) or hasattr(answering, "rank") or hasattr(answering, "rank_knowing")
+    return callable(answering) and not is_system
+
+
+def _asking(system: NamedSystem, hypotheses: Mapping[str, str] | None) -> Callable[[Instance, Task], Answer]:
+    last: tuple[str, Answer] | None = None
+
+    def answer(instance: Instance, task: Task) -> Answer:
+        nonlocal last
+        known = last  # looked up once, since another thread may ask too
+        if known is not None and known[0] == instance.id:
+            return known[1]
+        asked = instance if hypotheses is None else with_hypothesis(instance, hypotheses[instance.id])
+        found = answer_instance(system, asked, task if system.reads_brief else None)
+        last = None if system.reads_brief else (instance.id, found)
+        return found
+
+    return answer
+
+
+def with_hypothesis(instance: Instance, hypothesis: str) -> Instance:
+    """Return the instance with another hypothesis in its query."""
+    return replace(instance, query=replace(instance.query, hypothesis=hypothesis))

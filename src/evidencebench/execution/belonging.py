@@ -1,0 +1,95 @@
+"""Which data and which tasks answers are for."""
+
+from collections.abc import Collection
+
+from evidencebench.data.dataset import Dataset
+from evidencebench.data.instance import Instance
+from evidencebench.data.tasks import TASKS, Task, task_named
+from evidencebench.errors import RunFormatError, RunMismatchError, TaskError
+from evidencebench.one_line import counted
+from evidencebench.runs.run_file import RunFile
+from evidencebench.system import Ranking
+
+
+def require_known(name: str, answered: Collection[str], data: Dataset | list[Instance]) -> None:
+    """Raise where answers are not for the data: one of them, or all where the data may be a part of some."""
+    ids = data.ids if isinstance(data, Dataset) else [instance.id for instance in data]
+    unknown = sorted(set(answered).difference(ids))
+    if unknown and (isinstance(data, Dataset) or len(unknown) == len(answered)):
+        more = f" and {len(unknown) - 1} more" if len(unknown) > 1 else ""
+        raise RunMismatchError(
+            f"{name}: answers '{unknown[0]}'{more}, which the data does not hold; its ids look like "
+            f"'{next(iter(ids), '')}'"
+        )
+
+
+def check_belongs(run: RunFile, dataset: Dataset) -> None:
+    """Raise unless a run was made on this data.
+
+    Raises
+    ------
+    RunMismatchError
+        If the run's header names another file, or an answer is for an instance that the data does not hold.
+    """
+    if run.header is not None and run.header.data.sha256 != dataset.sha256:
+        made_on = run.header.data
+        raise RunMismatchError(
+            f"{run.path}: made on {made_on.name} (sha256 {made_on.sha256[:12]}, {counted(made_on.n, 'instance')}), "
+            f"but {dataset.path} has sha256 {dataset.sha256[:12]} and {counted(len(dataset), 'instance')}; "
+            "score it on its own data"
+        )
+    unknown = sorted(instance_id for instance_id in run.ids if instance_id not in dataset)
+    if unknown:
+        raise RunMismatchError(
+            f"{run.path}: answers '{unknown[0]}'{f' and {len(unknown) - 1} more' if len(unknown) > 1 else ''}, "
+            f"which {dataset.path} does not hold; its ids look like '{next(iter(dataset.ids), '')}'"
+        )
+
+
+def tasks_of(run: RunFile, dataset: Dataset) -> tuple[Task, ...]:
+    """Return the tasks that a run can answer on this data, in the order of its header or of `TASKS`.
+
+    Raises
+    ------
+    RunFormatError
+        If its header names a task that does not exist.
+    """
+    names = run.header.tasks if run.header is not None else tuple(TASKS)
+    try:
+        tasks = tuple(map(task_named, names))
+    except TaskError as error:
+        raise RunFormatError(f"{run.path}: line 1: {error}") from error
+    return tuple(task for task in tasks if _lacking(run, task, dataset) is None)
+
+
+def check_answers(run: RunFile, task: Task, dataset: Dataset) -> None:
+    """Raise unless a run can answer a task.
+
+    Raises
+    ------
+    TaskError
+        Saying what it lacks.
+    """
+    lacking = _lacking(run, task, dataset)
+    if lacking is not None:
+        raise TaskError(f"{run.path}: cannot answer task '{task.name}': {lacking}")
+
+
+def _lacking(run: RunFile, task: Task, dataset: Dataset) -> str | None:
+    header = run.header
+    if header is not None and header.per_task and task.name not in header.tasks:
+        return f"it holds answers for {', '.join(header.tasks)} only"
+    if task.budget is not None or (header is not None and task.name in header.tasks):
+        return None
+    if header is not None or _is_ranking(run, dataset):
+        return "it ranks sentences, and a task without a budget does not end a ranking; give one with --budget"
+    return None
+
+
+def _is_ranking(run: RunFile, dataset: Dataset) -> bool:
+    """Say whether the first answer that there is orders its sentences, and so needs a budget to end."""
+    for instance_id in dataset.ids:
+        answer = run.answer(instance_id, None)
+        if isinstance(answer, Ranking):
+            return answer.ordered
+    return False

@@ -1,0 +1,187 @@
+"""What a language model is asked for an instance, and what it replied: made again from data, options and the store."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+import numpy as np
+
+from evidencebench.data.dataset import Dataset
+from evidencebench.data.instance import Instance
+from evidencebench.data.tasks import Task, task_named
+from evidencebench.errors import DataError, PendingError, RunMismatchError, StopError, TaskError
+from evidencebench.execution.ask import answer_instance, with_hypothesis
+from evidencebench.execution.system_table import asks_model, make_system
+from evidencebench.models.llm.client import ChatClient
+from evidencebench.models.llm.prices import PriceTable
+from evidencebench.models.llm.replaying import Replayed, ReplayingSender
+from evidencebench.models.llm.store import Replies
+from evidencebench.one_line import counted
+from evidencebench.runs.run_file import RunFile, RunHeader
+from evidencebench.specification import write_specification
+from evidencebench.system import NamedSystem
+from evidencebench.systems.derangement import derange_hypotheses
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exchange:
+    """One request for an answer, and its reply.
+
+    Attributes
+    ----------
+    instance_id, task
+        What is answered; the task is None where one answer serves all.
+    turn
+        Its place among the requests for this answer, from 1.
+    replayed
+        The request, and the reply where it is stored.
+    """
+
+    instance_id: str
+    task: str | None
+    turn: int
+    replayed: Replayed
+
+
+def first_requests(
+    system: str, dataset: Dataset, tasks: Sequence[Task], *, seed: int, hypothesis: str
+) -> list[Exchange]:
+    """Return what a run would ask first: of the first instance, for the first of its tasks.
+
+    Parameters
+    ----------
+    system
+        A specification, of a system that asks a language model.
+    dataset
+        What is answered.
+    tasks
+        What for, at least one.
+    seed, hypothesis
+        As of `execute`.
+
+    Raises
+    ------
+    DataError
+        If there is no instance, or nobody is asked for the first one.
+    """
+    sender = ReplayingSender()
+    if not dataset.ids:
+        raise DataError(f"{dataset.path}: expected an instance to ask about, got none")
+    instance = _asked(dataset, dataset.ids[0], _swapped(dataset, hypothesis, seed))
+    client = _client(sender)
+    named = make_system(system, seed=seed, client=client)
+    try:
+        for task in _tasks(named, tasks, instance):
+            found = list(_exchanges(named, sender, instance, task))
+            if found:
+                return found
+    finally:
+        client.close()
+    raise DataError(f"{dataset.path}: {instance.id}: nobody is asked, since none of the tasks wants a sentence of it")
+
+
+def exchanges_of(
+    run: RunFile, dataset: Dataset, ids: Sequence[str], *, store: Replies | None, tasks: Sequence[Task] = ()
+) -> Iterator[Exchange]:
+    """Yield what was asked and replied for instances of a run, all turns of each answer.
+
+    Requests are made again as the run made them, so that a reply which is not stored ends its answer's turns.
+
+    Parameters
+    ----------
+    run
+        Of a system that asks a language model.
+    dataset
+        What it was made on.
+    ids
+        Of the instances.
+    store
+        Where replies are kept; None: nowhere.
+    tasks
+        Which answers; empty: all that the run has.
+
+    Raises
+    ------
+    RunMismatchError
+        If the run does not say what was asked, or was made on other data.
+    TaskError
+        If a task is none of the run's.
+    UnknownInstanceError
+        If the data has no such instance.
+    """
+    header = _header_of(run, dataset)
+    for task in tasks:
+        if header.per_task and task.name not in header.tasks:
+            raise TaskError(f"{run.path}: expected one of its tasks {', '.join(header.tasks)}, got '{task.name}'")
+    swapped = _swapped(dataset, header.hypothesis, header.seed)
+    sender = ReplayingSender(store=store)
+    client = _client(sender)
+    try:
+        named = make_system(write_specification(header.system.name, header.system.options), client=client)
+        for instance_id in ids:
+            instance = _asked(dataset, instance_id, swapped)
+            for one in _tasks(named, tasks or tuple(map(task_named, header.tasks)), instance):
+                yield from _exchanges(named, sender, instance, one)
+    finally:
+        client.close()
+
+
+def changed_since(run: RunFile) -> dict[str, tuple[str, str]]:
+    """Return what decides the requests of a run and is another now: name -> (then, now)."""
+    header = run.header
+    if header is None:
+        return {}
+    named = make_system(write_specification(header.system.name, header.system.options))
+    now: Mapping[str, str] = named.versions()
+    return {
+        name: (then, now.get(name, "none"))
+        for name, then in header.versions.items()
+        if name not in {"evidencebench", "numpy", "python"} and now.get(name, "none") != then
+    }
+
+
+def _header_of(run: RunFile, dataset: Dataset) -> RunHeader:
+    header = run.header
+    if header is None:
+        raise RunMismatchError(
+            f"{run.path}: expected a run of this package, whose header says what was asked, got none"
+        )
+    if header.data.sha256 != dataset.sha256:
+        raise RunMismatchError(
+            f"{run.path}: made on {header.data.name} (sha256 {header.data.sha256[:12]}, "
+            f"{counted(header.data.n, 'instance')}), but {dataset.path} has sha256 {dataset.sha256[:12]}, so that its "
+            "requests cannot be made again; give the data that it was made on with --data"
+        )
+    if not asks_model(make_system(write_specification(header.system.name, header.system.options))):
+        raise RunMismatchError(f"{run.path}: '{header.system.name}' asks no language model, so that nothing was asked")
+    return header
+
+
+def _client(sender: ReplayingSender) -> ChatClient:
+    return ChatClient(sender=sender, store=None, prices=PriceTable(as_of="", models={}))
+
+
+def _swapped(dataset: Dataset, hypothesis: str, seed: int) -> Mapping[str, str] | None:
+    return None if hypothesis == "own" else derange_hypotheses(dataset.queries(), np.random.default_rng(seed))
+
+
+def _asked(dataset: Dataset, instance_id: str, swapped: Mapping[str, str] | None) -> Instance:
+    instance = dataset[instance_id]
+    return instance if swapped is None else with_hypothesis(instance, swapped[instance_id])
+
+
+def _tasks(named: NamedSystem, tasks: Sequence[Task], instance: Instance) -> Sequence[Task | None]:
+    if not named.reads_brief:
+        return (None,)
+    return [task for task in tasks if task.applies_to(instance.labels)]
+
+
+def _exchanges(
+    named: NamedSystem, sender: ReplayingSender, instance: Instance, task: Task | None
+) -> Iterator[Exchange]:
+    sender.noted.clear()  # so that no more than one answer's requests are in memory
+    with suppress(PendingError, StopError):  # what was asked is noted all the same
+        answer_instance(named, instance, task)
+    name = None if task is None else task.name
+    for turn, replayed in enumerate(list(sender.noted), 1):
+        yield Exchange(instance_id=instance.id, task=name, turn=turn, replayed=replayed)

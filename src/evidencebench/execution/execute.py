@@ -1,0 +1,313 @@
+"""Run a system over a data set into a run file: durably, resumably, in parallel."""
+
+import platform
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+import numpy as np
+
+from evidencebench.data.dataset import DataFile, Dataset, dataset_from, reopen_dataset, require_limit
+from evidencebench.data.tasks import Task, TaskOrName, tasks_from
+from evidencebench.engine.local import work_off
+from evidencebench.errors import RunMismatchError, SystemSpecError
+from evidencebench.execution.ask import default_tasks, require_answerable
+from evidencebench.execution.gathering import Inquiry, Rehearsal, answerer, rehearse_all, todo_of
+from evidencebench.execution.recording import Recorder, Todo, Worked
+from evidencebench.execution.system_table import make_system, system_from
+from evidencebench.execution.waiting import DEFAULT_MAX_WAITING, Waiting, ask_all
+from evidencebench.models.llm.client import ChatClient
+from evidencebench.runs.run_file import (
+    RUN_BEGINS,
+    DataHeader,
+    RunFile,
+    RunHeader,
+    SystemHeader,
+    check_same_run,
+    read_run,
+)
+from evidencebench.storage.journal import Journal, open_journal
+from evidencebench.storage.reading import PathText
+from evidencebench.system import NamedSystem, System
+from evidencebench.systems.derangement import derange_hypotheses
+from evidencebench.version import __version__
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunReport:
+    """What one call of `execute` did.
+
+    Attributes
+    ----------
+    n_instances
+        Instances in the scope of the run.
+    n_resumed
+        Instances that an earlier call had answered, at least in part.
+    n_failed
+        Failed answers that the run holds now, those of earlier calls included.
+    n_unanswered
+        Instances that are not answered in full, because their requests wait for a batch.
+    first_error
+        The first failure of this call, or None.
+    first_trace
+        Where in its code the system failed first in this call, as Python shows a traceback; None: not known.
+    trained_on_it
+        Whether a model of the system was trained on this very data, so that its score says nothing of other papers.
+    notes
+        What the answers in the run note, such as ``truncated_sentences``, merged over the answers to an instance as
+        `merged_notes` does, and summed over instances.
+    """
+
+    n_instances: int
+    n_resumed: int
+    n_failed: int
+    n_unanswered: int = 0
+    first_error: str | None = None
+    first_trace: str | None = None
+    trained_on_it: bool = False
+    notes: Mapping[str, int] = field(default_factory=dict)
+
+
+def execute(
+    system: str | NamedSystem | System,
+    dataset: Dataset | PathText,
+    path: PathText,
+    *,
+    tasks: TaskOrName | Iterable[TaskOrName] = (),
+    limit: int | None = None,
+    jobs: int = 1,
+    seed: int = 0,
+    hypothesis: Literal["own", "wrong"] = "own",
+    overwrite: bool = False,
+    retry_failed: bool = False,
+    fail_fast: bool = False,
+    client: ChatClient | None = None,
+    max_waiting: int = DEFAULT_MAX_WAITING,
+    settle: Callable[[], bool] | None = None,
+    on_interrupt: Callable[[], object] = lambda: None,
+    on_progress: Callable[[int, int], None] | None = None,
+) -> RunReport:
+    """Run a system and append each answer to a run file as it comes.
+
+    Called again with the same arguments after any interruption, it computes what is missing and nothing else.
+
+    Parameters
+    ----------
+    system
+        A specification as `make_system` takes it, or an object with ``rank(query, brief)``, whose fields are its
+        options.
+    dataset
+        What to answer: a data set, its path or its catalogue name.
+    path
+        The run file; continued if it holds the same run.
+    tasks
+        What the answers are for, as tasks or names, or one alone; empty: `default_tasks`.
+    limit
+        Only the first so many instances; None: all.
+    jobs
+        Processes; a system that waits for a server is asked from threads instead, and an object in this one only.
+    seed
+        Of everything random; an object has its own.
+    hypothesis
+        ``"own"``, or ``"wrong"`` to ask each instance with another paper's.
+    overwrite
+        Start over where the file exists.
+    retry_failed
+        Ask again for answers that failed in an earlier call.
+    fail_fast
+        Stop at the first answer that fails. It is not kept, so that the next call asks for it again.
+    client
+        How language models are asked; None: as `make_system` does.
+    max_waiting
+        Of a system that waits for a server: how many instances are asked at once.
+    settle
+        Called where answers wait for a batch of requests; returns, once batches are done, whether it submitted any, and
+        then they are asked for again, until nothing changes. None: they stay unanswered.
+    on_interrupt
+        Called where a first interrupt lets what was begun be finished; it runs in a signal's handler.
+    on_progress
+        Called with (instances done, instances in all).
+
+    Raises
+    ------
+    RunMismatchError
+        If the file holds another run, the system builds on stored answers to other data or hypotheses, or it may not
+        be asked one of the instances.
+    RunError
+        If the file cannot be written, or another process writes it.
+    SystemSpecError
+        If there is no such system.
+    FailedAnswerError
+        If an answer fails and ``fail_fast`` is set.
+    StopError
+        If no more requests may be sent; what was finished is kept.
+    TaskError
+        If the system cannot answer a task.
+    WorkerError
+        If a worker process dies.
+    """
+    named, dataset, path = system_from(system, seed=seed, client=client), dataset_from(dataset), Path(path)
+    if jobs > 1 and not isinstance(system, str):
+        raise SystemSpecError(
+            f"system '{named.name}': an object is asked in one process, got jobs={jobs}; name it by a specification, "
+            "such as 'bm25:k1=1.2' or 'file.py:Class'"
+        )
+    tasks = _checked_tasks(named, dataset, tasks_from(tasks), limit=limit, hypothesis=hypothesis)
+    header = _header(named, dataset, tasks, limit=limit, seed=seed, hypothesis=hypothesis)
+    hypotheses = _hypotheses(dataset, hypothesis, seed)
+    ids = dataset.ids[:limit]
+    with open_journal(path, RUN_BEGINS, truncate=overwrite) as journal:
+        run = _begun(journal, path, header, ids)
+        done = run.done - run.failed if retry_failed else run.done
+        recorder = Recorder(journal, n_all=len(ids), n_failed=len(run.failed & done), on_progress=on_progress)
+        for key in done:
+            recorder.add_notes(key[0], run.answer(*key))
+        todo = list(todo_of(ids, tasks, done, per_task=named.reads_brief))
+        recorder.n_done = len(ids) - len(todo)
+        if todo and on_progress is not None:  # how many there are is known long before the first is answered
+            on_progress(recorder.n_done, len(ids))
+        if named.waits:
+            work = answerer(named, dataset, hypotheses, fails_fast=fail_fast)
+            waiting = Waiting(client=client, max_waiting=max_waiting, settle=settle, on_interrupt=on_interrupt)
+            ask_all(work, todo, recorder, waiting)
+        else:
+            again = _Again(spec=str(system), seed=seed, data=dataset.file, versions=named.versions())
+            jobs = min(jobs, 1 + len(todo) // _MIN_INSTANCES_A_JOB)
+            opened = (named, dataset) if jobs == 1 else again
+            work_off(_worker, (opened, hypotheses, fail_fast), todo, recorder.keep, jobs=jobs, is_over=recorder.is_over)
+            if recorder.stop is not None:
+                raise recorder.stop
+    return RunReport(
+        n_instances=len(ids),
+        n_resumed=len({instance_id for instance_id, _ in done}),
+        n_failed=recorder.n_failed,
+        n_unanswered=len(ids) - recorder.n_done,
+        first_error=recorder.first_error,
+        first_trace=recorder.first_trace,
+        trained_on_it=dataset.sha256 in named.trained_on(),
+        notes=recorder.notes,
+    )
+
+
+def rehearse(
+    system: str | NamedSystem | System,
+    dataset: Dataset | PathText,
+    *,
+    client: ChatClient,
+    tasks: TaskOrName | Iterable[TaskOrName] = (),
+    limit: int | None = None,
+    seed: int = 0,
+    hypothesis: Literal["own", "wrong"] = "own",
+    on_progress: Callable[[int, int], None] | None = None,
+) -> Rehearsal:
+    """Ask a system every instance as `execute` would, and keep no answer.
+
+    It is meant for a client that sends nothing but estimates.
+
+    Parameters
+    ----------
+    system, dataset, client, tasks, limit, seed, hypothesis, on_progress
+        As in `execute`.
+
+    Raises
+    ------
+    RunMismatchError, SystemSpecError, TaskError
+        As `execute` does.
+    """
+    named, dataset = system_from(system, seed=seed, client=client), dataset_from(dataset)
+    tasks = _checked_tasks(named, dataset, tasks_from(tasks), limit=limit, hypothesis=hypothesis)
+    inquiry = Inquiry(system=named, hypotheses=_hypotheses(dataset, hypothesis, seed))
+    return rehearse_all([inquiry], dataset, tasks, limit=limit, on_progress=on_progress)
+
+
+def _checked_tasks(
+    system: NamedSystem, dataset: Dataset, tasks: Sequence[Task], *, limit: int | None, hypothesis: str
+) -> tuple[Task, ...]:
+    """Return the tasks to answer, those by default where none are named; raise unless the system may answer them."""
+    require_limit(limit)
+    asked = tuple(dict.fromkeys(tasks)) or default_tasks(system)
+    require_answerable(system, asked)
+    system.check_data(dataset.sha256, own_hypotheses=hypothesis == "own")
+    system.check_queries(lambda: dataset.queries(limit))
+    return asked
+
+
+_MIN_INSTANCES_A_JOB = 16
+
+
+def _begun(journal: Journal, path: Path, header: RunHeader, ids: Sequence[str]) -> RunFile:
+    """Return the run that a file holds, begun anew where it holds no answer, whatever it was begun as."""
+    journal.begin(msgspec.json.encode(header))
+    run = read_run(path)
+    check_same_run(path, run.header or header, header)
+    known = {(instance_id, task) for instance_id in ids for task in (header.tasks if header.per_task else (None,))}
+    for instance_id, task in sorted(run.done - known, key=str):
+        what = f"'{instance_id}'" if task is None else f"'{instance_id}' for task '{task}'"
+        raise RunMismatchError(
+            f"{path}: answers {what}, which its header does not ask for; take the line out, or start over with "
+            "--overwrite"
+        )
+    return run
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Again:
+    """What a process that has nothing yet makes the system and the data from, and may take no other."""
+
+    spec: str
+    seed: int
+    data: DataFile
+    versions: Mapping[str, str]
+
+    def made(self) -> tuple[NamedSystem, Dataset]:
+        system = make_system(self.spec, seed=self.seed)
+        system.check_versions(self.versions)
+        return system, reopen_dataset(self.data)
+
+
+def _worker(
+    opened: _Again | tuple[NamedSystem, Dataset],
+    hypotheses: Mapping[str, str] | None,
+    fails_fast: bool,  # noqa: FBT001 - handed over by place
+) -> Callable[[Todo], Worked]:
+    system, dataset = opened.made() if isinstance(opened, _Again) else opened
+    return answerer(system, dataset, hypotheses, fails_fast=fails_fast)
+
+
+def _hypotheses(dataset: Dataset, hypothesis: str, seed: int) -> dict[str, str] | None:
+    if hypothesis not in {"own", "wrong"}:
+        raise ValueError(f"hypothesis: expected 'own' or 'wrong', got '{hypothesis}'")
+    if hypothesis == "own":
+        return None
+    return derange_hypotheses(dataset.queries(), np.random.default_rng(seed))
+
+
+def _header(
+    system: NamedSystem,
+    dataset: Dataset,
+    tasks: Sequence[Task],
+    *,
+    limit: int | None,
+    seed: int,
+    hypothesis: Literal["own", "wrong"],
+) -> RunHeader:
+    return RunHeader(
+        system=SystemHeader(name=system.name, options=dict(system.options)),
+        data=DataHeader(name=dataset.name, path=str(dataset.path), sha256=dataset.sha256, n=len(dataset)),
+        tasks=tuple(task.name for task in tasks),
+        per_task=system.reads_brief,
+        limit=limit,
+        seed=seed,
+        hypothesis=hypothesis,
+        versions={
+            "evidencebench": __version__,
+            "numpy": np.__version__,
+            "python": platform.python_version(),
+            **system.versions(),
+        },
+        trained_on=tuple(sorted(system.trained_on())),
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+    )

@@ -1,0 +1,208 @@
+"""The options of a system: which there are, their values as text, as arguments, and as a run's header holds them."""
+
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
+from math import isfinite
+from pathlib import Path
+from typing import Any, Literal, cast, get_args, get_origin, get_type_hints
+
+import msgspec
+
+from evidencebench.errors import SystemSpecError
+from evidencebench.models.llm.client import ChatClient
+from evidencebench.specification import elements, unbracketed
+from evidencebench.spelling import did_you_mean
+from evidencebench.system import NamedSystem
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Option:
+    """One option of a system.
+
+    Attributes
+    ----------
+    type
+        As annotated.
+    default
+        `dataclasses.MISSING` where it must be given.
+    group
+        The field that the option is a part of, as ``temperature`` is of a strategy's ``chat``; None: it is a field.
+    """
+
+    type: Any
+    default: Any
+    group: str | None = None
+
+
+def options_of(factory: Callable[..., Any]) -> dict[str, Option]:
+    """Return option name -> option, as far as the factory says.
+
+    The fields of a dataclass are its options. One that is a dataclass itself, such as a `ChatModel`, is spread into its
+    own fields. A `ChatClient` is no option: it decides no answer.
+    """
+    if isinstance(factory, type) and is_dataclass(factory):
+        return dict(_options_of_fields(factory))
+    try:
+        hints = get_type_hints(getattr(factory, "__init__", None) if isinstance(factory, type) else factory)
+    except (TypeError, NameError):  # no annotations to be had, as of a partial or a built-in
+        return {}
+    return {name: Option(type=hint, default=None) for name, hint in hints.items() if name != "return"}
+
+
+def _options_of_fields(factory: type) -> Iterator[tuple[str, Option]]:
+    hints = get_type_hints(factory)
+    for field in fields(factory):
+        hint = hints[field.name]
+        if not field.init or is_client(hint):
+            continue
+        if is_dataclass(hint) and hint is not NamedSystem:
+            inner = get_type_hints(hint)
+            for part in fields(cast("type", hint)):
+                yield part.name, Option(type=inner[part.name], default=_default(part), group=field.name)
+        else:
+            yield field.name, Option(type=hint, default=_default(field))
+
+
+def _default(field: "Field[Any]") -> Any:
+    return field.default_factory() if field.default_factory is not MISSING else field.default
+
+
+def is_client(hint: Any) -> bool:
+    """Say whether a field is for the client that asks language models."""
+    return hint is ChatClient or ChatClient in get_args(hint)
+
+
+def grouped(factory: Callable[..., Any], values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return option values as the factory's arguments: those of a group made one object."""
+    arguments: dict[str, Any] = {}
+    groups: dict[str, dict[str, Any]] = {}
+    known = options_of(factory)
+    for key, value in values.items():
+        group = known[key].group if key in known else None
+        (arguments if group is None else groups.setdefault(group, {}))[key] = value
+    for group, parts in groups.items():
+        arguments[group] = get_type_hints(factory)[group](**parts)
+    return arguments
+
+
+def converted(
+    name: str,
+    factory: Callable[..., Any],
+    options: Mapping[str, str],
+    make: Callable[[str], NamedSystem],
+) -> dict[str, Any]:
+    """Return the values of options, made from their texts.
+
+    Parameters
+    ----------
+    name
+        What messages call the system.
+    factory
+        What makes it.
+    options
+        Option name -> text, brackets included.
+    make
+        Makes the system that an option names.
+
+    Raises
+    ------
+    SystemSpecError
+        If it has no such option, or the value does not fit.
+    """
+    require_options(name, factory, options)
+    known = options_of(factory)
+    values: dict[str, Any] = {}
+    for key, text in options.items():
+        try:
+            values[key] = _value(known[key].type, text, make) if key in known else _scalar(unbracketed(text))
+        except SystemSpecError as error:
+            raise SystemSpecError(f"system '{name}': option '{key}': {error}").at(error.trace) from error
+    return values
+
+
+def require_options(name: str, factory: Callable[..., Any], options: Collection[str]) -> None:
+    """Raise where options are given that a system does not have, as far as its options are known.
+
+    Raises
+    ------
+    SystemSpecError
+        Naming the first one, and those that there are.
+    """
+    known = options_of(factory)
+    if not is_dataclass(factory):
+        return
+    if options and not known:
+        raise SystemSpecError(f"system '{name}': takes no options, got {', '.join(options)}")
+    for key in options:
+        if key not in known:
+            meant = did_you_mean(key, known)
+            raise SystemSpecError(f"system '{name}': no option '{key}'{meant}; it takes {', '.join(known)}")
+
+
+def _value(hint: Any, text: str, make: Callable[[str], NamedSystem]) -> Any:
+    """Return an option's value, made from its text as the type asks."""
+    if get_origin(hint) is tuple and get_args(hint)[1:] == (...,):
+        return tuple(_value(get_args(hint)[0], f"[{element}]", make) for element in elements(text))
+    inner = unbracketed(text)
+    if hint is NamedSystem or NamedSystem in get_args(hint):
+        return make(inner)
+    try:
+        value = msgspec.convert(inner, type=hint, strict=False, dec_hook=_path)
+    except msgspec.ValidationError as error:
+        if get_origin(hint) is Literal:
+            known = ", ".join(map(str, get_args(hint)))
+            meant = did_you_mean(inner, map(str, get_args(hint)))
+            raise SystemSpecError(f"expected one of {known}, got '{inner}'{meant}") from error
+        raise SystemSpecError(f"{_in_words(str(error).partition(', got')[0])}, got '{inner}'") from error
+    if isinstance(value, float) and not isfinite(value):
+        raise SystemSpecError(f"expected a finite number, got '{inner}'")
+    return value
+
+
+_TYPES = {"float": "a number", "int": "a whole number", "bool": "true or false", "str": "text", "Path": "a path"}
+
+
+_TYPE_NAMES = re.compile(r"^Expected `([^`]*)`")
+
+
+def _in_words(expected: str) -> str:
+    """Return what a library expects, with its types in words."""
+    named = _TYPE_NAMES.match(expected)
+    if named is None:
+        return expected
+    words = " or ".join(_TYPES.get(name, name) for name in named[1].split(" | "))
+    return f"expected {words}{expected[named.end() :]}"
+
+
+def _path(hint: type, text: str) -> Path:
+    if hint is Path and text:
+        return Path(text)
+    raise ValueError(f"Expected `{hint.__name__}`, got `str`")
+
+
+def _scalar(text: str) -> Any:
+    """Return a number, true, false or null as such, and anything else as text."""
+    try:
+        return msgspec.json.decode(text, type=int | float | bool | None)
+    except msgspec.DecodeError:
+        return text
+
+
+def all_options(system: Any, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options as a run's header holds them: in JSON values, anything else as its text."""
+    if not is_dataclass(system):
+        return {key: _plain(value) for key, value in given.items()}
+    known = options_of(cast("type", type(system)))
+    return {
+        name: _plain(getattr(system if option.group is None else getattr(system, option.group), name))
+        for name, option in known.items()
+    }
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, NamedSystem):
+        return {"name": value.name, "options": dict(value.options)}
+    if isinstance(value, tuple):
+        return [_plain(one) for one in value]
+    return msgspec.to_builtins(value, enc_hook=str)

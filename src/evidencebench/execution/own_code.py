@@ -1,0 +1,174 @@
+"""Own code: a class or function in a module or a Python file, found without changing what any other import finds."""
+
+import hashlib
+import importlib
+import importlib.util
+import re
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec, PathFinder
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from evidencebench.errors import SystemSpecError
+from evidencebench.execution.own_traces import trace_of
+from evidencebench.spelling import did_you_mean
+from evidencebench.storage.reading import open_file
+
+_FILE_SUFFIX = ".py"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnCode:
+    """A class or function of somebody's own.
+
+    Attributes
+    ----------
+    name
+        As it was written: ``package.module:factory`` or ``file.py:factory``.
+    factory
+        The class or function.
+    module
+        What it was looked up in.
+    """
+
+    name: str
+    factory: Callable[..., Any]
+    module: ModuleType
+
+    @property
+    def file(self) -> Path | None:
+        """The source of its module; None where that has none, as what is built into Python."""
+        source = getattr(self.module, "__file__", None)
+        return Path(source) if source else None
+
+    def beside(self, name: str) -> str:
+        """Return the name of other own code, by the file of this one where both stand in it and it was named so."""
+        place, _, _ = self.name.rpartition(":")
+        module_name, _, attribute = name.partition(":")
+        return f"{place}:{attribute}" if is_file(place) and module_name == self.module.__name__ else name
+
+
+def is_file(place: str) -> bool:
+    """Say whether own code is named by its file rather than by its module."""
+    return place.endswith(_FILE_SUFFIX)
+
+
+def find_own_code(name: str) -> OwnCode:
+    """Import own code and return it.
+
+    Modules in the current folder, and beside a file that is named, are found where no module of that name is installed:
+    neither the standard library nor any package is ever shadowed, and `sys.path` stays as it is. They stay findable, so
+    that own code may import them when it is asked.
+
+    Parameters
+    ----------
+    name
+        ``package.module:factory``, or ``file.py:factory`` with the path of a file.
+
+    Raises
+    ------
+    SystemSpecError
+        If it cannot be imported, or cannot be called.
+    """
+    place, _, attribute = name.rpartition(":")
+    try:
+        finder = _finder()
+        finder.look_into(Path.cwd())
+        importlib.invalidate_caches()  # a file that was written a moment ago is found
+        module = _module_in(Path(place), finder) if is_file(place) else _module_named(place, finder)
+    except Exception as error:  # own code can fail in any way
+        words = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) and error.filename else str(error)
+        if isinstance(error, ImportError) and is_file(place) and "relative import" in words:
+            words += "; name a file of a package by its module, as package.module:factory"
+        trace = trace_of(error, {__file__, str(importlib.__file__), Path.resolve.__code__.co_filename})
+        raise SystemSpecError(f"system '{name}': cannot be imported: {words}").at(trace) from error
+    factory = getattr(module, attribute, None)
+    if factory is None:
+        raise SystemSpecError(f"system '{name}': cannot be imported: {_lacking(module, place, attribute)}")
+    if not callable(factory):
+        raise SystemSpecError(f"system '{name}': expected a class or function that makes a system, got {factory!r}")
+    return OwnCode(name=name, factory=factory, module=module)
+
+
+def _lacking(module: ModuleType, place: str, attribute: str) -> str:
+    """Say that a module has no such attribute, and which file was passed over where one of its name lies here."""
+    lacking = f"module '{place}' has no attribute '{attribute}'{did_you_mean(attribute, vars(module))}"
+    own = Path(f"{place.replace('.', '/')}{_FILE_SUFFIX}")
+    if is_file(place) or not own.exists() or own.resolve() == Path(getattr(module, "__file__", None) or "").resolve():
+        return lacking
+    return f"{lacking}; it is not the one in this folder, which is named by its file: ./{own}:{attribute}"
+
+
+class _Beside(MetaPathFinder):
+    """Finds modules in folders of own code; asked after every other finder, so that it hides nothing."""
+
+    def __init__(self) -> None:
+        self.folders: list[str] = []
+        # A folder without __init__.py is a package only where it was named as one: many a folder is called as some
+        # package that is not installed.
+        self.packages: set[str] = set()
+
+    def look_into(self, folder: Path) -> None:
+        """Look into a folder before those that were added earlier."""
+        text = str(folder)
+        self.folders = [text, *(one for one in self.folders if one != text)]
+
+    def find_spec(
+        self,
+        fullname: str,
+        path: Sequence[str] | None,
+        target: ModuleType | None = None,  # noqa: ARG002 - the import system's signature
+    ) -> ModuleSpec | None:
+        """Return how a module is loaded that lies in one of the folders."""
+        found = None if path is not None else PathFinder.find_spec(fullname, self.folders)
+        return None if found is None or (found.loader is None and fullname not in self.packages) else found
+
+
+def _finder() -> _Beside:
+    """Return the finder of this process, put behind all others when it is first needed."""
+    for finder in sys.meta_path:
+        if isinstance(finder, _Beside):
+            return finder
+    made = _Beside()
+    sys.meta_path.append(made)
+    return made
+
+
+def _module_named(name: str, finder: _Beside) -> ModuleType:
+    finder.packages.add(name.partition(".")[0])
+    return importlib.import_module(name)
+
+
+def _module_in(path: Path, finder: _Beside) -> ModuleType:
+    """Return the module in a file: under the file's name where that is free, so that what lies beside it finds it."""
+    file = path.resolve(strict=True)
+    open_file(file).close()  # a pipe would be waited for
+    finder.look_into(file.parent)
+    if file.stem.isidentifier() and file.stem not in sys.builtin_module_names and _file_of(file.stem) == file:
+        return importlib.import_module(file.stem)
+    # Without dots, which would make it a module of a package: what it imports would be looked for one folder higher.
+    name = f"{re.sub(r'[^a-zA-Z0-9_]', '_', file.stem)}_{hashlib.sha256(bytes(file)).hexdigest()[:8]}"
+    if name in sys.modules:
+        return sys.modules[name]
+    spec = importlib.util.spec_from_file_location(name, file)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"{path}: expected a Python file")
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
+    return module
+
+
+def _file_of(name: str) -> Path | None:
+    """Return the file that a module of this name comes from."""
+    known = sys.modules.get(name)
+    spec = importlib.util.find_spec(name) if known is None else None
+    source = getattr(known, "__file__", None) or (spec.origin if spec is not None else None)
+    return Path(source).resolve() if source else None

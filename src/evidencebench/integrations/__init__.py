@@ -1,0 +1,1 @@
+"""What speaks the interfaces of other tools."""

@@ -1,0 +1,1 @@
+"""What is computed elsewhere: language models and embedding models."""

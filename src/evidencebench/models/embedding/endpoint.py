@@ -1,0 +1,265 @@
+"""Any server that speaks OpenAI's ``/embeddings``: bounded attempts and replies, and only sound vectors come back."""
+
+import base64
+import binascii
+import os
+import random
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import numpy as np
+
+from evidencebench.errors import EndpointError, SystemSpecError
+from evidencebench.models.embedding.encoder import Batch, Floats, vector_faults
+from evidencebench.models.embedding.formats import EncodedText
+from evidencebench.models.endpoints import (
+    PassingError,
+    asked_wait,
+    is_loopback,
+    is_passing,
+    require_address,
+    require_key,
+    sendable,
+    shown,
+    wait_before,
+)
+from evidencebench.web.served_json import decoded
+
+if TYPE_CHECKING:
+    import httpx
+
+_LONGEST_WAIT_SECONDS = 60.0
+_MOST_REPLY_BYTES = 256 << 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Endpoint:
+    """Where texts are sent, and within which limits.
+
+    Attributes
+    ----------
+    base_url
+        What stands before ``/embeddings``, such as ``https://api.openai.com/v1``.
+    model
+        The model's name there.
+    key_env
+        The environment variable that holds the key; empty: no key is sent.
+    dimensions
+        The length of vectors to ask for; None: the model's own.
+    batch_texts, batch_characters
+        The most texts and characters in a request; a longer text is sent alone.
+    timeout_seconds
+        For a connection, and for a whole reply.
+    max_attempts
+        For each request, the first included.
+    max_reply_bytes
+        The most that is read of a reply.
+    """
+
+    base_url: str
+    model: str
+    key_env: str = "OPENAI_API_KEY"
+    dimensions: int | None = None
+    batch_texts: int = 128
+    batch_characters: int = 100_000
+    timeout_seconds: float = 60.0
+    max_attempts: int = 5
+    max_reply_bytes: int = _MOST_REPLY_BYTES
+
+    def require_sound(self, system: str) -> None:
+        """Raise unless the address, the key and the limits can be used; nothing is sent.
+
+        Raises
+        ------
+        SystemSpecError
+            Naming the option.
+        """
+        require_address(system, self.base_url)
+        for name in ("dimensions", "batch_texts", "batch_characters", "timeout_seconds", "max_attempts"):
+            value = getattr(self, name)
+            if value is not None and not value > 0:
+                raise SystemSpecError(f"{system}: {name}: expected more than 0, got {value}")
+        require_key(system, self.base_url, key_env=self.key_env, key=os.environ.get(self.key_env, ""))
+
+    @property
+    def is_loopback(self) -> bool:
+        """Whether the server is on this machine."""
+        return is_loopback(self.base_url)
+
+    @property
+    def address(self) -> str:
+        """What is asked."""
+        return f"{self.base_url.rstrip('/')}/embeddings"
+
+
+class _Vector(msgspec.Struct, frozen=True):
+    index: int
+    embedding: list[float] | str
+
+
+class _Reply(msgspec.Struct, frozen=True):
+    data: list[_Vector]
+
+
+class EndpointEncoder:
+    """Vectors from a server. Make one with `endpoint_encoder`.
+
+    Parameters
+    ----------
+    of
+        The server and the limits.
+    transport
+        How requests travel; None: over the network.
+    sleep
+        What waits between attempts.
+    jitter
+        Draws a number in 0..1, by which waits are spread.
+    """
+
+    def __init__(
+        self,
+        of: Endpoint,
+        *,
+        transport: "httpx.BaseTransport | None" = None,
+        sleep: Callable[[float], object] = time.sleep,
+        jitter: Callable[[], float] = random.random,
+    ) -> None:
+        import httpx  # noqa: PLC0415 - an extra
+
+        self._of, self._sleep, self._jitter = of, sleep, jitter
+        self._client = httpx.Client(
+            transport=transport,
+            timeout=of.timeout_seconds,
+            follow_redirects=False,
+            trust_env=not of.is_loopback,  # proxies are for other machines
+        )
+        self._dimension = of.dimensions
+        self.identity = f"endpoint|{of.address}|{of.model}|dimensions={of.dimensions}"
+
+    def batches(self, texts: Sequence[EncodedText]) -> Iterator[Batch]:
+        """Yield vectors, one request a batch.
+
+        Raises
+        ------
+        EndpointError
+            If the server refuses, gives no usable reply in the attempts allowed, or its vectors are not sound.
+        """
+        for positions in self._split(texts):
+            wanted = [sendable(texts[position].prefix + texts[position].text) for position in positions]
+            vectors = self._vectors(wanted)
+            if fault := vector_faults(vectors, len(wanted), self._dimension):
+                raise EndpointError(f"{self._where}: {fault}; nothing of this batch is kept")
+            self._dimension = vectors.shape[1]
+            yield Batch(positions=positions, vectors=vectors, is_truncated=[False] * len(wanted))
+
+    def _split(self, texts: Sequence[EncodedText]) -> Iterator[range]:
+        start, n_characters = 0, 0
+        for position, text in enumerate(texts):
+            size = len(text.prefix) + len(text.text)
+            is_full = position - start == self._of.batch_texts or n_characters + size > self._of.batch_characters
+            if position > start and is_full:
+                yield range(start, position)
+                start, n_characters = position, 0
+            n_characters += size
+        if len(texts) > start:
+            yield range(start, len(texts))
+
+    @property
+    def _where(self) -> str:
+        return f"{self._of.address}: model '{self._of.model}'"
+
+    def _vectors(self, texts: list[str]) -> Floats:
+        for attempt in range(1, self._of.max_attempts + 1):
+            try:
+                return self._parse(self._ask(texts), len(texts))
+            except PassingError as error:
+                if attempt == self._of.max_attempts:
+                    raise EndpointError(
+                        f"{self._where}: no usable reply in {attempt} attempts, the last one: {error}; try again "
+                        "later, or raise max_attempts or timeout_seconds"
+                    ) from error
+                self._sleep(
+                    wait_before(
+                        attempt + 1,
+                        asked_seconds=error.wait_seconds,
+                        jitter=self._jitter(),
+                        longest_seconds=_LONGEST_WAIT_SECONDS,
+                    )
+                )
+        raise AssertionError
+
+    def _ask(self, texts: list[str]) -> bytes:
+        """Return the body of a reply of status 200."""
+        import httpx  # noqa: PLC0415 - an extra
+
+        key = os.environ.get(self._of.key_env, "") if self._of.key_env else ""
+        body: dict[str, Any] = {"model": self._of.model, "input": texts, "encoding_format": "float"}
+        if self._of.dimensions is not None:
+            body["dimensions"] = self._of.dimensions
+        headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {key}"} if key else {})
+        try:
+            with self._client.stream(
+                "POST", self._of.address, content=msgspec.json.encode(body), headers=headers
+            ) as reply:
+                content = self._read(reply)
+        except httpx.TimeoutException as error:
+            raise PassingError(f"no reply within {self._of.timeout_seconds:g} s") from error
+        except httpx.TransportError as error:
+            raise PassingError(shown(str(error) or type(error).__name__, key)) from error
+        except (httpx.HTTPError, httpx.InvalidURL, UnicodeError) as error:
+            raise EndpointError(f"{self._where}: cannot be asked: {shown(str(error), key)}") from error
+        status = reply.status_code
+        if status == httpx.codes.OK:
+            return content
+        message = f"status {status}: {shown(content.decode(errors='replace'), key)}"
+        if is_passing(status):
+            raise PassingError(message, asked_wait(reply.headers, datetime.now(UTC)))
+        if reply.is_redirect:
+            raise EndpointError(f"{self._where}: status {status}: a redirect, which is not followed; correct base_url")
+        raise EndpointError(f"{self._where}: {message}")
+
+    def _read(self, reply: "httpx.Response") -> bytes:
+        """Return the body, bounded in time and size."""
+        deadline = time.monotonic() + self._of.timeout_seconds
+        content = bytearray()
+        for block in reply.iter_bytes():
+            content += block
+            if len(content) > self._of.max_reply_bytes:
+                raise EndpointError(f"{self._where}: expected a reply of at most {self._of.max_reply_bytes} bytes")
+            if time.monotonic() > deadline:
+                raise PassingError(f"no whole reply within {self._of.timeout_seconds:g} s")
+        return bytes(content)
+
+    def _parse(self, content: bytes, n_texts: int) -> Floats:
+        try:
+            found = decoded(content, _Reply).data
+            rows = [_numbers(one.embedding) for one in sorted(found, key=lambda one: one.index)]
+        except (msgspec.DecodeError, binascii.Error, ValueError) as error:
+            raise PassingError(f"expected embeddings as JSON: {error}") from error
+        if sorted(one.index for one in found) != list(range(n_texts)):
+            raise EndpointError(
+                f"{self._where}: expected {n_texts} vectors with the indices 0..{n_texts - 1}, got {len(found)}"
+            )
+        lengths = {len(row) for row in rows}
+        if len(lengths) != 1:
+            raise EndpointError(f"{self._where}: expected vectors of one length, got {sorted(lengths)}")
+        return np.stack(rows)
+
+
+def _numbers(embedding: list[float] | str) -> Floats:
+    """Return a vector from a list, or from base64 of little-endian 32-bit floats."""
+    if isinstance(embedding, str):
+        return np.frombuffer(base64.b64decode(embedding, validate=True), dtype="<f4").astype(np.float32)
+    with np.errstate(over="ignore"):  # what overflows is infinite, and refused as that
+        return np.array(embedding, dtype=np.float64).astype(np.float32)
+
+
+@lru_cache(maxsize=4)  # its connections are used again
+def endpoint_encoder(of: Endpoint) -> EndpointEncoder:
+    """Return the encoder of a server; the same one for the same limits."""
+    return EndpointEncoder(of)

@@ -1,0 +1,229 @@
+"""A model's files: where they are, that none of them can run code, and a digest of what decides its vectors."""
+
+import hashlib
+import importlib.util
+import re
+from collections.abc import Callable
+from functools import lru_cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from evidencebench.errors import MissingExtraError, ModelError, SystemSpecError
+from evidencebench.storage.reading import file_sha256, read_whole
+
+_HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")
+_DECIDING = ("*.safetensors", "*.json", "*.txt", "*.model", "*.jinja")
+_PICKLES = frozenset({".bin", ".pt", ".pth", ".ckpt", ".pkl", ".pickle"})
+_OURS = "sentence_transformers."
+# What configurations call how many there are of something, and how large something is; with more than any model has.
+_LAYERS = re.compile(r"(layers?|heads?)$")
+_SIZE = re.compile(r"(size|dim|embeddings|length)$|^d_")
+_MOST_LAYERS = 10_000
+_MOST_SIZE = 100_000_000
+
+
+def require_model(system: str, model: str, revision: str | None) -> None:
+    """Raise unless a model is a folder that can be loaded, or could be the id of one on the hub.
+
+    Nothing is loaded or fetched.
+
+    Raises
+    ------
+    ModelError
+        If there is no such folder, or it holds no weights that are safe to load.
+    SystemSpecError
+        If it is a hub's model without a revision.
+    """
+    folder = Path(model).expanduser()
+    if folder.is_dir():
+        if revision is not None:
+            raise SystemSpecError(f"{system}: revision: '{model}' is a folder, which has none; leave it out")
+        _require_safe(folder)
+    elif not _HUB_ID.fullmatch(model) or model.startswith("."):
+        raise ModelError(f"{system}: model: no folder '{model}'; a model of the Hugging Face hub is written owner/name")
+    elif revision is None:
+        raise SystemSpecError(
+            f"{system}: model: no folder '{model}'; to fetch it from the Hugging Face hub say which version: "
+            "revision=COMMIT, a branch or a tag"
+        )
+
+
+def model_folder(model: str, revision: str | None) -> Path:
+    """Return the folder of a model, fetched from the hub where it is not local and not fetched yet.
+
+    Only weights, configuration and vocabulary are fetched, never code or pickles.
+
+    Raises
+    ------
+    ModelError
+        If it cannot be fetched, or holds no weights that are safe to load.
+    """
+    folder = _place_of(model, revision)
+    _require_safe(folder)
+    return folder
+
+
+def _place_of(model: str, revision: str | None) -> Path:
+    folder = Path(model).expanduser()
+    return folder if folder.is_dir() else _fetched(model, revision)
+
+
+def trained_on(model: str) -> frozenset[str]:
+    """Return the sha256 of the data that a model in a folder was trained on, if a card of ours lies there and says."""
+    try:
+        card = _card_decoder.decode(read_whole(Path(model).expanduser() / "card.json"))
+    except (OSError, ValueError, RecursionError):  # as in most folders, which others made
+        return frozenset()
+    sha256 = card.data.get("sha256")
+    return frozenset([sha256]) if isinstance(sha256, str) else frozenset()
+
+
+class _Card(msgspec.Struct):
+    evidencebench_model: str
+    data: dict[str, Any]
+
+
+_card_decoder = msgspec.json.Decoder(_Card)
+
+
+@lru_cache(maxsize=16)  # a branch could move between two calls of one process
+def _fetched(model: str, revision: str | None) -> Path:
+    from huggingface_hub import snapshot_download  # noqa: PLC0415 - an extra, and slow to import
+
+    try:
+        return Path(snapshot_download(model, revision=revision, allow_patterns=[*_DECIDING]))
+    except Exception as error:  # the hub, the network and the disk fail in many ways
+        raise ModelError(f"model '{model}' at '{revision}': cannot be fetched: {error}") from error
+
+
+class Steady:
+    """A model that must stay what it was when it was first looked at: a header is written once, answers come later.
+
+    Parameters
+    ----------
+    name
+        What the error calls it.
+    now
+        Returns its digest.
+    """
+
+    def __init__(self, name: object, now: Callable[[], str]) -> None:
+        self._name, self._now, self._first = name, now, ""
+
+    def digest(self) -> str:
+        """Return the digest.
+
+        Raises
+        ------
+        ModelError
+            If it is another one than the first time.
+        """
+        now = self._now()
+        self._first = self._first or now
+        if now != self._first:
+            raise ModelError(f"{self._name}: the model has changed since it was first used; start again")
+        return now
+
+
+def steady_files(model: str, revision: str | None) -> Steady:
+    """Return what knows the digest of a model's files, and when they change."""
+    return Steady(f"model '{model}'", lambda: model_digest(_place_of(model, revision)))
+
+
+def model_digest(folder: Path) -> str:
+    """Return the SHA-256 of the files that decide what a model computes, their names included."""
+    stamps = tuple(
+        (str(path.relative_to(folder)), path.stat().st_size, path.stat().st_mtime_ns)
+        for path in _deciding_files(folder)
+    )
+    return _digest(folder, stamps)
+
+
+@lru_cache(maxsize=16)  # by size and time of every file, since a digest reads all weights
+def _digest(folder: Path, stamps: tuple[tuple[str, int, int], ...]) -> str:
+    total = hashlib.sha256()
+    for name, _, _ in stamps:
+        total.update(f"{name}\0{file_sha256(folder / name)}\n".encode())
+    return total.hexdigest()
+
+
+def _deciding_files(folder: Path) -> list[Path]:
+    return sorted({path for pattern in _DECIDING for path in folder.rglob(pattern) if path.is_file()})
+
+
+def _require_safe(folder: Path) -> None:
+    """Raise unless every part of a model has safetensors weights, and no part of it is code of its own."""
+    if not (folder / "config.json").is_file() and not (folder / "modules.json").is_file():
+        raise ModelError(f"{folder}: expected a model's folder with a config.json, got none; give another folder")
+    files = [path for path in folder.rglob("*") if path.exists() and not path.is_dir()]
+    if others := [path for path in files if not path.is_file()]:
+        raise ModelError(f"{others[0]}: expected regular files in a model's folder, got another sort; remove it")
+    for path in files:
+        if path.suffix not in _PICKLES:
+            continue
+        if not any(path.parent.glob("*.safetensors")) and path.name != "training_args.bin":
+            raise ModelError(
+                f"{path}: expected weights as safetensors, got a pickle, which can run any code when it is opened; "
+                "convert it to safetensors, or give another revision"
+            )
+    if not any(folder.rglob("*.safetensors")):
+        raise ModelError(f"{folder}: expected weights as *.safetensors, got none; give another folder or revision")
+    if (folder / "modules.json").is_file():
+        _require_known_parts(folder / "modules.json")
+    for config in folder.rglob("config.json"):
+        _require_sane_sizes(config)
+
+
+def _require_sane_sizes(config: Path) -> None:
+    """Raise where a model says to be larger than any is: to make room for that alone would take for ever."""
+    try:
+        values = msgspec.json.decode(read_whole(config), type=dict[str, object])
+    except (msgspec.DecodeError, OSError, UnicodeDecodeError, RecursionError):
+        return  # what reads it says what is wrong
+    for name, value in values.items():
+        most = _MOST_LAYERS if _LAYERS.search(name) else _MOST_SIZE if _SIZE.search(name) else None
+        if most is not None and isinstance(value, int) and value > most:
+            raise ModelError(f"{config}: {name}: expected at most {most:,}, got {value:,}; fetch the model again")
+
+
+def _require_known_parts(modules: Path) -> None:
+    """Raise unless a model is made of parts that sentence-transformers has itself."""
+    try:
+        parts = msgspec.json.decode(read_whole(modules), type=list[dict[str, object]])
+    except (msgspec.DecodeError, OSError) as error:
+        raise ModelError(f"{modules}: cannot be read: {error}") from error
+    for part in parts:
+        if not str(part.get("type", "")).startswith(_OURS):
+            raise ModelError(
+                f"{modules}: expected parts of sentence-transformers only, got '{part.get('type')}', which would "
+                "run code of the model's own"
+            )
+
+
+def require_extra(system: str, extra: str, *packages: str) -> None:
+    """Raise unless packages can be imported; nothing is imported.
+
+    Raises
+    ------
+    MissingExtraError
+        Naming the command that installs them.
+    """
+    missing = [package for package in packages if importlib.util.find_spec(package) is None]
+    if missing:
+        raise MissingExtraError(
+            f"{system}: needs {', '.join(missing)}, which is not installed: pip install 'evidencebench[{extra}]'"
+        )
+
+
+def library_versions(*packages: str) -> dict[str, str]:
+    """Return the installed version of each package by its name on the index, those that are not installed left out."""
+    found = {}
+    for package in packages:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found

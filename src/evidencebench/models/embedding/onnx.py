@@ -1,0 +1,245 @@
+"""The same models on ONNX Runtime, for processors: converted once, kept on disk, in 32-bit floats or 8-bit integers.
+
+Once a model is converted, torch is not even imported. Every text is computed by itself, since the 8-bit form scales
+numbers by the largest of its batch: so a vector never depends on what else was asked.
+"""
+
+import hashlib
+import os
+import secrets
+import tempfile
+import warnings
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evidencebench.errors import CacheError, DataError, ModelError
+from evidencebench.models.embedding.encoder import Batch, Floats
+from evidencebench.models.embedding.folder import library_versions
+from evidencebench.models.embedding.formats import EncodedText
+from evidencebench.models.embedding.transformer import LocalModel, load_transformer
+from evidencebench.storage.cached_file import keep, read_kept
+
+if TYPE_CHECKING:
+    from sentence_transformers import SentenceTransformer
+
+LIBRARIES = ("onnxruntime", "tokenizers")
+_CONVERSION = "1"  # counted up whenever converted files change
+_OPSET = 17
+_TEXTS_A_BATCH = 64
+_LEAST_COSINE = 0.9999
+_PROBES = ("Tea.", "Tea lowered blood pressure by 3 mmHg (95% CI 1 to 5).", "The trial was small. " * 12)
+
+
+class OnnxEncoder:
+    """A converted model. Make one with `onnx_encoder`, which loads each once."""
+
+    def __init__(self, of: LocalModel, *, int8: bool, folder: Path | None) -> None:
+        import onnxruntime  # noqa: PLC0415 - an extra, and slow to import
+        from tokenizers import Tokenizer  # noqa: PLC0415
+
+        identity = f"sha256={of.digest()}|pooling={of.pooling}|max_tokens={of.max_tokens}"
+        content = _converted(of, identity, int8=int8, folder=folder)
+        options = onnxruntime.SessionOptions()
+        # Texts run beside each other, each on one thread: less waiting than several threads on one text, and the same
+        # sums on a machine of any number of processors.
+        options.intra_op_num_threads = 1
+        options.log_severity_level = 3
+        self._session = onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
+        kept = self._session.get_modelmeta().custom_metadata_map
+        self._tokenizer = Tokenizer.from_str(kept["tokenizer"])
+        self._tokenizer.no_padding()
+        if "max_tokens" in kept:
+            self._tokenizer.enable_truncation(int(kept["max_tokens"]))
+        self._inputs = frozenset(found.name for found in self._session.get_inputs())
+        versions = ",".join(f"{name}={number}" for name, number in library_versions(*LIBRARIES).items())
+        self.identity = f"onnx{_CONVERSION}|{identity}|{'int8' if int8 else 'float32'}|{versions}"
+
+    def batches(self, texts: Sequence[EncodedText]) -> Iterator[Batch]:
+        """Yield vectors in the texts' order; a batch is what is kept at a time, not what is computed at a time."""
+        for start in range(0, len(texts), _TEXTS_A_BATCH):
+            of_batch = texts[start : start + _TEXTS_A_BATCH]
+            found = self._tokenizer.encode_batch(
+                [
+                    text.prefix + text.text if text.title is None else (text.prefix + text.title, text.text)
+                    for text in of_batch
+                ]
+            )
+            with ThreadPoolExecutor(min(len(found), _n_processors())) as pool:
+                vectors = np.concatenate(list(pool.map(self._vector, found)))
+            yield Batch(
+                positions=range(start, start + len(of_batch)),
+                vectors=vectors,
+                is_truncated=[bool(one.overflowing) for one in found],
+            )
+
+    def _vector(self, tokens: Any) -> Floats:
+        every = {"input_ids": tokens.ids, "attention_mask": tokens.attention_mask, "token_type_ids": tokens.type_ids}
+        given = {name: np.array([values], np.int64) for name, values in every.items() if name in self._inputs}
+        vector: Floats = self._session.run(None, given)[0]
+        return vector
+
+
+def _n_processors() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def onnx_encoder(of: LocalModel, *, int8: bool, folder: Path | None) -> OnnxEncoder:
+    """Return the encoder of a converted model, converted and loaded at the first call.
+
+    Parameters
+    ----------
+    of
+        The model; its dtype and device play no part.
+    int8
+        Whether weights and activations are 8-bit integers.
+    folder
+        Where converted models are kept; None: nowhere.
+
+    Raises
+    ------
+    ModelError
+        If it cannot be loaded or converted, or the conversion changes its vectors.
+    CacheError
+        If the folder cannot be written.
+    """
+    loaded = _onnx_encoder(of, int8=int8, folder=folder)
+    if isinstance(loaded, ModelError | CacheError):
+        raise type(loaded)(str(loaded)) from loaded
+    return loaded
+
+
+@lru_cache(maxsize=4)  # what cannot be converted is not tried again for each paper
+def _onnx_encoder(of: LocalModel, *, int8: bool, folder: Path | None) -> OnnxEncoder | ModelError | CacheError:
+    try:
+        return OnnxEncoder(of, int8=int8, folder=folder)
+    except (ModelError, CacheError) as error:
+        return error
+
+
+def _converted(of: LocalModel, identity: str, *, int8: bool, folder: Path | None) -> bytes:
+    """Return the converted model as it is kept, or convert and keep it: where there is none, or one that is damaged."""
+    if folder is None:
+        return _convert(of, int8=int8)
+    key = hashlib.sha256(f"{_CONVERSION}|{identity}".encode()).hexdigest()[:32]
+    path = folder / "onnx" / f"{key}-{'int8' if int8 else 'float32'}.onnx"
+    try:
+        if (kept := read_kept(path)) is not None:
+            return kept
+        content = _convert(of, int8=int8)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        draft = path.with_name(f"{path.name}.{os.getpid()}.{secrets.token_hex(4)}.new")
+        try:
+            draft.write_bytes(content)
+            keep(draft, path)  # in one step, so that no other process reads half of it
+        finally:
+            draft.unlink(missing_ok=True)
+    except (OSError, DataError) as error:
+        raise CacheError(
+            f"{path}: cannot be used to keep a converted model: {getattr(error, 'strerror', None) or error}; set "
+            "EVIDENCEBENCH_CACHE to a folder that can be written, or to 'off' to keep none"
+        ) from error
+    return content
+
+
+def _convert(of: LocalModel, *, int8: bool) -> bytes:
+    """Return a model as ONNX, its tokenizer and limit in its metadata."""
+    model = load_transformer(of, "cpu")
+    of.digest()  # or it changed while it was loaded
+    tokenizer = model.tokenizer
+    if not getattr(tokenizer, "is_fast", False):
+        raise ModelError(f"{of.folder}: expected a tokenizer.json to convert it to ONNX, got none; use backend=torch")
+    if any(not getattr(part, "include_prompt", True) for part in model):
+        raise ModelError(f"{of.folder}: leaves its prompts out when it pools, which ONNX cannot; use backend=torch")
+    with tempfile.TemporaryDirectory(prefix="evidencebench-onnx-") as temporary:
+        path = Path(temporary) / "model.onnx"
+        try:
+            _export(model, path)
+        except Exception as error:  # an exporter has as many failures as there are architectures
+            raise ModelError(f"{of.folder}: cannot be converted to ONNX: {error}; use backend=torch") from error
+        _require_same(of, model, path)
+        if int8:
+            _quantise(path)
+        metadata = {"tokenizer": tokenizer.backend_tokenizer.to_str()}
+        if model.max_seq_length is not None:
+            metadata["max_tokens"] = str(model.max_seq_length)
+        return _with_metadata(path, metadata)
+
+
+def _export(model: "SentenceTransformer", path: Path) -> None:
+    import torch  # noqa: PLC0415 - an extra, and slow to import
+
+    names = [
+        name for name in ("input_ids", "attention_mask", "token_type_ids") if name in model.tokenizer.model_input_names
+    ]
+
+    class Whole(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.model = model
+
+        def forward(self, *values: torch.Tensor) -> torch.Tensor:
+            found: torch.Tensor = self.model(dict(zip(names, values, strict=True)))["sentence_embedding"]
+            return found
+
+    example = model.tokenizer(
+        list(_PROBES), padding=True, truncation=True, max_length=model.max_seq_length, return_tensors="pt"
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of the exporter; what matters is checked by `_require_same`
+        torch.onnx.export(
+            Whole().eval(),
+            tuple(example[name] for name in names),
+            str(path),
+            input_names=names,
+            output_names=["vector"],
+            dynamic_axes={name: {0: "texts", 1: "tokens"} for name in names} | {"vector": {0: "texts"}},
+            opset_version=_OPSET,
+            dynamo=False,
+        )
+
+
+def _require_same(of: LocalModel, model: "SentenceTransformer", path: Path) -> None:
+    """Raise unless the converted model gives the model's own vectors, at lengths the exporter did not see alone."""
+    import onnxruntime  # noqa: PLC0415 - an extra, and slow to import
+
+    session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+    wanted = model.encode(list(_PROBES), show_progress_bar=False)
+    for text, expected in zip(_PROBES, wanted, strict=True):
+        tokens = model.tokenizer([text], truncation=True, max_length=model.max_seq_length, return_tensors="np")
+        given = {found.name: tokens[found.name].astype(np.int64) for found in session.get_inputs()}
+        got = session.run(None, given)[0][0]
+        cosine = float(got @ expected / (np.linalg.norm(got) * np.linalg.norm(expected)))
+        if not cosine >= _LEAST_COSINE:
+            raise ModelError(
+                f"{of.folder}: converted to ONNX: expected the model's own vectors, got a cosine of {cosine:.4f} to "
+                "them; use backend=torch"
+            )
+
+
+def _quantise(path: Path) -> None:
+    """Turn the weights of matrix products into 8-bit integers, one scale a column; activations follow at run time."""
+    import onnx  # noqa: PLC0415 - an extra, and slow to import
+    from onnxruntime.quantization import QuantType, quantize_dynamic  # noqa: PLC0415
+    from onnxruntime.quantization.quant_utils import add_pre_process_metadata  # noqa: PLC0415
+
+    whole = onnx.load(path)
+    add_pre_process_metadata(whole)  # else it advises on the terminal to do what changes nothing here
+    source = path.with_suffix(".float32.onnx")
+    onnx.save(whole, source)
+    quantize_dynamic(
+        source, path, weight_type=QuantType.QInt8, per_channel=True, op_types_to_quantize=["MatMul", "Gemm"]
+    )
+
+
+def _with_metadata(path: Path, metadata: dict[str, str]) -> bytes:
+    import onnx  # noqa: PLC0415 - an extra, and slow to import
+
+    whole = onnx.load(path)
+    onnx.helper.set_model_props(whole, metadata)
+    content: bytes = whole.SerializeToString()
+    return content

@@ -1,0 +1,205 @@
+"""Vectors on disk: one SQLite file for all models and processes, each batch committed as it comes.
+
+A killed process loses the batch it was computing and nothing else. Any number of processes may use the file at once.
+"""
+
+import hashlib
+import json
+import os
+import sqlite3
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from evidencebench.errors import CacheError
+from evidencebench.models.embedding.encoder import Floats
+from evidencebench.models.embedding.formats import EncodedText
+from evidencebench.storage.database import Sort, connect, give_room_back, take_room
+
+FILE_NAME = "embeddings.sqlite"
+_MOST_PARAMETERS = 500
+_N_CHECK_BYTES = 8
+_TABLES = """
+CREATE TABLE encoder (
+    id INTEGER PRIMARY KEY, identity TEXT NOT NULL UNIQUE, dimension INTEGER NOT NULL
+);
+CREATE TABLE embedding (
+    encoder INTEGER NOT NULL, text BLOB NOT NULL, is_truncated INTEGER NOT NULL, vector BLOB NOT NULL,
+    UNIQUE (encoder, text)
+);
+"""
+EMBEDDINGS = Sort(keeps="embeddings", application_id=0x45424D42, version=0, tables=_TABLES)  # "EBMB"
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """One text's vector, and whether the model could not read the text to its end."""
+
+    vector: Floats
+    is_truncated: bool
+
+
+class Store:
+    """The vectors of one encoder in a file that others share; made when first written to.
+
+    Parameters
+    ----------
+    folder
+        Where the file lies.
+    identity
+        What decides a vector but the text; see `Encoder`.
+    """
+
+    def __init__(self, folder: Path, identity: str) -> None:
+        self.path = folder / FILE_NAME
+        self._identity = identity
+        self._lock = threading.Lock()
+        self._connection: tuple[int, sqlite3.Connection] | None = None
+        self._is_writable = False
+
+    def dimension(self) -> int | None:
+        """Return the length of the vectors kept, or None where there is none yet."""
+        with self._opened() as connection:
+            row = self._encoder(connection)
+            return None if row is None else row[1]
+
+    def get(self, texts: Sequence[EncodedText]) -> dict[EncodedText, Stored]:
+        """Return what is known of these texts; a vector that is damaged is none, and is computed again.
+
+        Raises
+        ------
+        CacheError
+            If the file cannot be read or is not a store.
+        """
+        keys = {digest_of(text): text for text in texts}
+        found: dict[EncodedText, Stored] = {}
+        with self._opened() as connection:
+            row = self._encoder(connection)
+            if row is None:
+                return {}
+            asked = list(keys)
+            for start in range(0, len(asked), _MOST_PARAMETERS):
+                some = asked[start : start + _MOST_PARAMETERS]
+                marks = ",".join("?" * len(some))
+                for key, is_truncated, blob in connection.execute(
+                    f"SELECT text, is_truncated, vector FROM embedding WHERE encoder = ? AND text IN ({marks})",  # noqa: S608 - marks only
+                    (row[0], *some),
+                ):
+                    vector = self._vector(key, is_truncated, blob)
+                    if vector is not None and len(vector) == row[1] and key in keys:
+                        found[keys[key]] = Stored(vector, bool(is_truncated))
+        return found
+
+    def require_writable(self) -> None:
+        """Write something the first time, so that nothing is computed or paid for that cannot be kept.
+
+        Raises
+        ------
+        CacheError
+            If the file cannot be written: it belongs to another user, or the disk is full.
+        """
+        if not self._is_writable:
+            for change in (take_room, give_room_back):
+                with self._opened() as connection:
+                    connection.execute("BEGIN IMMEDIATE")
+                    change(connection)
+                    connection.execute("COMMIT")
+            self._is_writable = True
+
+    def put(self, texts: Sequence[EncodedText], vectors: Floats, is_truncated: Sequence[bool]) -> None:
+        """Keep one batch, all of it or nothing, in place of what is there and could not be used.
+
+        Parameters
+        ----------
+        texts, vectors, is_truncated
+            One of each a text; the vectors have passed `vector_faults`.
+
+        Raises
+        ------
+        CacheError
+            If the file cannot be written, or holds vectors of another length for this encoder.
+        """
+        rows = np.ascontiguousarray(vectors, dtype="<f4")
+        with self._opened() as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            connection.execute(
+                "INSERT OR IGNORE INTO encoder (identity, dimension) VALUES (?, ?)", (self._identity, rows.shape[1])
+            )
+            row = self._encoder(connection)
+            if row is None or row[1] != rows.shape[1]:
+                raise CacheError(
+                    f"{self.path}: expected vectors of {row and row[1]} numbers for this model, got {rows.shape[1]}; "
+                    "it has changed under its name: delete the file, or set EVIDENCEBENCH_CACHE to another folder"
+                )
+            connection.executemany(
+                "INSERT OR REPLACE INTO embedding (encoder, text, is_truncated, vector) VALUES (?, ?, ?, ?)",
+                (
+                    (row[0], key, int(is_cut), vector.tobytes() + self._check(key, int(is_cut), vector.tobytes()))
+                    for key, is_cut, vector in zip(map(digest_of, texts), is_truncated, rows, strict=True)
+                ),
+            )
+            connection.execute("COMMIT")
+
+    def close(self) -> None:
+        """Give the file back; the next use opens it again."""
+        with self._lock:
+            if self._connection is not None and self._connection[0] == os.getpid():
+                self._connection[1].close()
+            self._connection = None
+
+    def __del__(self) -> None:
+        self.close()
+
+    def _encoder(self, connection: sqlite3.Connection) -> tuple[int, int] | None:
+        row: tuple[int, int] | None = connection.execute(
+            "SELECT id, dimension FROM encoder WHERE identity = ?", (self._identity,)
+        ).fetchone()
+        return row
+
+    def _vector(self, key: object, is_truncated: object, blob: object) -> Floats | None:
+        """Return the vector of a row, or None where the row is not what was written, or was not checked then."""
+        if not (isinstance(key, bytes) and isinstance(blob, bytes) and is_truncated in {0, 1}):
+            return None
+        content, check = blob[:-_N_CHECK_BYTES], blob[-_N_CHECK_BYTES:]
+        if check != self._check(key, int(bool(is_truncated)), content) or len(content) % 4:
+            return None
+        return np.frombuffer(content, dtype="<f4").astype(np.float32)
+
+    def _check(self, key: bytes, is_truncated: int, content: bytes) -> bytes:
+        """Return what stands behind a vector, by which damage of its row is noticed."""
+        whole = hashlib.sha256(f"{self._identity}\0{is_truncated}\0".encode(errors="surrogateescape") + key + content)
+        return whole.digest()[:_N_CHECK_BYTES]
+
+    @contextmanager
+    def _opened(self) -> Iterator[sqlite3.Connection]:
+        """Give the connection of this process; roll back what an error leaves open."""
+        with self._lock:
+            try:
+                if self._connection is None or self._connection[0] != os.getpid():  # never carried over a fork
+                    self._connection = (os.getpid(), _connect(self.path))
+                connection = self._connection[1]
+                try:
+                    yield connection
+                finally:
+                    if connection.in_transaction:
+                        connection.execute("ROLLBACK")
+            except (sqlite3.Error, OSError) as error:
+                raise CacheError(
+                    f"{self.path}: cannot be used to keep embeddings: {error}; set EVIDENCEBENCH_CACHE to a folder "
+                    "that can be written, or to 'off' to keep none"
+                ) from error
+
+
+def digest_of(text: EncodedText) -> bytes:
+    """Return what a text is kept under: the SHA-256 of all its parts."""
+    return hashlib.sha256(json.dumps([text.text, text.prefix, text.title]).encode()).digest()
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    connection = connect(path, EMBEDDINGS)
+    connection.execute("PRAGMA synchronous = NORMAL")
+    return connection

@@ -1,0 +1,253 @@
+"""Any sentence-transformers model on torch: lengths first, then batches of like length."""
+
+import logging
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from evidencebench.errors import ModelError
+from evidencebench.models.embedding.encoder import Batch
+from evidencebench.models.embedding.folder import library_versions, model_digest, model_folder
+from evidencebench.models.embedding.formats import EncodedText, Pooling
+
+if TYPE_CHECKING:
+    from sentence_transformers import SentenceTransformer
+
+Dtype = Literal["float32", "float16", "bfloat16"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LocalModel:
+    """All that decides what a local model computes, beside its files' contents.
+
+    Attributes
+    ----------
+    model, revision
+        A folder, or a hub's id with its revision.
+    sha256
+        What its files must be, see `model_digest`; None: whatever they are when it is loaded.
+    pooling
+        How token vectors become one.
+    max_tokens
+        Where texts are cut; None: where the model's own files say.
+    dtype
+        What it computes in.
+    device
+        ``cpu``, ``cuda``, ``mps``, ...; ``auto`` takes the first of cuda, mps and cpu that there is.
+    """
+
+    model: str
+    revision: str | None = None
+    sha256: str | None = None
+    pooling: Pooling = "model"
+    max_tokens: int | None = None
+    dtype: Dtype = "float32"
+    device: str = "cpu"
+
+    @property
+    def folder(self) -> Path:
+        """Where its files are."""
+        return model_folder(self.model, self.revision)
+
+    def digest(self) -> str:
+        """Return the digest of its files.
+
+        Raises
+        ------
+        ModelError
+            If they are not what they must be.
+        """
+        found = model_digest(self.folder)
+        if self.sha256 not in {None, found}:
+            raise ModelError(f"model '{self.model}': the model has changed since it was first used; start again")
+        return found
+
+
+# Tokens in a batch, padding included: more does not make a processor faster, and a graphics card only needs more.
+_TOKENS_A_BATCH = {"cpu": 512}
+_TOKENS_A_BATCH_ELSEWHERE = 16_384
+LIBRARIES = ("torch", "sentence-transformers", "transformers", "tokenizers")
+
+
+class TransformerEncoder:
+    """A model loaded with sentence-transformers. Make one with `transformer_encoder`, which loads each model once."""
+
+    def __init__(self, of: LocalModel) -> None:
+        self._of = of
+        self._device = chosen_device(of.device)
+        self._model = load_transformer(of, self._device)
+        versions = ",".join(f"{name}={number}" for name, number in library_versions(*LIBRARIES).items())
+        self.identity = (
+            f"torch|sha256={of.digest()}|pooling={of.pooling}|max_tokens={self._model.max_seq_length}|"
+            f"dtype={of.dtype}|device={self._device.partition(':')[0]}|{versions}"
+        )
+
+    def batches(self, texts: Sequence[EncodedText]) -> Iterator[Batch]:
+        """Yield vectors, longest texts first."""
+        lengths = token_lengths(self._model.tokenizer, texts)
+        limit = self._model.max_seq_length or max(lengths, default=1)
+        budget = _TOKENS_A_BATCH.get(self._device, _TOKENS_A_BATCH_ELSEWHERE)
+        for positions in batches_of_like_length(texts, [min(length, limit) for length in lengths], budget):
+            of_batch = [texts[position] for position in positions]
+            vectors = self._model.encode(
+                [text.text if text.title is None else (text.title, text.text) for text in of_batch],
+                prompt=of_batch[0].prefix or None,
+                batch_size=len(of_batch),
+                show_progress_bar=False,
+                convert_to_tensor=True,
+            )
+            yield Batch(
+                positions=positions,
+                vectors=vectors.float().cpu().numpy(),
+                is_truncated=[lengths[position] > limit for position in positions],
+            )
+
+
+def transformer_encoder(of: LocalModel) -> TransformerEncoder:
+    """Return the encoder of a model, loaded at the first call in a process.
+
+    Raises
+    ------
+    ModelError
+        If it cannot be loaded.
+    """
+    loaded = _transformer_encoder(of)
+    if isinstance(loaded, ModelError):
+        raise ModelError(str(loaded)) from loaded
+    return loaded
+
+
+@lru_cache(maxsize=4)  # what cannot be loaded is not tried again for each paper
+def _transformer_encoder(of: LocalModel) -> TransformerEncoder | ModelError:
+    try:
+        return TransformerEncoder(of)
+    except ModelError as error:
+        return error
+
+
+def chosen_device(device: str) -> str:
+    """Return the device to compute on, ``auto`` resolved.
+
+    Raises
+    ------
+    ModelError
+        If this machine has no such device.
+    """
+    import torch  # noqa: PLC0415 - an extra, and slow to import
+
+    has = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available(), "cpu": True}
+    if device == "auto":
+        return next(name for name, is_there in has.items() if is_there)
+    kind = device.partition(":")[0]
+    if not has.get(kind, True):
+        there = ", ".join(name for name, is_there in has.items() if is_there)
+        raise ModelError(f"device '{device}': not on this machine, which has {there}")
+    return device
+
+
+def load_transformer(of: LocalModel, device: str) -> "SentenceTransformer":
+    """Return a model, from local files and safetensors only, without code of its own.
+
+    Raises
+    ------
+    ModelError
+        If it cannot be loaded, or its weights are not finite.
+    """
+    import torch  # noqa: PLC0415 - an extra, and slow to import
+    from sentence_transformers import SentenceTransformer  # noqa: PLC0415
+    from sentence_transformers.sentence_transformer import modules  # noqa: PLC0415
+
+    folder = str(of.folder)
+    kwargs: dict[str, Any] = {
+        "model_kwargs": {"use_safetensors": True, "dtype": getattr(torch, of.dtype), "local_files_only": True},
+    }
+    with _quietly() as made_up:
+        try:
+            if of.pooling == "model" and (of.folder / "modules.json").is_file():
+                model = SentenceTransformer(folder, device=device, local_files_only=True, **kwargs)
+            else:
+                backbone = modules.Transformer(folder, **kwargs)
+                mode = "mean" if of.pooling == "model" else {"last": "lasttoken"}.get(of.pooling, of.pooling)
+                pooled = modules.Pooling(backbone.get_embedding_dimension(), pooling_mode=mode)
+                model = SentenceTransformer(modules=[backbone, pooled], device=device)
+        except Exception as error:  # broken files fail in as many ways as there are libraries below
+            raise ModelError(f"{folder}: cannot be loaded as an embedding model: {error}") from error
+    if made_up:
+        raise ModelError(
+            f"{folder}: expected weights for every part of the model, got none for '{made_up[0]}' "
+            f"({len(made_up)} in all); fetch it again"
+        )
+    if of.max_tokens is not None:
+        model.max_seq_length = of.max_tokens
+    for name, weights in model.named_parameters():
+        if not torch.isfinite(weights).all():
+            raise ModelError(f"{folder}: expected finite weights, got others in '{name}'; fetch or train it again")
+    return model.eval()
+
+
+@contextmanager
+def _quietly() -> Iterator[list[str]]:
+    """Keep progress bars and advice of the loading libraries off the terminal; give the weights that they made up."""
+    from transformers.utils import logging as theirs  # noqa: PLC0415 - an extra, and slow to import
+
+    made_up: list[str] = []
+
+    def keep(record: logging.LogRecord) -> bool:
+        report = record.getMessage()
+        names = re.findall(r"^(\S+)\s*\| MISSING", report, re.MULTILINE)
+        names += re.findall(r"'([\w.]+)'", report.partition("newly initialized:")[2])  # the wording before 5.0
+        made_up.extend(name for name in names if not name.startswith("pooler."))  # which no embedding passes through
+        return False
+
+    reporting = logging.getLogger("transformers.modeling_utils")
+    level, verbosity, has_bars = reporting.level, theirs.get_verbosity(), theirs.is_progress_bar_enabled()
+    theirs.set_verbosity(logging.ERROR)
+    theirs.disable_progress_bar()  # type: ignore[no-untyped-call]
+    reporting.setLevel(logging.WARNING)
+    reporting.addFilter(keep)
+    try:
+        yield made_up
+    finally:
+        reporting.removeFilter(keep)
+        reporting.setLevel(level)
+        theirs.set_verbosity(verbosity)
+        if has_bars:
+            theirs.enable_progress_bar()  # type: ignore[no-untyped-call]
+
+
+def token_lengths(tokenizer: Any, texts: Sequence[EncodedText]) -> list[int]:
+    """Return how many tokens each text has before it is cut."""
+    first = [text.prefix + (text.text if text.title is None else text.title) for text in texts]
+    second = [text.text for text in texts] if texts and texts[0].title is not None else None
+    found = tokenizer(first, second, truncation=False, padding=False, verbose=False)
+    return [len(ids) for ids in found["input_ids"]]
+
+
+def batches_of_like_length(
+    texts: Sequence[EncodedText], lengths: Sequence[int], tokens_a_batch: int
+) -> Iterator[list[int]]:
+    """Yield the positions of each batch: the longest texts first, one prefix and one layout in a batch.
+
+    Examples
+    --------
+    >>> texts = [EncodedText(text) for text in ("a", "b b b b", "c c")]
+    >>> list(batches_of_like_length(texts, [1, 4, 2], tokens_a_batch=4))
+    [[1], [2, 0]]
+    """
+    order = sorted(range(len(texts)), key=lambda at: (texts[at].prefix, texts[at].title is not None, -lengths[at], at))
+    batch: list[int] = []
+    for position in order:
+        text = texts[position]
+        if batch:
+            first = texts[batch[0]]
+            is_alike = (first.prefix, first.title is None) == (text.prefix, text.title is None)
+            if not is_alike or (len(batch) + 1) * lengths[batch[0]] > tokens_a_batch:
+                yield batch
+                batch = []
+        batch.append(position)
+    if batch:
+        yield batch

@@ -1,0 +1,175 @@
+"""Anthropic's batches: all requests in one body, one list of results. They take no name of ours."""
+
+import re
+from collections.abc import AsyncIterator, Iterable, Iterator
+from datetime import datetime
+from tempfile import TemporaryFile
+from typing import IO, Any
+
+import msgspec
+
+from evidencebench.models.endpoints import PassingError
+from evidencebench.models.llm.batch_apis.calls import Calls
+from evidencebench.models.llm.batch_apis.nouns import Found, Remote, Row, Sought
+from evidencebench.models.llm.batch_apis.reading import asked, key_of, read_rows, safe_id, told_id
+from evidencebench.models.llm.chat import ChatRequest
+from evidencebench.models.llm.refusals import is_withheld, said_in, withheld_reply
+from evidencebench.models.llm.wire import body_of, reply_of
+
+_PATH = "/messages/batches"
+_CLOCK_SKEW_SECONDS = 300
+_PAGE = "100"
+_MOST_PAGES = 100
+_MOST_RESULT_BYTES = 8 << 30
+_BAD_REQUEST = 400
+_BEFORE, _BETWEEN, _BEHIND = b'{"requests":[', b",", b"]}"
+_FRACTION = re.compile(r"\.\d+")
+
+
+class _Counts(msgspec.Struct, frozen=True):
+    processing: int = 0
+    succeeded: int = 0
+    errored: int = 0
+    canceled: int = 0
+    expired: int = 0
+
+    @property
+    def total(self) -> int:
+        return self.processing + self.succeeded + self.errored + self.canceled + self.expired
+
+
+class _Batch(msgspec.Struct, frozen=True):
+    id: str
+    processing_status: str
+    request_counts: _Counts = _Counts()
+    created_at: Any = None
+
+    @property
+    def created(self) -> float:
+        """Seconds since 1970; endless where it is not said, so that no batch is passed over for it."""
+        try:
+            return datetime.fromisoformat(_FRACTION.sub("", self.created_at)).timestamp()
+        except (ValueError, OverflowError, TypeError):
+            return float("inf")
+
+
+class _Page(msgspec.Struct, frozen=True):
+    data: list[_Batch]
+    has_more: bool = False
+
+
+class _Result(msgspec.Struct, frozen=True):
+    type: Any = None
+    message: msgspec.Raw = msgspec.Raw(b"null")
+    error: msgspec.Raw = msgspec.Raw(b"null")
+
+
+class _Line(msgspec.Struct, frozen=True):
+    custom_id: str
+    result: _Result
+
+
+class AnthropicBatches:
+    """The batches of Anthropic."""
+
+    most_requests = 100_000
+    most_bytes = 250_000_000
+
+    def row_of(self, key: str, request: ChatRequest) -> bytes:
+        """Return a member of the list of requests."""
+        return msgspec.json.encode({"custom_id": key, "params": body_of(request)})
+
+    def write(self, rows: Iterable[bytes], into: IO[bytes]) -> None:
+        """Write the body that submits them."""
+        into.write(_BEFORE)
+        for number, row in enumerate(rows):
+            into.writelines((_BETWEEN, row) if number else (row,))
+        into.write(_BEHIND)
+
+    async def prepare(self, calls: Calls, body: IO[bytes], intent: str) -> IO[bytes]:  # noqa: ARG002 - as the others
+        """Return the body: there is nothing to do."""
+        return body
+
+    async def create(self, calls: Calls, prepared: bytes | IO[bytes]) -> str:
+        """Submit in one attempt; see `BatchApi.create`."""
+        return told_id(await calls.once("POST", _PATH, content=prepared), "a batch")
+
+    async def find(self, calls: Calls, sought: Sought) -> Found:
+        """Look for a batch of the same age and size whose results are for our requests, which only its end tells."""
+        perhaps: list[str] = []
+        async for batch in _listed(calls, sought.since - _CLOCK_SKEW_SECONDS):
+            if batch.id in sought.known or batch.request_counts.total != sought.n_requests:
+                continue
+            if batch.processing_status != "ended":
+                perhaps.append(safe_id(batch.id))
+            elif await self._holds(calls, safe_id(batch.id), sought):
+                return Found(name=batch.id)
+        return Found(perhaps=tuple(perhaps))
+
+    async def look(self, calls: Calls, name: str) -> Remote:
+        """Return how a batch does."""
+        batch = await asked(calls, f"{_PATH}/{safe_id(name)}", _Batch, "a batch")
+        counts = batch.request_counts
+        is_over = batch.processing_status == "ended"
+        return Remote(
+            name=name,
+            state=calls.shown(batch.processing_status),
+            is_over=is_over,
+            n_done=counts.succeeded,
+            n_failed=counts.errored,
+            paths=(_results(name),) if is_over else (),
+        )
+
+    def rows(self, file: IO[bytes]) -> Iterator[Row]:
+        """Return what became of the requests."""
+        return read_rows(file, _Line, _row)
+
+    async def _holds(self, calls: Calls, name: str, sought: Sought) -> bool:
+        """Say whether all results of a batch are for our requests; a part of the results is no answer."""
+
+        async def attempt() -> bool:
+            with TemporaryFile() as file:
+                await calls.fetch(_results(name), file, most_bytes=_MOST_RESULT_BYTES)
+                rows = list(self.rows(file))
+            keys = {row.key for row in rows if row.key}
+            n_rows = len(keys) + sum(not row.key for row in rows)
+            if n_rows < sought.n_requests or any(row.is_cut for row in rows):
+                raise PassingError(f"expected {sought.n_requests} results of batch {name}, got {n_rows}")
+            return bool(keys) and all(map(sought.holds, keys))
+
+        return await calls.tried(attempt)
+
+
+async def _listed(calls: Calls, since: float) -> AsyncIterator[_Batch]:
+    """Yield the batches made since a time, newest first."""
+    after: dict[str, str] = {}
+    for _ in range(_MOST_PAGES):
+        page = await asked(calls, _PATH, _Page, "a list of batches", limit=_PAGE, **after)
+        for batch in page.data:
+            if batch.created < since:
+                return
+            yield batch
+        if not page.has_more or not page.data:
+            return
+        after = {"after_id": safe_id(page.data[-1].id)}
+
+
+def _results(name: str) -> str:
+    """Return where results are. The ``results_url`` is not used: it could be an address that must not see the key."""
+    return f"{_PATH}/{safe_id(name)}/results"
+
+
+def _row(line: _Line) -> Row:
+    key, result = key_of(line.custom_id), line.result
+    if result.type in ("canceled", "expired"):
+        return Row(key=key)
+    if result.type != "errored":
+        try:
+            return Row(key=key, reply=reply_of("anthropic", result.message), is_done=True)
+        except PassingError as error:
+            if result.type == "succeeded":
+                return Row(key=key, failure=str(error), is_done=True)
+    said = bytes(result.error)
+    if is_withheld(_BAD_REQUEST, said):
+        return Row(key=key, reply=withheld_reply())
+    return Row(key=key, failure=said_in(said))

@@ -1,0 +1,201 @@
+"""OpenAI's batches: a file of requests goes up, a file of replies and one of errors come down."""
+
+import secrets
+from collections.abc import Iterable, Iterator
+from typing import IO, Any
+
+import msgspec
+
+from evidencebench.models.endpoints import PassingError
+from evidencebench.models.llm.batch_apis.calls import Calls
+from evidencebench.models.llm.batch_apis.nouns import Found, Remote, Row, Sought
+from evidencebench.models.llm.batch_apis.reading import Named, asked, decoded, key_of, read_rows, safe_id, told_id
+from evidencebench.models.llm.chat import ChatRequest
+from evidencebench.models.llm.refusals import is_withheld, said_in, withheld_reply
+from evidencebench.models.llm.wire import body_of, reply_of
+from evidencebench.web.served_json import told
+
+_ENDPOINT = "/v1/chat/completions"
+_OVER = frozenset({"completed", "failed", "expired", "cancelled"})
+_UNFINISHED = ("batch_expired", "batch_cancelled")
+_INTENT = "evidencebench"
+_CLOCK_SKEW_SECONDS = 3600
+_PAGE = "100"
+_MOST_PAGES = 100
+_REFUSALS = range(300, 600)
+_HEX_DIGITS = 32
+
+
+class _Fault(msgspec.Struct, frozen=True):
+    code: str | None = None
+    message: str | None = None
+    line: int | None = None
+
+    @property
+    def said(self) -> str:
+        return self.message or self.code or "no reason is given"
+
+    @property
+    def row(self) -> int | None:
+        """The one row at fault, counted from 1; None for all rows, which share their model."""
+        return None if "model" in (self.code or "") else self.line
+
+
+class _Faults(msgspec.Struct, frozen=True):
+    data: list[_Fault] | None = None
+
+
+class _Counts(msgspec.Struct, frozen=True):
+    completed: int | None = None
+    failed: int | None = None
+
+
+class _Batch(msgspec.Struct, frozen=True):
+    id: str
+    status: str
+    output_file_id: str | None = None
+    error_file_id: str | None = None
+    errors: msgspec.Raw = msgspec.Raw(b"null")
+    request_counts: _Counts | None = None
+    created_at: Any = None
+    metadata: Any = None
+
+    @property
+    def intent(self) -> str | None:
+        """Our name for it, or None where it has none."""
+        return self.metadata.get(_INTENT) if isinstance(self.metadata, dict) else None
+
+    @property
+    def created(self) -> float:
+        """Seconds since 1970; endless where it is not said, so that no batch is passed over for it."""
+        return self.created_at if isinstance(self.created_at, int | float) else float("inf")
+
+
+class _Page(msgspec.Struct, frozen=True):
+    data: list[_Batch]
+    has_more: bool = False
+
+
+class _Response(msgspec.Struct, frozen=True):
+    status_code: Any = None
+    body: msgspec.Raw = msgspec.Raw(b"null")
+
+
+class _Line(msgspec.Struct, frozen=True):
+    custom_id: str
+    response: _Response | None = None
+    error: Any = None
+
+
+class OpenaiBatches:
+    """The batches of OpenAI, and of servers that speak as it does."""
+
+    most_requests = 50_000
+    most_bytes = 200_000_000
+
+    def row_of(self, key: str, request: ChatRequest) -> bytes:
+        """Return a line of the file of requests."""
+        body = body_of(request)
+        return msgspec.json.encode({"custom_id": key, "method": "POST", "url": _ENDPOINT, "body": body}) + b"\n"
+
+    def write(self, rows: Iterable[bytes], into: IO[bytes]) -> None:
+        """Write the form that is uploaded: its first line tells where its parts end."""
+        boundary = secrets.token_hex(_HEX_DIGITS).encode()
+        head = (
+            b"--%b\r\n"
+            b'Content-Disposition: form-data; name="purpose"\r\n\r\nbatch\r\n--%b\r\n'
+            b'Content-Disposition: form-data; name="file"; filename="evidencebench.jsonl"\r\n'
+            b"Content-Type: application/jsonl\r\n\r\n"
+        )
+        into.write(head % (boundary, boundary))
+        into.writelines(rows)
+        into.write(b"\r\n--%b--\r\n" % boundary)
+
+    async def prepare(self, calls: Calls, body: IO[bytes], intent: str) -> bytes:
+        """Upload the requests."""
+        body.seek(0)
+        boundary = body.readline().removeprefix(b"--").strip().decode()
+        content_type = f"multipart/form-data; boundary={boundary}"
+
+        async def upload() -> str:
+            content = await calls.once("POST", "/files", content=body, content_type=content_type)
+            return safe_id(decoded(content, Named, "an uploaded file").id)
+
+        file_id = await calls.tried(upload)
+        window = {"input_file_id": file_id, "endpoint": _ENDPOINT, "completion_window": "24h"}
+        return msgspec.json.encode({**window, "metadata": {_INTENT: intent}})
+
+    async def create(self, calls: Calls, prepared: bytes | IO[bytes]) -> str:
+        """Submit in one attempt; see `BatchApi.create`."""
+        content = await calls.once("POST", "/batches", content=prepared)
+        return told_id(content, "a batch")
+
+    async def find(self, calls: Calls, sought: Sought) -> Found:
+        """Look for the batch that has our intent in its metadata."""
+        after: dict[str, str] = {}
+        for _ in range(_MOST_PAGES):
+            page = await asked(calls, "/batches", _Page, "a list of batches", limit=_PAGE, **after)
+            for batch in page.data:
+                if batch.intent == sought.intent:
+                    return Found(name=safe_id(batch.id))
+            if not page.has_more or not page.data or page.data[-1].created < sought.since - _CLOCK_SKEW_SECONDS:
+                break
+            after = {"after": safe_id(page.data[-1].id)}
+        return Found()
+
+    async def look(self, calls: Calls, name: str) -> Remote:
+        """Return how a batch does."""
+        batch = await asked(calls, f"/batches/{safe_id(name)}", _Batch, "a batch")
+        counts = batch.request_counts or _Counts()
+        files = [file for file in (batch.output_file_id, batch.error_file_id) if file]
+        faults = _faults(batch) if batch.status == "failed" else []
+        return Remote(
+            name=name,
+            state=calls.shown(batch.status),
+            is_over=batch.status in _OVER,
+            n_done=counts.completed or 0,
+            n_failed=counts.failed or 0,
+            paths=tuple(f"/files/{safe_id(file)}/content" for file in files),
+            fault=next((calls.shown(fault.said) for fault in faults if fault.row is None), ""),
+            row_faults={fault.row: calls.shown(fault.said) for fault in faults if fault.row is not None},
+        )
+
+    def rows(self, file: IO[bytes]) -> Iterator[Row]:
+        """Return what became of the requests, from the file of replies or that of errors."""
+        return read_rows(file, _Line, _row)
+
+
+def _faults(batch: _Batch) -> list[_Fault]:
+    found = told(batch.errors, _Faults)
+    return (found.data if found else None) or [_Fault()]
+
+
+def _row(line: _Line) -> Row:
+    key = key_of(line.custom_id)
+    if line.response is not None and not _is_refusal(line.response):
+        try:
+            return Row(key=key, reply=reply_of("openai", line.response.body), is_done=True)
+        except PassingError as error:
+            return Row(key=key, failure=str(error), is_done=True)
+    if line.error is not None:
+        return Row(key=key, failure=_failure(line.error))
+    if line.response is None:
+        return Row(key=key, failure="expected a response or an error, got neither")
+    status, body = line.response.status_code, bytes(line.response.body)
+    if is_withheld(status, body):
+        return Row(key=key, reply=withheld_reply())
+    return Row(key=key, failure=f"status {status}: {said_in(body)}")
+
+
+def _is_refusal(response: _Response) -> bool:
+    """Whether a response has the status of one; where that is no status, the body tells."""
+    return isinstance(response.status_code, int) and response.status_code in _REFUSALS
+
+
+def _failure(error: Any) -> str:
+    """Return what a row's error says; empty where its turn never came."""
+    if not isinstance(error, dict):
+        return str(error)
+    if error.get("code") in _UNFINISHED:
+        return ""
+    return str(error.get("message") or error.get("code") or "failed without a reason")

@@ -1,0 +1,124 @@
+"""What servers answer about batches, checked before it is used."""
+
+import re
+from collections.abc import Callable, Iterator
+from typing import IO, TypeVar
+
+import msgspec
+
+from evidencebench.errors import EndpointError
+from evidencebench.models.endpoints import PassingError
+from evidencebench.models.llm.batch_apis.calls import Calls, UnsureError
+from evidencebench.models.llm.batch_apis.nouns import Row
+from evidencebench.web import served_json
+
+T = TypeVar("T")
+
+
+class Named(msgspec.Struct, frozen=True):
+    """Anything with an id."""
+
+    id: str
+
+
+_ID = re.compile(r"[A-Za-z0-9_.-]{1,200}")
+_KEYS = re.compile(rb'"custom_id"\s*:\s*"([0-9a-fA-F]{64})"')
+_MOST_LINE_BYTES = 64 << 20
+
+
+async def asked(calls: Calls, path: str, form: type[T], what: str, **queries: str) -> T:
+    """Return what stands at a path, in its form.
+
+    Raises
+    ------
+    EndpointError
+        If it cannot be had, or has another form, in all attempts.
+    FailingServerError
+        If the server refuses the key, or has no such thing.
+    """
+
+    async def attempt() -> T:
+        return decoded(await calls.once("GET", path, queries=queries), form, what)
+
+    return await calls.tried(attempt)
+
+
+def decoded(content: bytes, form: type[T], what: str) -> T:
+    """Return an answer in its form.
+
+    Raises
+    ------
+    PassingError
+        If it has another.
+    """
+    try:
+        return served_json.decoded(content, form)
+    except msgspec.DecodeError as error:
+        raise PassingError(f"expected {what} as JSON: {error}") from error
+
+
+def told_id(content: bytes, what: str) -> str:
+    """Return the id in the answer to a submission.
+
+    Raises
+    ------
+    UnsureError
+        If there is none, so that nobody knows what was done.
+    """
+    try:
+        return safe_id(decoded(content, Named, what).id)
+    except (PassingError, EndpointError) as error:
+        raise UnsureError(str(error)) from error
+
+
+def safe_id(name: str) -> str:
+    """Return an id that may stand in an address.
+
+    Raises
+    ------
+    EndpointError
+        If it may not.
+    """
+    if not _ID.fullmatch(name) or set(name) == {"."}:
+        raise EndpointError("expected an id of letters, digits, '-', '_' and '.', got something else from the server")
+    return name
+
+
+def read_rows(file: IO[bytes], form: type[T], row_of: Callable[[T], Row]) -> Iterator[Row]:
+    """Yield a row for each line of a file that is not empty, also for one that cannot be read.
+
+    Of such a line the key is told if it can be found.
+
+    Parameters
+    ----------
+    file
+        JSON lines.
+    form
+        Of a line.
+    row_of
+        Makes the row.
+
+    Raises
+    ------
+    PassingError
+        If a line is too long for any reply.
+    """
+    while line := file.readline(_MOST_LINE_BYTES):
+        if len(line) == _MOST_LINE_BYTES:
+            raise PassingError(f"expected lines of at most {_MOST_LINE_BYTES} bytes")
+        if line.strip():
+            try:
+                yield row_of(served_json.decoded(line, form))
+            except msgspec.DecodeError:
+                yield Row(key=_key_in(line), is_damaged=True, is_cut=not line.endswith(b"\n"))
+
+
+def key_of(custom_id: str) -> str:
+    """Return a row's id as we write it."""
+    return custom_id.strip().lower()
+
+
+def _key_in(line: bytes) -> str:
+    """Return the id in a damaged line, empty where it cannot be told."""
+    found = _KEYS.findall(line)
+    return key_of(found[0].decode()) if len(set(found)) == 1 else ""

@@ -1,0 +1,143 @@
+"""How a batch is submitted once, whatever happens on the way."""
+
+import asyncio
+import fcntl
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from tempfile import TemporaryFile
+
+from evidencebench.errors import CacheError, EvidenceBenchError, FailingServerError
+from evidencebench.models.endpoints import PassingError
+from evidencebench.models.llm.batch_apis.calls import Calls, UnsureError
+from evidencebench.models.llm.batch_apis.nouns import BatchApi, Found, Sought
+from evidencebench.models.llm.reply_file import FILE_NAME, explained
+from evidencebench.models.llm.spool import Batch, Spool
+from evidencebench.one_line import counted
+
+_LOOK_AGAIN_SECONDS = 0.5
+
+
+class UnresolvedError(FailingServerError):
+    """A batch may or may not have been submitted; it stays written down, to be looked for."""
+
+
+async def submit_one(
+    api: BatchApi, calls: Calls, spool: Spool, batch: Batch, *, folder: Path, settle_seconds: float
+) -> str:
+    """Submit a batch that is written down already; return the provider's id.
+
+    Parameters
+    ----------
+    api, calls
+        Whose batch it is.
+    spool, batch
+        What is in it.
+    folder
+        Where the body is built, which can be large.
+    settle_seconds
+        After which a batch that was submitted shows in the provider's list.
+
+    Raises
+    ------
+    UnresolvedError
+        If it may have been submitted.
+    RefusedError
+        If it was not, for what stands in it.
+    EndpointError, FailingServerError
+        If it was not, for another reason.
+    CacheError
+        If it was not, since its body cannot be written.
+    """
+    with explained(folder / FILE_NAME), TemporaryFile(dir=folder) as body:  # the disk may be full
+        rows = (api.row_of(key, request) for key, request in spool.requests(batch))
+        await asyncio.to_thread(api.write, rows, body)
+        prepared = await api.prepare(calls, body, batch.intent)
+        number = 0
+        while True:
+            number += 1
+            try:
+                return await api.create(calls, prepared)
+            except UnsureError as error:
+                await calls.nap(settle_seconds)
+                if (name := await _name_after(error, api, calls, spool, batch)) is not None:
+                    return name
+                failure: PassingError = error
+            except PassingError as error:
+                failure = error
+            await calls.waited(failure, number)
+
+
+async def _name_after(error: UnsureError, api: BatchApi, calls: Calls, spool: Spool, batch: Batch) -> str | None:
+    """Return the id of a batch whose submission was not answered, or None where it never arrived."""
+    try:
+        found = await search(api, calls, spool, batch)
+    except EvidenceBenchError as failure:
+        raise _unresolved(batch, f"{error}; {failure}") from failure
+    if found.perhaps:
+        raise _unresolved(batch, f"{error}; its id may be {' or '.join(found.perhaps)}")
+    return found.name
+
+
+def _unresolved(batch: Batch, why: str) -> UnresolvedError:
+    return UnresolvedError(
+        f"{batch.group.model}: a batch of {counted(batch.n_requests, 'request')} may have been submitted, but no "
+        f"answer says so: {why}; run again: it is looked for first, and not submitted twice"
+    )
+
+
+async def search(api: BatchApi, calls: Calls, spool: Spool, batch: Batch) -> Found:
+    """Look for a batch of which nobody has seen an id, at its provider."""
+    sought = Sought(
+        intent=batch.intent,
+        since=batch.created,
+        n_requests=batch.n_requests,
+        known=spool.known_names(),
+        holds=lambda key: spool.request(batch, key) is not None,
+    )
+    return await api.find(calls, sought)
+
+
+@asynccontextmanager
+async def only_submitter(store: Path, sleep: Callable[[float], Awaitable[object]] | None) -> AsyncIterator[bool]:
+    """Hold what one process at a time holds: it alone submits, so a submission without an id was cut off.
+
+    The lock ends with its process, however that ends.
+
+    Parameters
+    ----------
+    store
+        The store's file.
+    sleep
+        What waits until it is free; None: do not wait, but give False where it is not.
+
+    Raises
+    ------
+    CacheError
+        If there can be no lock.
+    """
+    path = store.with_name(f"{store.name}.submitting")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+    except OSError as error:
+        raise CacheError(
+            f"{path}: cannot be locked: {error.strerror}; make its folder one that can be written"
+        ) from error
+    try:
+        is_held = _is_locked(descriptor)
+        while not is_held and sleep is not None:
+            await sleep(_LOOK_AGAIN_SECONDS)
+            is_held = _is_locked(descriptor)
+        yield is_held
+    finally:
+        os.close(descriptor)
+
+
+def _is_locked(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True

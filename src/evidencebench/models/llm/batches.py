@@ -1,0 +1,355 @@
+"""Requests in batches: half the price, within a day. What is submitted is written down first, so nothing is paid twice.
+
+A run is repeated until it is complete: each pass answers what is stored and spools the rest, which becomes batches.
+"""
+
+import secrets
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from evidencebench.errors import (
+    CacheError,
+    EndpointError,
+    EvidenceBenchError,
+    FailingServerError,
+    PendingError,
+    StopError,
+    SystemSpecError,
+)
+from evidencebench.models.llm.batch_apis import batches_of
+from evidencebench.models.llm.batch_apis.calls import Calls, Patience, RefusedError, calls_to
+from evidencebench.models.llm.batch_apis.nouns import BatchApi, Remote
+from evidencebench.models.llm.batch_budget import BatchBudget
+from evidencebench.models.llm.batch_collection import Collector, Outcomes
+from evidencebench.models.llm.batch_status import BatchStatus, OnStatus, ignore
+from evidencebench.models.llm.batch_submission import UnresolvedError, only_submitter, search, submit_one
+from evidencebench.models.llm.chat import ChatReply, ChatRequest
+from evidencebench.models.llm.credentials import key_for
+from evidencebench.models.llm.ledger import Ledger
+from evidencebench.models.llm.prices import PriceTable
+from evidencebench.models.llm.providers import server_of
+from evidencebench.models.llm.spool import Batch, Group, Spool
+from evidencebench.models.llm.store import Replies
+
+_STALE_SECONDS = 7 * 86_400.0
+_FIRST_POLL_SECONDS = 0.5
+_MOST_SHORT_LOOKS = 3  # at results that lack rows: what a provider does not have now it seldom finds within the hour
+
+
+class BatchSender:
+    """Spools requests in the place of sending them, submits them in batches, and stores what comes back.
+
+    Parameters
+    ----------
+    store
+        Where replies, waiting requests and batch ids are kept; None is refused.
+    prices
+        What replies cost, in batches.
+    ledger
+        Where replies that were collected are counted; None: nowhere.
+    max_cost_usd
+        The most that all that is spooled here may cost; None: no limit.
+    most_requests, most_bytes
+        The most in a batch, if that is less than the provider takes; None: as much as it takes.
+    poll_seconds
+        The most between two looks at open batches; the first ones come sooner.
+    max_misses
+        So many looks in a row at a batch that is waited for may fail; three where rows of its results are missing.
+    settle_seconds
+        After which a batch that was submitted shows in the provider's list.
+    patience
+        How long calls are tried.
+    environ, folder
+        Where keys are looked for, as in `key_for`.
+    new_name
+        Gives a name that no other sender or batch has.
+
+    Raises
+    ------
+    CacheError
+        Without a store.
+    """
+
+    def __init__(
+        self,
+        store: Replies | None,
+        *,
+        prices: PriceTable,
+        ledger: Ledger | None = None,
+        max_cost_usd: float | None = None,
+        most_requests: int | None = None,
+        most_bytes: int | None = None,
+        poll_seconds: float = 60.0,
+        max_misses: int = 30,
+        settle_seconds: float = 60.0,
+        patience: Patience = Patience(),  # noqa: B008 - frozen
+        environ: Mapping[str, str] | None = None,
+        folder: Path | None = None,
+        new_name: Callable[[], str] = lambda: secrets.token_hex(16),
+    ) -> None:
+        if store is None:
+            raise CacheError(
+                "batches: need the store of replies, where their ids are kept, but EVIDENCEBENCH_CACHE is 'off'; set "
+                "it to a folder, or send the requests one by one"
+            )
+        self._store, self._spool = store, Spool(store)
+        self._prices, self._ledger = prices, Ledger() if ledger is None else ledger
+        self._budget = BatchBudget(prices, max_cost_usd)
+        self._most_requests, self._most_bytes = most_requests, most_bytes
+        self._poll_seconds, self._max_misses, self._settle_seconds = poll_seconds, max_misses, settle_seconds
+        self._patience = patience
+        self._environ, self._folder, self._new_name = environ, folder, new_name
+        self._name = new_name()
+        self._outcomes = Outcomes()
+        self._submitted: set[int] = set()
+        self._counted: set[int] = set()  # those of them that the provider took
+        self._misses: Counter[int] = Counter()
+        self._known: set[Group] = set()
+        self._refusals: list[str] = []
+
+    async def send(self, request: ChatRequest) -> ChatReply:
+        """Spool a request; returns never.
+
+        Raises
+        ------
+        PendingError
+            When the request is on the disk, or in a batch already.
+        EndpointError
+            If it failed in a batch that was collected.
+        CostLimitError
+            If all that is spooled could cost more than was allowed. What was spooled before stays: submit and collect
+            it, and what it did not cost is free again.
+        FailingServerError
+            If the model's provider has no batches, or its key is missing.
+        CacheError
+            If it cannot be kept.
+        """
+        key = request.key
+        self._outcomes.raise_for(key)
+        api = self._api_for(Group.of(request))
+        if self._spool.batch_of(key) is None:
+            self._budget.reserve(key, request)
+        n_bytes = len(api.row_of(key, request)) + 1
+        await self._spool.record(request, sender=self._name, n_bytes=n_bytes)
+        raise PendingError(f"{request.model}: waits for its batch; it is answered when that is done")
+
+    async def submit(self, on_status: OnStatus = ignore) -> list[BatchStatus]:
+        """Submit all that was spooled here; return the batches that it made, empty where nothing waited.
+
+        Only one process submits to a store at a time; the others wait.
+
+        Raises
+        ------
+        FailingServerError
+            If a server cannot be reached, fails, or refuses the key or the model: what it was to have is asked again.
+            A batch that may have been submitted all the same stays written down, and is looked for at the next start.
+        """
+        made: list[BatchStatus] = []
+        async with only_submitter(self._store.path, self._patience.sleep):
+            await self._search_lost(on_status)
+            await self._spool.forget_older(self._store.clock() - _STALE_SECONDS)
+            for group in self._spool.groups(self._name):
+                made += [status async for status in self._submitted_of(group, on_status)]
+        return made
+
+    async def collect(self, *, wait: bool, on_status: OnStatus = ignore) -> None:
+        """Store the replies of all batches that have ended, whoever submitted them.
+
+        What ended without a reply is forgotten, so that it is asked again: by the next sender, if this one submitted
+        it. Of a batch that was refused for some of its rows, these fail, and this sender takes the others again. A
+        batch that cannot be looked at is told and passed over, as long as this sender can do without it.
+
+        Parameters
+        ----------
+        wait
+            Whether to wait for the end of all batches that hold requests of this sender.
+        on_status
+            Called with the state of each batch whenever it is looked at.
+
+        Raises
+        ------
+        FailingServerError
+            If a batch with requests of this sender cannot be looked at, which is collected at the next start, or was
+            refused as a whole, so that its requests are asked again at the next start.
+        """
+        seconds = _FIRST_POLL_SECONDS
+        while True:
+            async with only_submitter(self._store.path, None) as is_alone:
+                if is_alone:
+                    await self._search_lost(on_status)
+            n_awaited = 0
+            for batch in self._spool.batches():
+                is_collected = batch.name is not None and await self._collected(batch, on_status, is_patient=wait)
+                n_awaited += not is_collected and self._is_wanted(batch)
+            if self._refusals:
+                raise FailingServerError(self._refusals.pop())
+            if not wait or not n_awaited:
+                return
+            await self._patience.sleep(min(seconds, self._poll_seconds))
+            seconds = min(2 * seconds, self._poll_seconds)
+
+    async def aclose(self) -> None:
+        """Free connections: there are none between calls."""
+
+    def _api_for(self, group: Group) -> BatchApi:
+        """Return the provider's batches; the first time, require that they can be used."""
+        try:
+            api = batches_of(group.model)
+            if group not in self._known:
+                key_for(server_of(group), environ=self._environ, folder=self._folder)
+                self._known.add(group)
+        except SystemSpecError as error:
+            raise FailingServerError(str(error)) from error
+        return api
+
+    @asynccontextmanager
+    async def _talking(self, group: Group) -> AsyncIterator[tuple[BatchApi, Calls]]:
+        api = self._api_for(group)
+        server = server_of(group)
+        key = key_for(server, environ=self._environ, folder=self._folder)
+        async with calls_to(server, key, self._patience) as calls:
+            yield api, calls
+
+    async def _submitted_of(self, group: Group, on_status: OnStatus) -> AsyncIterator[BatchStatus]:
+        async with self._talking(group) as (api, calls):
+            while batch := await self._spool.intend(
+                group,
+                sender=self._name,
+                intent=self._new_name(),
+                most_requests=min(self._most_requests or api.most_requests, api.most_requests),
+                most_bytes=min(self._most_bytes or api.most_bytes, api.most_bytes),
+            ):
+                status = await self._submit(api, calls, batch)
+                on_status(status)
+                yield status
+
+    async def _submit(self, api: BatchApi, calls: Calls, batch: Batch) -> BatchStatus:
+        self._submitted.add(batch.id)
+        folder = self._store.path.parent
+        try:
+            name = await submit_one(api, calls, self._spool, batch, folder=folder, settle_seconds=self._settle_seconds)
+        except UnresolvedError:
+            raise
+        except RefusedError as error:
+            self._outcomes.failures.update(dict.fromkeys(self._spool.keys(batch), str(error)))
+            await self._release(batch)
+            return BatchStatus.of(batch, "refused", message=str(error))
+        except (EndpointError, StopError) as error:
+            await self._release(batch)
+            raise FailingServerError(str(error)) from error
+        await self._spool.name(batch, name)
+        self._ledger.count(sent=batch.n_requests, in_batches=batch.n_requests)
+        self._counted.add(batch.id)
+        return BatchStatus.of(batch, "submitted", name=name)
+
+    async def _search_lost(self, on_status: OnStatus) -> None:
+        """Look for batches whose submission was cut off; nobody else is submitting now."""
+        for batch in self._spool.batches():
+            if batch.name is None:
+                try:
+                    on_status(await self._searched(batch))
+                except EvidenceBenchError as error:
+                    self._pass_over(batch, error, on_status)
+
+    async def _searched(self, batch: Batch) -> BatchStatus:
+        age = self._store.clock() - batch.created
+        if age < self._settle_seconds:
+            await self._patience.sleep(min(self._settle_seconds, self._settle_seconds - age))
+        async with self._talking(batch.group) as (api, calls):
+            found = await search(api, calls, self._spool, batch)
+        if found.name is not None:
+            await self._spool.name(batch, found.name)
+            return BatchStatus.of(batch, "found", name=found.name, message="its submission had been cut off")
+        if found.perhaps:
+            return BatchStatus.of(batch, "unresolved", message=f"its id may be {' or '.join(found.perhaps)}")
+        await self._spool.forget(batch)
+        return BatchStatus.of(batch, "forgotten", message="it was never submitted, so its requests are asked again")
+
+    async def _collected(self, batch: Batch, on_status: OnStatus, *, is_patient: bool) -> bool:
+        """Store what has come of a batch that has an id; say whether it is over."""
+        collector: Collector | None = None
+        try:
+            async with self._talking(batch.group) as (api, calls):
+                remote = await api.look(calls, batch.name or "")
+                on_status(BatchStatus.seen(batch, remote))
+                if not remote.is_over:
+                    self._misses[batch.id] = 0
+                    return False
+                collector = Collector(
+                    api, calls, store=self._store, spool=self._spool, kept=self._kept, lost=self._lost
+                )
+                await collector.collect(batch, remote)
+        except EvidenceBenchError as error:
+            self._misses[batch.id] += 1
+            is_short = collector is not None and collector.is_short
+            most = min(_MOST_SHORT_LOOKS, self._max_misses) if is_short else self._max_misses
+            is_hopeful = is_patient and isinstance(error, EndpointError) and self._misses[batch.id] < most
+            self._pass_over(batch, error, on_status, is_hopeful=is_hopeful)
+            return False
+        if batch.id in self._counted:
+            self._ledger.count(in_batches=-batch.n_requests)
+        else:  # submitted by another start
+            self._ledger.count(sent=len(collector.answered))
+        if remote.is_refused:
+            self._learn_refusal(batch, remote)
+        else:
+            self._learn(batch, remote, collector)
+        await self._release(batch)
+        return True
+
+    def _kept(self, key: str, request: ChatRequest, reply: ChatReply) -> float | None:
+        """Count a reply that is stored now; return what it cost."""
+        cost_usd = self._prices.cost_of(request.model, reply, batch=True)
+        self._ledger.count_collected(key, reply.usage, cost_usd)
+        self._budget.settle(key, cost_usd)
+        return cost_usd
+
+    def _lost(self, key: str) -> None:
+        """Count a reply that was charged for and cannot be read, at its worst case."""
+        self._ledger.count(maybe_charged=1)
+        self._budget.settle(key, None)
+
+    def _learn(self, batch: Batch, remote: Remote, collector: Collector) -> None:
+        """Keep in mind what this run does not ask again."""
+        self._outcomes.failures.update(collector.failures)
+        if batch.id in self._submitted:
+            reason = (
+                f"{_where(batch)}: ended as {remote.state} before this request was answered; run again to ask again"
+            )
+            known = collector.answered | collector.failures.keys()
+            self._outcomes.unfinished.update((key, reason) for key in self._spool.keys(batch) if key not in known)
+
+    def _learn_refusal(self, batch: Batch, remote: Remote) -> None:
+        """Keep in mind which rows are at fault, or that nothing more can be submitted now."""
+        keys = dict(enumerate(self._spool.keys(batch), start=1))
+        found = {keys[place]: fault for place, fault in remote.row_faults.items() if place in keys}
+        self._outcomes.failures.update((key, f"{_where(batch)}: {fault}") for key, fault in found.items())
+        if self._is_wanted(batch) and (remote.fault or not found):
+            self._refusals.append(
+                f"{_where(batch)}: refused: {remote.fault or next(iter(remote.row_faults.values()))}; correct what it "
+                "says, ask for fewer requests at a time with --limit, or wait until other batches are done; then run "
+                "again: nothing of it was asked or paid"
+            )
+
+    async def _release(self, batch: Batch) -> None:
+        """Forget a batch, and give back what is still set aside for its requests."""
+        for key in self._spool.keys(batch):
+            self._budget.release(key)
+        await self._spool.forget(batch)
+
+    def _is_wanted(self, batch: Batch) -> bool:
+        return self._spool.is_wanted(batch, self._name)
+
+    def _pass_over(
+        self, batch: Batch, error: EvidenceBenchError, on_status: OnStatus, *, is_hopeful: bool = False
+    ) -> None:
+        """Raise if this sender needs the batch and there is no hope for it, else tell."""
+        if isinstance(error, CacheError) or (self._is_wanted(batch) and not is_hopeful):
+            raise FailingServerError(str(error)) if isinstance(error, EndpointError) else error
+        on_status(BatchStatus.of(batch, "not reached", message=str(error)))
+
+
+def _where(batch: Batch) -> str:
+    return f"{batch.group.model}: batch {batch.name}"

@@ -1,0 +1,195 @@
+"""What is asked of a language model, and what it replies: plain data, whatever the provider."""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+import msgspec
+
+from evidencebench.models.endpoints import sendable
+
+Role = Literal["system", "user", "assistant"]
+
+Finish = Literal["stop", "length", "refused", "other"]
+"""Why a reply ended: by itself, at ``max_tokens``, withheld or refused by the provider, or for any other reason."""
+
+_KEY_VERSION = 1  # raised when the same request would no longer mean the same
+
+
+class Message(msgspec.Struct, frozen=True):
+    """One turn of a conversation."""
+
+    role: Role
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatModel:
+    """Which language model is asked, and how it samples: options that every strategy has.
+
+    Attributes
+    ----------
+    model
+        ``provider/name``, such as ``openai/gpt-4o-mini`` or ``anthropic/claude-sonnet-4-5``.
+    base_url
+        What stands before ``/chat/completions``, such as ``http://127.0.0.1:8000/v1``; None: the provider's own.
+    key_env
+        The environment variable that holds the key; None: the provider's own; empty: none is sent.
+    temperature, top_p
+        Of sampling; None: the model's own, and nothing is sent.
+    seed
+        Of sampling, sent where the provider takes one. Another seed is another request, so it draws another reply.
+    max_tokens
+        The longest reply, hidden reasoning included.
+    reasoning_effort
+        Such as ``low`` or ``high``, for models that reason before they reply; None: nothing is sent.
+    structured
+        Whether the reply must be JSON of a given schema, for providers that can promise it.
+    context_tokens
+        The longest prompt and reply together. Longer papers are cut, and counted.
+    """
+
+    model: str
+    base_url: str | None = None
+    key_env: str | None = None
+    temperature: float | None = None
+    top_p: float | None = None
+    seed: int = 0
+    max_tokens: int = 4096
+    reasoning_effort: str | None = None
+    structured: bool = False
+    context_tokens: int = 128_000
+
+    def request(self, messages: tuple[Message, ...], schema: Mapping[str, Any] | None = None) -> "ChatRequest":
+        """Return the request that asks this model; the schema is left out unless `structured`.
+
+        Halves of surrogate pairs, which some readers of PDF give, cannot be sent and become U+FFFD.
+        """
+        return ChatRequest(
+            model=self.model,
+            base_url=self.base_url,
+            key_env=self.key_env,
+            messages=tuple(Message(message.role, sendable(message.text)) for message in messages),
+            temperature=self.temperature,
+            top_p=self.top_p,
+            seed=self.seed,
+            max_tokens=self.max_tokens,
+            reasoning_effort=self.reasoning_effort,
+            schema=schema if self.structured else None,
+        )
+
+
+class ChatRequest(msgspec.Struct, frozen=True, kw_only=True, dict=True):  # a place for what is computed once
+    """One request: all that decides the reply, and nothing that does not.
+
+    Attributes
+    ----------
+    model, base_url, key_env, temperature, top_p, seed, max_tokens, reasoning_effort
+        As in `ChatModel`.
+    messages
+        The conversation so far, oldest first.
+    schema
+        JSON schema that the reply must fit; None: free text.
+    """
+
+    model: str
+    messages: tuple[Message, ...]
+    base_url: str | None = None
+    key_env: str | None = None
+    temperature: float | None = None
+    top_p: float | None = None
+    seed: int = 0
+    max_tokens: int = 4096
+    reasoning_effort: str | None = None
+    schema: Mapping[str, Any] | None = None
+
+    @cached_property
+    def key(self) -> str:
+        """The request's name in the store: the SHA-256 of its canonical JSON, all but `key_env`.
+
+        Slashes at the end of `base_url` do not count. A provider's own address, spelled out, is another than None.
+        """
+        fields = {name: getattr(self, name) for name in self.__struct_fields__ if name != "key_env"}
+        for name in ("temperature", "top_p"):  # 0 and 0.0 are the same
+            fields[name] = None if fields[name] is None else float(fields[name])
+        if self.base_url is not None:
+            before, question_mark, query = self.base_url.partition("?")
+            fields["base_url"] = f"{before.rstrip('/')}{question_mark}{query}" or None
+        canonical = msgspec.json.encode({"version": _KEY_VERSION, **fields}, order="deterministic")
+        return hashlib.sha256(canonical).hexdigest()
+
+    @property
+    def provider(self) -> str:
+        """What stands before the first slash of `model`."""
+        return self.model.partition("/")[0]
+
+    @property
+    def model_name(self) -> str:
+        """What stands behind the first slash of `model`: its name at the provider."""
+        return self.model.partition("/")[2]
+
+
+class Usage(msgspec.Struct, frozen=True, kw_only=True):
+    """What a reply was charged for, in tokens, as the provider counted; None where it did not say.
+
+    Attributes
+    ----------
+    prompt_tokens
+        All of the prompt, cached parts included.
+    completion_tokens
+        All of the reply, hidden reasoning included.
+    cached_tokens
+        Part of `prompt_tokens` that was read from the provider's cache.
+    reasoning_tokens
+        Part of `completion_tokens` that is hidden reasoning.
+    """
+
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    cached_tokens: int = 0
+    reasoning_tokens: int = 0
+
+
+NOTHING_USED = Usage(prompt_tokens=0, completion_tokens=0)
+"""Of a prompt that was refused before a model ran."""
+
+
+class ChatReply(msgspec.Struct, frozen=True, kw_only=True):
+    """What a model replied.
+
+    Attributes
+    ----------
+    text
+        The reply itself, without hidden reasoning; empty where there is none.
+    finish
+        Why it ended.
+    usage
+        Tokens.
+    served_by
+        The model's name in the reply, which often holds a date that the request does not; empty where it is not said.
+    """
+
+    text: str
+    finish: Finish = "stop"
+    usage: Usage = Usage()
+    served_by: str = ""
+
+
+class Received(msgspec.Struct, frozen=True, kw_only=True):
+    """A reply as a strategy gets it: durable already, and with what it cost.
+
+    Attributes
+    ----------
+    reply
+        What the model replied.
+    is_stored
+        Whether it was in the store already, so that nothing was sent and nothing paid now.
+    cost_usd
+        What it cost when it was sent; None where the model's price is not known. Never 0 for want of a price.
+    """
+
+    reply: ChatReply
+    is_stored: bool
+    cost_usd: float | None

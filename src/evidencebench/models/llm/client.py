@@ -1,0 +1,369 @@
+"""The one way to ask language models: nothing is sent twice, replies are durable before use, and money is guarded."""
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, TypeVar
+
+from evidencebench.errors import (
+    CacheError,
+    DrainingError,
+    EvidenceBenchError,
+    FailingStoreError,
+    PendingError,
+    StopError,
+)
+from evidencebench.models.llm.chat import ChatReply, ChatRequest, Received
+from evidencebench.models.llm.estimating import EstimatingSender
+from evidencebench.models.llm.ledger import Ledger
+from evidencebench.models.llm.limits import Limits
+from evidencebench.models.llm.loop_thread import LoopThread
+from evidencebench.models.llm.parts import ReplyStore, Sender
+from evidencebench.models.llm.prices import PriceTable
+from evidencebench.models.llm.purse import Purse
+from evidencebench.models.llm.sparing import SparingSender
+from evidencebench.models.llm.store import Replies
+from evidencebench.models.llm.transport import Bounds, HttpSender
+from evidencebench.storage.cache import cache_folder
+from evidencebench.storage.reading import PathText
+
+T = TypeVar("T")
+
+_HOUR_SECONDS = 3600.0
+_LOOK_AGAIN_SECONDS = 0.2  # at a request that another process is sending
+_MOST_LOOKS = 3000  # ten minutes
+
+
+@dataclass(slots=True, kw_only=True)
+class _Flight:
+    """A request that is looked up or on its way; `done` is None where those who wait must ask again."""
+
+    done: "asyncio.Future[Received | None]"
+    n_waiting: int = 0
+
+
+class ChatClient:
+    """Ask language models. Make one with `make_client`, or share `default_client()`.
+
+    Parameters
+    ----------
+    sender
+        What carries requests. An `EstimatingSender` sends nothing.
+    store
+        Where replies are kept; None: nowhere.
+    prices
+        What replies cost.
+    purse
+        What may be spent from now on; None: no limit. Pass the sender's, so that it pays for its attempts too.
+    max_in_flight
+        Requests on their way at a time; the others wait.
+    ledger
+        Where is counted; None: a new one. Pass the sender's, so that attempts stand there too.
+    on_drain, on_close
+        Called by `drain` and behind `close`.
+    """
+
+    def __init__(
+        self,
+        *,
+        sender: Sender,
+        store: ReplyStore | None,
+        prices: PriceTable,
+        purse: Purse | None = None,
+        max_in_flight: int = 16,
+        ledger: Ledger | None = None,
+        on_drain: Callable[[], None] = lambda: None,
+        on_close: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.ledger = Ledger() if ledger is None else ledger
+        self._sender, self._store, self._prices = sender, store, prices
+        self._purse = Purse(prices, None) if purse is None else purse
+        self._max_in_flight, self._on_drain, self._on_close = max_in_flight, on_drain, on_close
+        self._is_draining = False
+        self._loop_thread = LoopThread(sender.aclose)
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._process_id = os.getpid()
+        self._slots, self._proving = asyncio.Semaphore(max_in_flight), asyncio.Lock()
+        self._is_writable = store is None
+        self._flights: dict[str, _Flight] = {}
+        self._tasks: set[asyncio.Task[Received | None]] = set()
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        """Return what `work`, which awaits `ask`, returns; callable from any thread, which waits.
+
+        A calling thread that is interrupted cancels its work: what it has not sent yet stays unsent.
+
+        Raises
+        ------
+        DrainingError
+            If the client is closed.
+        """
+        return self._loop_thread.run(work)
+
+    async def ask(self, request: ChatRequest, *, stand_in: str) -> Received:
+        """Return the reply to a request: a stored one, one on its way already, or a new one.
+
+        Parameters
+        ----------
+        request
+            What is asked.
+        stand_in
+            What a well-formed reply would look like; only estimates use it.
+
+        Raises
+        ------
+        EndpointError
+            If the request failed for good.
+        StopError
+            If no more requests may be sent: the cost limit, a failing server, a failing store, or `drain`.
+        PendingError
+            If the reply is part of a batch that is not done.
+        RuntimeError
+            If another event loop than this one asks already.
+        """
+        key = request.key
+        self._enter_loop()
+        while (flight := self._flights.get(key)) is not None:
+            if (received := await self._joined(flight)) is not None:
+                self.ledger.count(stored=1)
+                return Received(reply=received.reply, is_stored=True, cost_usd=received.cost_usd)
+        flight = self._flights[key] = _Flight(done=asyncio.get_running_loop().create_future())
+        if (stored := await self._looked_up(key, flight)) is not None:
+            return stored
+        if isinstance(self._sender, EstimatingSender):
+            self._land(key, flight, None)
+            return Received(reply=self._sender.estimated(request, stand_in), is_stored=False, cost_usd=None)
+        task = asyncio.create_task(self._fly(request, flight))
+        self._tasks.add(task)  # the loop itself holds tasks weakly
+        task.add_done_callback(lambda task: self._landed(key, flight, task))
+        received = await self._joined(flight)
+        return await self.ask(request, stand_in=stand_in) if received is None else received
+
+    def drain(self) -> None:
+        """Send nothing more: what is in flight is finished and stored, and what is not stored raises DrainingError."""
+        self._is_draining = True
+        self._on_drain()
+
+    def close(self) -> None:
+        """Cancel what is in flight and free everything; the client cannot be used any more."""
+        self.drain()
+        self._loop_thread.close()
+        self._on_close()
+
+    def _enter_loop(self) -> None:
+        """Start afresh in a forked process, or where the loop before this one has ended."""
+        loop = asyncio.get_running_loop()
+        if loop is self._loop:
+            return
+        if self._loop is not None and self._process_id == os.getpid() and not self._loop.is_closed():
+            raise RuntimeError("a client asks in one event loop at a time; use run(), or make a client for each loop")
+        self._loop, self._process_id, self._flights, self._tasks = loop, os.getpid(), {}, set()
+        self._slots, self._proving = asyncio.Semaphore(self._max_in_flight), asyncio.Lock()
+        self._purse.forget_reserved()
+        self.ledger.after_fork()
+
+    async def _looked_up(self, key: str, flight: _Flight) -> Received | None:
+        """Return the stored reply; whoever asks the same meanwhile waits, so that it is not sent for twice."""
+        found = None
+        try:
+            with _stopping_where_nothing_is_kept():
+                found = None if self._store is None else await self._store.get(key)
+        except BaseException:
+            self._land(key, flight, None)
+            raise
+        if found is None:
+            return None
+        received = Received(reply=found[0], is_stored=True, cost_usd=found[1])
+        self._land(key, flight, received)
+        self.ledger.count_stored(key)
+        return received
+
+    async def _joined(self, flight: _Flight) -> Received | None:
+        """Wait for a flight, which goes on where the waiting ends early: what was sent for is paid for."""
+        flight.n_waiting += 1
+        try:
+            return await asyncio.shield(flight.done)
+        finally:
+            flight.n_waiting -= 1
+
+    async def _fly(self, request: ChatRequest, flight: _Flight) -> Received | None:
+        async with self._slots, self._purse.reserved(request):
+            if flight.n_waiting == 0:  # whoever asked was interrupted while this waited for its turn
+                return None
+            self._require_not_draining()
+            await self._require_writable()
+            async with self._claimed(request.key) as received:
+                return await self._bought(request) if received is None else received
+
+    @asynccontextmanager
+    async def _claimed(self, key: str) -> AsyncIterator[Received | None]:
+        """Keep other processes from sending a request while the block runs; give its reply if one of them has it."""
+        if self._store is None:
+            yield None
+            return
+        n_looks = 0
+        while not (is_ours := self._store.claim(key)) and n_looks < _MOST_LOOKS:  # one that is stopped keeps its claims
+            n_looks += 1
+            await asyncio.sleep(_LOOK_AGAIN_SECONDS)
+            self._require_not_draining()
+        try:
+            with _stopping_where_nothing_is_kept():
+                found = await self._store.get(key)
+            if found is not None:
+                self.ledger.count_stored(key)
+            yield None if found is None else Received(reply=found[0], is_stored=True, cost_usd=found[1])
+        finally:
+            if is_ours:
+                self._store.give_back(key)
+
+    async def _bought(self, request: ChatRequest) -> Received:
+        reply = await self._sent(request)
+        cost_usd = self._prices.cost_of(request.model, reply)
+        self._purse.settle(request, cost_usd)
+        self.ledger.count_reply(reply.usage, cost_usd)
+        if self._store is not None:
+            with _stopping_where_nothing_is_kept():
+                await self._store.put(request, reply, cost_usd)
+        return Received(reply=reply, is_stored=False, cost_usd=cost_usd)
+
+    def _require_not_draining(self) -> None:
+        if self._is_draining:
+            raise DrainingError("no more requests are sent, as was asked; run again to go on")
+
+    async def _require_writable(self) -> None:
+        """Write to the store before the first request, since a reply that cannot be kept is paid for at every start."""
+        async with self._proving:
+            if not self._is_writable and self._store is not None:
+                with _stopping_where_nothing_is_kept():
+                    await self._store.require_writable()
+                self._is_writable = True
+
+    async def _sent(self, request: ChatRequest) -> ChatReply:
+        self.ledger.count(in_flight=1)
+        try:
+            with _stopping_where_nothing_is_kept():  # batches are kept in the store too
+                return await self._sender.send(request)
+        except (StopError, PendingError):
+            raise
+        except EvidenceBenchError:
+            self.ledger.count(failures=1)
+            raise
+        finally:
+            self.ledger.count(in_flight=-1)
+
+    def _land(self, key: str, flight: _Flight, received: Received | None) -> None:
+        if self._flights.get(key) is flight:
+            del self._flights[key]
+        if not flight.done.done():
+            flight.done.set_result(received)
+
+    def _landed(self, key: str, flight: _Flight, task: "asyncio.Task[Received | None]") -> None:
+        self._tasks.discard(task)
+        if task.cancelled():
+            flight.done.cancel()
+        elif (error := task.exception()) is not None:
+            flight.done.set_exception(error)
+            flight.done.exception()  # so that one for which nobody waits any more is not reported
+        self._land(key, flight, None if task.cancelled() or task.exception() else task.result())
+
+
+@contextmanager
+def _stopping_where_nothing_is_kept() -> Iterator[None]:
+    try:
+        yield
+    except StopError:
+        raise
+    except CacheError as error:
+        raise FailingStoreError(
+            f"{error}; nothing more is sent, since replies that cannot be kept would be paid for again; mend that "
+            "and run again, or set EVIDENCEBENCH_CACHE=off to keep none"
+        ) from error
+
+
+def make_client(
+    *,
+    max_connections: int = 16,
+    requests_per_minute: float | None = None,
+    tokens_per_minute: float | None = None,
+    timeout_seconds: float = 600.0,
+    total_timeout_seconds: float | None = None,
+    max_attempts: int = 6,
+    prices: PathText | None = None,
+    max_cost_usd: float | None = None,
+    store: bool = True,
+    environ: Mapping[str, str] | None = None,
+) -> ChatClient:
+    """Return a client that sends over HTTP.
+
+    Parameters
+    ----------
+    max_connections
+        Requests in flight at a time.
+    requests_per_minute, tokens_per_minute
+        For each server; None: no limit.
+    timeout_seconds
+        For one attempt.
+    total_timeout_seconds
+        For all attempts at a request, waits between them included; None: as long as they take at most, and an hour at
+        least.
+    max_attempts
+        For each request, the first included; those that the server refuses as too many are not counted.
+    prices
+        A table in the place of the package's own.
+    max_cost_usd
+        The most that may be spent; None: no limit.
+    store
+        Whether replies are kept between runs, where the environment does not switch that off.
+    environ
+        The environment; None: this process's.
+
+    Raises
+    ------
+    MissingExtraError
+        If httpx is not installed.
+    DataError
+        If the price table cannot be read.
+    SystemSpecError
+        If a limit is no number above 0.
+    """
+    found = os.environ if environ is None else environ
+    table, ledger = PriceTable.load(prices), Ledger()
+    purse = Purse(table, max_cost_usd)
+    if total_timeout_seconds is None:
+        total_timeout_seconds = max(_HOUR_SECONDS, timeout_seconds * max_attempts)
+    sender = HttpSender(
+        limits=Limits(
+            max_connections=max_connections,
+            requests_per_minute=requests_per_minute,
+            tokens_per_minute=tokens_per_minute,
+        ),
+        ledger=ledger,
+        purse=purse,
+        bounds=Bounds(
+            timeout_seconds=timeout_seconds,
+            total_timeout_seconds=total_timeout_seconds,
+            max_attempts=max_attempts,
+        ),
+        environ=environ,
+    )
+    folder = cache_folder(found) if store else None
+    replies = None if folder is None else Replies(folder)
+    return ChatClient(
+        sender=sender if replies is None else SparingSender(sender, replies),
+        store=replies,
+        prices=table,
+        purse=purse,
+        max_in_flight=max_connections,
+        ledger=ledger,
+        on_drain=sender.stop_retrying,
+        on_close=(lambda: None) if replies is None else replies.close,
+    )
+
+
+@lru_cache(maxsize=1)
+def default_client() -> ChatClient:
+    """Return the client of this process: standard settings, and a store unless the environment switches it off."""
+    return make_client()

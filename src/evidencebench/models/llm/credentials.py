@@ -1,0 +1,145 @@
+"""Keys: read from the environment or from ``.env``, sent to their server, and shown nowhere."""
+
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from evidencebench.errors import SystemSpecError
+from evidencebench.models.endpoints import require_key, without_key
+from evidencebench.models.llm.chat import ChatReply
+from evidencebench.models.llm.providers import Server
+from evidencebench.storage.reading import read_whole
+
+_ASSIGNMENT = re.compile(r"\s*(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)\s*=\s*(.*?)\s*", re.DOTALL)
+_QUOTED = re.compile(r"(?:\"([^\"]*)\"|'([^']*)')(?:\s+#.*)?", re.DOTALL)
+_COMMENT = re.compile(r"(?:^|\s+)#.*", re.DOTALL)
+_MOST_BYTES = 1 << 20
+_LEAST_SECRET_CHARACTERS = 8
+
+
+class Key:
+    """A secret that no `repr`, `str` or format shows; `value` is what is sent."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: str) -> None:
+        self.value = value
+
+    def __repr__(self) -> str:
+        return "Key(***)" if self.value else "Key()"
+
+
+def key_for(server: Server, *, environ: Mapping[str, str] | None = None, folder: Path | None = None) -> Key:
+    """Return the key that a server is sent, empty where it needs none.
+
+    Parameters
+    ----------
+    server
+        Who is asked.
+    environ
+        The environment; None: this process's.
+    folder
+        Where ``.env`` is looked for when the environment has no such variable; None: the working directory.
+
+    Raises
+    ------
+    SystemSpecError
+        If another machine needs a key and none is found, if it cannot stand in a header or would travel in the open,
+        or if a line of ``.env`` cannot be read.
+    """
+    value = _looked_up(server.key_env, environ, folder)[0]
+    require_key(f"model of {server.provider.name}", server.base_url, key_env=server.key_env, key=value)
+    return Key(value)
+
+
+def place_of_key(key_env: str, *, environ: Mapping[str, str] | None = None, folder: Path | None = None) -> str | None:
+    """Return where the key in a variable is found: ``environment`` or ``.env``; None: nowhere.
+
+    Parameters
+    ----------
+    key_env
+        The variable; empty: none is needed.
+    environ, folder
+        As in `key_for`.
+
+    Raises
+    ------
+    SystemSpecError
+        If ``.env`` is looked at and cannot be read.
+    """
+    value, place = _looked_up(key_env, environ, folder)
+    return place if value else None
+
+
+def _looked_up(key_env: str, environ: Mapping[str, str] | None, folder: Path | None) -> tuple[str, str]:
+    """Return the value of a variable, empty where there is none, and where it was looked for last."""
+    if not key_env:
+        return "", "environment"
+    if value := (os.environ if environ is None else environ).get(key_env, ""):
+        return value, "environment"
+    return _from_file((folder or Path()) / ".env", key_env), ".env"
+
+
+def reply_without_key(reply: ChatReply, key: Key) -> ChatReply:
+    """Return a reply that can be stored: a server may tell the key back in it.
+
+    Keys of fewer than 8 characters are placeholders such as ``EMPTY``, which could stand in any reply, and are left.
+    """
+    if len(key.value) < _LEAST_SECRET_CHARACTERS:
+        return reply
+    text, served_by = without_key(reply.text, key.value), without_key(reply.served_by, key.value)
+    if text == reply.text and served_by == reply.served_by:
+        return reply
+    return msgspec.structs.replace(reply, text=text, served_by=served_by)
+
+
+def read_dotenv(text: str, where: str = ".env") -> dict[str, str]:
+    r"""Return name -> value of a file of settings: ``NAME=VALUE`` a line.
+
+    ``export`` may stand before a name, quotes around a value. A ``#`` at the beginning of a line, or behind white
+    space outside quotes, begins a comment. Nothing is expanded and nothing escaped. The last value of a name counts.
+
+    Raises
+    ------
+    SystemSpecError
+        If a line is something else; it is named by its number, since it may hold a secret.
+
+    Examples
+    --------
+    >>> read_dotenv("# keys\nexport A='x y' # mine\nB=z#1 # another\n")
+    {'A': 'x y', 'B': 'z#1'}
+    """
+    found: dict[str, str] = {}
+    for number, line in enumerate(text.removeprefix("\ufeff").split("\n"), start=1):
+        if not line.strip() or line.lstrip().startswith("#"):
+            continue
+        assignment = _ASSIGNMENT.fullmatch(line)
+        value = None if assignment is None else _value(assignment[2])
+        if assignment is None or value is None:
+            raise SystemSpecError(
+                f"{where}: line {number}: expected NAME=VALUE, with both quotes or none around the value; correct it, "
+                "or set the variable in the environment"
+            )
+        found[assignment[1]] = value
+    return found
+
+
+def _value(text: str) -> str | None:
+    if text[:1] in {'"', "'"}:
+        quoted = _QUOTED.fullmatch(text)
+        return None if quoted is None else quoted[1] if quoted[1] is not None else quoted[2]
+    return _COMMENT.sub("", text, count=1)
+
+
+def _from_file(path: Path, name: str) -> str:
+    try:
+        return read_dotenv(read_whole(path, at_most=_MOST_BYTES).decode(), str(path)).get(name, "")
+    except (FileNotFoundError, NotADirectoryError, IsADirectoryError):  # some keep a folder of that name
+        return ""
+    except OSError as error:
+        raise SystemSpecError(f"{path}: cannot be read: {error.strerror}; set {name} in the environment") from error
+    except UnicodeDecodeError as error:
+        raise SystemSpecError(f"{path}: expected UTF-8; set {name} in the environment") from error

@@ -1,0 +1,222 @@
+"""Durable writing for many at once: one thread commits all the changes that wait, together, then wakes who waits."""
+
+import os
+import sqlite3
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from typing import Any, TypeVar
+
+from evidencebench.errors import CacheError, EvidenceBenchError
+from evidencebench.models.llm.reply_file import Reopening
+
+T = TypeVar("T")
+
+Change = Callable[[sqlite3.Connection], T]
+"""What is done inside the transaction; what it returns goes to whoever asked for it."""
+
+_MOST_CHANGES = 1024  # in a transaction
+_MOST_WAITS = 10  # of a minute each, for another process that holds the file, such as one that compacts it
+_LONGEST_CLOSING_SECONDS = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """One change that is waited for."""
+
+    prepare: Callable[[], Change[Any]]
+    done: Future[Any] = field(default_factory=Future)
+
+    def succeed(self, value: object) -> None:
+        if self.done.set_running_or_notify_cancel():  # who was cancelled meanwhile is not told, but it is written
+            self.done.set_result(value)
+
+    def fail(self, error: BaseException) -> None:
+        if self.done.set_running_or_notify_cancel():
+            self.done.set_exception(error)
+
+
+_Queue = SimpleQueue[_Wanted | None]
+
+
+class GroupCommit:
+    """The only writer of a database in this process; its thread starts with the first change.
+
+    Parameters
+    ----------
+    path
+        The file.
+    connect
+        Opens it, durably: a commit must not return before it is on the disk.
+    """
+
+    def __init__(self, path: Path, connect: Callable[[], sqlite3.Connection]) -> None:
+        self._path, self._connect = path, connect
+        self._lock, self._process_id = threading.Lock(), os.getpid()
+        self._started: tuple[_Queue, threading.Thread] | None = None
+
+    def submit(self, prepare: Callable[[], Change[T]]) -> Future[T]:
+        """Have a change made, from any thread.
+
+        Parameters
+        ----------
+        prepare
+            Called by the writing thread before the transaction, for what takes long; returns the change itself.
+
+        Returns
+        -------
+        Future
+            Done when the change is on the disk; fails with `CacheError` where it is not there. A change that was
+            submitted is made even if nobody waits for it any more.
+        """
+        wanted = _Wanted(prepare)
+        self._notice_fork()
+        with self._lock:
+            if self._started is None:
+                queue: _Queue = SimpleQueue()
+                thread = threading.Thread(
+                    target=_write, args=(queue, self._path, self._connect), name="replies", daemon=True
+                )
+                thread.start()
+                self._started = (queue, thread)
+            self._started[0].put(wanted)
+        return wanted.done
+
+    def close(self, seconds: float = _LONGEST_CLOSING_SECONDS) -> None:
+        """Return when all that was submitted is written and the file given back; the next change opens it again.
+
+        Raises
+        ------
+        CacheError
+            If that takes longer than it may, since another process holds the file.
+        """
+        self._notice_fork()
+        with self._lock:
+            started, self._started = self._started, None
+        if started is not None:
+            started[0].put(None)
+            started[1].join(seconds)
+            if started[1].is_alive():
+                raise CacheError(
+                    f"{self._path}: another process holds it, so what came last is not written yet, and is lost if "
+                    "this process ends first; end the other one, such as 'evidencebench cache prune', and run again"
+                )
+
+    def __del__(self) -> None:
+        if self._started is not None and self._process_id == os.getpid():
+            self._started[0].put(None)
+
+    def _notice_fork(self) -> None:
+        """Start afresh in a forked process, which has no threads and may have a lock that nobody frees."""
+        if self._process_id != os.getpid():
+            self._lock, self._process_id, self._started = threading.Lock(), os.getpid(), None
+
+
+def _write(queue: _Queue, path: Path, connect: Callable[[], sqlite3.Connection]) -> None:
+    file = Reopening(path, connect)
+    try:
+        while True:
+            group, is_last = _next_group(queue)
+            _commit(group, file)
+            if is_last:
+                return
+    finally:
+        file.close()
+
+
+def _next_group(queue: _Queue) -> tuple[list[_Wanted], bool]:
+    """Wait for a change, then take all that are there; say whether they are the last ones."""
+    group: list[_Wanted] = []
+    try:
+        wanted = queue.get()
+        while wanted is not None:
+            group.append(wanted)
+            if len(group) == _MOST_CHANGES:
+                return group, False
+            wanted = queue.get_nowait()
+    except Empty:
+        return group, False
+    return group, True
+
+
+class _BadChangeError(Exception):
+    """One of several changes failed, and none was made."""
+
+
+def _commit(group: list[_Wanted], file: Reopening) -> None:
+    """Make all the changes that can be made, together if all can, then tell everyone."""
+    changes = [(wanted, change) for wanted in group if (change := _prepared(wanted)) is not None]
+    try:
+        _make(changes, file)
+    except _BadChangeError:
+        for one in changes:
+            _make([one], file)
+
+
+def _make(changes: list[tuple[_Wanted, Change[Any]]], file: Reopening) -> None:
+    """Make all the changes or none, then tell everyone.
+
+    Raises
+    ------
+    _BadChangeError
+        If one of several failed; nobody is told.
+    """
+    if not changes:
+        return
+    try:
+        values = _in_one_transaction([change for _, change in changes], file)
+    except _BadChangeError:
+        raise
+    except BaseException as error:  # noqa: BLE001 - whatever it is, whoever waits must hear of it
+        if not isinstance(error, EvidenceBenchError):
+            file.close()
+        for wanted, _ in changes:
+            wanted.fail(error)
+        return
+    for (wanted, _), value in zip(changes, values, strict=True):
+        wanted.succeed(value)
+
+
+def _prepared(wanted: _Wanted) -> Change[Any] | None:
+    try:
+        return wanted.prepare()
+    except BaseException as error:  # noqa: BLE001 - as above; the others are not held up by it
+        wanted.fail(error)
+        return None
+
+
+def _in_one_transaction(changes: list[Change[Any]], file: Reopening) -> list[Any]:
+    connection = file.connection()
+    _begin(connection)
+    try:
+        values = _made(changes, connection)
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+    return values
+
+
+def _made(changes: list[Change[Any]], connection: sqlite3.Connection) -> list[Any]:
+    try:
+        return [change(connection) for change in changes]
+    except BaseException as error:
+        if len(changes) > 1:
+            raise _BadChangeError from error
+        raise
+
+
+def _begin(connection: sqlite3.Connection) -> None:
+    """Take the file, however long others need it: what waits to be written may have been paid for."""
+    for attempt in range(_MOST_WAITS):
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or attempt == _MOST_WAITS - 1:
+                raise
+        else:
+            return

@@ -1,0 +1,173 @@
+"""What was sent, stored, failed and paid so far: totals that any thread may read while requests run."""
+
+import math
+import threading
+from dataclasses import dataclass, replace
+from typing import Any
+
+from evidencebench.models.llm.chat import Usage
+
+_LINE_CHARACTERS = 60
+_LEAST_SPELLED_OUT_USD = 1e-8
+_SIZES = ((10**9, "G"), (10**6, "M"), (10**3, "k"))  # so that no count is longer than four digits
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Totals:
+    """All that was counted up to one moment.
+
+    Attributes
+    ----------
+    sent
+        Requests that were sent, whatever became of them; those that reached no server are not.
+    requests
+        Replies received and not in the store before.
+    attempts
+        Times that something was sent, those that failed included.
+    retries
+        Part of `attempts`: those behind the first of a request.
+    stored
+        Requests answered without sending: from the store, or by the same request that was on its way already.
+    maybe_charged
+        Part of `attempts`: those that ended without a usable reply and without a refusal, such as by a timeout or by
+        our own end, so that the provider may have charged for them. They are in no other sum.
+    in_batches
+        Requests in batches that were submitted and are not collected, so that their cost is to come.
+    failures
+        Requests that failed for good.
+    in_flight
+        Requests on their way now.
+    prompt_tokens, cached_tokens, completion_tokens, reasoning_tokens
+        As in `Usage`, of `requests`; a reply that does not say counts 0 here.
+    cost_usd
+        Of the replies whose price is known.
+    unpriced
+        Part of `requests`: replies whose price or whose tokens are not known.
+    """
+
+    sent: int = 0
+    requests: int = 0
+    attempts: int = 0
+    retries: int = 0
+    maybe_charged: int = 0
+    in_batches: int = 0
+    stored: int = 0
+    failures: int = 0
+    in_flight: int = 0
+    prompt_tokens: int = 0
+    cached_tokens: int = 0
+    completion_tokens: int = 0
+    reasoning_tokens: int = 0
+    cost_usd: float = 0.0
+    unpriced: int = 0
+
+    @property
+    def of_unknown_cost(self) -> int:
+        """What was or may be charged for, nobody here knows how much."""
+        return self.unpriced + self.maybe_charged + self.in_batches
+
+    @property
+    def has_known_cost(self) -> bool:
+        """Whether the sum is of any use: a reply has a price, or nothing is or was charged for."""
+        return self.requests > self.unpriced or not (self.of_unknown_cost or self.in_flight)
+
+
+class Ledger:
+    """Totals that grow."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._totals = Totals()
+        self._collected: set[str] = set()
+
+    @property
+    def totals(self) -> Totals:
+        """The totals at this moment."""
+        return self._totals
+
+    def after_fork(self) -> None:
+        """Count on in a forked process, where the lock may be held by a thread that is not there."""
+        self._lock = threading.Lock()
+
+    def count(self, **more: int) -> None:
+        """Add to the totals of these names; ``in_flight`` may be added a negative number."""
+        with self._lock:
+            self._totals = replace(self._totals, **{name: getattr(self._totals, name) + n for name, n in more.items()})
+
+    def count_collected(self, key: str, usage: Usage, cost_usd: float | None) -> None:
+        """Add a reply that came in a batch; who asks for it next finds it in the store, which is not counted again."""
+        self._collected.add(key)
+        self.count_reply(usage, cost_usd)
+
+    def count_stored(self, key: str) -> None:
+        """Add a reply that was found in the store, unless it came there here and this is the first to ask for it."""
+        if key in self._collected:
+            self._collected.discard(key)
+        else:
+            self.count(stored=1)
+
+    def count_reply(self, usage: Usage, cost_usd: float | None) -> None:
+        """Add a reply that was sent for, and what it cost; None where that is not known."""
+        with self._lock:
+            old = self._totals
+            self._totals = replace(
+                old,
+                requests=old.requests + 1,
+                prompt_tokens=old.prompt_tokens + (usage.prompt_tokens or 0),
+                cached_tokens=old.cached_tokens + usage.cached_tokens,
+                completion_tokens=old.completion_tokens + (usage.completion_tokens or 0),
+                reasoning_tokens=old.reasoning_tokens + usage.reasoning_tokens,
+                cost_usd=old.cost_usd + (cost_usd or 0.0),
+                unpriced=old.unpriced + (cost_usd is None),
+            )
+
+    def summary(self) -> str:
+        """Return the totals in one line of at most 60 characters.
+
+        Examples
+        --------
+        >>> ledger = Ledger()
+        >>> ledger.count(stored=2)
+        >>> ledger.count_reply(Usage(prompt_tokens=10, completion_tokens=5), 0.25)
+        >>> ledger.summary()
+        '1 sent, 2 stored, 0 failed, $0.25'
+        """
+        now = self._totals
+        n_sent = max(now.sent, now.requests)  # what is handed in by others than our senders was sent by them
+        counts = f"{_short(n_sent)} sent, {_short(now.stored)} stored, {_short(now.failures)} failed"
+        return f"{counts}, {_cost(now)}"[:_LINE_CHARACTERS]
+
+    def fields(self) -> dict[str, Any]:
+        """Return the totals by name; the cost is None where nothing is known of it though something was charged."""
+        now = self._totals
+        shown = {name: getattr(now, name) for name in Totals.__slots__ if name != "in_flight"}
+        return shown | {"cost_usd": now.cost_usd if now.has_known_cost else None}
+
+
+def _cost(totals: Totals) -> str:
+    if not totals.has_known_cost:
+        return "price unknown" if totals.unpriced else "cost unknown"
+    shown, n_unknown = shown_usd(totals.cost_usd), totals.of_unknown_cost
+    if not n_unknown:
+        return shown
+    return f"{shown} + {_short(n_unknown)} {'unpriced' if n_unknown == totals.unpriced else 'unknown'}"
+
+
+def shown_usd(cost_usd: float) -> str:
+    """Return an amount with as many digits as it needs, never a sum above 0 as $0.
+
+    Examples
+    --------
+    >>> shown_usd(0.0), shown_usd(0.00012), shown_usd(12.345), shown_usd(999.999), shown_usd(12345.6)
+    ('$0.00', '$0.00012', '$12.35', '$1,000', '$12,346')
+    """
+    if round(cost_usd, 2) >= 1000:  # noqa: PLR2004 - where cents no longer matter
+        return f"${cost_usd:,.0f}"
+    if 0 < cost_usd < _LEAST_SPELLED_OUT_USD:
+        return f"${cost_usd:.1e}"
+    n_digits = 2 if cost_usd == 0 else max(2, 1 - math.floor(math.log10(cost_usd)))
+    return f"${cost_usd:.{n_digits}f}"
+
+
+def _short(count: int) -> str:
+    return next((f"{count // size}{mark}" for size, mark in _SIZES if count >= 10 * size), str(count))

@@ -1,0 +1,186 @@
+"""What models cost: a dated table in the package, which a user can replace. An unknown price stays unknown."""
+
+import json
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, NoReturn
+
+import msgspec
+
+from evidencebench.errors import FormatError, UnreadableError
+from evidencebench.models.llm.chat import NOTHING_USED, ChatReply, Usage
+from evidencebench.storage.reading import PathText, read_whole
+from evidencebench.storage.repeated_keys import repeated_keys
+
+_MILLION = 1_000_000
+_MOST_BYTES = 16 << 20
+# gpt-4o-2024-08-06, claude-sonnet-4-5-20250929, mistral-large-2411, gpt-4-0613; nothing that could be another model
+_DATE = re.compile(r"[-@](?:20\d\d-[01]\d-[0-3]\d|20\d{6}|[012]\d[0-3]\d|latest)")
+
+
+class Price(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a model costs.
+
+    Attributes
+    ----------
+    input, output
+        USD for a million tokens of prompt, and of reply with its hidden reasoning.
+    cached_input
+        USD for a million tokens of prompt that the provider had in its cache; None: as `input`.
+    batch
+        By what the others are multiplied in a batch; None: the model's batches have no known price.
+    """
+
+    input: float
+    output: float
+    cached_input: float | None = None
+    batch: float | None = None
+
+    def faults(self) -> str | None:
+        """Return which number cannot be a price, or None."""
+        for name in self.__struct_fields__:
+            value = getattr(self, name)
+            if value is not None and not (math.isfinite(value) and value >= 0):
+                return f"{name}: expected a number of at least 0, got {value}"
+        return None
+
+
+class _File(msgspec.Struct, frozen=True):
+    as_of: str
+    models: dict[str, Any]
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PriceTable:
+    """Prices by ``provider/name``.
+
+    Attributes
+    ----------
+    as_of
+        The day the prices were written down.
+    models
+        Name -> price. A name stands for itself and for itself with a date behind it; one that ends in ``*`` for
+        all that begin so. The longest name that fits decides.
+    """
+
+    as_of: str
+    models: Mapping[str, Price]
+
+    @classmethod
+    def load(cls, path: PathText | None = None) -> "PriceTable":
+        """Return the table in a file of the form of ``llm/prices.json``; None: that file itself.
+
+        Raises
+        ------
+        UnreadableError
+            If the file cannot be read, or is not JSON.
+        FormatError
+            If it is not a price table; the message says where.
+        """
+        try:
+            content = (
+                (files("evidencebench.models.llm") / "prices.json").read_bytes()
+                if path is None
+                else read_whole(Path(path), at_most=_MOST_BYTES)
+            )
+        except OSError as error:
+            raise UnreadableError(f"{path}: cannot be read: {error.strerror}; give a table of prices") from error
+        return _parsed(content, str(path or "prices.json"))
+
+    def price_of(self, model: str) -> Price | None:
+        """Return a model's price, or None where it is not known.
+
+        Examples
+        --------
+        >>> table = PriceTable(as_of="2025-11-01", models={"openai/gpt-4o": Price(input=2.5, output=10.0)})
+        >>> table.price_of("openai/gpt-4o-2024-08-06").output
+        10.0
+        >>> table.price_of("openai/gpt-4o-mini") is None
+        True
+        """
+        return self.models[name] if (name := self._name_for(model)) is not None else None
+
+    def cost_usd(self, model: str, usage: Usage, *, batch: bool = False) -> float | None:
+        """Return what a reply cost, or None where its price or its tokens are not known.
+
+        Parameters
+        ----------
+        model
+            As it was asked for, ``provider/name``.
+        usage
+            The reply's tokens.
+        batch
+            Whether it came in a batch.
+        """
+        price = self.price_of(model)
+        if price is None or usage.prompt_tokens is None or usage.completion_tokens is None:
+            return None
+        factor = price.batch if batch else 1.0
+        if factor is None:
+            return None
+        n_cached = min(usage.cached_tokens, usage.prompt_tokens)
+        cached = price.input if price.cached_input is None else price.cached_input
+        sum_usd = (usage.prompt_tokens - n_cached) * price.input + n_cached * cached
+        return factor * (sum_usd + usage.completion_tokens * price.output) / _MILLION
+
+    def cost_of(self, model: str, reply: ChatReply, *, batch: bool = False) -> float | None:
+        """Return what a reply cost, as `cost_usd` does; a prompt that was refused before the model ran cost nothing."""
+        if reply.finish == "refused" and reply.usage == NOTHING_USED:
+            return 0.0
+        return self.cost_usd(model, reply.usage, batch=batch)
+
+    def most_usd(self, model: str, prompt_tokens: int, max_tokens: int, *, batch: bool = False) -> float | None:
+        """Return the most that a request can cost, with nothing cached and the longest reply; None: not known."""
+        return self.cost_usd(model, Usage(prompt_tokens=prompt_tokens, completion_tokens=max_tokens), batch=batch)
+
+    def _name_for(self, model: str) -> str | None:
+        if model in self.models:
+            return model
+        fitting = [name for name in self.models if _fits(name, model)]
+        return max(fitting, key=len, default=None)
+
+
+def _fits(name: str, model: str) -> bool:
+    if name.endswith("*"):
+        return model.startswith(name[:-1])
+    return model.startswith(name) and _DATE.fullmatch(model, len(name)) is not None
+
+
+def _parsed(content: bytes, where: str) -> PriceTable:
+    try:
+        raw = json.loads(content, object_pairs_hook=_once, parse_constant=_refuse)
+    except (ValueError, RecursionError) as error:  # broken UTF-8 is a ValueError too
+        raise UnreadableError(f"{where}: expected JSON: {error}; correct it") from error
+    try:
+        file = msgspec.convert(raw, _File)
+    except msgspec.ValidationError as error:
+        raise FormatError(f"{where}: {error}; give as_of and models, as in the package's own prices.json") from error
+    models = {name: _price(value, name, where) for name, value in file.models.items()}
+    return PriceTable(as_of=file.as_of, models=models)
+
+
+def _price(value: Any, name: str, where: str) -> Price:
+    try:
+        price = msgspec.convert(value, Price)
+    except msgspec.ValidationError as error:
+        raise FormatError(f"{where}: models: {name}: {error}; give USD per million tokens") from error
+    if "/" not in name:
+        raise FormatError(f"{where}: models: {name}: expected a name such as openai/gpt-4o; put the provider before it")
+    if fault := price.faults():
+        raise FormatError(f"{where}: models: {name}: {fault}; give USD per million tokens")
+    return price
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if repeated := repeated_keys(pairs):
+        raise ValueError(f"'{repeated[0]}' stands twice")
+    return dict(pairs)
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is no number")

@@ -1,0 +1,236 @@
+"""Who serves models: address, variable of the key, and in what their requests differ."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Literal, Protocol
+from urllib.parse import urlsplit
+
+from evidencebench.errors import SystemSpecError
+from evidencebench.models.endpoints import is_loopback, require_address
+
+Wire = Literal["openai", "anthropic"]
+
+_API_VERSION = "api-version"
+_VARIABLE = re.compile("[A-Za-z_][A-Za-z0-9_]*")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Provider:
+    """One row of the table of providers.
+
+    Attributes
+    ----------
+    name
+        What stands before the slash of a model.
+    base_url
+        What stands before ``/chat/completions`` or ``/messages``; None: it must be given.
+    key_env
+        The variable that holds the key; empty: none is sent unless ``key_env`` is given.
+    wire
+        In which language requests are written.
+    key_header
+        The header that carries the key; ``Authorization`` puts ``Bearer`` before it.
+    seed_field
+        What the seed is called in a request; empty: the provider takes none, and none is sent.
+    max_tokens_field
+        What the longest reply is called in a request.
+    queries
+        What the address's query may hold.
+    has_batches
+        Whether `evidencebench` can use its batches.
+    charges_for_withheld
+        Whether it may charge for a prompt that its filter does not let through.
+    """
+
+    name: str
+    base_url: str | None
+    key_env: str
+    wire: Wire = "openai"
+    key_header: str = "Authorization"
+    seed_field: str = "seed"
+    max_tokens_field: str = "max_tokens"
+    queries: frozenset[str] = frozenset()
+    has_batches: bool = False
+    charges_for_withheld: bool = False
+
+    @property
+    def takes_seed(self) -> bool:
+        """Whether a seed is sent."""
+        return self.seed_field != ""
+
+    def headers(self, key: str) -> dict[str, str]:
+        """Return what carries a key, if there is one, and the version that the provider asks for."""
+        version = {"anthropic-version": "2023-06-01"} if self.wire == "anthropic" else {}
+        if not key:
+            return version
+        return version | {self.key_header: f"Bearer {key}" if self.key_header == "Authorization" else key}
+
+
+_ROWS = (
+    Provider(
+        name="openai",
+        base_url="https://api.openai.com/v1",
+        key_env="OPENAI_API_KEY",
+        max_tokens_field="max_completion_tokens",
+        has_batches=True,
+    ),
+    Provider(
+        name="anthropic",
+        base_url="https://api.anthropic.com/v1",
+        key_env="ANTHROPIC_API_KEY",
+        wire="anthropic",
+        key_header="x-api-key",
+        seed_field="",
+        has_batches=True,
+    ),
+    Provider(
+        name="azure",
+        base_url=None,
+        key_env="AZURE_OPENAI_API_KEY",
+        key_header="api-key",
+        max_tokens_field="max_completion_tokens",
+        queries=frozenset({_API_VERSION}),
+        charges_for_withheld=True,
+    ),
+    Provider(name="together", base_url="https://api.together.xyz/v1", key_env="TOGETHER_API_KEY"),
+    Provider(name="openrouter", base_url="https://openrouter.ai/api/v1", key_env="OPENROUTER_API_KEY"),
+    Provider(name="groq", base_url="https://api.groq.com/openai/v1", key_env="GROQ_API_KEY"),
+    Provider(
+        name="mistral",
+        base_url="https://api.mistral.ai/v1",
+        key_env="MISTRAL_API_KEY",
+        seed_field="random_seed",
+    ),
+    Provider(name="deepseek", base_url="https://api.deepseek.com/v1", key_env="DEEPSEEK_API_KEY", seed_field=""),
+    Provider(
+        name="gemini",
+        base_url="https://generativelanguage.googleapis.com/v1beta/openai",
+        key_env="GEMINI_API_KEY",
+        seed_field="",
+    ),
+    Provider(name="vllm", base_url="http://127.0.0.1:8000/v1", key_env=""),
+    Provider(name="ollama", base_url="http://127.0.0.1:11434/v1", key_env=""),
+    Provider(name="llamacpp", base_url="http://127.0.0.1:8080/v1", key_env=""),
+    Provider(name="local", base_url=None, key_env=""),
+)
+
+PROVIDERS: Mapping[str, Provider] = MappingProxyType({row.name: row for row in _ROWS})
+"""Name -> provider."""
+
+
+def provider_of(model: str) -> Provider:
+    """Return who serves a model.
+
+    Parameters
+    ----------
+    model
+        ``provider/name``.
+
+    Raises
+    ------
+    SystemSpecError
+        If it has not that form, or no such provider is known.
+
+    Examples
+    --------
+    >>> provider_of("openai/gpt-4o-mini").key_env
+    'OPENAI_API_KEY'
+    """
+    name, _, rest = model.partition("/")
+    if name not in PROVIDERS or not rest:
+        raise SystemSpecError(
+            f"model: expected provider/name with one of the providers {', '.join(PROVIDERS)}, got '{model[:80]}'; for "
+            "any other server that speaks OpenAI's protocol give model=local/NAME,base_url=http://host:port/v1"
+        )
+    return PROVIDERS[name]
+
+
+class Asked(Protocol):
+    """What says who is asked: a `ChatModel` or a `ChatRequest`."""
+
+    @property
+    def model(self) -> str:
+        """``provider/name``."""
+        ...
+
+    @property
+    def base_url(self) -> str | None:
+        """The address, or None for the provider's own."""
+        ...
+
+    @property
+    def key_env(self) -> str | None:
+        """The variable that holds the key, or None for the provider's own."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Server:
+    """Where requests to a model go.
+
+    Attributes
+    ----------
+    provider
+        In whose way it is asked.
+    base_url
+        Its address.
+    key_env
+        The variable that holds its key; empty: none is sent.
+    """
+
+    provider: Provider
+    base_url: str
+    key_env: str
+
+    @property
+    def is_loopback(self) -> bool:
+        """Whether it is on this machine."""
+        return is_loopback(self.base_url)
+
+    def address(self, path: str) -> str:
+        """Return the address of something on the server, such as ``/chat/completions``."""
+        before, question_mark, query = self.base_url.partition("?")
+        return f"{before.rstrip('/')}{path}{question_mark}{query}"
+
+
+def server_of(asked: Asked) -> Server:
+    """Return where requests to a model go; nothing is sent, and no key is looked for.
+
+    Raises
+    ------
+    SystemSpecError
+        If the provider is unknown, the address is missing or not sound, or `key_env` cannot be a variable's name.
+    """
+    provider, where = provider_of(asked.model), f"model '{asked.model}'"
+    base_url = asked.base_url or provider.base_url
+    if base_url is None:
+        raise SystemSpecError(f"{where}: base_url: expected an address, got none; give base_url=http://host:port/v1")
+    require_address(where, base_url, queries=provider.queries)
+    parts = urlsplit(base_url)
+    if parts.path.rstrip("/").endswith(("/chat/completions", "/messages")):
+        raise SystemSpecError(
+            f"{where}: base_url: expected what stands before /chat/completions or /messages; leave that out"
+        )
+    if provider.queries and "/deployments/" in parts.path and not parts.query:
+        raise SystemSpecError(
+            f"{where}: base_url: expected the version of the interface behind a deployment; add ?{_API_VERSION}=DATE"
+        )
+    key_env = provider.key_env if asked.key_env is None else asked.key_env
+    if key_env and not _VARIABLE.fullmatch(key_env):
+        raise SystemSpecError(
+            f"{where}: key_env: expected the name of an environment variable, such as {provider.key_env or 'MY_KEY'}, "
+            "got something else, which is not shown since it may be a key; set a variable to the key and give its name"
+        )
+    if key_env and asked.key_env is None and not is_loopback(base_url) and not _is_own(provider, base_url):
+        raise SystemSpecError(
+            f"{where}: key_env: expected the variable that holds the key of {parts.hostname}, since {key_env} is for "
+            f"{provider.name}; give key_env={key_env} to send it there, or key_env= if the server needs none"
+        )
+    return Server(provider=provider, base_url=base_url, key_env=key_env)
+
+
+def _is_own(provider: Provider, base_url: str) -> bool:
+    """Whether a provider's key belongs to an address: its own, or any where it has none of its own."""
+    return provider.base_url is None or urlsplit(provider.base_url).hostname == urlsplit(base_url).hostname

@@ -1,0 +1,363 @@
+"""Read a language model's reply: what it is, and which sentences it names. No reply makes the reader raise.
+
+The answer is looked for in this order, and the first place with a list is it:
+
+1. The last of: the keyword ``ANSWER`` at the start of its line (any case, decorated, behind words such as *so my
+   final*), a tag ``<answer>``, a LaTeX box, JSON or a bracketed list that is a whole fence, and a JSON object that
+   opens a line. What stands behind it may be a list in any brackets, bare numbers, ranges, bullets, a numbered list,
+   a table, JSON, or quoted sentences. The list that begins there is taken; what follows it is a remark.
+2. A JSON key such as ``"sentences":`` in JSON that does not parse.
+3. ``answer is`` within a line; a line that begins with words such as *Selected sentences:*.
+4. Without any of these: a reply that is a list and nothing else; a bracketed list that is the last line; a bracketed
+   list at the end behind *I select* or *the best sentences are*; items below such words. A list elsewhere in prose is a
+   citation, and is not guessed to be an answer.
+
+A reply that was cut off is read by 1 and 2 only, and an open list is not taken. A line of the reply that stands in a
+sentence of the paper is the paper's, not the reply's: where it is quoted it is left out, and otherwise it only counts
+if there is no other. A reply ends where it begins the next prompt. Where an answer may mean one list or another, as
+*none, but [3] is close*, it is none: asking again is better than a guess. Digits are ASCII's; those of other writings
+are no numbers.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from evidencebench.models.llm.chat import ChatReply, Finish
+from evidencebench.models.llm.parsing.answers import find_alone, find_answer
+from evidencebench.models.llm.parsing.found import Found, ReadBy
+from evidencebench.models.llm.parsing.hidden import parts_before_prompts, visible_text, without_struck
+from evidencebench.models.llm.parsing.phrases import refuses
+from evidencebench.models.llm.parsing.quotes import ShownSentences
+from evidencebench.models.llm.parsing.score_lines import find_scores
+from evidencebench.models.llm.parsing.tokens import Span
+from evidencebench.one_line import counted
+
+MAX_LISTED = 20
+"""So many of the numbers that name no shown sentence are kept in a reading."""
+
+_MAX_NAMED = 100_000  # no more numbers of one reply are looked at
+
+
+class ReplyClass(StrEnum):
+    """What a reply is. Where several fit, the first in this order counts."""
+
+    FAILED = "failed"
+    """There is no reply: whoever asked says so, never the reader."""
+    REFUSED = "refused"
+    """The provider withheld it, or it says that the model will not answer and holds no list."""
+    TRUNCATED = "truncated"
+    """It was cut off before its answer was whole."""
+    UNPARSEABLE = "unparseable"
+    """No answer can be read from it."""
+    EMPTY = "empty"
+    """It says that no sentence is selected."""
+    OUT_OF_RANGE = "out_of_range"
+    """It names what is no shown sentence. The others that it names count."""
+    OVER_LENGTH = "over_length"
+    """It names more sentences than the budget."""
+    DUPLICATE = "duplicate"
+    """It names a sentence twice. Each counts once."""
+    ANSWERED = "answered"
+    """It is as it should be."""
+
+
+_WITHOUT_INDICES = (ReplyClass.REFUSED, ReplyClass.TRUNCATED, ReplyClass.UNPARSEABLE, ReplyClass.EMPTY)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """What a reply says.
+
+    Attributes
+    ----------
+    reply_class
+        What it is.
+    indices
+        Sentences that it names, as indices into the paper: each once, as given, only those that were shown; more than
+        the budget if it is over length. None of a reply without an answer, but those before the cut of an order.
+    n_duplicates
+        How often it names one of them again.
+    out_of_range
+        At most `MAX_LISTED` numbers that name no shown sentence, each once, as given: indices outside what was shown,
+        both ends of a range that runs backwards or is longer than the paper, the whole part of a fraction, and 10**12
+        for anything of more than 12 digits.
+    read_by
+        How the answer was found.
+    why
+        The reason of the class, for people; empty where it is answered.
+    """
+
+    reply_class: ReplyClass
+    indices: tuple[int, ...] = ()
+    n_duplicates: int = 0
+    out_of_range: tuple[int, ...] = ()
+    read_by: ReadBy = "none"
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScoreReading:
+    """What a reply scores.
+
+    Attributes
+    ----------
+    reply_class
+        What it is; never empty or over length.
+    scores
+        Index of a shown sentence -> its score, 0..10; of one scored twice the last score.
+    n_unscored
+        How many of the shown sentences have none.
+    n_duplicates
+        How many scores were replaced by a later one.
+    out_of_range
+        As in `Reading`.
+    why
+        The reason of the class, for people; empty where it is answered.
+    """
+
+    reply_class: ReplyClass
+    scores: Mapping[int, float] = field(default_factory=dict)
+    n_unscored: int = 0
+    n_duplicates: int = 0
+    out_of_range: tuple[int, ...] = ()
+    why: str = ""
+
+    @property
+    def indices(self) -> tuple[int, ...]:
+        """The sentences that have a score, in the order of their last scores."""
+        return tuple(self.scores)
+
+
+def read_selection(
+    reply: ChatReply, shown: Mapping[int, str] | Sequence[str], *, budget: int | None, n_sentences: int
+) -> Reading:
+    r"""Return what a reply to a selection prompt says.
+
+    Parameters
+    ----------
+    reply
+        Any text, however odd.
+    shown
+        The sentences in the prompt by their index in the paper; of a sequence the index is the position.
+    budget
+        How many sentences may be selected; None: any number.
+    n_sentences
+        How many the paper has.
+
+    Examples
+    --------
+    >>> reply = ChatReply(text="Both report deaths.\n**Answer:** sentences 0, 2 and 7.")
+    >>> reading = read_selection(reply, ["Tea", "We asked.", "Deaths fell."], budget=2, n_sentences=3)
+    >>> str(reading.reply_class), reading.indices, reading.out_of_range
+    ('out_of_range', (0, 2), (7,))
+    """
+    texts = _by_index(shown)
+    sentences = ShownSentences(texts)
+    missing, found = _find(reply, sentences)
+    if found is None:
+        return missing
+    return _judged(found, texts, budget, n_sentences)
+
+
+def read_order(reply: ChatReply, shown: Mapping[int, str] | Sequence[str], *, n_sentences: int) -> Reading:
+    """Return what a reply to a prompt for an order says: the best sentence first, any of them may be missing.
+
+    An order that is cut off is ``truncated``, and `Reading.indices` then holds what stands before the cut, without the
+    last number, which may be cut itself.
+
+    Parameters
+    ----------
+    reply, shown, n_sentences
+        As in `read_selection`.
+    """
+    texts = _by_index(shown)
+    missing, found = _find(reply, ShownSentences(texts), keeps_cut=True)
+    if found is None:
+        return missing
+    reading = _judged(found, texts, None, n_sentences)
+    if missing.reply_class is not ReplyClass.TRUNCATED:
+        return reading
+    return Reading(
+        reply_class=ReplyClass.TRUNCATED,
+        indices=reading.indices,
+        n_duplicates=reading.n_duplicates,
+        out_of_range=reading.out_of_range,
+        read_by=reading.read_by,
+        why=missing.why,
+    )
+
+
+def read_scores(reply: ChatReply, shown: Mapping[int, str] | Sequence[str], *, n_sentences: int) -> ScoreReading:
+    r"""Return what a reply to a scoring prompt says.
+
+    Scores are read from lines such as ``12: 7``, ``[12] 7/10``, ``- 12 - 7.5``, from table rows, and from JSON. Those
+    of another scale than 10, such as ``3/5`` or ``70%``, are brought to it; those outside 0..10 are clipped. Lines
+    below the last line ``SCORES:`` count, else all lines. Of a sentence scored twice the last score counts. Of a reply
+    that was cut off the last line does not count, the class is ``truncated``, and the other scores are kept. So are
+    those where fewer than half of the shown sentences have one: the class is then ``unparseable``. Nothing is read
+    where a line seems to give sentences to a score, as ``7: 3, 12``.
+
+    Parameters
+    ----------
+    reply, shown
+        As in `read_selection`.
+    n_sentences
+        How many the paper has.
+
+    Examples
+    --------
+    >>> read_scores(ChatReply(text="SCORES:\n0: 2\n[1] 7/10"), ["Tea", "Deaths fell."], n_sentences=2).scores
+    {0: 2.0, 1: 7.0}
+    """
+    texts = _by_index(shown)
+    if reply.finish == "refused":
+        return ScoreReading(
+            reply_class=ReplyClass.REFUSED, n_unscored=len(texts), why="the provider withheld the reply"
+        )
+    sentences = ShownSentences(texts)
+    whole = visible_text(reply.text, sentences)
+    text, is_cut, pairs = whole, False, list[tuple[int, float]]()
+    for text in parts_before_prompts(whole):
+        is_cut = reply.finish == "length" and len(text) == len(whole)
+        pairs = find_scores(text, sentences, is_cut=is_cut)
+        if pairs:
+            break
+    scores: dict[int, float] = {}
+    out_of_range: dict[int, None] = {}
+    n_duplicates = 0
+    for index, score in pairs[:_MAX_NAMED]:
+        if index not in texts or index >= n_sentences:
+            out_of_range[index] = None
+        else:
+            n_duplicates += index in scores
+            scores.pop(index, None)
+            scores[index] = min(10.0, max(0.0, score))
+    reply_class, why = _class_of_scores(text, scores, len(texts), is_cut=is_cut)
+    if not why and out_of_range:
+        reply_class, why = ReplyClass.OUT_OF_RANGE, _which(out_of_range, n_sentences)
+    elif not why and n_duplicates:
+        reply_class, why = ReplyClass.DUPLICATE, f"sentences are scored again {counted(n_duplicates, 'time')}"
+    return ScoreReading(
+        reply_class=reply_class,
+        scores=scores,
+        n_unscored=len(texts) - len(scores),
+        n_duplicates=n_duplicates,
+        out_of_range=tuple(out_of_range)[:MAX_LISTED],
+        why=why,
+    )
+
+
+def _class_of_scores(text: str, scores: Mapping[int, float], n_shown: int, *, is_cut: bool) -> tuple[ReplyClass, str]:
+    if is_cut:
+        return ReplyClass.TRUNCATED, "the reply was cut off at its longest length"
+    if scores and 2 * len(scores) < n_shown:
+        return ReplyClass.UNPARSEABLE, f"only {len(scores)} of {n_shown} sentences have a score that can be read"
+    if scores:
+        return ReplyClass.ANSWERED, ""
+    if refuses(text):
+        return ReplyClass.REFUSED, "the reply says that the model will not answer"
+    return ReplyClass.UNPARSEABLE, "no scores were found in the reply" if text.strip() else "the reply is empty"
+
+
+def _by_index(shown: Mapping[int, str] | Sequence[str]) -> Mapping[int, str]:
+    return shown if isinstance(shown, Mapping) else dict(enumerate(shown))
+
+
+def _find(reply: ChatReply, shown: ShownSentences, *, keeps_cut: bool = False) -> tuple[Reading, Found | None]:
+    """Return the list in a reply, and the reading of a reply without one, or with one that is cut."""
+    if reply.finish == "refused":
+        return Reading(reply_class=ReplyClass.REFUSED, why="the provider withheld the reply"), None
+    whole = visible_text(reply.text, shown).rstrip()
+    missing: tuple[Reading, Found | None] = (_NO_READING, None)
+    for part in parts_before_prompts(whole):
+        finish = reply.finish if len(part) == len(whole) else "stop"
+        missing = _find_in(without_struck(part).rstrip(), finish, shown, keeps_cut=keeps_cut)
+        if missing[1] is not None or missing[0].why == _DOUBT:
+            break
+    return missing
+
+
+_DOUBT = "the reply may mean one list or another"
+
+
+def _find_in(text: str, finish: Finish, shown: ShownSentences, *, keeps_cut: bool) -> tuple[Reading, Found | None]:
+    is_cut = finish == "length"
+    found = find_answer(text, shown, is_cut=is_cut)
+    if found is None and not is_cut:
+        found = find_alone(text, shown)
+    if found is not None and found.is_doubtful:
+        return Reading(reply_class=ReplyClass.UNPARSEABLE, why=_DOUBT), None
+    # What ended for a reason that is not known may be cut, so that an open list is not taken either.
+    is_open = found is not None and ((found.is_cut and finish != "stop") or (found.may_go_on and is_cut))
+    if is_open or (found is None and is_cut):
+        why = "the reply was cut off in its list" if is_open else "the reply was cut off before its list"
+        kept = _without_last(found) if found is not None and keeps_cut else None
+        return Reading(reply_class=ReplyClass.TRUNCATED, why=why), kept
+    if found is not None and (found.spans or not found.is_cut):
+        return _NO_READING, found
+    if refuses(text):
+        return Reading(reply_class=ReplyClass.REFUSED, why="the reply says that the model will not answer"), None
+    why = "no list of sentences was found in the reply" if text else "the reply is empty"
+    return Reading(reply_class=ReplyClass.UNPARSEABLE, why=why), None
+
+
+_NO_READING = Reading(reply_class=ReplyClass.UNPARSEABLE)
+
+
+def _without_last(found: Found) -> Found:
+    return Found(spans=found.spans[:-1], read_by=found.read_by, end=found.end)
+
+
+def _judged(found: Found, shown: Mapping[int, str], budget: int | None, n_sentences: int) -> Reading:
+    """Return the reading of a list."""
+    if not found.spans:
+        return Reading(
+            reply_class=ReplyClass.EMPTY, read_by=found.read_by, why="the reply says that no sentence is selected"
+        )
+    indices: dict[int, None] = {}
+    out_of_range: dict[int, None] = {}
+    n_duplicates = 0
+    for number, is_whole in _numbers(found.spans, n_sentences):
+        if not is_whole or number not in shown or number >= n_sentences:
+            out_of_range[number] = None
+        else:
+            n_duplicates += number in indices
+            indices[number] = None
+    reply_class, why = ReplyClass.ANSWERED, ""
+    if out_of_range:
+        reply_class, why = ReplyClass.OUT_OF_RANGE, _which(out_of_range, n_sentences)
+    elif budget is not None and len(indices) > budget:
+        reply_class, why = ReplyClass.OVER_LENGTH, f"{len(indices)} sentences are named, of at most {budget}"
+    elif n_duplicates:
+        reply_class, why = ReplyClass.DUPLICATE, f"sentences are named again {counted(n_duplicates, 'time')}"
+    return Reading(
+        reply_class=reply_class,
+        indices=tuple(indices),
+        n_duplicates=n_duplicates,
+        out_of_range=tuple(out_of_range)[:MAX_LISTED],
+        read_by=found.read_by,
+        why=why,
+    )
+
+
+def _numbers(spans: Sequence[Span], n_sentences: int) -> list[tuple[int, bool]]:
+    """Return the numbers that spans hold, each with whether it may be an index."""
+    numbers: list[tuple[int, bool]] = []
+    for first, last in spans:
+        if last is None:
+            numbers.append((first, False))
+        elif last < first or last - first >= n_sentences:
+            # A single number of an empty paper ends here too, and is out of range all the same.
+            numbers += dict.fromkeys([(first, False), (last, False)])
+        else:
+            numbers += [(number, True) for number in range(first, last + 1)]
+        if len(numbers) >= _MAX_NAMED:
+            break
+    return numbers
+
+
+def _which(out_of_range: Mapping[int, None], n_sentences: int) -> str:
+    named = ", ".join(map(str, list(out_of_range)[:5]))
+    more = f" and {len(out_of_range) - 5} more" if len(out_of_range) > 5 else ""  # noqa: PLR2004 - as above
+    return f"{named}{more}: no sentence of this number was shown, of a paper with 0..{n_sentences - 1}"

@@ -1,0 +1,141 @@
+"""What a server's refusal means: try again, this request is lost, or nothing more can be sent."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from evidencebench.errors import EndpointError, EvidenceBenchError, FailingServerError
+from evidencebench.models.endpoints import BusyError, PassingError, asked_wait, is_passing, shown
+from evidencebench.models.llm.chat import NOTHING_USED, ChatReply, Usage
+from evidencebench.web.served_json import told
+
+# A server that gave up waiting for the model behind it: that may have run, and be charged for.
+_MAY_HAVE_RUN = frozenset({408, 504, 524})
+_MAY_WITHHOLD = frozenset({400, 403})
+_TOO_MANY_REQUESTS = 429
+_REDIRECTS = range(300, 400)
+_NOT_ALLOWED = frozenset({401, 402, 403, 404})
+_NO_MONEY = ("insufficient_quota", "billing_hard_limit_reached", "billing_not_active", "credit balance is too low")
+_TOO_LONG = (
+    "context_length_exceeded",
+    "context length",
+    "context window",
+    "context size",
+    "exceed_context_size",
+    "prompt is too long",
+    "maximum input length",
+    "input token count",
+)
+_WITHHELD = (
+    "content_filter",
+    "content_policy_violation",
+    "responsibleaipolicyviolation",
+    "moderation_blocked",
+    "prompt was flagged",
+    "input was flagged",
+    "content was flagged",
+    "flagged by moderation",
+)
+_DO = {
+    401: "correct the key",
+    402: "see to the account at the provider",
+    403: "see what the key may do at the provider",
+    404: "correct the model's name or base_url",
+}
+
+
+class _Error(msgspec.Struct, frozen=True):
+    message: Any = None
+    code: Any = None
+    type: Any = None
+    metadata: Any = None
+
+
+class _Body(msgspec.Struct, frozen=True):
+    error: _Error | str | None = None
+
+
+def said_in(content: bytes) -> str:
+    """Return what a refusal says: its message and code, or all of it where it has another form."""
+    error = _error_in(content)
+    if isinstance(error, _Error):
+        error = " ".join(str(part) for part in (error.message, error.code, error.type) if part)
+    return error or content.decode(errors="replace")
+
+
+def is_withheld(status: int, content: bytes) -> bool:
+    """Whether a provider refuses a prompt for what it says, which is a refusal of the model and no failure."""
+    if status not in _MAY_WITHHOLD:
+        return False
+    error = _error_in(content)
+    told = error.metadata if isinstance(error, _Error) else None
+    return (isinstance(told, dict) and "flagged_input" in told) or _holds(said_in(content), _WITHHELD)
+
+
+def may_have_run(status: int) -> bool:
+    """Whether a model may have run for a request that was answered by a status other than 200, and be charged for.
+
+    Any other refusal costs nothing: 400 to 404, 413, 422, 429 come before a model runs, 500, 502, 503 in its place.
+
+    Source
+    ------
+    OpenAI and Anthropic charge for the tokens that a reply reports, so for no error. Azure's "Plan to manage costs"
+    says that it may charge where processing was done, naming a content filter's 400 and a 408, and not for 401 and 429.
+    A gateway's 504 (524 at Cloudflare) is its own end of waiting, behind which the model may go on.
+    """
+    return status in _MAY_HAVE_RUN
+
+
+def withheld_reply(*, is_charged: bool = False) -> ChatReply:
+    """Return the reply that a prompt gets which the provider does not let through.
+
+    Parameters
+    ----------
+    is_charged
+        Whether the provider may charge for the prompt all the same, which then is not known.
+    """
+    return ChatReply(text="", finish="refused", usage=Usage() if is_charged else NOTHING_USED)
+
+
+def failure_of(
+    status: int, headers: Mapping[str, str], content: bytes, *, where: str, key: str, now: datetime
+) -> PassingError | EvidenceBenchError:
+    """Return the error that a reply of a status other than 200 is.
+
+    Parameters
+    ----------
+    status, headers, content
+        The reply.
+    where
+        What messages begin with.
+    key
+        What they must not show.
+    now
+        The time, for a date to wait for.
+    """
+    said = said_in(content)
+    message = f"status {status}: {shown(said, key)}"
+    if status in _REDIRECTS:
+        return FailingServerError(f"{where}: status {status}: a redirect, which is not followed; correct base_url")
+    if _holds(said, _NO_MONEY):
+        return FailingServerError(f"{where}: {message}; see to the account at the provider, then run again")
+    if status in _NOT_ALLOWED:
+        return FailingServerError(f"{where}: {message}; {_DO[status]}, then run again")
+    if is_passing(status):
+        kind = BusyError if status == _TOO_MANY_REQUESTS else PassingError
+        return kind(message, asked_wait(headers, now))
+    if _holds(said, _TOO_LONG):
+        return EndpointError(f"{where}: {message}; set context_tokens to what the model can read, reply included")
+    return EndpointError(f"{where}: {message}")
+
+
+def _error_in(content: bytes) -> _Error | str | None:
+    found = told(content, _Body)
+    return None if found is None else found.error
+
+
+def _holds(said: str, marks: tuple[str, ...]) -> bool:
+    lowered = said[:100_000].lower()
+    return any(mark in lowered for mark in marks)

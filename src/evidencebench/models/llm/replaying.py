@@ -1,0 +1,61 @@
+"""What a strategy asks, told without sending anything: replies come from a store, or not at all."""
+
+from dataclasses import dataclass, field
+
+from evidencebench.errors import CacheError, PendingError
+from evidencebench.models.llm.chat import ChatReply, ChatRequest
+from evidencebench.models.llm.store import Replies
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replayed:
+    """One request, and what is stored for it.
+
+    Attributes
+    ----------
+    request
+        What is asked.
+    reply, cost_usd
+        What was replied, and what it cost, as far as is known; None: the reply is not stored.
+    """
+
+    request: ChatRequest
+    reply: ChatReply | None = None
+    cost_usd: float | None = None
+
+
+@dataclass(slots=True, kw_only=True)
+class ReplayingSender:
+    """Notes every request in the place of sending it.
+
+    Attributes
+    ----------
+    store
+        Where replies are; None: there are none, so that only first requests come.
+    noted
+        All that was asked, in order.
+    """
+
+    store: Replies | None = None
+    noted: list[Replayed] = field(default_factory=list)
+
+    async def send(self, request: ChatRequest) -> ChatReply:
+        """Return the stored reply.
+
+        Raises
+        ------
+        PendingError
+            If there is none, so that what else is asked at once is noted too.
+        """
+        try:
+            found = None if self.store is None else self.store.find(request.key)
+        except CacheError:  # damaged, so not to be had
+            found = None
+        if found is None:
+            self.noted.append(Replayed(request=request))
+            raise PendingError(f"{request.model}: the reply to request {request.key[:12]} is not stored")
+        self.noted.append(Replayed(request=request, reply=found[0], cost_usd=found[1]))
+        return found[0]
+
+    async def aclose(self) -> None:
+        """Do nothing: there are no connections."""

@@ -1,0 +1,363 @@
+"""Requests over HTTP: bounded in time, size and number of attempts, and told apart by whether to try again."""
+
+import asyncio
+import importlib.util
+import math
+import random
+import time
+from collections.abc import Callable, Coroutine, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from evidencebench.errors import (
+    DrainingError,
+    EndpointError,
+    EvidenceBenchError,
+    FailingServerError,
+    MissingExtraError,
+    StopError,
+    SystemSpecError,
+)
+from evidencebench.models.endpoints import BusyError, PassingError, shown, wait_before
+from evidencebench.models.llm.chat import ChatReply, ChatRequest
+from evidencebench.models.llm.connections import Came, Connections, NotSentError
+from evidencebench.models.llm.credentials import Key, key_for, reply_without_key
+from evidencebench.models.llm.ledger import Ledger
+from evidencebench.models.llm.limits import Gate, Limits, spread
+from evidencebench.models.llm.prices import PriceTable
+from evidencebench.models.llm.providers import Server, server_of
+from evidencebench.models.llm.purse import Purse
+from evidencebench.models.llm.refusals import failure_of, is_withheld, may_have_run, withheld_reply
+from evidencebench.models.llm.tokens import prompt_tokens_of
+from evidencebench.models.llm.wire import posted, reply_of
+
+_OK = range(200, 300)
+_FIRST_BUSY_SECONDS, _LONGEST_BUSY_SECONDS = 10.0, 60.0  # where the server does not say how long
+_LEAST_ATTEMPTS_A_CONNECTION = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bounds:
+    """How long and how often a request is tried.
+
+    Attributes
+    ----------
+    timeout_seconds
+        For one attempt, from connecting to the last byte.
+    total_timeout_seconds
+        For all attempts at a request, waits between them included; waits for our own limits are not.
+    max_attempts
+        For each request, the first included; those that the server refuses as too many are not counted.
+    max_failures_in_a_row
+        So many requests that fail for good, with no success between, stop everything. So do as many failed attempts,
+        or three for each connection, at a server that has never replied.
+    longest_wait_seconds
+        The most that is waited before an attempt unless the server asks for more.
+    max_reply_bytes
+        The most that is read of a reply.
+    """
+
+    timeout_seconds: float = 600.0
+    total_timeout_seconds: float = 3600.0
+    max_attempts: int = 6
+    max_failures_in_a_row: int = 25
+    longest_wait_seconds: float = 120.0
+    max_reply_bytes: int = 16 << 20
+
+
+@dataclass(slots=True, kw_only=True)
+class _Line:
+    """What one server is asked through."""
+
+    connections: Connections
+    gate: Gate
+    n_failures: int = 0
+    n_failed_attempts: int = 0
+    has_replied: bool = False
+
+
+@dataclass(slots=True, kw_only=True)
+class _Post:
+    """One request as it is sent, each attempt alike, whether and how often it was, and when its time is over."""
+
+    request: ChatRequest
+    server: Server
+    key: Key
+    address: str
+    body: bytes = field(repr=False)
+    deadline: float
+    n_faults: int = 0
+    n_refusals: int = 0
+    is_sent: bool = False
+
+    @property
+    def n_attempts(self) -> int:
+        return self.n_faults + self.n_refusals
+
+    @property
+    def where(self) -> str:
+        return f"{self.address.partition('?')[0]}: model '{self.request.model_name}'"
+
+
+class HttpSender:
+    """Sends requests to the servers that they name.
+
+    Parameters
+    ----------
+    limits
+        Kept for each server.
+    bounds
+        For each request.
+    ledger
+        Where attempts are counted; None: nowhere.
+    purse
+        What pays for attempts that may have been charged though no reply came; None: nothing does.
+    clock, sleep
+        Seconds that always grow, and what waits for seconds of that clock.
+    jitter
+        Draws a number in 0..1, by which waits are spread.
+    today
+        The time, for a date that a server asks to wait for.
+    environ, folder
+        Where keys are looked for, as in `key_for`.
+
+    Raises
+    ------
+    MissingExtraError
+        If httpx is not installed.
+    SystemSpecError
+        If a limit is no number above 0.
+    """
+
+    def __init__(
+        self,
+        *,
+        limits: Limits = Limits(),  # noqa: B008 - frozen
+        bounds: Bounds = Bounds(),
+        ledger: Ledger | None = None,
+        purse: Purse | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], Coroutine[Any, Any, object]] = asyncio.sleep,
+        jitter: Callable[[], float] = random.random,
+        today: Callable[[], datetime] = lambda: datetime.now(UTC),
+        environ: Mapping[str, str] | None = None,
+        folder: Path | None = None,
+    ) -> None:
+        _require_usable(limits, bounds)
+        self._limits, self._bounds, self._ledger = limits, bounds, Ledger() if ledger is None else ledger
+        self._purse = Purse(PriceTable(as_of="", models={}), None) if purse is None else purse
+        self._clock, self._sleep, self._jitter, self._today = clock, sleep, jitter, today
+        self._environ, self._folder = environ, folder
+        self._lines: dict[str, _Line] = {}
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._is_stopped, self._stopped = False, asyncio.Event()
+        self._of_other_loops: list[object] = []
+
+    async def send(self, request: ChatRequest) -> ChatReply:
+        """Return the reply to a request.
+
+        Raises
+        ------
+        EndpointError
+            If it failed for good.
+        FailingServerError
+            If the server refuses the key or the model, too many in a row failed, none can be sent, or the server asks
+            to wait for longer than a request may take.
+        CostLimitError
+            If it would have to be sent again, and could cost more than is left.
+        DrainingError
+            If it would have to be sent again, but `stop_retrying` was called.
+        """
+        try:
+            post = self._post_for(request)
+        except SystemSpecError as error:
+            raise FailingServerError(str(error)) from error
+        line = self._line_to(post.server)
+        try:
+            reply = await self._tried(post, line)
+        except StopError:
+            raise
+        except EvidenceBenchError as error:
+            line.n_failures += 1
+            if line.n_failures >= self._bounds.max_failures_in_a_row:
+                raise FailingServerError(
+                    f"{error}; that was failure {line.n_failures} in a row, so nothing more is sent; correct the "
+                    "cause and run again: what is stored is kept"
+                ) from error
+            raise
+        line.n_failures, line.has_replied = 0, True
+        return reply
+
+    def stop_retrying(self) -> None:
+        """Let attempts in flight finish, and end every wait for another one; callable from any thread."""
+        self._is_stopped = True
+        loop = self._loop
+        if loop is not None and not loop.is_closed():
+            loop.call_soon_threadsafe(self._stopped.set)
+
+    async def aclose(self) -> None:
+        """Close all connections."""
+        lines, self._lines = self._lines, {}
+        for line in lines.values():
+            await line.connections.aclose()
+
+    def _post_for(self, request: ChatRequest) -> _Post:
+        server = server_of(request)
+        path, body = posted(request)
+        return _Post(
+            request=request,
+            server=server,
+            key=key_for(server, environ=self._environ, folder=self._folder),
+            address=server.address(path),
+            body=body,
+            deadline=self._clock() + self._bounds.total_timeout_seconds,
+        )
+
+    def _line_to(self, server: Server) -> _Line:
+        """Return the connections to a server, new ones in another loop than before, as in a forked process."""
+        loop = asyncio.get_running_loop()
+        if loop is not self._loop:
+            self._of_other_loops.append(self._lines)  # kept: closing them is for the process that they belong to
+            self._loop, self._lines, self._stopped = loop, {}, asyncio.Event()
+            if self._is_stopped:
+                self._stopped.set()
+        if server.base_url not in self._lines:
+            self._lines[server.base_url] = _Line(
+                connections=Connections(is_loopback=server.is_loopback),
+                gate=Gate(self._limits, clock=self._clock, sleep=self._nap, jitter=self._jitter),
+            )
+        return self._lines[server.base_url]
+
+    async def _tried(self, post: _Post, line: _Line) -> ChatReply:
+        while True:
+            try:
+                return await self._attempted(post, line)
+            except PassingError as error:
+                last = error
+            if isinstance(last, BusyError):
+                post.n_refusals += 1
+            else:
+                post.n_faults += 1
+                self._count_failed_attempt(post, line, last)
+            wait = self._wait_after(last, post, line)
+            if post.n_faults == self._bounds.max_attempts or self._clock() + wait >= post.deadline:
+                break
+            await self._nap(wait)
+            if self._clock() >= post.deadline:
+                break
+        raise EndpointError(
+            f"{post.where}: no usable reply in {post.n_attempts} attempts, the last one: {last}; try again later, or "
+            "raise max_attempts or timeout_seconds"
+        )
+
+    def _count_failed_attempt(self, post: _Post, line: _Line, last: PassingError) -> None:
+        line.n_failed_attempts += 1
+        most = max(self._bounds.max_failures_in_a_row, _LEAST_ATTEMPTS_A_CONNECTION * self._limits.max_connections)
+        if not line.has_replied and line.n_failed_attempts >= most:
+            raise FailingServerError(
+                f"{post.where}: not one usable reply in the first {line.n_failed_attempts} attempts, the last one: "
+                f"{last}; see whether the server runs and run again: what is stored is kept"
+            )
+
+    def _wait_after(self, last: PassingError, post: _Post, line: _Line) -> float:
+        """Return the seconds until the next attempt; where the server wants a pause, all who ask it make one."""
+        is_busy, asked = isinstance(last, BusyError), last.wait_seconds
+        if asked is not None and asked > self._bounds.total_timeout_seconds:
+            raise FailingServerError(
+                f"{post.where}: {last}; the server asks to wait for {asked:.0f} s, which is longer than a request may "
+                "take; run again then: what is stored is kept"
+            )
+        n_before = post.n_refusals if is_busy else post.n_faults
+        if is_busy and asked is None:
+            asked = min(_LONGEST_BUSY_SECONDS, _FIRST_BUSY_SECONDS * 2.0 ** min(n_before - 1, 10))
+        if asked:
+            line.gate.pause(asked)
+        grown = wait_before(
+            n_before + 1,
+            asked_seconds=None,
+            jitter=self._jitter(),
+            longest_seconds=self._bounds.longest_wait_seconds,
+        )
+        return max(grown, spread(asked or 0.0, self._jitter()))
+
+    async def _attempted(self, post: _Post, line: _Line) -> ChatReply:
+        asked_at = self._clock()
+        await self._purse.reserve(post.request)  # again, where the attempt before may have been charged
+        async with line.gate.entered(lambda: prompt_tokens_of(post.request) + post.request.max_tokens) as sent:
+            post.deadline += self._clock() - asked_at
+            is_first = not post.is_sent
+            self._ledger.count(attempts=1, retries=int(post.n_attempts > 0), sent=int(is_first))
+            post.is_sent = True
+            try:
+                came = await line.connections.exchange(
+                    post.address,
+                    headers=post.server.provider.headers(post.key.value),
+                    body=post.body,
+                    seconds=min(self._bounds.timeout_seconds, post.deadline - self._clock()),
+                    max_bytes=self._bounds.max_reply_bytes,
+                    key=post.key.value,
+                )
+                reply = _read(post, came) if came.status in _OK else None
+            except (NotSentError, StopError):
+                line.gate.correct(sent, 0)
+                self._ledger.count(sent=-int(is_first))
+                post.is_sent = not is_first
+                raise
+            except (PassingError, EndpointError, asyncio.CancelledError):
+                self._maybe_charged(post)
+                raise
+            if reply is None:
+                line.gate.correct(sent, 0)
+                return self._refused(post, came)
+            if reply.usage.prompt_tokens is not None and reply.usage.completion_tokens is not None:
+                line.gate.correct(sent, reply.usage.prompt_tokens + reply.usage.completion_tokens)
+            return reply
+
+    def _maybe_charged(self, post: _Post) -> None:
+        self._ledger.count(maybe_charged=1)
+        self._purse.settle(post.request, None)
+
+    def _refused(self, post: _Post, came: Came) -> ChatReply:
+        if is_withheld(came.status, came.content):
+            return withheld_reply(is_charged=post.server.provider.charges_for_withheld)
+        if may_have_run(came.status):
+            self._maybe_charged(post)
+        raise failure_of(
+            came.status, came.headers, came.content, where=post.where, key=post.key.value, now=self._today()
+        )
+
+    async def _nap(self, seconds: float) -> None:
+        """Sleep unless attempts are to end."""
+        sleeping = asyncio.ensure_future(self._sleep(seconds))
+        stopping = asyncio.ensure_future(self._stopped.wait())
+        try:
+            await asyncio.wait({sleeping, stopping}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            sleeping.cancel()
+            stopping.cancel()
+        if self._is_stopped:
+            raise DrainingError("a request would have to be sent again, but no more are sent; run again to go on")
+
+
+def _read(post: _Post, came: Came) -> ChatReply:
+    """Return the reply in a body; what is sound is read whatever its media type says, since it is paid for."""
+    try:
+        reply = reply_of(post.server.provider.wire, came.content)
+    except PassingError as error:
+        media_type = came.headers.get("Content-Type", "unknown type")
+        failure = shown(f"{error}, in {len(came.content)} bytes of {media_type}", post.key.value)
+    else:
+        return reply_without_key(reply, post.key)
+    raise PassingError(failure)
+
+
+def _require_usable(limits: Limits, bounds: Bounds) -> None:
+    if importlib.util.find_spec("httpx") is None:
+        raise MissingExtraError("language models: need httpx, which is not installed: pip install 'evidencebench[llm]'")
+    for settings in (limits, bounds):
+        for name in type(settings).__dataclass_fields__:
+            value = getattr(settings, name)
+            if value is not None and not (math.isfinite(value) and value > 0):
+                raise SystemSpecError(f"language models: {name}: expected more than 0, got {value}")

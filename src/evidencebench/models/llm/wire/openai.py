@@ -1,0 +1,143 @@
+"""OpenAI's chat completions, as OpenAI and all who followed write them."""
+
+from typing import Any
+
+import msgspec
+
+from evidencebench.models.endpoints import PassingError
+from evidencebench.models.llm.chat import ChatReply, ChatRequest, Finish, Usage
+from evidencebench.models.llm.providers import Provider
+from evidencebench.models.llm.wire.counts import Count, is_text, joined, named
+from evidencebench.web.served_json import decoded, told
+
+_TEXTS = ("text", "output_text")  # parts of hidden reasoning are of other types
+PATH = "/chat/completions"
+"""Behind the base URL."""
+
+_FINISHES: dict[str, Finish] = {
+    "stop": "stop",
+    "eos": "stop",
+    "end_turn": "stop",
+    "stop_sequence": "stop",
+    "length": "length",
+    "max_tokens": "length",
+    "model_length": "length",
+    "content_filter": "refused",
+    "safety": "refused",
+    "refusal": "refused",
+}
+
+
+def body_of(request: ChatRequest, provider: Provider) -> dict[str, Any]:
+    """Return what is sent for a request, as a JSON object."""
+    body: dict[str, Any] = {
+        "model": request.model_name,
+        "messages": [{"role": message.role, "content": message.text} for message in request.messages],
+        provider.max_tokens_field: request.max_tokens,
+    }
+    for name in ("temperature", "top_p", "reasoning_effort"):
+        if (value := getattr(request, name)) is not None:
+            body[name] = value
+    if provider.takes_seed:
+        body[provider.seed_field] = request.seed
+    if request.schema is not None:
+        schema = {"name": "reply", "strict": True, "schema": request.schema}
+        body["response_format"] = {"type": "json_schema", "json_schema": schema}
+    return body
+
+
+# Only what a reply cannot be without has a type: a paid reply is not lost for what else is strange about it.
+class _Message(msgspec.Struct, frozen=True):
+    content: Any = None
+    refusal: Any = None
+
+
+class _Choice(msgspec.Struct, frozen=True):
+    message: _Message | None = None
+    finish_reason: Any = None
+    error: Any = None
+
+
+class _PromptDetails(msgspec.Struct, frozen=True):
+    cached_tokens: Count | None = None
+
+
+class _ReplyDetails(msgspec.Struct, frozen=True):
+    reasoning_tokens: Count | None = None
+
+
+class _Usage(msgspec.Struct, frozen=True):
+    prompt_tokens: Count | None = None
+    completion_tokens: Count | None = None
+    total_tokens: Count | None = None
+    prompt_tokens_details: _PromptDetails | None = None
+    completion_tokens_details: _ReplyDetails | None = None
+    prompt_cache_hit_tokens: Count | None = None  # DeepSeek's
+
+
+class _Reply(msgspec.Struct, frozen=True):
+    choices: list[msgspec.Raw] | None = None
+    model: Any = None
+    usage: msgspec.Raw = msgspec.Raw(b"null")
+    error: Any = None
+
+
+def reply_of(content: bytes | msgspec.Raw) -> ChatReply:
+    """Return the reply in a body of status 200.
+
+    Raises
+    ------
+    PassingError
+        If it has no choice whose text can be read, or tells of an error, as a server does whose own upstream failed.
+    msgspec.DecodeError
+        If it is not JSON or has not the form of a reply.
+    """
+    found = decoded(content, _Reply)
+    choice = decoded(found.choices[0], _Choice) if found.choices else _Choice()
+    reason = choice.finish_reason.lower() if isinstance(choice.finish_reason, str) else ""
+    if (error := found.error or choice.error) or reason == "error":
+        said = (error.get("message") or error.get("code")) if isinstance(error, dict) else error
+        raise PassingError(f"expected a reply, got an error: {said or 'not told'}")
+    if choice.message is None:
+        raise PassingError("expected a reply with a choice and its message, got none")
+    text, refusal = _texts(choice.message)
+    finish = _FINISHES.get(reason, "other")
+    return ChatReply(
+        text=text or refusal,
+        finish="refused" if refusal and not text else finish,
+        usage=_usage(found.usage),
+        served_by=named(found.model),
+    )
+
+
+def _texts(message: _Message) -> tuple[str, str]:
+    """Return what a message says, and what it refuses with."""
+    content = message.content
+    if isinstance(content, str | None):
+        text, refusal = content or "", ""
+    elif isinstance(content, list):
+        parts = [part if isinstance(part, dict) else {"text": part} for part in content]
+        text = joined([part.get("text") for part in parts if is_text(part.get("type"), _TEXTS)])
+        refusal = "".join(said for part in parts if isinstance(said := part.get("refusal"), str))
+    else:
+        raise PassingError(f"expected a reply whose content is text, got {type(content).__name__}")
+    return text, message.refusal if message.refusal and isinstance(message.refusal, str) else refusal
+
+
+def _usage(raw: msgspec.Raw) -> Usage:
+    found = told(raw, _Usage)
+    if found is None:
+        return Usage()
+    prompt_details, reply_details = found.prompt_tokens_details, found.completion_tokens_details
+    cached = (prompt_details.cached_tokens if prompt_details else None) or found.prompt_cache_hit_tokens or 0
+    reasoning = (reply_details.reasoning_tokens if reply_details else None) or 0
+    completion = found.completion_tokens
+    if found.prompt_tokens is not None and completion is not None and found.total_tokens is not None:
+        unnamed = max(0, found.total_tokens - found.prompt_tokens - completion)  # Gemini's thinking, which is charged
+        completion, reasoning = completion + unnamed, max(reasoning, unnamed)
+    return Usage(
+        prompt_tokens=found.prompt_tokens,
+        completion_tokens=completion,
+        cached_tokens=min(cached, found.prompt_tokens or 0),
+        reasoning_tokens=reasoning,
+    )

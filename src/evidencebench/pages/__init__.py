@@ -1,0 +1,1 @@
+"""What people look at: figures, the paper view, the app and the report."""

@@ -1,0 +1,139 @@
+"""What people are asked about a data set, and what they are shown once they have answered: here labels are known."""
+
+from pathlib import Path
+from urllib.parse import quote
+
+import msgspec
+
+from evidencebench.data.dataset import Dataset
+from evidencebench.data.instance import Instance
+from evidencebench.data.optimum.cover import coverage_of
+from evidencebench.data.tasks import Task
+from evidencebench.errors import DataError, TaskError
+from evidencebench.pages.app.picking import Assignment, Listed, Offer, PickingPages
+from evidencebench.pages.viewer.exhibit import Exhibit, judged, paper_of
+from evidencebench.pages.viewer.records import InstanceRecord, Overview, SystemRecord
+from evidencebench.runs.people.folder import PeopleFolder, utc_now
+from evidencebench.runs.people.person import Clock, Submission
+from evidencebench.runs.run_file import DataHeader
+from evidencebench.scoring.evaluation import Rules, case_of
+
+
+class Revealed(msgspec.Struct, frozen=True, kw_only=True):
+    """What a person is shown after submitting: the person is the first of the systems."""
+
+    overview: Overview
+    record: InstanceRecord
+    seconds: int
+
+
+def picking_pages(
+    exhibit: Exhibit, folder: Path, task: Task, *, limit: int | None = None, clock: Clock = utc_now
+) -> PickingPages:
+    """Return the pages of people who pick sentences.
+
+    Parameters
+    ----------
+    exhibit
+        The data, and the systems that stand beside a person's answer once it is submitted.
+    folder
+        Where people's runs lie.
+    task
+        What they are asked; it has a budget.
+    limit
+        Only the first so many instances; None: all.
+    clock
+        What time it is.
+
+    Raises
+    ------
+    RunError
+        If the folder cannot be made.
+    DataError
+        If an id is too long to be asked for.
+    TaskError
+        If the task has no budget, or applies to none of the instances.
+    """
+    if task.budget is None:
+        raise TaskError(f"task '{task.name}' has no budget, and people are told how many to pick; take er_at_optimal")
+    dataset = exhibit.dataset
+    limit = limit if limit is not None and limit < len(dataset) else None
+    queue = _queue(dataset, task, limit)
+    if not queue:
+        raise TaskError(f"{dataset.path}: task '{task.name}' applies to none of the instances")
+
+    def offer(instance_id: str) -> Offer:
+        return _offer(dataset, task, queue[instance_id])
+
+    def reveal(name: str, signature: str, instance_id: str, submission: Submission) -> Revealed:
+        shown = SystemRecord(label=f"{name} (you)", signature=signature)
+        return _revealed(exhibit, task, shown, queue[instance_id].position, submission)
+
+    data = DataHeader(name=dataset.name, path=str(dataset.path), sha256=dataset.sha256, n=len(dataset))
+    return PickingPages(
+        people=PeopleFolder(folder, data=data, task=task.name, limit=limit, clock=clock),
+        assignment=Assignment(
+            title=exhibit.title, task=task.name, scope=task.scope, queue=queue, offer=offer, reveal=reveal
+        ),
+    )
+
+
+_LONGEST_ID_BYTES = 6_000  # beside a name, and below what an address of the app may have
+
+
+def _queue(dataset: Dataset, task: Task, limit: int | None) -> dict[str, Listed]:
+    """Return what people are asked: of labels it tells only whether any count, as the task's name does.
+
+    Papers that would allow no pick are left out, since no aspect of them has a source.
+    """
+    queue: dict[str, Listed] = {}
+    for position, instance in enumerate(dataset.instances(limit)):
+        if task.applies_to(instance.labels) and _allows_picks(task, instance):
+            _require_short_id(dataset, position, instance.id)
+            query = instance.query
+            queue[instance.id] = Listed(
+                position=position, id=instance.id, hypothesis=query.hypothesis, n_sentences=len(query.sentences)
+            )
+    return queue
+
+
+def _require_short_id(dataset: Dataset, position: int, instance_id: str) -> None:
+    n_bytes = len(quote(instance_id, safe="", errors="replace"))
+    if n_bytes > _LONGEST_ID_BYTES:
+        raise DataError(
+            f"{dataset.path}: instance {position}: its id takes {n_bytes} bytes in an address, and people can ask for "
+            f"at most {_LONGEST_ID_BYTES}; give it a shorter one, or leave it out"
+        )
+
+
+def _allows_picks(task: Task, instance: Instance) -> bool:
+    """Say whether the budget is more than 0, without solving what offering the paper solves."""
+    if task.budget != "optimal":
+        return True
+    stored = instance.labels.evaluations.get(task.name)
+    if stored is not None and stored.optimal is not None:
+        return stored.optimal != 0
+    return bool(coverage_of(instance.labels, task.scope).masks)
+
+
+def _offer(dataset: Dataset, task: Task, listed: Listed) -> Offer:
+    instance = dataset[listed.id]
+    budget = task.brief(instance).budget
+    if budget is None:
+        raise TaskError(f"task '{task.name}' has no budget")
+    return Offer(paper=paper_of(listed.position, instance.query), budget=budget)
+
+
+def _revealed(exhibit: Exhibit, task: Task, person: SystemRecord, position: int, submission: Submission) -> Revealed:
+    instance = exhibit.dataset[position]
+    overview, record = exhibit.overview(), exhibit.record(position, instance)
+    case = case_of(instance, task)
+    own = tuple(
+        judged(case, submission.as_ranking(), Rules()) if shown == task and case is not None else None
+        for shown in exhibit.tasks
+    )
+    return Revealed(
+        overview=msgspec.structs.replace(overview, systems=(person, *overview.systems)),
+        record=msgspec.structs.replace(record, answers=(own, *record.answers)),
+        seconds=submission.seconds,
+    )

@@ -1,0 +1,80 @@
+"""What is drawn: a mean with its interval, and groups of them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from evidencebench.pages.figures.scale import is_number
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bar:
+    """One row of a chart of intervals.
+
+    Attributes
+    ----------
+    name
+        What it is about: a system, a task. Any text.
+    mean
+        In 0..1, of a difference in -1..1; what is no number is left out.
+    low, high
+        Ends of the interval; None: there is none.
+    note
+        A few words behind the numbers.
+    is_control
+        Whether it is drawn as a control: hollow, grey, a star behind its name.
+    series
+        The number that gives it its mark and colour, so that a system looks the same in every chart of a page;
+        None: the chart decides.
+    """
+
+    name: str
+    mean: float
+    low: float | None
+    high: float | None
+    note: str = ""
+    is_control: bool = False
+    series: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """Bars under a name of their own.
+
+    Attributes
+    ----------
+    name
+        What the bars share: "1-4 aspects".
+    bars
+        One a system, say; the same name looks the same in every group.
+    """
+
+    name: str
+    bars: Sequence[Bar]
+
+
+def interval_of(bar: Bar) -> tuple[float, float] | None:
+    """Return the ends of a bar's interval, the lower one first; None where one of them is missing."""
+    if is_number(bar.low) and is_number(bar.high):
+        return min(bar.low, bar.high), max(bar.low, bar.high)
+    return None
+
+
+def value_text(bar: Bar, *, signed: bool = False) -> str:
+    """Return a bar's numbers in percent; a dash where there are none.
+
+    Examples
+    --------
+    >>> value_text(Bar(name="bm25", mean=0.37, low=0.29, high=0.439))
+    '37.0 [29.0, 43.9]'
+    """
+    if not is_number(bar.mean):
+        return "-"
+    form = "+.1f" if signed else ".1f"
+    interval = interval_of(bar)
+    ends = "" if interval is None else f" [{100 * interval[0]:{form}}, {100 * interval[1]:{form}}]"
+    return f"{100 * bar.mean:{form}}{ends}"
+
+
+def percent_cell(value: float | None) -> float | None:
+    """Return a table's cell for a share, in percent; an empty one where there is no number."""
+    return 100 * value if is_number(value) else None

@@ -1,0 +1,215 @@
+"""Curves: recall at every budget, say, a line a system, each named where it ends."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby, pairwise
+
+from evidencebench.pages.figures.bars import percent_cell
+from evidencebench.pages.figures.frame import HEAD, MARGIN, WIDTH, chart, line, text, tick_names, upright_lines
+from evidencebench.pages.figures.lettering import fitted, shown_name, told_name, width_of
+from evidencebench.pages.figures.markers import dash_of, look_of, marker
+from evidencebench.pages.figures.scale import Scale, is_number, ticks
+from evidencebench.pages.markup import Node, node
+from evidencebench.tables import Cell, Table
+
+_PLOT = 300
+_LABEL = 16
+_FOOT = 42
+_LEFT = MARGIN + 34
+_MOST_NAME = 190
+_MARKERS = 12
+_TAIL = 36
+_GAP = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """One curve.
+
+    Attributes
+    ----------
+    name
+        What it is about: a system. Any text.
+    points
+        (x, y), x rising, y in 0..1; where one is no number the line has a gap.
+    low, high
+        Ends of the interval at each point; None: there are none.
+    is_control
+        Whether it is drawn as a control: hollow, grey, a star behind its name.
+    series
+        The number that gives it its mark, dashes and colour, as in `Bar`; None: its place among the lines.
+    """
+
+    name: str
+    points: Sequence[tuple[float, float]]
+    low: Sequence[float] | None = None
+    high: Sequence[float] | None = None
+    is_control: bool = False
+    series: int | None = None
+
+
+def line_chart(lines: Sequence[Line], *, title: str, x_name: str, y_name: str, key: str | None = None) -> Node:
+    """Return curves on an axis from 0 to 100 %, each with marks and dashes of its own and its name where it ends.
+
+    Parameters
+    ----------
+    lines
+        The curves.
+    title, key
+        As in `interval_chart`.
+    x_name, y_name
+        What the axes measure.
+    """
+    height = max(_PLOT, len(lines) * _LABEL)
+    names = [shown_name(one.name, is_control=one.is_control) for one in lines]
+    right = WIDTH - MARGIN - _TAIL - min(_MOST_NAME, max(map(width_of, names), default=0.0))
+    top, bottom = HEAD + 22, HEAD + 22 + height
+    places = [x for one in lines for x, y in one.points if is_number(x) and is_number(y)]
+    across = Scale(low=min(places, default=0), high=max(places, default=1), start=_LEFT + 8, end=right - 8)
+    up = Scale(low=0, high=1, start=bottom, end=top)
+    looks = [position if one.series is None else one.series for position, one in enumerate(lines)]
+    drawn = [_drawn(one, look, across, up) for one, look in zip(lines, looks, strict=True)]
+    return chart(
+        title,
+        f"{told_name(y_name)} by {told_name(x_name)}: {'; '.join(map(_described, lines))}",
+        *_axes(across, up, x_name, y_name, right),
+        *(_band(one, look, across, up) for one, look in zip(lines, looks, strict=True)),
+        *drawn,
+        *_names(lines, names, looks, across=across, up=up, right=right),
+        height=bottom + _FOOT,
+        key=key,
+    )
+
+
+def _axes(across: Scale, up: Scale, x_name: str, y_name: str, right: float) -> Iterator[Node]:
+    for tick in (0, 25, 50, 75, 100):
+        y = up.at(tick / 100)
+        yield line(_LEFT, y, right, y, "chart-grid")
+        yield text(_LEFT - 6, y + 4, str(tick), "chart-tick", "end")
+    named = _named_ticks(across)
+    yield from upright_lines(across, named, up.end, up.start)
+    yield from tick_names(across, named, up.start + 15)
+    yield text((_LEFT + right) / 2, up.start + 32, fitted(told_name(x_name), right - _LEFT), "chart-tick", "middle")
+    yield text(MARGIN, up.end - 10, fitted(told_name(y_name), right), "chart-tick")
+
+
+def _named_ticks(across: Scale) -> list[tuple[float, str]]:
+    """Return round numbers, as many as have room for their names, and the first number too, as budget 1 is."""
+    for most in (8, 6, 4, 3, 2):
+        found = ticks(across.low, across.high, most=most)
+        for chosen in ([across.low, *found], found):
+            if _have_room(chosen, across):
+                return [(tick, f"{tick:g}") for tick in chosen]
+    return []
+
+
+def _have_room(chosen: Sequence[float], across: Scale) -> bool:
+    ends = [(across.at(tick), width_of(f"{tick:g}") / 2) for tick in chosen]
+    return all(right - left >= half + other + _GAP for (left, half), (right, other) in pairwise(ends))
+
+
+def _drawn(one: Line, position: int, across: Scale, up: Scale) -> Node:
+    parts: list[Node] = []
+    for stretch in _stretches(one):
+        places = [(across.at(x), up.at(y)) for x, y in stretch]
+        if len(places) > 1:
+            attributes: dict[str, str | int | float] = {"class": "chart-line", "points": _corners(places)}
+            if dash := dash_of(position):
+                attributes["stroke-dasharray"] = dash
+            parts.append(node("polyline", attributes))
+        every = max(1, -(-len(places) // _MARKERS))
+        parts += [marker(x, y, position, size=3.5) for x, y in [*places[:-1:every], places[-1]]]
+    return node(
+        "g",
+        {"class": look_of(position, is_control=one.is_control)},
+        node("title", None, f"{told_name(one.name)}{' (control)' if one.is_control else ''}"),
+        *parts,
+    )
+
+
+def _stretches(one: Line) -> list[list[tuple[float, float]]]:
+    """Return the points of a line, apart where one of them is no number."""
+    grouped = groupby(one.points, key=lambda point: is_number(point[0]) and is_number(point[1]))
+    return [list(points) for is_drawn, points in grouped if is_drawn]
+
+
+def _corners(places: Sequence[tuple[float, float]]) -> str:
+    return " ".join(f"{x},{y}" for x, y in places)
+
+
+def _band(one: Line, position: int, across: Scale, up: Scale) -> Node | None:
+    """Return the area of a line's intervals; None where it has none."""
+    if one.low is None or one.high is None:
+        return None
+    ends = [
+        (across.at(x), up.at(low), up.at(high))
+        for (x, _), low, high in zip(one.points, one.low, one.high, strict=True)
+        if is_number(x) and is_number(low) and is_number(high)
+    ]
+    if len(ends) < 2:  # noqa: PLR2004 - an area needs two sides
+        return None
+    corners = [*((x, low) for x, low, _ in ends), *((x, high) for x, _, high in reversed(ends))]
+    look = look_of(position, is_control=one.is_control)
+    return node("polygon", {"class": f"chart-band {look}", "points": _corners(corners)})
+
+
+def _names(
+    lines: Sequence[Line], names: Sequence[str], looks: Sequence[int], *, across: Scale, up: Scale, right: float
+) -> Iterator[Node]:
+    """Yield each line's name beside its end, moved apart where they would overlap; a thin line leads there."""
+    ends = [stretches[-1][-1] if (stretches := _stretches(one)) else None for one in lines]
+    places = _apart([up.start if end is None else up.at(end[1]) for end in ends], up.end, up.start)
+    x = right + _TAIL
+    for one, name, look, end, y in zip(lines, names, looks, ends, places, strict=True):
+        lead = None if end is None else line(across.at(end[0]) + 6, up.at(end[1]), x - 14, y, "chart-lead")
+        yield node(
+            "g",
+            {"class": look_of(look, is_control=one.is_control)},
+            node("title", None, told_name(one.name)),
+            lead,
+            marker(x - 8, y, look, size=3.5),
+            text(x, y + 4, fitted(name, WIDTH - MARGIN - x + 1), "chart-name"),
+        )
+
+
+def _apart(wanted: Sequence[float], top: float, bottom: float) -> list[float]:
+    """Return places near those wanted, in the same order, a line of text apart and within the bounds."""
+    order = sorted(range(len(wanted)), key=lambda position: wanted[position])
+    found = list(wanted)
+    least = top
+    for position in order:
+        found[position] = max(found[position], least)
+        least = found[position] + _LABEL
+    most = bottom
+    for position in reversed(order):
+        found[position] = min(found[position], most)
+        most = found[position] - _LABEL
+    return found
+
+
+def _described(one: Line) -> str:
+    name = shown_name(one.name, is_control=one.is_control)
+    points = [point for stretch in _stretches(one) for point in stretch]
+    if not points:
+        return f"{name} has no points"
+    (first_x, first_y), (last_x, last_y) = points[0], points[-1]
+    return f"{name} {100 * first_y:.1f} at {first_x:g}, {100 * last_y:.1f} at {last_x:g}"
+
+
+def table_of_lines(lines: Sequence[Line], *, x_name: str = "x") -> Table:
+    """Return the numbers behind curves in percent: a row a place, a column a line, with intervals as text."""
+    places = sorted({x for one in lines for x, _ in one.points if is_number(x)})
+    columns = [_cells(one) for one in lines]
+    rows: list[list[Cell]] = [[f"{x:g}", *(column.get(x) for column in columns)] for x in places]
+    return Table(columns=[x_name, *(f"{one.name}{' *' if one.is_control else ''}" for one in lines)], rows=rows)
+
+
+def _cells(one: Line) -> dict[float, Cell]:
+    none = [None] * len(one.points)
+    lows, highs = none if one.low is None else one.low, none if one.high is None else one.high
+    cells: dict[float, Cell] = {}
+    for (x, y), low, high in zip(one.points, lows, highs, strict=True):
+        cells[x] = percent_cell(y)
+        if is_number(y) and is_number(low) and is_number(high):
+            cells[x] = f"{100 * y:.1f} [{100 * low:.1f}, {100 * high:.1f}]"
+    return cells

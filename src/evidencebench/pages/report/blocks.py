@@ -1,0 +1,163 @@
+"""What the report's sections are built of: text, tables that scroll inside their frame, and folded parts."""
+
+import re
+from collections.abc import Sequence
+
+from evidencebench.pages.figures import Bar
+from evidencebench.pages.markup import Child, Node, node
+from evidencebench.scoring.presentation import percent
+from evidencebench.scoring.significance import Estimate
+from evidencebench.tables import Cell, Table
+
+FOREIGN: dict[str, str | int | float] = {"class": "foreign", "dir": "auto"}
+"""Of elements that show text from a file: its direction is its own."""
+
+_LONG = 24
+_NUMBERS = re.compile(r"[-+\d.,\[\]()$% ]*")
+
+
+def section(name: str, title: str, *children: Child) -> Node:
+    """Return a section that can be linked to as ``#name``."""
+    heading = node("h2", {"id": f"{name}-title"}, title)
+    return node("section", {"id": name, "aria-labelledby": f"{name}-title", "tabindex": "-1"}, heading, *children)
+
+
+def paragraph(*children: Child, look: str = "") -> Node:
+    """Return a paragraph."""
+    return node("p", {"class": look} if look else None, *children)
+
+
+def note(*children: Child) -> Node:
+    """Return a paragraph that explains."""
+    return paragraph(*children, look="note")
+
+
+def foreign(text: str) -> Node:
+    """Return a name from a file, set apart so that it cannot turn what stands around it."""
+    return node("bdi", FOREIGN, shortened(text))
+
+
+def shortened(text: str, most: int = 300) -> str:
+    """Return text that a page may repeat often, cut where it is longer than names are.
+
+    Examples
+    --------
+    >>> shortened("bm25"), shortened("x" * 1_000_000, most=4)
+    ('bm25', 'xxx…')
+    """
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def code(text: str) -> Node:
+    """Return a command or a signature, which may be long."""
+    return node("code", FOREIGN, text)
+
+
+def folded(summary: str, *children: Child, is_open: bool = False) -> Node:
+    """Return a part that can be folded, and is open in print."""
+    return node("details", {"open": ""} if is_open else None, node("summary", None, summary), *children)
+
+
+def figure(chart: Node, table: Table, *, is_open: bool = False) -> Node:
+    """Return a chart with the table behind it, folded unless it says more than the chart."""
+    label = f"Chart: {chart.findtext('title') or ''}"
+    frame = node("div", {"class": "frame", "tabindex": 0, "role": "group", "aria-label": label}, chart)
+    return node("figure", None, frame, folded("The numbers as a table", shown_table(table), is_open=is_open))
+
+
+def shown_table(table: Table, *, most: int = 300) -> Node:
+    """Return a table in a frame of its own, numbers to the right; the first cell of a row names it.
+
+    Parameters
+    ----------
+    table
+        What is shown.
+    most
+        Characters of a cell; what is longer is cut.
+    """
+    numeric = [all(not isinstance(cell, str) for cell in column) for column in zip(*table.rows, strict=True)]
+    numeric = numeric or [False] * len(table.columns)
+    head = (
+        node("th", {"scope": "col", **({"class": "number"} if right else _look_of_words(name))}, shortened(name))
+        for name, right in zip(table.columns, numeric, strict=True)
+    )
+    rows = (
+        node("tr", None, *_cells([_text_of(cell, table.digits, most) for cell in row], numeric)) for row in table.rows
+    )
+    caption = node("caption", None, table.title) if table.title else None
+    grid = node("table", None, caption, node("thead", None, node("tr", None, *head)), node("tbody", None, *rows))
+    label = shortened(table.title or f"Table: {', '.join(table.columns)}")
+    return node("div", {"class": "frame", "tabindex": 0, "role": "group", "aria-label": label}, grid)
+
+
+def _cells(texts: Sequence[str], numeric: Sequence[bool]) -> list[Node]:
+    cells = []
+    for position, (text, right) in enumerate(zip(texts, numeric, strict=True)):
+        look: dict[str, str | int | float] = {"class": "number"} if right else _look_of(text)
+        cells.append(node("td", look, text) if position else node("th", {"scope": "row", **look}, text))
+    return cells
+
+
+def _text_of(cell: Cell, digits: int, most: int) -> str:
+    if cell is None:
+        return ""
+    if isinstance(cell, float):
+        return f"{cell:.{digits}f}"
+    return shortened(cell, most) if isinstance(cell, str) else f"{cell:,}"
+
+
+def _look_of(text: str) -> dict[str, str | int | float]:
+    """Return the attributes of a cell with text: numbers keep to one line, all else may be anything."""
+    return {"class": "value"} if _NUMBERS.fullmatch(text) else _look_of_words(text)
+
+
+def _look_of_words(text: str) -> dict[str, str | int | float]:
+    """Return the attributes of a cell with words; long ones may break anywhere, to leave room for the numbers."""
+    return FOREIGN | {"class": "foreign long"} if len(text) > _LONG else FOREIGN
+
+
+def recall_text(recall: Estimate, *, alone: str = "one paper: no interval") -> str:
+    """Return a mean with its interval in percent; one paper has none, since there is nothing to resample.
+
+    Examples
+    --------
+    >>> recall_text(Estimate(mean=0.45, low=0.38, high=0.52, n=9, n_clusters=7))
+    '45.0 [38.0, 52.0]'
+    >>> recall_text(Estimate(mean=0.45, low=None, high=None, n=2, n_clusters=1))
+    '45.0 (one paper: no interval)'
+    """
+    if recall.interval is not None:
+        return percent(recall)
+    return f"{100 * recall.mean:.1f} ({alone})" if alone else f"{100 * recall.mean:.1f}"
+
+
+def points(difference: Estimate) -> str:
+    """Return a difference in points of recall with its interval, signed.
+
+    Examples
+    --------
+    >>> points(Estimate(mean=0.051, low=-0.002, high=0.104, n=9, n_clusters=7))
+    '+5.1 [-0.2, +10.4]'
+    >>> points(Estimate(mean=-0.0, low=None, high=None, n=1, n_clusters=1))
+    '+0.0 (one paper: no interval)'
+    """
+    mean, *ends = (f"{round(100 * one, 1) + 0.0:+.1f}" for one in (difference.mean, *(difference.interval or ())))
+    return f"{mean} [{', '.join(ends)}]" if ends else f"{mean} (one paper: no interval)"
+
+
+def overlap_text(overlap: Estimate | None) -> str:
+    """Return an overlap with its interval in percent; a dash where neither selects anything."""
+    return "-" if overlap is None else recall_text(overlap, alone="")
+
+
+def bar_of(
+    name: str, estimate: Estimate, *, note: str = "", is_control: bool = False, series: int | None = None
+) -> Bar:
+    """Return an estimate as it is drawn."""
+    low, high = estimate.low, estimate.high
+    return Bar(name=name, mean=estimate.mean, low=low, high=high, note=note, is_control=is_control, series=series)
+
+
+def shown_list(*items: Child) -> Node:
+    """Return a list, an item a child."""
+    return node("ul", None, *(node("li", None, item) for item in items))

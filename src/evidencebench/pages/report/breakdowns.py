@@ -1,0 +1,113 @@
+"""Aspect recall by what an instance is like: how many aspects, how long a paper, and where its evidence stands."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from evidencebench.data.instance import Instance
+from evidencebench.data.optimum.cover import Coverage, coverage_of
+from evidencebench.data.tasks import Task
+from evidencebench.pages.report.findings import Findings
+from evidencebench.query import Kind
+from evidencebench.scoring.evaluation import TaskScores
+from evidencebench.scoring.significance import Estimate, Resampling, bootstrap_columns
+
+_ASPECT_BINS = (5, 9, 13)
+_LENGTH_BINS = (100, 150, 200, 300)
+_PLACES = ("all in the abstract", "some in the abstract", "none in the abstract", "no aspect can be covered")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bin:
+    """Instances that are alike.
+
+    Attributes
+    ----------
+    name
+        In what.
+    n, n_clusters
+        How many instances, of how many papers (or reviews).
+    recalls
+        System -> its mean aspect recall on them with its interval.
+    """
+
+    name: str
+    n: int
+    n_clusters: int
+    recalls: Mapping[str, Estimate]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Breakdown:
+    """Recall by one trait of the instances; bins that hold none are left out."""
+
+    trait: str
+    bins: tuple[Bin, ...]
+
+
+def breakdowns_of(findings: Findings, task: Task) -> tuple[Breakdown, ...]:
+    """Return recall on a task by each trait, for every system of its leaderboard."""
+    columns = findings.columns(task)
+    counted = next(iter(columns.values()))
+    instances = [findings.dataset[instance_id] for instance_id in counted.ids]
+    traits: tuple[tuple[str, tuple[str, ...], Callable[[Instance], str]], ...] = (
+        ("the number of aspects that count", _names(_ASPECT_BINS, "aspects", least=1), partial(_by_aspects, task)),
+        ("the length of the paper", _names(_LENGTH_BINS, "sentences", least=1), _by_length),
+        ("what the abstract covers", _PLACES, partial(_by_place, task)),
+    )
+    return tuple(
+        Breakdown(trait=trait, bins=tuple(_bins(names, list(map(of, instances)), columns, findings.resampling)))
+        for trait, names, of in traits
+    )
+
+
+def _by_aspects(task: Task, instance: Instance) -> str:
+    return _name_of(_ASPECT_BINS, "aspects", len(instance.labels.that_count(task.scope)))
+
+
+def _by_length(instance: Instance) -> str:
+    return _name_of(_LENGTH_BINS, "sentences", len(instance.query.sentences))
+
+
+def _by_place(task: Task, instance: Instance) -> str:
+    return _PLACES[_place(coverage_of(instance.labels, task.scope), instance.query.indices_of(Kind.ABSTRACT))]
+
+
+def _place(coverage: Coverage, abstract: Sequence[int]) -> int:
+    coverable, covered = coverage.coverable, coverage.mask_of(abstract)
+    if not coverable:
+        return 3
+    return 0 if covered == coverable else 1 if covered else 2
+
+
+def _names(starts: Sequence[int], unit: str, *, least: int) -> tuple[str, ...]:
+    """Return the bins' names: ``1-4 aspects``, ``5-8 aspects``, ``9 aspects or more``."""
+    firsts = (least, *starts)
+    spans = (f"{first}-{after - 1} {unit}" for first, after in zip(firsts, starts, strict=False))
+    return (*spans, f"{starts[-1]} {unit} or more")
+
+
+def _name_of(starts: Sequence[int], unit: str, count: int) -> str:
+    return _names(starts, unit, least=1)[sum(count >= start for start in starts)]
+
+
+def _bins(
+    names: Sequence[str], found: Sequence[str], columns: Mapping[str, TaskScores], resampling: Resampling
+) -> Iterator[Bin]:
+    recalls = np.column_stack([scores.scores["aspect_recall"] for scores in columns.values()])
+    all_clusters = next(iter(columns.values())).clusters
+    for name in names:
+        inside = np.array([one == name for one in found])
+        if not inside.any():
+            continue
+        clusters = [cluster for cluster, counts in zip(all_clusters, inside, strict=True) if counts]
+        generator, n_draws, level = resampling.generator(), resampling.n_draws, resampling.level
+        means = bootstrap_columns(recalls[inside], clusters, generator, n_draws=n_draws, level=level)
+        yield Bin(
+            name=name,
+            n=len(clusters),
+            n_clusters=len(set(clusters)),
+            recalls=dict(zip(columns, means, strict=True)),
+        )

@@ -1,0 +1,167 @@
+"""Aspect recall at every budget, beside the most that the budget can cover."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from evidencebench.data.instance import Instance
+from evidencebench.data.optimum.cover import Coverage, coverage_of
+from evidencebench.data.tasks import Task, task_named
+from evidencebench.execution.ask import answers_from
+from evidencebench.pages.report.findings import Findings
+from evidencebench.query import AspectScope
+from evidencebench.runs.run_file import Answer, Failure, RunFile
+from evidencebench.scoring.evaluation import AnswerSource, Rules, answers_of, case_of
+from evidencebench.scoring.graded_runs import control_named
+from evidencebench.scoring.measures import aspect_recall
+from evidencebench.scoring.selection import Selection, check_answer, select
+from evidencebench.scoring.significance import Estimate, bootstrap_defined
+from evidencebench.system import KNOWING_SYSTEMS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Curve:
+    """One system's recall at budgets 1, 2, 3, ...
+
+    Attributes
+    ----------
+    system
+        Its name.
+    is_control
+        Whether it is one of ours.
+    points
+        Mean aspect recall with its interval, a budget each; None where it is undefined.
+    """
+
+    system: str
+    is_control: bool
+    points: tuple[Estimate | None, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Curves:
+    """The curves over the aspects in a scope.
+
+    Attributes
+    ----------
+    scope
+        Which aspects count.
+    curves
+        Runs, then controls.
+    ceiling
+        The most that each budget can cover, over the instances where that is proven.
+    n
+        Instances behind every curve.
+    apart
+        Labels of the runs that were asked each task apart, and so have points at those budgets only.
+    """
+
+    scope: AspectScope
+    curves: tuple[Curve, ...]
+    ceiling: Curve
+    n: int
+    apart: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Answers:
+    """A system's answers: where they come from, how they are read, and for which tasks apart (None: for every one)."""
+
+    source: AnswerSource
+    rules: Rules
+    asked: frozenset[str] | None = None
+
+
+def curves_of(findings: Findings, largest: int) -> tuple[Curves, ...]:
+    """Return the curves up to a budget, over all aspects and over Results aspects, where any instance has such."""
+    answers = _answers(findings)
+    names = [*answers, ("ceiling", True)]
+    apart = tuple(label for (label, _), one in answers.items() if one.asked is not None)
+    rows: dict[AspectScope, list[list[list[float]]]] = {"all": [], "results": []}
+    clusters: dict[AspectScope, list[str]] = {"all": [], "results": []}
+    for instance in findings.dataset.instances(findings.n_instances):
+        coverages = {scope: coverage_of(instance.labels, scope) for scope in rows if instance.labels.that_count(scope)}
+        recalls = [_recalls(instance, coverages, one, largest) for one in answers.values()]
+        for scope in coverages:
+            rows[scope].append([*(found[scope] for found in recalls), _ceilings(instance, scope, largest)])
+            clusters[scope].append(instance.cluster)
+    found = []
+    for scope, table in ((scope, np.array(members)) for scope, members in rows.items() if members):
+        estimates = bootstrap_defined(table.reshape(len(table), -1), clusters[scope], findings.resampling)
+        *curves, highest = _as_curves(names, estimates, largest)
+        found.append(Curves(scope=scope, curves=tuple(curves), ceiling=highest, n=len(table), apart=apart))
+    return tuple(found)
+
+
+def _answers(findings: Findings) -> dict[tuple[str, bool], _Answers]:
+    """Return the answers of runs and of the controls on a leaderboard, by (name, whether it is a control)."""
+    graded = findings.graded
+    found = {
+        (label, False): _Answers(source=answers_of(run), rules=graded.rules, asked=_asked(run))
+        for label, run in graded.runs.items()
+    }
+    on_a_board = {row.system for rows in findings.board.values() for row in rows if row.is_control}
+    for name in graded.controls:
+        if name in on_a_board and name not in KNOWING_SYSTEMS:
+            # A control is what it is, however runs are read.
+            found[name, True] = _Answers(source=answers_from(control_named(name)), rules=Rules())
+    return found
+
+
+def _asked(run: RunFile) -> frozenset[str] | None:
+    return frozenset(task for _, task in run.done if task is not None) or None
+
+
+def _as_curves(
+    names: Sequence[tuple[str, bool]], estimates: Sequence[Estimate | None], largest: int
+) -> Iterator[Curve]:
+    for (name, is_control), start in zip(names, range(0, len(estimates), largest), strict=True):
+        yield Curve(system=name, is_control=is_control, points=tuple(estimates[start : start + largest]))
+
+
+def _recalls(
+    instance: Instance, coverages: Mapping[AspectScope, Coverage], answers: _Answers, largest: int
+) -> dict[AspectScope, list[float]]:
+    """Return recall at every budget, NaN at those that were not asked: as `evaluate` measures it, sooner.
+
+    An answer that serves every task is checked once, and cut once for both scopes.
+    """
+    source, rules = answers.source, answers.rules
+    if answers.asked is None:
+        selections = _cut(instance, source(instance, _task("all", 1)), rules, range(1, largest + 1))
+        return {
+            scope: [aspect_recall(selection, coverage) for selection in selections]
+            for scope, coverage in coverages.items()
+        }
+    found: dict[AspectScope, list[float]] = {scope: [float("nan")] * largest for scope in coverages}
+    for scope, coverage in coverages.items():
+        for k in range(1, largest + 1):
+            task = _task(scope, k)
+            if task.name in answers.asked:
+                (selection,) = _cut(instance, source(instance, task), rules, (k,))
+                found[scope][k - 1] = aspect_recall(selection, coverage)
+    return found
+
+
+def _cut(instance: Instance, answer: Answer | None, rules: Rules, budgets: Sequence[int]) -> list[Selection]:
+    """Return what counts of an answer at each budget."""
+    if answer is None or isinstance(answer, Failure):
+        return [Selection(certain=())] * len(budgets)
+    ranking = check_answer(answer, len(instance.query.sentences), rules.out_of_range).ranking
+    return [select(ranking, k, over_length=rules.over_length, ties=rules.ties) for k in budgets]
+
+
+def _ceilings(instance: Instance, scope: AspectScope, largest: int) -> list[float]:
+    """Return the most that each budget can cover; NaN where it could not be proven."""
+    found: list[float] = []
+    coverable = coverage_of(instance.labels, scope)
+    highest = coverable.coverable.bit_count() / coverable.n_aspects
+    for k in range(1, largest + 1):
+        case = None if found and found[-1] == highest else case_of(instance, _task(scope, k))
+        found.append(highest if case is None else case.ceiling)
+    return found
+
+
+def _task(scope: AspectScope, budget: int) -> Task:
+    return task_named(f"{'result_' if scope == 'results' else ''}er_at_{budget}")

@@ -1,0 +1,183 @@
+"""The wrong-hypothesis control: what a run scores when each paper is asked another paper's hypothesis."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from shlex import join
+from typing import Any
+
+from evidencebench.errors import SystemSpecError
+from evidencebench.execution.system_table import SYSTEMS
+from evidencebench.pages.report.findings import Findings
+from evidencebench.runs.people.folder import SYSTEM_NAME
+from evidencebench.runs.run_file import RunFile, SystemHeader
+from evidencebench.scoring.comparison import Comparison, compare_all
+from evidencebench.scoring.significance import holm
+from evidencebench.specification import write_specification
+from evidencebench.system import KNOWING_SYSTEMS
+
+BLIND_SYSTEMS = frozenset(
+    {
+        *("random", "lead", "lead_no_headings", "abstract_first", "abstract_backwards"),
+        *("longest", "most_digits", "structure", *KNOWING_SYSTEMS),
+    }
+)
+"""Those of the table of systems whose answers are the same whatever the hypothesis."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Swap:
+    """A run beside the run of the same system that was asked other papers' hypotheses.
+
+    Attributes
+    ----------
+    system
+        The run's label.
+    comparisons
+        Task -> own hypotheses against wrong ones.
+    p_values
+        Task -> p, adjusted by Holm over all swaps and tasks.
+    """
+
+    system: str
+    comparisons: Mapping[str, Comparison]
+    p_values: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hypotheses:
+    """Every run under the control.
+
+    Attributes
+    ----------
+    swaps
+        The runs that have a partner.
+    unmeasured
+        Label of a run without one -> what would make it.
+    unpaired
+        Labels of the runs with wrong hypotheses whose partner is not here.
+    unused
+        Label of a run with wrong hypotheses -> the one of the same system that is shown in its place.
+    """
+
+    swaps: tuple[Swap, ...]
+    unmeasured: Mapping[str, "Remedy"]
+    unpaired: tuple[str, ...]
+    unused: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remedy:
+    """The command that makes the partner of a run, or else why there is none."""
+
+    command: str = ""
+    reason: str = ""
+
+
+def hypotheses_of(findings: Findings, data: str) -> Hypotheses:
+    """Return every run under the control.
+
+    Parameters
+    ----------
+    findings
+        The runs.
+    data
+        What a command line calls the data.
+    """
+    partners = {label: _partner(run, findings) for label, run in findings.graded.runs.items()}
+    unused = _unused(findings, partners)
+    compared: list[tuple[str, str, Comparison]] = []
+    for label, partner in partners.items():
+        if partner is None:
+            continue
+        for task in findings.tasks:
+            both = {"own": findings.graded.scores[label][task.name], "wrong": findings.swapped[partner][1][task.name]}
+            (one,) = compare_all(both, [("own", "wrong")], resampling=findings.resampling)
+            compared.append((label, task.name, one))
+    adjusted = holm([found.test.p_value for *_, found in compared])
+    swaps: dict[str, tuple[dict[str, Comparison], dict[str, float]]] = {}
+    for (label, task_name, found), p_value in zip(compared, adjusted, strict=True):
+        comparisons, p_values = swaps.setdefault(label, ({}, {}))
+        comparisons[task_name], p_values[task_name] = found, p_value
+    return Hypotheses(
+        swaps=tuple(Swap(system=label, comparisons=both[0], p_values=both[1]) for label, both in swaps.items()),
+        unmeasured={
+            label: _remedy(findings.graded.runs[label], data, number)
+            for number, (label, partner) in enumerate(partners.items(), 1)
+            if partner is None
+        },
+        unpaired=tuple(label for label in findings.swapped if label not in partners.values() and label not in unused),
+        unused=unused,
+    )
+
+
+def _unused(findings: Findings, partners: Mapping[str, str | None]) -> dict[str, str]:
+    """Return the runs with wrong hypotheses of which each system has another that is shown."""
+    used = {partner: findings.swapped[partner][0].header for partner in partners.values() if partner is not None}
+    found = {}
+    for label, (run, _) in findings.swapped.items():
+        instead = (one for one, header in used.items() if header and run.header and header.system == run.header.system)
+        if label not in used and (other := next(instead, None)) is not None:
+            found[label] = other
+    return found
+
+
+def _partner(run: RunFile, findings: Findings) -> str | None:
+    """Return the label of the run of the same system with wrong hypotheses, one of the same seed if there is one."""
+    if run.header is None:
+        return None
+    alike = [
+        (wrong.header.seed != run.header.seed, label)
+        for label, (wrong, _) in findings.swapped.items()
+        if wrong.header is not None and wrong.header.system == run.header.system
+    ]
+    return min(alike)[1] if alike else None
+
+
+def _remedy(run: RunFile, data: str, number: int) -> Remedy:
+    """Return the command that makes the partner of a run, or why there is none."""
+    header = run.header
+    if header is None:
+        return Remedy(reason="the file does not say what made it")
+    reason = _hindrance(header.system)
+    if reason:
+        return Remedy(reason=reason)
+    try:
+        system = write_specification(header.system.name, header.system.options)
+    except SystemSpecError:
+        return Remedy(reason="its options cannot be written in a command")
+    words = ["evidencebench", "run", system, "--data", data, "--hypothesis", "wrong"]
+    if header.per_task:
+        words += [word for task in header.tasks for word in ("--task", task)]
+    if header.limit is not None:
+        words += ["--limit", str(header.limit)]
+    if header.seed:
+        words += ["--seed", str(header.seed)]
+    return Remedy(command=join([*words, "-o", f"wrong_{number}.jsonl"]))
+
+
+def _hindrance(system: SystemHeader) -> str:
+    """Return why a system cannot be asked wrong hypotheses, or need not be; empty: it can."""
+    if system.name == SYSTEM_NAME:
+        return "people are asked each paper's own hypothesis only"
+    if "stored" in _names_in({"name": system.name, "options": system.options}):
+        return "it builds on stored answers, which are for each paper's own hypothesis"
+    if system.name in BLIND_SYSTEMS:
+        return "it never reads the hypothesis, so its answers would be the same"
+    if system.name not in SYSTEMS and ":" not in system.name:
+        return "this version of evidencebench has no system of that name"
+    return ""
+
+
+def _names_in(value: Any) -> set[str]:
+    """Return the names of a system and of all that are nested in it, as a header holds them."""
+    names, waiting = set(), [value]  # a header made by hand may nest without end
+    while waiting:
+        match waiting.pop():
+            case {"name": str(name), "options": dict() as options}:
+                names.add(name)
+                waiting += options.values()
+            case list() as members:
+                waiting += members
+            case dict() as members:
+                waiting += members.values()
+    return names

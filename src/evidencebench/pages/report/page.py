@@ -1,0 +1,213 @@
+"""The report as one file: results first, the papers behind them, nothing from outside."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from html import escape
+from pathlib import Path
+from shlex import join
+
+import msgspec
+
+from evidencebench.data.dataset import Dataset, dataset_from
+from evidencebench.data.tasks import TaskOrName, tasks_from
+from evidencebench.one_line import counted
+from evidencebench.pages.markup import Node, as_html, node, shown
+from evidencebench.pages.report.blocks import shortened
+from evidencebench.pages.report.breakdowns import breakdowns_of
+from evidencebench.pages.report.curves import curves_of
+from evidencebench.pages.report.findings import Findings, findings_of
+from evidencebench.pages.report.hypotheses import hypotheses_of
+from evidencebench.pages.report.pairs import pairs_of_runs, pairs_with_controls
+from evidencebench.pages.report.sections.breakdowns import breakdowns_section
+from evidencebench.pages.report.sections.curves import curves_section
+from evidencebench.pages.report.sections.failures import costs_section, failures_section
+from evidencebench.pages.report.sections.hypotheses import hypotheses_section
+from evidencebench.pages.report.sections.leaderboard import leaderboard_section
+from evidencebench.pages.report.sections.method import method_section, papers_section, signatures_section
+from evidencebench.pages.report.sections.opening import opening
+from evidencebench.pages.report.sections.pairs import pairs_section
+from evidencebench.pages.report.sections.scatter import scatter_section
+from evidencebench.pages.viewer.exhibit import Exhibit, exhibit_of
+from evidencebench.pages.viewer.page import REPORT_SCRIPTS, REPORT_STYLES, data_elements, script, security_policy, style
+from evidencebench.pages.viewer.records import InstanceRecord, Row, recalls_of
+from evidencebench.scoring.cautions import Caution, cautions_of
+from evidencebench.scoring.evaluation import Rules
+from evidencebench.scoring.significance import DEFAULT_RESAMPLING, Resampling
+from evidencebench.storage.reading import PathText, paths_from
+
+MOST_PAPERS = 500
+"""Up to so many instances, the papers are in the page unless it is asked to leave them out."""
+
+_MOST_NAMED, _LONGEST_TITLE = 3, 60
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wish:
+    """What the report holds beside what was graded.
+
+    Attributes
+    ----------
+    title
+        Of the page; empty: the data and the runs.
+    largest
+        The last budget of the curves.
+    papers
+        Whether the papers are in the page; None: up to `MOST_PAPERS` of them.
+    data
+        What a command line calls the data; empty: its path.
+    command
+        The command line that makes the page, as it shows it.
+    """
+
+    title: str = ""
+    largest: int = 20
+    papers: bool | None = None
+    data: str = ""
+    command: str = ""
+
+
+def report_page(
+    paths: PathText | Iterable[PathText],
+    dataset: Dataset | PathText,
+    tasks: TaskOrName | Iterable[TaskOrName] = (),
+    *,
+    rules: Rules | None = None,
+    resampling: Resampling = DEFAULT_RESAMPLING,
+    limit: int | None = None,
+    wish: Wish | None = None,
+    on_caution: Callable[[Caution], object] | None = None,
+    on_progress: Callable[[int, int], None] | None = None,
+) -> str:
+    """Return the report as one HTML page.
+
+    Parameters
+    ----------
+    paths, dataset, tasks, limit, on_progress
+        As in `grade`; the first task is the one that the report speaks of where it speaks of one.
+    rules
+        How answers of runs that do not fit are read; None: the defaults.
+    resampling
+        Of every interval and test.
+    wish
+        What the page holds; None: the defaults.
+    on_caution
+        Called with each of the cautions that stand at the page's head.
+
+    Raises
+    ------
+    RunMismatchError, TaskError
+        As in `findings_of`.
+    """
+    wish, rules, data = wish or Wish(), rules or Rules(), dataset_from(dataset)
+    findings = findings_of(
+        paths_from(paths),
+        data,
+        tasks_from(tasks),
+        rules=rules,
+        resampling=resampling,
+        limit=limit,
+        on_progress=on_progress,
+    )
+    if on_caution is not None:
+        for caution in cautions_of(findings.graded):
+            on_caution(caution)
+    title = wish.title or _title(data.name, list(findings.graded.runs))
+    has_papers = findings.n_instances <= MOST_PAPERS if wish.papers is None else wish.papers
+    results = _results(title, findings, wish, has_papers=has_papers)
+    own = [run.path for run in findings.graded.runs.values()]
+    exhibit = exhibit_of(own, data, findings.tasks, rules=rules, title=title) if has_papers else None
+    return "".join(_parts(title, results, findings, exhibit))
+
+
+def _title(data: str, runs: Sequence[str]) -> str:
+    """Return what was compared on what, with the runs' names where they are few and short."""
+    title = f"{data}: {', '.join(runs)}"
+    if len(runs) <= _MOST_NAMED and len(title) <= _LONGEST_TITLE:
+        return title
+    return shortened(f"{counted(len(runs), 'run')} on {data}")
+
+
+def _results(title: str, findings: Findings, wish: Wish, *, has_papers: bool) -> Node:
+    data, task = shareable(wish.data or str(findings.dataset.path)), findings.tasks[0]
+    sections = [
+        leaderboard_section(findings),
+        curves_section(findings, curves_of(findings, wish.largest), wish.largest),
+        scatter_section(has_papers=has_papers),
+        breakdowns_section(findings, task, breakdowns_of(findings, task)),
+        pairs_section(findings, pairs_of_runs(findings), pairs_with_controls(findings)),
+        hypotheses_section(findings, hypotheses_of(findings, data)),
+        failures_section(findings),
+        costs_section(findings),
+        papers_section(findings, has_papers=has_papers, view_command=_view_command(findings, data)),
+        signatures_section(findings),
+        method_section(findings, wish.command),
+    ]
+    links = (node("li", None, node("a", {"href": f"#{one.get('id')}"}, one.findtext("h2") or "")) for one in sections)
+    contents = node("nav", {"class": "contents", "aria-label": "Contents"}, node("ul", None, *links))
+    return node("main", {"id": "results"}, opening(title, findings), contents, *sections)
+
+
+def _view_command(findings: Findings, data: str) -> str:
+    """Return the command that shows the same runs on the same tasks, read by the same rules."""
+    words = ["evidencebench", "view", *(argument_of(run.path) for run in findings.graded.runs.values()), "--data", data]
+    words += [word for task in findings.tasks for word in ("--task", task.name)]
+    for name, value in asdict(findings.graded.rules).items():
+        if value != getattr(Rules(), name):
+            words += [f"--{name.replace('_', '-')}", value]
+    return join(words)
+
+
+def argument_of(path: Path) -> str:
+    """Return a file as an argument of a command that is shown, such as could not be taken for an option.
+
+    Examples
+    --------
+    >>> argument_of(Path("/home/ada/bm25.jsonl")), argument_of(Path("-a.jsonl"))
+    ('bm25.jsonl', './-a.jsonl')
+    """
+    shown = shareable(str(path))
+    return f"./{shown}" if shown.startswith("-") else shown
+
+
+def shareable(path: str) -> str:
+    """Return a path, or of an absolute one its last part, since a page is made for others.
+
+    Examples
+    --------
+    >>> shareable("/home/ada/data.json"), shareable("runs/bm25.jsonl"), shareable("sample")
+    ('data.json', 'runs/bm25.jsonl', 'sample')
+    """
+    return Path(path).name if Path(path).is_absolute() else path
+
+
+def _parts(title: str, results: Node, findings: Findings, exhibit: Exhibit | None) -> Iterator[str]:
+    """Yield the page from its first line to its last."""
+    script_text, style_text = script(REPORT_SCRIPTS), style(REPORT_STYLES)
+    yield '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+    yield f'<meta http-equiv="Content-Security-Policy" content="{security_policy(script_text, style_text)}">\n'
+    yield '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+    yield f"<title>{escape(shown(title))}</title>\n<style>{style_text}</style>\n</head>\n<body>\n"
+    yield as_html(_header(has_papers=exhibit is not None))
+    yield as_html(results)
+    if exhibit is not None:
+        yield '\n<main id="viewer" hidden></main>\n'
+        yield from _embedded(exhibit, findings.n_instances)
+    yield f"\n<script>{script_text}</script>\n</body>\n</html>\n"
+
+
+def _header(*, has_papers: bool) -> Node:
+    papers = node("a", {"href": "#/papers", "data-place": "papers"}, "Papers") if has_papers else None
+    links = node("nav", {"aria-label": "Report"}, node("a", {"href": "#", "data-place": "results"}, "Results"), papers)
+    return node("header", {"class": "page-head"}, links)
+
+
+def _embedded(exhibit: Exhibit, n_instances: int) -> Iterator[str]:
+    """Yield what the viewer shows; the list takes its recalls from the records, so that nothing is graded twice."""
+    rows: list[Row] = []
+    records: list[InstanceRecord] = []
+    for position, instance in enumerate(exhibit.dataset.instances(n_instances)):
+        record = exhibit.record(position, instance)
+        rows.append(exhibit.row(position, instance, recalls_of(record)))
+        records.append(record)
+    overview = msgspec.structs.replace(exhibit.overview(), n_instances=n_instances)
+    yield from data_elements(overview, rows, records)

@@ -1,0 +1,105 @@
+"""Who is ahead on each task, and how sure that is."""
+
+from collections.abc import Sequence
+
+from evidencebench.data.tasks import Task
+from evidencebench.pages.figures import interval_chart
+from evidencebench.pages.markup import Node, node
+from evidencebench.pages.report.blocks import bar_of, figure, folded, note, recall_text, section, shown_table
+from evidencebench.pages.report.findings import Findings
+from evidencebench.pages.report.sections.opening import described, no_verdict
+from evidencebench.scoring.cautions import TRAINED_ON_IT
+from evidencebench.scoring.leaderboard import Standing
+from evidencebench.tables import Cell, Table
+
+# Tasks whose charts are all open; of more, the first one's is.
+_MOST_OPEN = 3
+
+
+def leaderboard_section(findings: Findings) -> Node:
+    """Return all means at a glance, then a chart and a table a task."""
+    glance = _glance(findings) if len(findings.tasks) > 1 else None
+    is_seen = any(map(findings.graded.trained_on_it, findings.graded.runs))
+    is_all_open = len(findings.tasks) <= _MOST_OPEN
+    return section(
+        "leaderboard",
+        "Leaderboard",
+        note(
+            "Aspect recall in %: of the aspects that count, those that the selected sentences state, averaged over "
+            "instances; in square brackets its interval. A system ranks above another only where their difference is "
+            "significant, so it has a range of ranks, in parentheses in the table of all tasks. * A control, computed "
+            "here; oracle knows the labels: it is the ceiling and has no rank. A system has one mark and colour in "
+            "every chart of recall here.",
+            f" † {TRAINED_ON_IT.capitalize()}." if is_seen else "",
+        ),
+        glance,
+        *(
+            folded(f"{task.name}: {described(task)}", _board(findings, task), is_open=is_all_open or not position)
+            for position, task in enumerate(findings.tasks)
+        ),
+    )
+
+
+def _glance(findings: Findings) -> Node:
+    """Return a table of every system on every task: mean, interval and ranks."""
+    shown = {
+        task.name: {_name(findings, row): _brief(row) for row in findings.board[task.name]} for task in findings.tasks
+    }
+    names = dict.fromkeys(name for rows in shown.values() for name in rows)
+    rows: list[list[Cell]] = [[name, *(rows.get(name) for rows in shown.values())] for name in names]
+    columns = ["system", *(task.name for task in findings.tasks)]
+    title = "Mean aspect recall in % [interval] (ranks), by task"
+    return shown_table(Table(title=title, columns=columns, rows=rows))
+
+
+def _name(findings: Findings, row: Standing) -> str:
+    return f"{findings.name_of(row)}{chr(0xA0) + '†' if row.trained_on_it else ''}"
+
+
+def _brief(row: Standing) -> str:
+    mean = recall_text(row.aspect_recall, alone="")
+    return mean if row.rank is None else f"{mean} ({_range(row)})"
+
+
+def _range(row: Standing) -> str:
+    return "" if row.rank is None else "-".join(map(str, dict.fromkeys(row.rank)))
+
+
+def _board(findings: Findings, task: Task) -> Node:
+    rows = findings.board[task.name]
+    bars = [
+        bar_of(
+            row.system,
+            row.aspect_recall,
+            note=f"rank {_range(row)}" if row.rank is not None else "ceiling",
+            is_control=row.is_control,
+            series=findings.series_of(row.system, is_control=row.is_control),
+        )
+        for row in rows
+    ]
+    chart = interval_chart(bars, title=task.name)
+    hopeless = no_verdict(findings, task)
+    return node(
+        "div",
+        {"class": "board"},
+        figure(chart, _table(findings, task, rows), is_open=True),
+        note(hopeless) if hopeless else None,
+    )
+
+
+def _table(findings: Findings, task: Task, rows: Sequence[Standing]) -> Table:
+    body: list[list[Cell]] = [
+        [
+            _name(findings, row),
+            recall_text(row.aspect_recall),
+            _range(row),
+            row.n,
+            row.aspect_recall.n_clusters,
+            row.failed,
+            row.empty,
+            row.missing,
+        ]
+        for row in rows
+    ]
+    columns = ["system", "aspect recall, %", "ranks", "instances", "papers", "failed", "empty", "missing"]
+    return Table(title=task.name, columns=columns, rows=body)

@@ -1,0 +1,137 @@
+"""What decides every score, how it was computed, and how to compute it again."""
+
+from evidencebench.one_line import counted
+from evidencebench.pages.markup import Node, node
+from evidencebench.pages.report.blocks import (
+    code,
+    folded,
+    foreign,
+    note,
+    paragraph,
+    section,
+    shown_list,
+    shown_table,
+)
+from evidencebench.pages.report.findings import Findings
+from evidencebench.scoring.presentation import score_text
+from evidencebench.tables import Cell, Table
+from evidencebench.version import __version__
+
+_FILE_NAMES = "Files that were given by their full paths are shown by their names."
+
+_OVER_LENGTH = {
+    "expected": "by its exact mean over all subsets of the budget's size",
+    "first": "by the sentences that it names first",
+}
+_TIES = {
+    "index": "as it orders them",
+    "expected": "by the exact mean over all their orders",
+}
+_OUT_OF_RANGE = {
+    "error": "stops the computation",
+    "drop": "is dropped and counted",
+}
+
+
+def signatures_section(findings: Findings) -> Node:
+    """Return the signature of every score of a run."""
+    rows: list[list[Cell]] = [
+        [row.system, task.name, score_text(row.aspect_recall), row.signature]
+        for task in findings.tasks
+        for row in findings.board[task.name]
+        if row.signature is not None
+    ]
+    table = Table(title="Signatures", columns=["run", "task", "score", "signature"], rows=rows)
+    return section(
+        "signatures",
+        "Signatures",
+        note("A signature holds everything that decides a score: two scores with the same one are the same number."),
+        folded(counted(len(rows), "score"), shown_table(table, most=100_000)),
+    )
+
+
+def method_section(findings: Findings, command: str) -> Node:
+    """Return how everything was computed, in plain words."""
+    resampling, rules = findings.resampling, findings.graded.rules
+    return section(
+        "method",
+        "How this was computed",
+        shown_list(
+            _said(
+                "Measure",
+                "aspect recall = aspects that the selected sentences state / aspects that count. Aspects "
+                "that no sentence states stay in the denominator, so 100 % can be out of reach; the ceiling says "
+                "what is in reach.",
+            ),
+            _said(
+                "Instances",
+                "a score is the mean over the instances to which the task applies, those with a failed, "
+                "empty or missing answer included, as 0.",
+            ),
+            _said(
+                "Answers over budget",
+                f"a ranking is cut at the budget; an unordered set over the budget counts "
+                f"{_OVER_LENGTH[rules.over_length]}; equal scores at the cut count {_TIES[rules.ties]}; a sentence "
+                f"that does not exist {_OUT_OF_RANGE[rules.out_of_range]}.",
+            ),
+            _said(
+                "Intervals",
+                f"{100 * resampling.level:g} % percentile intervals of {resampling.n_draws:,} bootstrap "
+                "draws that resample whole papers (or reviews, where the data names them), since instances that "
+                f"share one are not independent; seed {resampling.seed}.",
+            ),
+            _said(
+                "Tests",
+                "two-sided sign flips of each paper's difference, every pattern where papers are few; "
+                "p-values are adjusted by Holm over the tests that are shown together.",
+            ),
+            _said(
+                "Ranks",
+                "best rank = 1 + how many systems are significantly better; worst rank = number of systems "
+                "- how many are significantly worse; at the 5 % level, by Holm over all pairs of a task.",
+            ),
+            _said(
+                "Controls",
+                "random: sentences at random, exactly in expectation; lead: the paper from its start; "
+                "abstract_backwards: the abstract from its end; oracle: knows the labels, so it is the ceiling.",
+            ),
+            _said(
+                "Wrong hypothesis", "every paper asked with another paper's hypothesis; see the section of its name."
+            ),
+        ),
+        note(
+            "In the documentation of evidencebench: docs/tasks-and-measures.md says this at length, with sources; "
+            "docs/report.md says how to read this page."
+        ),
+        paragraph("This command makes the report again, the same to the byte with evidencebench ", __version__, ":"),
+        node("pre", {"class": "command", "tabindex": 0, "role": "group", "aria-label": "Command"}, code(command)),
+        note(_FILE_NAMES),
+    )
+
+
+def _said(name: str, text: str) -> Node:
+    return node("span", None, node("strong", None, f"{name}: "), text)
+
+
+def papers_section(findings: Findings, *, has_papers: bool, view_command: str) -> Node:
+    """Return where the papers are: in this page, or in the app."""
+    if has_papers:
+        return section(
+            "papers-here",
+            "The papers",
+            paragraph(
+                f"In this page: {counted(findings.n_instances, 'instance')}, with what every system selected: ",
+                node("a", {"href": "#/papers"}, "read the papers"),
+                ".",
+            ),
+        )
+    return section(
+        "papers-here",
+        "The papers",
+        paragraph(
+            f"Not in this page: {counted(findings.n_instances, 'instance')}. To read them, with what every system "
+            "selected, start the local app:"
+        ),
+        node("pre", {"class": "command", "tabindex": 0, "role": "group", "aria-label": "Command"}, code(view_command)),
+        note(_FILE_NAMES, " Data: ", foreign(findings.dataset.name)),
+    )

@@ -1,0 +1,185 @@
+"""What was compared on what, and who leads."""
+
+from collections.abc import Mapping, Sequence
+
+from evidencebench.data.tasks import Task
+from evidencebench.one_line import counted
+from evidencebench.pages.markup import Child, Node, node
+from evidencebench.pages.report.blocks import code, foreign, note, paragraph, points, shown_list
+from evidencebench.pages.report.findings import Findings
+from evidencebench.runs.run_file import RunFile
+from evidencebench.scoring.cautions import cautions_of
+from evidencebench.scoring.comparison import compare_all
+from evidencebench.scoring.leaderboard import Standing
+from evidencebench.scoring.presentation import percent
+from evidencebench.scoring.significance import can_be_significant
+from evidencebench.version import __version__
+
+ALPHA = 0.05
+"""Below it, a p-value is called significant."""
+
+# The smallest difference of recalls that is shown: 0.1 points.
+_SHOWN = 0.001
+
+
+def opening(title: str, findings: Findings) -> Node:
+    """Return the head of the report: its title, the data, the runs, and the main finding in words."""
+    return node(
+        "section",
+        {"id": "summary", "aria-labelledby": "summary-title", "tabindex": "-1"},
+        node("h1", {"id": "summary-title", "class": "foreign", "dir": "auto"}, title),
+        *(
+            note(node("strong", None, "Caution: "), foreign(one.label), f": {one.text}.")
+            for one in cautions_of(findings.graded)
+        ),
+        paragraph(*_finding(findings), look="finding"),
+        _facts(findings),
+    )
+
+
+def _facts(findings: Findings) -> Node:
+    dataset, n = findings.dataset, findings.n_instances
+    part = "" if n == len(dataset) else f"the first {n:,} of "
+    papers = counted(findings.n_papers, "paper or review", "papers or reviews")
+    swapped = {label: run for label, (run, _) in findings.swapped.items()}
+    pairs: list[tuple[str, tuple[Child, ...]]] = [
+        ("Data", (foreign(dataset.name), ", sha256 ", node("code", None, dataset.sha256))),
+        ("Instances", (f"{part}{counted(len(dataset), 'instance')} from {papers}",)),
+        ("Runs", (_runs(findings.graded.runs),)),
+        *([("Runs asked other papers' hypotheses", (_runs(swapped),))] if swapped else []),
+        ("Made by", (f"evidencebench {__version__}",)),
+    ]
+    terms = (part for name, children in pairs for part in (node("dt", None, name), node("dd", None, *children)))
+    return node("dl", {"class": "facts"}, *terms)
+
+
+def _runs(runs: Mapping[str, RunFile]) -> Node:
+    return shown_list(*(_run(label, run) for label, run in runs.items()))
+
+
+def _run(label: str, run: RunFile) -> Node:
+    unsaid = "" if run.header is not None else " (the file does not say what made it)"
+    return node("span", None, foreign(label), ": ", code(run.signature), unsaid)
+
+
+def _finding(findings: Findings) -> list[Child]:
+    task = findings.tasks[0]
+    controls = findings.label_free_controls(task)
+    ranked = [row for row in findings.board[task.name] if row.rank is not None]
+    runs = [row for row in ranked if not row.is_control and findings.name_of(row) not in controls]
+    if not runs:
+        return [f"On {task.name}, no run here competes: every one is a control or knows the labels."]
+    said: list[Child] = ["On ", foreign(task.name), f" ({described(task)}), ", *_leaders(runs)]
+    said += [" ", _ranks(runs[0], len(ranked))]
+    if controls:
+        said += _verdict(findings, runs[0], controls[0])
+    else:
+        said.append(" No control that reads no labels stands beside it on this task.")
+    hopeless = no_verdict(findings, task)
+    return [*said, f" {hopeless}"] if hopeless else said
+
+
+def _leaders(runs: Sequence[Standing]) -> list[Child]:
+    """Return which run is the best, or which are, and what it covers."""
+    leader, n_runs = runs[0], len(runs)
+    covers = f" covers {_share(leader)} of the aspects on average."
+    if n_runs == 1:
+        return [foreign(leader.system), covers]
+    level = [row for row in runs if is_level(row.aspect_recall.mean - leader.aspect_recall.mean)]
+    if len(level) == 1:
+        return [f"the best of {n_runs} runs, ", foreign(leader.system), ",", covers]
+    names: list[Child] = []
+    for row in level:
+        names += [", " if names else "", foreign(row.system)]
+    whose = "all runs are level: " if len(level) == n_runs else f"the best of {n_runs} runs are level: "
+    return [whose, *names, ". ", foreign(leader.system), covers]
+
+
+def _share(row: Standing) -> str:
+    recall = row.aspect_recall
+    if recall.interval is None:
+        return f"{100 * recall.mean:.1f} % (one paper: no interval)"
+    return f"{percent(recall)} %"
+
+
+def _verdict(findings: Findings, leader: Standing, control: str) -> list[Child]:
+    """Return how the leader stands to the best control: by the same test that ranks the two."""
+    task = findings.tasks[0]
+    board = findings.boards[task.name]
+    row = next(row for row in board.standings if findings.name_of(row) == control)
+    # Drawn as every interval of the leaderboard, whatever else is compared on this page.
+    (one,) = compare_all(
+        findings.columns(task),
+        [(findings.name_of(leader), control)],
+        resampling=findings.resampling,
+        with_overlaps=False,
+    )
+    difference = one.test.difference
+    p_value = board.p_value(leader, row)
+    how = "above" if difference.mean > 0 else "below"
+    if p_value >= ALPHA:
+        how = "level with" if is_level(difference.mean) else f"not significantly {how}"
+    else:
+        how = f"significantly {how}"
+    n_pairs = len(board.p_values)
+    pairs = "the one pair" if n_pairs == 1 else f"the {n_pairs} pairs"
+    told = f"{points(difference)} points, p = {p_value:.4f} (sign flips, Holm over {pairs} of this task's leaderboard)."
+    return [
+        " It is ",
+        node("strong", None, how),
+        " the best control that reads no labels, ",
+        foreign(control),
+        f": {told}",
+    ]
+
+
+def is_level(difference: float) -> bool:
+    """Say whether a difference of recalls is none as it is shown.
+
+    Examples
+    --------
+    >>> is_level(-0.0004), is_level(0.001)
+    (True, False)
+    """
+    return abs(difference) < _SHOWN / 2
+
+
+def no_verdict(findings: Findings, task: Task) -> str:
+    """Return why nothing can be significant on a task, or nothing where something can."""
+    board = findings.boards[task.name]
+    n_papers, n_pairs = board.standings[0].aspect_recall.n_clusters, len(board.p_values)
+    if not n_pairs or can_be_significant(n_papers, n_pairs, ALPHA):
+        return ""
+    of = f"{counted(n_papers, 'paper')} and {counted(n_pairs, 'pair')}"
+    return f"With {of} no difference can be significant here, however large."
+
+
+def _ranks(row: Standing, n_ranked: int) -> str:
+    """Return the ranks a system can claim, by what they say of the others."""
+    assert row.rank is not None
+    best, worst = row.rank
+    claimed = f"rank {best}" if best == worst else f"ranks {best} to {worst}"
+    n_better, n_worse = best - 1, n_ranked - worst
+    apart = f"{_systems(n_better)} significantly better, and {_systems(n_worse)} significantly worse"
+    return f"It can claim {claimed} of {n_ranked}, controls included: {apart}."
+
+
+def _systems(n: int) -> str:
+    return "no system is" if n == 0 else "1 system is" if n == 1 else f"{n} systems are"
+
+
+def described(task: Task) -> str:
+    """Return what a task asks in words.
+
+    Examples
+    --------
+    >>> from evidencebench.data.tasks import TASKS
+    >>> described(TASKS["result_er_at_optimal"])
+    'Results aspects; as few sentences as cover all that can be covered'
+    """
+    scope = "all aspects" if task.scope == "all" else "Results aspects"
+    if task.budget is None:
+        return f"{scope}; any number of sentences"
+    if task.budget == "optimal":
+        return f"{scope}; as few sentences as cover all that can be covered"
+    return f"{scope}; {counted(task.budget, 'sentence')}"

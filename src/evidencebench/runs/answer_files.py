@@ -1,0 +1,177 @@
+"""Answers made elsewhere: a plain ``{id: [indices]}`` JSON, or a TREC run. Both become a `RunFile` without a header."""
+
+import codecs
+import json
+import math
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from evidencebench.errors import RunFormatError
+from evidencebench.one_line import counted
+from evidencebench.runs.run_file import RUN_BEGINS, Answer, Failure, RunFile, read_content, read_run
+from evidencebench.storage.content import lines_of
+from evidencebench.storage.reading import PathText
+from evidencebench.storage.repeated_keys import repeated_keys
+from evidencebench.system import Ranking
+
+_TREC_COLUMNS = 6
+# Plain digits: int() and float() would take 1_0 and the digits of every script too. The lengths that matter by far.
+_DOCNO = re.compile(r"[0-9]{1,18}")
+_SCORE = re.compile(r"[+-]?(?:[0-9]{1,400}\.?[0-9]{0,400}|\.[0-9]{1,400})(?:[eE][+-]?[0-9]{1,4})?")
+_COLUMN = re.compile(r"[^ \t\r\f\v]+")
+_GZIP = b"\x1f\x8b"
+# How other files of this package begin, and what to do with them instead.
+_NO_RUNS = {
+    b'{"evidencebench_crossval":': (
+        "a cross-validation, whose answers are of many models, and no run; 'evidencebench crossval' with the options "
+        "that made it shows its scores, and systems beside it with --against; 'evidencebench run' makes a run"
+    ),
+    b'{"evidencebench_examples":': "a file of examples for prompts, and no run; 'evidencebench run' makes one",
+    b'{"evidencebench_drafts":': "a person's drafts, and no run; the run lies beside it",
+}
+_MAX_SHOWN = 3
+
+
+def open_run(path: PathText) -> RunFile:
+    """Read the answers in a file, whichever of the three forms it has.
+
+    Parameters
+    ----------
+    path
+        A run of this package (JSON Lines), or its lines without a header; a JSON object
+        ``{instance id: [indices]}``, where null marks a failed answer, a list is a set of sentences, and
+        ``{"ranking": [indices]}`` has the best first; or a TREC run, ``qid Q0 docno rank score tag``, whose docno is
+        the sentence's index, as ``42`` or ``qid#00042``.
+
+    Raises
+    ------
+    RunFormatError
+        If it has none of these forms; the message says where.
+    """
+    path = Path(path)
+    content = read_content(path)
+    first_line = next((bytes(line.content).lstrip() for line in lines_of(content)), b"")
+    if not first_line:
+        raise RunFormatError(f"{path}: the file is empty; expected a run or answers")
+    if first_line.startswith(_GZIP):
+        raise RunFormatError(f"{path}: is gzipped; unpack it first")
+    for begins, what in _NO_RUNS.items():
+        if first_line.startswith(begins):
+            raise RunFormatError(f"{path}: is {what}")
+    if first_line.startswith(RUN_BEGINS):
+        return read_run(path, content=content)
+    if _is_answer_line(first_line):
+        return read_run(path, needs_header=False, content=content)
+    if first_line.startswith(b"{"):
+        return _read_plain(path, content)
+    if len(first_line.split()) == _TREC_COLUMNS:
+        _text(path, content)
+        return _read_trec(path, content)
+    raise RunFormatError(
+        f"{path}: line 1: expected a run of evidencebench, a JSON object {{id: [indices]}}, or a TREC run "
+        "with 6 columns (qid Q0 docno rank score tag)"
+    )
+
+
+def _text(path: Path, content: bytes) -> str:
+    plain = content.removeprefix(codecs.BOM_UTF8)
+    try:
+        return plain.decode()
+    except UnicodeDecodeError as error:
+        raise RunFormatError(f"{path}: not UTF-8: byte {plain[error.start]:#04x} at offset {error.start}") from error
+
+
+def _is_answer_line(line: bytes) -> bool:
+    try:
+        members = msgspec.json.decode(line, type=dict[str, msgspec.Raw])
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return False
+    return "id" in members and ("sentences" in members or "error" in members)
+
+
+def _read_plain(path: Path, content: bytes) -> RunFile:
+    try:
+        answers = json.loads(_text(path, content), object_pairs_hook=_unrepeated)
+    except (ValueError, RecursionError) as error:
+        raise RunFormatError(f"{path}: expected a JSON object {{id: [indices]}}: {error}") from error
+    if any(isinstance(value, dict) and "hypothesis" in value for value in answers.values()):
+        raise RunFormatError(f"{path}: is data, and no answers; expected a run, and the data behind --data")
+    lines: dict[tuple[str, str | None], Answer] = {}
+    wrong: list[str] = []
+    for instance_id, value in answers.items():
+        try:
+            lines[instance_id, None] = _plain_answer(value)
+        except msgspec.ValidationError as error:
+            wrong.append(f"{instance_id}: {error}")
+    if wrong:
+        are = counted(len(wrong), "answer is", "answers are")
+        raise RunFormatError(
+            f"{path}: {are} no list of sentence indices, such as {'; '.join(wrong[:_MAX_SHOWN])}; "
+            'write whole numbers, {"ranking": [...]} where the best stands first, or null for a failed answer'
+        )
+    return RunFile(path, None, lines, content, is_bare=any(isinstance(value, list) for value in answers.values()))
+
+
+class _Said(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """An answer that says what its order means."""
+
+    ranking: tuple[int, ...] | None = None
+    set: tuple[int, ...] | None = None
+
+
+def _plain_answer(value: Any) -> Answer:
+    if value is None:
+        return Failure(error="null in the answers file")
+    if not isinstance(value, dict):
+        return Ranking(sentences=msgspec.convert(value, type=tuple[int, ...]), ordered=False)
+    said = msgspec.convert(value, type=_Said)
+    if said.ranking is not None and said.set is None:
+        return Ranking(sentences=said.ranking)
+    if said.set is not None and said.ranking is None:
+        return Ranking(sentences=said.set, ordered=False)
+    raise msgspec.ValidationError("Expected either 'ranking' or 'set'")
+
+
+def _unrepeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if repeated := repeated_keys(pairs):
+        raise ValueError(f"'{repeated[0]}' stands more than once")
+    return dict(pairs)
+
+
+def _read_trec(path: Path, content: bytes) -> RunFile:
+    scored: dict[str, list[tuple[float, int]]] = {}
+    for number, _, line, _ in lines_of(content):
+        columns = _COLUMN.findall(bytes(line).decode())
+        if len(columns) != _TREC_COLUMNS:
+            raise RunFormatError(f"{path}: line {number}: expected {_TREC_COLUMNS} columns, got {len(columns)}")
+        query_id, _, document, _, score, _ = columns
+        paper, mark, index = document.rpartition("#")
+        if mark and paper != query_id:
+            raise RunFormatError(
+                f"{path}: line {number}: expected a sentence of '{query_id}', got docno '{document}'; "
+                "each hypothesis is answered from its own paper"
+            )
+        if not _DOCNO.fullmatch(index):
+            raise RunFormatError(
+                f"{path}: line {number}: expected a docno that ends in a sentence index, in the digits 0 to 9, "
+                f"got '{document}'"
+            )
+        if not _SCORE.fullmatch(score) or not math.isfinite(float(score)):
+            raise RunFormatError(f"{path}: line {number}: expected a score that is a finite number, got '{score}'")
+        scored.setdefault(query_id, []).append((-float(score), int(index)))
+    return RunFile(path, None, _ranked(scored), content)
+
+
+def _ranked(scored: Mapping[str, list[tuple[float, int]]]) -> dict[tuple[str, str | None], Answer]:
+    """Order each query's sentences by score, ties by index, as the columns of a TREC run mean it."""
+    answers: dict[tuple[str, str | None], Answer] = {}
+    for query_id, pairs in scored.items():
+        pairs.sort()
+        answers[query_id, None] = Ranking(
+            sentences=tuple(index for _, index in pairs), scores=tuple(-score for score, _ in pairs)
+        )
+    return answers

@@ -1,0 +1,116 @@
+"""The people of a folder, each with files of their own."""
+
+import os
+import platform
+import threading
+from collections import OrderedDict
+from datetime import UTC, datetime
+from pathlib import Path
+
+from evidencebench.errors import RunError
+from evidencebench.runs.people.names import checked_name, file_stem
+from evidencebench.runs.people.person import Clock, Person
+from evidencebench.runs.run_file import DataHeader, RunHeader, SystemHeader
+from evidencebench.version import __version__
+
+MOST_OPEN = 200
+"""How many people have their files open at once; those who were asked for least recently are let go."""
+
+SYSTEM_NAME = "person"
+"""What people are called as a system."""
+
+
+def utc_now() -> datetime:
+    """Return what time it is."""
+    return datetime.now(UTC)
+
+
+class PeopleFolder:
+    """Who picks sentences, on one task of one data set; their runs lie in one folder.
+
+    Parameters
+    ----------
+    folder
+        Made if it does not exist.
+    data, task, limit
+        What they answer, as in a run's header.
+    clock
+        What time it is.
+    most_open
+        How many people have their files open at once.
+
+    Raises
+    ------
+    RunError
+        If the folder cannot be made, or is none.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        data: DataHeader,
+        task: str,
+        limit: int | None,
+        clock: Clock = utc_now,
+        most_open: int = MOST_OPEN,
+    ) -> None:
+        self.folder, self.task, self.limit = folder, task, limit
+        self._data, self._clock, self._most_open = data, clock, most_open
+        self._people: OrderedDict[str, Person] = OrderedDict()
+        self._lock = threading.Lock()
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise RunError(f"{folder}: no folder can be made here: {error.strerror}") from error
+
+    def person(self, name: str) -> Person:
+        """Return a person by name, with what was picked before.
+
+        Ask anew for each thing that is done: the files of people who were not asked for lately are let go, and read
+        again when they are.
+
+        Raises
+        ------
+        PeopleError
+            If nobody can be called that.
+        RunError, RunFormatError, RunMismatchError
+            As `Person` does.
+        """
+        name = checked_name(name)
+        with self._lock:
+            if name in self._people:
+                self._people.move_to_end(name)
+            else:
+                stem = f"{file_stem(name)}.{self.task}"
+                self._people[name] = Person(
+                    self.folder / f"{stem}.jsonl",
+                    self.folder / f"{stem}.drafts.json",
+                    header=self._header(name),
+                    clock=self._clock,
+                )
+            while len(self._people) > self._most_open:
+                self._people.popitem(last=False)[1].close()
+            return self._people[name]
+
+    def without_folder(self, message: str) -> str:
+        """Return an error's message as people may read it: its files by their names only."""
+        return message.replace(f"{self.folder}{os.sep}", "")
+
+    def close(self) -> None:
+        """Let go of all files."""
+        with self._lock:
+            for person in self._people.values():
+                person.close()
+            self._people.clear()
+
+    def _header(self, name: str) -> RunHeader:
+        return RunHeader(
+            system=SystemHeader(name=SYSTEM_NAME, options={"name": name}),
+            data=self._data,
+            tasks=(self.task,),
+            per_task=True,
+            limit=self.limit,
+            versions={"evidencebench": __version__, "python": platform.python_version()},
+            created=self._clock().isoformat(timespec="seconds"),
+        )

@@ -1,0 +1,304 @@
+"""One person: a run that grows by an answer a submission, and the drafts of what is not submitted."""
+
+import logging
+import os
+import threading
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from evidencebench.errors import FinalError, RunError, StaleError, UnopenedError
+from evidencebench.runs.people.drafts import Draft, read_drafts, require_no_link, write_drafts
+from evidencebench.runs.run_file import RUN_BEGINS, Answer, RunHeader, check_same_run, encode_answer, read_run
+from evidencebench.storage.journal import Journal, open_journal
+from evidencebench.system import Ranking
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Picks:
+    """What a person picks in one tab of a browser.
+
+    Attributes
+    ----------
+    sentences
+        As checked by `evidencebench.runs.people.picks.checked_picks`.
+    seconds
+        How long the person says to have worked on it.
+    revision
+        Of the draft that the tab knows, and changed.
+    tab
+        A name that no other tab has, nor this one after it was loaded again.
+    """
+
+    sentences: tuple[int, ...]
+    seconds: int = 0
+    revision: int = 0
+    tab: str = ""
+
+
+Clock = Callable[[], datetime]
+"""Says what time it is, in UTC."""
+
+Status = Literal["open", "draft", "submitted"]
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Submission:
+    """What a person submitted for an instance.
+
+    Attributes
+    ----------
+    sentences
+        None of them first.
+    seconds
+        How long the person worked on it, as the page says; never more than `seconds_open`.
+    seconds_open
+        How long the paper was open, by the server's clock: from when the person first saw it to the submission.
+    """
+
+    sentences: tuple[int, ...]
+    seconds: int
+    seconds_open: int
+
+    def as_ranking(self) -> Ranking:
+        """Return it as the answer of any system: a set, whose order says nothing."""
+        notes = {"seconds": self.seconds, "seconds_open": self.seconds_open}
+        return Ranking(sentences=self.sentences, ordered=False, notes=notes)
+
+
+class Person:
+    """A person's answers to one task. Threads may share it; processes may not, and the second one is told.
+
+    Make one with `PeopleFolder`. No file is made before the person has opened a paper, so
+    that a name typed wrong leaves nothing behind.
+
+    Parameters
+    ----------
+    run_path, drafts_path
+        The two files.
+    header
+        Of the run, as it would be begun now.
+    clock
+        When papers are opened and answers come.
+
+    Raises
+    ------
+    RunError
+        If another process has the files, or they are links, which might lead anywhere.
+    RunFormatError, RunMismatchError
+        If a file is damaged, or the run was begun on other data, on another task or with another limit.
+    """
+
+    def __init__(self, run_path: Path, drafts_path: Path, *, header: RunHeader, clock: Clock) -> None:
+        self.run_path = run_path
+        self._drafts_path, self._header, self._clock = drafts_path, header, clock
+        self._lock = threading.Lock()
+        self._open = ExitStack()
+        self._journal: Journal | None = None
+        self._submitted: dict[str, Submission] = {}
+        self._drafts: dict[str, Draft] = {}
+        if os.path.lexists(run_path):
+            self._opened_journal()
+
+    @property
+    def name(self) -> str:
+        """What the person is called."""
+        return str(self._header.system.options["name"])
+
+    @property
+    def is_new(self) -> bool:
+        """Whether the person has opened no paper yet."""
+        return not self._submitted and not self._drafts
+
+    @property
+    def signature(self) -> str:
+        """The person as a system, such as ``person(name=Ada)``."""
+        return self._header.signature
+
+    def status(self, instance_id: str) -> Status:
+        """Say whether a paper was submitted, has picks, or neither."""
+        if instance_id in self._submitted:
+            return "submitted"
+        draft = self._drafts.get(instance_id)
+        return "draft" if draft is not None and draft.sentences else "open"
+
+    def submission(self, instance_id: str) -> Submission | None:
+        """Return what was submitted for an instance, or None."""
+        return self._submitted.get(instance_id)
+
+    def draft(self, instance_id: str) -> Draft | None:
+        """Return what was picked so far, or None before the paper was first opened."""
+        return self._drafts.get(instance_id)
+
+    def begin(self, instance_id: str) -> Draft:
+        """Return the draft of an instance, and note the time where the person sees its paper for the first time.
+
+        Raises
+        ------
+        FinalError
+            If it was submitted.
+        RunError
+            If the files cannot be written, or were removed, replaced or linked to since they were opened.
+        """
+        with self._lock:
+            return self._begin(instance_id)
+
+    def save(self, instance_id: str, picks: Picks) -> Draft:
+        """Keep picks that are not final.
+
+        Parameters
+        ----------
+        instance_id
+            The instance; its paper counts as opened now where it was not.
+        picks
+            Their seconds are never counted fewer than said before, nor more than have passed.
+
+        Raises
+        ------
+        StaleError
+            If another tab has changed the picks since: nothing is replaced that this one has not seen.
+        FinalError, RunError
+            As `begin` does.
+        """
+        with self._lock:
+            draft = self._with_picks(instance_id, picks)
+            if draft != self._drafts[instance_id]:
+                self._write({**self._drafts, instance_id: draft})
+            return draft
+
+    def submit(self, instance_id: str, picks: Picks) -> Submission:
+        """Append an answer to the run; it is on the disk when this returns, and final.
+
+        Parameters
+        ----------
+        instance_id, picks
+            As in `save`.
+
+        Raises
+        ------
+        UnopenedError
+            If the person has not opened the paper.
+        StaleError
+            As `save` does.
+        FinalError, RunError
+            As `begin` does.
+        """
+        with self._lock:
+            self._require_open(instance_id)
+            draft = self._with_picks(instance_id, picks)
+            seconds_open = max(draft.seconds, self._seconds_since(draft.opened))
+            found = Submission(sentences=draft.sentences, seconds=draft.seconds, seconds_open=seconds_open)
+            answered = self._clock().isoformat(timespec="seconds")
+            self._append(encode_answer(instance_id, self._header.tasks[0], found.as_ranking(), answered=answered))
+            self._submitted[instance_id] = found
+            self._forget_draft(instance_id)
+            return found
+
+    def close(self) -> None:
+        """Let go of the files."""
+        with self._lock:
+            self._release()
+
+    def _begin(self, instance_id: str) -> Draft:
+        self._opened_journal()  # first, since it may have to be read again
+        if instance_id in self._submitted:
+            raise FinalError(f"{instance_id}: already submitted, and a submission is final")
+        if instance_id not in self._drafts:
+            opened = self._clock().isoformat(timespec="seconds")
+            self._write({**self._drafts, instance_id: Draft(opened=opened)})
+        return self._drafts[instance_id]
+
+    def _require_open(self, instance_id: str) -> None:
+        self._opened_journal()
+        if instance_id not in self._submitted and instance_id not in self._drafts:
+            raise UnopenedError(f"{instance_id}: submitted without having been opened; open the paper, and pick again")
+
+    def _forget_draft(self, instance_id: str) -> None:
+        drafts = {one: kept for one, kept in self._drafts.items() if one != instance_id}
+        try:
+            self._write(drafts)
+        except RunError as error:  # the submission is on the disk, and whoever reads both forgets the draft
+            _log.warning("a draft that was submitted is not taken away: %s", error)
+            self._drafts = drafts
+
+    def _seconds_since(self, opened: str) -> int:
+        return int((self._clock() - datetime.fromisoformat(opened)).total_seconds())
+
+    def _with_picks(self, instance_id: str, picks: Picks) -> Draft:
+        before = self._begin(instance_id)
+        bounded = max(before.seconds, min(picks.seconds, self._seconds_since(before.opened)))
+        timed = msgspec.structs.replace(before, seconds=bounded)
+        if picks.sentences == before.sentences:
+            return timed
+        # Its own last change a tab knows, also where the reply to it was lost.
+        if picks.revision != before.revision and (not picks.tab or picks.tab != before.tab):
+            raise StaleError(
+                f"{instance_id}: the picks were changed in another tab; look at them, and pick again",
+                sentences=before.sentences,
+                revision=before.revision,
+            )
+        return msgspec.structs.replace(timed, sentences=picks.sentences, revision=before.revision + 1, tab=picks.tab)
+
+    def _write(self, drafts: dict[str, Draft]) -> None:
+        write_drafts(self._drafts_path, drafts)
+        self._drafts = drafts
+
+    def _append(self, line: bytes) -> None:
+        journal = self._opened_journal()
+        try:
+            journal.append(line)
+            journal.sync()
+        except OSError as error:
+            self._release()  # a torn line is mended when the journal is opened again
+            raise RunError(f"{self.run_path}: cannot be written: {error.strerror}") from error
+
+    def _opened_journal(self) -> Journal:
+        if self._journal is None:
+            require_no_link(self.run_path)
+            require_no_link(self._drafts_path)
+            self._journal = self._open.enter_context(open_journal(self.run_path, RUN_BEGINS))
+            try:
+                self._read(self._journal)
+            except BaseException:
+                self._release()
+                raise
+        if not self._journal.lies_at(self.run_path):  # what is appended to it would be lost
+            raise RunError(
+                f"{self.run_path}: was removed or replaced while it was in use; put it back, and start the app again"
+            )
+        return self._journal
+
+    def _read(self, journal: Journal) -> None:
+        if journal.is_empty:
+            journal.append(msgspec.json.encode(self._header))
+        run = read_run(self.run_path)
+        begun = run.header or self._header
+        # What a person picks does not hang on the versions of libraries.
+        now = msgspec.structs.replace(self._header, versions=begun.versions)
+        check_same_run(self.run_path, begun, now, what_to_do="view it as it was begun, or choose another folder")
+        self._submitted = {
+            instance_id: _submission_of(run.answer(instance_id, task))
+            for instance_id, task in run.done
+            if (instance_id, task) not in run.failed
+        }
+        drafts = read_drafts(self._drafts_path)
+        self._drafts = {one: draft for one, draft in drafts.items() if one not in self._submitted}
+
+    def _release(self) -> None:
+        self._journal = None
+        self._open.close()
+
+
+def _submission_of(answer: Answer | None) -> Submission:
+    if not isinstance(answer, Ranking):
+        raise TypeError(f"expected sentences, got {answer!r}")
+    seconds = answer.notes.get("seconds", 0)
+    seconds_open = answer.notes.get("seconds_open", seconds)
+    return Submission(sentences=answer.sentences, seconds=seconds, seconds_open=seconds_open)

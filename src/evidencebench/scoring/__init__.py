@@ -1,0 +1,1 @@
+"""Answers and labels in, numbers with their certainty out."""

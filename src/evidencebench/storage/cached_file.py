@@ -1,0 +1,65 @@
+"""Files of the cache that would change answers if they were damaged: each has its digest in a file beside it.
+
+A file whose digest is missing or another one is as good as absent, and is made again.
+"""
+
+import hashlib
+from contextlib import suppress
+from pathlib import Path
+
+from evidencebench.storage.reading import file_sha256, read_whole
+from evidencebench.storage.whole_file import sync_to_disk, write_whole
+
+# A model of ONNX has at most 2 GB.
+_MOST_BYTES = 4 << 30
+
+
+def digest_file(path: Path) -> Path:
+    """Return where the digest of a file stands.
+
+    Examples
+    --------
+    >>> digest_file(Path("onnx/model.onnx")).as_posix()
+    'onnx/model.onnx.sha256'
+    """
+    return path.with_name(f"{path.name}.sha256")
+
+
+def is_intact(path: Path) -> bool:
+    """Say whether a file is there and is what it was when it was kept."""
+    try:
+        return digest_file(path).read_text(encoding="ascii").strip() == file_sha256(path)
+    except (OSError, UnicodeDecodeError):
+        return False
+
+
+def read_kept(path: Path) -> bytes | None:
+    """Return a file as it was kept, or None where it is absent or damaged; what is returned is what was checked."""
+    try:
+        content = read_whole(path, at_most=_MOST_BYTES)
+        digest = digest_file(path).read_text(encoding="ascii").strip()
+    except (OSError, UnicodeDecodeError):
+        return None
+    return content if hashlib.sha256(content).hexdigest() == digest else None
+
+
+def keep(part: Path, path: Path) -> None:
+    """Give a finished file its name, all of it on the disk and its digest beside it.
+
+    A process that is killed in between leaves a digest that fits nothing, so that the file is made again.
+
+    Raises
+    ------
+    DataError, OSError
+        If it cannot be written.
+    """
+    sync_to_disk(part)
+    write_whole(digest_file(path), f"{file_sha256(part)}\n".encode())
+    part.replace(path)
+
+
+def forget(path: Path) -> None:
+    """Remove a file and its digest, as far as they are there."""
+    for one in (path, digest_file(path)):
+        with suppress(FileNotFoundError):
+            one.unlink()

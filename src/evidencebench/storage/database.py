@@ -1,0 +1,169 @@
+"""SQLite files that processes share: made in one step, told apart from those of others, never half there."""
+
+import fcntl
+import os
+import secrets
+import sqlite3
+from dataclasses import dataclass
+from pathlib import Path
+
+from evidencebench.errors import CacheError
+from evidencebench.storage.whole_file import sync_to_disk
+
+_WAIT_SECONDS = 60.0
+_ROOM_BYTES = 256 << 10  # what some dozen replies take, or a batch of vectors
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sort:
+    """One sort of file.
+
+    Attributes
+    ----------
+    keeps
+        What is in it, as messages say it: ``embeddings``.
+    application_id
+        The number in the file's head that tells ours from those of others.
+    version
+        Of the tables; a file with another is refused.
+    tables
+        The statements that make an empty one.
+    """
+
+    keeps: str
+    application_id: int
+    version: int
+    tables: str
+
+
+def connect(path: Path, sort: Sort, *, is_made: bool = True) -> sqlite3.Connection:
+    """Return a connection in autocommit, usable from any thread, one at a time.
+
+    Parameters
+    ----------
+    path
+        The file.
+    sort
+        What it must be.
+    is_made
+        Whether it is made where there is none; otherwise that is an error.
+
+    Raises
+    ------
+    CacheError
+        If it is something else, of another version, or was deleted without the files that belong to it.
+    sqlite3.Error, OSError
+        If it cannot be opened.
+    """
+    if is_made and not path.exists():
+        _make(path, sort)
+    connection = sqlite3.connect(
+        f"{path.absolute().as_uri()}?mode=rw",
+        uri=True,
+        timeout=_WAIT_SECONDS,
+        isolation_level=None,
+        check_same_thread=False,
+    )
+    try:
+        _require(connection, path, sort)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def take_room(connection: sqlite3.Connection) -> None:
+    """Write zeros into a file, which fails where nothing can be kept in it; `give_room_back` behind the commit.
+
+    SQLite opens a file that it may only read without a word, and whether the disk is full only writing tells. Who pays
+    for what is to be kept writes first.
+    """
+    give_room_back(connection)  # of a process that was killed
+    connection.execute(f"CREATE TABLE room AS SELECT zeroblob({_ROOM_BYTES}) AS zeros")
+
+
+def give_room_back(connection: sqlite3.Connection) -> None:
+    """Remove the zeros; what is kept next takes their place."""
+    connection.execute("DROP TABLE IF EXISTS room")
+
+
+def compact(path: Path, sort: Sort) -> None:
+    """Give the space of what was removed back to the disk; waits for others that write.
+
+    Raises
+    ------
+    sqlite3.Error
+        If others hold the file for too long; nothing is lost.
+    """
+    connection = connect(path, sort, is_made=False)
+    try:
+        connection.execute("VACUUM")
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    finally:
+        connection.close()
+
+
+def size_bytes(path: Path) -> int:
+    """Return how long a file is, with the log that belongs to it; 0 where there is none."""
+    files = (path, path.with_name(f"{path.name}-wal"))
+    return sum(file.stat().st_size for file in files if file.exists())
+
+
+def _require(connection: sqlite3.Connection, path: Path, sort: Sort) -> None:
+    if connection.execute("PRAGMA application_id").fetchone()[0] != sort.application_id:
+        raise CacheError(f"{path}: expected a store of {sort.keeps}, got something else; move it away")
+    version = connection.execute("PRAGMA user_version").fetchone()[0]
+    if version != sort.version:
+        raise CacheError(
+            f"{path}: expected version {sort.version} of a store of {sort.keeps}, got version {version}; use the "
+            "evidencebench that made it, or set EVIDENCEBENCH_CACHE to another folder"
+        )
+
+
+def _make(path: Path, sort: Sort) -> None:
+    """Put an empty file in place in one step, so that no other process ever sees half of one."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    _require_no_leftovers(path, sort)
+    draft = path.with_name(f"{path.name}.{os.getpid()}.{secrets.token_hex(4)}.new")
+    try:
+        connection = sqlite3.connect(draft, isolation_level=None)
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")  # kept in the file
+            connection.executescript(sort.tables)
+            connection.execute(f"PRAGMA application_id = {sort.application_id}")
+            connection.execute(f"PRAGMA user_version = {sort.version}")
+        finally:
+            connection.close()
+        try:
+            path.hardlink_to(draft)
+        except FileExistsError:  # another process was first
+            pass
+        except OSError:  # a file system without links
+            _place(draft, path)
+        sync_to_disk(path.parent)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def _require_no_leftovers(path: Path, sort: Sort) -> None:
+    """Raise where a deleted file has left its log behind: SQLite would write the old pages into the new file.
+
+    Another process that makes the file now makes its log after it, so looking for the file last is safe.
+    """
+    log = path.with_name(f"{path.name}-wal")
+    if log.exists() and not path.exists():
+        raise CacheError(
+            f"{path}: was deleted without {log.name}, which belongs to it; put it back, or delete {log.name} and "
+            f"{path.name}-shm too to start an empty store of {sort.keeps}"
+        )
+
+
+def _place(draft: Path, path: Path) -> None:
+    """Rename the draft unless another process was first: what that one has put must not be lost."""
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX)
+        if not path.exists():
+            draft.replace(path)
+    finally:
+        os.close(folder)

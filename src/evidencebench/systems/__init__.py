@@ -1,0 +1,1 @@
+"""What finds evidence in a paper, without seeing a label."""

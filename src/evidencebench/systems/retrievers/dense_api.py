@@ -1,0 +1,104 @@
+"""Dense retrieval with a model behind a server."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from evidencebench.models.embedding.embedder import Embedded
+from evidencebench.models.embedding.encoder import Floats
+from evidencebench.models.embedding.endpoint import Endpoint, endpoint_encoder
+from evidencebench.models.embedding.folder import require_extra
+from evidencebench.models.embedding.formats import FORMATS, Similarity, TextFormat, hypothesis_text, sentence_texts
+from evidencebench.query import AspectScope, Query
+from evidencebench.system import Brief, Ranking
+from evidencebench.systems.retrievers.vectors import at_length, embed_texts, ranked, require_format, text_format_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DenseApi:
+    """Dense retrieval with a model behind any server that speaks OpenAI's ``/v1/embeddings``.
+
+    Attributes
+    ----------
+    model
+        The model's name there.
+    base_url
+        What stands before ``/embeddings``, such as ``https://api.openai.com/v1``; without user, password or query.
+    key_env
+        The environment variable that holds the key, which stands in no file and no message; empty: none is sent.
+    format, query_prefix, sentence_prefix, neighbours, title
+        As in `Dense`; ``medcpt`` is not there, since a request holds single texts.
+    similarity
+        ``cosine`` or ``dot``.
+    dimensions
+        The length of vectors to ask for; None: the model's own.
+    batch_texts, batch_characters
+        The most texts and characters in a request.
+    timeout_seconds
+        For a connection, and for a whole reply.
+    max_attempts
+        For each request, the first included.
+    """
+
+    model: str
+    base_url: str
+    key_env: str = "OPENAI_API_KEY"
+    format: Literal["plain", "e5", "e5_mistral", "gritlm", "bge"] = "plain"
+    query_prefix: str | None = None
+    sentence_prefix: str | None = None
+    similarity: Similarity = "cosine"
+    neighbours: int = 0
+    title: bool = False
+    dimensions: int | None = None
+    batch_texts: int = 128
+    batch_characters: int = 100_000
+    timeout_seconds: float = 60.0
+    max_attempts: int = 5
+
+    def __post_init__(self) -> None:
+        known = [name for name, preset in FORMATS.items() if not preset.has_titles]  # a request holds single texts
+        require_format("dense_api", self.format, self.neighbours, known)
+        require_extra("dense_api", "llm", "httpx")
+        self._endpoint.require_sound("dense_api")
+
+    @property
+    def reads_brief(self) -> bool:
+        """Whether its texts hold an instruction, which is another for the Results tasks."""
+        return self._text_format.reads_scope
+
+    def rank(self, query: Query, brief: Brief) -> Ranking:
+        """Return all sentences by the similarity of their vectors."""
+        found = self._embedded(query, brief.scope)
+        hypothesis = at_length(found[:1], self.similarity)[0]
+        return ranked(Embedded(vectors=found[1:], n_truncated=0), hypothesis, self.similarity)
+
+    def embed_sentences(self, query: Query, scope: AspectScope = "all") -> Floats:
+        """Return sentences x dimensions, float32, at length 1 unless the similarity is ``dot``."""
+        return at_length(self._embedded(query, scope)[1:], self.similarity)
+
+    def embed_hypothesis(self, query: Query, scope: AspectScope = "all") -> Floats:
+        """Return the hypothesis's vector, of as many dimensions as the sentences' have."""
+        vector: Floats = at_length(self._embedded(query, scope)[:1], self.similarity)[0]
+        return vector
+
+    def _embedded(self, query: Query, scope: AspectScope) -> Floats:
+        """Return the hypothesis's vector, then the sentences': one request, if they are few."""
+        texts = sentence_texts(query, self._text_format, scope, neighbours=self.neighbours, title=self.title)
+        asked = [hypothesis_text(query, self._text_format, scope), *texts]
+        return embed_texts(endpoint_encoder(self._endpoint), asked).vectors
+
+    @property
+    def _text_format(self) -> TextFormat:
+        return text_format_of(self.format, self.query_prefix, self.sentence_prefix, similarity=self.similarity)
+
+    @property
+    def _endpoint(self) -> Endpoint:
+        return Endpoint(
+            base_url=self.base_url,
+            model=self.model,
+            key_env=self.key_env,
+            dimensions=self.dimensions,
+            batch_texts=self.batch_texts,
+            batch_characters=self.batch_characters,
+            timeout_seconds=self.timeout_seconds,
+            max_attempts=self.max_attempts,
+        )

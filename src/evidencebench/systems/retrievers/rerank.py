@@ -1,0 +1,198 @@
+"""A cross-encoder over the first sentences of another system's answer."""
+
+import logging
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Literal
+
+from evidencebench.errors import ModelError, SystemSpecError
+from evidencebench.models.embedding.folder import (
+    Steady,
+    library_versions,
+    model_folder,
+    require_extra,
+    require_model,
+    steady_files,
+    trained_on,
+)
+from evidencebench.query import Query
+from evidencebench.system import Brief, NamedSystem, Ranking
+from evidencebench.systems.retrievers.scores import full_order, notes_of
+
+if TYPE_CHECKING:
+    from sentence_transformers import CrossEncoder
+
+_MAX_SHOWN = 60
+_MIN_TOKENS = 8  # of two texts and the marks around them
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rerank:
+    """Another system's first sentences, ordered by a model that reads each with the hypothesis.
+
+    The model is a cross-encoder with one output, taken as it is, before any sigmoid. Sentences behind the first ``top``
+    keep the other system's order; the answer has scores only where the model read every sentence. Equal scores, such as
+    those of repeated sentences, keep that order too. The model is loaded when it is first asked. Weights must be
+    safetensors, and code that comes with a model is not run.
+
+    Attributes
+    ----------
+    system
+        The system whose answer is reordered. A set without order is taken in paper order.
+    model
+        A folder, or a hub id such as ``cross-encoder/ms-marco-MiniLM-L6-v2``.
+    revision
+        For a hub id: commit, branch or tag.
+    top
+        How many sentences the model reads, at least 1.
+    max_tokens
+        Where hypothesis and sentence together are cut, in tokens; None: where the model's own files say.
+    batch_size
+        How many sentences are read at once, at least 1; those of like length together.
+    device
+        As torch names it, such as ``"cpu"`` or ``"cuda:1"``; ``"auto"``: a GPU where there is one.
+    dtype
+        Precision of the model's numbers.
+    """
+
+    system: NamedSystem
+    model: str
+    revision: str | None = None
+    top: int = 20
+    max_tokens: int | None = None
+    batch_size: int = 32
+    device: str = "auto"
+    dtype: Literal["float32", "float16", "bfloat16"] = "float32"
+    _files: Steady = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_files", steady_files(self.model, self.revision))
+        for name, value in (("top", self.top), ("batch_size", self.batch_size)):
+            if value < 1:
+                raise SystemSpecError(f"rerank: {name}: expected a number of at least 1, got {value}")
+        if self.max_tokens is not None and self.max_tokens < _MIN_TOKENS:
+            raise SystemSpecError(f"rerank: max_tokens: expected at least {_MIN_TOKENS}, got {self.max_tokens}")
+        require_extra("rerank", "dense", "sentence_transformers")
+        require_model("rerank", self.model, self.revision)
+
+    def rank(self, query: Query, brief: Brief) -> Ranking:
+        """Return all sentences, the other system's first ones by the model's score.
+
+        Raises
+        ------
+        ModelError
+            If the model cannot be loaded, or does not give one finite number a sentence.
+        """
+        answer = self.system.rank(query, brief)
+        order = full_order(answer, len(query.sentences))
+        first, rest = order[: self.top], order[self.top :]
+        texts = {index: query.sentences[index] for index in first}
+        # Equal sentences are read once, so that their scores are equal to the last bit.
+        score_of, cut = self._read(query.hypothesis, list(dict.fromkeys(texts.values())))
+        reordered = sorted(first, key=lambda index: -score_of[texts[index]])
+        n_cut = sum(text in cut for text in texts.values())
+        return Ranking(
+            sentences=(*reordered, *rest),
+            scores=None if rest else tuple(score_of[texts[index]] for index in reordered),
+            notes=notes_of(answer, Ranking(sentences=(), notes={"truncated_sentences": n_cut} if n_cut else {})),
+        )
+
+    def versions(self) -> dict[str, str]:
+        """Return the versions of the libraries and the checksum of the model, which is fetched for it.
+
+        Raises
+        ------
+        ModelError
+            If it cannot be fetched, or has changed since it was first used.
+        """
+        return {
+            **library_versions("torch", "sentence-transformers", "transformers", "tokenizers"),
+            f"model {self.model}": f"sha256:{self._files.digest()}",
+        }
+
+    def trained_on(self) -> frozenset[str]:
+        """Return the sha256 of the data that its model was trained on, if it is ours and its card says."""
+        return trained_on(self.model)
+
+    def _read(self, hypothesis: str, texts: list[str]) -> tuple[dict[str, float], set[str]]:
+        """Return text -> score, and the texts that the model could not read to their end."""
+        if not texts:
+            return {}, set()
+        model = _cross_encoder(
+            digest=self._files.digest(),
+            model=self.model,
+            revision=self.revision,
+            max_tokens=self.max_tokens,
+            device=self.device,
+            dtype=self.dtype,
+        )
+        self._files.digest()  # or it changed while it was loaded
+        if isinstance(model, ModelError):
+            raise ModelError(str(model)) from model
+        pairs = [(hypothesis, text) for text in texts]
+        outputs = model.predict(pairs, batch_size=self.batch_size, show_progress_bar=False)
+        if outputs.shape != (len(texts),):
+            raise ModelError(f"rerank: model '{self.model}': expected one score a sentence, got shape {outputs.shape}")
+        score_of: dict[str, float] = dict(zip(texts, outputs.tolist(), strict=True))
+        for text, score in score_of.items():
+            if not math.isfinite(score):
+                raise ModelError(
+                    f"rerank: model '{self.model}': expected finite scores, got {score} for '{text[:_MAX_SHOWN]}'"
+                )
+        read = model.tokenizer([hypothesis] * len(texts), texts, truncation=False, padding=False, verbose=False)
+        limit = model.max_seq_length or math.inf
+        return score_of, {text for text, ids in zip(texts, read["input_ids"], strict=True) if len(ids) > limit}
+
+
+@lru_cache(maxsize=4)
+def _cross_encoder(
+    *,
+    digest: str,  # noqa: ARG001 - other files are another model
+    model: str,
+    revision: str | None,
+    max_tokens: int | None,
+    device: str,
+    dtype: str,
+) -> "CrossEncoder | ModelError":
+    """Return a model, loaded once for each state of its files, or why it cannot be: not tried again for each paper."""
+    import torch  # noqa: PLC0415 - an extra, and slow to import
+    from sentence_transformers import CrossEncoder  # noqa: PLC0415
+
+    try:
+        folder = model_folder(model, revision)
+        with _quiet():
+            loaded: CrossEncoder = CrossEncoder(
+                str(folder),
+                device=None if device == "auto" else device,
+                max_length=max_tokens,
+                trust_remote_code=False,
+                local_files_only=True,
+                activation_fn=torch.nn.Identity(),
+                model_kwargs={"use_safetensors": True},
+            )
+            loaded.to(getattr(torch, dtype))  # in place
+    except ModelError as error:
+        return error
+    except Exception as error:  # noqa: BLE001 - broken files fail in as many ways as there are libraries below
+        return ModelError(f"rerank: model '{model}': cannot be loaded: {type(error).__name__}: {error}")
+    return loaded
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep progress bars and advice of the loading library off the terminal."""
+    from transformers.utils import logging as untyped  # noqa: PLC0415
+
+    theirs: Any = untyped
+    level, has_bars = theirs.get_verbosity(), theirs.is_progress_bar_enabled()
+    theirs.set_verbosity(logging.ERROR)
+    theirs.disable_progress_bar()
+    try:
+        yield
+    finally:
+        theirs.set_verbosity(level)
+        if has_bars:
+            theirs.enable_progress_bar()

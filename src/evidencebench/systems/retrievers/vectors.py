@@ -1,0 +1,103 @@
+"""What dense systems share: formats with own prefixes, vectors through the store, and rankings by similarity."""
+
+import os
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+
+from evidencebench.errors import ModelError, SystemSpecError
+from evidencebench.models.embedding.embedder import Embedded, embed
+from evidencebench.models.embedding.encoder import Encoder, Floats, normalised
+from evidencebench.models.embedding.formats import FORMATS, EncodedText, Pooling, Similarity, TextFormat
+from evidencebench.models.embedding.store import Store
+from evidencebench.storage.cache import cache_folder
+from evidencebench.system import Ranking, rank_by_score
+
+# Scores are rounded to this, so that noise in the last bits of a vector decides no order.
+_DECIMALS = 5
+
+
+def require_format(system: str, name: str, neighbours: int, known: Collection[str]) -> None:
+    """Raise unless a format is known and the number of neighbours is one.
+
+    Raises
+    ------
+    SystemSpecError
+        Naming the option.
+    """
+    if name not in known:
+        raise SystemSpecError(f"{system}: format: expected one of {', '.join(known)}, got '{name}'")
+    if neighbours < 0:
+        raise SystemSpecError(f"{system}: neighbours: expected at least 0, got {neighbours}")
+
+
+def text_format_of(
+    name: str,
+    query_prefix: str | None,
+    sentence_prefix: str | None,
+    *,
+    pooling: Pooling | None = None,
+    similarity: Similarity | None = None,
+) -> TextFormat:
+    """Return a preset with what is given in place of its own."""
+    preset = FORMATS[name]
+    return TextFormat(
+        query_prefix=preset.query_prefix if query_prefix is None else query_prefix,
+        sentence_prefix=preset.sentence_prefix if sentence_prefix is None else sentence_prefix,
+        has_titles=preset.has_titles,
+        pooling=pooling or preset.pooling,
+        similarity=similarity or preset.similarity,
+    )
+
+
+def embed_texts(encoder: Encoder, texts: Sequence[EncodedText]) -> Embedded:
+    """Return the vectors of texts through the store that the environment names; see `cache_folder`."""
+    folder = cache_folder(os.environ)
+    return embed(encoder, None if folder is None else _store(folder, encoder.identity), texts)
+
+
+@lru_cache(maxsize=8)  # an open file each
+def _store(folder: Path, identity: str) -> Store:
+    return Store(folder, identity)
+
+
+def at_length(vectors: Floats, similarity: Similarity) -> Floats:
+    """Return vectors as they are compared: at length 1 for the cosine, as they are for the dot product."""
+    return vectors if similarity == "dot" else normalised(vectors)
+
+
+def ranked(sentences: Embedded, hypothesis: Floats, similarity: Similarity) -> Ranking:
+    """Return all sentences by the similarity of their vectors to the hypothesis's.
+
+    Parameters
+    ----------
+    sentences
+        As the model gives them, in paper order.
+    hypothesis
+        Its vector, `at_length`.
+    similarity
+        What is compared.
+
+    Raises
+    ------
+    ModelError
+        If sentences and hypothesis have vectors of different lengths.
+
+    Examples
+    --------
+    >>> sentences = Embedded(vectors=np.array([[0.0, 2.0], [1.0, 1.0]], np.float32), n_truncated=0)
+    >>> ranked(sentences, np.array([1.0, 0.0], np.float32), "cosine").sentences
+    (1, 0)
+    """
+    vectors = at_length(sentences.vectors, similarity)
+    if len(vectors) and vectors.shape[1] != len(hypothesis):
+        raise ModelError(
+            f"dense: expected sentences of {len(hypothesis)} numbers as the hypothesis has, got {vectors.shape[1]}; "
+            "give a sentence_model that belongs to the model"
+        )
+    scores = vectors.astype(np.float64) @ hypothesis.astype(np.float64) if len(vectors) else np.empty(0)
+    ranking = rank_by_score(np.round(scores, _DECIMALS).tolist())
+    return replace(ranking, notes={"truncated_sentences": sentences.n_truncated} if sentences.n_truncated else {})

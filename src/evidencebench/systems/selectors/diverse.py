@@ -1,0 +1,77 @@
+"""Any system, its answer put in an order that avoids saying the same thing twice."""
+
+from dataclasses import dataclass
+from typing import Literal, Protocol, runtime_checkable
+
+from numpy.typing import ArrayLike
+
+from evidencebench.errors import SystemSpecError
+from evidencebench.query import Query
+from evidencebench.system import Brief, NamedSystem, Ranking
+from evidencebench.systems.retrievers.scores import notes_of, scores_of, unit_scores
+from evidencebench.systems.selectors.likeness import VectorLikeness, WordLikeness
+from evidencebench.systems.selectors.redundancy import discounted_order, mmr_order
+
+
+@runtime_checkable
+class Embedder(Protocol):
+    """A system that knows its sentences as vectors."""
+
+    def embed_sentences(self, query: Query) -> ArrayLike:
+        """Return sentences x dimensions, in paper order."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Diverse:
+    """Another system's answer, sentences like those before them moved back.
+
+    The system's scores are stretched to 0..1 within the paper; where it has none for every sentence, minus the places
+    are. Then the sentences are chosen one by one, see `discounted_order` and `mmr_order`.
+
+    Attributes
+    ----------
+    system
+        The system to reorder.
+    method
+        ``"discount"``: multiply a score by 1 - strength * similarity for each sentence chosen before. ``"mmr"``:
+        maximal marginal relevance, the score against the highest similarity to any sentence chosen before.
+    strength
+        For ``discount``, in 0..1; 0: the system's own order.
+    relevance
+        For ``mmr``: weight of the score, in 0..1; 1: the system's own order.
+    embedder
+        A system with sentence vectors, such as ``minilm``: similarity is their cosine. None: similarity is the cosine
+        of the words, weighted by TF-IDF within the paper.
+    """
+
+    system: NamedSystem
+    method: Literal["discount", "mmr"] = "discount"
+    strength: float = 0.2
+    relevance: float = 0.9
+    embedder: NamedSystem | None = None
+
+    def __post_init__(self) -> None:
+        for name, value in (("strength", self.strength), ("relevance", self.relevance)):
+            if not 0 <= value <= 1:
+                raise SystemSpecError(f"diverse: {name}: expected a number in 0..1, got {value}")
+        if self.embedder is not None and not isinstance(self.embedder.system, Embedder):
+            raise SystemSpecError(
+                f"diverse: embedder: expected a system with sentence vectors, such as minilm, got {self.embedder.name}"
+            )
+
+    def rank(self, query: Query, brief: Brief) -> Ranking:
+        """Return all sentences in the new order, without scores."""
+        answer = self.system.rank(query, brief)
+        scores = unit_scores(scores_of(answer, len(query.sentences)))
+        similarity = self._likeness(query).row
+        if self.method == "mmr":
+            order = mmr_order(scores, similarity, relevance=self.relevance)
+        else:
+            order = discounted_order(scores, similarity, strength=self.strength)
+        return Ranking(sentences=order, notes=notes_of(answer))
+
+    def _likeness(self, query: Query) -> VectorLikeness | WordLikeness:
+        if self.embedder is not None and isinstance(self.embedder.system, Embedder):
+            return VectorLikeness(self.embedder.system.embed_sentences(query))
+        return WordLikeness(query.sentences)

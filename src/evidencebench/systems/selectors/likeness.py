@@ -1,0 +1,147 @@
+"""How alike each pair of a paper's sentences is, one row or a few at a time: all pairs of a long paper fit nowhere."""
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from evidencebench.systems.retrievers.scores import Floats
+from evidencebench.systems.retrievers.tokens import tokens
+
+MOST_PAIRS = 2_000_000
+"""Pairs that are held at a time, 16 MB of them."""
+
+# A word in a larger share of the sentences is multiplied as a column, any other by the sentences that hold it.
+_COMMON = 0.25
+
+
+class WordLikeness:
+    """The cosine of each pair of sentences, their words weighted by TF-IDF within the paper.
+
+    The weights are those of the system ``tfidf``, stop words left out. A sentence without words is like no other, and
+    none counts as its own likeness.
+
+    Parameters
+    ----------
+    sentences
+        The paper.
+    most_pairs
+        Pairs that are held at a time; a paper with fewer is computed once and kept.
+
+    Examples
+    --------
+    >>> alike = WordLikeness(["Tea lowers pressure.", "Pressure: tea lowers it.", "Coffee does not."])
+    >>> alike.rows(0, 3).round(2).tolist()
+    [[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 0.0]]
+    """
+
+    def __init__(self, sentences: Sequence[str], *, most_pairs: int = MOST_PAIRS) -> None:
+        self.n = len(sentences)
+        self._most_pairs = most_pairs
+        counts = [Counter(tokens(sentence)) for sentence in sentences]
+        n_holding = Counter(term for count in counts for term in count)
+        idf = {term: math.log((1 + self.n) / (1 + n)) + 1 for term, n in n_holding.items()}
+        # A word that stands in one sentence only makes its vector longer, and likens it to none.
+        shared = {term: n for term, n in n_holding.items() if n > 1}
+        common = {
+            term: column for column, term in enumerate(term for term, n in shared.items() if n > _COMMON * self.n)
+        }
+        rare = {term: number for number, term in enumerate(term for term in shared if term not in common)}
+        self._common = np.zeros((self.n, len(common)))
+        holders: list[int] = []
+        terms: list[int] = []
+        weights: list[float] = []
+        for row, count in enumerate(counts):
+            of_row = {term: n * idf[term] for term, n in count.items()}
+            norm = math.hypot(*of_row.values())
+            for term, weight in of_row.items():
+                if term in common:
+                    self._common[row, common[term]] = weight / norm
+                elif term in rare:
+                    holders.append(row)
+                    terms.append(rare[term])
+                    weights.append(weight / norm)
+        # The same entries twice: by sentence, and by term.
+        self._of_row = _Entries(np.array(holders, np.intp), np.array(terms, np.intp), np.array(weights), self.n)
+        self._of_term = _Entries(np.array(terms, np.intp), np.array(holders, np.intp), np.array(weights), len(rare))
+
+    def row(self, index: int) -> Floats:
+        """Return how alike each sentence is to the one of this index, shape (n,)."""
+        found: Floats = self._whole[index] if self._is_small else self.rows(index, index + 1)[0]
+        return found
+
+    def blocks(self) -> Iterator[tuple[slice, Floats]]:
+        """Give all rows, as many at a time as memory should hold: which these are, and an array (rows, n)."""
+        if self._is_small:
+            yield slice(0, self.n), self._whole
+            return
+        size = max(1, self._most_pairs // self.n)
+        for start in range(0, self.n, size):
+            stop = min(start + size, self.n)
+            yield slice(start, stop), self.rows(start, stop)
+
+    def rows(self, start: int, stop: int) -> Floats:
+        """Return the rows of sentences ``start`` up to ``stop``, shape (stop - start, n)."""
+        terms, weights, n_terms = self._of_row.of(np.arange(start, stop))
+        holders, their_weights, n_holders = self._of_term.of(terms)
+        rows = np.repeat(np.repeat(np.arange(stop - start) * self.n, n_terms), n_holders)
+        products = np.repeat(weights, n_holders) * their_weights
+        sums = np.bincount(rows + holders, products, minlength=(stop - start) * self.n)
+        found = sums.astype(np.float64, copy=False).reshape(stop - start, self.n)  # integers where there is no product
+        if self._common.shape[1]:
+            found += self._common[start:stop] @ self._common.T
+        found[np.arange(stop - start), np.arange(start, stop)] = 0.0
+        return found
+
+    @property
+    def _is_small(self) -> bool:
+        return self.n * self.n <= self._most_pairs
+
+    @cached_property
+    def _whole(self) -> Floats:
+        return self.rows(0, self.n)
+
+
+class _Entries:
+    """Entries of a matrix that is mostly zeros, by their key."""
+
+    def __init__(self, keys: NDArray[np.intp], others: NDArray[np.intp], weights: Floats, n_keys: int) -> None:
+        order = np.argsort(keys, kind="stable")
+        self._others, self._weights = others[order], weights[order]
+        self._lengths = np.bincount(keys, minlength=n_keys)
+        self._starts = np.cumsum(self._lengths) - self._lengths
+
+    def of(self, keys: NDArray[np.intp]) -> tuple[NDArray[np.intp], Floats, NDArray[np.intp]]:
+        """Return the other index and the weight of each entry of these keys, and how many entries each key has."""
+        starts, lengths = self._starts[keys], self._lengths[keys]
+        ends = np.cumsum(lengths)
+        places = np.arange(ends[-1] if len(ends) else 0) + np.repeat(starts - (ends - lengths), lengths)
+        return self._others[places], self._weights[places], lengths
+
+
+class VectorLikeness:
+    """The cosine of each pair of vectors; one of zeros only is like no other.
+
+    Parameters
+    ----------
+    vectors
+        Shape (n, dimensions), of any length.
+
+    Examples
+    --------
+    >>> VectorLikeness([[2.0, 0.0], [3.0, 0.0], [0.0, 0.0]]).row(1).tolist()
+    [1.0, 1.0, 0.0]
+    """
+
+    def __init__(self, vectors: ArrayLike) -> None:
+        wide = np.asarray(vectors, dtype=np.float64)
+        norms = np.linalg.norm(wide, axis=1, keepdims=True)
+        self._unit: Floats = np.divide(wide, norms, out=np.zeros_like(wide), where=norms > 0)
+
+    def row(self, index: int) -> Floats:
+        """Return how alike each sentence is to the one of this index, shape (n,)."""
+        found: Floats = self._unit @ self._unit[index]
+        return found

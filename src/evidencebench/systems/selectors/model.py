@@ -1,0 +1,262 @@
+"""A trained selector as a folder of plain files: what it holds, and how it scores a page."""
+
+import hashlib
+import math
+from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+import numpy as np
+
+from evidencebench.errors import MissingExtraError, ModelError
+from evidencebench.query import AspectScope
+from evidencebench.storage.reading import MOST_BYTES, read_whole
+from evidencebench.systems.retrievers.scores import standard_scores
+from evidencebench.systems.selectors.features import FEATURES, Feature, feature_table
+from evidencebench.systems.selectors.page import Floats, Page
+
+CARD = "card.json"
+MOST_PART_BYTES = 1 << 30
+"""How large a file of a trained model may be: a hundred times what training writes."""
+
+_BY_NAME = {feature.name: feature for feature in FEATURES}
+
+
+class Linear(msgspec.Struct, frozen=True, kw_only=True, tag="linear"):
+    """A linear model: ``(table - center) / scale @ weights``, one number a feature each."""
+
+    scope: AspectScope
+    target: str
+    center: tuple[float, ...]
+    scale: tuple[float, ...]
+    weights: tuple[float, ...]
+
+
+class Trees(msgspec.Struct, frozen=True, kw_only=True, tag="trees"):
+    """Boosted trees in LightGBM's text format, in a file beside the card."""
+
+    scope: AspectScope
+    target: str
+    file: str
+    sha256: str
+
+
+class Card(msgspec.Struct, frozen=True, kw_only=True):
+    """What a model's ``card.json`` holds.
+
+    Attributes
+    ----------
+    format
+        What sort of file it is.
+    features
+        Names of the columns, in the order in which the members read them.
+    strength
+        How much redundancy is discounted, see `discounted_order`.
+    members
+        What scores a sentence; those of a scope are averaged.
+    data, training, cross_validated, versions
+        How it came to be: for readers, not read here.
+    """
+
+    format: Literal["evidencebench-selector/1"] = "evidencebench-selector/1"
+    features: tuple[str, ...]
+    strength: float
+    members: tuple[Linear | Trees, ...]
+    data: dict[str, Any] = {}
+    training: dict[str, Any] = {}
+    cross_validated: dict[str, Any] = {}
+    versions: dict[str, str] = {}
+
+
+class SelectorModel:
+    """A loaded model.
+
+    Parameters
+    ----------
+    card
+        Its card.
+    trees
+        File name -> model text, for every member of trees.
+    """
+
+    def __init__(self, card: Card, trees: Mapping[str, str]) -> None:
+        self.card = card
+        self.features: tuple[Feature, ...] = tuple(_BY_NAME[name] for name in card.features)
+        self.trees = trees
+        self._boosters = _boosters(trees, len(self.features)) if trees else {}
+
+    @property
+    def needs_embedder(self) -> bool:
+        """Whether its pages need vectors."""
+        return any(feature.group == "embedding" for feature in self.features)
+
+    @property
+    def reads_hypothesis(self) -> bool:
+        """Whether another hypothesis could change its scores."""
+        return any(feature.reads_hypothesis for feature in self.features)
+
+    def scores(self, page: Page) -> dict[AspectScope, Floats]:
+        """Return, for each scope, the mean of its members' standard scores, one a sentence.
+
+        Where there is no member for results, as of data that labels none, those for all aspects serve both.
+        """
+        if page.n == 0:
+            return {"all": np.zeros(0), "results": np.zeros(0)}
+        table = feature_table(page, self.features)
+        found: dict[AspectScope, list[Floats]] = {}
+        for member in self.card.members:
+            found.setdefault(member.scope, []).append(standard_scores(self._member_scores(member, table)))
+        found.setdefault("results", found["all"])
+        return {scope: np.mean(columns, axis=0) for scope, columns in found.items()}
+
+    def _member_scores(self, member: Linear | Trees, table: Floats) -> Floats:
+        if isinstance(member, Trees):
+            found: Floats = self._boosters[member.file].predict(table, num_threads=1)
+        else:
+            found = (table - member.center) / member.scale @ np.array(member.weights)
+        if not np.isfinite(found).all():
+            raise ModelError("selector: the model gives a score that is not finite; train it again")
+        return found
+
+
+def _boosters(trees: Mapping[str, str], n_features: int) -> dict[str, Any]:
+    """Return LightGBM's models by their file's name."""
+    lightgbm = require_lightgbm("selector")
+    boosters = {}
+    for file, text in trees.items():
+        try:
+            booster = lightgbm.Booster(model_str=text)
+        except lightgbm.basic.LightGBMError as error:
+            raise ModelError(f"{file}: LightGBM: {error}; train the model again") from error
+        if booster.num_feature() != n_features:
+            raise ModelError(f"{file}: expected trees on {n_features} features, got {booster.num_feature()}")
+        boosters[file] = booster
+    return boosters
+
+
+def require_lightgbm(system: str) -> Any:
+    """Return the module lightgbm.
+
+    Raises
+    ------
+    MissingExtraError
+        If it is not installed.
+    """
+    try:
+        import lightgbm  # noqa: PLC0415 - an extra, and slow to import
+    except ImportError as error:
+        raise MissingExtraError(f"{system}: needs LightGBM: pip install 'evidencebench[selector]'") from error
+    return lightgbm
+
+
+@lru_cache(maxsize=8)
+def load_model(folder: Path, card_sha256: str) -> SelectorModel:
+    """Return the model that a folder holds.
+
+    Parameters
+    ----------
+    folder
+        Written by ``evidencebench train selector``.
+    card_sha256
+        Digest of its card, see `card_digest`.
+
+    Raises
+    ------
+    ModelError
+        If a file is missing, damaged, or not of this format.
+    """
+    card = read_card(folder, card_sha256)
+    texts: dict[str, str] = {}
+    for member in card.members:
+        if isinstance(member, Trees):
+            path = folder / member.file
+            if Path(member.file).name != member.file or not path.is_file():
+                raise ModelError(f"{folder}: the file '{member.file}' of the card is missing; train the model again")
+            content = read_part(path)
+            if hashlib.sha256(content).hexdigest() != member.sha256:
+                raise ModelError(f"{path}: expected the sha256 of the card, {member.sha256}; train the model again")
+            texts[member.file] = content.decode(errors="replace")
+    try:
+        return SelectorModel(card, texts)
+    except ModelError as error:
+        raise ModelError(f"{folder}: {error}") from error
+
+
+def card_digest(folder: Path) -> str:
+    """Return the sha256 of a model's card, which holds those of its other files.
+
+    Raises
+    ------
+    ModelError
+        If there is no model in the folder.
+    """
+    path = folder / CARD
+    if not path.is_file():
+        raise ModelError(f"{folder}: no model: expected {CARD}, as 'evidencebench train' writes it")
+    return hashlib.sha256(read_part(path, at_most=MOST_BYTES)).hexdigest()
+
+
+def read_part(path: Path, *, at_most: int = MOST_PART_BYTES) -> bytes:
+    """Return the bytes of a file of a model.
+
+    Raises
+    ------
+    ModelError
+        If it cannot be read, or is larger than any.
+    """
+    try:
+        return read_whole(path, at_most=at_most)
+    except OSError as error:
+        raise ModelError(f"{path}: cannot be read: {error.strerror}") from error
+
+
+def read_card_bytes(folder: Path, card_sha256: str | None) -> bytes:
+    """Return a model's card, which must be the one of a digest unless that is None; raises `ModelError`."""
+    card_digest(folder)
+    content = read_part(folder / CARD, at_most=MOST_BYTES)
+    if card_sha256 is not None and hashlib.sha256(content).hexdigest() != card_sha256:
+        raise ModelError(f"{folder}: the model has changed since it was first used; start again")
+    return content
+
+
+def read_card(folder: Path, card_sha256: str | None = None) -> Card:
+    """Return a model's card.
+
+    Parameters
+    ----------
+    folder
+        Written by ``evidencebench train selector``.
+    card_sha256
+        Of the card, as it must be; None: whatever it is.
+
+    Raises
+    ------
+    ModelError
+        If it is missing or not what a card must be.
+    """
+    path = folder / CARD
+    content = read_card_bytes(folder, card_sha256)
+    try:
+        card = msgspec.json.decode(content, type=Card)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise ModelError(f"{path}: {error}; expected what 'evidencebench train selector' writes") from error
+    if not card.features or len(set(card.features)) < len(card.features):
+        raise ModelError(f"{path}: features: expected some, each once")
+    if unknown := [name for name in card.features if name not in _BY_NAME]:
+        raise ModelError(f"{path}: no feature '{unknown[0]}' in this version; train the model again")
+    if not 0 <= card.strength <= 1:
+        raise ModelError(f"{path}: strength: expected a number in 0..1, got {card.strength}")
+    if not any(member.scope == "all" for member in card.members):
+        raise ModelError(f"{path}: members: expected some of the scope 'all'")
+    for member in card.members:
+        if isinstance(member, Linear):
+            _require_numbers(path, member, len(card.features))
+    return card
+
+
+def _require_numbers(path: Path, member: Linear, n: int) -> None:
+    for numbers in (member.center, member.scale, member.weights):
+        if len(numbers) != n or not all(map(math.isfinite, numbers)) or (numbers is member.scale and 0 in numbers):
+            raise ModelError(f"{path}: a linear member: expected {n} finite numbers, scales other than 0")

@@ -1,0 +1,245 @@
+"""A query with what several features are computed from, each computed once."""
+
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evidencebench.query import Kind, Query
+from evidencebench.systems.retrievers.bm25 import BM25
+from evidencebench.systems.retrievers.tfidf import TfIdf
+from evidencebench.systems.retrievers.tokens import tokens
+from evidencebench.systems.selectors.lexicon import CUES, count_cues
+from evidencebench.systems.selectors.likeness import WordLikeness
+from evidencebench.systems.selectors.structure import Section, runs_of, sections_of
+
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+
+EVIDENCE_CUES = (
+    "p_value",
+    "interval",
+    "ratio",
+    "percent",
+    "increase",
+    "decrease",
+    "association",
+    "significance",
+    "negation",
+    "finding",
+    "conclusion",
+    "comparison",
+)
+"""The cues of wording that reports findings."""
+
+
+class Embedder(Protocol):
+    """What turns a query's texts into vectors of length 1."""
+
+    def embed_sentences(self, query: Query) -> NDArray[np.float32]:
+        """Return one row a sentence."""
+        ...
+
+    def embed_hypothesis(self, query: Query) -> NDArray[np.float32]:
+        """Return one vector."""
+        ...
+
+
+class Page:
+    """What can be computed about the n sentences of a query, one entry a sentence, in paper order.
+
+    Parameters
+    ----------
+    query
+        The hypothesis and the paper.
+    embedder
+        Makes the vectors that features of the group ``embedding`` compare; None where none of those is asked for.
+    """
+
+    def __init__(self, query: Query, embedder: Embedder | None = None) -> None:
+        self.query = query
+        self._embedder = embedder
+        self.n = len(query.sentences)
+        self.index = np.arange(self.n, dtype=float)
+
+    @cached_property
+    def is_heading(self) -> Flags:
+        """Which are headings."""
+        return np.array([kind is Kind.HEADING for kind in self.query.kinds], dtype=bool)
+
+    @cached_property
+    def is_abstract(self) -> Flags:
+        """Which stand in the abstract."""
+        return np.array([kind is Kind.ABSTRACT for kind in self.query.kinds], dtype=bool)
+
+    @cached_property
+    def abstract_place(self) -> Floats:
+        """How many sentences of the abstract stand before."""
+        return (np.cumsum(self.is_abstract) - self.is_abstract).astype(float)
+
+    @cached_property
+    def abstract_position(self) -> Floats:
+        """The same from 0 to 1 over the abstract."""
+        return self.abstract_place / max(1, int(self.is_abstract.sum()) - 1)
+
+    @cached_property
+    def sections(self) -> NDArray[np.int64]:
+        """The number of the `Section`."""
+        return np.array([int(section) for section in sections_of(self.query)], dtype=np.int64)
+
+    @cached_property
+    def section_position(self) -> Floats:
+        """The place among the sentences of the same class, abstract apart, from 0 to 1."""
+        keys = self.sections * 2 + self.is_abstract
+        positions = np.zeros(self.n)
+        for key in np.unique(keys):
+            members = np.flatnonzero(keys == key)
+            positions[members] = np.arange(len(members)) / max(1, len(members) - 1)
+        return positions
+
+    @cached_property
+    def _runs(self) -> Floats:
+        return np.array(runs_of(self.query.kinds), dtype=float).reshape(self.n, 2)
+
+    @property
+    def run_place(self) -> Floats:
+        """Sentences since the last heading."""
+        return self._runs[:, 0]
+
+    @property
+    def run_length(self) -> Floats:
+        """Sentences from the last heading to the next."""
+        return self._runs[:, 1]
+
+    @cached_property
+    def cues(self) -> Floats:
+        """How often each cue of `CUES` occurs, one column a cue."""
+        return count_cues(self.query.sentences)
+
+    @cached_property
+    def evidence(self) -> Floats:
+        """How much of the wording reports findings: ln(1 + count) of each of `EVIDENCE_CUES`, summed."""
+        columns = [number for number, cue in enumerate(CUES) if cue.name in EVIDENCE_CUES]
+        sums: Floats = np.log1p(self.cues[:, columns]).sum(axis=1)
+        return sums
+
+    @cached_property
+    def n_characters(self) -> Floats:
+        """Length in characters."""
+        return np.array([len(sentence) for sentence in self.query.sentences], dtype=float)
+
+    @cached_property
+    def capitals(self) -> Floats:
+        """The share of letters that are capitals."""
+        n_capitals = np.array([sum(map(str.isupper, sentence)) for sentence in self.query.sentences], dtype=float)
+        n_letters = np.array([sum(map(str.isalpha, sentence)) for sentence in self.query.sentences], dtype=float)
+        shares: Floats = n_capitals / np.maximum(1, n_letters)
+        return shares
+
+    @cached_property
+    def digits(self) -> Floats:
+        """The share of characters that are digits."""
+        n_digits = np.array([sum(map(str.isdigit, sentence)) for sentence in self.query.sentences], dtype=float)
+        shares: Floats = n_digits / np.maximum(1, self.n_characters)
+        return shares
+
+    @cached_property
+    def likeness(self) -> WordLikeness:
+        """The TF-IDF cosines between sentences: no sentence counts as its own likeness."""
+        return WordLikeness(self.query.sentences)
+
+    @cached_property
+    def cosines(self) -> "Cosines":
+        """What features read of these cosines."""
+        return cosines_of(self)
+
+    @cached_property
+    def hypothesis_cosine(self) -> Floats:
+        """The TF-IDF cosine with the hypothesis."""
+        return np.array(TfIdf().scores(self.query), dtype=float)
+
+    @cached_property
+    def bm25(self) -> Floats:
+        """The BM25 score for the hypothesis."""
+        return np.array(BM25().scores(self.query), dtype=float)
+
+    @cached_property
+    def terms_held(self) -> Floats:
+        """The share of the hypothesis's words that a sentence holds."""
+        wanted = set(tokens(self.query.hypothesis))
+        held = [len(wanted.intersection(tokens(sentence))) for sentence in self.query.sentences]
+        return np.array(held, dtype=float) / max(1, len(wanted))
+
+    @cached_property
+    def vectors(self) -> Floats:
+        """One vector a sentence, of length 1."""
+        if self._embedder is None:
+            raise ValueError("expected a page with an embedder")
+        return self._embedder.embed_sentences(self.query).astype(float)
+
+    @cached_property
+    def hypothesis_vector(self) -> Floats:
+        """The hypothesis's vector, of length 1."""
+        if self._embedder is None:
+            raise ValueError("expected a page with an embedder")
+        return self._embedder.embed_hypothesis(self.query).astype(float)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cosines:
+    """What is kept of the n x n TF-IDF cosines between a page's sentences, one entry a sentence.
+
+    Attributes
+    ----------
+    total
+        The sum over all others.
+    highest, highest_before
+        The highest with any other, and with any earlier one.
+    n_alike
+        How many lie over `ALIKE`.
+    abstract_total
+        The sum over the abstract's others.
+    abstract_highest, results_highest, discussion_highest
+        The highest with another sentence of the abstract, and outside it of the results, and of discussion and
+        conclusion.
+    """
+
+    total: Floats
+    highest: Floats
+    highest_before: Floats
+    n_alike: Floats
+    abstract_total: Floats
+    abstract_highest: Floats
+    results_highest: Floats
+    discussion_highest: Floats
+
+
+ALIKE = 0.4
+"""The cosine over which two sentences count as alike."""
+
+# Decimals kept of a sum, so that two sentences that say the same have the same.
+_DECIMALS = 9
+
+_DISCUSSION = (int(Section.DISCUSSION), int(Section.CONCLUSION))
+
+
+def cosines_of(page: Page) -> Cosines:
+    """Return what features read of a page's cosines, in one walk over them: all of them need not fit into memory."""
+    abstract = np.flatnonzero(page.is_abstract)
+    results = np.flatnonzero((page.sections == int(Section.RESULTS)) & ~page.is_abstract)
+    discussion = np.flatnonzero(np.isin(page.sections, _DISCUSSION) & ~page.is_abstract)
+    found = Cosines(**{field.name: np.zeros(page.n) for field in fields(Cosines)})
+    places = np.arange(page.n)
+    for rows, cosines in page.likeness.blocks():
+        found.total[rows] = cosines.sum(axis=1).round(_DECIMALS)
+        found.highest[rows] = cosines.max(axis=1, initial=0.0)
+        is_before = places < places[rows, None]
+        found.highest_before[rows] = cosines.max(axis=1, initial=0.0, where=is_before)
+        found.n_alike[rows] = (cosines > ALIKE).sum(axis=1)
+        found.abstract_total[rows] = cosines[:, abstract].sum(axis=1)
+        found.abstract_highest[rows] = cosines[:, abstract].max(axis=1, initial=0.0)
+        found.results_highest[rows] = cosines[:, results].max(axis=1, initial=0.0)
+        found.discussion_highest[rows] = cosines[:, discussion].max(axis=1, initial=0.0)
+    return found

@@ -1,0 +1,141 @@
+"""Orders that avoid saying the same thing twice: by marginal relevance, or by discounting what was said."""
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from evidencebench.systems.retrievers.scores import Floats, checked_scores
+
+Similarity = ArrayLike | Callable[[int], Floats]
+"""How alike each pair of n sentences is: an array of shape (n, n), or what gives the row of a sentence."""
+
+# Decimals kept of a similarity: how a machine adds up a matrix product must not decide a tie.
+_DECIMALS = 9
+
+
+def discounted_order(scores: ArrayLike, similarity: Similarity, *, strength: float = 1.0) -> tuple[int, ...]:
+    """Return all sentences in greedy order, each discounted by its likeness to those before it.
+
+    Next comes the sentence with the highest ``score * product over those before it of (1 - strength * similarity)``.
+    Equal products are ordered by score, then by place in the paper. Each sentence's product only falls, so the order
+    does not depend on how many sentences will count.
+
+    Parameters
+    ----------
+    scores
+        One finite number of at least 0 a sentence, shape (n,); see `unit_scores`.
+    similarity
+        How alike each pair is, 0..1; what lies outside is cut off: shape (n, n), or a function that returns the row of
+        a sentence, shape (n,), so that a long paper needs no array of all pairs. The diagonal is not read.
+    strength
+        How much of the likeness is taken off, in 0..1; 0: order by score.
+
+    Raises
+    ------
+    ValueError
+        If a score is negative or not finite, the shapes disagree, or the strength lies outside 0..1.
+
+    Examples
+    --------
+    The second sentence repeats the first, so at a strength of 0.7 only 0.24 of its 0.8 is left:
+
+    >>> alike = [[1.0, 1.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
+    >>> discounted_order([0.9, 0.8, 0.3], alike, strength=0.7)
+    (0, 2, 1)
+    >>> discounted_order([0.9, 0.8, 0.3], alike, strength=0)
+    (0, 1, 2)
+    """
+    values = checked_scores(scores)
+    if (values < 0).any():
+        raise ValueError(f"expected scores of at least 0, got {values.min()}")
+    _require_unit("strength", strength)
+    by_score = np.argsort(-values, kind="stable")
+    alike = _rows_of(similarity, by_score)
+    left = values[by_score]
+    is_open = np.ones(len(left), dtype=bool)
+    order = []
+    for _ in range(len(left)):
+        chosen = int(left.argmax())
+        order.append(int(by_score[chosen]))
+        is_open[chosen] = False
+        left[chosen] = -1.0  # below every product
+        np.multiply(left, 1.0 - strength * alike(chosen), out=left, where=is_open)
+    return tuple(order)
+
+
+def mmr_order(scores: ArrayLike, similarity: Similarity, *, relevance: float = 0.7) -> tuple[int, ...]:
+    """Return all sentences by maximal marginal relevance.
+
+    Next comes the sentence with the highest ``relevance * score - (1 - relevance) * its highest similarity to any
+    before it``. Equal values are ordered by score, then by place in the paper.
+
+    Parameters
+    ----------
+    scores
+        One finite number a sentence, shape (n,), on the scale of the similarities; see
+        `evidencebench.systems.retrievers.scores.unit_scores`.
+    similarity
+        How alike each pair is, 0..1; what lies outside is cut off: shape (n, n), or a function that returns the row of
+        a sentence, shape (n,), so that a long paper needs no array of all pairs. The diagonal is not read.
+    relevance
+        Weight of the score against the similarity, in 0..1; 1: order by score. The source calls it lambda.
+
+    Raises
+    ------
+    ValueError
+        If a score is not finite, the shapes disagree, or the relevance lies outside 0..1.
+
+    Source
+    ------
+    Carbonell and Goldstein, "The Use of MMR, Diversity-Based Reranking for Reordering Documents and Producing
+    Summaries", SIGIR 1998.
+
+    Examples
+    --------
+    >>> alike = [[1.0, 1.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
+    >>> mmr_order([0.9, 0.8, 0.3], alike, relevance=0.5)
+    (0, 2, 1)
+    >>> mmr_order([0.9, 0.8, 0.3], alike, relevance=1)
+    (0, 1, 2)
+    """
+    values = checked_scores(scores)
+    _require_unit("relevance", relevance)
+    by_score = np.argsort(-values, kind="stable")
+    alike = _rows_of(similarity, by_score)
+    worth = relevance * values[by_score]
+    penalty = np.zeros_like(worth)
+    order = []
+    for _ in range(len(worth)):
+        chosen = int((worth - penalty).argmax())
+        order.append(int(by_score[chosen]))
+        np.maximum(penalty, (1.0 - relevance) * alike(chosen), out=penalty)
+        worth[chosen] = -np.inf
+    return tuple(order)
+
+
+def _rows_of(similarity: Similarity, by_score: NDArray[np.intp]) -> Callable[[int], Floats]:
+    """Return what gives a place's row of similarities, in this order, between 0 and 1 and free of rounding."""
+    n = len(by_score)
+    if callable(similarity):
+        given = similarity
+    else:
+        pairs = np.asarray(similarity, dtype=np.float64)
+        if pairs.shape != (n, n) and pairs.size + n > 0:
+            raise ValueError(f"similarity: expected shape {(n, n)}, got {pairs.shape}")
+        given = pairs.__getitem__
+
+    def row(place: int) -> Floats:
+        found = given(int(by_score[place]))
+        if found.shape != (n,):
+            raise ValueError(f"similarity: expected rows of {n} numbers, got shape {found.shape}")
+        if np.isnan(found).any():
+            raise ValueError("similarity: expected numbers, got NaN")
+        return found[by_score].clip(0.0, 1.0).round(_DECIMALS)
+
+    return row
+
+
+def _require_unit(name: str, value: float) -> None:
+    if not 0 <= value <= 1:
+        raise ValueError(f"{name}: expected a number in 0..1, got {value}")

@@ -1,0 +1,103 @@
+"""The learned selector: label-free features, averaged models, then an order that avoids repetition."""
+
+import math
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+
+from evidencebench.errors import SystemSpecError
+from evidencebench.models.embedding.folder import Steady
+from evidencebench.query import AspectScope, Query
+from evidencebench.system import Brief, Ranking
+from evidencebench.systems.retrievers.dense import MiniLM
+from evidencebench.systems.retrievers.scores import standard_scores
+from evidencebench.systems.selectors.features import rank_fraction
+from evidencebench.systems.selectors.model import SelectorModel, card_digest, load_model, require_lightgbm
+from evidencebench.systems.selectors.page import Floats, Page
+from evidencebench.systems.selectors.redundancy import discounted_order
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selector:
+    """A selector trained by ``evidencebench train selector``.
+
+    Its members' scores are standardised within the paper and averaged, one average for all evidence and one for
+    results; then sentences are chosen one by one, each discounted by its likeness to those chosen before (see
+    `discounted_order`).
+
+    Attributes
+    ----------
+    model
+        The folder that training wrote.
+    hypothesis_weight
+        How much the likeness of a sentence to the hypothesis counts beside the learned score, at least 0. What a
+        model learns about the hypothesis is little; this makes it matter, at a cost in recall.
+    """
+
+    reads_brief: ClassVar[bool] = True
+
+    model: Path
+    hypothesis_weight: float = 0.0
+    _card: Steady = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "model", Path(self.model))
+        object.__setattr__(self, "_card", Steady(self.model, lambda: card_digest(self.model)))
+        if not 0 <= self.hypothesis_weight < math.inf:
+            raise SystemSpecError(
+                f"selector: hypothesis_weight: expected a finite number of at least 0, got {self.hypothesis_weight}"
+            )
+        require_lightgbm("selector")
+        model = self._loaded()
+        if model.needs_embedder:
+            MiniLM()
+
+    def rank(self, query: Query, brief: Brief) -> Ranking:
+        """Return all sentences in the order in which they are chosen."""
+        return Ranking(sentences=_order(self._loaded(), self.hypothesis_weight, query, brief.scope))
+
+    def versions(self) -> dict[str, str]:
+        """Return the digest of the model and the versions of what computes its scores."""
+        found = {
+            f"model {self.model}": f"sha256:{self._card.digest()}",
+            "lightgbm": require_lightgbm("selector").__version__,
+        }
+        return found | (MiniLM().versions() if self._loaded().needs_embedder else {})
+
+    def trained_on(self) -> frozenset[str]:
+        """Return the sha256 of the data that the model was trained on, if its card says."""
+        return frozenset(filter(None, [self._loaded().card.data.get("sha256")]))
+
+    def _loaded(self) -> SelectorModel:
+        return load_model(self.model, self._card.digest())
+
+
+@lru_cache(maxsize=4)  # a paper is asked once for each task, of two scopes
+def _order(model: SelectorModel, hypothesis_weight: float, query: Query, scope: AspectScope) -> tuple[int, ...]:
+    page, scores = _scored(model, query)
+    likeness = (
+        hypothesis_weight * hypothesis_likeness(page, embedding=model.needs_embedder) if hypothesis_weight else 0.0
+    )
+    return selected(page, scores[scope] + likeness, model.card.strength)
+
+
+@lru_cache(maxsize=2)
+def _scored(model: SelectorModel, query: Query) -> tuple[Page, dict[AspectScope, Floats]]:
+    page = Page(query, MiniLM() if model.needs_embedder else None)
+    return page, model.scores(page)
+
+
+def hypothesis_likeness(page: Page, *, embedding: bool) -> Floats:
+    """Return how alike each sentence is to the hypothesis, by words and, if asked, by vectors, in standard scores."""
+    if page.n == 0:
+        return np.zeros(0)
+    columns = [page.bm25, page.hypothesis_cosine, *([page.vectors @ page.hypothesis_vector] if embedding else [])]
+    return standard_scores(np.mean([rank_fraction(column) for column in columns], axis=0))
+
+
+def selected(page: Page, scores: Floats, strength: float) -> tuple[int, ...]:
+    """Return all sentences, chosen one by one by e to the power of their standard score, discounted for repetition."""
+    return discounted_order(np.exp(standard_scores(scores)), page.likeness.row, strength=strength)

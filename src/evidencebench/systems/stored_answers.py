@@ -1,0 +1,152 @@
+"""Answers that lie in a file, as a system: so that they can be fused and reordered like any other's."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from evidencebench.errors import RunError, RunMismatchError, SystemSpecError, TaskError
+from evidencebench.query import Query
+from evidencebench.runs.answer_files import open_run
+from evidencebench.runs.run_file import Failure, RunFile
+from evidencebench.system import KNOWING_SYSTEMS, Brief, Ranking
+
+
+class _Opened:
+    """A run and what it answers, read when first looked at."""
+
+    def __init__(self, path: Path) -> None:
+        self.run: RunFile = open_run(path)
+
+    @cached_property
+    def tasks_of(self) -> dict[str, set[str | None]]:
+        """Instance id -> the tasks that it has an answer for; None: one that serves every task."""
+        tasks: dict[str, set[str | None]] = {}
+        for instance_id, task in self.run.done:
+            tasks.setdefault(instance_id, set()).add(task)
+        return tasks
+
+    @cached_property
+    def tasks(self) -> set[str | None]:
+        """The tasks that it has an answer for, whichever the instance; None as above."""
+        return set().union(*self.tasks_of.values())
+
+
+def _named(tasks: Iterable[str | None]) -> str:
+    return ", ".join(sorted(task for task in tasks if task is not None))
+
+
+def _task_of(brief: Brief) -> str:
+    """Return the task that a brief of nobody's task is like; a number is never taken for the optimum."""
+    scope = "result_er" if brief.scope == "results" else "er"
+    return f"{scope}_unconstrained" if brief.budget is None else f"{scope}_at_{brief.budget}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stored:
+    """The answers in a file, as a system to fuse or reorder.
+
+    An answer that the file lacks, or that failed, is a failure here too. Where the file has an answer for each task, it
+    answers these tasks and no other, as scoring the file would. A set without order stays one.
+
+    Attributes
+    ----------
+    run
+        A file in any form that `open_run` reads. The header of what is made from it holds its
+        checksum.
+    """
+
+    run: Path
+    _opened: _Opened = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "run", Path(self.run))
+        opened = _Opened(self.run)
+        if opened.run.header is not None and (name := opened.run.header.system.name) in KNOWING_SYSTEMS:
+            raise SystemSpecError(
+                f"stored: run: {self.run} was made by '{name}', which is given the labels, so no system may use it"
+            )
+        object.__setattr__(self, "_opened", opened)
+
+    @property
+    def reads_brief(self) -> bool:
+        """Whether it has an answer of its own for any task."""
+        return any(tasks != {None} for tasks in self._opened.tasks_of.values())
+
+    @property
+    def selects(self) -> bool:
+        """Whether its answers are for a task without a budget, by its header."""
+        header = self._opened.run.header
+        return header is not None and any(task.endswith("_unconstrained") for task in header.tasks)
+
+    def rank(self, query: Query, brief: Brief) -> Ranking:
+        """Return the answer in the file.
+
+        Raises
+        ------
+        RunError
+            If there is none, or it is a failure.
+        """
+        answer = self._opened.run.answer(query.instance_id, self._task(query.instance_id, brief))
+        if answer is None:
+            raise RunError(f"{self.run}: {query.instance_id}: the file has no answer")
+        if isinstance(answer, Failure):
+            raise RunError(f"{self.run}: {query.instance_id}: the stored answer failed: {answer.error}")
+        return answer
+
+    def _task(self, instance_id: str, brief: Brief) -> str | None:
+        tasks = self._opened.tasks_of.get(instance_id, {None})
+        wanted = brief.task or _task_of(brief)
+        for task in (wanted, None):
+            if task in tasks:
+                return task
+        raise RunError(f"{self.run}: {instance_id}: expected an answer for {wanted}, got answers for {_named(tasks)}")
+
+    def check_tasks(self, names: Sequence[str]) -> None:
+        """Raise where the file has answers for other tasks only.
+
+        Raises
+        ------
+        TaskError
+            Naming the first task that it lacks.
+        """
+        header = self._opened.run.header
+        known = set(header.tasks if header is not None and header.per_task else self._opened.tasks)
+        lacking = [name for name in names if known and None not in known and name not in known]
+        if lacking:
+            raise TaskError(
+                f"{self.run}: cannot answer task '{lacking[0]}': it holds answers for {_named(known)} only; "
+                "name one of these with --task"
+            )
+
+    def versions(self) -> dict[str, str]:
+        """Return the checksum of the file."""
+        return {f"run {self.run}": f"sha256:{self._opened.run.sha256}"}
+
+    def trained_on(self) -> frozenset[str]:
+        """Return the sha256 of the data that what made the file was trained on, as far as its header says."""
+        header = self._opened.run.header
+        return frozenset() if header is None else frozenset(header.trained_on or ())
+
+    def check_data(self, sha256: str, *, own_hypotheses: bool) -> None:
+        """Raise unless the answers are for this data and the hypotheses that it is asked with.
+
+        Raises
+        ------
+        RunMismatchError
+            If they are not; a file without a header cannot be checked but for the hypotheses.
+        """
+        header = self._opened.run.header
+        if header is not None and header.hypothesis != "own":
+            raise RunMismatchError(
+                f"{self.run}: was asked with other papers' hypotheses, so its answers fit no instance"
+            )
+        if header is not None and header.data.sha256 != sha256:
+            raise RunMismatchError(
+                f"{self.run}: was made on {header.data.name} with sha256 {header.data.sha256[:12]}..., and this data "
+                f"has {sha256[:12]}...; run the system on this data first"
+            )
+        if not own_hypotheses:
+            raise RunMismatchError(
+                f"{self.run}: its answers are for each paper's own hypothesis, so they cannot be asked with another"
+            )

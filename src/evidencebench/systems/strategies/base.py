@@ -1,0 +1,69 @@
+"""The whole paper at once: reasoning, then the sentences."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from evidencebench.models.llm.chat import ChatModel
+from evidencebench.models.llm.client import ChatClient, default_client
+from evidencebench.query import Query
+from evidencebench.system import Brief, Ranking
+from evidencebench.systems.strategies.conversation import Asker
+from evidencebench.systems.strategies.options import require_chat
+from evidencebench.systems.strategies.selecting import NOTHING, select_from, selection_draft, selection_versions
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LlmBase:
+    """A language model that reads the whole paper and names the sentences.
+
+    A paper that is longer than the model's window is cut behind the last sentence that fits, and counted. Where the
+    budget is 0, nobody is asked.
+
+    Attributes
+    ----------
+    chat
+        Which model, and how it samples.
+    repairs
+        How often a reply without an answer is asked for again, 0..3.
+    client
+        What sends the requests; None: the one that all share.
+
+    References
+    ----------
+    .. [1] Wang, Cao et al., "EvidenceBench: A Benchmark for Extracting Evidence from Biomedical Papers", COLM 2025.
+    """
+
+    reads_brief: ClassVar[bool] = True
+    selects: ClassVar[bool] = True
+    waits: ClassVar[bool] = True
+
+    chat: ChatModel
+    repairs: int = 1
+    client: ChatClient | None = field(default=None, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        require_chat("llm_base", self.chat, self.repairs, prompt="base")
+
+    def rank(self, query: Query, brief: Brief) -> Ranking:
+        """Return the set of sentences that the model names.
+
+        Raises
+        ------
+        ReplyError
+            If its replies hold no answer.
+        StopError
+            If no more requests may be sent.
+        PendingError
+            If a reply waits for a batch.
+        """
+        if brief.budget == 0 or not query.sentences:
+            return NOTHING
+        client = default_client() if self.client is None else self.client
+        asker = Asker(client=client, chat=self.chat, repairs=self.repairs)
+        draft = selection_draft("base", query, brief, self.chat)
+        return client.run(select_from(asker, draft, range(len(query.sentences)), brief.budget))
+
+    def versions(self) -> Mapping[str, str]:
+        """Return the checksums of the prompts."""
+        return selection_versions(self.chat, "base")

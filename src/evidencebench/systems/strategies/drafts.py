@@ -1,0 +1,100 @@
+"""A question of which everything is written but the sentences, and how many of them fit into it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from evidencebench.errors import ReplyError
+from evidencebench.models.llm.chat import ChatModel
+from evidencebench.models.llm.tokens import estimated_tokens
+from evidencebench.query import AspectScope, Query
+from evidencebench.systems.strategies.conversation import FOLLOW_UP_TOKENS
+from evidencebench.systems.strategies.excerpt import Excerpt, excerpt_of, one_line
+from evidencebench.systems.strategies.prompts import prompt_named
+from evidencebench.systems.strategies.windows import MIN_WINDOW_TOKENS, windows_of
+
+SHARED_PROMPTS = ("task", "reading", "wanted_all", "wanted_results", "repair", "repair_empty")
+"""The prompts that a part of every question is made of, by name."""
+
+_FEWEST_SHOWN = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """A question without its sentences.
+
+    Attributes
+    ----------
+    prompt
+        Name of the file that it is made of.
+    query
+        The hypothesis and the paper.
+    scope
+        Which evidence is wanted.
+    fields
+        What else is filled in.
+    """
+
+    prompt: str
+    query: Query
+    scope: AspectScope
+    fields: Mapping[str, str]
+
+    def text(self, excerpt: Excerpt) -> str:
+        """Return the question with these sentences."""
+        return prompt_named(self.prompt).render(
+            task=prompt_named("task").render(),
+            reading=prompt_named("reading").render(hypothesis=one_line(self.query.hypothesis), paper=excerpt.block),
+            wanted=prompt_named(f"wanted_{self.scope}").render(),
+            **self.fields,
+        )
+
+    def room(self, chat: ChatModel) -> int:
+        """Return how many tokens the sentences may have, as estimated, so that two replies fit too, the first cut."""
+        words = estimated_tokens(self.text(Excerpt(shown={})))
+        return chat.context_tokens - chat.max_tokens - words - FOLLOW_UP_TOKENS
+
+    def fitted(self, indices: Sequence[int], chat: ChatModel) -> Excerpt:
+        """Return the longest beginning of some sentences that fits into the model's window.
+
+        Raises
+        ------
+        ReplyError
+            If not even a few fit.
+        """
+        excerpt = excerpt_of(self.query, indices, self.room(chat))
+        if len(excerpt.shown) < min(_FEWEST_SHOWN, len(indices)):
+            raise too_small(chat)
+        return excerpt
+
+
+def too_small(chat: ChatModel) -> ReplyError:
+    """Return the error of a window into which nothing fits."""
+    return ReplyError(
+        f"context_tokens: {chat.context_tokens}, of which {chat.max_tokens} are kept for the reply, leave no room for "
+        "the paper; raise context_tokens to what the model reads, or lower max_tokens"
+    )
+
+
+def windows_for(
+    draft: Draft, chat: ChatModel, *, max_tokens: int, min_tokens: int, overlap: int
+) -> tuple[Excerpt, ...]:
+    """Return a paper in parts that fit into the question and the model's window.
+
+    Parameters
+    ----------
+    draft
+        The question.
+    chat
+        Says how long the model's window is.
+    max_tokens, min_tokens, overlap
+        As in `windows_of`.
+
+    Raises
+    ------
+    ReplyError
+        If the model's window is too small for any part.
+    """
+    max_tokens = min(max_tokens, draft.room(chat))
+    if max_tokens < MIN_WINDOW_TOKENS:
+        raise too_small(chat)
+    return windows_of(draft.query, max_tokens=max_tokens, min_tokens=min_tokens, overlap=overlap)

@@ -1,0 +1,127 @@
+"""Examples for a prompt, as they lie in a file: hypotheses, the texts of their best sentences, and whose they are."""
+
+import codecs
+import hashlib
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import msgspec
+
+from evidencebench.errors import SystemSpecError
+from evidencebench.query import AspectScope, Query
+from evidencebench.storage.reading import PathText, read_whole
+
+FORMAT_VERSION = 1
+
+_NO_LETTERS = re.compile(r"[\W_]+")
+
+
+class Source(msgspec.Struct, frozen=True, kw_only=True):
+    """The data that examples were drawn from."""
+
+    name: str
+    sha256: str
+
+
+class Example(msgspec.Struct, frozen=True, kw_only=True):
+    """A hypothesis and the fewest sentences that cover all that counts.
+
+    Attributes
+    ----------
+    instance_id, paper_id
+        Where it is from.
+    fingerprint
+        Of the paper, see `fingerprint_of`.
+    hypothesis
+        Its text.
+    sentences
+        Texts of the sentences that cover every aspect, in paper order.
+    results
+        Of those that cover every Results aspect; None where the instance has none.
+    """
+
+    instance_id: str
+    paper_id: str
+    fingerprint: str
+    hypothesis: str
+    sentences: tuple[str, ...]
+    results: tuple[str, ...] | None = None
+
+    def in_scope(self, scope: AspectScope) -> tuple[str, ...]:
+        """Return the sentences for a scope; none where the instance has no aspect in it."""
+        return self.sentences if scope == "all" else self.results or ()
+
+    def reason_against(self, query: Query, fingerprint: str) -> str | None:
+        """Return why a query with this paper's fingerprint may not be asked with the example, or None."""
+        if query.instance_id == self.instance_id:
+            return "the instance is one of the examples"
+        if query.paper_id and query.paper_id == self.paper_id:
+            return f"its paper '{query.paper_id}' is that of example '{self.instance_id}'"
+        if fingerprint == self.fingerprint:
+            return f"its paper has the text of example '{self.instance_id}'"
+        return None
+
+
+class ExampleFile(msgspec.Struct, frozen=True, kw_only=True):
+    """A file of examples.
+
+    Attributes
+    ----------
+    evidencebench_examples
+        Version of this file format.
+    data
+        What they were drawn from.
+    seed
+        Of the drawing.
+    examples
+        In the order drawn: the first n are a fair draw of n.
+    """
+
+    evidencebench_examples: int = FORMAT_VERSION
+    data: Source
+    seed: int
+    examples: tuple[Example, ...]
+
+
+def fingerprint_of(sentences: Sequence[str]) -> str:
+    """Return a checksum of a paper's text, the same however it is split, spaced, capitalised or punctuated.
+
+    Examples
+    --------
+    >>> fingerprint_of(["Tea lowered", "pressure."]) == fingerprint_of(["TEA LOWERED PRESSURE"])
+    True
+    """
+    text = unicodedata.normalize("NFKC", "".join(sentences)).casefold()
+    return hashlib.sha256(_NO_LETTERS.sub("", text).encode(errors="replace")).hexdigest()
+
+
+def read_examples(path: PathText) -> ExampleFile:
+    """Return the examples in a file.
+
+    Raises
+    ------
+    SystemSpecError
+        If it cannot be read, or holds something else.
+    """
+    path = Path(path)
+    how = "make it with 'evidencebench llm examples'"
+    try:
+        found = msgspec.json.decode(read_whole(path).removeprefix(codecs.BOM_UTF8), type=ExampleFile)
+    except OSError as error:
+        raise SystemSpecError(f"{path}: cannot be read: {error.strerror}; {how}") from error
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise SystemSpecError(f"{path}: expected a file of examples: {error}; {how}") from error
+    if found.evidencebench_examples != FORMAT_VERSION:
+        raise SystemSpecError(
+            f"{path}: examples of format {found.evidencebench_examples}, but this version reads {FORMAT_VERSION}; {how}"
+        )
+    return found
+
+
+def reason_against(examples: Iterable[Example], query: Query) -> str | None:
+    """Return why a query may not be asked with some examples, or None where it may."""
+    fingerprint = fingerprint_of(query.sentences)
+    reasons = (example.reason_against(query, fingerprint) for example in examples)
+    return next((reason for reason in reasons if reason is not None), None)

@@ -1,0 +1,121 @@
+"""The forms of replies: how a prompt asks for them, their JSON schemas, and what a well-formed one looks like."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from evidencebench.systems.strategies.prompts import prompt_named
+
+_INTEGER = {"type": "integer"}
+_BEYOND = (7, 19, 42)
+"""How far behind the last sentence of the paper the numbers lie that a form shows."""
+
+SELECTION_SCHEMA: Mapping[str, Any] = {
+    "type": "object",
+    "properties": {"reasoning": {"type": "string"}, "sentences": {"type": "array", "items": _INTEGER}},
+    "required": ["reasoning", "sentences"],
+    "additionalProperties": False,
+}
+"""Of a reply that selects or orders sentences. The reasoning stands first, so that it is written first."""
+
+SCORES_SCHEMA: Mapping[str, Any] = {
+    "type": "object",
+    "properties": {
+        "scores": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {"sentence": _INTEGER, "score": _INTEGER},
+                "required": ["sentence", "score"],
+                "additionalProperties": False,
+            },
+        }
+    },
+    "required": ["scores"],
+    "additionalProperties": False,
+}
+"""Of a reply that scores sentences."""
+
+
+def budget_words(budget: int | None) -> str:
+    """Return how a prompt says how many sentences count.
+
+    Examples
+    --------
+    >>> budget_words(7)
+    'at most 7 sentences'
+    >>> budget_words(1)
+    'at most 1 sentence'
+    >>> budget_words(None)
+    'as many sentences as needed'
+    """
+    if budget is None:
+        return "as many sentences as needed"
+    return f"at most {budget} {'sentence' if budget == 1 else 'sentences'}"
+
+
+def form_name(kind: str, *, structured: bool) -> str:
+    """Return the name of the prompt that asks for a form: ``answer``, ``order`` or ``scores``, as JSON or as lines."""
+    return f"{kind}_{'json' if structured else 'line'}"
+
+
+def form_text(
+    kind: str, *, structured: bool, n_sentences: int, budget: int | None = None, with_reasoning: bool = True
+) -> str:
+    """Return how a prompt asks for a form.
+
+    The numbers in it are no sentence of the paper, so that a reply that only repeats the form is told from an answer.
+
+    Parameters
+    ----------
+    kind, structured
+        As in `form_name`.
+    n_sentences
+        How many the paper has.
+    budget
+        How many sentences count; None: any number.
+    with_reasoning
+        Whether the reply may begin with its reasoning, which one that mends another does not.
+
+    Examples
+    --------
+    >>> form_text("answer", structured=False, n_sentences=100, budget=3).splitlines()[1]
+    'ANSWER: [107, 119, 142]'
+    """
+    prompt = prompt_named(form_name(kind, structured=structured))
+    numbers = [str(n_sentences + step) for step in _BEYOND]
+    values = {
+        "budget": budget_words(budget),
+        "numbers": ", ".join(numbers[:budget]),
+        "first": numbers[0],
+        "second": numbers[1],
+        "reasoning": "your thinking" if with_reasoning else "",
+    }
+    return prompt.render(**{field: values[field] for field in prompt.fields})
+
+
+def selection_like(indices: Sequence[int], *, structured: bool) -> str:
+    """Return a well-formed reply that names these sentences.
+
+    Examples
+    --------
+    >>> selection_like([3, 17], structured=False)
+    'ANSWER: [3, 17]'
+    """
+    if structured:
+        return msgspec.json.encode({"reasoning": "", "sentences": list(indices)}).decode()
+    return f"ANSWER: {list(indices)}"
+
+
+def scores_like(indices: Iterable[int], *, structured: bool) -> str:
+    r"""Return a well-formed reply that scores these sentences.
+
+    Examples
+    --------
+    >>> scores_like([3, 4], structured=False)
+    'SCORES:\n3: 5\n4: 5'
+    """
+    if structured:
+        return msgspec.json.encode({"scores": [{"sentence": index, "score": 5} for index in indices]}).decode()
+    return "\n".join(("SCORES:", *(f"{index}: 5" for index in indices)))

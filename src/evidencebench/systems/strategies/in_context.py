@@ -1,0 +1,139 @@
+"""The whole paper at once, behind examples of other papers' hypotheses and their best sentences."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import ClassVar
+
+from evidencebench.errors import RunMismatchError, SystemSpecError
+from evidencebench.models.llm.chat import ChatModel
+from evidencebench.models.llm.client import ChatClient, default_client
+from evidencebench.query import AspectScope, Query
+from evidencebench.storage.reading import file_sha256
+from evidencebench.system import Brief, Ranking
+from evidencebench.systems.strategies.conversation import Asker
+from evidencebench.systems.strategies.example_file import Example, read_examples, reason_against
+from evidencebench.systems.strategies.excerpt import one_line
+from evidencebench.systems.strategies.options import require_at_least, require_chat
+from evidencebench.systems.strategies.selecting import NOTHING, select_from, selection_draft, selection_versions
+
+_POINTS: Mapping[AspectScope, str] = {
+    "all": "every point of the reviewer's summary of that paper",
+    "results": "every outcome and every analysis in the reviewer's summary of that paper",
+}
+"""What the sentences of the examples state, as the prompt says it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LlmInContext:
+    """As `llm_base`, with examples in the prompt: hypotheses about other papers and the texts of their best sentences.
+
+    Examples come from a file, since no system reads labels: ``evidencebench llm examples`` draws them. A query is
+    refused whose paper, or a paper of the same text, is among them.
+
+    Attributes
+    ----------
+    chat
+        Which model, and how it samples.
+    examples
+        A file of examples. The run's header holds its checksum.
+    n
+        How many of them are shown, the first ones, at least 1. For the Results tasks those without Results are left
+        out, and counted in ``examples_left_out``.
+    repairs
+        How often a reply without an answer is asked for again, 0..3.
+    client
+        What sends the requests; None: the one that all share.
+
+    References
+    ----------
+    .. [1] Wang, Cao et al., "EvidenceBench: A Benchmark for Extracting Evidence from Biomedical Papers", COLM 2025,
+       whose in-context setting has 8 examples.
+    """
+
+    reads_brief: ClassVar[bool] = True
+    selects: ClassVar[bool] = True
+    waits: ClassVar[bool] = True
+
+    chat: ChatModel
+    examples: Path
+    n: int = 8
+    repairs: int = 1
+    client: ChatClient | None = field(default=None, repr=False, compare=False)
+    _shown: tuple[Example, ...] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "examples", Path(self.examples))
+        require_chat("llm_icl", self.chat, self.repairs, prompt="in_context")
+        require_at_least("llm_icl", "n", self.n, 1)
+        examples = read_examples(self.examples).examples
+        if len(examples) < self.n:
+            raise SystemSpecError(
+                f"llm_icl: n: expected at most as many examples as {self.examples} holds, {len(examples)}, got {self.n}"
+            )
+        object.__setattr__(self, "_shown", examples[: self.n])
+
+    def check_queries(self, queries: Iterable[Query]) -> None:
+        """Raise where the paper of a query is among the examples.
+
+        Raises
+        ------
+        RunMismatchError
+            Naming the query and the reason.
+        """
+        for query in queries:
+            if reason := reason_against(self._shown, query):
+                raise RunMismatchError(
+                    f"{query.instance_id}: may not be asked with the examples in {self.examples}: {reason}; draw them "
+                    "from other data with 'evidencebench llm examples'"
+                )
+
+    def rank(self, query: Query, brief: Brief) -> Ranking:
+        """Return the set of sentences that the model names.
+
+        Raises
+        ------
+        RunMismatchError
+            If the paper is among the examples.
+        SystemSpecError
+            If no example has sentences of the wanted sort.
+        ReplyError
+            If its replies hold no answer.
+        StopError
+            If no more requests may be sent.
+        PendingError
+            If a reply waits for a batch.
+        """
+        self.check_queries([query])
+        if brief.budget == 0 or not query.sentences:
+            return NOTHING
+        examples = [example for example in self._shown if example.in_scope(brief.scope)]
+        if not examples:
+            raise SystemSpecError(
+                f"llm_icl: examples: none of {self.examples} has Results sentences; draw them from data with Results "
+                "labels"
+            )
+        client = default_client() if self.client is None else self.client
+        asker = Asker(client=client, chat=self.chat, repairs=self.repairs)
+        draft = selection_draft(
+            "in_context",
+            query,
+            brief,
+            self.chat,
+            points=_POINTS[brief.scope],
+            examples="\n\n".join(_text_of(number, one, brief.scope) for number, one in enumerate(examples, 1)),
+        )
+        n_left_out = self.n - len(examples)
+        notes = {"examples_left_out": n_left_out} if n_left_out else {}
+        return client.run(select_from(asker, draft, range(len(query.sentences)), brief.budget, notes=notes))
+
+    def versions(self) -> Mapping[str, str]:
+        """Return the checksums of the prompts and of the examples."""
+        sha256 = file_sha256(self.examples)
+        return {**selection_versions(self.chat, "in_context"), f"examples {self.examples}": f"sha256:{sha256}"}
+
+
+def _text_of(number: int, example: Example, scope: AspectScope) -> str:
+    """Return an example as a prompt shows it, each sentence on a line."""
+    sentences = (f"- {one_line(sentence)}" for sentence in example.in_scope(scope))
+    return "\n".join((f"Example {number}, hypothesis: {one_line(example.hypothesis)}", *sentences))

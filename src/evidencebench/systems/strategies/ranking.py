@@ -1,0 +1,184 @@
+"""Every sentence scored or put in order, so that one request serves every budget."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar, Literal
+
+from evidencebench.errors import ReplyError
+from evidencebench.models.llm.chat import ChatModel, ChatReply
+from evidencebench.models.llm.client import ChatClient, default_client
+from evidencebench.models.llm.reading import Reading, ScoreReading, read_order, read_scores
+from evidencebench.query import Query
+from evidencebench.system import Brief, Ranking, merged_notes, rank_by_score
+from evidencebench.systems.strategies.conversation import Asker, Outcome, Question, converse, together
+from evidencebench.systems.strategies.drafts import SHARED_PROMPTS, Draft, windows_for
+from evidencebench.systems.strategies.excerpt import Excerpt, notes_of_excerpts
+from evidencebench.systems.strategies.forms import (
+    SCORES_SCHEMA,
+    SELECTION_SCHEMA,
+    form_name,
+    form_text,
+    scores_like,
+    selection_like,
+)
+from evidencebench.systems.strategies.options import require_at_least, require_chat
+from evidencebench.systems.strategies.prompts import versions_of
+
+UNSCORED = -1.0
+"""The score of a sentence that no reply scores: below any that one can have."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LlmRank:
+    """A language model that scores or orders every sentence of the paper.
+
+    The prompt does not hold the budget, so that all tasks of a scope ask the same and are paid once.
+
+    * ``pointwise``: part by part, as `llm_sections` cuts a paper, each sentence is scored 0 to 10. One that is in two
+      parts has the mean of its scores. Ties are in paper order.
+    * ``listwise``: the whole paper at once is put in order.
+
+    Sentences that no reply scores or places stand behind those that one does, in paper order, and are counted in
+    ``unscored_sentences``. A part whose replies hold no answer is counted in ``unread_sections``, and one whose request
+    failed for good fails the query, as in `llm_sections`.
+
+    Attributes
+    ----------
+    chat
+        Which model, and how it samples.
+    method
+        ``"pointwise"`` or ``"listwise"``.
+    section_tokens
+        For ``pointwise``: the longest part that is read at once, as estimated, at least 64; less where the model's
+        window is smaller.
+    min_section_tokens
+        For ``pointwise``: shorter sections are read together with their neighbours.
+    overlap
+        For ``pointwise``: how many sentences two windows over a long section share.
+    repairs
+        How often a reply without an answer is asked for again, 0..3.
+    client
+        What sends the requests; None: the one that all share.
+    """
+
+    reads_brief: ClassVar[bool] = True
+    waits: ClassVar[bool] = True
+
+    chat: ChatModel
+    method: Literal["pointwise", "listwise"] = "pointwise"
+    section_tokens: int = 2000
+    min_section_tokens: int = 100
+    overlap: int = 2
+    repairs: int = 1
+    client: ChatClient | None = field(default=None, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        require_chat("llm_rank", self.chat, self.repairs, prompt="score" if self.method == "pointwise" else "order")
+        require_at_least("llm_rank", "section_tokens", self.section_tokens, 64)
+        require_at_least("llm_rank", "min_section_tokens", self.min_section_tokens, 0)
+        require_at_least("llm_rank", "overlap", self.overlap, 0)
+
+    def rank(self, query: Query, brief: Brief) -> Ranking:
+        """Return all sentences, with scores if the method is pointwise.
+
+        Raises
+        ------
+        ReplyError
+            If the model's replies hold no answer, or a request failed for good.
+        StopError
+            If no more requests may be sent.
+        PendingError
+            If a reply waits for a batch.
+        """
+        if not query.sentences:
+            return Ranking(sentences=())
+        client = default_client() if self.client is None else self.client
+        asker = Asker(client=client, chat=self.chat, repairs=self.repairs)
+        work = self._scored if self.method == "pointwise" else _ordered
+        return client.run(work(asker, query, brief))
+
+    async def _scored(self, asker: Asker, query: Query, brief: Brief) -> Ranking:
+        form = form_text("scores", structured=self.chat.structured, n_sentences=len(query.sentences))
+        draft = Draft(prompt="score", query=query, scope=brief.scope, fields={"form": form})
+        parts = windows_for(
+            draft,
+            self.chat,
+            max_tokens=self.section_tokens,
+            min_tokens=self.min_section_tokens,
+            overlap=self.overlap,
+        )
+        outcomes = await together(_score(asker, draft, part, form) for part in parts)
+        readings = [outcome.reading for outcome in outcomes if outcome.reading is not None]
+        notes = merged_notes(*(outcome.notes for outcome in outcomes), notes_of_excerpts(parts))
+        if len(readings) < len(outcomes):
+            notes["unread_sections"] = len(outcomes) - len(readings)
+        if not readings:
+            raise ReplyError(f"no part of the paper has scores; the first: {outcomes[0].why}", notes=notes)
+        scores = _mean_scores([reading.scores for reading in readings], len(query.sentences))
+        if n_unscored := scores.count(UNSCORED):
+            notes["unscored_sentences"] = n_unscored
+        ranking = rank_by_score(scores)
+        return Ranking(sentences=ranking.sentences, scores=ranking.scores, notes=notes)
+
+    def versions(self) -> Mapping[str, str]:
+        """Return the checksums of the prompts."""
+        own, form = ("score", "scores") if self.method == "pointwise" else ("order", "order")
+        return versions_of((own, *SHARED_PROMPTS, form_name(form, structured=self.chat.structured)))
+
+
+async def _score(asker: Asker, draft: Draft, part: Excerpt, form: str) -> Outcome[ScoreReading]:
+    def read(reply: ChatReply) -> ScoreReading:
+        return read_scores(reply, part.shown, n_sentences=len(draft.query.sentences))
+
+    question = Question(
+        text=draft.text(part),
+        stand_in=scores_like(part.shown, structured=asker.chat.structured),
+        schema=SCORES_SCHEMA,
+        read=read,
+        form=form,
+    )
+    return await converse(asker, question)
+
+
+def _mean_scores(readings: Iterable[Mapping[int, float]], n_sentences: int) -> list[float]:
+    """Return one score a sentence, `UNSCORED` where there is none."""
+    found: list[list[float]] = [[] for _ in range(n_sentences)]
+    for scores in readings:
+        for index, score in scores.items():
+            found[index].append(score)
+    return [sum(scores) / len(scores) if scores else UNSCORED for scores in found]
+
+
+async def _ordered(asker: Asker, query: Query, brief: Brief) -> Ranking:
+    structured, n_sentences = asker.chat.structured, len(query.sentences)
+    form = form_text("order", structured=structured, n_sentences=n_sentences)
+
+    def draft_of(n_shown: int) -> Draft:
+        fields = {"form": form, "n_sentences": str(n_shown)}
+        return Draft(prompt="order", query=query, scope=brief.scope, fields=fields)
+
+    excerpt = draft_of(n_sentences).fitted(range(n_sentences), asker.chat)
+
+    def read(reply: ChatReply) -> Reading:
+        return read_order(reply, excerpt.shown, n_sentences=n_sentences)
+
+    question = Question(
+        text=draft_of(len(excerpt.shown)).text(excerpt),
+        stand_in=selection_like(list(excerpt.shown), structured=structured),
+        schema=SELECTION_SCHEMA,
+        read=read,
+        form=form_text("order", structured=structured, n_sentences=n_sentences, with_reasoning=False),
+    )
+    outcome = await converse(asker, question)
+    notes = merged_notes(outcome.notes, excerpt.notes)
+    if outcome.reading is None:
+        raise ReplyError(outcome.why, notes=notes)
+    named = list(dict.fromkeys(outcome.reading.indices))
+    return _completed(named, n_sentences, notes)
+
+
+def _completed(named: Sequence[int], n_sentences: int, notes: Mapping[str, int]) -> Ranking:
+    """Return the sentences in order, and behind them those that are left out."""
+    left_out = sorted(set(range(n_sentences)) - set(named))
+    counted = {**notes, "unscored_sentences": len(left_out)} if left_out else notes
+    return Ranking(sentences=(*named, *left_out), notes=counted)

@@ -1,0 +1,90 @@
+"""Only the first sentences of a cheap system are shown, in paper order and with their neighbours."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from evidencebench.models.llm.chat import ChatModel
+from evidencebench.models.llm.client import ChatClient, default_client
+from evidencebench.query import Query
+from evidencebench.system import Brief, NamedSystem, Ranking
+from evidencebench.systems.retrievers.scores import full_order
+from evidencebench.systems.strategies.conversation import Asker
+from evidencebench.systems.strategies.options import require_at_least, require_chat
+from evidencebench.systems.strategies.selecting import NOTHING, select_from, selection_draft, selection_versions
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LlmRerank:
+    """A language model that selects among the first sentences of another system.
+
+    They are shown in paper order, under the paper's own numbers, with the sentences around them; any that is shown may
+    be selected. An extract that is longer than the model's window is cut behind the last sentence that fits, and
+    counted.
+
+    Attributes
+    ----------
+    system
+        The system whose first sentences are shown. A set without order is taken in paper order. Sentences that it
+        does not name are not shown as its own, unless it names none at all: then the first of the paper are.
+    chat
+        Which model, and how it samples.
+    top
+        How many of its sentences are shown, at least 1; fewer where it names fewer.
+    neighbours
+        How many sentences on either side of each are shown too.
+    repairs
+        How often a reply without an answer is asked for again, 0..3.
+    client
+        What sends the requests; None: the one that all share.
+    """
+
+    reads_brief: ClassVar[bool] = True
+    selects: ClassVar[bool] = True
+    waits: ClassVar[bool] = True
+
+    system: NamedSystem
+    chat: ChatModel
+    top: int = 40
+    neighbours: int = 1
+    repairs: int = 1
+    client: ChatClient | None = field(default=None, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        require_chat("llm_rerank", self.chat, self.repairs, prompt="extract")
+        require_at_least("llm_rerank", "top", self.top, 1)
+        require_at_least("llm_rerank", "neighbours", self.neighbours, 0)
+
+    def rank(self, query: Query, brief: Brief) -> Ranking:
+        """Return the set of sentences that the model names.
+
+        Raises
+        ------
+        ReplyError
+            If its replies hold no answer.
+        StopError
+            If no more requests may be sent.
+        PendingError
+            If a reply waits for a batch.
+        """
+        if brief.budget == 0 or not query.sentences:
+            return NOTHING
+        first = self.system.rank(query, brief)
+        n_named = len(set(first.sentences)) or self.top
+        order = full_order(first, len(query.sentences))[: min(self.top, n_named)]
+        indices = _with_neighbours(order, self.neighbours, query)
+        client = default_client() if self.client is None else self.client
+        asker = Asker(client=client, chat=self.chat, repairs=self.repairs)
+        draft = selection_draft("extract", query, brief, self.chat)
+        return client.run(select_from(asker, draft, indices, brief.budget, notes=first.notes))
+
+    def versions(self) -> Mapping[str, str]:
+        """Return the checksums of the prompts."""
+        return selection_versions(self.chat, "extract")
+
+
+def _with_neighbours(indices: Iterable[int], neighbours: int, query: Query) -> list[int]:
+    """Return sentences and those around them, in paper order."""
+    last = len(query.sentences) - 1
+    shown = {near for index in indices for near in range(max(0, index - neighbours), min(last, index + neighbours) + 1)}
+    return sorted(shown)

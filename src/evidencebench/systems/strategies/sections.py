@@ -1,0 +1,127 @@
+"""Each section by itself, then what was found in all of them together."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from evidencebench.errors import ReplyError
+from evidencebench.models.llm.chat import ChatModel
+from evidencebench.models.llm.client import ChatClient, default_client
+from evidencebench.models.llm.reading import Reading
+from evidencebench.query import Query
+from evidencebench.system import Brief, Ranking, merged_notes
+from evidencebench.systems.strategies.conversation import Asker, Outcome, together
+from evidencebench.systems.strategies.drafts import windows_for
+from evidencebench.systems.strategies.excerpt import Excerpt, notes_of_excerpts
+from evidencebench.systems.strategies.options import require_at_least, require_chat
+from evidencebench.systems.strategies.selecting import (
+    NOTHING,
+    select,
+    select_from,
+    selected,
+    selection_draft,
+    selection_versions,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LlmSections:
+    """A language model that reads section by section, then picks from what it found.
+
+    Each section may give as many sentences as the budget. What all of them gave is shown together, in paper order and
+    under the paper's own numbers, and as many as the budget are picked. That second look is left out where there is
+    nothing to pick: where no more was found than the budget allows, since fewer sentences never score higher, and where
+    there is no budget.
+
+    A section whose replies hold no answer gives nothing and is counted in ``unread_sections``: to ask again would bring
+    the same replies from the store. One whose request failed for good, an answer such as HTTP 400 included, fails the
+    whole query instead, after all sections have been asked: nothing of it is stored, so that asking the failed queries
+    again asks for what is missing and nothing else.
+
+    Each heading opens a section, and the abstract is one of its own; see `windows_of` for tiny and long ones.
+
+    Attributes
+    ----------
+    chat
+        Which model, and how it samples.
+    section_tokens
+        The longest part of a paper that is read at once, as estimated, at least 64; less where the model's window is
+        smaller.
+    min_section_tokens
+        Shorter sections are read together with their neighbours.
+    overlap
+        How many sentences two windows over a long section share.
+    repairs
+        How often a reply without an answer is asked for again, 0..3.
+    client
+        What sends the requests; None: the one that all share.
+
+    References
+    ----------
+    .. [1] Wang, Cao et al., "EvidenceBench: A Benchmark for Extracting Evidence from Biomedical Papers", COLM 2025.
+    """
+
+    reads_brief: ClassVar[bool] = True
+    selects: ClassVar[bool] = True
+    waits: ClassVar[bool] = True
+
+    chat: ChatModel
+    section_tokens: int = 2000
+    min_section_tokens: int = 100
+    overlap: int = 2
+    repairs: int = 1
+    client: ChatClient | None = field(default=None, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        require_chat("llm_sections", self.chat, self.repairs, prompt="section")
+        require_at_least("llm_sections", "section_tokens", self.section_tokens, 64)
+        require_at_least("llm_sections", "min_section_tokens", self.min_section_tokens, 0)
+        require_at_least("llm_sections", "overlap", self.overlap, 0)
+
+    def rank(self, query: Query, brief: Brief) -> Ranking:
+        """Return the set of sentences that the model picks.
+
+        Raises
+        ------
+        ReplyError
+            If a request failed for good, or no section has an answer, or the second look has none.
+        StopError
+            If no more requests may be sent.
+        PendingError
+            If a reply waits for a batch.
+        """
+        if brief.budget == 0 or not query.sentences:
+            return NOTHING
+        client = default_client() if self.client is None else self.client
+        asker = Asker(client=client, chat=self.chat, repairs=self.repairs)
+        return client.run(self._rank(asker, query, brief))
+
+    async def _rank(self, asker: Asker, query: Query, brief: Brief) -> Ranking:
+        draft = selection_draft("section", query, brief, self.chat)
+        sections = windows_for(
+            draft,
+            self.chat,
+            max_tokens=self.section_tokens,
+            min_tokens=self.min_section_tokens,
+            overlap=self.overlap,
+        )
+        outcomes = await together(select(asker, draft, section, brief.budget) for section in sections)
+        notes = _notes_of(outcomes, sections)
+        readings = [outcome.reading for outcome in outcomes if outcome.reading is not None]
+        if not readings:
+            raise ReplyError(f"no section has an answer; the first: {outcomes[0].why}", notes=notes)
+        union = sorted({index for reading in readings for index in reading.indices})
+        if brief.budget is None or len(union) <= brief.budget:
+            return selected(union, notes)
+        draft = selection_draft("union", query, brief, self.chat)
+        return await select_from(asker, draft, union, brief.budget, notes=notes)
+
+    def versions(self) -> Mapping[str, str]:
+        """Return the checksums of the prompts."""
+        return selection_versions(self.chat, "section", "union")
+
+
+def _notes_of(outcomes: Sequence[Outcome[Reading]], sections: Sequence[Excerpt]) -> dict[str, int]:
+    notes = merged_notes(*(outcome.notes for outcome in outcomes), notes_of_excerpts(sections))
+    n_unread = sum(outcome.reading is None for outcome in outcomes)
+    return {**notes, "unread_sections": n_unread} if n_unread else notes

@@ -1,0 +1,127 @@
+"""A paper in parts: its sections, tiny ones merged with their neighbours and long ones cut into overlapping windows."""
+
+import math
+from collections.abc import Sequence
+
+from evidencebench.query import Kind, Query
+from evidencebench.systems.strategies.excerpt import Excerpt, cut_text, line_tokens, one_line
+
+Section = tuple[int, ...]
+
+MIN_WINDOW_TOKENS = 64
+"""The smallest window that is worth a question, in estimated tokens of the lines."""
+
+
+def sections_of(kinds: Sequence[Kind]) -> tuple[Section, ...]:
+    """Return the sections of a paper: every sentence is in exactly one, in paper order.
+
+    Each heading opens a section. The sentences of an abstract are a section of their own, with the heading before them
+    and without what follows. So are the sentences before the first heading.
+
+    Parameters
+    ----------
+    kinds
+        One a sentence, in paper order.
+
+    Examples
+    --------
+    >>> sections_of([Kind.BODY, Kind.HEADING, Kind.ABSTRACT, Kind.BODY, Kind.HEADING, Kind.BODY])
+    ((0,), (1, 2), (3,), (4, 5))
+    """
+    starts = [index for index in range(len(kinds)) if index == 0 or _opens(kinds[index - 1], kinds[index])]
+    ends = [*starts[1:], len(kinds)]
+    return tuple(tuple(range(start, end)) for start, end in zip(starts, ends, strict=False))
+
+
+def _opens(before: Kind, kind: Kind) -> bool:
+    """Say whether a sentence opens a section, given what stands before it."""
+    if kind is Kind.HEADING:
+        return True
+    return before is not Kind.HEADING and (before is Kind.ABSTRACT) != (kind is Kind.ABSTRACT)
+
+
+def windows_of(query: Query, *, max_tokens: int, min_tokens: int = 0, overlap: int = 0) -> tuple[Excerpt, ...]:
+    """Return a paper in parts of bounded length, by its sections. Every sentence is in at least one.
+
+    A tiny section is joined to the next one, and a tiny last one to the one before it. What is longer than a window
+    then is cut into windows of like length that share sentences. Each window is measured as it is shown. A single
+    sentence that is longer than a window has one of its own and is cut; it counts in that window's `n_cut`.
+
+    Parameters
+    ----------
+    query
+        The paper.
+    max_tokens
+        Of the lines of a window together, as estimated, at least `MIN_WINDOW_TOKENS`.
+    min_tokens
+        Sections with fewer are tiny.
+    overlap
+        How many sentences a window shares with the one before it in its section, at most; fewer where they would fill
+        half of it.
+
+    Raises
+    ------
+    ValueError
+        If a window is too short for any sentence.
+    """
+    if max_tokens < MIN_WINDOW_TOKENS:
+        raise ValueError(f"max_tokens: expected at least {MIN_WINDOW_TOKENS}, got {max_tokens}")
+    texts = [one_line(text) for text in query.sentences]
+    sizes = [line_tokens(index, text) for index, text in enumerate(texts)]
+    windows: list[Section] = []
+    for section in _merged(sections_of(query.kinds), sizes, min_tokens):
+        windows += _cut(section, sizes, max_tokens, overlap)
+    return tuple(_excerpt(window, texts, sizes, max_tokens) for window in windows)
+
+
+def _merged(sections: Sequence[Section], sizes: Sequence[int], min_tokens: int) -> list[Section]:
+    """Return the sections, each tiny one joined to the next, and a tiny last one to the one before it."""
+    merged: list[Section] = []
+    for section in sections:
+        if merged and _size(merged[-1], sizes) < min_tokens:
+            merged[-1] += section
+        else:
+            merged.append(section)
+    if len(merged) > 1 and _size(merged[-1], sizes) < min_tokens:
+        last = merged.pop()
+        merged[-1] += last
+    return merged
+
+
+def _size(section: Section, sizes: Sequence[int]) -> int:
+    return sum(sizes[index] for index in section)
+
+
+def _cut(section: Section, sizes: Sequence[int], max_tokens: int, overlap: int) -> list[Section]:
+    """Return windows of like length over a section; each but the first begins with the last sentences before it."""
+    size = _size(section, sizes)
+    enough = size / math.ceil(size / max_tokens)
+    windows: list[Section] = []
+    window: list[int] = []
+    n_new_tokens = 0
+    for index in section:
+        if window and (n_new_tokens >= enough or _size((*window, index), sizes) > max_tokens):
+            windows.append(tuple(window))
+            window = _shared(window, sizes, min(max_tokens // 2, max_tokens - sizes[index]), overlap)
+            n_new_tokens = 0
+        window.append(index)
+        n_new_tokens += sizes[index]
+    return [*windows, tuple(window)]
+
+
+def _shared(window: Sequence[int], sizes: Sequence[int], max_tokens: int, overlap: int) -> list[int]:
+    """Return the last sentences of a window, as many as may be shared and fit."""
+    shared: list[int] = []
+    for index in reversed(window[1:]):  # never all of it, so that windows move on
+        if len(shared) == overlap or _size((*shared, index), sizes) > max_tokens:
+            break
+        shared.append(index)
+    return shared[::-1]
+
+
+def _excerpt(window: Section, texts: Sequence[str], sizes: Sequence[int], max_tokens: int) -> Excerpt:
+    if _size(window, sizes) <= max_tokens:
+        return Excerpt(shown={index: texts[index] for index in window})
+    (index,) = window  # only a sentence alone can be longer than a window
+    text = cut_text(texts[index], lambda text: line_tokens(index, text) <= max_tokens)
+    return Excerpt(shown={index: text}, n_cut=1)

@@ -1,0 +1,200 @@
+"""What cross-validation says about systems: figures with intervals, from the picks of all cells."""
+
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from evidencebench.data.dataset import Dataset
+from evidencebench.data.tasks import Task
+from evidencebench.one_line import one_line
+from evidencebench.scoring.comparison import overlap_of
+from evidencebench.scoring.evaluation import AnswerSource, TaskScores, evaluate
+from evidencebench.scoring.significance import Estimate, Floats, PairedTest, Resampling, bootstrap, paired_test
+from evidencebench.training.crossval.cells import Finished, Picks, Plan, source_of
+from evidencebench.training.trainings import trainable
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskFigures:
+    """One system on one task; every instance counts with its mean over the seeds.
+
+    Attributes
+    ----------
+    recall
+        Aspect recall, each paper asked with its own hypothesis.
+    seed_spread
+        Standard deviation of the mean over seeds; 0 with one seed.
+    wrong
+        Aspect recall when each paper is asked with another's hypothesis.
+    drop
+        recall - wrong, paired: how much of the score is due to the hypothesis.
+    overlap
+        Jaccard overlap of the selections under both hypotheses; None where nothing is selected.
+    blind
+        Aspect recall when trained and asked without the hypothesis; None where that cannot be.
+    gain
+        recall - blind, paired.
+    per_instance
+        Instance id -> its mean aspect recall over the seeds.
+    """
+
+    recall: Estimate
+    seed_spread: float
+    wrong: Estimate
+    drop: PairedTest
+    overlap: Estimate | None
+    blind: Estimate | None
+    gain: PairedTest | None
+    per_instance: Mapping[str, float]
+
+    def __repr__(self) -> str:
+        return one_line(self, f"aspect recall {self.recall.mean:.3f}", f"n={self.recall.n}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SystemFigures:
+    """What cross-validation found out about one system.
+
+    Attributes
+    ----------
+    system
+        Its specification.
+    tasks
+        Task name -> figures.
+    lead
+        Task name -> the paired difference to it of the first system; empty for the first system itself.
+    fit_seconds
+        Median time to train one model; None where nothing is trained.
+    answer_seconds
+        Median time to answer all tasks on one paper, the reading of models included in the first of each fold.
+    n_failed
+        Answers that failed, to the own, the wrong or no hypothesis; they score 0.
+    n_tried
+        Configurations that were compared within each training set, on none of its scored papers.
+    """
+
+    system: str
+    tasks: Mapping[str, TaskFigures]
+    lead: Mapping[str, PairedTest]
+    fit_seconds: float | None
+    answer_seconds: float
+    n_failed: int
+    n_tried: int
+
+    def __repr__(self) -> str:
+        recalls = ", ".join(f"{task} {one.recall.mean:.3f}" for task, one in self.tasks.items())
+        return one_line(self, repr(self.system), recalls)
+
+
+def figures_of(
+    plan: Plan, dataset: Dataset, tasks: Sequence[Task], finished: Sequence[Finished], resampling: Resampling
+) -> list[SystemFigures]:
+    """Return the figures of each system of a plan, from all of its cells."""
+    scores = evaluate(_sources(finished), dataset, tasks)
+
+    def of(system: str, variant: str, task: Task) -> list[TaskScores]:
+        keys = [_key(system, seed, variant) for seed in plan.seeds]
+        return [scores[key][task.name] for key in keys if key in scores]
+
+    first = plan.systems[0]
+    applicable = [task for task in tasks if of(first, "own", task)[0].ids]
+    found = []
+    for system in plan.systems:
+        cells = [one for one in finished if system in one.cell.systems]
+        fits = [one.fit_seconds for one in cells if one.cell.fold is not None]
+        training = trainable(system)
+        figures = {
+            task.name: _task_figures(
+                of(system, "own", task), of(system, "wrong", task), of(system, "blind", task), resampling
+            )
+            for task in applicable
+        }
+        lead = {
+            task.name: _paired(of(first, "own", task), of(system, "own", task), resampling)
+            for task in applicable
+            if system != first
+        }
+        found.append(
+            SystemFigures(
+                system=system,
+                tasks=figures,
+                lead=lead,
+                fit_seconds=statistics.median(fits) if fits else None,
+                answer_seconds=statistics.median(s for one in cells for s in one.answer_seconds[system].values()),
+                n_failed=sum(one.n_failed(system) for one in cells),
+                n_tried=0 if training is None else training.n_tried,
+            )
+        )
+    return found
+
+
+def _sources(finished: Sequence[Finished]) -> dict[str, AnswerSource]:
+    parts: dict[str, list[Picks]] = {}
+    for one in finished:
+        for system in one.cell.systems:
+            variant = "blind" if one.cell.blind else "own"
+            parts.setdefault(_key(system, one.cell.seed, variant), []).append(one.own[system])
+            if not one.cell.blind:
+                parts.setdefault(_key(system, one.cell.seed, "wrong"), []).append(one.wrong[system])
+    return {key: source_of(picks) for key, picks in parts.items()}
+
+
+def _key(system: str, seed: int, variant: str) -> str:
+    return f"{variant} {seed} {system}"
+
+
+def _task_figures(
+    own: Sequence[TaskScores], wrong: Sequence[TaskScores], blind: Sequence[TaskScores], resampling: Resampling
+) -> TaskFigures:
+    means = [float(one.scores["aspect_recall"].mean()) for one in own]
+    return TaskFigures(
+        recall=_estimate(own, resampling),
+        seed_spread=statistics.stdev(means) if len(means) > 1 else 0.0,
+        wrong=_estimate(wrong, resampling),
+        drop=_paired(own, wrong, resampling),
+        overlap=_overlap(own, wrong, resampling),
+        blind=_estimate(blind, resampling) if blind else None,
+        gain=_paired(own, blind, resampling) if blind else None,
+        per_instance=dict(zip(own[0].ids, _mean_over_seeds(own).tolist(), strict=True)),
+    )
+
+
+def _mean_over_seeds(scores: Sequence[TaskScores]) -> Floats:
+    means: Floats = np.mean([one.scores["aspect_recall"] for one in scores], axis=0)
+    return means
+
+
+def _estimate(scores: Sequence[TaskScores], resampling: Resampling) -> Estimate:
+    values, clusters = _mean_over_seeds(scores), scores[0].clusters
+    return bootstrap(values, clusters, resampling.generator(), n_draws=resampling.n_draws, level=resampling.level)
+
+
+def _paired(first: Sequence[TaskScores], second: Sequence[TaskScores], resampling: Resampling) -> PairedTest:
+    return paired_test(
+        _mean_over_seeds(first),
+        _mean_over_seeds(second),
+        first[0].clusters,
+        resampling.generator(),
+        n_draws=resampling.n_draws,
+        level=resampling.level,
+    )
+
+
+def _overlap(own: Sequence[TaskScores], wrong: Sequence[TaskScores], resampling: Resampling) -> Estimate | None:
+    rows = [
+        [
+            overlap_of(a, b) if a.size or b.size else np.nan
+            for a, b in zip(one.selections, other.selections, strict=True)
+        ]
+        for one, other in zip(own, wrong, strict=True)
+    ]
+    means = np.mean(rows, axis=0)
+    defined = ~np.isnan(means)
+    if not defined.any():
+        return None
+    clusters = [cluster for cluster, counts in zip(own[0].clusters, defined, strict=True) if counts]
+    return bootstrap(
+        means[defined], clusters, resampling.generator(), n_draws=resampling.n_draws, level=resampling.level
+    )

@@ -1,0 +1,1 @@
+"""What is read from servers: addresses checked, answers bounded in time and size."""

@@ -1,0 +1,134 @@
+"""Ask an address of the web and read its answer: http and https only, redirects checked, failures of two kinds.
+
+A `PassingError` (a cut, a timeout) may be gone at the next attempt; a `DownloadError` is final.
+"""
+
+import ssl
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.client import HTTPException, HTTPResponse, InvalidURL
+from string import punctuation
+from urllib.error import URLError
+from urllib.parse import quote, urljoin, urlsplit
+from urllib.request import OpenerDirector, ProxyHandler, Request
+
+from evidencebench.errors import DownloadError
+from evidencebench.web.paced_http import EndlessHeadError, PacedHttp, PacedHttps
+
+_BLOCK_BYTES = 1 << 18
+_MOST_REDIRECTS = 5
+_SCHEMES = frozenset({"http", "https"})
+_REDIRECTS = frozenset({301, 302, 303, 307, 308})
+_TRY_ELSEWHERE = "give another address or mirror, or a copy of the file"
+
+
+class PassingError(Exception):
+    """A failure that the next attempt may not meet; ``wait_seconds`` is what the server asked for."""
+
+    def __init__(self, message: str, *, wait_seconds: float = 0.0) -> None:
+        super().__init__(message)
+        self.wait_seconds = wait_seconds
+
+
+def ask(address: str, headers: dict[str, str], timeout_seconds: float) -> HTTPResponse:
+    """Return the server's answer, of whatever status, after redirects; a body that comes too slowly is a timeout.
+
+    Raises
+    ------
+    PassingError
+        If the network fails.
+    DownloadError
+        If the address, its certificate or a redirect cannot be followed.
+    """
+    opener = OpenerDirector()  # with these three only: no file:, ftp: or data:, and redirects are followed here
+    for handler in (ProxyHandler(), PacedHttp(), PacedHttps()):
+        opener.add_handler(handler)
+    there = address
+    for _ in range(_MOST_REDIRECTS + 1):
+        response = _open(opener, there, headers, timeout_seconds)
+        if response.status not in _REDIRECTS:
+            return response
+        with response:
+            there = _redirected(there, response.headers["Location"])
+    raise wrong_file(address, f"at most {_MOST_REDIRECTS} redirects", "more")
+
+
+def _open(opener: OpenerDirector, address: str, headers: dict[str, str], timeout_seconds: float) -> HTTPResponse:
+    try:
+        with passing_errors():
+            request = Request(address, headers=headers)  # noqa: S310 - the address has passed require_web_address
+            response: HTTPResponse = opener.open(request, timeout=timeout_seconds)
+            return response
+    except ssl.SSLCertVerificationError as error:  # which is a ValueError too
+        raise wrong_file(address, "a certificate that can be trusted", error.verify_message) from error
+    except EndlessHeadError as error:
+        raise wrong_file(address, "an answer", str(error)) from error
+    except (InvalidURL, ValueError) as error:
+        raise wrong_file(address, "an http or https address", str(error), "correct it") from error
+
+
+def require_web_address(address: str) -> str:
+    """Return the address if it is one of the web.
+
+    Raises
+    ------
+    DownloadError
+        If it is not.
+    """
+    try:
+        parts = urlsplit(address)
+        is_web = parts.scheme in _SCHEMES and bool(parts.hostname)
+    except ValueError:  # for example a bracket that is not closed
+        is_web = False
+    if not is_web:
+        raise wrong_file(address, "an http or https address", "another", "correct it")
+    return address
+
+
+def _redirected(address: str, location: str | None) -> str:
+    """Return where a redirect leads, if one may go there: to the web, and never from https down to http."""
+    if location is None:
+        raise wrong_file(address, "a redirect to an address", "one to nowhere")
+    try:
+        # Some servers send spaces or bytes above 127 here; escape them and leave what is escaped already.
+        there = urljoin(address, quote(location, encoding="latin-1", safe=punctuation))
+    except ValueError as error:
+        raise wrong_file(address, "a redirect to an http or https address", f"one to {location}") from error
+    if urlsplit(there).scheme not in _SCHEMES:
+        raise wrong_file(address, "a redirect to an http or https address", f"one to {there}")
+    if urlsplit(address).scheme == "https" and urlsplit(there).scheme != "https":
+        raise wrong_file(address, "a redirect that stays on https", f"one to {there}")
+    return require_web_address(there)
+
+
+def blocks_of(response: HTTPResponse) -> Iterator[bytes]:
+    """Yield an answer's bytes as they come, never more than its Content-Length."""
+    left = response.length  # counted here: http.client does not in every version, nor does it miss what never came
+    while left is None or left > 0:
+        with passing_errors():
+            block = response.read1(_BLOCK_BYTES if left is None else min(left, _BLOCK_BYTES))
+        if not block:
+            return
+        if left is not None:
+            left -= len(block)
+        yield block
+
+
+@contextmanager
+def passing_errors() -> Iterator[None]:
+    """Turn what goes wrong on the network into a passing error; let what no retry can mend through."""
+    try:
+        yield
+    except (InvalidURL, ssl.SSLCertVerificationError):
+        raise
+    except URLError as error:
+        if isinstance(error.reason, ssl.SSLCertVerificationError):
+            raise error.reason from error
+        raise PassingError(getattr(error.reason, "strerror", None) or str(error.reason)) from error
+    except (OSError, HTTPException) as error:
+        raise PassingError(getattr(error, "strerror", None) or str(error) or type(error).__name__) from error
+
+
+def wrong_file(where: object, expected: str, got: str, what_to_do: str = _TRY_ELSEWHERE) -> DownloadError:
+    """Return the error that says where, what was expected, what was got, and what to do."""
+    return DownloadError(f"{where}: expected {expected}, got {got}; {what_to_do}")

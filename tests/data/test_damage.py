@@ -1,0 +1,269 @@
+"""Damage to what is kept is an error in words, or is made again: never another answer under the same header."""
+
+import random
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from command_line import SAMPLE
+from evidencebench.errors import CacheError, ModelError
+from evidencebench.execution.system_table import make_system
+from evidencebench.models.embedding import onnx
+from evidencebench.models.embedding.embedder import embed
+from evidencebench.models.embedding.encoder import Batch
+from evidencebench.models.embedding.folder import require_model
+from evidencebench.models.embedding.formats import EncodedText
+from evidencebench.models.embedding.store import Store
+from evidencebench.models.embedding.transformer import LocalModel
+from evidencebench.models.llm.store import Replies
+from evidencebench.pages.app.search import SearchIndex, growing_index, index_file, kept_index
+from evidencebench.query import Query
+from evidencebench.storage.cached_file import digest_file, forget, is_intact
+from evidencebench.system import Brief
+from evidencebench.systems.selectors.features import FEATURES
+from evidencebench.systems.selectors.model import CARD, Card, Linear, SelectorModel
+from evidencebench.systems.selectors.selector import Selector
+from evidencebench.training.selector import write_model
+from replies import keep, numbered, reply_to
+
+TEXTS = [EncodedText(f"text {number}") for number in range(20)]
+QUERY = SAMPLE[0].query
+BRIEF = Brief(budget=3)
+
+
+class Hashes:
+    """An encoder whose vectors depend on the text alone."""
+
+    identity = "hashes"
+
+    def batches(self, texts: Sequence[EncodedText]) -> Iterator[Batch]:
+        vectors = np.array([[len(text.text), sum(text.text.encode()), 1] for text in texts], np.float32)
+        yield Batch(positions=range(len(texts)), vectors=vectors, is_truncated=[False] * len(texts))
+
+
+def flipped(content: bytes, place: int) -> bytes:
+    return content[:place] + bytes([content[place] ^ 0x10]) + content[place + 1 :]
+
+
+def places(content: bytes, n: int) -> list[int]:
+    """Return places anywhere, and as many where something is written."""
+    generator = random.Random(0)
+    written = [place for place, byte in enumerate(content) if byte]
+    return [*generator.sample(range(len(content)), n), *generator.sample(written, n)]
+
+
+def without_log(path: Path) -> None:
+    for name in ("-wal", "-shm"):
+        path.with_name(path.name + name).unlink(missing_ok=True)
+
+
+def test_no_flipped_byte_of_the_vectors_changes_one(tmp_path: Path) -> None:
+    store = Store(tmp_path, Hashes.identity)
+    intact = embed(Hashes(), store, TEXTS)
+    store.close()
+    content = store.path.read_bytes()
+    for place in places(content, 60):
+        without_log(store.path)
+        store.path.write_bytes(flipped(content, place))
+        again = Store(tmp_path, Hashes.identity)
+        try:
+            found = embed(Hashes(), again, TEXTS)
+        except CacheError:
+            continue
+        finally:
+            again.close()
+        assert found.vectors.tolist() == intact.vectors.tolist()
+        assert found.n_truncated == 0
+
+
+def test_no_flipped_byte_of_the_replies_changes_one(tmp_path: Path) -> None:
+    store = Replies(tmp_path)
+    for number in range(12):
+        keep(store, numbered(number), reply_to(number), 0.5)
+    store.close()
+    content = store.path.read_bytes()
+    for place in places(content, 40):
+        without_log(store.path)
+        store.path.write_bytes(flipped(content, place))
+        again = Replies(tmp_path)
+        for number in range(12):
+            try:
+                found = again.find(numbered(number).key)
+            except CacheError:
+                continue
+            assert found in {None, (reply_to(number), 0.5)}
+        again.close()
+
+
+def search_index(path: Path) -> SearchIndex:
+    with growing_index(path) as growing:
+        assert growing is not None
+        index, put_there = growing
+        index.add([f"word{number} tea" for number in range(50)])
+        put_there()
+    return index
+
+
+def test_a_search_index_with_a_flipped_byte_is_made_again(tmp_path: Path) -> None:
+    path = index_file(tmp_path, "0" * 64)
+    search_index(path).close()
+    content = path.read_bytes()
+    for place in places(content, 20):
+        path.write_bytes(flipped(content, place))
+        assert kept_index(path, 50) is None
+    path.write_bytes(content)
+    found = kept_index(path, 50)
+    assert found is not None
+    found.close()
+    digest_file(path).unlink()  # as an earlier version left it
+    assert kept_index(path, 50) is None
+    search_index(path).close()
+    assert is_intact(path)
+    forget(path)
+    assert not list(path.parent.glob("*.sqlite*"))
+
+
+def test_a_converted_model_with_a_flipped_byte_is_converted_again(embedding_model: Path, tmp_path: Path) -> None:
+    pytest.importorskip("onnxruntime", reason="needs the extra 'onnx'")
+    of = LocalModel(model=str(embedding_model))
+
+    def vectors() -> list[object]:
+        onnx._onnx_encoder.cache_clear()  # noqa: SLF001 - as a process that has loaded nothing yet
+        encoder = onnx.onnx_encoder(of, int8=False, folder=tmp_path)
+        return [batch.vectors.tolist() for batch in encoder.batches(TEXTS)]
+
+    expected = vectors()
+    (path,) = (tmp_path / "onnx").glob("*.onnx")
+    content = path.read_bytes()
+    tensors = content.find(b"weight") + 1000
+    for damaged in (flipped(content, tensors), content[: len(content) // 2], b""):
+        path.write_bytes(damaged)
+        assert vectors() == expected
+        assert is_intact(path)
+    digest_file(path).write_bytes(b"\xff")
+    assert vectors() == expected
+    made = path.stat().st_mtime_ns
+    assert vectors() == expected
+    assert path.stat().st_mtime_ns == made
+
+
+# Models that change between the header and the answers.
+
+
+def tiny_selector(folder: Path, weight: float) -> Path:
+    member = Linear(scope="all", target="any", center=(0.0,), scale=(1.0,), weights=(weight,))
+    card = Card(features=(FEATURES[0].name,), strength=0.0, members=(member,))
+    write_model(SelectorModel(card, {}), folder)
+    return folder
+
+
+def test_a_selector_that_is_trained_anew_while_it_answers_says_so(tmp_path: Path) -> None:
+    pytest.importorskip("lightgbm", reason="needs the extra 'selector'")
+    system = Selector(model=tiny_selector(tmp_path, 1.0))
+    before = system.rank(QUERY, BRIEF)
+    tiny_selector(tmp_path, -1.0)
+    for ask in (lambda: system.rank(QUERY, BRIEF), system.versions):
+        with pytest.raises(ModelError, match="the model has changed since it was first used; start again"):
+            ask()
+    assert Selector(model=tmp_path).rank(QUERY, BRIEF) != before
+
+
+CHANGED = "the model has changed since it was first used; start again"
+
+
+@pytest.mark.parametrize("spec", ["dense:model={}", "dense:model={},backend=onnx"])
+def test_an_embedding_model_that_changes_after_the_header_says_so(
+    spec: str, embedding_model: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "model"
+    shutil.copytree(embedding_model, folder)
+    system = make_system(spec.format(folder))
+    system.versions()
+    (folder / "extra.txt").write_text("another file")
+    with pytest.raises(ModelError, match=CHANGED):
+        system.rank(QUERY, BRIEF)
+
+
+def test_a_cross_encoder_that_changes_after_the_header_says_so_and_is_not_taken_from_before(
+    cross_encoder: Path, tmp_path: Path
+) -> None:
+    from cross_encoders import make_cross_encoder  # noqa: PLC0415 - torch, which few tests need
+
+    folder = tmp_path / "model"
+    shutil.copytree(cross_encoder, folder)
+    spec = f"rerank:system=lead,model={folder}"
+    system = make_system(spec)
+    versions, before = system.versions(), system.rank(short(QUERY), BRIEF)
+    shutil.rmtree(folder)
+    make_cross_encoder(folder, seed=7)
+    with pytest.raises(ModelError, match=CHANGED):
+        system.rank(short(QUERY), BRIEF)
+    again = make_system(spec)
+    assert again.versions() != versions
+    assert again.rank(short(QUERY), BRIEF) != before
+
+
+def short(query: Query) -> Query:
+    return Query(
+        instance_id="short",
+        paper_id="p",
+        hypothesis=query.hypothesis,
+        sentences=query.sentences[:6],
+        kinds=query.kinds[:6],
+    )
+
+
+# Absurd sizes.
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ('{"hidden_size": 1000000000000}', "hidden_size: expected at most 100,000,000, got 1,000,000,000,000; fetch"),
+        ('{"num_hidden_layers": 1000000}', "num_hidden_layers: expected at most 10,000, got 1,000,000"),
+        ('{"n_head": 1000000}', "n_head: expected at most 10,000, got 1,000,000"),
+    ],
+)
+def test_an_embedding_model_of_absurd_sizes_is_refused_before_it_is_loaded(
+    line: str, words: str, tmp_path: Path
+) -> None:
+    (tmp_path / "config.json").write_text(line)
+    (tmp_path / "model.safetensors").touch()
+    with pytest.raises(ModelError, match=words):
+        require_model("dense", str(tmp_path), None)
+
+
+def test_a_card_larger_than_any_is_refused(tmp_path: Path) -> None:
+    pytest.importorskip("lightgbm", reason="needs the extra 'selector'")
+    tiny_selector(tmp_path, 1.0)
+    with (tmp_path / CARD).open("ab") as file:
+        file.truncate(65 << 20)
+    with pytest.raises(ModelError, match=r"card\.json: cannot be read: holds more than 67,108,864 bytes"):
+        Selector(model=tmp_path)
+
+
+DAMAGE: dict[str, Callable[[bytes], bytes]] = {
+    "flipped": lambda content: flipped(content, len(content) // 2),
+    "cut": lambda content: content[: len(content) // 2],
+    "emptied": lambda _: b"",
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_damage_to_a_trained_model_is_refused_or_seen_in_the_header(
+    damage: str, selector_model: Path, tmp_path: Path
+) -> None:
+    expected = Selector(model=selector_model).versions()[f"model {selector_model}"]
+    for number, name in enumerate(sorted(path.name for path in selector_model.iterdir())):
+        folder = tmp_path / str(number)  # a folder that was loaded before is not read again
+        shutil.copytree(selector_model, folder)
+        (folder / name).write_bytes(DAMAGE[damage]((folder / name).read_bytes()))
+        try:
+            found = Selector(model=folder).versions()[f"model {folder}"]
+        except ModelError:
+            continue
+        assert name == CARD
+        assert found != expected

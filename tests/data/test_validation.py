@@ -1,0 +1,592 @@
+"""Every rule by one focused mutation, all violations at once, and 2,000 files that nobody meant to write."""
+
+import copy
+import gzip
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from evidencebench.data.dataset import Dataset, open_dataset
+from evidencebench.data.sample import sample_path
+from evidencebench.data.tasks import TASKS
+from evidencebench.data.validation.rules import Violation
+from evidencebench.data.validation.validate import (
+    FileReport,
+    count_by_rule,
+    validate_file,
+    validate_files,
+    validate_record,
+)
+from evidencebench.errors import FormatError, UnreadableError
+from evidencebench.execution.ask import answers_from
+from evidencebench.execution.system_table import make_system
+from evidencebench.scoring.evaluation import evaluate
+from strategies import json_values
+
+Record = dict[str, Any]
+Change = dict[str, Any]
+"""Place in a record, keys joined by slashes -> what to put there; a list grows when the place is just behind it."""
+
+GONE = object()
+OPTIMAL, AT_10 = "evidence_retrieval_at_optimal_evaluation", "evidence_retrieval_at_10_evaluation"
+RESULT_OPTIMAL = "results_evidence_retrieval_at_optimal_evaluation"
+RESULT_AT_5 = "results_evidence_retrieval_at_5_evaluation"
+KINDS = "section_name, abstract, normal_paragraph, section name, normal paragraph"
+
+SOURCES = {"a1": [1, 2], "a2": [2], "a3": [5]}
+GOOD: Record = {
+    "hypothesis": "Tea lowers blood pressure.",
+    "paper_as_candidate_pool": [f"Sentence {index}." for index in range(12)],
+    "aspect_list_ids": ["a1", "a2", "a3"],
+    "results_aspect_list_ids": ["a2", "a3"],
+    "aspect2sentence_indices": SOURCES,
+    "sentence_index2aspects": {str(i): [aspect for aspect, held in SOURCES.items() if i in held] for i in range(12)},
+    OPTIMAL: {"optimal": 2, "one_selection_of_sentences": [2, 5], "covered_aspects": ["a1", "a2", "a3"]},
+    AT_10: {"one_selection_of_sentences": list(range(10)), "covered_aspects": ["a1", "a2", "a3"]},
+    RESULT_OPTIMAL: {"optimal": 2, "one_selection_of_sentences": [2, 5], "covered_aspects": ["a2", "a3"]},
+    RESULT_AT_5: {"one_selection_of_sentences": [0, 1, 2, 3, 5], "covered_aspects": ["a2", "a3"]},
+    "sentence_types_in_candidate_pool": ["section_name", "abstract"] + 10 * ["normal_paragraph"],
+    "paper_id": "pmc_1",
+}
+NO_RESULTS: Change = {"results_aspect_list_ids": None, RESULT_OPTIMAL: None, RESULT_AT_5: None}
+AS_100K: Change = NO_RESULTS | {
+    "sentence_types_in_candidate_pool": ["section name", "abstract"] + 10 * ["normal paragraph"],
+    "systematic_review_id": 7,
+    "aspect_id2aspect": {"a1": "It fell.", "a2": "By 3 mmHg.", "a3": "In adults."},
+    f"{OPTIMAL}/optimal": GONE,
+}
+
+
+def changed(change: Change, record: Record = GOOD) -> Record:
+    """Give a copy of a record with other values in some places."""
+    record = copy.deepcopy(record)
+    for place, value in change.items():
+        *outer, last = place.split("/")
+        parent: Any = record
+        for key in outer:
+            parent = parent[int(key) if isinstance(parent, list) else key]
+        if value is GONE:
+            del parent[last]
+        elif isinstance(parent, list):
+            parent[int(last) : int(last) + 1] = [value]
+        else:
+            parent[last] = value
+    return record
+
+
+GOOD_100K = changed(AS_100K)
+
+
+def report_on(path: Path, records: dict[str, Any], *, optima: bool = False) -> FileReport:
+    path.write_text(json.dumps(records))
+    return validate_file(path, optima=optima)
+
+
+def places(violations: tuple[Violation, ...]) -> list[tuple[str, str, str]]:
+    return [(found.path, found.expected, found.got) for found in violations]
+
+
+# One row a rule: what is changed in a valid record, and the one place, expectation and finding it must lead to.
+ONE_FAULT: list[tuple[Change, str, str, str]] = [
+    # types of texts and lists
+    ({"hypothesis": 7}, "$.hypothesis", "a string", "7"),
+    ({"hypothesis": GONE}, "$.hypothesis", "a string", "nothing"),
+    ({"paper_id": None}, "$.paper_id", "a string", "null"),
+    ({"paper_as_candidate_pool": None}, "$.paper_as_candidate_pool", "a list of sentences", "null"),
+    ({"paper_as_candidate_pool/3": ["x"]}, "$.paper_as_candidate_pool[3]", "a string", "['x']"),
+    ({"aspect_list_ids/3": 4}, "$.aspect_list_ids[3]", "an aspect id", "4"),
+    ({"results_aspect_list_ids/2": None}, "$.results_aspect_list_ids[2]", "an aspect id", "null"),
+    # kinds
+    (
+        {"sentence_types_in_candidate_pool": "abstract"},
+        "$.sentence_types_in_candidate_pool",
+        "a list of sentence types",
+        "'abstract'",
+    ),
+    (
+        {"sentence_types_in_candidate_pool/12": "abstract"},
+        "$.sentence_types_in_candidate_pool",
+        "one type for each of 12 sentences",
+        "13",
+    ),
+    (
+        {"sentence_types_in_candidate_pool/2": "figure"},
+        "$.sentence_types_in_candidate_pool[2]",
+        f"one of {KINDS}",
+        "'figure'",
+    ),
+    ({"sentence_types_in_candidate_pool/2": []}, "$.sentence_types_in_candidate_pool[2]", f"one of {KINDS}", "[]"),
+    # ids
+    ({"aspect_list_ids/3": "a1"}, "$.aspect_list_ids[3]", "an id that stands once", "'a1' again"),
+    (
+        {"results_aspect_list_ids/2": "a2"},
+        "$.results_aspect_list_ids[2]",
+        "an id that stands once",
+        "'a2' again",
+    ),
+    ({"results_aspect_list_ids/2": "a9"}, "$.results_aspect_list_ids[2]", "an id of aspect_list_ids", "'a9'"),
+    (
+        {"results_aspect_list_ids": GONE, RESULT_OPTIMAL: None, RESULT_AT_5: None},
+        "$.results_aspect_list_ids",
+        "a list of aspect ids, or null",
+        "nothing",
+    ),
+    (
+        NO_RESULTS | {"results_aspect_list_ids": []},
+        "$.results_aspect_list_ids",
+        "null where there are no Results aspects",
+        "an empty list",
+    ),
+    (
+        {"aspect2sentence_indices/a9": []},
+        "$.aspect2sentence_indices['a9']",
+        "an id of aspect_list_ids",
+        "'a9'",
+    ),
+    (
+        NO_RESULTS
+        | {"aspect_list_ids": [], "aspect2sentence_indices": {}, OPTIMAL: None, AT_10: None}
+        | {"sentence_index2aspects": {str(index): [] for index in range(12)}},
+        "$.aspect_list_ids",
+        "at least one aspect",
+        "none",
+    ),
+    # aspects without a sentence
+    ({"aspect_list_ids/3": "a4"}, "$.aspect2sentence_indices['a4']", "an entry for every aspect", "none"),
+    (
+        {"aspect_list_ids/3": "a4", "aspect2sentence_indices/a4": []},
+        "$.aspect2sentence_indices['a4']",
+        "at least one sentence",
+        "none",
+    ),
+    (
+        {"aspect_list_ids/3": "a4", "aspect2sentence_indices/a4": 5},
+        "$.aspect2sentence_indices['a4']",
+        "a list of sentence indices",
+        "5",
+    ),
+    # indices
+    ({"aspect2sentence_indices/a1/2": -1}, "$.aspect2sentence_indices['a1'][2]", "an index in 0..11", "-1"),
+    ({"aspect2sentence_indices/a1/2": 12}, "$.aspect2sentence_indices['a1'][2]", "an index in 0..11", "12"),
+    ({"aspect2sentence_indices/a1/2": 1e300}, "$.aspect2sentence_indices['a1'][2]", "a sentence index", "1e+300"),
+    ({"aspect2sentence_indices/a1/2": True}, "$.aspect2sentence_indices['a1'][2]", "a sentence index", "True"),
+    ({"aspect2sentence_indices/a1/2": 3.0}, "$.aspect2sentence_indices['a1'][2]", "a sentence index", "3.0"),
+    ({"aspect2sentence_indices/a1/2": "3"}, "$.aspect2sentence_indices['a1'][2]", "a sentence index", "'3'"),
+    ({"aspect2sentence_indices/a1/2": 1}, "$.aspect2sentence_indices['a1'][2]", "an index that stands once", "1 again"),
+    # the two maps
+    ({"sentence_index2aspects": []}, "$.sentence_index2aspects", "an object: sentence index -> aspect ids", "[]"),
+    ({"sentence_index2aspects/3": GONE}, "$.sentence_index2aspects['3']", "a key for every sentence", "none"),
+    ({"sentence_index2aspects/12": []}, "$.sentence_index2aspects['12']", "a sentence index in 0..11", "'12'"),
+    ({"sentence_index2aspects/03": []}, "$.sentence_index2aspects['03']", "a sentence index in 0..11", "'03'"),
+    ({"sentence_index2aspects/3": None}, "$.sentence_index2aspects['3']", "a list of aspect ids", "null"),
+    ({"sentence_index2aspects/3/0": 1}, "$.sentence_index2aspects['3']", "an aspect id", "1"),
+    ({"sentence_index2aspects/5/1": "a3"}, "$.sentence_index2aspects['5']", "an id that stands once", "'a3' again"),
+    (
+        {"sentence_index2aspects/3/0": "a1"},
+        "$.sentence_index2aspects['3']",
+        "only aspects whose sources hold this sentence",
+        "'a1'",
+    ),
+    (
+        {"sentence_index2aspects/5": []},
+        "$.sentence_index2aspects['5']",
+        "'a3', whose sources hold this sentence",
+        "a list without it",
+    ),
+    # stored evaluations
+    ({OPTIMAL: None}, f"$.{OPTIMAL}", "an evaluation, which 'data solve' derives", "null"),
+    ({RESULT_AT_5: GONE}, f"$.{RESULT_AT_5}", "an evaluation, which 'data solve' derives", "nothing"),
+    ({AT_10: [2]}, f"$.{AT_10}", "an object or null", "[2]"),
+    (
+        NO_RESULTS | {RESULT_AT_5: GOOD[RESULT_AT_5]},
+        f"$.{RESULT_AT_5}",
+        "null, since there are no Results aspects",
+        "an evaluation",
+    ),
+    (NO_RESULTS | {RESULT_AT_5: GONE}, f"$.{RESULT_AT_5}", "null, since there are no Results aspects", "nothing"),
+    ({f"{OPTIMAL}/optimal": GONE}, f"$.{OPTIMAL}.optimal", "a number of sentences", "nothing"),
+    ({f"{OPTIMAL}/optimal": "2"}, f"$.{OPTIMAL}.optimal", "a number of sentences", "'2'"),
+    ({f"{OPTIMAL}/optimal": 3}, f"$.{OPTIMAL}.one_selection_of_sentences", "3 sentences", "2"),
+    (
+        {f"{AT_10}/one_selection_of_sentences/10": 11},
+        f"$.{AT_10}.one_selection_of_sentences",
+        "10 sentences",
+        "11",
+    ),
+    (
+        {f"{RESULT_AT_5}/one_selection_of_sentences": GONE},
+        f"$.{RESULT_AT_5}.one_selection_of_sentences",
+        "a list of sentence indices",
+        "nothing",
+    ),
+    (
+        {f"{AT_10}/one_selection_of_sentences/9": 12},
+        f"$.{AT_10}.one_selection_of_sentences[9]",
+        "an index in 0..11",
+        "12",
+    ),
+    (
+        {f"{AT_10}/one_selection_of_sentences/9": False},
+        f"$.{AT_10}.one_selection_of_sentences[9]",
+        "a sentence index",
+        "False",
+    ),
+    (
+        {f"{AT_10}/one_selection_of_sentences/9": 0},
+        f"$.{AT_10}.one_selection_of_sentences[9]",
+        "an index that stands once",
+        "0 again",
+    ),
+    ({f"{AT_10}/covered_aspects": None}, f"$.{AT_10}.covered_aspects", "a list of aspect ids", "null"),
+    ({f"{AT_10}/covered_aspects/3": 1}, f"$.{AT_10}.covered_aspects[3]", "an aspect id", "1"),
+    (
+        {f"{AT_10}/covered_aspects/3": "a1"},
+        f"$.{AT_10}.covered_aspects",
+        "each aspect once",
+        "an aspect more than once",
+    ),
+    (
+        {f"{AT_10}/covered_aspects": ["a1", "a3"]},
+        f"$.{AT_10}.covered_aspects",
+        "'a2', which the selection covers",
+        "a list without it",
+    ),
+    (
+        {f"{RESULT_AT_5}/covered_aspects/2": "a1"},
+        f"$.{RESULT_AT_5}.covered_aspects",
+        "only aspects that the selection covers",
+        "'a1'",
+    ),
+]
+
+# Stored optima that hold together and are not optimal.
+NOT_OPTIMAL: list[tuple[Change, str, str, str]] = [
+    (
+        {f"{OPTIMAL}/optimal": 3, f"{OPTIMAL}/one_selection_of_sentences": [1, 2, 5]},
+        f"$.{OPTIMAL}.optimal",
+        "2",
+        "3",
+    ),
+    (
+        {OPTIMAL: {"optimal": 1, "one_selection_of_sentences": [2], "covered_aspects": ["a1", "a2"]}},
+        f"$.{OPTIMAL}.optimal",
+        "2",
+        "1",
+    ),
+    (
+        {f"{OPTIMAL}/one_selection_of_sentences": [1, 5], f"{OPTIMAL}/covered_aspects": ["a1", "a3"]},
+        f"$.{OPTIMAL}.covered_aspects",
+        "3 aspects",
+        "2",
+    ),
+    (
+        {AT_10: {"one_selection_of_sentences": [*range(5), *range(6, 11)], "covered_aspects": ["a1", "a2"]}},
+        f"$.{AT_10}.covered_aspects",
+        "3 aspects",
+        "2",
+    ),
+    (
+        {RESULT_AT_5: {"one_selection_of_sentences": [0, 1, 2, 3, 4], "covered_aspects": ["a2"]}},
+        f"$.{RESULT_AT_5}.covered_aspects",
+        "2 aspects",
+        "1",
+    ),
+]
+
+# What the 100k dialect bends: a change to a valid 100k record -> the warnings of it, by rule.
+ALLOWED_IN_100K: list[tuple[Change, dict[str, int]]] = [
+    ({}, {}),
+    ({"x_unknown": {"deep": [1, None]}}, {}),
+    ({"results_aspect_list_ids": GONE, RESULT_OPTIMAL: GONE, RESULT_AT_5: GONE}, {}),
+    ({OPTIMAL: None, AT_10: GONE}, {}),
+    ({"systematic_review_id": "r 7"}, {}),
+    ({"aspect2sentence_indices/a1/2": 1}, {"unique": 1}),
+    ({f"{OPTIMAL}/one_selection_of_sentences/2": 2}, {"unique": 1}),
+    ({f"{OPTIMAL}/covered_aspects/3": "a1"}, {"unique": 1}),
+    ({"sentence_index2aspects/5/1": "a3"}, {"unique": 1}),
+    ({"aspect_list_ids/3": "a4", "aspect_list_ids/4": "a5", "aspect2sentence_indices/a5": []}, {"source": 2}),
+]
+
+
+def name_of(value: object) -> str | None:
+    return ", ".join(value) if isinstance(value, dict) else None
+
+
+@pytest.mark.parametrize(("records"), [{"x": GOOD}, {"x": GOOD_100K}], ids=["original", "100k"])
+def test_a_valid_record_has_neither_violations_nor_warnings(records: dict[str, Record], tmp_path: Path) -> None:
+    report = report_on(tmp_path / "file.json", records, optima=True)
+    assert (report.n_instances, report.violations, report.warnings) == (1, (), ())
+
+
+def test_the_sample_is_valid_and_its_optima_are_optimal() -> None:
+    report = validate_file(sample_path(), optima=True)
+    assert (report.n_instances, report.violations, report.warnings) == (10, (), ())
+
+
+@pytest.mark.data
+def test_the_published_train_split_is_valid_and_its_optima_are_optimal(train: Dataset) -> None:
+    report = validate_file(train.path, optima=True)
+    assert (report.n_instances, report.violations, report.warnings) == (96, (), ())
+
+
+@pytest.mark.parametrize(("change", "path", "expected", "got"), ONE_FAULT, ids=name_of)
+def test_one_fault_is_one_violation_that_says_where_and_what(
+    change: Change, path: str, expected: str, got: str, tmp_path: Path
+) -> None:
+    report = report_on(tmp_path / "file.json", {"good": changed({"paper_id": "other"}), "bad": changed(change)})
+    assert places(report.violations) == [(path, expected, got)]
+    assert report.violations[0].instance_id == "bad"
+    assert str(report.violations[0]) == f"bad: {path}: expected {expected}, got {got}"
+    assert (report.n_instances, report.is_valid, report.warnings) == (2, False, ())
+
+
+@pytest.mark.parametrize(("change", "path", "expected", "got"), NOT_OPTIMAL, ids=name_of)
+def test_stored_optima_that_are_not_optimal_are_found_by_solving_again(
+    change: Change, path: str, expected: str, got: str, tmp_path: Path
+) -> None:
+    records = {"x": changed(change)}
+    assert report_on(tmp_path / "file.json", records).is_valid
+    assert places(report_on(tmp_path / "file.json", records, optima=True).violations) == [(path, expected, got)]
+
+
+@pytest.mark.parametrize(("change", "warnings"), ALLOWED_IN_100K, ids=name_of)
+def test_what_the_100k_dialect_allows_is_valid_and_counted(
+    change: Change, warnings: dict[str, int], tmp_path: Path
+) -> None:
+    report = report_on(tmp_path / "file.json", {"x": changed(change, GOOD_100K)})
+    assert report.is_valid
+    assert count_by_rule(report.warnings) == warnings
+
+
+def test_one_process_and_two_report_the_same(tmp_path: Path) -> None:
+    changes = [change for change, *_ in ONE_FAULT]
+    records = {f"x{number}": changed(changes[number % len(changes)]) for number in range(450)}
+    (tmp_path / "file.json").write_text(json.dumps(records))
+    alone, together = (validate_files([tmp_path / "file.json"], jobs=jobs) for jobs in (1, 2))
+    assert alone == together
+
+
+@pytest.mark.parametrize("value", [[], 7, "text", None, True])
+def test_an_instance_that_is_no_object_is_a_violation(value: object, tmp_path: Path) -> None:
+    report = report_on(tmp_path / "file.json", {"x": value})
+    assert places(report.violations) == [("$", "an object", "null" if value is None else repr(value))]
+
+
+def test_all_violations_are_reported_in_file_order(tmp_path: Path) -> None:
+    records = {
+        f"bad_{number}": changed(change | {"paper_id": f"p{number}"} if "paper_id" not in change else change)
+        for number, (change, *_) in enumerate(ONE_FAULT)
+        if "paper_as_candidate_pool" not in change
+    }
+    report = report_on(tmp_path / "file.json", records)
+    assert [found.instance_id for found in report.violations] == list(records)
+
+    several = {"hypothesis": 7, "sentence_types_in_candidate_pool/0": "figure", "aspect2sentence_indices/a1/2": 12}
+    report = report_on(tmp_path / "file.json", {"x": changed(several | {f"{AT_10}/covered_aspects": ["a1", "a3"]})})
+    assert count_by_rule(report.violations) == {"type": 1, "kind": 1, "range": 1, "covered": 1}
+
+
+def test_an_evaluation_that_is_not_of_results_is_not_said_to_be() -> None:
+    record = copy.deepcopy(GOOD)
+    del record["evidence_retrieval_at_10_evaluation"], record["aspect_list_ids"]
+    (found,) = [one for one in validate_record("x", record) if one.path == "$.evidence_retrieval_at_10_evaluation"]
+    assert (found.expected, found.got) == ("an evaluation, or null", "nothing")
+
+
+def test_a_long_value_is_cut_in_the_message() -> None:
+    (found,) = validate_record("x", changed({"hypothesis": ["long" * 1000]}))
+    assert len(found.got) < 100
+
+
+def test_an_id_that_stands_twice_is_a_violation_in_either_form(tmp_path: Path) -> None:
+    line = json.dumps(GOOD)
+    (tmp_path / "twice.json").write_text(f'{{"x": {line}, "y": {line}, "x": {line}}}')
+    (tmp_path / "twice.jsonl").write_text("".join(f'{{"{name}": {line}}}\n' for name in "xyx"))
+    for name in ("twice.json", "twice.jsonl"):
+        report = validate_file(tmp_path / name)
+        assert report.n_instances == 2
+        assert [str(found) for found in report.violations] == [
+            "x: $: expected an id that stands once, got the id more than once"
+        ]
+        with pytest.raises(FormatError, match="instance id 'x' stands more than once"):
+            open_dataset(tmp_path / name)
+
+
+def test_a_paper_in_two_files_is_a_violation_of_the_later_one(tmp_path: Path) -> None:
+    paths = [tmp_path / "train.json", tmp_path / "test.json"]
+    for path, papers in zip(paths, [{"a": "p1", "b": "p1"}, {"c": "p2", "d": "p1"}], strict=True):
+        path.write_text(json.dumps({name: changed({"paper_id": paper}) for name, paper in papers.items()}))
+    train, test = validate_files(paths)
+    assert train.is_valid
+    assert [str(found) for found in test.violations] == [
+        f"d: $.paper_id: expected a paper that stands in one split only, got 'p1', which is also in {paths[0]}"
+    ]
+    assert all(report.is_valid for report in validate_files([paths[0], paths[0]]))
+
+
+# Places that only the typed decoder used to read: what cannot be opened must not pass for valid.
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"aspect_id2aspect": 5},
+        {"aspect_id2aspect": {"a1": None}},
+        {"systematic_review_id": []},
+        {"systematic_review_id": 1.5},
+        {"id": 5},
+        {f"{AT_10}/optimal": "ten"},
+        {f"{OPTIMAL}/optimal": None},
+    ],
+    ids=name_of,
+)
+@pytest.mark.parametrize("record", [GOOD, GOOD_100K], ids=["original", "100k"])
+def test_what_is_valid_can_be_opened(change: Change, record: Record, tmp_path: Path) -> None:
+    assert_survives(json.dumps({"x": changed(change, record)}).encode(), tmp_path / "file.json")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "the file is empty"),
+        (b"[]", "expected a JSON object"),
+        (b'{"x": {', "not valid JSON"),
+        (b'\xff\xfe{"x": 1}', "byte-order mark of UTF-16"),
+        (b'{"x\xff": {}}', "not UTF-8"),
+        (b'{"x": ' + b"[" * 100_000, "nested too deeply"),
+    ],
+)
+def test_a_file_that_cannot_be_read_says_why(content: bytes, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "file.json"
+    path.write_bytes(content)
+    with pytest.raises(UnreadableError, match=message):
+        validate_file(path)
+
+
+# 2,000 mutated files
+
+
+def every_place(value: Any, place: str = "") -> Iterator[str]:
+    """Give every place in a record, as `changed` takes them."""
+    items = enumerate(value) if isinstance(value, list) else value.items() if isinstance(value, dict) else ()
+    for key, inner in items:
+        yield f"{place}{key}"
+        yield from every_place(inner, f"{place}{key}/")
+
+
+KNOWN_KEYS = (*GOOD, *GOOD_100K, "id", "optimal", "12", "a1", "a4")
+LIKELY = st.sampled_from([GONE, None, 0, 1, 5, 11, "a1", "a4", [], {}, [2, 5], ["a3"], "abstract", GOOD[OPTIMAL]])
+
+
+@st.composite
+def mutated_records(draw: st.DrawFn, record: Record) -> Record:
+    """Draw a valid record with a few places deleted, replaced, grown, or keys added."""
+    for _ in range(draw(st.integers(1, 3))):
+        target = draw(st.sampled_from(list(every_place(record))))
+        if draw(st.booleans()):
+            outer = target.rpartition("/")[0]
+            key = draw(st.sampled_from(KNOWN_KEYS) | st.text(max_size=4).filter(lambda text: "/" not in text))
+            inside_list = target.rpartition("/")[2].isdigit() and outer != "sentence_index2aspects"
+            target = target if inside_list else f"{outer}/{key}".removeprefix("/")
+        value = draw(LIKELY | json_values)
+        try:
+            record = changed({target: value}, record)
+        except (KeyError, TypeError):  # deleting what a key just drawn does not name
+            continue
+    return record
+
+
+@st.composite
+def mutated_bytes(draw: st.DrawFn, content: bytes) -> bytes:
+    """Draw a file with bytes flipped, deleted, inserted, doubled or cut off."""
+    for _ in range(draw(st.integers(1, 3))):
+        start = draw(st.integers(0, len(content)))
+        end = start + draw(st.integers(0, 3))
+        new = draw(st.binary(max_size=3) | st.sampled_from([b"", b"\\", b'"', b"\n", b"}", b"1", b"null", b"\xed\xa0"]))
+        edit = draw(st.sampled_from(["splice", "cut", "double"]))
+        head, tail = content[:start], content[end:]
+        content = {"splice": head + new + tail, "cut": head, "double": content[:end] + content[start:]}[edit]
+    return content
+
+
+def assert_survives(content: bytes, path: Path, *, optima: bool = False) -> None:
+    """Check that a file is unreadable, or has violations, or can be opened and scored up to its ceiling."""
+    path.unlink(missing_ok=True)  # never write into a file that an earlier data set may still map
+    path.write_bytes(content)
+    try:
+        report = validate_file(path, optima=optima)
+    except UnreadableError:
+        return
+    if not report.is_valid:
+        assert all(found.path.startswith("$") and found.expected and found.got for found in report.violations)
+        return
+    dataset = open_dataset(path)
+    assert report.n_instances == len(dataset) == len(list(dataset))
+    found = evaluate({"oracle": answers_from(make_system("oracle"))}, dataset, list(TASKS.values()))
+    for scores in found["oracle"].values():
+        np.testing.assert_allclose(scores.scores["regret"], 0, atol=1e-12)
+        assert not scores.counts.failed
+
+
+@pytest.fixture(scope="module")
+def survives(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., None]:
+    folder = tmp_path_factory.mktemp("mutated")
+
+    def check(content: bytes, *, suffix: str = ".json", optima: bool = False) -> None:
+        assert_survives(content, folder / f"file{suffix}", optima=optima)
+
+    return check
+
+
+@given(mutated_records(GOOD), st.booleans())
+@settings(max_examples=700)
+def test_a_mutated_original_record_gives_a_report(
+    survives: Callable[..., None],
+    record: Record,
+    is_solved: bool,  # noqa: FBT001 - drawn
+) -> None:
+    survives(json.dumps({"x": record}).encode(), optima=is_solved)
+
+
+@given(mutated_records(GOOD_100K), st.booleans())
+@settings(max_examples=500)
+def test_a_mutated_100k_record_gives_a_report(
+    survives: Callable[..., None],
+    record: Record,
+    is_solved: bool,  # noqa: FBT001 - drawn
+) -> None:
+    survives(json.dumps({"id": "x"} | record).encode() + b"\n", suffix=".jsonl", optima=is_solved)
+
+
+@given(mutated_bytes(json.dumps({"x": GOOD, "y": GOOD_100K}).encode()))
+@settings(max_examples=500)
+def test_a_file_with_mutated_bytes_gives_a_report_or_is_unreadable(survives: Callable[..., None], data: bytes) -> None:
+    survives(data)
+
+
+@given(mutated_bytes(gzip.compress(json.dumps({"x": GOOD}).encode(), mtime=0)))
+@settings(max_examples=300)
+def test_a_mutated_gzip_file_gives_a_report_or_is_unreadable(survives: Callable[..., None], data: bytes) -> None:
+    survives(data, suffix=".json.gz")
+
+
+@pytest.mark.parametrize(
+    ("text", "repeated"),
+    [
+        ('"hypothesis": "another", ', "hypothesis"),
+        ('"more": {"a": 1, "b": [{"a": 2, "a": 3}]}, ', "a"),
+        ('"more": "no key \\":", ', None),
+        ('"more\\\\": "ends in a backslash", ', None),
+    ],
+)
+def test_a_key_that_stands_twice_inside_an_instance_is_a_violation(
+    text: str, repeated: str | None, tmp_path: Path
+) -> None:
+    path = tmp_path / "file.json"
+    path.write_text(f'{{"x": {{{text}{json.dumps(GOOD)[1:]}}}')
+    expected = [] if repeated is None else [("$", "keys that stand once", f"'{repeated}' again")]
+    assert places(validate_file(path).violations) == expected

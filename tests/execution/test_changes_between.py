@@ -1,0 +1,246 @@
+"""What is replaced or edited while a run is under way, or between two of them, is never mixed into one."""
+
+import hashlib
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+
+from evidencebench.data.dataset import Dataset, open_dataset, write_dataset
+from evidencebench.data.sample import load_sample
+from evidencebench.data.solving import solve_file
+from evidencebench.errors import ChangedDataError, RunError, RunMismatchError
+from evidencebench.execution.execute import execute
+from evidencebench.query import Query
+from evidencebench.runs.run_file import read_run
+from evidencebench.scoring.significance import Resampling
+from evidencebench.system import Brief, Ranking
+from evidencebench.training.crossval.validate import cross_validate
+from runs.test_runs import wait_until
+
+SAMPLE = load_sample()
+FEW = Resampling(n_draws=50)
+
+OWN = """
+from dataclasses import dataclass
+from evidencebench import Ranking
+from {helper} import WORD
+
+@dataclass(frozen=True)
+class Own:
+    size: int = 1
+    def rank(self, query, brief):
+        return Ranking(sentences=(WORD,))
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Held:
+    """Answers two, and the others once a file is there."""
+
+    go_on: str
+
+    def rank(self, query: Query, brief: Brief) -> Ranking:  # noqa: ARG002 - the contract's signature
+        if query.instance_id not in SAMPLE.ids[:2]:
+            wait_until(Path(self.go_on).exists)
+        return Ranking(sentences=(0,))
+
+
+@pytest.fixture
+def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """Work in a folder with own code that imports a helper, and give its name."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    name = f"own_{abs(hash(tmp_path))}"
+    Path(f"{name}.py").write_text(OWN.format(helper=f"{name}_helper"))
+    Path(f"{name}_helper.py").write_text("WORD = 1\n")
+    yield f"{name}:Own"
+    forget(name)
+
+
+def forget(name: str) -> None:
+    """Have own code imported again, as a new process does."""
+    for module in [one for one in sys.modules if one.startswith("own_")]:
+        del sys.modules[module]
+    assert name not in sys.modules
+
+
+def many(path: Path, n: int, first: int = 0) -> Dataset:
+    copies = (SAMPLE[(first + index) % len(SAMPLE)] for index in range(n))
+    write_dataset(path, (replace(one, query=replace(one.query, instance_id=f"i{i}")) for i, one in enumerate(copies)))
+    return open_dataset(path)
+
+
+@pytest.mark.parametrize("name", ["data.json", "data.jsonl.gz"])
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_data_file_that_was_replaced_is_not_answered_under_the_old_checksum(
+    name: str, jobs: int, tmp_path: Path
+) -> None:
+    path, run = tmp_path / name, tmp_path / "run.jsonl"
+    dataset = many(path, 40)
+    checksum = dataset.sha256
+    many(path, 40, first=1)
+    if jobs == 1 and name.endswith(".gz"):  # of which this process has a copy
+        execute("longest", dataset, run)
+        many(path, 40)
+        execute("longest", open_dataset(path), tmp_path / "again.jsonl")
+        first, second = (read_run(one).answer for one in (run, tmp_path / "again.jsonl"))
+        assert all(first(one, None) == second(one, None) for one in dataset.ids)
+        return
+    with pytest.raises(
+        ChangedDataError, match=r"data\.json.*: the data file has changed since it was opened; start again"
+    ):
+        execute("longest", dataset, run, jobs=jobs)
+    assert (read_run(run).ids, dataset.sha256) == (frozenset(), checksum)
+
+
+def test_a_file_that_is_replaced_before_its_checksum_is_asked_for_has_that_of_what_was_opened(tmp_path: Path) -> None:
+    dataset = many(tmp_path / "data.json", 3)
+    expected = hashlib.sha256((tmp_path / "data.json").read_bytes()).hexdigest()
+    many(tmp_path / "data.json", 3, first=1)
+    assert dataset.sha256 == expected
+
+
+def test_a_large_file_that_is_replaced_before_its_checksum_is_asked_for_gives_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("evidencebench.storage.content.MOST_HELD_BYTES", 0)
+    dataset = many(tmp_path / "data.json", 3)
+    many(tmp_path / "data.json", 3, first=1)
+    with pytest.raises(ChangedDataError, match="has changed since it was opened"):
+        _ = dataset.sha256
+
+
+def test_workers_that_solve_take_no_other_file(tmp_path: Path) -> None:
+    dataset = many(tmp_path / "data.json.gz", 70)
+    _ = dataset.sha256
+    many(tmp_path / "data.json.gz", 70, first=1)
+    with pytest.raises(ChangedDataError, match="has changed since it was opened"):
+        solve_file(dataset, tmp_path / "solved.json", jobs=2)
+
+
+@pytest.mark.parametrize("edited", ["", "_helper"])
+def test_a_run_of_own_code_is_not_continued_after_an_edit(edited: str, own: str) -> None:
+    module, path = own.partition(":")[0], Path("run.jsonl")
+    execute(own, SAMPLE, path, limit=4)
+    before = read_run(path)
+    assert execute(own, SAMPLE, path, limit=4).n_resumed == 4
+    Path("unrelated.py").write_text("WORD = 5\n")
+    source = Path(f"{module}{edited}.py")
+    source.write_text(f"{source.read_text()}# edited\n")
+    forget(module)
+    with pytest.raises(
+        RunMismatchError, match=rf"run\.jsonl: begun as another run: code of {own} was 'sha256:\w+', now 'sha256:\w+'; "
+    ):
+        execute(own, SAMPLE, path, limit=4)
+    execute(own, SAMPLE, Path("new.jsonl"), limit=4)
+    after = read_run(Path("new.jsonl"))
+    assert before.name == after.name
+    assert before.signature != after.signature
+    assert before.signature.startswith(f"{own}(size=1)[code ")
+
+
+def test_a_run_of_own_code_that_an_earlier_version_began_is_read_and_not_continued(own: str) -> None:
+    execute(own, SAMPLE, Path("run.jsonl"), limit=4)
+    old = read_run(Path("run.jsonl"))
+    assert old.header is not None
+    digest = old.header.versions[f"code of {own}"]
+    text = Path("run.jsonl").read_text().replace(f',"code of {own}":"{digest}"', "")
+    assert digest not in text
+    Path("run.jsonl").write_text(text)
+    assert read_run(Path("run.jsonl")).signature == f"{own}(size=1)"
+    with pytest.raises(RunMismatchError, match=rf"code of {own} was not told, now 'sha256:\w+'; choose another file"):
+        execute(own, SAMPLE, Path("run.jsonl"), limit=4)
+
+
+def test_own_code_within_another_system_counts_too(own: str) -> None:
+    spec = f"diverse:system=[{own}]"
+    execute(spec, SAMPLE, Path("run.jsonl"), limit=2)
+    Path(f"{own.partition(':')[0]}_helper.py").write_text("WORD = 22\n")
+    forget(own.partition(":")[0])
+    with pytest.raises(RunMismatchError, match=f"code of {own} was"):
+        execute(spec, SAMPLE, Path("run.jsonl"), limit=2)
+
+
+def test_workers_that_would_import_edited_code_are_told(own: str) -> None:
+    dataset = many(Path("data.json"), 40)
+    execute(own, dataset, Path("whole.jsonl"))
+    Path(f"{own.partition(':')[0]}_helper.py").write_text("WORD = 22\n")
+    assert execute(own, dataset, Path("again.jsonl")).n_failed == 0  # here runs what was imported
+    assert read_run(Path("again.jsonl")).signature == read_run(Path("whole.jsonl")).signature
+    with pytest.raises(RunMismatchError, match=f"system '{own}' has changed since the work began: code of {own} was"):
+        execute(own, dataset, Path("run.jsonl"), jobs=2)
+    assert read_run(Path("run.jsonl")).ids == frozenset()
+
+
+def test_a_cross_validation_of_own_code_is_not_continued_after_an_edit(own: str) -> None:
+    cross_validate([own], SAMPLE, n_folds=2, n_seeds=1, journal=Path("cells.jsonl"), resampling=FEW)
+    Path(f"{own.partition(':')[0]}_helper.py").write_text("WORD = 22\n")
+    forget(own.partition(":")[0])
+    with pytest.raises(RunMismatchError, match=f"begun as another cross-validation: code of {own} was 'sha256:"):
+        cross_validate([own], SAMPLE, n_folds=2, n_seeds=1, journal=Path("cells.jsonl"), resampling=FEW)
+    Path("cells.jsonl").write_bytes(Path("cells.jsonl").read_bytes().splitlines(keepends=True)[0])
+    cross_validate([own], SAMPLE, n_folds=2, n_seeds=1, journal=Path("cells.jsonl"), resampling=FEW)
+
+
+@contextmanager
+def started(*arguments: str) -> Iterator["subprocess.Popen[str]"]:
+    """Start a run of own code that lies in the tests; it is ended with the block, however that ends."""
+    words = [sys.executable, "-m", "evidencebench", "run", *arguments]
+    with subprocess.Popen(
+        words, cwd=Path(__file__).parents[1], text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def has_answers(path: Path, n: int) -> bool:
+    return path.exists() and path.read_bytes().count(b"\n") > n
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_data_file_that_is_replaced_during_a_run_stops_it_and_its_copy_goes_on(jobs: int, tmp_path: Path) -> None:
+    data, run = tmp_path / "data.json", tmp_path / "run.jsonl"
+    dataset = many(data, 64)
+    spec = f"test_runs:Counting:log={tmp_path / 'asked'},seconds=0.05"
+    kept = data.read_bytes()
+    with started(spec, "--data", str(data), "-o", str(run), "--jobs", str(jobs)) as process:
+        wait_until(lambda: has_answers(run, 3))
+        many(tmp_path / "other.json", 64, first=1)
+        (tmp_path / "other.json").replace(data)
+        _, said = process.communicate(timeout=60)
+    assert (process.returncode, f"{data}: the data file has changed since it was opened" in said) == (2, True)
+    n_kept = len(read_run(run).ids)
+    assert 3 <= n_kept < 64
+    data.write_bytes(kept)
+    report = execute(spec, open_dataset(data), run)
+    assert (report.n_resumed, report.n_unanswered) == (n_kept, 0)
+    execute(f"test_runs:Counting:log={tmp_path / 'whole'}", again := open_dataset(data), tmp_path / "whole.jsonl")
+    whole, mended = read_run(tmp_path / "whole.jsonl"), read_run(run)
+    assert all(whole.answer(name, None) == mended.answer(name, None) for name in again.ids)
+    assert dataset.ids == again.ids
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_the_same_run_at_once_is_written_by_one_and_refused_to_the_other(overwrite: bool, tmp_path: Path) -> None:  # noqa: FBT001 - as a user says it
+    run, go_on = tmp_path / "run.jsonl", tmp_path / "go_on"
+    spec = f"test_changes_between:Held:go_on={go_on}"
+    with started(spec, "--data", "sample", "-o", str(run), *(["--overwrite"] if overwrite else [])) as first:
+        wait_until(lambda: has_answers(run, 2))  # all that it gives before it is let go on
+        before = run.read_bytes()
+        with pytest.raises(RunError, match=rf"{run}: another process is writing this file; wait for it"):
+            execute(spec, SAMPLE, run, overwrite=overwrite)
+        assert run.read_bytes() == before
+        go_on.touch()
+        _, said = first.communicate(timeout=60)
+    assert (first.returncode, "error" in said) == (0, False)
+    assert read_run(run).ids == set(SAMPLE.ids)

@@ -1,0 +1,209 @@
+"""Own code is found in the current folder, in a package and in a file, and no other import finds anything by it."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from command_line import start
+from evidencebench import Brief, load_sample, make_system, write_dataset
+from evidencebench.code_digest import code_digest
+from evidencebench.errors import SystemSpecError
+from evidencebench.execution.own_code import find_own_code
+from evidencebench.scoring.significance import Resampling
+from evidencebench.specification import parse_specification, write_specification
+from evidencebench.training.crossval.validate import cross_validate
+from evidencebench.training.trainings import trainable
+from own_training import OWN_TRAINING
+
+SYSTEM = """
+from dataclasses import dataclass
+
+from evidencebench import Ranking
+
+
+@dataclass(frozen=True, kw_only=True)
+class Backwards:
+    start: int = 0
+
+    def rank(self, query, brief):
+        from helper import backwards  # imported late, when nobody looks for own code any more
+
+        return Ranking(sentences=backwards(len(query.sentences))[self.start :])
+"""
+HELPER = "def backwards(n):\n    return tuple(range(n))[::-1]\n"
+SHADOWS = ("statistics", "random", "socket", "tempfile", "numpy")
+"""Modules of Python and a package that an innocent file of the same name must not hide."""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Give a folder with own code that is the current one; what was imported from it is forgotten afterwards."""
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    monkeypatch.chdir(tmp_path)
+    before = set(sys.modules)
+    (tmp_path / "backwards.py").write_text(SYSTEM)
+    (tmp_path / "helper.py").write_text(HELPER)
+    yield tmp_path
+    for name in set(sys.modules) - before:
+        if str(getattr(sys.modules[name], "__file__", "")).startswith(str(tmp_path)):
+            del sys.modules[name]
+
+
+def last_sentence(spec: str) -> int:
+    """Return what a system names first of a paper, less the number of its last sentence."""
+    query = load_sample()[0].query
+    return make_system(spec).rank(query, Brief(budget=3)).sentences[0] - len(query.sentences) + 1
+
+
+@pytest.mark.parametrize(
+    "spec",
+    ["backwards:Backwards", "backwards.py:Backwards", "./backwards.py:Backwards", "{here}/backwards.py:Backwards"],
+)
+def test_own_code_is_named_by_its_module_or_its_file_with_options_or_without(folder: Path, spec: str) -> None:
+    spec = spec.replace("{here}", str(folder))
+    assert last_sentence(spec) == 0
+    assert last_sentence(f"{spec}:start=2") == -2
+    assert make_system(f"{spec}:start=2").options == {"start": 2}
+
+
+def test_the_search_path_is_as_before_and_own_code_still_finds_what_lies_beside_it(folder: Path) -> None:
+    (folder / "sub").mkdir()
+    for name in ("backwards.py", "helper.py"):
+        (folder / name).rename(folder / "sub" / name)
+    before = [*sys.path]
+    assert last_sentence("sub/backwards.py:Backwards") == 0
+    assert sys.path == before
+
+
+def test_a_package_without_an_init_file_is_own_code_only_where_it_is_named_as_such(folder: Path) -> None:
+    for name in ("mine", "wandb_not_installed"):
+        (folder / name).mkdir()
+        (folder / name / "systems.py").write_text(SYSTEM)
+    assert last_sentence("mine.systems:Backwards") == 0
+    with pytest.raises(ModuleNotFoundError):
+        import_module("wandb_not_installed")
+
+
+def test_a_file_of_the_name_of_a_module_of_python_hides_nothing_and_can_be_named_by_its_path(folder: Path) -> None:
+    (folder / "statistics.py").write_text(SYSTEM)
+    import_module("statistics")
+    with pytest.raises(SystemSpecError, match=r"has no attribute 'Backwards'.*\./statistics\.py:Backwards"):
+        make_system("statistics:Backwards")
+    assert last_sentence("statistics.py:Backwards") == 0
+    assert hasattr(import_module("statistics"), "fmean")
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_files_named_as_modules_of_python_break_no_run_whatever_the_number_of_processes(
+    folder: Path, jobs: int
+) -> None:
+    sample = list(load_sample())
+    more = [replace(one, query=replace(one.query, instance_id=f"{one.id}_{n}")) for n in range(4) for one in sample]
+    write_dataset("data.json", more)
+    for name in SHADOWS:
+        (folder / f"{name}.py").write_text(f"raise RuntimeError('{name} of this folder')\n")
+    # As the installed command does, without the current folder at the head of the search path.
+    words = [sys.executable, "-P", "-m", "evidencebench", "run", "backwards:Backwards", "--data", "data.json"]
+    environ = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+    ran = subprocess.run(
+        [*words, "-o", "run.jsonl", "-j", str(jobs)], capture_output=True, text=True, check=False, env=environ
+    )
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert len(Path("run.jsonl").read_text().splitlines()) == 1 + len(more)
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ("backwards.py", r"file 'backwards\.py': expected the class or function in it .* backwards\.py:Name"),
+        ("absent.py:Backwards", "'absent.py:Backwards': cannot be imported: .*No such file or directory"),
+        ("backwards.py:Backward", r"no attribute 'Backward' \(did you mean 'Backwards'\?\)"),
+        ("backwards:Backward", r"no attribute 'Backward' \(did you mean 'Backwards'\?\)"),
+        ("backwards.py:Backwards:begin=1", "'backwards.py:Backwards': no option 'begin'; it takes start"),
+        ("backwards.py:SYSTEM", "no attribute 'SYSTEM'"),
+    ],
+)
+@pytest.mark.usefixtures("folder")
+def test_what_a_file_does_not_hold_is_refused_in_words(spec: str, message: str) -> None:
+    with pytest.raises(SystemSpecError, match=message):
+        make_system(spec)
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_pipe_in_the_place_of_own_code_is_refused_and_not_waited_for() -> None:
+    os.mkfifo("pipe.py")
+    with pytest.raises(SystemSpecError, match=r"'pipe\.py:Any': cannot be imported: .*is a pipe; expected a regular"):
+        make_system("pipe.py:Any")
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_file_of_a_package_is_named_by_its_module_and_says_so(folder: Path) -> None:
+    (folder / "packed").mkdir()
+    (folder / "packed" / "near.py").write_text("")
+    (folder / "packed" / "own.py").write_text(f"from . import near\n{SYSTEM}")
+    with pytest.raises(SystemSpecError, match=r"relative import.*; name a file of a package by its module, as package"):
+        make_system("packed/own.py:Backwards")
+    assert last_sentence("packed.own:Backwards") == 0
+
+
+def test_a_file_that_fails_while_it_is_imported_is_imported_anew_the_next_time(folder: Path) -> None:
+    odd = folder / "odd-name.py"
+    odd.write_text("1 / 0")
+    with pytest.raises(SystemSpecError, match=r"'odd-name\.py:Backwards': cannot be imported: division by zero"):
+        make_system("odd-name.py:Backwards")
+    odd.write_text(SYSTEM)
+    assert last_sentence("odd-name.py:Backwards") == 0
+
+
+def test_what_a_file_with_a_dot_in_its_name_imports_counts_too(folder: Path) -> None:
+    digests = []
+    for number, helper in enumerate((HELPER, HELPER.replace("[::-1]", ""))):
+        (folder / "helper.py").write_text(helper)
+        (folder / f"v1.{number}.py").write_text(SYSTEM)  # another module with the same source
+        digests.append(code_digest(find_own_code(f"v1.{number}.py:Backwards").module))
+    assert digests[0] != digests[1]
+
+
+def test_the_source_of_own_code_is_known(folder: Path) -> None:
+    for name in ("backwards:Backwards", "backwards.py:Backwards"):
+        assert find_own_code(name).file == folder / "backwards.py"
+    assert find_own_code("sys:exit").file is None
+
+
+@pytest.mark.parametrize("name", ["mine.py:Class", "a,b+c.py:Class", "/some where/x-y.py:Class"])
+def test_the_name_of_a_file_is_written_and_read_back_nested_too(name: str) -> None:
+    inner = {"name": name, "options": {"k": 1}}
+    text = write_specification("fuse", {"systems": [inner, {"name": "bm25", "options": {}}]})
+    assert parse_specification(text).name == "fuse"
+    written = write_specification(name, {"k": 1})
+    assert parse_specification(written).name == name
+    assert parse_specification(written).options == {"k": "1"}
+
+
+def test_a_training_in_a_file_is_answered_by_the_system_beside_it_in_every_process(folder: Path) -> None:
+    (folder / "sub").mkdir()
+    (folder / "sub" / "memory.py").write_text(OWN_TRAINING)
+    found = trainable("sub/memory.py:Memory")
+    assert found is not None
+    assert found.system == "sub/memory.py:Recall"
+    (figures,) = cross_validate(
+        ["sub/memory.py:Memory"], load_sample(), n_folds=2, n_seeds=1, resampling=Resampling(n_draws=50), jobs=2
+    )
+    assert figures.n_failed == 0
+    papers = [json.loads(line)["papers"] for line in Path("fits.jsonl").read_text().splitlines()]
+    assert papers
+
+
+def test_own_code_by_its_file_runs_on_the_command_line_and_goes_on_whatever_way_it_is_written(folder: Path) -> None:
+    for spec in ("backwards.py:Backwards:start=1", "./backwards.py:Backwards:start=1"):
+        process = start("run", spec, "--data", "sample", "-o", "run.jsonl", cwd=folder)
+        out, err = process.communicate()
+        assert process.returncode == 0, err
+    assert "10 of them already there" in out

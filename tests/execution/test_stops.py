@@ -1,0 +1,154 @@
+"""What a stop leaves open is said and asked again; a failure is shown where it is, and stops a run that is to stop."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+
+from evidencebench.data.sample import load_sample
+from evidencebench.data.tasks import TASKS
+from evidencebench.errors import CostLimitError, FailedAnswerError, FailingServerError, PendingError
+from evidencebench.execution.execute import execute
+from evidencebench.runs.run_file import read_run
+from evidencebench.system import Brief, Ranking
+from runs.test_runs import many
+
+SAMPLE = load_sample()
+A, B = SAMPLE.ids[:2]
+
+
+STOPS = {"cost": CostLimitError("no more"), "server": FailingServerError("it fails"), "batch": PendingError("")}
+
+# Own code, as users name it: test_stops and Stopping joined by a colon.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stopping:
+    """Is stopped the first time that it is asked a certain task, as by a limit, a server or a batch."""
+
+    reads_brief: ClassVar[bool] = True
+    selects: ClassVar[bool] = True
+    log: str
+    how: str = "cost"
+    at_budget: int = 10
+    waits: bool = True
+
+    def rank(self, query: Any, brief: Brief) -> Ranking:  # noqa: ARG002 - the contract's signature
+        if brief.budget == self.at_budget and not Path(self.log).exists():
+            Path(self.log).touch()
+            raise STOPS[self.how]
+        return Ranking(sentences=(0,))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failing:
+    """Fails on one instance, deep in its code, until a file is there."""
+
+    instance: str = B
+    mended: str = "never"
+    waits: bool = False
+
+    def rank(self, query: Any, brief: Brief) -> Ranking:  # noqa: ARG002 - the contract's signature
+        if query.instance_id == self.instance and not Path(self.mended).exists():
+            deep_in_own_code()
+        return Ranking(sentences=(0,))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Beyond:
+    """Names a sentence that no paper has."""
+
+    index: int = 9999
+
+    def rank(self, query: Any, brief: Brief) -> Ranking:  # noqa: ARG002 - the contract's signature
+        return Ranking(sentences=(0, self.index))
+
+
+def deep_in_own_code() -> None:
+    raise LookupError("no such word")
+
+
+@pytest.mark.parametrize("how", ["cost", "batch"])
+def test_a_stop_within_an_instance_leaves_the_tasks_behind_it_open_and_a_batch_brings_them(
+    how: str, tmp_path: Path
+) -> None:
+    path, rounds = tmp_path / "run.jsonl", iter([True, False])
+    spec = f"test_stops:Stopping:log={tmp_path / 'log'},how={how}"
+    report = execute(spec, SAMPLE, path, limit=1, settle=lambda: next(rounds), max_waiting=1)
+    asked = {name for name, task in TASKS.items() if task.applies_to(SAMPLE[0].labels)}
+    assert len(asked) > 3
+    assert {task for _, task in read_run(path).done} == asked
+    assert (report.n_unanswered, report.n_failed) == (0, 0)
+
+
+@pytest.mark.parametrize("waits", ["true", "false"])
+def test_a_stop_ends_the_run_keeps_what_came_before_and_the_same_call_goes_on(waits: str, tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    spec = f"test_stops:Stopping:log={tmp_path / 'log'},how=server,waits={waits}"
+    with pytest.raises(FailingServerError, match="it fails"):
+        execute(spec, SAMPLE, path, limit=2, max_waiting=1)
+    kept = read_run(path).done
+    assert kept == {(A, "er_at_optimal")}
+    assert execute(spec, SAMPLE, path, limit=2).n_unanswered == 0
+    assert {instance_id for instance_id, _ in read_run(path).done - kept} == {A, B}
+
+
+def test_a_run_that_answered_nothing_is_begun_anew_by_the_corrected_call(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    spec = f"test_stops:Stopping:log={tmp_path / 'log'},how=server,waits=false"
+    task = [TASKS["er_at_10"]]
+    with pytest.raises(FailingServerError):
+        execute(spec, SAMPLE, path, tasks=task)
+    assert len(path.read_bytes().splitlines()) == 1
+    report = execute("lead", SAMPLE, path, limit=2, seed=3)
+    run = read_run(path)
+    assert run.header is not None
+    assert (report.n_resumed, run.header.system.name, run.header.limit, len(run.ids)) == (0, "lead", 2, 2)
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("waits", ["true", "false"])
+def test_a_failure_shows_where_in_own_code_it_is(jobs: int, waits: str, tmp_path: Path) -> None:
+    data = SAMPLE if jobs == 1 else many(tmp_path / "data.json", 33)
+    failing = data.ids[1]
+    spec = f"test_stops:Failing:instance={failing},waits={waits}"
+    report = execute(spec, data, tmp_path / "run.jsonl", jobs=jobs)
+    assert (report.first_error, report.n_failed) == (f"{failing}: LookupError: no such word", 1)
+    assert report.first_trace is not None
+    start, *_, last = report.first_trace.splitlines()
+    assert (start, last) == ("Traceback (most recent call last):", "LookupError: no such word")
+    assert "in deep_in_own_code\n" in report.first_trace
+    assert report.first_trace.count("File ") == report.first_trace.count(f'File "{__file__}"') == 2
+    assert "trace" not in (tmp_path / "run.jsonl").read_text().casefold()
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("waits", ["true", "false"])
+def test_a_run_that_is_to_stops_at_the_first_failure_and_asks_it_again_next_time(
+    jobs: int, waits: str, tmp_path: Path
+) -> None:
+    data, path, mended = many(tmp_path / "data.json", 64), tmp_path / "run.jsonl", tmp_path / "mended"
+    failing = data.ids[1]
+    spec = f"test_stops:Failing:instance={failing},waits={waits},mended={mended}"
+    with pytest.raises(FailedAnswerError, match=f"^{failing}: LookupError: no such word$") as caught:
+        execute(spec, data, path, jobs=jobs, fail_fast=True, max_waiting=2)
+    assert caught.value.trace is not None
+    assert "in deep_in_own_code" in caught.value.trace
+    kept = read_run(path)
+    assert (kept.failed, data.ids[0] in kept.ids, failing in kept.ids) == (frozenset(), True, False)
+    assert len(kept.ids) < 20
+    mended.touch()
+    report = execute(spec, data, path, jobs=jobs, fail_fast=True)
+    assert (report.n_resumed, report.n_failed, report.n_unanswered) == (len(kept.ids), 0, 0)
+
+
+@pytest.mark.parametrize("index", [9999, -1])
+@pytest.mark.parametrize("system", ["{}", "fuse:systems=[{}+lead]"])
+def test_a_sentence_that_does_not_exist_is_a_failed_answer_at_once(index: int, system: str, tmp_path: Path) -> None:
+    spec = system.format(f"test_stops:Beyond:index={index}")
+    report = execute(spec, SAMPLE, tmp_path / "run.jsonl", limit=2)
+    last = len(SAMPLE[0].query.sentences) - 1
+    expected = f"system 'test_stops:Beyond': expected sentences 0..{last}, got {index}"
+    assert report.first_error == f"{A}: OutOfRangeError: {expected}"
+    assert (report.n_failed, report.first_trace) == (2, None)

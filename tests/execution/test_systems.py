@@ -1,0 +1,363 @@
+"""Systems rank every sentence once and always alike, are made from words, and equal bm25s and scikit-learn."""
+
+import re
+import sys
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from typing import cast
+
+import bm25s
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.feature_extraction.text import TfidfVectorizer
+
+from evidencebench.data.instance import Instance, Labels
+from evidencebench.data.sample import load_sample
+from evidencebench.data.tasks import Task
+from evidencebench.errors import SystemSpecError, UndefinedScoreError
+from evidencebench.execution.ask import answer_instance, default_tasks
+from evidencebench.execution.system_table import make_system
+from evidencebench.query import Kind, Query
+from evidencebench.system import Brief, NamedSystem, Ranking, System, rank_by_score
+from evidencebench.systems.derangement import derange_hypotheses
+from evidencebench.systems.retrievers.bm25 import BM25
+from evidencebench.systems.retrievers.tfidf import TfIdf, TfIdfChar
+from evidencebench.systems.retrievers.tokens import tokens
+from specs import LABEL_FREE
+from strategies import instances, labels, queries
+
+OWN_SYSTEM = """
+from dataclasses import dataclass
+
+from evidencebench import Ranking
+
+
+@dataclass(frozen=True, kw_only=True)
+class Backwards:
+    start: int = 0
+
+    def rank(self, query, brief):
+        return Ranking(sentences=tuple(range(len(query.sentences)))[::-1][self.start :])
+
+
+def made(**options):
+    system = Backwards()
+    object.__setattr__(system, "start", options.get("start", 0))
+    return system
+
+
+def failing(**options):
+    raise RuntimeError("no model here")
+
+
+def hopeless():
+    return "text"
+"""
+
+
+def answer(spec: str, query: Query) -> Ranking:
+    return make_system(spec).rank(query, Brief(budget=3))
+
+
+@pytest.fixture(scope="module", params=LABEL_FREE)
+def spec(request: pytest.FixtureRequest) -> str:
+    """Give a specification of each system that does not know the labels."""
+    return re.sub(r"\{(\w+)\}", lambda found: str(request.getfixturevalue(found[1])), request.param)
+
+
+@settings(max_examples=60)
+@given(query=queries(), other=queries())
+def test_every_label_free_system_returns_each_sentence_once_and_always_alike(
+    spec: str, query: Query, other: Query
+) -> None:
+    ranking = answer(spec, query)
+    system = make_system(spec)
+    everything = list(range(len(query.sentences)))
+    if system.selects or spec.startswith("llm_vote"):  # a part of the paper, each sentence once
+        assert len(ranking.sentences) <= 3
+        assert sorted(ranking.sentences) == sorted(set(ranking.sentences) & set(everything))
+    else:
+        assert sorted(ranking.sentences) == everything
+    system.rank(other, Brief(budget=3))  # what was asked before changes nothing
+    assert system.rank(query, Brief(budget=3)) == ranking
+    if ranking.scores is not None:
+        assert len(ranking.scores) == len(ranking.sentences)
+        assert list(ranking.scores) == sorted(ranking.scores, reverse=True)
+
+
+@settings(max_examples=30)
+@given(instance=instances(), other=labels(), budget=st.integers(1, 5))
+def test_no_label_free_system_answers_otherwise_where_the_labels_are_others(
+    spec: str, instance: Instance, other: Labels, budget: int
+) -> None:
+    system, task = make_system(spec), Task(name="er_at_k", scope="all", budget=budget)
+    swapped = replace(instance, labels=replace(other, aspects=other.aspects or ("a",)))
+    labelled = replace(instance, labels=replace(instance.labels, aspects=instance.labels.aspects or ("a",)))
+    assert answer_instance(system, swapped, task) == answer_instance(system, labelled, task)
+
+
+@given(query=queries())
+def test_position_controls_order_by_kind_and_place(query: Query) -> None:
+    abstract, rest = query.indices_of(Kind.ABSTRACT), query.indices_of(Kind.HEADING, Kind.BODY)
+    assert answer("lead", query).sentences == tuple(range(len(query.sentences)))
+    assert answer("abstract_first", query).sentences == abstract + rest
+    assert answer("abstract_backwards", query).sentences == abstract[::-1] + rest
+    text, headings = query.indices_of(Kind.ABSTRACT, Kind.BODY), query.indices_of(Kind.HEADING)
+    assert answer("lead_no_headings", query).sentences == text + headings
+    assert not answer("random", query).ordered
+
+
+@given(query=queries())
+def test_bm25_abstract_first_is_bm25_within_the_abstract_and_within_the_rest(query: Query) -> None:
+    plain = answer("bm25", query).sentences
+    abstract = tuple(index for index in plain if query.kinds[index] is Kind.ABSTRACT)
+    assert answer("bm25_abstract_first", query).sentences == abstract + tuple(
+        index for index in plain if index not in abstract
+    )
+
+
+@given(st.lists(st.floats(allow_nan=False, allow_infinity=False), max_size=8))
+def test_ranking_by_score_is_descending_with_ties_in_paper_order(scores: list[float]) -> None:
+    ranking = rank_by_score(scores)
+    assert list(ranking.sentences) == sorted(range(len(scores)), key=lambda index: (-scores[index], index))
+    assert ranking.scores == tuple(scores[index] for index in ranking.sentences)
+
+
+@pytest.mark.parametrize("score", [float("nan"), float("inf")])
+def test_a_score_that_is_not_finite_is_refused(score: float) -> None:
+    with pytest.raises(ValueError, match="sentence 1: expected a finite score"):
+        rank_by_score([0.0, score])
+
+
+def check_against_bm25s(query: Query, system: BM25) -> None:
+    sentences = [tokens(sentence, stopwords=system.stopwords) for sentence in query.sentences]
+    vocabulary = {term for sentence in sentences for term in sentence}
+    if not vocabulary:  # bm25s refuses it
+        assert set(system.scores(query)) == {0.0}
+        return
+    theirs = bm25s.BM25(method="lucene", k1=system.k1, b=system.b, dtype="float64")
+    theirs.index(sentences, show_progress=False)
+    asked = [term for term in tokens(query.hypothesis, stopwords=system.stopwords) if term in vocabulary]
+    expected = theirs.get_scores(asked) if asked else np.zeros(len(sentences))
+    assert system.scores(query) == pytest.approx(list(expected), rel=1e-9, abs=1e-12)
+
+
+@given(queries(min_sentences=1), st.floats(0, 3), st.floats(0, 1), st.booleans())
+def test_bm25_equals_bm25s_on_random_papers(query: Query, k1: float, b: float, stopwords: bool) -> None:  # noqa: FBT001 - drawn
+    check_against_bm25s(query, BM25(k1=k1, b=b, stopwords=stopwords))
+
+
+def test_bm25_equals_bm25s_on_the_sample() -> None:
+    for query in load_sample().queries():
+        check_against_bm25s(query, BM25())
+
+
+def check_against_sklearn(query: Query, system: TfIdf | TfIdfChar, vectorizer: TfidfVectorizer) -> None:
+    try:
+        vectors = vectorizer.fit_transform(query.sentences)
+    except ValueError as error:
+        assert "empty vocabulary" in str(error)  # noqa: PT017 - scikit-learn gives up, we do not
+        assert set(system.rank(query, Brief(budget=None)).scores or ()) == {0.0}
+        return
+    cosines = (vectors @ vectorizer.transform([query.hypothesis]).T).toarray().ravel()
+    ranking = system.rank(query, Brief(budget=None))
+    assert ranking.scores == pytest.approx([cosines[index] for index in ranking.sentences], abs=1e-12)
+
+
+def words(text: str) -> list[str]:
+    return tokens(text)
+
+
+def spaced_words(text: str) -> str:
+    return " ".join(tokens(text, stopwords=False))
+
+
+def word_vectorizer() -> TfidfVectorizer:
+    return TfidfVectorizer(analyzer=words)
+
+
+def character_vectorizer() -> TfidfVectorizer:
+    return TfidfVectorizer(analyzer="char_wb", ngram_range=(3, 5), preprocessor=spaced_words)
+
+
+@given(queries(min_sentences=1))
+def test_tfidf_equals_scikit_learn_on_random_papers(query: Query) -> None:
+    check_against_sklearn(query, TfIdf(), word_vectorizer())
+
+
+@given(queries(min_sentences=1))
+def test_tfidf_of_characters_equals_scikit_learn_on_random_papers(query: Query) -> None:
+    check_against_sklearn(query, TfIdfChar(), character_vectorizer())
+
+
+def test_tfidf_equals_scikit_learn_on_the_sample() -> None:
+    for query in load_sample().queries():
+        check_against_sklearn(query, TfIdf(), word_vectorizer())
+        check_against_sklearn(query, TfIdfChar(), character_vectorizer())
+
+
+@pytest.mark.parametrize(
+    ("spec", "options"),
+    [
+        ("lead", {}),
+        ("bm25", {"k1": 0.9, "b": 0.4, "stopwords": True}),
+        ("bm25:", {"k1": 0.9, "b": 0.4, "stopwords": True}),
+        ("bm25:k1=1.5,b=0", {"k1": 1.5, "b": 0.0, "stopwords": True}),
+        (" bm25: k1 = 2 , stopwords=false ", {"k1": 2.0, "b": 0.4, "stopwords": False}),
+        ("tfidf_char:shortest=2,longest=4", {"shortest": 2, "longest": 4}),
+    ],
+)
+def test_options_are_read_from_the_specification(spec: str, options: dict[str, object]) -> None:
+    named = make_system(spec)
+    assert named.options == options
+    assert named.name == spec.strip().partition(":")[0]
+    assert all(getattr(named.system, key) == value for key, value in options.items())
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ("bm52", "no system 'bm52' .*; expected one of random, lead, .*bm25, .*or package.module:factory"),
+        ("", "expected name:option=value"),
+        ("3d", "expected name:option=value"),
+        ("bm25:k2=1", "no option 'k2'; it takes k1, b, stopwords"),
+        ("lead:n=1", "'lead'.*takes no options, got n"),
+        ("bm25:k1=much", "option 'k1': expected a number, got 'much'"),
+        ("bm25:stopwords=maybe", "option 'stopwords': expected true or false, got 'maybe'"),
+        ("bm25:k1=", "option 'k1': expected a number"),
+        ("bm25:k1=1,k1=2", "option 'k1' is given twice"),
+        ("bm25:b=0.4,k1", "expected option=value, got 'k1'"),
+        ("bm25:=1", "expected option=value, got '=1'"),
+        ("bm25:k1=-1", "k1: expected a finite number of at least 0, got -1"),
+        ("bm25:k1=nan", "option 'k1': expected a finite number, got 'nan'"),
+        ("bm25:b=1.5", r"b: expected a number in 0\.\.1, got 1\.5"),
+        ("bm25_abstract_first:b=1.5", r"b: expected a number in 0\.\.1, got 1\.5"),
+        ("tfidf_char:shortest=4,longest=3", "expected 1 <= shortest <= longest, got shortest=4, longest=3"),
+        ("no_such_module_here:thing", "cannot be imported: No module named 'no_such_module_here'"),
+        ("json:nothing", "cannot be imported: .*no attribute 'nothing'"),
+        ("json:__doc__", "expected a class or function that makes a system"),
+        ("json:dumps", "missing 1 required positional argument"),
+    ],
+)
+def test_a_bad_specification_says_what_would_fit(spec: str, message: str) -> None:
+    with pytest.raises(SystemSpecError, match=message):
+        make_system(spec)
+
+
+@pytest.mark.parametrize("spec", ["bm25:k1", "lead:first", "tfidf:stopwords"])
+def test_a_known_name_with_a_bare_option_is_not_taken_for_a_module(spec: str) -> None:
+    with pytest.raises(SystemSpecError) as caught:
+        make_system(spec)
+    assert "cannot be imported" not in str(caught.value)
+
+
+@pytest.fixture
+def own_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Give a module of own code in the current folder; the search path is put back behind it."""
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / f"own_{tmp_path.name}.py"
+    path.write_text(OWN_SYSTEM)
+    return path
+
+
+def rank_with(named: NamedSystem) -> tuple[int, ...]:
+    query = Query(instance_id="q", paper_id="p", hypothesis="h", sentences=("a", "b", "c"), kinds=(Kind.BODY,) * 3)
+    return cast("System", named.system).rank(query, Brief(budget=None)).sentences
+
+
+def test_own_code_in_the_current_folder_is_a_system(own_module: Path) -> None:
+    assert rank_with(make_system(f"{own_module.stem}:Backwards")) == (2, 1, 0)
+    named = make_system(f"{own_module.stem}:Backwards:start=1")
+    assert rank_with(named) == (1, 0)
+    assert named.options == {"start": 1}
+    assert named.name == f"{own_module.stem}:Backwards"
+    assert rank_with(make_system(f"{own_module.stem}:made:start=2")) == (0,)
+
+
+@pytest.mark.parametrize(
+    ("factory", "message"),
+    [
+        ("Backwards:begin=1", "no option 'begin'; it takes start"),
+        ("Backwards:start=x", "option 'start': expected a whole number, got 'x'"),
+        ("hopeless", r"expected an object with a method rank\(query, brief\), got 'text'"),
+        ("hopeless:start=1", "unexpected keyword argument 'start'"),
+        ("absent", "cannot be imported: .*no attribute 'absent'"),
+        ("failing", "RuntimeError|no model here"),
+    ],
+)
+def test_own_code_that_makes_no_system_is_refused_in_words(own_module: Path, factory: str, message: str) -> None:
+    with pytest.raises(SystemSpecError, match=message):
+        make_system(f"{own_module.stem}:{factory}")
+
+
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [
+        ("def", "invalid syntax"),
+        ("1 / 0", "division by zero"),
+        ("import no_such_module_here", "No module named 'no_such_module_here'"),
+    ],
+)
+def test_own_code_that_cannot_be_imported_says_why(own_module: Path, code: str, message: str) -> None:
+    own_module.write_text(code)
+    with pytest.raises(
+        SystemSpecError, match=rf"'{re.escape(own_module.stem)}:Backwards': cannot be imported.*{message}"
+    ):
+        make_system(f"{own_module.stem}:Backwards")
+
+
+def test_only_systems_whose_answers_end_by_themselves_are_asked_tasks_without_a_budget() -> None:
+    assert "result_er_unconstrained" in [task.name for task in default_tasks(make_system("oracle"))]
+    assert "result_er_unconstrained" not in [task.name for task in default_tasks(make_system("bm25"))]
+
+
+def asked_of(papers: list[int]) -> list[Query]:
+    """Give queries whose hypotheses all differ, one for each paper named."""
+    return [
+        Query(instance_id=f"i{n}", paper_id=f"p{paper}", hypothesis=f"h{n}", sentences=(), kinds=())
+        for n, paper in enumerate(papers)
+    ]
+
+
+@given(st.lists(st.integers(0, 5), min_size=1, max_size=14), st.integers(0, 99))
+def test_swapped_hypotheses_all_come_from_another_paper_and_each_is_used_once(papers: list[int], seed: int) -> None:
+    asked = asked_of(papers)
+    if 2 * max(Counter(papers).values()) > len(papers):
+        with pytest.raises(
+            UndefinedScoreError, match=r"cannot be swapped between papers: .* share one paper or one hypothesis"
+        ):
+            derange_hypotheses(asked, np.random.default_rng(seed))
+        return
+    swapped = derange_hypotheses(asked, np.random.default_rng(seed))
+    paper_of = {query.hypothesis: query.paper_id for query in asked}
+    assert set(swapped) == {query.instance_id for query in asked}
+    assert sorted(swapped.values()) == sorted(paper_of)
+    assert all(paper_of[swapped[query.instance_id]] != query.paper_id for query in asked)
+    assert derange_hypotheses(asked, np.random.default_rng(seed)) == swapped
+
+
+def test_another_seed_swaps_otherwise_and_no_query_cannot_be_swapped() -> None:
+    asked = asked_of(list(range(12)))
+    swaps = [derange_hypotheses(asked, np.random.default_rng(seed)) for seed in range(3)]
+    assert swaps[0] != swaps[1] != swaps[2]
+    with pytest.raises(UndefinedScoreError, match="0 of 0 instances"):
+        derange_hypotheses([], np.random.default_rng(0))
+
+
+def test_no_query_gets_its_own_text_back_where_papers_share_a_hypothesis() -> None:
+    asked = asked_of(list(range(8)))
+    shared = [replace(query, hypothesis="shared") if n < 4 else query for n, query in enumerate(asked)]
+    for seed in range(20):
+        swapped = derange_hypotheses(shared, np.random.default_rng(seed))
+        assert all(swapped[query.instance_id] != query.hypothesis for query in shared)
+
+
+def test_own_code_that_asks_for_labels_is_not_given_them(own_module: Path) -> None:
+    own_module.write_text("class Cheat:\n    def rank_knowing(self, labels, brief):\n        return labels\n")
+    with pytest.raises(SystemSpecError, match=r"expected an object with a method rank\(query, brief\), got Cheat$"):
+        make_system(f"{own_module.stem}:Cheat")

@@ -1,0 +1,857 @@
+"""Batches over real HTTP: nothing is paid twice and nothing paid is lost, whatever is cut, killed or expires."""
+
+import asyncio
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from batching import MODELS, PRICES, QUICK, asked, at_once, one_pass, requests_to, sender_of
+from evidencebench.data.sample import load_sample
+from evidencebench.errors import (
+    CacheError,
+    CostLimitError,
+    EndpointError,
+    EvidenceBenchError,
+    FailingServerError,
+    PendingError,
+    StopError,
+)
+from evidencebench.integrations.fake_server.faults import Fault
+from evidencebench.integrations.fake_server.running import RunningServer, running_fake_server
+from evidencebench.models.llm.batch_apis.calls import Patience
+from evidencebench.models.llm.batch_status import BatchStatus
+from evidencebench.models.llm.batches import BatchSender
+from evidencebench.models.llm.chat import ChatReply, ChatRequest
+from evidencebench.models.llm.ledger import Ledger
+from evidencebench.models.llm.sparing import SparingSender, collect_open
+from evidencebench.models.llm.spool import Spool
+from evidencebench.models.llm.store import Replies
+from mutations import mutations
+from proxy import Passing, proxied
+from replies import numbered
+from unwritable import no_file_longer_than
+
+SAMPLE = load_sample()
+
+
+def n_replies(found: list[ChatReply | EvidenceBenchError]) -> int:
+    return sum(isinstance(one, ChatReply) for one in found)
+
+
+def paid_keys(server: RunningServer) -> list[str]:
+    return [entry["key"] for entry in server.log_entries() if entry["outcome"] == "paid"]
+
+
+@pytest.fixture
+def server() -> Iterator[RunningServer]:
+    with running_fake_server(SAMPLE) as running:
+        yield running
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_all_that_is_asked_comes_back_in_batches_of_the_size_allowed(
+    tmp_path: Path, server: RunningServer, model: str
+) -> None:
+    told: list[BatchStatus] = []
+    found = one_pass(tmp_path, requests_to(server.base_url, model, 10), told.append, most_requests=4)
+    assert n_replies(found) == 10
+    assert [status.n_requests for status in told if status.state == "submitted"] == [4, 4, 2]
+    assert len(paid_keys(server)) == len(set(paid_keys(server))) == 10
+    assert Spool(Replies(tmp_path)).batches() == []
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_batch_is_closed_before_it_is_too_long(tmp_path: Path, server: RunningServer, model: str) -> None:
+    told: list[BatchStatus] = []
+    requests = requests_to(server.base_url, model, 4)
+    one_pass(tmp_path, requests, told.append, most_bytes=500)
+    sizes = [status.n_requests for status in told if status.state == "submitted"]
+    assert sum(sizes) == 4
+    assert len(sizes) > 1
+
+
+def test_each_model_has_batches_of_its_own(tmp_path: Path, server: RunningServer) -> None:
+    told: list[BatchStatus] = []
+    requests = [numbered(0, model, server.base_url) for model in ("openai/a", "openai/b", "anthropic/c")]
+    assert n_replies(one_pass(tmp_path, requests, told.append)) == 3
+    assert sorted(status.model for status in told if status.state == "submitted") == [
+        "anthropic/c",
+        "openai/a",
+        "openai/b",
+    ]
+
+
+def test_a_reply_is_kept_at_the_price_of_batches(tmp_path: Path, server: RunningServer) -> None:
+    ledger = Ledger()
+    (reply,) = one_pass(tmp_path, requests_to(server.base_url, "openai/gpt-x", 1), ledger=ledger)
+    assert isinstance(reply, ChatReply)
+    cost_usd = PRICES.cost_usd("openai/gpt-x", reply.usage, batch=True)
+    assert cost_usd is not None
+    assert Replies(tmp_path).find(numbered(0, "openai/gpt-x", server.base_url).key) == (reply, cost_usd)
+    assert (ledger.totals.requests, ledger.totals.cost_usd, ledger.totals.unpriced) == (1, cost_usd, 0)
+
+
+def test_a_price_that_is_not_known_for_batches_stays_unknown(tmp_path: Path, server: RunningServer) -> None:
+    ledger = Ledger()
+    one_pass(tmp_path, requests_to(server.base_url, "anthropic/x", 2), ledger=ledger)
+    assert (ledger.totals.requests, ledger.totals.unpriced) == (2, 2)
+
+
+def test_without_a_store_batches_are_refused_with_the_reason() -> None:
+    with pytest.raises(CacheError, match=r"need the store of replies, .* EVIDENCEBENCH_CACHE is 'off'; set"):
+        BatchSender(None, prices=PRICES)
+
+
+@pytest.mark.parametrize(
+    ("request_", "message"),
+    [
+        (numbered(0, "vllm/x"), "expected a provider with batches, which are openai and anthropic"),
+        (numbered(0, "nobody/x"), "expected provider/name with one of the providers"),
+        (numbered(0, "openai/x"), "expected a key in the environment variable OPENAI_API_KEY"),
+        (numbered(0, "openai/x", "ftp://host"), "expected an http or https address"),
+    ],
+)
+def test_what_cannot_be_batched_stops_the_run(tmp_path: Path, request_: ChatRequest, message: str) -> None:
+    async def send() -> None:
+        await sender_of(Replies(tmp_path), folder=tmp_path).send(request_)
+
+    with pytest.raises(FailingServerError, match=message):
+        asyncio.run(send())
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_of_a_batch_that_expires_half_way_the_finished_half_is_kept(tmp_path: Path, model: str) -> None:
+    with running_fake_server(SAMPLE, batch_expire=0.5) as server:
+        requests = requests_to(server.base_url, model, 20)
+        found = one_pass(tmp_path, requests)
+        n_first = n_replies(found)
+        assert 0 < n_first < 20
+        assert {type(one) for one in found} == {ChatReply, PendingError}
+        passes = 1
+        while n_replies(found) < 20:
+            before, found = found, one_pass(tmp_path, requests)
+            assert all(new == old for new, old in zip(found, before, strict=True) if isinstance(old, ChatReply))
+            passes += 1
+        assert passes > 1
+        assert len(paid_keys(server)) == len(set(paid_keys(server))) == 20
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_row_that_fails_is_a_failure_of_this_run_and_asked_again_in_the_next(tmp_path: Path, model: str) -> None:
+    with running_fake_server(SAMPLE, faults=0.3, fault_kinds=[Fault.SERVER_ERROR], seed=3) as server:
+        requests = requests_to(server.base_url, model, 20)
+        found = one_pass(tmp_path, requests)
+        failures = [str(one) for one in found if isinstance(one, EndpointError)]
+        assert 0 < len(failures) == 20 - n_replies(found)
+        assert all("batch" in failure and "server had an error" in failure for failure in failures)
+        while n_replies(found) < 20:
+            found = one_pass(tmp_path, requests)
+        assert len(paid_keys(server)) == len(set(paid_keys(server))) == 20
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("seed", range(2))
+def test_with_a_third_of_all_calls_failing_everything_is_answered_and_paid_once(
+    tmp_path: Path, model: str, seed: int
+) -> None:
+    with running_fake_server(SAMPLE, faults=0.3, seed=seed, hang_seconds=0.05, retry_after=0.01) as server:
+        requests = requests_to(server.base_url, model, 30)
+        patience = Patience(sleep=at_once, timeout_seconds=10, max_attempts=30)
+        found = one_pass(tmp_path, requests, most_requests=7, patience=patience)
+        while n_replies(found) < 30:
+            found = one_pass(tmp_path, requests, most_requests=7, patience=patience)
+        assert len(paid_keys(server)) == len(set(paid_keys(server))) == 30
+
+
+def cut_first(method: str, path: str) -> Callable[[Passing], None]:
+    """Drop the first answer to such a request: the server has done what was asked, and nobody hears of it."""
+    left = [1]
+
+    def change(passing: Passing) -> None:
+        if (passing.method, passing.path) == (method, path) and left[0]:
+            left[0] -= 1
+            passing.is_cut = True
+
+    return change
+
+
+def test_a_batch_whose_answer_is_lost_is_found_by_our_name_for_it(tmp_path: Path, server: RunningServer) -> None:
+    with proxied(server.root_url, cut_first("POST", "/v1/batches")) as proxy:
+        found = one_pass(tmp_path, requests_to(proxy.url, "openai/gpt-x", 5))
+    assert n_replies(found) == 5
+    assert len(paid_keys(server)) == 5
+    assert proxy.asked.count(("POST", "/v1/batches")) == 1
+
+
+def results_changed(change: Callable[[bytes], bytes]) -> Callable[[Passing], None]:
+    def changed(passing: Passing) -> None:
+        if passing.path.endswith(("/content", "/results")):
+            passing.body = change(passing.body)
+
+    return changed
+
+
+def _damaged_in_its_reply(body: bytes) -> bytes:
+    return body.replace(b'"usage"', b'"usa', 1)
+
+
+@pytest.mark.parametrize("change", [bytes, _damaged_in_its_reply, lambda body: body + body])
+def test_a_batch_without_a_name_of_ours_is_found_by_its_results(
+    tmp_path: Path, server: RunningServer, change: Callable[[bytes], bytes]
+) -> None:
+    path = "/v1/messages/batches"
+    cut, changed = cut_first("POST", path), results_changed(change)
+    with proxied(server.root_url, lambda passing: (cut(passing), changed(passing))) as proxy:
+        requests = requests_to(proxy.url, "anthropic/claude-x", 5)
+        found = one_pass_after_doubt(tmp_path, requests)
+    assert n_replies(found) == (4 if change is _damaged_in_its_reply else 5)
+    assert len(paid_keys(server)) == 5
+    assert proxy.asked.count(("POST", path)) == 1
+
+
+def test_an_older_batch_of_the_same_requests_is_not_taken_for_one_that_never_arrived(tmp_path: Path) -> None:
+    names: list[str | None] = []
+
+    def note(status: BatchStatus) -> None:
+        if status.state == "submitted":
+            names.append(status.name)
+
+    with running_fake_server(SAMPLE, batch_expire=1.0) as server, proxied(server.root_url) as proxy:
+        requests = requests_to(proxy.url, "anthropic/claude-x", 3)
+        one_pass(tmp_path, requests, note)
+        proxy.n_blocked = 1
+        one_pass(tmp_path, requests, note)
+    assert len(names) == len(set(names)) == 2
+
+
+def test_results_that_come_in_part_do_not_make_a_batch_in_doubt_one_that_never_arrived(
+    tmp_path: Path, server: RunningServer
+) -> None:
+    path = "/v1/messages/batches"
+    cut = cut_first("POST", path)
+
+    def change(passing: Passing) -> None:
+        cut(passing)
+        if passing.path.endswith("/results"):
+            passing.body = b""
+
+    with proxied(server.root_url, change) as proxy:
+        requests = requests_to(proxy.url, "anthropic/claude-x", 4)
+        with pytest.raises(FailingServerError, match="may have been submitted"):
+            one_pass(tmp_path, requests)
+        proxy.change = lambda _: None
+        assert n_replies(one_pass_after_doubt(tmp_path, requests)) == 4
+        assert proxy.asked.count(("POST", path)) == 1
+
+
+def one_pass_after_doubt(folder: Path, requests: list[ChatRequest]) -> list[ChatReply | EvidenceBenchError]:
+    """Make passes until no batch is in doubt: while one runs, nobody can tell whose it is."""
+    for _ in range(20):
+        try:
+            return one_pass(folder, requests)
+        except FailingServerError as error:
+            assert "may have been submitted" in str(error)  # noqa: PT017 - in most passes there is no error
+            time.sleep(0.02)
+    pytest.fail("always in doubt")
+
+
+def test_a_batch_in_doubt_is_named_and_nothing_of_it_is_submitted_again(tmp_path: Path) -> None:
+    path, told = "/v1/messages/batches", list[BatchStatus]()
+    with running_fake_server(SAMPLE, batch_delay=600) as server:
+        with proxied(server.root_url, cut_first("POST", path)) as proxy:
+            requests = requests_to(proxy.url, "anthropic/claude-x", 5)
+            with pytest.raises(
+                FailingServerError, match=r"may have been submitted, .*its id may be msgbatch_.*; run again"
+            ):
+                one_pass(tmp_path, requests)
+            store = Replies(tmp_path)
+
+            async def begin_again() -> list[BatchStatus]:
+                sender = sender_of(store)
+                await sender.collect(wait=False, on_status=told.append)
+                assert {type(one) for one in await asked(sender, store, requests)} == {PendingError}
+                return await sender.submit()
+
+            assert asyncio.run(begin_again()) == []
+            assert proxy.asked.count(("POST", path)) == 1
+        assert told[0].state == "unresolved"
+        assert "its id may be msgbatch_" in str(told[0])
+
+
+_RUN = """
+import asyncio, os, signal, sys
+from pathlib import Path
+from batching import one_pass, requests_to
+from evidencebench.models.llm.batch_apis import anthropic, openai
+from evidencebench.models.llm.spool import Spool
+
+async def die(*args):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+moment = sys.argv[4]
+if moment == "before POST":
+    openai.OpenaiBatches.create = anthropic.AnthropicBatches.create = die
+if moment == "after POST":
+    Spool.name = die
+print("started", flush=True)
+one_pass(Path(sys.argv[1]), requests_to(sys.argv[2], sys.argv[3], 12), most_requests=5)
+"""
+
+
+def running(folder: Path, url: str, model: str, moment: str = "") -> subprocess.Popen[str]:
+    arguments = [sys.executable, "-c", _RUN, str(folder), url, model, moment]
+    environ = os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])}
+    return subprocess.Popen(arguments, env=environ, stdout=subprocess.PIPE, text=True)
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize(("moment", "state"), [("before POST", "forgotten"), ("after POST", "found")])
+def test_a_submission_killed_around_the_post_is_cleared_up_at_the_next_start(
+    tmp_path: Path, server: RunningServer, model: str, moment: str, state: str
+) -> None:
+    with running(tmp_path, server.base_url, model, moment) as process:
+        assert process.wait(timeout=60) == -signal.SIGKILL
+    told: list[BatchStatus] = []
+    found = one_pass(tmp_path, requests_to(server.base_url, model, 12), told.append)
+    assert told[0].state == state
+    assert n_replies(found) == 12
+    assert len(paid_keys(server)) == len(set(paid_keys(server))) == 12
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_kill_9_at_random_moments_pays_nothing_twice_and_loses_nothing(tmp_path: Path, model: str) -> None:
+    drawn = random.Random(model)
+    with running_fake_server(SAMPLE, batch_delay=0.1) as server:
+        for _ in range(4):
+            with running(tmp_path, server.base_url, model) as process:
+                assert process.stdout is not None
+                process.stdout.readline()
+                time.sleep(drawn.random() * 0.25)
+                process.send_signal(signal.SIGKILL)
+        requests = requests_to(server.base_url, model, 12)
+        found = one_pass_after_doubt(tmp_path, requests)
+        assert n_replies(found) == 12
+        assert len(paid_keys(server)) == len(set(paid_keys(server))) == 12
+
+
+def test_ids_are_collected_first_at_the_next_start(tmp_path: Path, server: RunningServer) -> None:
+    requests = requests_to(server.base_url, "openai/gpt-x", 6)
+    store = Replies(tmp_path)
+
+    async def submit_and_leave() -> None:
+        sender = sender_of(store)
+        await asked(sender, store, requests)
+        await sender.submit()
+
+    asyncio.run(submit_and_leave())
+    store.close()
+    before = len(server.log_entries())
+
+    async def begin_again() -> int:
+        sender = sender_of(store)
+        while Spool(store).batches():
+            await sender.collect(wait=False)
+        return n_replies(await asked(sender, store, requests))
+
+    assert asyncio.run(begin_again()) == 6
+    assert not any("POST" in entry["request"] for entry in server.log_entries()[before:] if entry["outcome"] != "paid")
+
+
+def test_two_processes_with_the_same_requests_share_their_batches(tmp_path: Path) -> None:
+    with running_fake_server(SAMPLE, batch_delay=0.1) as server:
+        url = server.base_url
+        with running(tmp_path, url, "openai/gpt-x") as one, running(tmp_path, url, "openai/gpt-x") as other:
+            assert (one.wait(timeout=60), other.wait(timeout=60)) == (0, 0)
+        assert len(paid_keys(server)) == len(set(paid_keys(server))) == 12
+
+
+def test_requests_of_a_run_that_was_never_submitted_are_not_submitted_by_another(
+    tmp_path: Path, server: RunningServer
+) -> None:
+    store = Replies(tmp_path)
+    asyncio.run(asked(sender_of(store), store, requests_to(server.base_url, "openai/gpt-x", 6)))
+    store.close()
+    assert n_replies(one_pass(tmp_path, requests_to(server.base_url, "openai/gpt-x", 2))) == 2
+    assert len(paid_keys(server)) == 2
+
+
+def _status(status: int, text: str) -> Callable[[Passing], None]:
+    def change(passing: Passing) -> None:
+        passing.status, passing.body = status, b'{"error": {"message": "%b"}}' % text.encode()
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("status", "message"), [(401, "correct the key"), (404, "correct the model's name or base_url")]
+)
+def test_a_server_that_refuses_the_key_stops_the_run_and_the_requests_are_asked_again(
+    tmp_path: Path, server: RunningServer, status: int, message: str
+) -> None:
+    with proxied(server.root_url, _status(status, "go away")) as proxy:
+        requests = requests_to(proxy.url, "openai/gpt-x", 3)
+        with pytest.raises(FailingServerError, match=message):
+            one_pass(tmp_path, requests)
+        proxy.change = lambda _: None
+        assert n_replies(one_pass(tmp_path, requests)) == 3
+
+
+def test_a_batch_whose_body_the_provider_refuses_is_a_failure_of_all_its_requests(
+    tmp_path: Path, server: RunningServer
+) -> None:
+    with proxied(server.root_url, _status(400, "no such field")) as proxy:
+        found = one_pass(tmp_path, requests_to(proxy.url, "openai/gpt-x", 3))
+    assert {type(one) for one in found} == {EndpointError}
+    assert "no such field" in str(found[0])
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("status", [429, 503])
+def test_a_server_that_fails_or_cannot_be_reached_stops_the_run_and_no_answer_fails(
+    tmp_path: Path, server: RunningServer, model: str, status: int
+) -> None:
+    with proxied(server.root_url) as proxy:
+        requests = requests_to(proxy.url, model, 3)
+        proxy.n_blocked = 1000
+        with pytest.raises(FailingServerError, match="no usable answer in 6 attempts"):
+            one_pass(tmp_path, requests)
+        proxy.n_blocked, proxy.change = 0, _status(status, "busy")
+        with pytest.raises(FailingServerError, match=f"status {status}: busy"):
+            one_pass(tmp_path, requests)
+        proxy.change = lambda _: None
+        assert n_replies(one_pass_after_doubt(tmp_path, requests)) == 3
+
+
+def failed(*faults: str) -> Callable[[Passing], None]:
+    def change(passing: Passing) -> None:
+        if passing.method == "GET" and passing.path.startswith("/v1/batches/"):
+            data = ", ".join(faults)
+            passing.body = b'{"id": "batch_1", "status": "failed", "errors": {"data": [%b]}}' % data.encode()
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("faults", "message"),
+    [
+        (['{"code": "token_limit_exceeded", "message": "Enqueued token limit reached", "line": null}'], "Enqueued"),
+        (['{"code": "x", "message": "Enqueued token limit reached", "line": 7}'], "Enqueued"),
+        (['{"code": "model_not_found", "message": "No such model", "line": 1}'], "No such model"),
+        ([], "no reason is given"),
+    ],
+)
+def test_a_batch_that_is_refused_as_a_whole_stops_the_run_and_is_asked_again(
+    tmp_path: Path, server: RunningServer, faults: list[str], message: str
+) -> None:
+    told: list[BatchStatus] = []
+    with proxied(server.root_url, failed(*faults)) as proxy:
+        requests = requests_to(proxy.url, "openai/gpt-x", 3)
+        with pytest.raises(FailingServerError, match=rf"batch_.*: refused: {message}.*; .*with --limit, or wait"):
+            one_pass(tmp_path, requests, told.append)
+        proxy.change = lambda _: None
+        assert n_replies(one_pass(tmp_path, requests)) == 3
+    assert Spool(Replies(tmp_path)).batches() == []
+
+
+def test_a_batch_that_is_refused_for_one_row_fails_that_row_alone(tmp_path: Path, server: RunningServer) -> None:
+    with proxied(server.root_url) as proxy:
+        requests, store = requests_to(proxy.url, "openai/gpt-x", 3), Replies(tmp_path)
+
+        async def two_passes() -> list[ChatReply | EvidenceBenchError]:
+            sender = sender_of(store)
+            for change in (failed('{"code": "bad_row", "message": "No such parameter", "line": 2}'), lambda _: None):
+                proxy.change = change
+                await asked(sender, store, requests)
+                await sender.submit()
+                await sender.collect(wait=True)
+            return await asked(sender, store, requests)
+
+        found = asyncio.run(two_passes())
+    assert [type(one) for one in found] == [ChatReply, EndpointError, ChatReply]
+    assert "No such parameter" in str(found[1])
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_reply_that_cannot_be_read_fails_alone_and_its_batch_is_collected(
+    tmp_path: Path, server: RunningServer, model: str
+) -> None:
+    def spoiled(body: bytes) -> bytes:
+        return body.replace(b'"choices"', b'"chances"', 1).replace(b'"content"', b'"contents"', 1)
+
+    with proxied(server.root_url, results_changed(spoiled)) as proxy:
+        found = one_pass(tmp_path, requests_to(proxy.url, model, 5))
+    assert sorted(type(one).__name__ for one in found) == ["ChatReply"] * 4 + ["EndpointError"]
+    assert Spool(Replies(tmp_path)).batches() == []
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda body: body[:-60], "1 row of batch .* cannot be read"),
+        (lambda body: b"".join(body.splitlines(keepends=True)[:-2]), "expected 5 replies in batch .*, got 3"),
+        (lambda body: body.split(b"\n", 2)[2][:-60], "1 row of batch .* cannot be read"),
+        (lambda _: b"<html>\n" * 9, "9 rows of batch .* cannot be read"),
+        (lambda _: b"<html>", "1 row of batch .* cannot be read"),
+    ],
+)
+def test_results_that_are_damaged_are_not_taken_for_all_there_is(
+    tmp_path: Path, server: RunningServer, model: str, change: Callable[[bytes], bytes], message: str
+) -> None:
+    with proxied(server.root_url, results_changed(change)) as proxy:
+        requests = requests_to(proxy.url, model, 5)
+        with pytest.raises(FailingServerError, match=message):
+            one_pass(tmp_path, requests, patience=Patience(sleep=at_once, max_attempts=2), max_misses=2)
+        proxy.change = lambda _: None
+        assert n_replies(one_pass(tmp_path, requests)) == 5
+        assert len(paid_keys(server)) == 5
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_rows_that_stay_away_are_not_looked_for_for_half_an_hour_at_every_start(
+    tmp_path: Path, server: RunningServer, model: str
+) -> None:
+    with proxied(server.root_url, results_changed(lambda body: b"".join(body.splitlines(keepends=True)[1:]))) as proxy:
+        requests = requests_to(proxy.url, model, 3)
+        with pytest.raises(FailingServerError, match=r"expected 3 replies in batch .*, got 2"):
+            one_pass(tmp_path, requests)
+        assert sum(path.endswith(("/content", "/results")) for _, path in proxy.asked) <= 3 * QUICK.max_attempts
+        assert len(Spool(Replies(tmp_path)).batches()) == 1
+        proxy.change = lambda _: None
+        assert n_replies(one_pass(tmp_path, requests)) == 3
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize(
+    "change",
+    [
+        _damaged_in_its_reply,
+        lambda body: body.replace(b"custom_id", b"name", 1),
+        lambda body: b"<html>" + body,
+        lambda body: body.replace(b'{"', b"{\x00\n", 1),
+        lambda body: body.replace(b'"custom_id":"', b'"custom_id":7,"x":"', 1).replace(b'"custom_id": "', b'"x":"', 1),
+    ],
+)
+def test_a_row_that_stays_damaged_is_one_failure_and_all_others_are_collected(
+    tmp_path: Path, server: RunningServer, model: str, change: Callable[[bytes], bytes]
+) -> None:
+    told: list[BatchStatus] = []
+    with proxied(server.root_url, results_changed(change)) as proxy:
+        requests = requests_to(proxy.url, model, 5)
+        found = one_pass(tmp_path, requests, told.append, patience=Patience(sleep=at_once, max_attempts=3))
+        assert sorted(type(one).__name__ for one in found) == ["ChatReply"] * 4 + ["EndpointError"]
+        assert "its row of the results cannot be read; run again to ask again" in str(found)
+        assert Spool(Replies(tmp_path)).batches() == []
+        assert "not reached" not in {status.state for status in told}
+        proxy.change = lambda _: None
+        assert n_replies(one_pass(tmp_path, requests)) == 5
+    assert len(paid_keys(server)) == 6
+
+
+def test_a_row_that_stays_damaged_spends_its_worst_case_of_a_limit(tmp_path: Path, server: RunningServer) -> None:
+    ledger = Ledger()
+    with proxied(server.root_url, results_changed(_damaged_in_its_reply)) as proxy:
+        requests = requests_to(proxy.url, "openai/gpt-x", 3)
+        most = PRICES.most_usd("openai/gpt-x", 30, requests[0].max_tokens, batch=True)
+        assert most is not None
+        store = Replies(tmp_path)
+
+        async def work() -> list[ChatReply | EvidenceBenchError]:
+            sender = sender_of(store, ledger=ledger, max_cost_usd=2.5 * most)
+            await asked(sender, store, requests[:2])
+            await sender.submit()
+            await sender.collect(wait=True)
+            return await asked(sender, store, [*requests[2:], *requests_to(proxy.url, "openai/gpt-x", 4)[3:]])
+
+        found = asyncio.run(work())
+        store.close()
+    assert ledger.totals.maybe_charged == 1
+    assert [type(one) for one in found] == [PendingError, CostLimitError]
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("shape", [bytes.upper, lambda key: b" " + key, lambda key: key[:2] + b" " + key[2:]])
+def test_a_row_repeated_under_another_spelling_of_its_id_changes_nothing(
+    tmp_path: Path, server: RunningServer, model: str, shape: Callable[[bytes], bytes]
+) -> None:
+    def doubled(body: bytes) -> bytes:
+        line = body.splitlines(keepends=True)[0]
+        key = line[line.index(b'"custom_id"') :].split(b'"')[3]
+        return body + line.replace(key, shape(key))
+
+    ledger = Ledger()
+    with proxied(server.root_url, results_changed(doubled)) as proxy:
+        assert n_replies(one_pass(tmp_path, requests_to(proxy.url, model, 3), ledger=ledger)) == 3
+    assert ledger.totals.requests == 3
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_ids_that_come_back_in_capitals_are_ours(tmp_path: Path, server: RunningServer, model: str) -> None:
+    def raised(body: bytes) -> bytes:
+        lines = body.splitlines(keepends=True)
+        keys = [line[line.index(b'"custom_id"') :].split(b'"')[3] for line in lines]
+        return b"".join(line.replace(key, key.upper()) for line, key in zip(lines, keys, strict=True))
+
+    with proxied(server.root_url, results_changed(raised)) as proxy:
+        assert n_replies(one_pass(tmp_path, requests_to(proxy.url, model, 3))) == 3
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_rows_that_nobody_asked_for_or_that_come_twice_change_nothing(
+    tmp_path: Path, server: RunningServer, model: str
+) -> None:
+    ledger = Ledger()
+    strange = numbered(99, model)
+
+    def doubled(body: bytes) -> bytes:
+        line = body.splitlines(keepends=True)[0]
+        key = line[line.index(b'"custom_id"') :].split(b'"')[3]
+        return body + line + line.replace(key, strange.key.encode()) + line.replace(key, b"no key")
+
+    with proxied(server.root_url, results_changed(doubled)) as proxy:
+        assert n_replies(one_pass(tmp_path, requests_to(proxy.url, model, 5), ledger=ledger)) == 5
+    assert ledger.totals.requests == 5
+    assert Replies(tmp_path).find(strange.key) is None
+
+
+@pytest.mark.parametrize("name", ["../../x", "a/b", "a?b", "..", "", "é"])
+def test_an_id_that_would_change_the_address_is_not_used(tmp_path: Path, server: RunningServer, name: str) -> None:
+    def change(passing: Passing) -> None:
+        if (passing.method, passing.path) == ("POST", "/v1/files"):
+            passing.body = b'{"id": "%b"}' % name.encode()
+
+    with (
+        proxied(server.root_url, change) as proxy,
+        pytest.raises(FailingServerError, match="expected an id of letters"),
+    ):
+        one_pass(tmp_path, requests_to(proxy.url, "openai/gpt-x", 1))
+    assert proxy.asked[-1] == ("POST", "/v1/files")
+
+
+def test_a_key_is_sent_and_stands_in_no_file_and_no_message(tmp_path: Path, server: RunningServer) -> None:
+    key = "sk-very-secret-0123456789"
+
+    def change(passing: Passing) -> None:
+        if passing.path.endswith("/content"):
+            passing.body = passing.body.replace(b"No paper", key.encode())
+
+    told: list[BatchStatus] = []
+    with proxied(server.root_url, change) as proxy:
+        requests = [
+            ChatRequest(model="openai/gpt-x", base_url=proxy.url, messages=numbered(n).messages, key_env="MY_KEY")
+            for n in range(3)
+        ]
+        found = one_pass(tmp_path, requests, told.append, environ={"MY_KEY": key})
+        assert all(headers["Authorization"] == f"Bearer {key}" for headers in proxy.headers)
+        proxy.change = _status(400, f"bad key {key}")
+        more = [ChatRequest(model="openai/y", base_url=proxy.url, messages=requests[0].messages, key_env="MY_KEY")]
+        failed = one_pass(tmp_path, more, told.append, environ={"MY_KEY": key})
+    assert n_replies(found) == 3
+    said = " ".join(map(str, [*found, *failed, *told]))
+    assert "bad key ***" in said
+    assert key not in said
+    assert not any(key.encode() in path.read_bytes() for path in tmp_path.iterdir())
+
+
+def test_a_batch_that_is_not_needed_and_cannot_be_reached_does_not_stop_a_run(
+    tmp_path: Path, server: RunningServer
+) -> None:
+    with proxied(server.root_url) as proxy:
+        store = Replies(tmp_path)
+        requests = requests_to(proxy.url, "openai/gpt-x", 2)
+
+        async def submit_and_leave() -> None:
+            sender = sender_of(store)
+            await asked(sender, store, requests)
+            await sender.submit()
+
+        asyncio.run(submit_and_leave())
+        store.close()
+    told: list[BatchStatus] = []
+    assert n_replies(one_pass(tmp_path, requests_to(server.base_url, "openai/gpt-x", 2), told.append)) == 2
+    assert "not reached" in {status.state for status in told}
+    assert len(Spool(Replies(tmp_path)).batches()) == 1
+
+
+def test_polling_outlives_an_outage(tmp_path: Path) -> None:
+    n_looks = [0]
+
+    def change(passing: Passing) -> None:
+        if passing.method == "GET" and passing.path.startswith("/v1/batches/"):
+            n_looks[0] += 1
+            passing.is_cut = n_looks[0] < 12
+
+    with running_fake_server(SAMPLE) as server, proxied(server.root_url, change) as proxy:
+        assert n_replies(one_pass(tmp_path, requests_to(proxy.url, "openai/gpt-x", 2))) == 2
+
+
+def test_a_cost_limit_counts_all_that_is_spooled(tmp_path: Path, server: RunningServer) -> None:
+    requests = requests_to(server.base_url, "openai/gpt-x", 5)
+    most = PRICES.most_usd("openai/gpt-x", 30, requests[0].max_tokens, batch=True)
+    assert most is not None
+    found = one_pass(tmp_path, requests, max_cost_usd=3.5 * most)
+    assert [type(one) for one in found[:3]] == [ChatReply] * 3
+    found = one_pass(tmp_path, requests, max_cost_usd=0.5 * most)
+    assert [type(one) for one in found] == [ChatReply] * 3 + [CostLimitError] * 2
+    (unknown,) = one_pass(tmp_path, [numbered(0, "openai/unheard-of", server.base_url)], max_cost_usd=1.0)
+    assert "expected a known price in batches" in str(unknown)
+
+
+def test_what_batches_did_not_cost_pays_for_more_until_nothing_fits(tmp_path: Path, server: RunningServer) -> None:
+    requests, store = requests_to(server.base_url, "openai/gpt-x", 6), Replies(tmp_path)
+    most = PRICES.most_usd("openai/gpt-x", 30, requests[0].max_tokens, batch=True)
+    assert most is not None
+
+    async def work() -> list[int]:
+        sender, n_found = sender_of(store, max_cost_usd=1.5 * most), list[int]()
+        while True:
+            n_found.append(n_replies(await asked(sender, store, requests)))
+            if not await sender.submit():
+                return n_found
+            await sender.collect(wait=True)
+
+    assert asyncio.run(work()) == list(range(7))
+
+
+def test_what_an_open_batch_holds_is_not_sent_one_by_one_and_is_collected_when_done(
+    tmp_path: Path, server: RunningServer
+) -> None:
+    class Counting:
+        n_sent = 0
+
+        async def send(self, request: ChatRequest) -> ChatReply:
+            self.n_sent += 1
+            return ChatReply(text=request.model)
+
+        async def aclose(self) -> None:
+            """Free nothing."""
+
+    store, counting = Replies(tmp_path), Counting()
+    in_batch, other = requests_to(server.base_url, "openai/gpt-x", 2)
+
+    async def work() -> None:
+        sparing = SparingSender(counting, store)
+        await collect_open(store, prices=PRICES, patience=QUICK)
+        assert not store.path.exists()
+        sender = sender_of(store)
+        await asked(sender, store, [in_batch])
+        await sparing.send(in_batch)
+        await sender.submit()
+        with pytest.raises(StopError, match=r"part of batch batch_\w+, submitted 20\d\d-.* UTC, .*; run with --batch"):
+            await sparing.send(in_batch)
+        await sparing.send(other)
+        ledger = Ledger()
+        while Spool(store).batches():
+            await collect_open(store, prices=PRICES, ledger=ledger, patience=QUICK, environ={})
+        assert ledger.totals.requests == 1
+        assert store.find(in_batch.key) is not None
+
+    asyncio.run(work())
+    assert counting.n_sent == 2
+
+
+def test_a_damaged_waiting_request_is_refused_with_what_to_do(tmp_path: Path, server: RunningServer) -> None:
+    store = Replies(tmp_path)
+
+    async def damage_and_submit() -> None:
+        sender = sender_of(store)
+        await asked(sender, store, requests_to(server.base_url, "openai/gpt-x", 2))
+        await store.change(lambda: lambda connection: connection.execute("UPDATE waiting SET request = x'00'"))
+        await sender.submit()
+
+    with pytest.raises(CacheError, match=r"the waiting request .* is damaged; forget .* prune --batches"):
+        asyncio.run(damage_and_submit())
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_waiting_request_that_is_damaged_loses_its_own_reply_and_no_other(
+    tmp_path: Path, server: RunningServer, model: str
+) -> None:
+    store, requests = Replies(tmp_path), requests_to(server.base_url, model, 4)
+
+    async def work() -> list[ChatReply | EvidenceBenchError]:
+        sender = sender_of(store)
+        await asked(sender, store, requests)
+        await sender.submit()
+        damage = "UPDATE waiting SET request = x'00' WHERE id = (SELECT min(id) FROM waiting)"
+        await store.change(lambda: lambda connection: connection.execute(damage))
+        await sender.collect(wait=True)
+        return await asked(sender, store, requests)
+
+    found = asyncio.run(work())
+    assert [type(one) for one in found] == [EndpointError] + [ChatReply] * 3
+    assert "the waiting request" in str(found[0])
+    assert Spool(store).batches() == []
+    store.close()
+    assert n_replies(one_pass(tmp_path, requests)) == 4
+
+
+def test_on_a_full_disk_a_batch_stays_open_and_is_collected_when_there_is_room(
+    tmp_path: Path, server: RunningServer
+) -> None:
+    store, requests = Replies(tmp_path), requests_to(server.base_url, "openai/gpt-x", 4)
+
+    async def work() -> None:
+        sender = sender_of(store)
+        await asked(sender, store, requests)
+        await sender.submit()
+        with no_file_longer_than(500), pytest.raises(CacheError, match="File too large; free the disk"):
+            await sender.collect(wait=True)
+        await sender.collect(wait=True)
+
+    asyncio.run(work())
+    store.close()
+    assert n_replies(one_pass(tmp_path, requests)) == 4
+    assert len(paid_keys(server)) == 4
+
+
+def test_a_reply_without_its_tokens_spends_its_worst_case_of_a_limit_in_a_batch_too(
+    tmp_path: Path, server: RunningServer
+) -> None:
+    requests = requests_to(server.base_url, "openai/gpt-x", 3)
+    most = PRICES.most_usd("openai/gpt-x", 30, requests[0].max_tokens, batch=True)
+    assert most is not None
+    store = Replies(tmp_path)
+    with proxied(server.root_url, results_changed(lambda body: body.replace(b'"usage"', b'"used"'))) as proxy:
+        requests = requests_to(proxy.url, "openai/gpt-x", 3)
+
+        async def work() -> list[ChatReply | EvidenceBenchError]:
+            sender = sender_of(store, max_cost_usd=2.5 * most)
+            await asked(sender, store, requests[:2])
+            await sender.submit()
+            await sender.collect(wait=True)
+            return await asked(sender, store, requests)
+
+        found = asyncio.run(work())
+    store.close()
+    assert [type(one) for one in found] == [ChatReply, ChatReply, CostLimitError]
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("seed", range(3))
+def test_answers_about_batches_that_are_damaged_anyhow_end_in_errors_of_ours_and_in_the_end_all_is_answered(
+    tmp_path: Path, server: RunningServer, model: str, seed: int
+) -> None:
+    rng = random.Random(seed)
+
+    def change(passing: Passing) -> None:
+        if rng.random() < 0.3:
+            passing.body = rng.choice(list(mutations(rng, passing.body)))
+
+    with proxied(server.root_url, change) as proxy:
+        requests = requests_to(proxy.url, model, 4)
+        for number in range(8):
+            if number == 4:
+                proxy.change = lambda _: None
+            try:
+                found = one_pass(tmp_path, requests, patience=Patience(sleep=at_once, max_attempts=2), max_misses=2)
+            except EvidenceBenchError:
+                continue
+        assert n_replies(found) == 4

@@ -1,0 +1,133 @@
+"""Keys: where they are read from, and that they are shown nowhere."""
+
+import os
+from pathlib import Path
+from string import ascii_letters, digits, punctuation
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evidencebench.errors import SystemSpecError
+from evidencebench.models.endpoints import shown, without_key
+from evidencebench.models.llm.chat import ChatModel
+from evidencebench.models.llm.credentials import Key, key_for, read_dotenv
+from evidencebench.models.llm.providers import Server, server_of
+from llm_servers import KEY
+
+HOSTED = server_of(ChatModel(model="openai/m"))
+
+
+def to(base_url: str, key_env: str = "MINE") -> Server:
+    return server_of(ChatModel(model="local/m", base_url=base_url, key_env=key_env))
+
+
+def test_the_environment_comes_before_the_file(tmp_path: Path) -> None:
+    (tmp_path / ".env").write_text("OPENAI_API_KEY=from-file\n")
+    assert key_for(HOSTED, environ={"OPENAI_API_KEY": "from-environment"}, folder=tmp_path).value == "from-environment"
+    assert key_for(HOSTED, environ={}, folder=tmp_path).value == "from-file"
+
+
+def test_the_file_is_looked_for_in_the_working_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / ".env").write_text("OPENAI_API_KEY=from-file\n")
+    monkeypatch.chdir(tmp_path)
+    assert key_for(HOSTED, environ={}).value == "from-file"
+
+
+@pytest.mark.parametrize(
+    ("line", "value"),
+    [
+        ("A=b", "b"),
+        ("  export A = b  ", "b"),
+        ("A=b\r", "b"),
+        ("A='b c'", "b c"),
+        ('A="b # c" # d', "b # c"),
+        ("A=b#c", "b#c"),
+        ("A=b # c", "b"),
+        ("A= # c", ""),
+        ("A=", ""),
+        ("A=b=c", "b=c"),
+        ("A=$HOME", "$HOME"),
+        ("# A=c\n\nA=b", "b"),
+        ("A=c\nA=b", "b"),
+        ("\ufeffA=b", "b"),
+    ],
+)
+def test_lines_of_the_file_are_read(line: str, value: str) -> None:
+    assert read_dotenv(line) == {"A": value}
+
+
+@pytest.mark.parametrize("line", ["A", "A='b", 'A="b"c', "1A=b", "export", "A B=c", "=b", "A: b"])
+def test_other_lines_are_refused_by_their_number_and_not_shown(line: str) -> None:
+    with pytest.raises(SystemSpecError, match=r"\.env: line 2: expected NAME=VALUE") as caught:
+        read_dotenv(f"X=1\n{line}")
+    assert line not in str(caught.value).replace("NAME=VALUE", "")
+
+
+@given(st.text(max_size=200))
+def test_any_file_is_read_or_refused(text: str) -> None:
+    try:
+        assert all(name.isidentifier() for name in read_dotenv(text))
+    except SystemSpecError as error:
+        assert "line" in str(error)  # noqa: PT017 - both ends are right
+
+
+def test_a_file_that_cannot_be_read_is_said(tmp_path: Path) -> None:
+    (tmp_path / ".env").write_bytes(b"\xff")
+    with pytest.raises(SystemSpecError, match="expected UTF-8; set OPENAI_API_KEY in the environment"):
+        key_for(HOSTED, environ={}, folder=tmp_path)
+    (tmp_path / ".env").write_bytes(b"#" * (1 << 21))
+    with pytest.raises(SystemSpecError, match=r"holds more than 1,048,576 bytes; .*; set OPENAI_API_KEY in the env"):
+        key_for(HOSTED, environ={}, folder=tmp_path)
+
+
+def test_a_pipe_or_a_device_in_the_place_of_the_file_is_refused_and_not_waited_for(tmp_path: Path) -> None:
+    path = tmp_path / ".env"
+    os.mkfifo(path)
+    with pytest.raises(SystemSpecError, match=r"\.env: cannot be read: is a pipe; .*; set OPENAI_API_KEY in the env"):
+        key_for(HOSTED, environ={}, folder=tmp_path)
+    path.unlink()
+    path.symlink_to("/dev/zero")
+    with pytest.raises(SystemSpecError, match=r"\.env: cannot be read: is a device; .*; set OPENAI_API_KEY in the"):
+        key_for(HOSTED, environ={}, folder=tmp_path)
+    assert key_for(HOSTED, environ={"OPENAI_API_KEY": KEY}, folder=tmp_path).value == KEY
+
+
+@pytest.mark.parametrize("key", ["a\nb", "a b", "schlüssel", "a\x00"])
+def test_a_key_that_cannot_stand_in_a_header_is_refused_and_not_shown(key: str) -> None:
+    with pytest.raises(SystemSpecError, match="holds something else than visible ASCII") as caught:
+        key_for(HOSTED, environ={"OPENAI_API_KEY": key})
+    assert key not in str(caught.value)
+
+
+def test_a_key_is_needed_for_other_machines_and_travels_by_https_only(tmp_path: Path) -> None:
+    with pytest.raises(SystemSpecError, match="variable OPENAI_API_KEY, which is not set"):
+        key_for(HOSTED, environ={}, folder=tmp_path)
+    with pytest.raises(SystemSpecError, match="expected https, since http to another machine shows the key"):
+        key_for(to("http://example.org/v1"), environ={"MINE": KEY})
+    assert key_for(to("http://example.org/v1", key_env=""), environ={"MINE": KEY}).value == ""
+    assert key_for(to("http://127.0.0.1/v1"), environ={}, folder=tmp_path).value == ""
+    assert key_for(to("http://[::1]/v1"), environ={"MINE": KEY}).value == KEY
+
+
+@pytest.mark.parametrize("name", [KEY, "sk-123", "MINE=x", "1A", "A B", "A\n", "é"])
+def test_a_key_in_the_place_of_its_variable_is_refused_and_not_shown(name: str) -> None:
+    with pytest.raises(SystemSpecError, match="key_env: expected the name of an environment variable") as caught:
+        to("http://127.0.0.1:9/v1", key_env=name)
+    assert name not in str(caught.value)
+
+
+def test_a_key_shows_itself_in_no_way() -> None:
+    key = Key(KEY)
+    assert KEY not in f"{key} {key!r} {[key]} {key!s:>40}"
+    assert repr(Key("")) == "Key()"
+
+
+@given(
+    st.text(alphabet=ascii_letters + digits + punctuation, min_size=8, max_size=60),
+    st.text(max_size=20),
+    st.text(max_size=20),
+)
+def test_no_text_around_a_key_keeps_it_in(key: str, before: str, after: str) -> None:
+    assert key not in without_key(f"{before} {key} {after}", key).replace("***", "\n")
+    assert key not in shown(f"{before} {key} {after}", key).replace("***", "\n")

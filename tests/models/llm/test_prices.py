@@ -1,0 +1,185 @@
+"""What models cost: the table, its file, and the limit on what is spent."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from evidencebench.errors import FormatError, UnreadableError
+from evidencebench.models.llm.chat import Usage
+from evidencebench.models.llm.ledger import Ledger, shown_usd
+from evidencebench.models.llm.prices import Price, PriceTable
+
+TABLE = PriceTable(
+    as_of="2026-01-01",
+    models={
+        "openai/gpt-4o": Price(input=2.5, cached_input=1.25, output=10.0, batch=0.5),
+        "openai/gpt-4o-2024-05-13": Price(input=5.0, output=15.0),
+        "openai/gpt-4o-mini": Price(input=0.15, output=0.6),
+        "local/*": Price(input=0.0, output=0.0),
+    },
+)
+
+
+@pytest.mark.parametrize(
+    ("model", "output"),
+    [
+        ("openai/gpt-4o", 10.0),
+        ("openai/gpt-4o-2024-08-06", 10.0),
+        ("openai/gpt-4o-2024-05-13", 15.0),
+        ("openai/gpt-4o-mini-2024-07-18", 0.6),
+        ("openai/gpt-4o-latest", 10.0),
+        ("openai/gpt-4o-audio", None),
+        ("openai/gpt-4o1", None),
+        ("openai/gpt-4", None),
+        ("azure/gpt-4o", None),
+        ("local/anything", 0.0),
+    ],
+)
+def test_a_name_matches_itself_and_itself_with_a_date_and_nothing_that_could_be_another_model(
+    model: str, output: float | None
+) -> None:
+    price = TABLE.price_of(model)
+    assert (None if price is None else price.output) == output
+
+
+def test_a_cost_is_that_of_the_providers_price_list() -> None:
+    usage = Usage(prompt_tokens=1_000_000, cached_tokens=400_000, completion_tokens=100_000)
+    assert TABLE.cost_usd("openai/gpt-4o", usage) == pytest.approx(0.6 * 2.5 + 0.4 * 1.25 + 0.1 * 10)
+    assert TABLE.cost_usd("openai/gpt-4o", usage, batch=True) == pytest.approx((0.6 * 2.5 + 0.4 * 1.25 + 1.0) / 2)
+
+
+@pytest.mark.parametrize(
+    ("model", "usage", "batch"),
+    [
+        ("openai/unheard-of", Usage(prompt_tokens=1, completion_tokens=1), False),
+        ("openai/gpt-4o", Usage(), False),
+        ("openai/gpt-4o", Usage(prompt_tokens=1), False),
+        ("openai/gpt-4o-mini", Usage(prompt_tokens=1, completion_tokens=1), True),
+    ],
+)
+def test_what_is_not_known_is_none_and_never_nothing(model: str, usage: Usage, *, batch: bool) -> None:
+    assert TABLE.cost_usd(model, usage, batch=batch) is None
+
+
+@given(st.integers(0, 10**6), st.integers(0, 10**6), st.integers(0, 10**5), st.integers(0, 10**5))
+def test_no_reply_costs_more_than_the_worst_case(prompt: int, cached: int, completion: int, spare: int) -> None:
+    usage = Usage(prompt_tokens=prompt, cached_tokens=cached, completion_tokens=completion)
+    cost = TABLE.cost_usd("openai/gpt-4o", usage)
+    most = TABLE.most_usd("openai/gpt-4o", prompt, completion + spare)
+    assert cost is not None
+    assert most is not None
+    assert 0 <= cost <= most
+
+
+def test_the_packages_own_table_is_sound_and_dated() -> None:
+    table = PriceTable.load()
+    assert table.as_of.startswith("20")
+    assert table.price_of("openai/gpt-4o-2024-08-06") == Price(input=2.5, cached_input=1.25, output=10, batch=0.5)
+    assert all(price.faults() is None for price in table.models.values())
+
+
+def test_older_models_of_a_name_are_not_priced_as_the_newest_one() -> None:
+    table = PriceTable.load()
+    found = [table.price_of(f"openai/gpt-3.5-turbo{date}") for date in ("", "-0125", "-1106", "-0613", "-16k-0613")]
+    assert [price and price.input for price in found] == [0.5, 0.5, 1, 1.5, None]
+
+
+def _file(folder: Path, value: Any) -> Path:
+    path = folder / "mine.json"
+    path.write_text(value if isinstance(value, str) else json.dumps(value))
+    return path
+
+
+def test_a_users_own_table_replaces_the_packages(tmp_path: Path) -> None:
+    models = {"local/*": {"input": 0, "output": 0}}
+    table = PriceTable.load(_file(tmp_path, {"as_of": "2027-01-01", "models": models, "more": 1}))
+    assert table.most_usd("local/llama", 10, 10) == 0
+    assert table.price_of("openai/gpt-4o") is None
+    marked = tmp_path / "marked.json"
+    marked.write_bytes(b"\xef\xbb\xbf\n" + (tmp_path / "mine.json").read_bytes() + b"\n\n")
+    assert PriceTable.load(marked) == table
+
+
+@pytest.mark.parametrize(
+    ("value", "error", "message"),
+    [
+        ("{", UnreadableError, "mine.json: expected JSON"),
+        ("\udcff", UnreadableError, "mine.json: expected JSON"),
+        ("[" * 100_000, UnreadableError, "mine.json: expected JSON"),
+        ('{"as_of": "x", "models": {"a/b": {"input": NaN, "output": 1}}}', UnreadableError, "NaN is no number"),
+        ('{"as_of": "x", "models": {"a/b": {}, "a/b": {}}}', UnreadableError, "'a/b' stands twice"),
+        ([], FormatError, "mine.json: Expected `object`, got `array`"),
+        ({"models": {}}, FormatError, "missing required field `as_of`"),
+        (
+            {"as_of": "x", "models": {"a/b": {"input": 1}}},
+            FormatError,
+            "models: a/b: .*missing required field `output`",
+        ),
+        ({"as_of": "x", "models": {"a/b": {"input": -1, "output": 1}}}, FormatError, "a/b: input: expected a number"),
+        ({"as_of": "x", "models": {"a/b": {"input": "1", "output": 1}}}, FormatError, "a/b: Expected `float`"),
+        (
+            {"as_of": "x", "models": {"a/b": {"input": 1, "output": 1, "batsh": 1}}},
+            FormatError,
+            "unknown field `batsh`",
+        ),
+        ({"as_of": "x", "models": {"b": {"input": 1, "output": 1}}}, FormatError, "put the provider before it"),
+    ],
+    ids=str,
+)
+def test_a_broken_table_says_where(tmp_path: Path, value: Any, error: type[Exception], message: str) -> None:
+    path = tmp_path / "mine.json"
+    text = value if isinstance(value, str) else json.dumps(value)
+    path.write_bytes(text.encode(errors="surrogateescape"))
+    with pytest.raises(error, match=message):
+        PriceTable.load(path)
+
+
+def test_a_table_that_is_not_there_is_said(tmp_path: Path) -> None:
+    with pytest.raises(UnreadableError, match=r"none\.json: cannot be read: No such file"):
+        PriceTable.load(tmp_path / "none.json")
+
+
+@given(st.floats(0, 1e6, allow_nan=False))
+@example(5e-324)
+@example(3e-10)
+@example(999.999)
+@example(999.994)
+def test_no_sum_above_nothing_is_shown_as_nothing(cost: float) -> None:
+    shown = float(shown_usd(cost).removeprefix("$").replace(",", ""))
+    assert (shown == 0) == (cost == 0)
+    assert shown == pytest.approx(cost, rel=0.06, abs=5e-324)
+    assert shown < 1000 or "." not in shown_usd(cost)
+
+
+@given(st.integers(0, 10**9), st.integers(0, 10**9), st.integers(0, 10**9), st.floats(0, 1e5), st.integers(0, 10**9))
+def test_the_summary_is_one_line_of_at_most_60_characters(
+    requests: int, stored: int, failures: int, cost: float, unpriced: int
+) -> None:
+    ledger = Ledger()
+    ledger.count_reply(Usage(), cost)
+    ledger.count(requests=requests, stored=stored, failures=failures, unpriced=unpriced)
+    assert len(ledger.summary()) <= 60
+    assert "\n" not in ledger.summary()
+
+
+def test_a_price_that_is_not_known_is_said_in_the_summary_and_the_fields() -> None:
+    ledger = Ledger()
+    ledger.count_reply(Usage(prompt_tokens=3, completion_tokens=4), None)
+    assert ledger.summary() == "1 sent, 0 stored, 0 failed, price unknown"
+    assert ledger.fields()["cost_usd"] is None
+    ledger.count_reply(Usage(), 0.5)
+    assert ledger.summary() == "2 sent, 0 stored, 0 failed, $0.50 + 1 unpriced"
+    assert ledger.fields() | {"cost_usd": 0.5, "unpriced": 1, "prompt_tokens": 3} == ledger.fields()
+
+
+def test_a_pipe_or_a_device_in_the_place_of_a_table_is_refused_and_not_waited_for(tmp_path: Path) -> None:
+    pipe = tmp_path / "prices.json"
+    os.mkfifo(pipe)
+    for path, words in ((pipe, "is a pipe"), (Path("/dev/zero"), "is a device")):
+        with pytest.raises(UnreadableError, match=f"{path.name}: cannot be read: {words}; .*; give a table of prices"):
+            PriceTable.load(path)

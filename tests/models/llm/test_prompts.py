@@ -1,0 +1,159 @@
+"""The prompts are whole: what they declare is what they use, and nothing of ours is left unfilled."""
+
+import re
+from importlib.resources import files
+
+import pytest
+
+from evidencebench.query import Kind, Query
+from evidencebench.systems.strategies.drafts import Draft
+from evidencebench.systems.strategies.excerpt import Excerpt
+from evidencebench.systems.strategies.forms import budget_words, form_name, form_text
+from evidencebench.systems.strategies.prompts import Prompt, parse_prompt, prompt_named, versions_of
+
+FOLDER = files("evidencebench.systems.strategies.prompts")
+NAMES = sorted(path.name.removesuffix(".md") for path in FOLDER.iterdir() if path.name.endswith(".md"))
+SELECTING = ("base", "section", "union", "extract", "in_context")
+
+QUERY = Query(
+    instance_id="i",
+    paper_id="p",
+    hypothesis="Tea lowers\nblood pressure.",
+    sentences=("Results", "It fell by $budget for $5."),
+    kinds=(Kind.HEADING, Kind.BODY),
+)
+
+
+def rendered(name: str, budget: int | None = 3, scope: str = "all") -> str:
+    known = {
+        "budget": budget_words(budget),
+        "form": form_text("answer", structured=False, n_sentences=2, budget=budget),
+        "points": "every point",
+        "examples": "Example 1",
+        "n_sentences": "2",
+    }
+    fields = {field: known[field] for field in prompt_named(name).fields - {"task", "reading", "wanted"}}
+    draft = Draft(prompt=name, query=QUERY, scope="all" if scope == "all" else "results", fields=fields)
+    return draft.text(Excerpt(shown=dict(enumerate(QUERY.sentences))))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_prompt_uses_the_fields_that_it_declares_and_says_whom_it_follows(name: str) -> None:
+    prompt = prompt_named(name)  # which raises otherwise
+    assert prompt.after
+    assert prompt.text
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_prompt_takes_all_its_fields_and_no_others(name: str) -> None:
+    prompt = prompt_named(name)
+    values = dict.fromkeys(prompt.fields, "x")
+    assert "$" not in prompt.render(**values)
+    with pytest.raises(ValueError, match=f"prompt '{name}': expected"):
+        prompt.render(**values, another="x")
+    for field in prompt.fields:
+        with pytest.raises(ValueError, match=f"prompt '{name}': expected"):
+            prompt.render(**{key: value for key, value in values.items() if key != field})
+
+
+@pytest.mark.parametrize("name", [*SELECTING, "score", "order"])
+@pytest.mark.parametrize("budget", [3, None])
+def test_only_what_the_paper_says_may_look_like_a_field(name: str, budget: int | None) -> None:
+    text = rendered(name, budget)
+    assert "It fell by $budget for $5." in text
+    assert "$" not in text.replace("$budget for $5", "")
+    assert "{" not in text
+
+
+@pytest.mark.parametrize("name", SELECTING)
+def test_a_question_states_the_budget_several_times(name: str) -> None:
+    assert rendered(name).count("at most 3 sentences") >= 3
+    assert "as many sentences as needed" not in rendered(name)
+    assert rendered(name, None).count("as many sentences as needed") >= 3
+    assert "at most" not in rendered(name, None)
+
+
+@pytest.mark.parametrize("name", [*SELECTING, "score", "order"])
+def test_the_results_tasks_ask_for_outcomes_and_analyses_only(name: str) -> None:
+    assert "outcomes and analyses only" in rendered(name, scope="results")
+    assert "outcomes and analyses only" not in rendered(name)
+
+
+@pytest.mark.parametrize("name", [*SELECTING, "score", "order"])
+def test_what_scopes_and_budgets_do_not_change_stands_first_up_to_the_end_of_the_paper(name: str) -> None:
+    beginnings = {
+        rendered(name, budget, scope).partition("\n</paper>\n")[0]
+        for budget in (3, None)
+        for scope in ("all", "results")
+    }
+    assert len(beginnings) == 1
+
+
+@pytest.mark.parametrize("name", [*SELECTING, "score", "order"])
+def test_the_hypothesis_and_the_marks_stand_on_lines_of_their_own(name: str) -> None:
+    lines = rendered(name).split("\n")
+    assert lines.count("Hypothesis: Tea lowers blood pressure.") == 1
+    first, last = lines.index("<paper>"), lines.index("</paper>")
+    assert lines[first + 1 : last] == ["[0] Results", "[1] It fell by $budget for $5."]
+    assert "<paper" not in "".join(lines[:first] + lines[last + 1 :])
+
+
+def test_only_the_prompts_that_score_or_order_say_so() -> None:
+    for name in (*SELECTING, "score", "order"):
+        assert ("score every sentence" in rendered(name)) == (name == "score")
+        assert ("order every sentence" in rendered(name)) == (name == "order")
+
+
+def test_a_budget_of_one_is_one_sentence() -> None:
+    assert "at most 1 sentence" in rendered("base", 1)
+    assert "at most 1 sentences" not in rendered("base", 1)
+
+
+@pytest.mark.parametrize("kind", ["answer", "order", "scores"])
+@pytest.mark.parametrize("structured", [False, True])
+@pytest.mark.parametrize("n_sentences", [1, 9, 700])
+@pytest.mark.parametrize("budget", [1, 2, 5, None])
+def test_a_form_shows_numbers_that_no_sentence_has_and_no_more_than_may_be_named(
+    kind: str, n_sentences: int, budget: int | None, *, structured: bool
+) -> None:
+    text = form_text(kind, structured=structured, n_sentences=n_sentences, budget=budget)
+    shown = re.search(r"\[([\d, ]+)\]", text)
+    numbers = [int(number) for number in (shown[1].split(", ") if shown else re.findall(r"(\d+)(?:,|: )", text))]
+    assert numbers
+    assert min(numbers) >= n_sentences
+    assert kind == "scores" or budget is None or len(numbers) <= budget
+    assert "no sentence has them" in text
+
+
+@pytest.mark.parametrize("kind", ["answer", "order"])
+def test_only_the_first_turn_has_room_for_reasoning(kind: str) -> None:
+    first = form_text(kind, structured=True, n_sentences=9)
+    again = form_text(kind, structured=True, n_sentences=9, with_reasoning=False)
+    assert '{"reasoning": "your thinking", ' in first
+    assert '{"reasoning": "", ' in again
+    assert "thinking" not in again
+    assert form_name(kind, structured=True) in NAMES
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"no head",
+        b"---\nname: other\nafter: x\nfields:\n---\ntext",
+        b"---\nname: trial\nfields: a\n---\n$a",
+        b"---\nname: trial\nafter: x\nfields: a\n---\nuses nothing",
+        b"---\nname: trial\nafter: x\nfields: a\n---\n$a and $b",
+        b"---\nname: trial\nafter: x\nfields:\n---\na lone $ sign",
+    ],
+)
+def test_a_file_that_is_not_whole_is_an_error(content: bytes) -> None:
+    with pytest.raises(ValueError, match="prompt 'trial'"):
+        parse_prompt("trial", content)
+
+
+def test_a_prompt_is_known_by_the_checksum_of_its_file() -> None:
+    content = FOLDER.joinpath("base.md").read_bytes()
+    changed: Prompt = parse_prompt("base", content.replace(b"aloud", b"hard"))
+    assert parse_prompt("base", content) == prompt_named("base")
+    assert changed.digest != prompt_named("base").digest
+    assert versions_of(["base"]) == {"prompt base": f"sha256:{prompt_named('base').digest}"}

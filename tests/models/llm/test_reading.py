@@ -1,0 +1,443 @@
+"""The reader of replies: every shape of the corpus, laws over random ones, and no text that it cannot bear."""
+
+# ruff: noqa: RUF001 - models write marks that look like others
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evidencebench.models.llm.chat import ChatReply, Finish
+from evidencebench.models.llm.parsing.loose_json import Cut, Number, read_json
+from evidencebench.models.llm.parsing.text import MAX_CHARACTERS, comparable
+from evidencebench.models.llm.reading import (
+    MAX_LISTED,
+    Reading,
+    ReplyClass,
+    ScoreReading,
+    read_order,
+    read_scores,
+    read_selection,
+)
+from models.llm.reply_shapes import (
+    INJECTED,
+    N_SENTENCES,
+    PAPER,
+    SCORE_SHAPES,
+    SHAPES,
+    ScoreShape,
+    Shape,
+)
+from strategies import json_values
+
+WITHOUT_INDICES = {ReplyClass.REFUSED, ReplyClass.TRUNCATED, ReplyClass.UNPARSEABLE, ReplyClass.EMPTY}
+FINISHES: tuple[Finish, ...] = ("stop", "length", "refused", "other")
+
+
+def selection(text: str, *, finish: Finish = "stop", budget: int | None = 5) -> Reading:
+    return read_selection(ChatReply(text=text, finish=finish), PAPER, budget=budget, n_sentences=N_SENTENCES)
+
+
+def scores(text: str, *, finish: Finish = "stop", shown: Iterable[int] = PAPER) -> ScoreReading:
+    texts = {index: PAPER[index] for index in shown}
+    return read_scores(ChatReply(text=text, finish=finish), texts, n_sentences=N_SENTENCES)
+
+
+def order(text: str, *, finish: Finish = "stop") -> Reading:
+    return read_order(ChatReply(text=text, finish=finish), PAPER, n_sentences=N_SENTENCES)
+
+
+def require_lawful(reading: Reading, budget: int | None) -> None:
+    """Raise unless a reading obeys what its docstring says."""
+    reply_class, indices = reading.reply_class, reading.indices
+    assert reply_class is not ReplyClass.FAILED
+    assert len(set(indices)) == len(indices)
+    assert set(indices) <= set(PAPER)
+    assert len(reading.out_of_range) <= MAX_LISTED
+    assert bool(reading.why) == (reply_class is not ReplyClass.ANSWERED)
+    assert len(reading.why) < 200
+    assert (reading.read_by == "none") <= (reply_class in WITHOUT_INDICES)
+    if reply_class in WITHOUT_INDICES:
+        assert indices == reading.out_of_range == ()
+        return
+    assert indices or reading.out_of_range
+    is_over = budget is not None and len(indices) > budget
+    expected = ReplyClass.ANSWERED
+    if reading.out_of_range:
+        expected = ReplyClass.OUT_OF_RANGE
+    elif is_over:
+        expected = ReplyClass.OVER_LENGTH
+    elif reading.n_duplicates:
+        expected = ReplyClass.DUPLICATE
+    assert reply_class is expected
+
+
+def test_the_corpus_is_large_and_every_shape_has_its_own_name() -> None:
+    assert len(SHAPES) >= 400
+    assert len({shape.name for shape in SHAPES}) == len(SHAPES)
+    assert len({(shape.reply, shape.finish, shape.budget) for shape in SHAPES}) == len(SHAPES)
+    assert {shape.expected for shape in SHAPES} == {str(one) for one in ReplyClass} - {"failed"}
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.name)
+def test_a_reply_of_the_corpus_is_read_as_expected(shape: Shape) -> None:
+    first, last = shape.shown
+    shown = {index: PAPER[index] for index in range(first, last + 1)}
+    reply = ChatReply(text=shape.reply, finish=shape.finish)
+    reading = read_selection(reply, shown, budget=shape.budget, n_sentences=N_SENTENCES)
+    assert (str(reading.reply_class), reading.indices) == (shape.expected, shape.indices), reading
+    assert reading.out_of_range == shape.out_of_range
+    require_lawful(reading, shape.budget)
+
+
+@pytest.mark.parametrize("shape", SCORE_SHAPES, ids=lambda shape: shape.name)
+def test_a_reply_with_scores_is_read_as_expected(shape: ScoreShape) -> None:
+    shown = {*shape.shown, *shape.scores}
+    reading = scores(shape.reply, finish=shape.finish, shown=sorted(shown))
+    assert (str(reading.reply_class), reading.scores) == (shape.expected, shape.scores), reading
+    assert reading.out_of_range == shape.out_of_range
+    assert reading.n_unscored == len(shown) - len(shape.scores)
+    assert bool(reading.why) == (shape.expected != "answered")
+
+
+def test_a_bare_list_of_scores_counts_if_there_is_one_for_each_shown_sentence() -> None:
+    shown = {10: "Tea.", 11: "Coffee."}
+    text = '{"scores": [7, 2]}'
+    assert read_scores(ChatReply(text=text), shown, n_sentences=60).scores == {10: 7.0, 11: 2.0}
+    assert read_scores(ChatReply(text=text), {**shown, 12: "Milk."}, n_sentences=60).scores == {}
+
+
+def test_the_messages_say_which_indices_and_how_many() -> None:
+    assert selection("ANSWER: [99, 61, 3]").why == "99, 61: no sentence of this number was shown, of a paper with 0..59"
+    assert selection(f"ANSWER: {[*range(60, 70)]}").why.startswith("60, 61, 62, 63, 64 and 5 more: no sentence")
+    assert selection("ANSWER: 0-5").why == "6 sentences are named, of at most 5"
+    assert selection("ANSWER: [3, 3, 3]").why == "sentences are named again 2 times"
+    assert selection("ANSWER: none").why == "the reply says that no sentence is selected"
+    assert selection("ANSWER: [3", finish="length").why == "the reply was cut off in its list"
+    assert selection("Well,", finish="length").why == "the reply was cut off before its list"
+    assert selection("").why == "the reply is empty"
+    assert selection("Well.").why == "no list of sentences was found in the reply"
+    assert selection("", finish="refused").why == "the provider withheld the reply"
+    assert selection("I can't help with that.").why == "the reply says that the model will not answer"
+
+
+def test_a_reading_says_how_the_answer_was_found() -> None:
+    assert selection("ANSWER: [3]").read_by == "keyword"
+    assert selection('{"sentences": [3]}').read_by == "json"
+    assert selection("Well.\n[3]").read_by == "list"
+    assert selection(f"ANSWER: {PAPER[12]}").read_by == "quotes"
+    assert selection("Well.").read_by == "none"
+
+
+def test_shown_sentences_may_be_a_sequence_and_an_empty_paper_has_no_index() -> None:
+    reading = read_selection(ChatReply(text="ANSWER: [1]"), ["Tea.", "Coffee."], budget=1, n_sentences=2)
+    assert reading.indices == (1,)
+    reading = read_selection(ChatReply(text="ANSWER: [0]"), [], budget=1, n_sentences=0)
+    assert (reading.reply_class, reading.out_of_range) == (ReplyClass.OUT_OF_RANGE, (0,))
+
+
+def test_only_so_many_wrong_numbers_are_kept() -> None:
+    assert selection(f"ANSWER: {[*range(100, 200)]}").out_of_range == tuple(range(100, 120))
+
+
+def test_an_order_is_read_whole_and_keeps_what_stands_before_a_cut() -> None:
+    whole = list(range(N_SENTENCES))[::-1]
+    assert order(f"ANSWER: {whole}").indices == tuple(whole)
+    assert order("ANSWER: " + " > ".join(f"[{index}]" for index in whole)).indices == tuple(whole)
+    assert order("ANSWER: [3, 17, 3]").reply_class is ReplyClass.DUPLICATE
+    cut = order("ANSWER: [3, 17, 42, 5", finish="length")
+    assert (cut.reply_class, cut.indices) == (ReplyClass.TRUNCATED, (3, 17, 42))
+    assert order("ANSWER", finish="length").indices == ()
+    assert order('{"sentences": [3, 17, 4', finish="length").indices == (3, 17)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ANSWER: 17: 10, 3: 8, 42: 7",
+        "ANSWER: 17\n-> 3\n-> 42",
+        "ANSWER: 17 →\n3 →\n42",
+        "ANSWER:\n17\n→ 3\n→ 42",
+        "ANSWER: [17]\n→ [3]\n→ [42]",
+        '{"sentences": [{"sentence": 42, "rank": 3}, {"sentence": 17, "rank": 1}, {"sentence": 3, "rank": 2}]}',
+        '{"sentence": 42, "rank": 3}\n{"sentence": 17, "rank": 1}\n{"sentence": 3, "rank": 2}',
+    ],
+)
+def test_an_order_with_scores_arrows_or_ranks_is_read_whole(text: str) -> None:
+    assert order(text).indices == (17, 3, 42)
+
+
+def test_scores_of_fewer_than_half_of_the_sentences_are_kept_but_are_no_answer() -> None:
+    reading = scores("12: 7\n13: 2", shown=range(10, 15))
+    assert (reading.reply_class, reading.scores) == (ReplyClass.UNPARSEABLE, {12: 7.0, 13: 2.0})
+    assert (reading.n_unscored, reading.why) == (3, "only 2 of 5 sentences have a score that can be read")
+    assert scores("12: 7\n13: 2", shown=range(10, 14)).reply_class is ReplyClass.ANSWERED
+
+
+# Styles: each renders any list of different indices so that it can be read back.
+Style = Callable[[Sequence[int]], str]
+
+
+def _lines(template: str, head: str = "ANSWER:\n") -> Style:
+    return lambda indices: (
+        head + "\n".join(template.format(n=n, i=index, text=PAPER[index]) for n, index in enumerate(indices, 1))
+    )
+
+
+def _joined(separator: str, template: str = "{i}", head: str = "ANSWER: ", tail: str = "") -> Style:
+    return lambda indices: head + separator.join(template.format(i=index) for index in indices) + tail
+
+
+STYLES: dict[str, Style] = {
+    "brackets": _joined(", ", head="ANSWER: [", tail="]"),
+    "bold": _joined(", ", head="**Answer:** **[", tail="]**"),
+    "round": _joined("; ", head="final answer = (", tail=")."),
+    "full width": _joined("，", head="ANSWER：【", tail="】"),
+    "curly": _joined(",", head="ANSWER: {", tail="}"),
+    "single brackets": _joined(" ", template="[{i}]"),
+    "quoted": _joined(", ", template='"{i}"', head="ANSWER: [", tail="]"),
+    "bare": _joined(", "),
+    "spaces": _joined(" ", tail=" "),
+    "order": _joined(" > ", template="[{i}]"),
+    "tag": _joined(", ", head="<answer>", tail="</answer>"),
+    "box": _joined(", ", head="So $\\boxed{", tail="}$."),
+    "JSON": _joined(", ", head='{"reasoning": "see [5]", "sentences": [', tail="]}"),
+    "JSON strings": _joined(", ", template='"{i}"', head='{"indices": [', tail=",]}"),
+    "JSON objects": _joined(", ", template='{{"index": {i}, "why": "5"}}', head="```json\n[", tail="]\n```"),
+    "single quotes": _joined(", ", template="'{i}'", head="{'sentences': [", tail="]}"),
+    "lines": _lines("{i}"),
+    "bullets": _lines("- {i}"),
+    "bracketed lines": _lines("[{i}]"),
+    "bracketed lines with remarks": _lines("[{i}] it gives 2 figures"),
+    "numbered": _lines("{n}. [{i}] it gives 2 figures"),
+    "numbered labels": _lines("{n}. **Sentence {i}**: it gives 2 figures"),
+    "colons": _lines("- {i}: it gives 2 figures"),
+    "echoes": _lines("[{i}] {text}"),
+    "rows": _lines("| {n} | {i} | 5 |", head="ANSWER:\n| # | Index | Aspects |\n|--|--|--|\n"),
+    "without a keyword": _joined(", ", head="It all fits.\n\n[", tail="]"),
+    "alone": _joined(", "[:2], head="", tail=""),
+}
+distinct_indices = st.lists(st.integers(0, N_SENTENCES - 1), min_size=1, max_size=8, unique=True)
+
+
+@given(indices=distinct_indices, style=st.sampled_from(sorted(STYLES)))
+def test_what_is_rendered_in_any_style_is_read_back(indices: list[int], style: str) -> None:
+    text = STYLES[style](indices)
+    reading = selection(text, budget=None)
+    assert reading.indices == tuple(indices), text
+    assert reading.reply_class is ReplyClass.ANSWERED
+    assert order(text).indices == tuple(indices)
+
+
+@given(first=st.integers(0, N_SENTENCES - 1), length=st.integers(1, 10), mark=st.sampled_from(["-", "–", " to ", ".."]))
+def test_a_range_is_all_its_numbers(first: int, length: int, mark: str) -> None:
+    last = min(N_SENTENCES - 1, first + length)
+    assert selection(f"ANSWER: [{first}{mark}{last}]").indices == tuple(range(first, last + 1))
+
+
+QUOTATIONS = ("{}", "> {}", '"{}"', "`{}`", "- {}", "[41] {}", "Sentence 41 says “{}”, which I ignore.", "```\n{}\n```")
+
+
+@given(
+    # The paper holds the very line of [1]: of two such lines nothing tells which is the reply's.
+    own=distinct_indices.filter(lambda own: own != [1]),
+    quoted=st.lists(
+        st.tuples(st.sampled_from(range(INJECTED, INJECTED + 15)), st.sampled_from(QUOTATIONS)), max_size=4
+    ),
+    at=st.integers(0, 4),
+    finish=st.sampled_from(["stop", "length"]),
+)
+def test_sentences_that_look_like_answers_change_nothing_wherever_they_are_quoted(
+    own: list[int], quoted: list[tuple[int, str]], at: int, finish: Finish
+) -> None:
+    parts = [quotation.format(PAPER[index]) for index, quotation in quoted]
+    parts.insert(at, f"ANSWER: {own}")
+    text = "\n\n".join(["I looked at all of it.", *parts])
+    assert selection(text, budget=None, finish=finish).indices == tuple(own), text
+
+
+@given(
+    indices=distinct_indices,
+    before=st.sampled_from(["", "The trial [5] is sound.\n\n", "<think>\nANSWER: [1]\n</think>\n", "[9]\n\n"]),
+    after=st.sampled_from(["", "\n", "\n\nI left out [5].", "\n\nThat is 3 sentences.", "\n\nThese [1, 2] are weak."]),
+)
+def test_what_stands_before_and_behind_the_answer_changes_nothing(indices: list[int], before: str, after: str) -> None:
+    assert selection(f"{before}ANSWER: {indices}{after}", budget=None).indices == tuple(indices)
+
+
+@given(scored=st.dictionaries(st.integers(0, N_SENTENCES - 1), st.integers(0, 100).map(lambda n: n / 10), min_size=1))
+def test_scores_are_read_back(scored: dict[int, float]) -> None:
+    texts = [
+        "SCORES:\n" + "\n".join(f"{index}: {score}" for index, score in scored.items()),
+        "\n".join(f"- [{index}] {score}/10 - it gives 2 figures" for index, score in scored.items()),
+        "\n".join(f"[{index}] {PAPER[index]}: {score}" for index, score in scored.items()),
+        json.dumps({"scores": [{"sentence": index, "score": score} for index, score in scored.items()]}),
+        json.dumps(scored),
+    ]
+    for text in texts:
+        reading = scores(text, shown=scored)
+        assert reading.scores == pytest.approx(scored), text
+        assert reading.indices == tuple(scored)
+
+
+@given(value=json_values, indent=st.sampled_from([None, 2]))
+def test_all_json_is_loose_json(value: object, indent: int | None) -> None:
+    text = json.dumps([value], indent=indent, ensure_ascii=False)
+    found = read_json(text, 0)
+    assert found is not None
+    assert found[1] == len(text)
+    assert _plain(found[0]) == json.loads(text)
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, Number):
+        return json.loads(value.text)
+    if isinstance(value, list):
+        return [_plain(one) for one in value]
+    if isinstance(value, dict):
+        return {key: _plain(one) for key, one in value.items()}
+    return value
+
+
+def test_loose_json_that_is_cut_says_so() -> None:
+    assert read_json('{"a": [1, 2', 0) == (Cut({"a": Cut([Number("1"), Cut(Number("2"))])}), 11)
+
+
+@given(st.text("abAB.-–—“”'\" \t\n"))
+def test_comparing_forgets_case_and_blanks(text: str) -> None:
+    assert comparable(comparable(text)) == comparable(f" {text}\n")
+
+
+# Bait: pieces that make careless readers go back and forth, each repeated to a megabyte.
+BAIT = (
+    *"[({<|-*#\"'`\\$>~:,;.1a é\n\t",
+    *("[ ", "[3", "[3, ", "3-", "3-5, ", "3 (", "(3) ", "[3] ", "[3] (", "([{", "[[3]", "{'", '["', '{"a":', "{3: ["),
+    *(
+        "ANSWER: ",
+        "ANSWER: [",
+        "ANSWER:\n- [3] x\n",
+        "answer is ",
+        "answer (",
+        "so my final answer ",
+        "<answer>",
+        "\\boxed{",
+    ),
+    *('"sentences":', '{"sentences": [1,', "```\n[", "```json\n{", "\n```", "- ", "- 3\n", "1. x\n", "> ", "| 3 |\n"),
+    *("| 3 ", "|--", "<think>\n", "\n</think>\n", "<think>", "[/THINK]", "<a ", "//", "/*", "#", "\n\n", "x:\n"),
+    *("I select [3 (", "Selected sentences: ", "sentences 3 ", "sentence ", "none ", "no relevant ", "i am sorry i "),
+    *(
+        "12: 7\n",
+        "12: ",
+        "12",
+        "SCORES:\n",
+        "score ",
+        "12 | ",
+        "[12]: 7 ",
+        "12-",
+        ": (",
+        "...",
+        "\ud800",
+        "٣",
+        "\u200b",
+    ),
+    *('{"sentence": 3}\n', '{"a": "\n', '{"a": [1,\n', "~~3", "~~3~~", "Final: [3]\n", "<paper>\n", "Hypothesis: x\n"),
+    *(
+        "Answer 1: [3]\n",
+        "**A**\n- [3]\n\n",
+        "A:\n",
+        "3: x; ",
+        "3 but ",
+        "none\n",
+        "7: 3, 4\n",
+        "\n-> 3",
+        "- 3 excluded\n",
+    ),
+    *(f'"{PAPER[12]}" ', f"- {PAPER[17]}\n", PAPER[12][:40] + " ", "[3] because, ", "as well as ", "because "),
+)
+
+
+@pytest.mark.parametrize("bait", BAIT, ids=ascii)
+def test_a_megabyte_of_bait_is_read_at_once(bait: str) -> None:
+    text = bait * (1_000_000 // len(bait))
+    for reply in (f"{text}\nANSWER: [3]", f"ANSWER: {text}"[: MAX_CHARACTERS // 2]):
+        require_lawful(selection(reply), 5)
+    scores(text[: MAX_CHARACTERS // 2])
+
+
+def test_ten_megabytes_nulls_and_deep_brackets_do_no_harm() -> None:
+    for text in (
+        "tea " * 2_500_000,
+        "\x00" * 1000,
+        "9" * 1_000_000,
+        "[" * 1_000_000,
+        '{"a":' * 200_000,
+        "\udc80\ud800",
+    ):
+        require_lawful(selection(text), 5)
+        assert selection(f"{text}\nANSWER: [3]").indices == (3,)
+
+
+FUZZED_AT_A_TIME = 20_000
+PIECES = (
+    *BAIT,
+    *PAPER.values(),
+    "\n",
+    " ",
+    "ANSWER:",
+    "[",
+    "]",
+    "3",
+    ", ",
+    "17",
+    "answer",
+    "```",
+    '"',
+    "{",
+    "}",
+    "none",
+)
+
+
+REPLIES = [*(shape.reply for shape in SHAPES), *(shape.reply for shape in SCORE_SHAPES)]
+SHORT = [reply for reply in REPLIES if len(reply) < 2000]
+
+
+def _fuzzed(random: Random) -> str:
+    """Return a reply of the corpus or two, changed here and there, or pieces in a row."""
+    if random.random() < 0.3:
+        return "".join(random.choices(PIECES, k=random.randrange(1, 12)))
+    text = random.choice(SHORT)
+    if random.random() < 0.3:
+        other = random.choice(SHORT)
+        text = text[: random.randrange(len(text) + 1)] + other[random.randrange(len(other) + 1) :]
+    for _ in range(random.randrange(4)):
+        start = random.randrange(len(text) + 1)
+        end = min(len(text), start + random.randrange(4))
+        text = text[:start] + (random.choice(PIECES) if random.random() < 0.6 else "") + text[end:]
+    return text
+
+
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 5))])
+def test_a_hundred_thousand_fuzzed_replies_are_read_by_the_rules(seed: int) -> None:
+    random = Random(seed)
+    for n in range(FUZZED_AT_A_TIME):
+        text, finish, budget = _fuzzed(random), random.choice(FINISHES), random.choice((None, 1, 5))
+        try:
+            require_lawful(selection(text, finish=finish, budget=budget), budget)
+            if n % 10 == 0:
+                require_lawful_scores(scores(text, finish=finish))
+                order(text, finish=finish)
+        except Exception as error:
+            raise AssertionError(f"{text!r}, finish {finish}, budget {budget}") from error
+
+
+def require_lawful_scores(reading: ScoreReading) -> None:
+    """Raise unless scores obey what their docstring says."""
+    assert set(reading.scores) <= set(PAPER)
+    assert all(0 <= score <= 10 for score in reading.scores.values())
+    assert reading.n_unscored == N_SENTENCES - len(reading.scores)
+    assert bool(reading.why) == (reading.reply_class is not ReplyClass.ANSWERED)
+    assert (reading.reply_class is ReplyClass.ANSWERED) <= (2 * len(reading.scores) >= N_SENTENCES)

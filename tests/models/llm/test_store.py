@@ -1,0 +1,377 @@
+"""The store of replies: what it gives back, through kill -9 and with several processes, and what it refuses."""
+
+import asyncio
+import gc
+import os
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from evidencebench.errors import CacheError
+from evidencebench.models.llm.chat import ChatReply, ChatRequest, Message, Usage
+from evidencebench.models.llm.group_commit import GroupCommit
+from evidencebench.models.llm.reply_file import opened
+from evidencebench.models.llm.store import Replies
+from replies import keep, numbered, reply_to, requests_and_replies
+
+
+@given(pairs=st.lists(requests_and_replies, max_size=12))
+@settings(max_examples=40)
+def test_what_was_put_is_got_back_equal_by_this_and_by_another_reader(
+    pairs: list[tuple[ChatRequest, ChatReply, float | None]], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = tmp_path_factory.mktemp("store")
+    store, other = Replies(folder), Replies(folder)
+
+    async def put_and_get() -> None:
+        await asyncio.gather(*(store.put(*pair) for pair in pairs))
+        for request, reply, cost_usd in {pair[0].key: pair for pair in reversed(pairs)}.values():
+            assert await store.get(request.key) == await other.get(request.key) == (reply, cost_usd)
+
+    asyncio.run(put_and_get())
+    store.close()
+    other.close()
+
+
+def test_a_request_that_was_never_put_has_no_reply(tmp_path: Path) -> None:
+    store = Replies(tmp_path)
+    keep(store, numbered(0), reply_to(0), None)
+    assert store.find(numbered(1).key) is None
+
+
+def test_the_first_reply_to_a_request_stays(tmp_path: Path) -> None:
+    store, other = Replies(tmp_path), Replies(tmp_path)
+    keep(store, numbered(0), reply_to(0), 0.5)
+    keep(other, numbered(0), reply_to(1), None)
+    assert store.find(numbered(0).key) == other.find(numbered(0).key) == (reply_to(0), 0.5)
+
+
+def test_the_name_of_a_keys_variable_and_the_key_are_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MY_SECRET_NAME", "sk-secret-value")
+    store = Replies(tmp_path)
+    request = ChatRequest(model="openai/x", messages=(Message("user", "hi"),), key_env="MY_SECRET_NAME")
+    keep(store, request, reply_to(0), None)
+    store.close()
+    content = b"".join(path.read_bytes() for path in tmp_path.iterdir())
+    assert b"MY_SECRET_NAME" not in content
+    assert b"sk-secret-value" not in content
+
+
+def test_all_that_waits_is_written_in_one_transaction(tmp_path: Path) -> None:
+    statements: list[str] = []
+    path, everyone_waits = tmp_path / "replies.sqlite", threading.Event()
+
+    def connect() -> sqlite3.Connection:
+        connection = opened(path)
+        connection.set_trace_callback(statements.append)
+        return connection
+
+    def prepared() -> Callable[[sqlite3.Connection], object]:
+        everyone_waits.wait()
+        return lambda connection: connection.execute("SELECT 7").fetchone()[0]
+
+    writer = GroupCommit(path, connect)
+    waiting = [writer.submit(prepared) for _ in range(300)]
+    everyone_waits.set()
+    assert [future.result() for future in waiting] == [7] * 300
+    writer.close()
+    assert statements.count("COMMIT") <= 2
+
+
+def test_what_cannot_be_prepared_fails_alone(tmp_path: Path) -> None:
+    store = Replies(tmp_path)
+
+    async def put() -> list[object]:
+        replies = [reply_to(0), ChatReply(text="\ud800"), reply_to(2)]
+        puts = (store.put(numbered(n), reply, None) for n, reply in enumerate(replies))
+        return await asyncio.gather(*puts, return_exceptions=True)
+
+    first, bad, last = asyncio.run(put())
+    assert (first, last) == (None, None)
+    assert isinstance(bad, UnicodeEncodeError)
+    assert [store.find(numbered(n).key) for n in range(3)] == [(reply_to(0), None), None, (reply_to(2), None)]
+
+
+def test_a_change_that_fails_for_a_reason_of_its_own_fails_alone(tmp_path: Path) -> None:
+    everyone_waits = threading.Event()
+    path = tmp_path / "replies.sqlite"
+
+    def prepared(number: int) -> Callable[[sqlite3.Connection], object]:
+        everyone_waits.wait()
+        statement = "no SQL" if number == 2 else "INSERT INTO wanted (key, sender) VALUES (x'00', ?)"
+        return lambda connection: connection.execute(statement, (number,) if number != 2 else ())
+
+    writer = GroupCommit(path, lambda: opened(path))
+    waiting = [writer.submit(lambda number=number: prepared(number)) for number in range(5)]  # type: ignore[misc]
+    everyone_waits.set()
+    assert [type(future.exception()) for future in waiting] == [
+        sqlite3.OperationalError if number == 2 else type(None) for number in range(5)
+    ]
+    writer.close()
+    with Replies(tmp_path).reading() as connection:
+        kept = connection.execute("SELECT sender FROM wanted ORDER BY sender").fetchall()
+    assert [sender for (sender,) in kept] == ["0", "1", "3", "4"]
+
+
+def test_closing_does_not_wait_for_ever_for_a_file_that_another_process_holds(tmp_path: Path) -> None:
+    path = tmp_path / "replies.sqlite"
+    opened(path).close()
+    with sqlite3.connect(path, isolation_level=None) as holder:
+        holder.execute("BEGIN IMMEDIATE")
+        writer = GroupCommit(path, lambda: opened(path))
+        done = writer.submit(lambda: lambda connection: connection.execute("DELETE FROM wanted"))
+        with pytest.raises(CacheError, match=r"another process holds it, so what came last is not written yet"):
+            writer.close(0.05)
+        holder.execute("ROLLBACK")
+        done.result(timeout=60)
+    holder.close()
+
+
+def test_a_put_that_nobody_waits_for_any_more_is_kept_all_the_same(tmp_path: Path) -> None:
+    store = Replies(tmp_path)
+
+    async def put_and_leave() -> None:
+        task = asyncio.create_task(store.put(numbered(0), reply_to(0), 0.5))
+        await asyncio.sleep(0)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+    asyncio.run(put_and_leave())
+    store.close()
+    assert store.find(numbered(0).key) == (reply_to(0), 0.5)
+
+
+def test_a_store_that_is_closed_opens_again(tmp_path: Path) -> None:
+    store = Replies(tmp_path)
+    for n in range(3):
+        keep(store, numbered(n), reply_to(n), None)
+        store.close()
+    assert [store.find(numbered(n).key) for n in range(3)] == [(reply_to(n), None) for n in range(3)]
+
+
+def test_a_store_that_is_dropped_leaves_no_thread_and_no_warning(tmp_path: Path) -> None:
+    store = Replies(tmp_path)
+    keep(store, numbered(0), reply_to(0), None)
+    store.find(numbered(0).key)
+    del store
+    gc.collect()
+    assert Replies(tmp_path).find(numbered(0).key) == (reply_to(0), None)
+
+
+def test_a_reader_is_not_held_up_by_a_writer_in_the_middle_of_a_transaction(tmp_path: Path) -> None:
+    store = Replies(tmp_path)
+    keep(store, numbered(0), reply_to(0), None)
+    with sqlite3.connect(store.path, isolation_level=None) as writer:
+        writer.execute("BEGIN EXCLUSIVE")
+        writer.execute("DELETE FROM reply")
+        assert store.find(numbered(0).key) == (reply_to(0), None)
+        writer.execute("ROLLBACK")
+    writer.close()
+
+
+def test_a_forked_process_reads_and_writes_too(tmp_path: Path) -> None:
+    code = (
+        "import os, sys; from pathlib import Path; from replies import keep, numbered, reply_to\n"
+        "from evidencebench.models.llm.store import Replies\n"
+        "store = Replies(Path(sys.argv[1])); keep(store, numbered(0), reply_to(0), None); store.find(numbered(0).key)\n"
+        "child = os.fork()\n"
+        "keep(store, numbered(2 if child else 1), reply_to(1), None)\n"
+        "store.find(numbered(0).key)\n"
+        "if child: assert os.waitpid(child, 0)[1] == 0\n"
+        "store.close()\n"
+    )
+    arguments = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", code, str(tmp_path)]
+    subprocess.run(arguments, env=environ(), check=True, timeout=60)
+    store = Replies(tmp_path)
+    assert all(store.find(numbered(n).key) is not None for n in range(3))
+
+
+_WRITE = """
+import asyncio, sys
+from pathlib import Path
+from evidencebench.models.llm.store import Replies
+from replies import numbered, reply_to
+store, start, stop = Replies(Path(sys.argv[1])), int(sys.argv[2]), int(sys.argv[3])
+async def put(n):
+    await store.put(numbered(n), reply_to(n), n / 8)
+    print(n, flush=True)
+async def put_all():
+    step = 1 if start < stop else -1
+    for first in range(start, stop, 20 * step):
+        await asyncio.gather(*(put(n) for n in range(first, first + 20 * step, step)))
+asyncio.run(put_all())
+"""
+
+
+def environ() -> dict[str, str]:
+    return os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])}
+
+
+def writing(folder: Path, start: int, stop: int) -> subprocess.Popen[str]:
+    arguments = [sys.executable, "-c", _WRITE, str(folder), str(start), str(stop)]
+    return subprocess.Popen(arguments, env=environ(), stdout=subprocess.PIPE, text=True)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_kill_9_loses_nothing_whose_put_had_returned(tmp_path: Path, seed: int) -> None:
+    n_before = random.Random(seed).randrange(1, 400)
+    with writing(tmp_path, 0, 100_000) as process:
+        assert process.stdout is not None
+        acknowledged = [int(process.stdout.readline()) for _ in range(n_before)]
+        process.send_signal(signal.SIGKILL)
+        acknowledged += [int(line) for line in process.stdout if line.endswith("\n")]
+    store = Replies(tmp_path)
+    assert len(acknowledged) >= n_before
+    assert all(store.find(numbered(n).key) == (reply_to(n), n / 8) for n in acknowledged)
+    with store.reading() as connection:
+        assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+    keep(store, numbered(-1), reply_to(0), None)
+
+
+def test_two_processes_fill_one_store_from_both_ends(tmp_path: Path) -> None:
+    with writing(tmp_path, 0, 200) as one, writing(tmp_path, 199, -1) as other:
+        assert one.communicate(timeout=60)[0].count("\n") == other.communicate(timeout=60)[0].count("\n") == 200
+    store = Replies(tmp_path)
+    assert all(store.find(numbered(n).key) == (reply_to(n), n / 8) for n in range(200))
+
+
+def filled(folder: Path) -> Replies:
+    store = Replies(folder)
+    for n in range(30):
+        keep(store, numbered(n), reply_to(n), n / 8)
+    store.close()
+    return store
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "UPDATE reply SET reply = x'00'",
+        "UPDATE reply SET reply = (SELECT reply FROM reply WHERE id = 7)",
+        "UPDATE reply SET cost_usd = 0",
+        "UPDATE reply SET cost_usd = NULL",
+        "UPDATE reply SET reply = 'text'",
+        "UPDATE reply SET reply = substr(reply, 1, length(reply) - 1)",
+        "UPDATE reply SET digest = x'00'",
+    ],
+)
+def test_a_damaged_row_is_refused_with_what_to_do(tmp_path: Path, change: str) -> None:
+    store = filled(tmp_path)
+    with sqlite3.connect(store.path) as connection:
+        connection.execute(f"{change} WHERE id = 4")
+    connection.close()
+    with pytest.raises(CacheError, match=r"the reply .* is damaged, so it is not used; remove all damaged ones with"):
+        store.find(numbered(3).key)
+    assert store.find(numbered(6).key) == (reply_to(6), 6 / 8)
+
+
+@given(data=st.data())
+@settings(max_examples=60)
+def test_a_file_with_any_bytes_overwritten_never_gives_a_wrong_reply(
+    data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    store = filled(tmp_path_factory.mktemp("store"))
+    content = bytearray(store.path.read_bytes())
+    place = data.draw(st.integers(0, len(content) - 1))
+    rubbish = data.draw(st.binary(min_size=1, max_size=200))
+    content[place : place + len(rubbish)] = rubbish
+    store.path.write_bytes(content)
+    for n in range(30):
+        try:
+            found = store.find(numbered(n).key)
+        except CacheError:
+            continue
+        assert found in {None, (reply_to(n), n / 8)}
+    store.close()
+
+
+def _letter(path: Path) -> None:
+    path.write_text("Dear Ada,", encoding="utf-8")
+
+
+def _others(path: Path) -> None:
+    with sqlite3.connect(path) as theirs:
+        theirs.execute("CREATE TABLE letters (text)")
+    theirs.close()
+
+
+def _later_version(path: Path) -> None:
+    filled(path.parent)
+    with sqlite3.connect(path) as ours:
+        ours.execute("PRAGMA user_version = 99")
+    ours.close()
+
+
+def _deleted_but_for_its_log(path: Path) -> None:
+    path.with_name("replies.sqlite-wal").write_bytes(b"pages")
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (_letter, r"replies.sqlite: cannot be used to keep replies: .*; it is damaged: move it and .* away"),
+        (_others, "expected a store of replies, got something else; move it away"),
+        (_later_version, "expected version 1 of a store of replies, got version 99; use the evidencebench that made"),
+        (_deleted_but_for_its_log, "was deleted without replies.sqlite-wal, which belongs to it; put it back, or"),
+    ],
+)
+def test_a_file_that_is_something_else_is_left_alone(
+    tmp_path: Path, make: Callable[[Path], None], message: str
+) -> None:
+    path = tmp_path / "replies.sqlite"
+    make(path)
+    before = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
+    store = Replies(tmp_path)
+    with pytest.raises(CacheError, match=message):
+        store.find(numbered(0).key)
+    with pytest.raises(CacheError, match=message):
+        keep(store, numbered(0), reply_to(0), None)
+    store.close()
+    assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == before
+
+
+def test_a_file_that_is_moved_away_while_it_is_written_gets_a_successor(tmp_path: Path) -> None:
+    store = Replies(tmp_path)
+    keep(store, numbered(0), reply_to(0), None)
+    for path in list(tmp_path.iterdir()):
+        path.unlink()
+    keep(store, numbered(1), reply_to(1), None)
+    assert Replies(tmp_path).find(numbered(1).key) == (reply_to(1), None)
+
+
+def test_a_reader_notices_that_its_file_was_replaced(tmp_path: Path) -> None:
+    store = Replies(tmp_path / "one")
+    keep(store, numbered(0), reply_to(0), None)
+    assert store.find(numbered(0).key) is not None
+    other = Replies(tmp_path / "other")
+    keep(other, numbered(1), reply_to(1), None)
+    other.close()
+    for path in list(store.path.parent.iterdir()):
+        path.unlink()
+    other.path.rename(store.path)
+    assert store.find(numbered(0).key) is None
+    assert store.find(numbered(1).key) == (reply_to(1), None)
+
+
+def test_a_folder_that_cannot_be_made_is_named_with_the_way_out(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    store = Replies(tmp_path / "file" / "cache")
+    with pytest.raises(CacheError, match=r"file/cache/replies.sqlite: cannot be used .*or to 'off' to keep none"):
+        keep(store, numbered(0), reply_to(0), None)
+
+
+def test_tokens_and_time_stand_beside_the_reply(tmp_path: Path) -> None:
+    store = Replies(tmp_path, clock=lambda: 1234.5)
+    keep(store, numbered(0), ChatReply(text="", usage=Usage(prompt_tokens=3, completion_tokens=4)), None)
+    with store.reading() as connection:
+        row = connection.execute("SELECT model, created, prompt_tokens, completion_tokens, cost_usd FROM reply")
+        assert row.fetchone() == (numbered(0).model, 1234.5, 3, 4, None)

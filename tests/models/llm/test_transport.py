@@ -1,0 +1,486 @@
+"""Requests over HTTP to a server on loopback that breaks the rules in every way on demand; no test waits for real."""
+
+import asyncio
+import json
+import sys
+import threading
+import zlib
+from base64 import b64encode
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from gzip import compress
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+
+from evidencebench.errors import DrainingError, EndpointError, FailingServerError, SystemSpecError
+from evidencebench.models.llm.chat import NOTHING_USED, ChatReply, Usage
+from evidencebench.models.llm.ledger import Ledger
+from evidencebench.models.llm.limits import Limits
+from evidencebench.models.llm.transport import Bounds, HttpSender
+from hostile_server import (
+    Behaviour,
+    Exchange,
+    HostileServer,
+    announce,
+    answer,
+    chunked,
+    cut_after,
+    hang,
+    hang_after,
+    hostile_server,
+    redirect,
+    reset_at_once,
+    serve,
+    serve_with,
+)
+from llm_servers import KEY, FakeTime, completion, drip, replies, request_to, sent
+
+pytest.importorskip("httpx", reason="needs the extra 'llm'")
+
+NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
+PAST = format_datetime(NOW - timedelta(days=1), usegmt=True)
+BODY = json.dumps(completion()).encode()
+
+
+@contextmanager
+def served(
+    *script: Behaviour, environ: dict[str, str] | None = None, limits: Limits | None = None, **bounds: Any
+) -> Iterator[tuple[HostileServer, HttpSender, FakeTime]]:
+    """Give the server, a sender, and the time that it waits by."""
+    time = FakeTime()
+    with hostile_server(BODY, *script) as server:
+        yield (
+            server,
+            HttpSender(
+                limits=limits or Limits(),
+                bounds=Bounds(**{"timeout_seconds": 5.0} | bounds),
+                clock=time.clock,
+                sleep=time.sleep,
+                jitter=lambda: 0.5,
+                today=lambda: NOW,
+                environ=environ or {},
+                folder=Path("/nowhere"),
+            ),
+            time,
+        )
+
+
+def outcome(server: HostileServer, sender: HttpSender, **more: Any) -> ChatReply | BaseException:
+    return sent(sender, request_to(**{"base_url": server.address("v1")} | more))[0]
+
+
+def test_a_reply_comes_with_its_tokens_and_the_name_of_who_served_it() -> None:
+    with served(replies()) as (server, sender, _):
+        found = outcome(server, sender)
+    assert found == ChatReply(
+        text="ANSWER: [1]", usage=Usage(prompt_tokens=10, completion_tokens=2), served_by="m-2026"
+    )
+    assert [asked.path for asked in server.log] == ["/v1/chat/completions"]
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        *map(answer, (408, 409, 425, 500, 502, 503, 504, 529)),
+        reset_at_once,
+        cut_after(0),
+        cut_after(40),
+        announce(len(BODY) + 5),
+        chunked(BODY[:40], is_ended=False),
+        answer(200, BODY[:40]),
+        answer(200, b"<html>busy</html>", Content_Type="text/html"),
+        answer(200),
+        answer(204),
+        answer(200, b"\xff\xfe"),
+        answer(200, b"[" * 100_000),
+        answer(200, b'{"choices": []}'),
+        answer(200, b'{"choices": [{}]}'),
+        answer(200, b'{"choices": [{"message": {"content": 7}}]}'),
+        answer(200, b'{"error": {"message": "no worker"}}'),
+        replies(error={"message": "upstream"}),
+        answer(200, compress(BODY)[:40], Content_Encoding="gzip"),
+        answer(200, b"null"),
+    ],
+)
+def test_a_failure_that_passes_is_asked_again(fault: Behaviour) -> None:
+    with served(fault, replies()) as (server, sender, time):
+        found = outcome(server, sender)
+    assert isinstance(found, ChatReply)
+    assert len(server.log) == 2
+    assert time.slept == [0.5]
+
+
+@pytest.mark.parametrize("fault", [hang, hang_after(40), drip])
+def test_a_server_that_hangs_or_drips_is_left_after_the_time_of_an_attempt(fault: Behaviour) -> None:
+    with served(fault, timeout_seconds=0.2, max_attempts=2) as (server, sender, _):
+        found = outcome(server, sender)
+    assert "no usable reply in 2 attempts, the last one: no whole reply within 0.2 s; try again" in str(found)
+    assert len(server.log) == 2
+
+
+def test_all_attempts_together_end_at_the_total_time() -> None:
+    with served(answer(500), total_timeout_seconds=10.0, max_attempts=100) as (server, sender, time):
+        found = outcome(server, sender)
+    assert isinstance(found, EndpointError)
+    assert time.slept == [0.5, 1.0, 2.0, 4.0]  # 8 more would be too late
+    assert len(server.log) == 5
+
+
+def test_a_connection_is_used_again_and_one_that_broke_is_not() -> None:
+    ports: list[int] = []
+
+    def noting(behaviour: Behaviour) -> Behaviour:
+        def behave(exchange: Exchange) -> None:
+            exchange.handler.protocol_version = "HTTP/1.1"
+            exchange.handler.close_connection = False
+            ports.append(exchange.handler.client_address[1])
+            behaviour(exchange)
+
+        return behave
+
+    with served(noting(replies()), noting(replies()), noting(answer(200, b"x")), noting(replies())) as (
+        server,
+        sender,
+        _,
+    ):
+        requests = [request_to(server.address("v1"), seed=seed) for seed in range(3)]
+        assert all(isinstance(found, ChatReply) for found in sent(sender, *requests))
+    assert len(ports) == 4
+    assert len(set(ports)) == 1
+
+
+def test_what_is_sound_is_read_whatever_its_media_type() -> None:
+    with served(serve_with(Content_Type="text/plain")) as (server, sender, _):
+        assert isinstance(outcome(server, sender), ChatReply)
+    assert len(server.log) == 1
+
+
+@pytest.mark.parametrize("status", [400, 405, 413, 422])
+def test_refusals_of_a_request_are_not_asked_again(status: int) -> None:
+    refusal = answer(status, b'{"error": {"message": "bad temperature", "code": "invalid_value"}}')
+    with served(refusal) as (server, sender, _):
+        found = outcome(server, sender)
+    assert isinstance(found, EndpointError)
+    assert f"model 'm': status {status}: bad temperature invalid_value" in str(found)
+    assert len(server.log) == 1
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "message"),
+    [
+        (401, b"wrong key", "correct the key, then run again"),
+        (402, b"pay", "see to the account"),
+        (403, b"no", "see what the key may do"),
+        (403, b"your account was flagged", "see what the key may do"),
+        (404, b"no such model", "correct the model's name or base_url"),
+        (429, b'{"error": {"message": "You exceeded", "code": "insufficient_quota"}}', "see to the account"),
+        (400, b'{"error": {"message": "Your credit balance is too low"}}', "see to the account"),
+        (301, b"", "a redirect, which is not followed; correct base_url"),
+    ],
+)
+def test_a_server_that_refuses_the_key_the_model_or_the_account_stops_everything(
+    status: int, body: bytes, message: str
+) -> None:
+    with served(answer(status, body)) as (server, sender, _):
+        found = outcome(server, sender)
+    assert isinstance(found, FailingServerError)
+    assert message in str(found)
+    assert len(server.log) == 1
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"message": "This model's maximum context length is 8192 tokens", "code": "context_length_exceeded"},
+        {"message": "prompt is too long: 210000 tokens > 200000 maximum"},
+        {"message": "the request exceeds the available context size", "type": "exceed_context_size_error"},
+    ],
+)
+def test_a_prompt_that_is_too_long_says_which_option_to_set(said: dict[str, str]) -> None:
+    with served(answer(400, json.dumps({"error": said}).encode())) as (server, sender, _):
+        found = outcome(server, sender)
+    assert isinstance(found, EndpointError)
+    assert "set context_tokens to what the model can read" in str(found)
+
+
+@pytest.mark.parametrize(
+    ("status", "error"),
+    [
+        (400, {"message": "filtered", "code": "content_filter"}),
+        (403, {"message": "This model requires moderation and your input was flagged", "code": 403}),
+        (403, {"message": "Forbidden", "metadata": {"reasons": ["violence"], "flagged_input": "..."}}),
+        (400, {"message": "Rejected", "code": "moderation_blocked"}),
+    ],
+)
+def test_a_prompt_that_the_provider_filters_is_a_refusal_and_no_failure(status: int, error: dict[str, Any]) -> None:
+    with served(answer(status, json.dumps({"error": error}).encode())) as (server, sender, _):
+        assert outcome(server, sender) == ChatReply(text="", finish="refused", usage=NOTHING_USED)
+
+
+def test_retry_after_is_honoured_in_all_its_forms_and_spread() -> None:
+    soon = format_datetime(NOW + timedelta(seconds=30), usegmt=True)
+    asked = [{"Retry_After": value} for value in ("7", "600", "soon", "-3", soon, "0.9")]
+    finer = {"Retry_After_Ms": "1500", "Retry_After": "99"}
+    script = [answer(503, b"", **headers) for headers in (*asked, finer)]
+    with served(*script, replies(), max_attempts=9, longest_wait_seconds=60.0) as (server, sender, time):
+        assert isinstance(outcome(server, sender), ChatReply)
+    assert time.slept == [7 * 1.125, 600 * 1.125, 2.0, 4.0, 30 * 1.125, 16.0, 32.0]
+
+
+@pytest.mark.parametrize("headers", [{"Retry_After": "0"}, {"Retry_After_Ms": "0"}, {"Retry_After": PAST}])
+def test_a_server_that_asks_for_no_wait_is_asked_again_at_once_and_pauses_nobody(headers: dict[str, str]) -> None:
+    with served(*[answer(429, b"", **headers)] * 3, replies()) as (server, sender, time):
+        assert isinstance(outcome(server, sender), ChatReply)
+    assert time.slept == [0.5, 1.0, 2.0]
+
+
+def test_a_server_that_asks_for_a_longer_wait_than_a_request_may_take_stops_everything() -> None:
+    with served(answer(429, b"quota of the day", Retry_After="86400")) as (server, sender, time):
+        found = outcome(server, sender)
+    assert isinstance(found, FailingServerError)
+    assert "quota of the day; the server asks to wait for 86400 s" in str(found)
+    assert (len(server.log), time.slept) == (1, [])
+
+
+def test_the_next_request_too_waits_where_a_server_asks_one_to() -> None:
+    with served(answer(503, Retry_After="50"), replies(), max_attempts=1) as (server, sender, time):
+        first, second = sent(sender, *(request_to(server.address("v1"), seed=seed) for seed in range(2)))
+    assert isinstance(first, EndpointError)
+    assert isinstance(second, ChatReply)
+    assert time.slept == [50 * 1.125]
+
+
+def test_too_many_requests_are_waited_out_for_longer_each_time_and_only_the_total_time_ends_that() -> None:
+    with served(*[answer(429)] * 9, replies(), max_attempts=2) as (server, sender, time):
+        assert isinstance(outcome(server, sender), ChatReply)
+    assert time.slept[:4] == [10 * 1.125, 20 * 1.125, 40 * 1.125, 60 * 1.125]
+    with served(answer(429), max_attempts=2, total_timeout_seconds=100.0) as (server, sender, time):
+        assert isinstance(outcome(server, sender), EndpointError)
+    assert sum(time.slept) < 100
+    assert len(server.log) == 4
+
+
+def test_waiting_for_our_own_limits_takes_nothing_of_the_time_of_a_request() -> None:
+    limits = Limits(requests_per_minute=1)
+    with served(replies(), limits=limits, total_timeout_seconds=30.0) as (server, sender, time):
+        found = sent(sender, *(request_to(server.address("v1"), seed=seed) for seed in range(3)))
+    assert all(isinstance(one, ChatReply) for one in found)
+    assert sum(time.slept) == pytest.approx(120)
+
+
+def test_a_server_that_never_replies_stops_everything_after_so_many_attempts_and_one_that_did_does_not() -> None:
+    bounds: dict[str, Any] = {"max_failures_in_a_row": 5, "max_attempts": 4, "limits": Limits(max_connections=2)}
+    with served(answer(500), **bounds) as (server, sender, _):
+        first, second = sent(sender, *(request_to(server.address("v1"), seed=seed) for seed in range(2)))
+    assert isinstance(first, EndpointError)
+    assert isinstance(second, FailingServerError)
+    assert "not one usable reply in the first 6 attempts, the last one: status 500" in str(second)
+    with served(replies(), answer(500), **bounds) as (server, sender, _):
+        found = sent(sender, *(request_to(server.address("v1"), seed=seed) for seed in range(3)))
+    assert [type(one) for one in found] == [ChatReply, EndpointError, EndpointError]
+
+
+@pytest.mark.parametrize(
+    ("coding", "body"),
+    [
+        ("gzip", compress(BODY)),
+        ("GZIP", compress(BODY)),
+        ("deflate", zlib.compress(BODY)),
+        ("deflate", zlib.compress(BODY)[2:-4]),
+        ("identity", BODY),
+    ],
+)
+def test_a_reply_is_taken_out_of_its_coding(coding: str, body: bytes) -> None:
+    with served(answer(200, body, Content_Encoding=coding)) as (server, sender, _):
+        assert isinstance(outcome(server, sender), ChatReply)
+    assert len(server.log) == 1
+
+
+@pytest.mark.parametrize("said", ["proxy", "socks5"])
+def test_a_proxy_that_cannot_be_used_stops_everything_and_is_not_shown(
+    said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ALL_PROXY", f"{said}://me:secret@127.0.0.1:1")
+    if said == "socks5":
+        monkeypatch.setitem(sys.modules, "socksio", None)
+    with served() as (_, sender, _time):
+        (found,) = sent(sender, request_to("https://example.org/v1", key_env=""))
+    assert isinstance(found, FailingServerError)
+    assert "ALL_PROXY" in str(found)
+    assert "secret" not in f"{found!r} {found.__context__!r} {found.__cause__!r}"
+
+
+def test_so_many_failures_in_a_row_stop_everything_and_a_success_begins_the_count_anew() -> None:
+    bad, good = answer(422), replies()
+    with served(bad, bad, good, bad, bad, bad, max_failures_in_a_row=3) as (server, sender, _):
+        found = sent(sender, *(request_to(server.address("v1"), seed=seed) for seed in range(6)))
+    assert [type(one) for one in found] == [EndpointError, EndpointError, ChatReply] + [EndpointError] * 2 + [
+        FailingServerError
+    ]
+    assert "that was failure 3 in a row, so nothing more is sent; correct the cause and run again" in str(found[-1])
+
+
+def test_attempts_and_retries_are_counted() -> None:
+    ledger = Ledger()
+    with hostile_server(b"", answer(500), answer(500), replies()) as server:
+        time = FakeTime()
+        sender = HttpSender(ledger=ledger, clock=time.clock, sleep=time.sleep, environ={}, folder=Path("/nowhere"))
+        sent(sender, request_to(server.address("v1")))
+    assert (ledger.totals.attempts, ledger.totals.retries) == (3, 2)
+
+
+@pytest.mark.parametrize(
+    "behaviour",
+    [
+        chunked(*[b" " * 4096] * 50),
+        answer(500, b" " * 200_000),
+        serve,
+        answer(200, compress(b" " * 20_000), Content_Encoding="gzip"),
+    ],
+)
+def test_a_huge_reply_is_not_read_to_its_end(behaviour: Behaviour) -> None:
+    with served(behaviour, max_reply_bytes=100) as (server, sender, _):
+        found = outcome(server, sender)
+    assert isinstance(found, EndpointError)
+    assert "expected a reply of at most 100 bytes" in str(found)
+    assert len(server.log) == 1
+
+
+def test_a_redirect_is_not_followed_and_takes_no_key_along() -> None:
+    with (
+        hostile_server(b"") as elsewhere,
+        served(redirect(elsewhere.address()), environ={"OPENAI_API_KEY": KEY}) as (
+            server,
+            sender,
+            _,
+        ),
+    ):
+        assert isinstance(outcome(server, sender), FailingServerError)
+        assert elsewhere.log == []
+
+
+def test_cookies_are_not_kept() -> None:
+    with served(answer(200, BODY, Set_Cookie="id=1; Path=/", Content_Type="application/json")) as (server, sender, _):
+        sent(sender, *(request_to(server.address("v1"), seed=seed) for seed in range(2)))
+    assert all("Cookie" not in asked.headers for asked in server.log)
+
+
+def _told_back(key: str) -> list[bytes]:
+    forms = [key, repr(key)[1:-1], json.dumps(key)[1:-1], quote(key, safe=""), b64encode(key.encode()).decode()]
+    return [f"wrong key: {form}".encode() for form in forms]
+
+
+@pytest.mark.parametrize("body", _told_back(KEY), ids=["bare", "repr", "json", "url", "base64"])
+@pytest.mark.parametrize("status", [200, 400, 401, 500])
+def test_a_key_that_the_server_tells_back_is_shown_nowhere(status: int, body: bytes) -> None:
+    with served(answer(status, body), environ={"OPENAI_API_KEY": KEY}, max_attempts=1) as (server, sender, _):
+        found = outcome(server, sender)
+    assert server.log[0].headers["Authorization"] == f"Bearer {KEY}"
+    shown = f"{found} {found!r}"
+    error: BaseException | None = found if isinstance(found, BaseException) else None
+    while error is not None:
+        shown += f"{error} {error!r} {error.__dict__}"
+        error = error.__cause__ or error.__context__
+    assert not any(form.decode().removeprefix("wrong key: ") in shown for form in _told_back(KEY))
+    assert KEY not in repr(sender)
+
+
+@pytest.mark.parametrize("text", [f"The key is {KEY}", f"It is {json.dumps(KEY)}"], ids=["bare", "json"])
+def test_a_key_in_a_reply_is_taken_out_before_it_is_stored(text: str) -> None:
+    with served(replies(text, model=f"m {KEY}"), environ={"OPENAI_API_KEY": KEY}) as (server, sender, _):
+        found = outcome(server, sender)
+    assert isinstance(found, ChatReply)
+    assert "***" in found.text
+    assert found.served_by == "m ***"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"model": "nobody/m"}, "expected provider/name with one of the providers openai, anthropic"),
+        ({"base_url": "https://example.org/v1"}, "since OPENAI_API_KEY is for openai; give key_env=OPENAI_API_KEY"),
+        ({"base_url": "https://example.org/v1", "key_env": "UNSET"}, "variable UNSET, which is not set"),
+        ({"base_url": "http://example.org/v1", "key_env": "OPENAI_API_KEY"}, "base_url: expected https"),
+    ],
+)
+def test_what_cannot_be_sent_at_all_stops_everything(options: dict[str, str], message: str) -> None:
+    with served(environ={"OPENAI_API_KEY": KEY}) as (server, sender, _):
+        found = outcome(server, sender, **options)
+    assert isinstance(found, FailingServerError)
+    assert message in str(found)
+    assert KEY not in repr(found)
+    assert server.log == []
+
+
+def test_no_one_listens() -> None:
+    with served() as (server, sender, _):
+        pass
+    found = outcome(server, sender)
+    assert isinstance(found, EndpointError)
+    assert "no usable reply in 6 attempts" in str(found)
+
+
+@pytest.mark.parametrize("name", ["timeout_seconds", "max_attempts", "total_timeout_seconds"])
+def test_limits_of_nothing_are_refused(name: str) -> None:
+    with pytest.raises(SystemSpecError, match=f"{name}: expected more than 0, got 0"):
+        HttpSender(bounds=Bounds(**{name: 0}))
+
+
+def test_whoever_waits_to_try_again_is_let_go_when_retrying_ends() -> None:
+    slept = threading.Event()
+
+    async def sleep_forever(_seconds: float) -> None:
+        slept.set()
+        await asyncio.Event().wait()
+
+    with hostile_server(b"", answer(500)) as server:
+        sender = HttpSender(sleep=sleep_forever, environ={}, folder=Path("/nowhere"))
+
+        async def work() -> None:
+            try:
+                await sender.send(request_to(server.address("v1")))
+            finally:
+                await sender.aclose()
+
+        def stop() -> None:
+            slept.wait(10)
+            sender.stop_retrying()
+
+        stopper = threading.Thread(target=stop)
+        stopper.start()
+        with pytest.raises(DrainingError, match="run again to go on"):
+            asyncio.run(work())
+        stopper.join()
+
+
+def test_connections_are_limited_and_all_requests_are_answered_under_faults() -> None:
+    lock, at_once, most = threading.Lock(), 0, 0
+    drawn = iter(range(10**6))
+
+    def behave(exchange: Exchange) -> None:
+        nonlocal at_once, most
+        with lock:
+            at_once += 1
+            most = max(most, at_once)
+            number = next(drawn)
+        (answer(500), reset_at_once, replies(), replies(), replies())[number % 5](exchange)
+        with lock:
+            at_once -= 1
+
+    with served(behave, limits=Limits(max_connections=4), max_attempts=40) as (server, sender, _):
+
+        async def work() -> list[ChatReply]:
+            found = await asyncio.gather(
+                *(sender.send(request_to(server.address("v1"), seed=seed)) for seed in range(60))
+            )
+            await sender.aclose()
+            return found
+
+        found = asyncio.run(work())
+    assert len(found) == 60
+    assert most <= 4

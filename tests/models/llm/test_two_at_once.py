@@ -1,0 +1,158 @@
+"""Two of the same run at once, in processes of their own: each reply is paid for once, and both get it."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from evidencebench.data.sample import load_sample
+from evidencebench.errors import DrainingError
+from evidencebench.integrations.fake_server.running import running_fake_server
+from evidencebench.models.llm.chat import ChatReply
+from evidencebench.models.llm.claims import Claims
+from evidencebench.models.llm.client import ChatClient
+from evidencebench.models.llm.prices import PriceTable
+from llm_servers import DictStore, SlowSender
+from replies import numbered, reply_to
+
+TESTS = Path(__file__).parents[2]
+NO_PRICES = PriceTable(as_of="", models={})
+KEY = numbered(0).key
+
+ASK = """
+import asyncio, sys
+from evidencebench.models.llm.client import make_client
+from replies import numbered
+client = make_client(environ={"EVIDENCEBENCH_CACHE": sys.argv[1]})
+async def work():
+    asked = (client.ask(numbered(n, "local/m", sys.argv[2]), stand_in="") for n in range(12))
+    return len(await asyncio.gather(*asked))
+print("ready", flush=True)
+sys.stdin.readline()
+print(client.run(work()), client.ledger.totals.requests, client.ledger.totals.stored)
+client.close()
+"""
+
+HOLD = """
+import sys
+from pathlib import Path
+from evidencebench.models.llm.claims import Claims
+claims = Claims(Path(sys.argv[1]))
+print(claims.take(sys.argv[2]), flush=True)
+sys.stdin.readline()
+"""
+
+
+def started(script: str, *arguments: str) -> subprocess.Popen[str]:
+    environ = os.environ | {"PYTHONPATH": str(TESTS)}
+    command = [sys.executable, "-c", script, *arguments]
+    return subprocess.Popen(command, env=environ, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+
+def line_of(process: subprocess.Popen[str]) -> str:
+    assert process.stdout is not None
+    return process.stdout.readline()
+
+
+def go(process: subprocess.Popen[str]) -> None:
+    assert process.stdin is not None
+    process.stdin.write("\n")
+    process.stdin.flush()
+
+
+def test_two_of_the_same_run_at_once_pay_for_each_reply_once(tmp_path: Path) -> None:
+    with running_fake_server(load_sample(), latency=0.3) as server:
+        with started(ASK, str(tmp_path), server.base_url) as one, started(ASK, str(tmp_path), server.base_url) as other:
+            assert (line_of(one), line_of(other)) == ("ready\n", "ready\n")
+            go(one)
+            go(other)
+            counts = [list(map(int, line_of(process).split())) for process in (one, other)]
+        paid = [entry["key"] for entry in server.log_entries() if entry["outcome"] == "paid"]
+    assert [n_replies for n_replies, _, _ in counts] == [12, 12]
+    assert len(paid) == len(set(paid)) == 12
+    assert sum(n_sent for _, n_sent, _ in counts) == sum(n_stored for _, _, n_stored in counts) == 12
+
+
+def test_what_a_process_asks_is_free_when_it_is_killed(tmp_path: Path) -> None:
+    claims = Claims(tmp_path / "asking")
+    with started(HOLD, str(tmp_path / "asking"), KEY) as process:
+        assert line_of(process) == "True\n"
+        assert not claims.take(KEY)
+        assert claims.take(numbered(1).key)
+        process.send_signal(signal.SIGKILL)
+    assert claims.take(KEY)
+    claims.close()
+
+
+def test_what_is_given_back_may_be_asked_by_others(tmp_path: Path) -> None:
+    claims = Claims(tmp_path / "asking")
+    assert claims.take(KEY)
+    for is_free in (False, True):
+        if is_free:
+            claims.give_back(KEY)
+        with started(HOLD, str(tmp_path / "asking"), KEY) as process:
+            assert line_of(process) == f"{is_free}\n"
+            go(process)
+    claims.close()
+
+
+def test_where_nothing_can_be_locked_everything_may_be_asked(tmp_path: Path) -> None:
+    claims = Claims(tmp_path / "no such folder" / "asking")
+    assert claims.take(KEY)
+    claims.give_back(KEY)
+    claims.close()
+
+
+def test_a_request_that_another_process_sends_is_waited_for_and_its_reply_is_taken() -> None:
+    store, sender = DictStore(claimed_elsewhere={KEY}), SlowSender()
+    client = ChatClient(sender=sender, store=store, prices=NO_PRICES)
+
+    async def answered_elsewhere() -> None:
+        await asyncio.sleep(0.05)
+        store.kept[KEY] = (reply_to(7), 0.5)
+        store.claimed_elsewhere.clear()
+
+    async def work() -> list[ChatReply]:
+        asked = asyncio.gather(*(client.ask(numbered(0), stand_in="") for _ in range(2)))
+        await answered_elsewhere()
+        return [received.reply for received in await asked if received.is_stored]
+
+    assert client.run(work()) == [reply_to(7)] * 2
+    client.close()
+    assert sender.asked == []
+    assert (client.ledger.totals.requests, client.ledger.totals.stored) == (0, 2)
+
+
+def test_a_request_that_another_process_failed_to_send_is_sent() -> None:
+    store, sender = DictStore(claimed_elsewhere={KEY}), SlowSender()
+    client = ChatClient(sender=sender, store=store, prices=NO_PRICES)
+
+    async def work() -> bool:
+        asked = asyncio.ensure_future(client.ask(numbered(0), stand_in=""))
+        await asyncio.sleep(0.05)
+        store.claimed_elsewhere.clear()
+        return (await asked).is_stored
+
+    assert not client.run(work())
+    client.close()
+    assert len(sender.asked) == 1
+
+
+def test_waiting_for_another_process_ends_when_nothing_more_is_to_be_sent() -> None:
+    store, sender = DictStore(claimed_elsewhere={KEY}), SlowSender()
+    client = ChatClient(sender=sender, store=store, prices=NO_PRICES)
+
+    async def work() -> None:
+        asked = asyncio.ensure_future(client.ask(numbered(0), stand_in=""))
+        await asyncio.sleep(0.05)
+        client.drain()
+        await asked
+
+    with pytest.raises(DrainingError, match="no more requests are sent"):
+        client.run(work())
+    client.close()
+    assert sender.asked == []

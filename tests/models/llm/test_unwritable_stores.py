@@ -1,0 +1,191 @@
+"""Stores that can be read and not written: nothing is paid for or computed that could not be kept."""
+
+import asyncio
+import os
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from batching import requests_to, sender_of
+from evidencebench.errors import CacheError, FailingStoreError, PendingError
+from evidencebench.models.embedding.embedder import embed
+from evidencebench.models.embedding.encoder import Encoder
+from evidencebench.models.embedding.formats import EncodedText
+from evidencebench.models.embedding.inventory import remove_vectors
+from evidencebench.models.embedding.store import Store
+from evidencebench.models.llm.batches import BatchSender
+from evidencebench.models.llm.chat import ChatReply, ChatRequest
+from evidencebench.models.llm.client import ChatClient
+from evidencebench.models.llm.inventory import Which, remove_replies
+from evidencebench.models.llm.prices import PriceTable
+from evidencebench.models.llm.store import Replies
+from llm_servers import DictStore, SlowSender
+from replies import keep, numbered, reply_to
+from unwritable import no_file_longer_than, open_to_all, read_only
+
+NO_PRICES = PriceTable(as_of="2026-01-01", models={})
+
+Ways = Callable[[Path], AbstractContextManager[None]]
+
+
+def another_users_file(path: Path) -> AbstractContextManager[None]:
+    path.parent.chmod(0o777)  # where the files beside it can be made
+    return read_only(path)
+
+
+def another_users_folder(path: Path) -> AbstractContextManager[None]:
+    return read_only(path, path.parent)
+
+
+def full_disk(path: Path) -> AbstractContextManager[None]:
+    return no_file_longer_than(path.stat().st_size + 100_000)
+
+
+WAYS = pytest.mark.parametrize("way", [another_users_file, another_users_folder, full_disk])
+
+
+def ask(store: Replies | DictStore, sender: SlowSender, *numbers: int) -> list[object]:
+    """Ask as a run that starts now does."""
+    client = ChatClient(sender=sender, store=store, prices=NO_PRICES)
+
+    async def work() -> list[object]:
+        requests = (client.ask(numbered(number), stand_in="") for number in numbers)
+        return list(await asyncio.gather(*requests, return_exceptions=True))
+
+    try:
+        return client.run(work())
+    finally:
+        client.close()
+
+
+@WAYS
+def test_nothing_is_asked_where_its_reply_could_not_be_kept(way: Ways) -> None:
+    with open_to_all() as folder:
+        store, sender = Replies(folder), SlowSender()
+        keep(store, numbered(0), reply_to(0), None)
+        store.close()
+        with way(store.path):
+            found = ask(store, sender, 1, 2)
+            store.close()
+    assert [type(one) for one in found] == [FailingStoreError] * 2
+    assert "replies.sqlite: cannot be used to keep replies: " in str(found[0])
+    assert "; nothing more is sent, since replies that cannot be kept would be paid for again" in str(found[0])
+    assert sender.asked == []
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir])
+@pytest.mark.parametrize("name", ["replies.sqlite", "replies.sqlite-wal", "replies.sqlite-shm"])
+def test_nothing_is_asked_where_something_else_stands_in_the_place_of_a_file(
+    tmp_path: Path, make: Callable[[Path], None], name: str
+) -> None:
+    store, sender = Replies(tmp_path), SlowSender()
+    keep(store, numbered(0), reply_to(0), None)
+    store.close()
+    (tmp_path / name).unlink(missing_ok=True)
+    make(tmp_path / name)
+    (found,) = ask(store, sender, 1)
+    assert isinstance(found, FailingStoreError)
+    assert sender.asked == []
+
+
+def test_what_another_user_has_kept_is_read_all_the_same() -> None:
+    with open_to_all() as folder:
+        store, sender = Replies(folder), SlowSender()
+        keep(store, numbered(0), reply_to(0), None)
+        store.close()
+        with another_users_file(store.path):
+            (found,) = ask(store, sender, 0)
+            store.close()
+    assert getattr(found, "reply", found) == reply_to(0)
+
+
+def test_a_store_is_written_to_once_before_many_requests_and_grows_no_further(tmp_path: Path) -> None:
+    store, sender = Replies(tmp_path), SlowSender()
+    ask(store, sender, 1)
+    store.close()
+    size = store.path.stat().st_size
+    for number in range(2, 8):
+        ask(store, sender, number)
+    store.close()
+    assert store.path.stat().st_size == size
+    with store.reading() as connection:
+        assert connection.execute("SELECT name FROM sqlite_master WHERE name = 'room'").fetchall() == []
+
+
+def test_a_store_that_can_be_written_again_is_asked_for_again_by_the_same_client() -> None:
+    store, sender = DictStore(is_read_only=True), SlowSender()
+    client = ChatClient(sender=sender, store=store, prices=NO_PRICES)
+    with pytest.raises(FailingStoreError, match="attempt to write a readonly database; nothing more is sent"):
+        client.run(client.ask(numbered(0), stand_in=""))
+    store.is_read_only = False
+    assert client.run(client.ask(numbered(0), stand_in="")).reply == ChatReply(
+        text="reply to seed 0", usage=sender.usage
+    )
+    client.close()
+
+
+async def spooled(sender: BatchSender, requests: list[ChatRequest]) -> list[object]:
+    return list(await asyncio.gather(*map(sender.send, requests), return_exceptions=True))
+
+
+@WAYS
+def test_no_batch_is_made_that_could_not_be_written_down(way: Ways) -> None:
+    with open_to_all() as folder:
+        store = Replies(folder)
+        keep(store, numbered(0), reply_to(0), None)
+        store.close()
+        with way(store.path):
+            requests = requests_to("http://127.0.0.1:9/v1", "openai/gpt-x", 400)
+            found = asyncio.run(spooled(sender_of(store), requests))
+            store.close()
+    assert CacheError in {type(one) for one in found} <= {CacheError, PendingError}
+
+
+@WAYS
+def test_what_cannot_be_removed_from_a_store_is_said(way: Ways) -> None:
+    with open_to_all() as folder:
+        replies, vectors = Replies(folder), Store(folder, "x")
+        keep(replies, numbered(0), reply_to(0), None)
+        vectors.put([EncodedText(f"{n}") for n in range(500)], np.ones((500, 300), np.float32), [False] * 500)
+        replies.close()
+        vectors.close()
+        if way is full_disk:  # where removing writes too much
+            with no_file_longer_than(10_000), pytest.raises(CacheError, match=r"embeddings\.sqlite: cannot be used: "):
+                remove_vectors(vectors.path)
+            return
+        with way(replies.path), pytest.raises(CacheError, match="attempt to write a readonly database; free the disk"):
+            remove_replies(replies, Which())
+        with way(vectors.path), pytest.raises(CacheError, match="readonly database; make it yours to write, or delete"):
+            remove_vectors(vectors.path)
+        replies.close()
+
+
+class Costly:
+    """An encoder that must not be asked in vain."""
+
+    identity = "costly"
+
+    def __init__(self) -> None:
+        self.n_asked = 0
+
+    def batches(self, texts: list[EncodedText]) -> list[object]:
+        self.n_asked += len(texts)
+        raise AssertionError
+
+
+@WAYS
+def test_nothing_is_encoded_where_its_vectors_could_not_be_kept(way: Ways) -> None:
+    encoder: Encoder = Costly()  # type: ignore[assignment]
+    with open_to_all() as folder:
+        store = Store(folder, "costly")
+        store.put([EncodedText("known")], np.ones((1, 3), np.float32), [False])
+        store.close()
+        with way(store.path):
+            known = embed(encoder, store, [EncodedText("known")]) if way is not another_users_folder else None
+            with pytest.raises(CacheError, match=r"cannot be used to keep embeddings: .*; set EVIDENCEBENCH_CACHE to"):
+                embed(encoder, store, [EncodedText("known"), EncodedText("new")])
+            store.close()
+    assert known is None or known.vectors.tolist() == [[1.0, 1.0, 1.0]]

@@ -1,0 +1,283 @@
+"""Data to score over real HTTP: known answers give known scores, faults cost nothing twice, and nothing is lost."""
+
+import json
+import os
+import random
+import signal
+import time
+from collections import Counter
+from hashlib import sha256
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from command_line import start
+from evidencebench.data.dataset import Dataset, open_dataset
+from evidencebench.data.sample import load_sample, sample_path
+from evidencebench.data.tasks import TASKS, task_named
+from evidencebench.errors import FailingServerError, RunMismatchError
+from evidencebench.execution.ask import answers_from
+from evidencebench.execution.execute import RunReport, execute
+from evidencebench.execution.system_table import make_system
+from evidencebench.integrations.fake_server.running import running_fake_server
+from evidencebench.models.llm.client import make_client
+from evidencebench.models.llm.inventory import Kept, kept_replies
+from evidencebench.models.llm.providers import provider_of
+from evidencebench.models.llm.store import Replies
+from evidencebench.models.llm.wire.openai import body_of
+from evidencebench.runs.run_file import read_run
+from evidencebench.scoring.evaluation import answers_of, evaluate
+from evidencebench.training.prompt_examples import draw_examples, write_examples
+
+SAMPLE = load_sample()
+AT_OPTIMAL = ("er_at_optimal", "result_er_at_optimal")
+
+STRATEGIES = (
+    "llm_base:model=local/fake,base_url={url}",
+    "llm_base:model=local/fake,base_url={url},structured=true",
+    "llm_base:model=anthropic/fake,base_url={url},key_env=",
+    "llm_sections:model=local/fake,base_url={url}",
+    "llm_rank:model=local/fake,base_url={url}",
+    "llm_rank:model=local/fake,base_url={url},structured=true",
+    "llm_rank:model=local/fake,base_url={url},method=listwise",
+    "llm_vote:systems=[llm_base:model=local/fake,base_url={url}],samples=3",
+    "llm_vote:systems=[llm_base:model=local/a,base_url={url}+llm_sections:model=local/b,base_url={url}],method=rrf",
+    "llm_rerank:system=bm25,top=500,model=local/fake,base_url={url}",
+)
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EVIDENCEBENCH_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("no_proxy", "*")
+
+
+def run(spec: str, dataset: Dataset, path: Path, *tasks: str, **options: object) -> RunReport:
+    client = make_client(**options)  # type: ignore[arg-type]
+    try:
+        return execute(spec, dataset, path, tasks=[task_named(task) for task in tasks], client=client, max_waiting=16)
+    finally:
+        client.close()
+
+
+def recall(path: Path, dataset: Dataset, task: str) -> float:
+    scores = evaluate({"run": answers_of(read_run(path))}, dataset, [task_named(task)])
+    return scores["run"][task].estimate("aspect_recall").mean
+
+
+def scores_of_control(control: str, dataset: Dataset, task: str) -> list[float]:
+    scores = evaluate({"control": answers_from(make_system(control))}, dataset, [task_named(task)])
+    return list(scores["control"][task].scores["aspect_recall"])
+
+
+@pytest.mark.parametrize("spec", STRATEGIES)
+def test_against_the_oracle_every_strategy_covers_everything(spec: str, tmp_path: Path) -> None:
+    with running_fake_server(SAMPLE, personality="oracle") as server:
+        report = run(spec.replace("{url}", server.base_url), SAMPLE, tmp_path / "run.jsonl", *AT_OPTIMAL)
+    assert report.n_failed == 0, report.first_error
+    for task in AT_OPTIMAL:
+        assert recall(tmp_path / "run.jsonl", SAMPLE, task) == 1.0
+
+
+IN_CONTEXT = "llm_icl:examples={examples},n=3,model=local/fake,base_url={url}"
+
+
+@pytest.fixture(scope="module")
+def examples(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Write examples drawn from the sample."""
+    path = tmp_path_factory.mktemp("examples") / "examples.json"
+    write_examples(path, draw_examples(SAMPLE, n=3, seed=0))
+    return path
+
+
+@pytest.mark.data
+@pytest.mark.slow
+@pytest.mark.parametrize("spec", [*STRATEGIES, IN_CONTEXT])
+def test_on_train_the_oracle_covers_everything_and_lead_is_the_control(
+    spec: str, train: Dataset, examples: Path, tmp_path: Path
+) -> None:
+    task = "er_at_optimal"
+    for personality in ("oracle", "lead"):
+        path = tmp_path / f"{personality}.jsonl"
+        with running_fake_server(train, personality=personality) as server:
+            asked = spec.replace("{url}", server.base_url).replace("{examples}", str(examples))
+            report = run(asked, train, path, task)
+        assert report.n_failed == 0, report.first_error
+        if personality == "oracle":
+            assert recall(path, train, task) == 1.0
+        else:
+            scores = evaluate({"run": answers_of(read_run(path))}, train, [TASKS[task]])["run"][task]
+            assert list(scores.scores["aspect_recall"]) == scores_of_control("lead", train, task)
+
+
+@pytest.mark.parametrize("spec", STRATEGIES)
+def test_against_lead_every_strategy_is_the_lead_control(spec: str, tmp_path: Path) -> None:
+    tasks = ("er_at_optimal", "er_at_10", "result_er_at_5")
+    with running_fake_server(SAMPLE, personality="lead") as server:
+        run(spec.replace("{url}", server.base_url), SAMPLE, tmp_path / "run.jsonl", *tasks)
+    scores = evaluate({"run": answers_of(read_run(tmp_path / "run.jsonl"))}, SAMPLE, [TASKS[task] for task in tasks])
+    for task in tasks:
+        assert list(scores["run"][task].scores["aspect_recall"]) == scores_of_control("lead", SAMPLE, task)
+
+
+def test_examples_are_shown_and_papers_of_examples_are_refused(examples: Path, tmp_path: Path) -> None:
+    others = many(tmp_path, 1)
+    with running_fake_server(others, personality="oracle") as server:
+        spec = IN_CONTEXT.replace("{url}", server.base_url).replace("{examples}", str(examples))
+        report = run(spec, others, tmp_path / "run.jsonl", "er_at_optimal")
+        assert report.n_failed == 0, report.first_error
+        assert recall(tmp_path / "run.jsonl", others, "er_at_optimal") == 1.0
+        with pytest.raises(RunMismatchError, match="example"):
+            run(spec, SAMPLE, tmp_path / "refused.jsonl", "er_at_optimal")
+        assert server.totals()["requests"] == len(others)
+
+
+def test_every_task_is_answered_the_unconstrained_one_too(tmp_path: Path) -> None:
+    with running_fake_server(SAMPLE, personality="oracle") as server:
+        run(f"llm_base:model=local/fake,base_url={server.base_url}", SAMPLE, tmp_path / "run.jsonl")
+    for task in TASKS:
+        ceiling = scores_of_control("oracle", SAMPLE, task)
+        assert recall(tmp_path / "run.jsonl", SAMPLE, task) == pytest.approx(sum(ceiling) / len(ceiling)), task
+
+
+CLASSES = {
+    "verbose": "answered",
+    "ranges": "answered",
+    "quotes": "answered",
+    "wrong_format": "unparseable",
+    "refuses": "refused",
+    "empty": "empty",
+    "over_length": "over_length",
+    "out_of_range": "out_of_range",
+    "duplicates": "duplicate",
+    "truncated": "truncated",
+}
+
+
+@pytest.mark.parametrize(("personality", "expected"), CLASSES.items())
+def test_each_reply_ends_in_its_class_and_is_counted(personality: str, expected: str, tmp_path: Path) -> None:
+    with running_fake_server(SAMPLE, personality=personality) as server:
+        report = run(
+            f"llm_base:model=local/fake,base_url={server.base_url}", SAMPLE, tmp_path / "run.jsonl", "er_at_10"
+        )
+    assert report.notes.get(f"reply_{expected}", 0) >= len(SAMPLE), report
+    failing = {"unparseable", "refused", "truncated"}
+    assert report.n_failed == (len(SAMPLE) if expected in failing else 0), report.first_error
+    counted = sum(count for name, count in report.notes.items() if name.startswith("reply_"))
+    assert counted == report.notes["requests"]
+
+
+def many(folder: Path, n_copies: int, *, n_instances: int = 10) -> Dataset:
+    """Return the sample several times, under other names and with other words, so that no prompt is like another."""
+    records = json.loads(sample_path().read_bytes())
+    copies: dict[str, object] = {}
+    for copy in range(n_copies):
+        for record in list(records.values())[:n_instances]:
+            name = f"copy_{copy}_{len(copies)}"
+            old = record["aspect_list_ids"][0].rpartition("_aspect_")[0]
+            fresh = json.loads(json.dumps(record).replace(f"{old}_aspect_", f"{name}_aspect_"))
+            fresh["paper_id"] = f"{record['paper_id']}_{copy}"
+            fresh["hypothesis"] = f"{record['hypothesis']} (copy {copy})"
+            fresh["paper_as_candidate_pool"][-1] += f" Copy {copy}."
+            copies[name] = fresh
+    path = folder / "many.json"
+    path.write_text(json.dumps(copies))
+    return open_dataset(path)
+
+
+@pytest.mark.slow
+def test_a_thousand_requests_at_thirty_percent_faults_are_answered_or_counted_and_none_is_paid_twice(
+    tmp_path: Path,
+) -> None:
+    dataset = many(tmp_path, 100)
+    task = "er_at_optimal"
+    with running_fake_server(dataset, personality="oracle", faults=0.3, seed=1) as server:
+        spec = f"llm_base:model=local/fake,base_url={server.base_url}"
+        report = run(spec, dataset, tmp_path / "run.jsonl", task, timeout_seconds=2.0, max_connections=64)
+        totals = server.totals()
+        paid = Counter(entry["key"] for entry in server.log_entries() if entry["outcome"] == "paid")
+    assert len(totals["faults"]) >= 6
+    assert sum(totals["faults"].values()) > 300
+    answers = read_run(tmp_path / "run.jsonl")
+    assert len(answers.done) == len(dataset) == 1000
+    assert report.n_failed < 20
+    assert set(paid.values()) == {1}
+    assert len(paid) == 1000 - report.n_failed
+    scores = evaluate({"run": answers_of(answers)}, dataset, [TASKS[task]])["run"][task]
+    assert scores.counts.failed == report.n_failed
+    assert sum(scores.scores["aspect_recall"]) == 1000 - report.n_failed
+
+
+@pytest.mark.slow
+def test_killed_ten_times_it_ends_in_the_same_run_and_asks_for_no_stored_reply_again(tmp_path: Path) -> None:
+    dataset = many(tmp_path, 60)
+    generator = random.Random(3)
+    whole, pieced, store = tmp_path / "whole.jsonl", tmp_path / "pieced.jsonl", tmp_path / "pieces"
+    with running_fake_server(dataset, personality="oracle", faults=0.1, latency=0.05, seed=2) as server:
+        spec = f"llm_base:model=local/fake,base_url={server.base_url}"
+        words = ("run", spec, "--data", str(dataset.path), "-t", "er_at_optimal", "-o", str(pieced))
+        environment = os.environ | {"EVIDENCEBENCH_CACHE": str(store)}
+        for _ in range(10):
+            stored, n_asked = stored_keys(store), len(server.log_entries())
+            process = start(*words, env=environment)
+            enough = n_asked + generator.randrange(1, 40)
+            deadline = time.monotonic() + 60
+            while len(server.log_entries()) < enough and time.monotonic() < deadline:
+                time.sleep(0.005)
+            assert process.poll() is None, process.communicate()
+            process.send_signal(signal.SIGKILL)
+            process.communicate(timeout=60)
+            asked_now = {entry["key"] for entry in server.log_entries()[n_asked:]}
+            assert not asked_now & stored
+        stored, n_asked = stored_keys(store), len(server.log_entries())
+        assert 0 < len(stored) < len(dataset)
+        process = start(*words, env=environment)
+        _, errors = process.communicate(timeout=300)
+        assert process.returncode == 0, errors
+        assert not {entry["key"] for entry in server.log_entries()[n_asked:]} & stored
+        # Paid twice can only be what was on its way, unread, when the process was killed: 16 requests each time.
+        paid = Counter(entry["key"] for entry in server.log_entries() if entry["outcome"] == "paid")
+        assert sum(paid.values()) - len(dataset) <= 10 * 16
+        run(spec, dataset, whole, "er_at_optimal")
+    assert answer_lines(whole) == answer_lines(pieced)
+
+
+def stored_keys(folder: Path) -> set[str]:
+    """Return the keys of stored requests as the server's log has them."""
+    store = Replies(folder)
+    kept = [one.request for one in kept_replies(store) if isinstance(one, Kept)]
+    store.close()
+    bodies = (body_of(request, provider_of(request.model)) for request in kept)
+    return {sha256(msgspec.json.encode(body, order="sorted")).hexdigest() for body in bodies}
+
+
+def answer_lines(path: Path) -> list[bytes]:
+    return sorted(path.read_bytes().splitlines()[1:])
+
+
+def test_two_hundred_requests_are_in_flight_at_once(tmp_path: Path) -> None:
+    dataset = many(tmp_path, 20)
+    with running_fake_server(dataset, personality="lead", latency=3.0) as server:  # no reply before the last request
+        client = make_client(max_connections=200)
+        spec = f"llm_base:model=local/fake,base_url={server.base_url}"
+        tasks = [TASKS["er_at_10"]]
+        execute(spec, dataset, tmp_path / "run.jsonl", tasks=tasks, client=client, max_waiting=200)
+        client.close()
+        assert server.totals()["most_in_flight"] == 200
+
+
+def test_a_server_that_only_fails_stops_the_run_and_the_next_one_goes_on(tmp_path: Path) -> None:
+    dataset = many(tmp_path, 20)
+    path = tmp_path / "run.jsonl"
+    with running_fake_server(dataset, faults=1.0, fault_kinds=["server_error"], seed=2) as server:
+        spec = f"llm_base:model=local/fake,base_url={server.base_url}"
+        with pytest.raises(FailingServerError, match="in a row"):
+            run(spec, dataset, path, "er_at_optimal", max_attempts=1)
+        port = server.port
+    assert len(read_run(path).done) < len(dataset)
+    with running_fake_server(dataset, port=port):
+        client = make_client()
+        execute(spec, dataset, path, tasks=[TASKS["er_at_optimal"]], client=client, retry_failed=True)
+        client.close()
+    assert recall(path, dataset, "er_at_optimal") == 1.0

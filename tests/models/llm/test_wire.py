@@ -1,0 +1,282 @@
+"""How requests are written and replies are read."""
+
+import json
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evidencebench.errors import SystemSpecError
+from evidencebench.models.endpoints import PassingError
+from evidencebench.models.llm.chat import ChatModel, ChatReply, ChatRequest, Message, Usage
+from evidencebench.models.llm.providers import PROVIDERS, Wire, server_of
+from evidencebench.models.llm.wire import body_of, posted, reply_of
+from llm_servers import completion
+
+MESSAGES = (Message(role="system", text="Be brief."), Message(role="user", text="Hello"))
+SCHEMA = {"type": "object", "properties": {"sentences": {"type": "array", "items": {"type": "integer"}}}}
+
+
+def request(model: str, **options: Any) -> ChatRequest:
+    return ChatModel(model=model, **options).request(MESSAGES, SCHEMA)
+
+
+def openai(**changes: Any) -> ChatReply:
+    return reply_of("openai", json.dumps(completion(**changes)).encode())
+
+
+def choice(message: dict[str, Any], finish: Any = "stop") -> list[dict[str, Any]]:
+    return [{"message": message, "finish_reason": finish}]
+
+
+def anthropic(content: Any, stop: str = "end_turn", **more: Any) -> ChatReply:
+    return reply_of("anthropic", json.dumps({"content": content, "stop_reason": stop} | more).encode())
+
+
+def test_a_request_to_openai_holds_what_was_asked_and_nothing_else() -> None:
+    path, body = posted(request("openai/gpt-4o", seed=3, max_tokens=9))
+    assert path == "/chat/completions"
+    assert json.loads(body) == {
+        "model": "gpt-4o",
+        "messages": [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Hello"}],
+        "max_completion_tokens": 9,
+        "seed": 3,
+    }
+
+
+def test_options_are_sent_where_they_are_given() -> None:
+    options = {"temperature": 0.0, "top_p": 0.9, "reasoning_effort": "low"}
+    body = body_of(request("vllm/org/model", **options))
+    assert body | options | {"model": "org/model", "max_tokens": 4096} == body
+
+
+@pytest.mark.parametrize("name", sorted(PROVIDERS))
+def test_a_seed_is_sent_by_the_name_that_the_provider_gives_it_or_not_at_all(name: str) -> None:
+    body, row = body_of(request(f"{name}/m", seed=7)), PROVIDERS[name]
+    seeds = {key: value for key, value in body.items() if "seed" in key}
+    assert seeds == ({row.seed_field: 7} if row.takes_seed else {})
+    assert body[row.max_tokens_field] == 4096
+
+
+def test_a_schema_is_sent_as_each_provider_takes_it() -> None:
+    strict = {"type": "json_schema", "json_schema": {"name": "reply", "strict": True, "schema": SCHEMA}}
+    asked = ChatModel(model="openai/m", structured=True).request(MESSAGES, SCHEMA)
+    assert body_of(asked)["response_format"] == strict
+    body = body_of(ChatModel(model="anthropic/m", structured=True).request(MESSAGES, SCHEMA))
+    assert body["tool_choice"] == {"type": "tool", "name": body["tools"][0]["name"]}
+    assert body["tools"][0]["input_schema"] == SCHEMA
+
+
+def test_a_request_to_anthropic_has_the_system_message_apart() -> None:
+    path, body = posted(request("anthropic/claude", temperature=0.5, seed=4))
+    assert path == "/messages"
+    assert json.loads(body) == {
+        "model": "claude",
+        "max_tokens": 4096,
+        "messages": [{"role": "user", "content": "Hello"}],
+        "system": "Be brief.",
+        "temperature": 0.5,
+    }
+
+
+def test_anthropics_reasoning_is_a_word_or_a_number_of_tokens_and_no_tool_is_forced_then() -> None:
+    def body(effort: str) -> dict[str, Any]:
+        chat = ChatModel(model="anthropic/m", structured=True, reasoning_effort=effort)
+        return body_of(chat.request(MESSAGES, SCHEMA))
+
+    form = {"type": "json_schema", "schema": SCHEMA}
+    assert body("high")["output_config"] == {"effort": "high", "format": form}
+    assert body("high")["thinking"] == {"type": "adaptive"}
+    assert body("2000")["thinking"] == {"type": "enabled", "budget_tokens": 2000}
+    assert body("2000")["output_config"] == {"format": form}
+    assert "tools" not in body("high")
+    for wrong in ("12", "4096", "9" * 99):
+        with pytest.raises(SystemSpecError, match="thinking tokens from 1024 to below max_tokens=4096"):
+            body(wrong)
+
+
+@pytest.mark.parametrize(
+    ("message", "finish", "text", "expected"),
+    [
+        ({"content": "Yes."}, "stop", "Yes.", "stop"),
+        ({"content": "Yes."}, "eos", "Yes.", "stop"),
+        ({"content": "Yes."}, None, "Yes.", "other"),
+        ({"content": "Yes."}, "tool_calls", "Yes.", "other"),
+        ({"content": "Ye"}, "length", "Ye", "length"),
+        ({"content": None}, "length", "", "length"),
+        ({"content": None}, "stop", "", "stop"),
+        ({}, "stop", "", "stop"),
+        ({"content": ""}, "content_filter", "", "refused"),
+        ({"content": None, "refusal": "I cannot."}, "stop", "I cannot.", "refused"),
+        ({"content": [{"type": "refusal", "refusal": "No."}]}, "stop", "No.", "refused"),
+        ({"content": [{"type": "text", "text": "A"}, {"type": "text", "text": "B"}]}, "stop", "AB", "stop"),
+        ({"content": [{"type": "thinking", "thinking": [{"text": "hm"}]}, {"text": "A"}]}, "stop", "A", "stop"),
+        ({"content": "A", "reasoning_content": "hm", "tool_calls": []}, "stop", "A", "stop"),
+    ],
+)
+def test_a_message_is_read_in_every_form_that_servers_give_it(
+    message: dict[str, Any], finish: str | None, text: str, expected: str
+) -> None:
+    found = openai(choices=choice(message, finish))
+    assert (found.text, found.finish) == (text, expected)
+
+
+@pytest.mark.parametrize(
+    ("content", "stop", "text", "expected"),
+    [
+        ([{"type": "text", "text": "Yes."}], "end_turn", "Yes.", "stop"),
+        (
+            [{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "A"}],
+            "end_turn",
+            "A",
+            "stop",
+        ),
+        ([{"type": "redacted_thinking", "data": "x"}, {"type": "text", "text": "A"}], "max_tokens", "A", "length"),
+        ([{"type": "text", "text": "A"}, {"type": "text", "text": "B"}], "stop_sequence", "AB", "stop"),
+        ([{"type": "tool_use", "id": "1", "name": "reply", "input": {"sentences": [1]}}], "tool_use", None, "stop"),
+        ([], "refusal", "", "refused"),
+        ([], "pause_turn", "", "other"),
+    ],
+)
+def test_blocks_are_read_without_the_thinking(content: Any, stop: str, text: str | None, expected: str) -> None:
+    found = anthropic(content, stop)
+    assert found.finish == expected
+    assert json.loads(found.text) == {"sentences": [1]} if text is None else found.text == text
+
+
+def test_tokens_are_read_and_cached_ones_are_part_of_the_prompt() -> None:
+    usage = {
+        "prompt_tokens": 100,
+        "completion_tokens": 50,
+        "prompt_tokens_details": {"cached_tokens": 80},
+        "completion_tokens_details": {"reasoning_tokens": 40},
+    }
+    expected = Usage(prompt_tokens=100, completion_tokens=50, cached_tokens=80, reasoning_tokens=40)
+    assert openai(usage=usage).usage == expected
+    told = {"input_tokens": 10, "output_tokens": 5, "cache_read_input_tokens": 70, "cache_creation_input_tokens": 20}
+    assert anthropic([], usage=told).usage == Usage(prompt_tokens=100, completion_tokens=5, cached_tokens=70)
+    hit = {"prompt_tokens": 9, "completion_tokens": 1, "prompt_cache_hit_tokens": 4}
+    assert openai(usage=hit).usage.cached_tokens == 4
+
+
+def test_thinking_that_is_in_the_total_only_is_part_of_the_reply() -> None:
+    told = {"prompt_tokens": 100, "completion_tokens": 5, "total_tokens": 145}
+    assert openai(usage=told).usage == Usage(prompt_tokens=100, completion_tokens=45, reasoning_tokens=40)
+    assert openai(usage=told | {"total_tokens": 7}).usage == Usage(prompt_tokens=100, completion_tokens=5)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"error": {"message": "upstream failed", "code": 502}},
+        {"error": "upstream failed"},
+        {"choices": [{"error": {"message": "upstream failed"}, "finish_reason": "error"}]},
+        {"choices": [{"error": {"message": "upstream failed"}, "message": {"content": "ANSWER: [1"}}]},
+        {"choices": [{"message": {"content": "upstream failed"}, "finish_reason": "error"}]},
+    ],
+)
+def test_an_error_in_the_place_of_a_reply_or_beside_one_passes(changes: dict[str, Any]) -> None:
+    with pytest.raises(PassingError, match=r"expected a reply, got an error: (upstream failed|not told)"):
+        openai(**changes)
+
+
+@pytest.mark.parametrize("error", [None, {}, ""])
+def test_an_error_of_nothing_loses_no_reply(error: Any) -> None:
+    assert openai(error=error).text == "ANSWER: [1]"
+
+
+@pytest.mark.parametrize(
+    "usage",
+    [None, {}, [], "many", {"prompt_tokens": -1}, {"prompt_tokens": 10**30}, {"prompt_tokens": 1.5}, {"x": [[[]]]}],
+)
+def test_tokens_that_are_no_tokens_are_unknown_and_lose_no_reply(usage: Any) -> None:
+    assert openai(usage=usage) == ChatReply(text="ANSWER: [1]", served_by="m-2026")
+    assert anthropic([{"type": "text", "text": "A"}], usage=usage) == ChatReply(text="A")
+
+
+@pytest.mark.parametrize(
+    ("told", "kept"), [("m\x1b[2J\nx", "m\N{REPLACEMENT CHARACTER}[2J x"), ("m" * 9999, "m" * 120), (7, ""), (None, "")]
+)
+def test_the_name_of_who_served_is_short_and_harmless(told: Any, kept: str) -> None:
+    assert openai(model=told).served_by == kept
+    assert anthropic([], model=told).served_by == kept
+
+
+@pytest.mark.parametrize("wire", ["openai", "anthropic"])
+@given(
+    content=st.one_of(
+        st.binary(max_size=60),
+        st.recursive(
+            st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+            lambda inner: (
+                st.lists(inner, max_size=3)
+                | st.dictionaries(
+                    st.sampled_from(
+                        ["choices", "message", "content", "text", "type", "usage", "finish_reason", "refusal"]
+                    ),
+                    inner,
+                    max_size=4,
+                )
+            ),
+            max_leaves=12,
+        ).map(msgspec.json.encode),
+    )
+)
+def test_whatever_comes_is_a_reply_or_passes(wire: Wire, content: bytes) -> None:
+    try:
+        assert isinstance(reply_of(wire, content), ChatReply)
+    except PassingError as error:
+        assert "expected a reply" in str(error)  # noqa: PT017 - both ends are right
+
+
+def test_lines_of_a_batch_are_read_without_copying_them_out() -> None:
+    raw = msgspec.Raw(json.dumps(completion("Hi")).encode())
+    assert reply_of("openai", raw).text == "Hi"
+
+
+@pytest.mark.parametrize(
+    ("model", "base_url", "address"),
+    [
+        ("openai/m", None, "https://api.openai.com/v1/chat/completions"),
+        ("local/m", "http://localhost:1/v1/", "http://localhost:1/v1/chat/completions"),
+        ("vllm/m", None, "http://127.0.0.1:8000/v1/chat/completions"),
+        (
+            "azure/m",
+            "https://x.openai.azure.com/openai/deployments/d?api-version=2024-10-21",
+            "https://x.openai.azure.com/openai/deployments/d/chat/completions?api-version=2024-10-21",
+        ),
+    ],
+)
+def test_addresses_are_put_together(model: str, base_url: str | None, address: str) -> None:
+    assert server_of(ChatModel(model=model, base_url=base_url)).address("/chat/completions") == address
+
+
+@pytest.mark.parametrize(
+    ("model", "options", "message"),
+    [
+        ("gpt-4o", {}, "expected provider/name with one of the providers openai, .* model=local/NAME,base_url="),
+        ("openai/", {}, "expected provider/name"),
+        ("nobody/m", {"base_url": "http://localhost/v1"}, "give model=local/NAME,base_url=http"),
+        ("local/m", {}, "base_url: expected an address, got none"),
+        ("azure/m", {}, "base_url: expected an address, got none"),
+        ("azure/m", {"base_url": "https://x.org/openai/deployments/d"}, "add \\?api-version=DATE"),
+        ("azure/m", {"base_url": "https://x.org/v1?api-key=1"}, "without user, password, query"),
+        ("openai/m", {"base_url": "https://x.org/v1?api-version=1"}, "without user, password, query"),
+        ("local/m", {"base_url": "localhost:8000"}, "expected an http or https address"),
+        ("local/m", {"base_url": "http://localhost/v1\nx"}, "expected an http or https address"),
+        ("local/m", {"base_url": "http://localhost/v1/chat/completions"}, "what stands before /chat/completions"),
+        ("openai/m", {"base_url": "https://x.org/v1"}, "give key_env=OPENAI_API_KEY to send it there"),
+    ],
+)
+def test_what_cannot_be_asked_is_refused_with_what_to_do(model: str, options: dict[str, str], message: str) -> None:
+    with pytest.raises(SystemSpecError, match=message):
+        server_of(ChatModel(model=model, **options))  # type: ignore[arg-type] # mypy takes the values for any option's
+
+
+def test_keys_go_in_the_header_that_each_provider_reads() -> None:
+    assert PROVIDERS["openai"].headers("k") == {"Authorization": "Bearer k"}
+    assert PROVIDERS["azure"].headers("k") == {"api-key": "k"}
+    assert PROVIDERS["anthropic"].headers("k") == {"x-api-key": "k", "anthropic-version": "2023-06-01"}
+    assert PROVIDERS["local"].headers("") == {}

@@ -1,0 +1,310 @@
+"""Embeddings from a server, which is run on loopback and breaks the rules in every way on demand."""
+
+import base64
+import json
+import re
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from embedding_server import embeddings, put, vector_of
+from evidencebench import Brief, Query, load_sample, make_system
+from evidencebench.errors import EndpointError, EvidenceBenchError, ModelError, SystemSpecError
+from evidencebench.models.embedding.embedder import embed
+from evidencebench.models.embedding.encoder import Batch
+from evidencebench.models.embedding.endpoint import Endpoint, EndpointEncoder
+from evidencebench.models.embedding.formats import EncodedText
+from evidencebench.models.embedding.store import Store
+from evidencebench.systems.retrievers.dense_api import DenseApi
+from hostile_server import (
+    Behaviour,
+    Exchange,
+    HostileServer,
+    announce,
+    answer,
+    chunked,
+    hang,
+    hostile_server,
+    redirect,
+    reset_at_once,
+)
+
+pytest.importorskip("httpx", reason="needs the extra 'llm'")
+
+QUERY = load_sample()[0].query
+TEXTS = [EncodedText(text) for text in ("tea", "coffee", "water", "milk", "juice")]
+KEY = "sk-very-secret-0123456789"
+
+
+@contextmanager
+def served(*script: Behaviour, **limits: Any) -> Iterator[tuple[HostileServer, EndpointEncoder, list[float]]]:
+    """Give the server, an encoder that asks it, and the waits that the encoder made instead of sleeping."""
+    waits: list[float] = []
+    with hostile_server(b"", *script) as server:
+        of = Endpoint(base_url=server.address("v1"), model="m", **{"timeout_seconds": 5.0} | limits)
+        yield server, EndpointEncoder(of, sleep=waits.append, jitter=lambda: 0.5), waits
+
+
+def vectors(batches: Iterator[Batch]) -> np.ndarray[Any, Any]:
+    return np.concatenate([batch.vectors for batch in batches])
+
+
+def test_vectors_come_in_the_order_of_the_texts_whatever_the_order_of_the_reply() -> None:
+    with served(embeddings(lambda found: found["data"].reverse())) as (server, encoder, _):
+        found = vectors(encoder.batches(TEXTS))
+    assert found.tolist() == [vector_of(text.text) for text in TEXTS]
+    assert found.dtype == np.float32
+    assert [asked.path for asked in server.log] == ["/v1/embeddings"]
+
+
+def test_a_number_that_is_none_beside_the_vectors_loses_none() -> None:
+    with served(embeddings(put([float("nan"), "\ud800"], "usage"))) as (server, encoder, _):
+        assert vectors(encoder.batches(TEXTS)).tolist() == [vector_of(text.text) for text in TEXTS]
+    assert len(server.log) == 1
+
+
+def test_text_that_is_not_unicode_is_sent_with_what_can_be_read_of_it() -> None:
+    with served(embeddings()) as (server, encoder, _):
+        vectors(encoder.batches([EncodedText("a\ud800b")]))
+    assert json.loads(server.log[0].body)["input"] == ["a�b"]
+
+
+def test_base64_is_read_as_lists_are() -> None:
+    def packed(found: dict[str, Any]) -> None:
+        for one in found["data"]:
+            one["embedding"] = base64.b64encode(np.array(one["embedding"], "<f4").tobytes()).decode()
+
+    with served(embeddings(packed)) as (_, encoder, _):
+        assert vectors(encoder.batches(TEXTS)).tolist() == [vector_of(text.text) for text in TEXTS]
+
+
+@pytest.mark.parametrize(
+    ("limits", "sizes"), [({"batch_texts": 2}, [2, 2, 1]), ({"batch_characters": 8}, [1, 1, 1, 1, 1])]
+)
+def test_requests_hold_no_more_texts_and_characters_than_allowed(limits: dict[str, int], sizes: list[int]) -> None:
+    with served(embeddings(), **limits) as (server, encoder, _):
+        found = list(encoder.batches(TEXTS))
+    assert [len(json.loads(asked.body)["input"]) for asked in server.log] == sizes
+    assert [position for batch in found for position in batch.positions] == [0, 1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("status", [408, 409, 429, 500, 502, 503])
+def test_passing_failures_are_asked_again_after_growing_waits(status: int) -> None:
+    with served(answer(status), answer(status), answer(status), embeddings()) as (server, encoder, waits):
+        assert len(vectors(encoder.batches(TEXTS))) == 5
+    assert len(server.log) == 4
+    assert waits == [0.5, 1.0, 2.0]
+
+
+@pytest.mark.parametrize("behaviour", [answer(429), answer(500), reset_at_once, answer(200, b'{"data": [')])
+def test_attempts_end_at_the_number_allowed(behaviour: Behaviour) -> None:
+    with (
+        served(behaviour, max_attempts=3) as (server, encoder, waits),
+        pytest.raises(EndpointError, match=r"model 'm': no usable reply in 3 attempts, the last one: .*; try again"),
+    ):
+        vectors(encoder.batches(TEXTS))
+    assert len(server.log) == 3
+    assert len(waits) == 2
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 413, 422])
+def test_refusals_are_not_asked_again(status: int) -> None:
+    with (
+        served(answer(status, b"no such model")) as (server, encoder, _),
+        pytest.raises(EndpointError, match=f"model 'm': status {status}: no such model"),
+    ):
+        vectors(encoder.batches(TEXTS))
+    assert len(server.log) == 1
+
+
+def test_retry_after_is_kept_to_within_a_minute() -> None:
+    soon = format_datetime(datetime.now(UTC) + timedelta(seconds=30), usegmt=True)
+    asked = ["7", "86400", "soon", "-3", soon]
+    with served(*(answer(429, Retry_After=value) for value in asked), embeddings(), max_attempts=6) as (
+        _,
+        encoder,
+        waits,
+    ):
+        vectors(encoder.batches(TEXTS))
+    assert waits[:4] == [7.0, 60.0, 2.0, 4.0]
+    assert 20 < waits[4] <= 30
+
+
+def drip(exchange: Exchange) -> None:
+    """Send the reply so slowly that no single wait is long."""
+    exchange.head(200, {"Content-Length": 1_000_000})
+    while not exchange.server.closing.wait(0.05):
+        exchange.send(b" ")
+        exchange.handler.wfile.flush()
+
+
+@pytest.mark.parametrize("behaviour", [hang, drip])
+def test_a_server_that_hangs_is_left(behaviour: Behaviour) -> None:
+    start = time.monotonic()
+    with (
+        served(behaviour, timeout_seconds=0.3, max_attempts=2) as (_, encoder, _),
+        pytest.raises(EndpointError, match=r"no usable reply in 2 attempts.*within 0\.3 s"),
+    ):
+        vectors(encoder.batches(TEXTS))
+    assert time.monotonic() - start < 5
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "message"),
+    [
+        (embeddings(lambda found: found["data"].pop()), r"expected 5 vectors with the indices 0\.\.4, got 4"),
+        (embeddings(lambda found: found["data"].append(found["data"][0])), "expected 5 vectors .* got 6"),
+        (embeddings(put(7, "data", 0, "index")), r"indices 0\.\.4"),
+        (embeddings(put([1.0], "data", 0, "embedding")), r"expected vectors of one length, got \[1, 4\]"),
+        (embeddings(put([1e300] * 4, "data", 2, "embedding")), "expected finite numbers, got others"),
+        (embeddings(put([0.0] * 4, "data", 2, "embedding")), "one of zeros only"),
+        (embeddings(put(base64.b64encode(b"\xff\xff\xff\x7f" * 4).decode(), "data", 2, "embedding")), "finite numbers"),
+        (
+            embeddings(put([float("nan")] * 4, "data", 2, "embedding")),
+            "2 attempts.* expected embeddings as JSON",
+        ),
+        (embeddings(put([None] * 4, "data", 2, "embedding")), "expected embeddings as JSON"),
+        (embeddings(put("!", "data", 2, "embedding")), "expected embeddings as JSON"),
+        (answer(200, b"<html>busy</html>"), "expected embeddings as JSON"),
+        (answer(200, b"[" * 100_000), "expected embeddings as JSON"),
+        (answer(200, b"\xff\xfe"), "expected embeddings as JSON"),
+        (answer(200, b'{"data": []}'), "expected 5 vectors"),
+        (answer(204), "status 204"),
+    ],
+)
+def test_a_reply_that_is_wrong_is_an_error_and_nothing_of_it_is_kept(
+    behaviour: Behaviour, message: str, tmp_path: Path
+) -> None:
+    with served(behaviour, max_attempts=2) as (_, encoder, _):
+        store = Store(tmp_path, encoder.identity)
+        with pytest.raises(EndpointError, match=message):
+            embed(encoder, store, TEXTS)
+        assert store.get(TEXTS) == {}
+
+
+def test_a_vector_of_another_length_than_before_is_an_error(tmp_path: Path) -> None:
+    with served(embeddings(), embeddings(dimension=5), batch_texts=3) as (_, encoder, _):
+        store = Store(tmp_path, encoder.identity)
+        with pytest.raises(EndpointError, match="expected vectors of 4 numbers, got 5"):
+            embed(encoder, store, TEXTS)
+        assert set(store.get(TEXTS)) == set(TEXTS[:3])
+    with served(embeddings(dimension=5)) as (_, another, _):
+        with pytest.raises(ModelError, match="expected vectors of 4 numbers, got 5"):
+            embed(another, store, TEXTS)
+        assert set(store.get(TEXTS)) == set(TEXTS[:3])
+
+
+def test_a_redirect_is_not_followed_and_takes_no_key_along(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    with hostile_server(b"") as elsewhere, served(redirect(elsewhere.address())) as (_, encoder, _):
+        with pytest.raises(EndpointError, match="status 302: a redirect, which is not followed; correct base_url"):
+            vectors(encoder.batches(TEXTS))
+        assert elsewhere.log == []
+
+
+@pytest.mark.parametrize("behaviour", [chunked(*[b" " * 4096] * 50), answer(500, b" " * 200_000)])
+def test_a_huge_reply_is_not_read_to_its_end(behaviour: Behaviour) -> None:
+    with (
+        served(behaviour, max_reply_bytes=10_000) as (_, encoder, _),
+        pytest.raises(EndpointError, match="expected a reply of at most 10000 bytes"),
+    ):
+        vectors(encoder.batches(TEXTS))
+
+
+def test_no_one_listens() -> None:
+    with served() as (_, encoder, _):
+        pass
+    with pytest.raises(EndpointError, match="no usable reply in 5 attempts"):
+        vectors(encoder.batches(TEXTS))
+
+
+def test_the_key_is_sent_and_shown_nowhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("MY_KEY", KEY)
+    wrong = answer(401, f"wrong key {KEY}".encode())
+    with served(embeddings(), wrong, key_env="MY_KEY") as (server, encoder, _):
+        store = Store(tmp_path, encoder.identity)
+        embed(encoder, store, TEXTS[:2])
+        with pytest.raises(EndpointError, match=r"wrong key \*\*\*") as caught:
+            embed(encoder, store, TEXTS)
+        system = make_system(f"dense_api:model=m,base_url=[{server.address('v1')}],key_env=MY_KEY")
+    assert [asked.headers["Authorization"] for asked in server.log] == [f"Bearer {KEY}"] * 2
+    store.close()
+    shown = f"{caught.value!r}{caught.value.__cause__!r}{system}{system.options}{system.versions()}{encoder.identity}"
+    assert KEY not in shown
+    assert not any(KEY.encode() in path.read_bytes() for path in tmp_path.rglob("*"))
+
+
+def test_no_key_is_needed_on_loopback(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    with served(embeddings()) as (server, encoder, _):
+        vectors(encoder.batches(TEXTS))
+    assert "Authorization" not in server.log[0].headers
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"base_url": "ftp://localhost/v1"}, "base_url: expected an http or https address"),
+        ({"base_url": "localhost:8000"}, "base_url: expected an http or https address"),
+        ({"base_url": "http://localhost:port/v1"}, "base_url: expected an http or https address"),
+        ({"base_url": f"http://me:{KEY}@localhost/v1"}, "base_url: expected an address without user, password"),
+        ({"base_url": f"http://localhost/v1?key={KEY}"}, "without user, password, query"),
+        ({"base_url": "https://example.org/v1", "key_env": "UNSET"}, "environment variable UNSET, which is not set"),
+        ({"base_url": "http://example.org/v1", "key_env": "SET"}, "base_url: expected https"),
+        ({"max_attempts": 0}, "max_attempts: expected more than 0, got 0"),
+        ({"timeout_seconds": float("nan")}, "timeout_seconds: expected more than 0, got nan"),
+        ({"format": "medcpt"}, "format: expected one of plain, e5, e5_mistral, gritlm, bge, got 'medcpt'"),
+        ({"neighbours": -1}, "neighbours: expected at least 0, got -1"),
+    ],
+)
+def test_bad_options_are_refused_before_anything_is_sent(
+    options: dict[str, Any], message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("UNSET", raising=False)
+    monkeypatch.setenv("SET", KEY)
+    with pytest.raises(SystemSpecError, match=message) as caught:
+        DenseApi(**{"model": "m", "base_url": "http://localhost/v1"} | options)
+    assert KEY not in str(caught.value)
+
+
+def test_a_server_ranks_as_its_vectors_say_and_is_asked_each_text_once() -> None:
+    with hostile_server(b"", embeddings()) as server:
+        system = DenseApi(model="m", base_url=server.address("v1"), query_prefix="query: ")
+        found = system.rank(QUERY, Brief(budget=None))
+        assert system.rank(QUERY, Brief(budget=3)) == found
+    asked = [text for one in server.log for text in json.loads(one.body)["input"]]
+    assert sorted(asked) == sorted({f"query: {QUERY.hypothesis}", *QUERY.sentences})
+    sentences = np.array([vector_of(text) for text in QUERY.sentences])
+    cosines = sentences / np.linalg.norm(sentences, axis=1)[:, None] @ vector_of(f"query: {QUERY.hypothesis}")
+    assert found.sentences == tuple(np.argsort(-cosines, kind="stable"))
+
+
+def test_an_instruction_is_chosen_by_the_task() -> None:
+    with hostile_server(b"", embeddings()) as server:
+        system = DenseApi(model="m", base_url=server.address("v1"), format="e5_mistral")
+        assert system.reads_brief
+        for scope in ("all", "results"):
+            system.rank(QUERY, Brief(budget=3, scope=scope))
+    prompts = {text for one in server.log for text in json.loads(one.body)["input"] if text.startswith("Instruct: ")}
+    assert len(prompts) == 2
+    assert all(re.fullmatch(rf"Instruct: .+\nQuery: {re.escape(QUERY.hypothesis)}", prompt) for prompt in prompts)
+
+
+def test_a_failure_is_an_error_of_ours() -> None:
+    assert issubclass(EndpointError, EvidenceBenchError)
+    with (
+        hostile_server(b"", announce(None)) as server,
+        pytest.raises(EndpointError, match="expected embeddings as JSON"),
+    ):
+        DenseApi(model="m", base_url=server.address("v1"), max_attempts=1).rank(_other_query(), Brief(budget=None))
+
+
+def _other_query() -> Query:
+    return load_sample()[1].query

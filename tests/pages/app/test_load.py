@@ -1,0 +1,129 @@
+"""Many who ask at once, who leave, who do not speak and who do not read."""
+
+import contextlib
+import socket
+import struct
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from asking_app import Running, ended_with, running
+from evidencebench.data.sample import load_sample
+from evidencebench.pages.app.connection import timed
+from evidencebench.pages.viewer.exhibit import Exhibit
+
+SAMPLE = load_sample()
+N_AT_ONCE = 200
+
+
+def get(app: Running, path: str) -> bytes:
+    return f"GET {path} HTTP/1.1\r\nHost: {app.host}\r\n\r\n".encode()
+
+
+def test_two_hundred_are_answered_at_once(app: Running) -> None:
+    expected = {
+        path: app.ask(path).body for path in ("/api/rows", f"/api/instances?id={SAMPLE.ids[1]}", "/api/rows?q=the")
+    }
+    paths = list(expected) * N_AT_ONCE
+    gate = threading.Barrier(N_AT_ONCE)
+
+    def ask(path: str) -> tuple[int, bool]:
+        gate.wait(30)
+        reply = app.ask(path)
+        return reply.status, reply.body == expected[path]
+
+    with ThreadPoolExecutor(N_AT_ONCE) as pool:
+        assert set(pool.map(ask, paths[:N_AT_ONCE])) == {(200, True)}
+
+
+def test_clients_that_leave_in_the_middle_do_no_harm(app: Running) -> None:
+    whole = get(app, f"/api/instances?id={SAMPLE.ids[0]}")
+    n_threads = threading.active_count()
+    for number in range(100):
+        connection = app.connected()
+        connection.sendall(whole[: len(whole) - number % 40])
+        # A reset rather than an orderly end.
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        connection.close()
+    assert app.is_alive()
+    assert threading.active_count() < n_threads + 60
+
+
+def test_requests_one_after_the_other_and_before_the_answer(app: Running) -> None:
+    with app.connected() as connection:
+        connection.sendall(get(app, "/api/overview") * 5)
+        connection.settimeout(2)
+        received = b""
+        with contextlib.suppress(TimeoutError):
+            while received.count(b"HTTP/1.1 200 OK") < 5 or not received.endswith(b"}"):
+                received += connection.recv(65536)
+    assert received.count(b"HTTP/1.1 200 OK") == 5
+
+
+def test_connections_on_which_nothing_comes_are_ended(sample_exhibit: Exhibit) -> None:
+    with running(sample_exhibit, connection=timed(head_seconds=0.5)) as app:
+        idle = [app.connected() for _ in range(100)]
+        assert app.is_alive()
+        assert [ended_with(connection) for connection in idle] == [b""] * 100
+        for connection in idle:
+            connection.close()
+
+
+def test_more_connections_than_there_is_room_for_are_refused_and_the_others_served(sample_exhibit: Exhibit) -> None:
+    with running(sample_exhibit, connection=timed(max_connections=20, head_seconds=1.0)) as app:
+        idle = [app.connected() for _ in range(40)]
+        begun = time.monotonic()
+        while True:
+            with contextlib.suppress(OSError):
+                assert app.is_alive()
+                break
+            assert time.monotonic() - begun < 20
+            time.sleep(0.1)
+        for connection in idle:
+            connection.close()
+
+
+def test_a_client_that_never_reads_is_ended(sample_exhibit: Exhibit) -> None:
+    with running(sample_exhibit, connection=timed(head_seconds=0.3, answer_seconds=0.5)) as app:
+        connection = socket.socket()
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
+        connection.connect((app.address.host, app.address.port))
+        with contextlib.suppress(OSError):
+            connection.sendall(get(app, "/static/app.js") * 200)
+        time.sleep(2)
+        connection.settimeout(10)
+        received = ended_with(connection)
+        assert len(received) < 200 * 50_000
+        connection.close()
+        assert app.is_alive()
+
+
+def test_a_slow_body_holds_up_nobody(sample_exhibit: Exhibit) -> None:
+    with running(sample_exhibit, body_seconds=1.0) as app:
+        head = (
+            f"POST /api/rows HTTP/1.1\r\nHost: {app.host}\r\nOrigin: http://{app.host}\r\n"
+            "Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{"
+        ).encode()
+        slow = [app.connected() for _ in range(60)]
+        for connection in slow:
+            connection.sendall(head)
+        assert app.is_alive()
+        assert {ended_with(connection)[:13] for connection in slow} == {b"HTTP/1.1 408 "}
+        for connection in slow:
+            connection.close()
+
+
+def test_it_ends_although_clients_hold_on(sample_exhibit: Exhibit) -> None:
+    begun = time.monotonic()
+    with running(sample_exhibit) as app:
+        held = [app.connected() for _ in range(10)]
+        for connection in held:
+            connection.sendall(get(app, "/api/overview"))
+        assert app.is_alive()
+    assert time.monotonic() - begun < 10
+    with pytest.raises(OSError):  # noqa: PT011 - refused, as the system words it
+        app.ask("/")
+    for connection in held:
+        connection.close()

@@ -1,0 +1,657 @@
+"""People pick over HTTP, and nothing about an answer reaches them before they have submitted theirs."""
+
+import json
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, replace
+from itertools import product
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import httpx
+import msgspec
+import pytest
+
+from command_line import start
+from evidencebench.data.dataset import Dataset, open_dataset, write_dataset
+from evidencebench.data.instance import Instance
+from evidencebench.data.sample import load_sample
+from evidencebench.data.tasks import TASKS, Task, task_named
+from evidencebench.errors import DataError, TaskError
+from evidencebench.execution.execute import execute
+from evidencebench.pages.app.picking import Assignment, PickingPages
+from evidencebench.pages.app.revealing import picking_pages
+from evidencebench.pages.app.running import running_app
+from evidencebench.pages.app.sessions import Sessions
+from evidencebench.pages.viewer.exhibit import exhibit_of
+from evidencebench.runs.run_file import read_run
+from evidencebench.scoring.evaluation import Rules
+from evidencebench.scoring.graded_runs import grade
+from evidencebench.system import Ranking
+
+SAMPLE = load_sample()
+A, B, C = SAMPLE.ids[:3]
+OPTIMAL = TASKS["er_at_optimal"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """People's app on a free port."""
+
+    url: str
+    pages: PickingPages
+    folder: Path
+
+    @contextmanager
+    def browser(self, name: str | None = None) -> Iterator[httpx.Client]:
+        """Give a client that keeps cookies, as a browser does; signed in where it is given a name."""
+        with httpx.Client(base_url=self.url, headers={"origin": self.url.rstrip("/")}, timeout=20) as client:
+            if name is not None:
+                assert client.post("/api/people/session", json={"name": name}).status_code == 200
+            yield client
+
+
+Serve = Callable[..., AbstractContextManager[Asked]]
+
+
+@pytest.fixture
+def serve(tmp_path: Path) -> Serve:
+    """Give a function that serves people for the length of a block."""
+
+    @contextmanager
+    def serving(
+        dataset: Dataset = SAMPLE,
+        *,
+        task: Task = OPTIMAL,
+        limit: int | None = None,
+        runs: Sequence[Path] = (),
+        folder: Path = tmp_path / "people",
+    ) -> Iterator[Asked]:
+        exhibit = exhibit_of(runs, dataset, (task,))
+        pages = picking_pages(exhibit, folder, task, limit=limit)
+        with running_app(exhibit, picking=pages) as (address, _):
+            yield Asked(url=address.url, pages=pages, folder=folder)
+        pages.close()
+
+    return serving
+
+
+def paper(client: httpx.Client, name: str, instance_id: str) -> httpx.Response:
+    return client.get("/api/people/paper", params={"person": name, "id": instance_id})
+
+
+def picks(name: str, instance_id: str, sentences: Sequence[int], revision: int = 0, tab: str = "one") -> dict[str, Any]:
+    picked = {"sentences": list(sentences), "seconds": 0, "revision": revision, "tab": tab}
+    return {"person": name, "id": instance_id, **picked}
+
+
+def submit(client: httpx.Client, name: str, instance_id: str, sentences: Sequence[int]) -> httpx.Response:
+    """Open a paper and submit picks, as the page does."""
+    paper(client, name, instance_id)
+    return client.post("/api/people/submit", json=picks(name, instance_id, sentences))
+
+
+def queue(client: httpx.Client, name: str) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = client.get("/api/people/queue", params={"person": name}).json()["rows"]
+    return rows
+
+
+def keys_of(value: Any) -> set[str]:
+    """Return every key of a JSON value, at any depth."""
+    if isinstance(value, dict):
+        return set(value).union(*map(keys_of, value.values()))
+    return set().union(*map(keys_of, value)) if isinstance(value, list) else set()
+
+
+def told_before_submission(client: httpx.Client, name: str, dataset: Dataset) -> list[httpx.Response]:
+    """Return everything that a person gets who asks for everything, in many ways, and submits nothing."""
+    systems = range(4)
+    replies = [client.get(path) for path in ("/", "/static/app.js", "/static/app.css", "/favicon.ico", "/nothing")]
+    replies += [client.get(f"/api/{path}") for path in ("overview", "rows", "instances", "people/session", "people/x")]
+    for sort, only, order in product(
+        ("score", "difference", "aspects", "length", "position"),
+        ("", "has_results", "no_results", "missed", "failed", "a_better", "b_better"),
+        ("asc", "desc"),
+    ):
+        choice = {"sort": sort, "only": only, "order": order}
+        replies.append(client.get("/api/rows", params={"a": "0", "b": "1", **choice}))
+    replies += [client.get("/api/rows", params={"q": "risk", "a": a}) for a in systems]
+    replies.append(client.get("/api/people/queue", params={"person": name}))
+    for position, instance in enumerate(dataset):
+        named = {"person": name, "id": instance.id}
+        replies += [client.get("/api/instances", params=one) for one in ({"id": instance.id}, {"position": position})]
+        replies += [client.get(f"/api/people/{page}", params=named) for page in ("review", "paper", "submit", "draft")]
+        for wrong in ([-1], [10**6], [0, 0], list(range(50)), ["0"], [0.5], None):
+            body = {**picks(name, instance.id, []), "sentences": wrong}
+            replies += [client.put("/api/people/draft", json=body), client.post("/api/people/submit", json=body)]
+        replies.append(client.put("/api/people/draft", json=picks(name, instance.id, [0])))
+        replies.append(client.get("/api/people/review", params=named))
+    return replies
+
+
+# Everything that may be said: who and what is asked, the paper, the budget, and what was picked.
+SPEAKABLE = {
+    *("people", "person", "is_new", "title", "task", "scope", "n_instances", "error"),
+    *("rows", "position", "id", "hypothesis", "n_sentences", "status", "n_picked"),
+    *("paper", "paper_id", "sentences", "kinds", "budget", "seconds", "revision"),
+}
+
+
+@pytest.mark.parametrize("task", ["er_at_optimal", "result_er_at_optimal", "er_at_10"])
+def test_nothing_of_the_labels_is_in_any_byte_before_submission(task: str, serve: Serve, tmp_path: Path) -> None:
+    run = tmp_path / "bm25.jsonl"
+    execute("bm25", SAMPLE, run)
+    with serve(task=task_named(task), runs=[run]) as asked, asked.browser("Ada") as client:
+        replies = told_before_submission(client, "Ada", SAMPLE)
+    content = b"\n".join(reply.content + str(reply.headers).encode() for reply in replies).decode()
+    for instance in SAMPLE:
+        for aspect in instance.labels.aspects:
+            assert aspect not in content
+            assert instance.labels.texts.get(aspect, "no text") not in content
+    for reply in replies:
+        if reply.headers.get("content-type") == "application/json":
+            assert keys_of(reply.json()) <= SPEAKABLE, reply.url
+    assert {reply.status_code for reply in replies if "/api/rows" in str(reply.url)} == {403}
+    assert {reply.status_code for reply in replies if "/api/instances?" in str(reply.url)} == {403}
+    assert {reply.status_code for reply in replies if "/api/people/review" in str(reply.url)} <= {403}
+    assert [read_run(path).ids for path in asked.folder.glob("*.jsonl")] == [frozenset()]
+
+
+def with_other_labels(instance: Instance, random: Random) -> Instance:
+    """Return an instance of the same paper with other aspects, of another number, at other sentences."""
+    n_sentences = len(instance.query.sentences)
+    aspects = tuple(f"other_{random.random()}" for _ in range(random.randint(1, 12)))
+    labels = replace(
+        instance.labels,
+        aspects=aspects,
+        results=aspects[: random.randint(0, len(aspects))],
+        sources={aspect: (random.randrange(n_sentences),) for aspect in aspects},
+        texts={aspect: f"text of {aspect}" for aspect in aspects},
+        evaluations={},
+    )
+    return replace(instance, labels=labels, origin=None)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_with_a_fixed_budget_what_a_person_is_told_is_the_same_bytes_whatever_the_labels_are(
+    seed: int, serve: Serve, tmp_path: Path
+) -> None:
+    at_10, told = task_named("er_at_10"), []
+    for number, random in enumerate((Random(seed), Random(seed + 1000))):
+        path = tmp_path / str(number) / "data.json"
+        path.parent.mkdir()
+        write_dataset(path, [with_other_labels(instance, random) for instance in SAMPLE[:4]])
+        dataset = open_dataset(path)
+        with (
+            serve(dataset, task=at_10, folder=tmp_path / f"people {number}") as asked,
+            asked.browser("Ada") as client,
+        ):
+            replies = told_before_submission(client, "Ada", dataset)
+        told.append([(reply.status_code, reply.content) for reply in replies])
+    assert told[0] == told[1]
+
+
+def test_before_signing_in_a_page_says_what_is_asked_and_of_how_many_papers(serve: Serve) -> None:
+    with serve(limit=3) as asked, asked.browser() as client:
+        expected = {
+            "people": True,
+            "person": None,
+            "title": "sample.json",
+            "task": "er_at_optimal",
+            "scope": "all",
+            "n_instances": 3,
+        }
+        assert client.get("/api/overview").json() == expected
+        assert client.get("/api/people/session").json() == expected
+        assert client.get("/api/people/queue", params={"person": "Ada"}).status_code == 401
+        assert paper(client, "Ada", A).status_code == 401
+        assert submit(client, "Ada", A, [0]).status_code == 401
+    assert list(asked.folder.iterdir()) == []
+
+
+def test_a_person_is_shown_what_a_system_is_given_and_no_more(serve: Serve) -> None:
+    with serve() as asked, asked.browser("Ada") as client:
+        found = paper(client, "Ada", A).json()
+    query = SAMPLE[A].query
+    assert found["paper"] == {
+        "position": 0,
+        "id": A,
+        "paper_id": query.paper_id,
+        "hypothesis": query.hypothesis,
+        "sentences": list(query.sentences),
+        "kinds": "".join({"section_name": "h", "abstract": "a", "normal_paragraph": "b"}[kind] for kind in query.kinds),
+    }
+    assert found["budget"] == OPTIMAL.brief(SAMPLE[A]).budget
+    assert set(found) == {"person", "paper", "budget", "scope", "sentences", "seconds", "revision"}
+
+
+def test_the_queue_is_the_first_instances_that_the_task_applies_to_in_file_order(serve: Serve) -> None:
+    task = TASKS["result_er_at_optimal"]
+    with serve(task=task, limit=6) as asked, asked.browser("Ada") as client:
+        rows = queue(client, "Ada")
+        left_out = next(one.id for one in SAMPLE if one.id not in {row["id"] for row in rows})
+        assert paper(client, "Ada", left_out).status_code == 404
+    assert [row["id"] for row in rows] == [one.id for one in SAMPLE[:6] if task.applies_to(one.labels)]
+
+
+def test_the_way_from_the_first_pick_to_the_score(serve: Serve, tmp_path: Path) -> None:
+    run = tmp_path / "bm25.jsonl"
+    execute("bm25", SAMPLE, run)
+    oracle = SAMPLE[A].labels.evaluations["er_at_optimal"].sentences
+    with serve(runs=[run]) as asked, asked.browser("Ada") as client:
+        assert paper(client, "Ada", A).json()["sentences"] == []
+        saved = client.put("/api/people/draft", json=picks("Ada", A, oracle[:2]))
+        assert saved.json() == {"sentences": list(oracle[:2]), "seconds": 0, "revision": 1}
+        assert [row["status"] for row in queue(client, "Ada")[:2]] == ["draft", "open"]
+        assert queue(client, "Ada")[0]["n_picked"] == 2
+        assert client.get("/api/instances", params={"id": A}).status_code == 403
+        submitted = submit(client, "Ada", A, oracle)
+        assert submitted.status_code == 200
+        overview, record = submitted.json()["overview"], submitted.json()["record"]
+        assert [system["label"] for system in overview["systems"]][:2] == ["Ada (you)", "bm25"]
+        assert len(record["answers"]) == len(overview["systems"])
+        assert (record["answers"][0][0]["recall"], record["answers"][0][0]["certain"]) == (1.0, list(oracle))
+        assert [aspect["id"] for aspect in record["aspects"]] == list(SAMPLE[A].labels.aspects)
+        again = client.get("/api/people/review", params={"person": "Ada", "id": A})
+        assert again.json() == submitted.json()
+        assert client.get("/api/instances", params={"id": A}).json()["paper"]["id"] == A
+        assert client.get("/api/instances", params={"id": B}).status_code == 403
+        assert queue(client, "Ada")[0]["status"] == "submitted"
+    (path,) = asked.folder.glob("*.jsonl")
+    assert read_run(path).answer(A, "er_at_optimal") == Ranking(sentences=oracle, ordered=False)
+    scores = grade([path], SAMPLE, (), rules=Rules(), limit=1).scores["person(name=Ada)"]["er_at_optimal"]
+    assert scores.scores["aspect_recall"].tolist() == [1.0]
+
+
+@pytest.mark.parametrize("n_picked", [0, 1, 3])
+def test_the_recall_that_a_person_is_shown_is_the_recall_that_score_gives(n_picked: int, serve: Serve) -> None:
+    with serve() as asked, asked.browser("Ada") as client:
+        shown = submit(client, "Ada", A, range(2, 2 + n_picked)).json()["record"]["answers"][0][0]
+    (path,) = asked.folder.glob("*.jsonl")
+    scores = grade([path], SAMPLE, (), rules=Rules(), limit=1).scores["person(name=Ada)"]["er_at_optimal"]
+    assert [shown["recall"]] == scores.scores["aspect_recall"].tolist()
+    assert shown["status"] == ("answered" if n_picked else "empty")
+    assert scores.counts.empty == (not n_picked)
+
+
+def test_a_submission_is_final(serve: Serve) -> None:
+    with serve() as asked, asked.browser("Ada") as client:
+        assert submit(client, "Ada", A, [1]).status_code == 200
+        for refused in (
+            submit(client, "Ada", A, [2]),
+            client.put("/api/people/draft", json=picks("Ada", A, [2])),
+            paper(client, "Ada", A),
+        ):
+            assert refused.status_code == 409
+            assert refused.json() == {"error": f"{A}: already submitted, and a submission is final", "is_final": True}
+    (path,) = asked.folder.glob("*.jsonl")
+    assert read_run(path).answer(A, "er_at_optimal") == Ranking(sentences=(1,), ordered=False)
+
+
+def test_of_submissions_at_once_one_counts(serve: Serve) -> None:
+    with serve() as asked, asked.browser("Ada") as client, ThreadPoolExecutor(16) as pool:
+        replies = list(pool.map(lambda index: submit(client, "Ada", A, [index]), range(32)))
+        statuses = sorted(reply.status_code for reply in replies)
+        assert statuses == [200] + [409] * 31
+        counted = next(index for index, reply in enumerate(replies) if reply.status_code == 200)
+    (path,) = asked.folder.glob("*.jsonl")
+    assert read_run(path).answer(A, "er_at_optimal") == Ranking(sentences=(counted,), ordered=False)
+
+
+@pytest.mark.parametrize(
+    ("change", "status", "words"),
+    [
+        ({"sentences": [66]}, 400, "sentence 66: the paper has sentences 0..65"),
+        ({"sentences": [-1]}, 400, "sentence -1"),
+        ({"sentences": [3, 3]}, 400, "picked twice"),
+        ({"sentences": list(range(7))}, 400, "7 sentences picked, but at most 6 count; remove some"),
+        ({"sentences": [10**30]}, 400, "the paper has sentences 0..65"),
+        ({"sentences": ["1"]}, 400, "not what the page sends"),
+        ({"sentences": [1.5]}, 400, "not what the page sends"),
+        ({"sentences": [True]}, 400, "not what the page sends"),
+        ({"sentences": None}, 400, "not what the page sends"),
+        ({"sentences": {"a": 1}}, 400, "not what the page sends"),
+        ({"seconds": -1}, 400, "not what the page sends"),
+        ({"seconds": "1"}, 400, "not what the page sends"),
+        ({"revision": -1}, 400, "not what the page sends"),
+        ({"tab": ""}, 400, "not what the page sends"),
+        ({"tab": "x" * 65}, 400, "not what the page sends"),
+        ({"task": "er_at_10"}, 400, "unknown field"),
+        ({"id": "nothing"}, 404, "no such paper in the queue"),
+        ({"id": 3}, 400, "not what the page sends"),
+        ({"person": "Bob"}, 401, "Ada has signed in in another tab"),
+    ],
+)
+def test_what_the_page_would_not_send_is_refused_in_words(
+    change: dict[str, Any], status: int, words: str, serve: Serve
+) -> None:
+    with serve() as asked, asked.browser("Ada") as client:
+        body = {**picks("Ada", A, [1]), **change}
+        for refused in (client.put("/api/people/draft", json=body), client.post("/api/people/submit", json=body)):
+            assert refused.status_code == status, refused.text
+            assert words in refused.json()["error"]
+        assert queue(client, "Ada")[0]["status"] == "open"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"", b"{", b"[]", b"null", b"\xff", b'{"name":1}', b'{"nam":"Ada"}', b'{"name":"\\ud800"}', b"[" * 5000],
+)
+def test_a_body_that_is_no_name_is_refused(body: bytes, serve: Serve) -> None:
+    with serve() as asked, asked.browser() as client:
+        refused = client.post("/api/people/session", content=body, headers={"content-type": "application/json"})
+        assert refused.status_code == 400
+        assert set(refused.json()) == {"error"}
+
+
+@pytest.mark.parametrize("name", ["", "   ", "a" * 81, "a" * 2000, "Ada\x00", "A\u202eda"])
+def test_a_name_that_nobody_can_have_is_refused(name: str, serve: Serve) -> None:
+    with serve() as asked, asked.browser() as client:
+        assert client.post("/api/people/session", json={"name": name}).status_code == 400
+        assert client.get("/api/people/session").json()["person"] is None
+
+
+@pytest.mark.parametrize(
+    "name", ["../../etc/passwd", "<script>alert(1)</script>", "Ödön", "王小明", "CON", "a" * 80, "עדה"]
+)
+def test_a_name_is_only_a_name(name: str, serve: Serve) -> None:
+    with serve() as asked, asked.browser(name) as client:
+        shown = submit(client, name, A, [1])
+        assert shown.status_code == 200
+        assert b"<script" not in shown.content
+    (path,) = asked.folder.glob("*.jsonl")
+    assert path.parent == asked.folder
+    header = read_run(path).header
+    assert header is not None
+    assert header.system.options == {"name": name}
+
+
+def test_the_cookie_is_out_of_reach_of_scripts_and_other_sites(serve: Serve) -> None:
+    with serve() as asked, asked.browser() as client:
+        first, second = (client.post("/api/people/session", json={"name": "Ada"}) for _ in range(2))
+        cookie = first.headers["set-cookie"]
+        assert {"HttpOnly", "SameSite=strict", "Path=/api"} <= {part.strip() for part in cookie.split(";")}
+        assert cookie.split(";")[0] != second.headers["set-cookie"].split(";")[0]
+
+
+def test_signing_out_or_in_as_another_ends_what_the_cookie_was_good_for(serve: Serve) -> None:
+    with serve() as asked, asked.browser("Ada") as client:
+        before = dict(client.cookies)
+        client.post("/api/people/session", json={"name": "Bob"})
+        with asked.browser() as thief:
+            thief.cookies.update(before)
+            assert thief.get("/api/people/session").json()["person"] is None
+        assert client.get("/api/people/session").json()["person"] == "Bob"
+        before = dict(client.cookies)
+        assert client.delete("/api/people/session").status_code == 200
+        assert client.get("/api/people/session").json()["person"] is None
+        with asked.browser() as thief:
+            thief.cookies.update(before)
+            assert thief.get("/api/people/queue", params={"person": "Bob"}).status_code == 401
+
+
+def test_what_one_has_submitted_is_not_shown_to_another(serve: Serve) -> None:
+    with serve() as asked, asked.browser("Ada") as ada, asked.browser("Bob") as bob:
+        submit(ada, "Ada", A, [1])
+        assert bob.get("/api/people/review", params={"person": "Bob", "id": A}).status_code == 403
+        assert bob.get("/api/people/review", params={"person": "Ada", "id": A}).status_code == 401
+        assert bob.get("/api/instances", params={"id": A}).status_code == 403
+        assert paper(bob, "Bob", A).json()["sentences"] == []
+        assert submit(bob, "Bob", A, [2]).status_code == 200
+    assert {read_run(path).answer(A, "er_at_optimal") for path in asked.folder.glob("*.jsonl")} == {
+        Ranking(sentences=(1,), ordered=False),
+        Ranking(sentences=(2,), ordered=False),
+    }
+
+
+def test_a_tab_never_writes_for_whoever_signed_in_in_another_one(serve: Serve) -> None:
+    with serve() as asked, asked.browser("Ada") as client:
+        client.post("/api/people/session", json={"name": "Bob"})
+        assert submit(client, "Ada", A, [1]).status_code == 401
+        assert paper(client, "Ada", A).status_code == 401
+        assert submit(client, "Bob", A, [2]).status_code == 200
+    assert [path.name.split("-")[0] for path in asked.folder.glob("*.jsonl")] == ["bob"]
+
+
+def test_a_page_of_an_earlier_version_is_told_to_be_loaded_again(serve: Serve) -> None:
+    with serve() as asked, asked.browser("Ada") as client:
+        old = {name: value for name, value in picks("Ada", A, [1]).items() if name not in {"revision", "tab"}}
+        refused = client.put("/api/people/draft", json=old)
+        assert refused.status_code == 400
+        assert refused.json()["error"].endswith("`revision`; load the page again")
+
+
+def test_of_two_tabs_neither_replaces_what_it_has_not_seen_until_one_submits(serve: Serve) -> None:
+    with serve() as asked, asked.browser("Ada") as one, asked.browser("Ada") as other:
+        assert one.put("/api/people/draft", json=picks("Ada", A, [1], tab="one")).json()["revision"] == 1
+        for refused in (
+            other.put("/api/people/draft", json=picks("Ada", A, [2], tab="other")),
+            other.post("/api/people/submit", json=picks("Ada", A, [2], tab="other")),
+        ):
+            assert refused.status_code == 409
+            assert (refused.json()["sentences"], refused.json()["revision"]) == ([1], 1)
+            assert "changed in another tab" in refused.json()["error"]
+        assert other.put("/api/people/draft", json=picks("Ada", A, [1, 2], 1, tab="other")).status_code == 200
+        assert paper(one, "Ada", A).json()["sentences"] == [1, 2]
+        assert one.post("/api/people/submit", json=picks("Ada", A, [1, 2], 2, tab="one")).status_code == 200
+        late = other.put("/api/people/draft", json=picks("Ada", A, [3], 2, tab="other"))
+        assert (late.status_code, late.json()["is_final"]) == (409, True)
+
+
+def test_drafts_and_submissions_outlive_the_server(serve: Serve) -> None:
+    with serve() as asked, asked.browser("Ada") as client:
+        client.put("/api/people/draft", json=picks("Ada", A, [4, 1]))
+        submit(client, "Ada", B, [1])
+    with serve() as asked, asked.browser("Ada") as client:
+        assert [row["status"] for row in queue(client, "Ada")[:3]] == ["draft", "submitted", "open"]
+        assert paper(client, "Ada", A).json()["sentences"] == [4, 1]
+        assert client.get("/api/people/review", params={"person": "Ada", "id": B}).status_code == 200
+        assert client.post("/api/people/session", json={"name": "Ada"}).json() == {"person": "Ada", "is_new": False}
+
+
+def test_a_second_server_on_the_same_folder_tells_a_person_who_is_in_the_first(serve: Serve) -> None:
+    with serve() as first, first.browser("Ada") as client:
+        paper(client, "Ada", A)
+        with serve() as second, second.browser() as other:
+            refused = other.post("/api/people/session", json={"name": "Ada"})
+            assert refused.status_code == 503
+            assert "another process is writing this file" in refused.json()["error"]
+
+
+def test_another_limit_is_another_run(serve: Serve) -> None:
+    with serve(limit=3) as asked, asked.browser("Ada") as client:
+        submit(client, "Ada", A, [1])
+    with serve() as asked, asked.browser() as client:
+        refused = client.post("/api/people/session", json={"name": "Ada"})
+        assert refused.status_code == 503
+        assert "limit was 3, now None; view it as it was begun" in refused.json()["error"]
+
+
+def test_a_limit_beyond_the_data_is_none(serve: Serve) -> None:
+    with serve(limit=1000) as asked, asked.browser("Ada") as client:
+        assert len(queue(client, "Ada")) == 10
+        submit(client, "Ada", A, [1])
+    (path,) = asked.folder.glob("*.jsonl")
+    header = read_run(path).header
+    assert header is not None
+    assert header.limit is None
+
+
+def test_people_need_a_budget_and_a_paper(tmp_path: Path) -> None:
+    free = TASKS["result_er_unconstrained"]
+    with pytest.raises(TaskError, match="has no budget, and people are told how many to pick"):
+        picking_pages(exhibit_of((), SAMPLE, (free,)), tmp_path, free)
+    without = [replace(one, labels=replace(one.labels, results=(), evaluations={}), origin=None) for one in SAMPLE[:2]]
+    write_dataset(tmp_path / "data.json", without)
+    results, dataset = TASKS["result_er_at_5"], open_dataset(tmp_path / "data.json")
+    with pytest.raises(TaskError, match="applies to none of the instances"):
+        picking_pages(exhibit_of((), dataset, (results,)), tmp_path, results)
+
+
+def test_data_and_folders_whose_names_are_no_text_are_picked_in_like_any_other(serve: Serve, tmp_path: Path) -> None:
+    write_dataset(tmp_path / "d\udcff.json", SAMPLE[:2])
+    folder = tmp_path / "p\udcff"
+    with serve(open_dataset(tmp_path / "d\udcff.json"), folder=folder) as asked, asked.browser("Ada") as client:
+        assert submit(client, "Ada", A, [1]).status_code == 200
+    (path,) = folder.glob("*.jsonl")
+    assert read_run(path).ids == {A}
+
+
+@pytest.mark.parametrize(("letter", "n_bytes"), [("x", 1), ("é", 6), ("\n", 3)])
+def test_an_id_that_is_too_long_to_be_asked_for_is_refused_before_anybody_picks(
+    letter: str, n_bytes: int, serve: Serve, tmp_path: Path
+) -> None:
+    longest = letter * (6000 // n_bytes)
+    for number, instance_id in enumerate((longest, longest + letter)):
+        query = replace(SAMPLE[0].query, instance_id=instance_id)
+        write_dataset(tmp_path / f"{number}.json", [replace(SAMPLE[0], query=query, origin=None)])
+    with serve(open_dataset(tmp_path / "0.json")) as asked, asked.browser("é" * 80) as client:
+        assert paper(client, "é" * 80, longest).json()["paper"]["id"] == longest
+    exhibit = exhibit_of((), open_dataset(tmp_path / "1.json"), (OPTIMAL,))
+    with pytest.raises(DataError, match=r"1\.json: instance 0: its id takes 600\d bytes .* at most 6000; give it"):
+        picking_pages(exhibit, tmp_path, OPTIMAL)
+
+
+@pytest.mark.parametrize("headers", [{"origin": "http://evil.example"}, {"sec-fetch-site": "cross-site"}, {}])
+def test_only_pages_of_the_app_sign_in_or_submit(headers: dict[str, str], serve: Serve) -> None:
+    with serve() as asked, httpx.Client(base_url=asked.url) as client:
+        for method, path in (("POST", "session"), ("DELETE", "session"), ("PUT", "draft"), ("POST", "submit")):
+            body = {} if method == "DELETE" else {"json": {"name": "Ada"}}
+            refused = client.request(method, f"/api/people/{path}", headers=headers, **body)  # type: ignore[arg-type]
+            assert refused.status_code == 403
+    assert list(asked.folder.iterdir()) == []
+
+
+def test_damaged_data_is_not_described_to_a_person(serve: Serve) -> None:
+    def broken(instance_id: str) -> Any:
+        raise TaskError(f"{instance_id}: aspect 'secret' points at sentence 4")
+
+    with serve() as asked, asked.browser("Ada") as client:
+        object.__setattr__(asked.pages, "assignment", replace_offer(asked.pages.assignment, broken))
+        refused = paper(client, "Ada", A)
+    assert refused.status_code == 500
+    assert "secret" not in refused.text
+
+
+def replace_offer(assignment: Assignment, offer: Any) -> Assignment:
+    return replace(assignment, offer=offer)
+
+
+def test_the_command_serves_people_until_it_is_ended_and_their_run_is_scored(tmp_path: Path) -> None:
+    process = start("view", "--data", "sample", "--people", str(tmp_path / "picks"), "--limit", "2", "--port", "0")
+    try:
+        assert process.stdout is not None
+        url = process.stdout.readline().split(" on ")[1].strip()
+        with httpx.Client(base_url=url, headers={"origin": url.rstrip("/")}) as client:
+            client.post("/api/people/session", json={"name": "Ada"})
+            assert submit(client, "Ada", A, [2]).status_code == 200
+    finally:
+        process.terminate()
+        process.communicate(timeout=20)
+    (path,) = (tmp_path / "picks").glob("*.jsonl")
+    scored = start("score", str(path), "--data", "sample", "--limit", "1", "--json")
+    out, err = scored.communicate(timeout=60)
+    assert scored.returncode == 0, err
+    found = json.loads(out)["er_at_optimal"]
+    assert (found["n"], found["missing"]) == (1, 0)
+    assert found["notes"].keys() == {"seconds", "seconds_open"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--limit", "3"), "--limit goes with --people"),
+        (("--people", "P", "--task", "er_at_10", "--task", "er_at_5"), "--people takes one --task"),
+        (("--people", "P", "--task", "result_er_unconstrained"), "has no budget"),
+    ],
+)
+def test_the_command_says_what_does_not_go_together(arguments: tuple[str, ...], words: str, tmp_path: Path) -> None:
+    process = start("view", "--data", "sample", "--port", "0", *arguments, cwd=tmp_path)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode != 0
+    assert words in err
+
+
+def test_every_reply_is_json_that_may_stand_in_a_page(serve: Serve) -> None:
+    with serve() as asked, asked.browser("<b>Ada</b>") as client:
+        reply = client.get("/api/people/session")
+    assert b"<" not in reply.content
+    assert msgspec.json.decode(reply.content)["person"] == "<b>Ada</b>"
+    assert reply.headers["cache-control"] == "no-store"
+
+
+def test_a_submission_is_not_acknowledged_once_the_persons_file_is_gone(
+    serve: Serve, caplog: pytest.LogCaptureFixture
+) -> None:
+    with serve() as asked, asked.browser("Ada") as client:
+        assert submit(client, "Ada", A, [1]).status_code == 200
+        paper(client, "Ada", B)
+        (path,) = asked.folder.glob("*.jsonl")
+        path.unlink()
+        refused = client.post("/api/people/submit", json=picks("Ada", B, [1]))
+        assert refused.status_code == 503
+        assert refused.json()["error"].startswith(f"{path.name}: was removed or replaced while it was in use")
+        assert str(path.parent) not in refused.text
+    assert str(path) in caplog.text
+
+
+def test_a_paper_that_was_never_opened_cannot_be_submitted(serve: Serve) -> None:
+    with serve() as asked, asked.browser("Ada") as client:
+        looked = client.head("/api/people/paper", params={"person": "Ada", "id": A})
+        assert looked.status_code == 405
+        refused = client.post("/api/people/submit", json=picks("Ada", A, [1]))
+        assert refused.status_code == 409
+        assert "submitted without having been opened" in refused.json()["error"]
+        assert submit(client, "Ada", A, [1]).status_code == 200
+
+
+def test_papers_that_allow_no_pick_are_not_offered(serve: Serve, tmp_path: Path) -> None:
+    first, second, third = SAMPLE[:3]
+    without_sources = replace(first, labels=replace(first.labels, sources={}, evaluations={}), origin=None)
+    evaluations = {"er_at_optimal": replace(second.labels.evaluations["er_at_optimal"], optimal=0)}
+    told_so = replace(second, labels=replace(second.labels, evaluations=evaluations), origin=None)
+    write_dataset(tmp_path / "data.json", [without_sources, told_so, third])
+    dataset = open_dataset(tmp_path / "data.json")
+    with serve(dataset) as asked, asked.browser("Ada") as client:
+        assert [row["id"] for row in queue(client, "Ada")] == [third.id]
+    with serve(dataset, task=task_named("er_at_10")) as asked, asked.browser("Ada") as client:
+        assert len(queue(client, "Ada")) == 3
+
+
+def test_whoever_is_at_work_stays_signed_in_however_many_others_sign_in(serve: Serve) -> None:
+    with serve() as asked:
+        object.__setattr__(asked.pages, "sessions", Sessions(most_unused=3))  # a thousand would take long
+        with asked.browser("Ada") as ada, asked.browser() as crowd:
+            assert len(queue(ada, "Ada")) == 10
+            for number in range(10):
+                assert crowd.post("/api/people/session", json={"name": f"Bob {number}"}).status_code == 200
+                crowd.cookies.clear()
+            assert len(queue(ada, "Ada")) == 10
+
+
+def test_who_is_signed_in_is_bounded_and_those_who_asked_nothing_go_first() -> None:
+    sessions = Sessions(most_unused=2, most_used=2)
+    ada, bob, cy, *_ = [sessions.begin(name) for name in ("Ada", "Bob", "Cy")]
+    assert (sessions.name_of(ada), sessions.name_of(bob), sessions.name_of(cy)) == (None, "Bob", "Cy")
+    for name in ("Di", "Ed", "Flo"):
+        sessions.begin(name)
+    assert (sessions.name_of(bob), sessions.name_of(cy)) == ("Bob", "Cy")
+    assert sessions.name_of(sessions.begin("Gus")) == "Gus"
+    assert (sessions.name_of(bob), sessions.name_of(cy)) == (None, "Cy")
+    sessions.end(cy)
+    assert sessions.name_of(cy) is None
+
+
+def test_people_are_told_when_the_data_has_changed(serve: Serve, tmp_path: Path) -> None:
+    path = tmp_path / "data.json"
+    write_dataset(path, SAMPLE[:2])
+    with serve(open_dataset(path)) as asked, asked.browser("Ada") as client:
+        os.truncate(path, 0)
+        refused = paper(client, "Ada", A)
+        assert (refused.status_code, refused.json()["error"]) == (
+            503,
+            "the data file has changed since the app was started; start it again",
+        )

@@ -1,0 +1,188 @@
+"""The search against looking for every word in every text, and the file that keeps it."""
+
+import fcntl
+import os
+import re
+import sqlite3
+import unicodedata
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evidencebench.errors import CacheError
+from evidencebench.pages.app.search import SearchIndex, empty_index, growing_index, index_file, kept_index, words_in
+from evidencebench.pages.app.words import distinct_words, words_of
+from evidencebench.query import Kind, Query
+
+LETTERS = "ab1é" + "ё中"
+texts = st.text(alphabet=LETTERS + ' -"*()', max_size=12)
+
+
+def query(position: int, *sentences: str, hypothesis: str = "") -> Query:
+    return Query(
+        instance_id=f"id_{position}",
+        paper_id="p",
+        hypothesis=hypothesis,
+        sentences=sentences,
+        kinds=(Kind.BODY,) * len(sentences),
+    )
+
+
+def index_of(sentences: Sequence[str]) -> SearchIndex:
+    index = empty_index()
+    index.add([words_in(query(position, text)) for position, text in enumerate(sentences)])
+    return index
+
+
+def found(index: SearchIndex, text: str) -> list[int] | None:
+    positions = index.find(text)
+    return None if positions is None else positions.tolist()
+
+
+@given(st.lists(texts, min_size=1, max_size=6), texts)
+def test_it_finds_what_holds_every_word_as_the_beginning_of_one(sentences: list[str], asked: str) -> None:
+    index = index_of(sentences)
+    words = words_of(asked)
+    held = [words_of(f"id_{position} {text}") for position, text in enumerate(sentences)]
+    expected = [
+        position
+        for position, of_text in enumerate(held)
+        if all(any(word.startswith(wanted) for word in of_text) for wanted in words)
+    ]
+    assert found(index, asked) == (expected if words else None)
+    index.close()
+
+
+@given(st.text(max_size=30))
+def test_whatever_is_typed_is_never_a_command(asked: str) -> None:
+    index = index_of(["alpha beta"])
+    assert found(index, f'{asked}" OR alpha NEAR(x) *') in ([], [0])
+    index.close()
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        '"',
+        '""',
+        "alpha AND",
+        "NOT alpha",
+        "words:alpha",
+        "alpha*",
+        "^alpha",
+        "-alpha",
+        "{words}:alpha",
+        "al\x00pha",
+        "\ud800",
+    ],
+)
+def test_the_language_of_the_index_has_no_meaning(asked: str) -> None:
+    index = index_of(["alpha words and", "beta"])
+    assert found(index, asked) == {
+        '"': None,
+        '""': None,
+        "NOT alpha": [],
+        "al\x00pha": [],
+        "\ud800": None,
+    }.get(asked, [0])
+    index.close()
+
+
+def test_words_are_letters_and_digits_of_any_script() -> None:
+    """The same as the page's, whose pattern is ``[\\p{L}\\p{N}]+`` behind NFKD without ``\\p{M}``."""
+    for char in map(chr, range(0x33480)):  # beyond which no letter is assigned
+        plain = "".join(
+            part for part in unicodedata.normalize("NFKD", char) if not unicodedata.category(part).startswith("M")
+        )
+        expected = [
+            word
+            for word in re.split(
+                "\x00+", "".join(c if unicodedata.category(c)[0] in "LN" else "\x00" for c in plain.lower())
+            )
+            if word
+        ]
+        assert words_of(char) == expected, (hex(ord(char)), words_of(char), expected)
+
+
+@given(st.lists(st.text(alphabet=LETTERS + "İß Z", max_size=8), max_size=5))
+def test_the_words_of_many_texts_are_those_of_each(sentences: list[str]) -> None:
+    assert distinct_words(sentences) == {word for text in sentences for word in words_of(text)}
+
+
+def test_id_hypothesis_and_text_are_searched_and_a_paper_that_cannot_be_read_is_left_out() -> None:
+    index = empty_index()
+    index.add([words_in(query(0, "Text of the paper", hypothesis="Statins help"))])
+    index.add([None, words_in(query(2, "statin again"))])
+    assert index.n_searched == 3
+    assert found(index, "STATIN") == [0, 2]
+    assert found(index, "statin pap") == [0]
+    assert found(index, "id 2") == [2]
+    index.close()
+
+
+def test_a_finished_index_is_kept_and_read_again(tmp_path: Path) -> None:
+    path = index_file(tmp_path, "0" * 64)
+    with growing_index(path) as growing:
+        assert growing is not None
+        index, keep = growing
+        index.add(["alpha", "beta"])
+        assert kept_index(path, 2) is None  # not before it is whole
+        keep()
+        assert found(index, "beta") == [1]
+        index.close()
+    kept = kept_index(path, 2)
+    assert kept is not None
+    assert kept.n_searched == 2
+    assert found(kept, "alph") == [0]
+    kept.close()
+    assert kept_index(path, 3) is None  # as many instances as the data has
+
+
+def test_only_one_process_makes_a_file_and_what_a_killed_one_left_is_removed(tmp_path: Path) -> None:
+    path = index_file(tmp_path, "1" * 64)
+    path.parent.mkdir()
+    path.with_suffix(".part").write_bytes(b"half of something")
+    with growing_index(path) as growing:
+        assert growing is not None
+        with growing_index(path) as second:
+            assert second is None
+        growing[0].close()
+    lock = os.open(path.with_suffix(".lock"), os.O_RDWR)
+    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # nobody holds it any more
+    os.close(lock)
+
+
+@pytest.mark.parametrize("content", [b"", b"no database", b"SQLite format 3\x00" + b"\x00" * 5000])
+def test_a_file_that_is_something_else_is_not_used(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "index.sqlite"
+    path.write_bytes(content)
+    assert kept_index(path, 1) is None
+
+
+def test_a_database_of_others_is_not_used(tmp_path: Path) -> None:
+    path = tmp_path / "index.sqlite"
+    connection = sqlite3.connect(path)
+    connection.executescript("CREATE TABLE done (n); INSERT INTO done VALUES (1); CREATE TABLE paper (words)")
+    connection.close()
+    assert kept_index(path, 1) is None
+
+
+def test_a_damaged_index_says_so(tmp_path: Path) -> None:
+    path = index_file(tmp_path, "2" * 64)
+    with growing_index(path) as growing:
+        assert growing is not None
+        growing[0].add([" ".join(f"word{n}x{m}" for m in range(300)) for n in range(50)])
+        growing[1]()
+        growing[0].close()
+    whole = path.read_bytes()
+    kept = kept_index(path, 50)
+    assert kept is not None
+    with path.open("r+b") as file:
+        file.seek(8192)
+        file.write(b"\xff" * (len(whole) - 8192))
+    with pytest.raises(CacheError, match=r"index of the search cannot be read: .* cache prune --search --yes"):
+        kept.find("word7x123 word8")
+    kept.close()

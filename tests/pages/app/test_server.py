@@ -1,0 +1,381 @@
+"""What the app answers, against the records it is made of."""
+
+import json
+import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.routing import BaseRoute, Route
+
+from asking_app import Running, running
+from evidencebench.data.dataset import Dataset, open_dataset
+from evidencebench.data.sample import load_sample, sample_path
+from evidencebench.data.tasks import task_named
+from evidencebench.execution.execute import execute
+from evidencebench.pages.app import survey as survey_module
+from evidencebench.pages.app.search import SEARCH_FOLDER
+from evidencebench.pages.app.survey import Survey
+from evidencebench.pages.viewer.exhibit import Exhibit, exhibit_of
+
+SAMPLE = load_sample()
+
+
+def records(exhibit: Exhibit) -> tuple[Any, Any]:
+    """Return all rows and all instances as JSON values."""
+    numbered = list(enumerate(exhibit.dataset))
+    rows = [exhibit.row(position, instance) for position, instance in numbered]
+    instances = [exhibit.record(position, instance) for position, instance in numbered]
+    return json.loads(msgspec.json.encode(rows)), json.loads(msgspec.json.encode(instances))
+
+
+def test_it_answers_with_the_records_of_its_exhibit(app: Running, sample_exhibit: Exhibit) -> None:
+    rows, instances = records(sample_exhibit)
+    assert app.ask("/api/overview").json == json.loads(msgspec.json.encode(sample_exhibit.overview()))
+    found = app.ask("/api/rows").json
+    assert found == {
+        "n_found": len(SAMPLE),
+        "n_without_results": sum(row["n_results"] == 0 for row in rows),
+        "rows": rows,
+        "n_searched": len(SAMPLE),
+        "n_scored": len(SAMPLE),
+        "n_instances": len(SAMPLE),
+    }
+    for position, instance_id in enumerate(SAMPLE.ids):
+        assert app.ask("/api/instances", id=instance_id).json == instances[position]
+        assert app.ask("/api/instances", position=position).json == instances[position]
+
+
+def test_the_recalls_of_a_row_are_those_of_its_paper(tmp_path: Path) -> None:
+    execute("bm25", SAMPLE, tmp_path / "bm25.jsonl")
+    for tasks in ((), (task_named("er_at_1"), task_named("result_er_at_2"))):
+        rows, instances = records(exhibit_of([tmp_path / "bm25.jsonl"], SAMPLE, tasks))
+        for row, instance in zip(rows, instances, strict=True):
+            shown = [[one and one["recall"] for one in answers] for answers in instance["answers"]]
+            assert row["recalls"] == shown
+
+
+def test_rows_are_the_same_before_they_are_known(sample_exhibit: Exhibit, app: Running) -> None:
+    known = app.ask("/api/rows", n=5, offset=3).json
+    with running(sample_exhibit, is_surveyed=False) as unknown:
+        found = unknown.ask("/api/rows", n=5, offset=3).json
+    assert found["rows"] == known["rows"]
+    assert (found["n_scored"], found["n_searched"]) == (0, 0)
+
+
+def test_the_list_is_sorted_filtered_and_searched(app: Running) -> None:
+    def positions(**asked: Any) -> list[int]:
+        return [row["position"] for row in app.ask("/api/rows", **asked).json["rows"]]
+
+    by_length = sorted(range(len(SAMPLE)), key=lambda position: -len(SAMPLE[position].query.sentences))
+    assert positions(sort="length", order="desc") == by_length
+    assert positions(sort="length", order="desc", offset=2, n=3) == by_length[2:5]
+    without = [position for position, instance in enumerate(SAMPLE) if not instance.labels.results]
+    assert positions(only="no_results") == without
+    word = SAMPLE[4].query.hypothesis.split()[0]
+    holding = [
+        position
+        for position, instance in enumerate(SAMPLE)
+        if word.lower() in " ".join((instance.query.hypothesis, *instance.query.sentences)).lower()
+    ]
+    assert set(positions(q=f"{word} {SAMPLE.ids[4].rpartition('_')[2]}")) <= set(holding)
+    assert 4 in positions(q=word)
+    assert positions(q="nosuchwordanywhere") == []
+    assert app.ask("/api/rows", q="nosuchwordanywhere").json["n_found"] == 0
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"n": 0x7FFFFFFFFF}, "n: expected a whole number from 1 to 200"),
+        ({"n": "-1"}, "n: "),
+        ({"n": "0"}, "n: expected a whole number from 1 to 200"),
+        ({"n": "\uff11"}, "n: "),
+        ({"offset": "1e3"}, "offset: expected a whole number"),
+        ({"task": 99}, "task: expected a whole number from 0 to 4"),
+        ({"a": 3}, "a: expected a whole number from 0 to 2"),
+        ({"b": ""}, "b: "),
+        ({"sort": "id"}, "sort: expected one of position, score"),
+        ({"order": "up"}, "order: expected one of asc, desc"),
+        ({"only": "x"}, "only: expected one of has_results"),
+        ({"q": "a" * 1001}, "q: expected at most 1000 characters"),
+    ],
+)
+def test_what_is_asked_wrongly_is_answered_in_words(app: Running, asked: dict[str, Any], said: str) -> None:
+    reply = app.ask("/api/rows", **asked)
+    assert reply.status == 400
+    assert reply.error.startswith(said)
+
+
+def test_an_offset_beyond_the_end_leads_to_nothing(app: Running) -> None:
+    assert app.ask("/api/rows", offset=999_999_999).json["rows"] == []
+
+
+def test_errors_are_json_in_words_and_tell_nothing_of_the_machine(app: Running) -> None:
+    unknown = app.ask("/api/instances", id="<script>")
+    assert (unknown.status, unknown.error) == (404, "there is no instance '<script>' in sample.json")
+    assert app.ask("/api/instances").error == "expected the id of an instance"
+    wrong_way = app.post("/api/rows", {})
+    assert (wrong_way.status, wrong_way.error) == (405, "this page cannot be asked in that way")
+    for reply in (unknown, wrong_way, app.ask("/api/instances", id=str(sample_path()) * 20)):
+        assert b"Traceback" not in reply.body
+        assert b"site-packages" not in reply.body
+
+
+def test_scripts_are_fetched_once(app: Running) -> None:
+    for path, media_type in (("/static/app.js", "text/javascript"), ("/static/app.css", "text/css")):
+        first = app.ask(path)
+        assert first.headers["content-type"] == f"{media_type}; charset=utf-8"
+        again = app.ask(path, headers={"If-None-Match": first.headers["etag"]})
+        assert (again.status, again.body) == (304, b"")
+        assert app.ask(path, headers={"If-None-Match": '"other"'}).body == first.body
+
+
+def test_the_page_names_its_scripts_and_holds_none(app: Running) -> None:
+    page = app.ask("/").body.decode()
+    assert '<script src="/static/app.js" defer></script>' in page
+    assert page.count("<script") == 1
+    assert "<style" not in page
+    assert "style=" not in page
+    head = app.ask("/", method="HEAD")
+    assert (head.status, head.body) == (200, b"")
+
+
+def changed(tmp_path: Path, *, instance_id: str | None = None, **fields: Any) -> Dataset:
+    """Return the sample with its third instance changed."""
+    data = json.loads(sample_path().read_text())
+    third = SAMPLE.ids[2]
+    changed_id = instance_id or third
+    data = {(changed_id if name == third else name): fields_of for name, fields_of in data.items()}
+    data[changed_id] |= fields
+    path = tmp_path / "changed.json"
+    path.write_text(json.dumps(data))
+    return open_dataset(path)
+
+
+def test_an_instance_that_cannot_be_read_is_said_to_be_so_and_the_others_are_shown(tmp_path: Path) -> None:
+    dataset = changed(tmp_path, paper_as_candidate_pool=7)
+    with running(exhibit_of([], dataset)) as app:
+        app.survey.wait(60)
+        found = app.ask("/api/rows").json
+        assert (found["n_searched"], found["n_scored"], found["n_found"]) == (len(SAMPLE),) * 3
+        assert found["rows"][2]["hypothesis"] == "(this instance cannot be shown)"
+        assert found["rows"][3]["id"] == SAMPLE.ids[3]
+        broken = app.ask("/api/instances", id=SAMPLE.ids[2])
+        assert broken.status == 500
+        assert "paper_as_candidate_pool" in broken.error
+        assert str(tmp_path) not in broken.error
+        assert "changed.json" in broken.error
+
+
+HOSTILE = "</script><script>alert(1)</script>\u202e\x00😀 & \"'"
+
+
+def test_hostile_texts_come_through_as_they_are(tmp_path: Path) -> None:
+    dataset = changed(tmp_path, hypothesis=HOSTILE, instance_id=f"{HOSTILE}/../%2e?#")
+    with running(exhibit_of([], dataset, title=HOSTILE)) as app:
+        row = app.ask("/api/rows", offset=2, n=1).json["rows"][0]
+        assert row["hypothesis"] == HOSTILE
+        record = app.ask("/api/instances", id=row["id"]).json
+        assert record["paper"]["id"] == f"{HOSTILE}/../%2e?#"
+        page = app.ask("/")
+        assert b"alert(1)</script>" not in page.body
+        assert b"</script>" not in app.ask("/api/overview").body
+
+
+def test_names_that_are_no_text_are_shown_all_the_same(sample_exhibit: Exhibit) -> None:
+    """A file's name may hold bytes that are no UTF-8, which Python reads as lone surrogates."""
+    record = msgspec.structs.replace(sample_exhibit.systems[0].record, label="run\udcff.jsonl")
+    systems = (replace(sample_exhibit.systems[0], record=record), *sample_exhibit.systems[1:])
+    with running(replace(sample_exhibit, systems=systems, title="data\udcff")) as app:
+        assert app.ask("/").status == 200
+        assert app.ask("/api/overview").json["systems"][0]["label"] == "run\udcff.jsonl"
+
+
+def test_one_word_of_a_megabyte_is_a_word(tmp_path: Path) -> None:
+    word = "a" * (1 << 20)
+    dataset = changed(tmp_path, hypothesis=word, instance_id=word)
+    with running(exhibit_of([], dataset)) as app:
+        app.survey.wait(60)
+        found = app.ask("/api/rows", q="a" * 1000).json
+        assert [row["position"] for row in found["rows"]] == [2]
+        assert app.ask("/api/instances", position=2).json["paper"]["hypothesis"] == word
+
+
+def test_runs_are_shown_beside_the_controls(tmp_path: Path) -> None:
+    execute("bm25", SAMPLE, tmp_path / "bm25.jsonl")
+    with running(exhibit_of([tmp_path / "bm25.jsonl"], SAMPLE, [task_named("er_at_10")])) as app:
+        overview = app.ask("/api/overview").json
+        assert [system["label"] for system in overview["systems"]] == ["bm25", "lead", "abstract_backwards", "oracle"]
+        assert str(tmp_path) not in json.dumps(overview)
+        record = app.ask("/api/instances", id=SAMPLE.ids[0]).json
+        assert record["answers"][0][0]["status"] == "answered"
+
+
+def test_a_data_file_that_is_cut_short_ends_neither_the_app_nor_the_survey(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    dataset = changed(tmp_path)
+    with running(exhibit_of([], dataset), is_surveyed=False) as app:
+        assert app.ask("/api/rows", n=1).status == 200
+        os.truncate(dataset.path, 0)
+        for reply in (app.ask("/api/rows"), app.ask("/api/instances", id=SAMPLE.ids[0])):
+            assert reply.status == 503
+            assert reply.error == "the data file has changed since the app was started; start it again"
+        app.survey.start()
+        app.survey.wait(60)
+        assert app.survey.columns.n_known == 1
+    assert f"{dataset.path}: the data file has changed since it was opened; start again" in caplog.text
+
+
+def test_a_data_file_that_is_cut_short_while_a_page_is_read_from_it_does_not_end_the_app(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("evidencebench.storage.content.MOST_HELD_BYTES", 0)  # read from the disk, as large files are
+    path = tmp_path / "data.jsonl"
+    fields = json.loads(sample_path().read_bytes())[SAMPLE.ids[0]]
+    path.write_text(json.dumps({"id": SAMPLE.ids[0], **fields, "note": "word " * 4_000_000}) + "\n")
+    with running(exhibit_of([], open_dataset(path)), is_surveyed=False) as app, ThreadPoolExecutor(3) as pool:
+        asked = [pool.submit(app.ask, "/api/instances", position=0) for _ in range(12)]
+        assert asked[0].result().status == 200
+        os.truncate(path, 10_000)
+        assert {reply.result().status for reply in asked} == {200, 503}
+        assert app.ask("/api/overview").status == 200
+
+
+def test_a_run_that_is_cut_short_is_shown_as_it_was(tmp_path: Path) -> None:
+    path = tmp_path / "bm25.jsonl"
+    execute("bm25", SAMPLE, path)
+    with running(exhibit_of([path], SAMPLE, [task_named("er_at_10")]), is_surveyed=False) as app:
+        os.truncate(path, 0)
+        answers = app.ask("/api/instances", id=SAMPLE.ids[0]).json["answers"]
+        assert answers[0][0]["status"] == "answered"
+        assert app.ask("/api/rows").status == 200
+
+
+@dataclass
+class Failing:
+    """People whose pages are broken."""
+
+    routes: Sequence[BaseRoute] = ()
+
+    def may_see(self, request: Request, instance_id: str) -> bool:  # noqa: ARG002 - the gate's signature
+        raise ZeroDivisionError(str(sample_path()))
+
+    may_see_all = may_see
+    overview = may_see
+
+
+def test_what_nobody_foresaw_is_told_on_the_terminal_only(
+    sample_exhibit: Exhibit, caplog: pytest.LogCaptureFixture
+) -> None:
+    with running(sample_exhibit, picking=Failing()) as app:
+        reply = app.ask("/api/instances", id=SAMPLE.ids[0])
+    assert (reply.status, reply.error) == (500, "the app failed; the terminal that it runs in says how")
+    assert "ZeroDivisionError" in caplog.text
+    assert "the app failed to answer /api/instances" in caplog.text
+
+
+@dataclass
+class SomeSeen:
+    """People of whom everybody has submitted the first instance."""
+
+    routes: Sequence[BaseRoute] = (Route("/api/people/hello", lambda _: JSONResponse({"hello": True})),)
+
+    def may_see(self, request: Request, instance_id: str) -> bool:  # noqa: ARG002 - the gate's signature
+        return instance_id == SAMPLE.ids[0]
+
+    def may_see_all(self, request: Request) -> bool:  # noqa: ARG002 - as above
+        return False
+
+    def overview(self, request: Request) -> object:  # noqa: ARG002 - as above
+        return {"people": True}
+
+
+def test_while_people_pick_labels_are_shown_of_what_they_may_see_only(sample_exhibit: Exhibit) -> None:
+    with running(sample_exhibit, picking=SomeSeen()) as app:
+        app.survey.wait(60)
+        assert app.ask("/api/overview").json == {"people": True}
+        assert app.ask("/api/people/hello").json == {"hello": True}
+        assert app.ask("/api/instances", id=SAMPLE.ids[0]).status == 200
+        assert app.ask("/api/instances", id="none").status == 404
+        for asked in ({"id": SAMPLE.ids[1]}, {"position": 1}):
+            hidden = app.ask("/api/instances", **asked)
+            assert (hidden.status, list(hidden.json)) == (403, ["error"])
+        for asked in ({}, {"only": "no_results"}, {"n": 1}):
+            assert app.ask("/api/rows", **asked).status == 403
+
+
+MOST = 200
+
+
+@pytest.fixture
+def _small_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep the index of data that is small enough for a test, and begin at once."""
+    monkeypatch.setattr(survey_module, "MOST_IN_MEMORY", MOST)
+    monkeypatch.setattr(survey_module, "_HEAD_START_SECONDS", 0)
+
+
+def many(tmp_path: Path) -> Dataset:
+    """Return data that is too large to index anew at each start."""
+    one = json.loads(sample_path().read_text())[SAMPLE.ids[0]]
+    one["paper_as_candidate_pool"] = ["short"] * len(one["paper_as_candidate_pool"])
+    path = tmp_path / "many.jsonl"
+    with path.open("w") as file:
+        for number in range(MOST + 1):
+            file.write(json.dumps({"id": f"many_{number}", **one, "hypothesis": f"hypothesis n{number}"}) + "\n")
+    return open_dataset(path)
+
+
+def surveyed(dataset: Dataset, cache: Path | None) -> Survey:
+    survey = Survey(exhibit_of([], dataset, [task_named("er_at_1")]), cache)
+    survey.start()
+    survey.wait(120)
+    return survey
+
+
+@pytest.mark.usefixtures("_small_is_large")
+def test_the_index_of_large_data_is_made_once(tmp_path: Path) -> None:
+    dataset, cache = many(tmp_path), tmp_path / "cache"
+    first = surveyed(dataset, cache)
+    (kept,) = (cache / SEARCH_FOLDER).glob("*.sqlite")
+    assert dataset.sha256 in kept.name
+    made = kept.stat().st_mtime_ns
+    second = surveyed(dataset, cache)
+    for survey in (first, second):
+        assert survey.search.n_searched == survey.columns.n_known == len(dataset)
+        assert survey.search.find("n123").tolist() == [123]  # type: ignore[union-attr]
+        survey.stop()
+    assert kept.stat().st_mtime_ns == made
+    kept.write_bytes(b"damaged")
+    third = surveyed(dataset, cache)
+    assert third.search.find("n123").tolist() == [123]  # type: ignore[union-attr]
+    third.stop()
+    assert kept.read_bytes().startswith(b"SQLite format 3")
+
+
+@pytest.mark.usefixtures("_small_is_large")
+def test_an_index_that_cannot_be_kept_is_made_all_the_same(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    blocked = tmp_path / "cache"
+    blocked.write_text("a file where the folder should be")
+    survey = surveyed(many(tmp_path), blocked)
+    assert survey.search.find("n7").tolist()[0] == 7  # type: ignore[union-attr]
+    survey.stop()
+    assert "the index of the search is not kept" in caplog.text
+    nothing_kept = surveyed(many(tmp_path), None)
+    assert nothing_kept.search.n_searched == MOST + 1
+    nothing_kept.stop()
+
+
+@pytest.mark.usefixtures("_small_is_large")
+def test_a_survey_can_be_stopped_before_its_end(tmp_path: Path) -> None:
+    survey = Survey(exhibit_of([], many(tmp_path)), tmp_path / "cache")
+    survey.start()
+    survey.stop()
+    assert not list((tmp_path / "cache").glob("**/*.sqlite"))

@@ -1,0 +1,83 @@
+"""A real Chromium, pages that fail the test when they err, and pages that hold a data set with runs."""
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from browsing import BROWSER_FLAGS, NewPage, Pages, browser_path
+from evidencebench.data.dataset import Dataset
+from evidencebench.data.sample import load_sample
+from evidencebench.data.tasks import Task
+from evidencebench.execution.execute import execute
+from evidencebench.pages.viewer.exhibit import exhibit_of
+from evidencebench.pages.viewer.page import bare_page
+
+_HERE = Path(__file__).parent
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark every test of this folder."""
+    for item in items:
+        if _HERE in item.path.parents:
+            item.add_marker(pytest.mark.browser)
+
+
+# Not for the whole session: as long as it runs, no other test of the process can run an event loop of its own.
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """Give a Chromium, started for the tests of one file."""
+    path = browser_path()
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, headless=True, args=BROWSER_FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def new_page(browser: Browser) -> Iterator[NewPage]:
+    """Give a function that opens pages, as `Pages` does, and fail the test for what they did wrong."""
+    pages = Pages(browser=browser)
+    yield pages
+    pages.close()
+    assert not pages.problems, "\n".join(pages.problems)
+
+
+@pytest.fixture
+def page(new_page: NewPage) -> Page:
+    """Give an empty page, 1280 by 900."""
+    return new_page()
+
+
+@pytest.fixture(scope="session")
+def sample_runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, ...]:
+    """Give runs over the sample: bm25 and tfidf."""
+    folder = tmp_path_factory.mktemp("runs")
+    for system in ("bm25", "tfidf"):
+        execute(system, load_sample(), folder / f"{system}.jsonl")
+    return folder / "bm25.jsonl", folder / "tfidf.jsonl"
+
+
+BarePage = Callable[..., Path]
+"""Makes a page of a data set with runs, and returns where it lies."""
+
+
+@pytest.fixture
+def make_bare_page(tmp_path: Path) -> BarePage:
+    """Give a function that makes a page with nothing on it but the viewer: (dataset, runs, tasks) -> file."""
+
+    def make(dataset: Dataset, runs: Sequence[Path] = (), tasks: Sequence[Task] = ()) -> Path:
+        path = tmp_path / "bare.html"
+        path.write_text(bare_page(exhibit_of(runs, dataset, tasks)), encoding="utf-8")
+        return path
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def sample_page(sample_runs: tuple[Path, ...], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Give a page with nothing on it but the viewer of the sample, with two runs and the controls."""
+    path = tmp_path_factory.mktemp("page") / "sample.html"
+    path.write_text(bare_page(exhibit_of(sample_runs, load_sample())), encoding="utf-8")
+    return path

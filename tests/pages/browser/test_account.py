@@ -1,0 +1,216 @@
+"""What the paper view says of a score, in a real Chromium: every case in plain words, and two systems side by side."""
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from evidencebench.data.sample import load_sample
+from evidencebench.data.tasks import TASKS
+from evidencebench.pages.viewer.exhibit import exhibit_of
+from evidencebench.pages.viewer.records import InstanceRecord, Judged, TaskRecord, Terms
+from paper_records import (
+    AT_2,
+    AT_OPTIMAL,
+    HALF,
+    OTHER,
+    RESULTS_AT_2,
+    TERMS,
+    TEXTS,
+    UNLIMITED,
+    State,
+    overview_of,
+    record_of,
+    show_paper,
+)
+
+
+@pytest.mark.parametrize(
+    ("task", "record", "said"),
+    [
+        pytest.param(
+            AT_2,
+            record_of(HALF, terms=TERMS),
+            "bm25 selected 2 sentences. 2 of them are evidence and cover 2 of the 4 aspects that count: 50.0 %.",
+            id="what it selected and covers",
+        ),
+        pytest.param(
+            AT_2,
+            record_of(HALF, terms=TERMS),
+            "At most 2 sentences may be selected. All 4 aspects of the paper count. The best 2 sentences cover 3 of 4 "
+            "(75.0 %), so nobody can score more here.",
+            id="what the task allows",
+        ),
+        pytest.param(
+            AT_2,
+            record_of(OTHER, terms=TERMS),
+            "cover 3 of the 4 aspects that count: 75.0 %, the most that is possible.",
+            id="the best there is",
+        ),
+        pytest.param(
+            AT_2,
+            record_of(Judged(status="answered", certain=(0,)), terms=TERMS),
+            "bm25 selected 1 sentence of the 2 allowed. None of them is evidence, so it covers 0 of the 4 aspects that",
+            id="fewer than allowed, and none of them evidence",
+        ),
+        pytest.param(
+            AT_2,
+            record_of(Judged(status="answered", tied=(2, 5, 0), n_drawn=2, recall=0.5), terms=TERMS),
+            "bm25 named 3 sentences, of which only 2 count, any of them with the same chance: the score is the mean "
+            "over all choices. On average, 1.3 of them are evidence and cover 2 of the 4 aspects that count: 50.0 %.",
+            id="over the budget",
+        ),
+        pytest.param(
+            AT_2,
+            record_of(Judged(status="answered", certain=(2,), tied=(5, 0), n_drawn=1, recall=0.625), terms=TERMS),
+            "named 3 sentences, of which only 2 count, 1 of them for certain and 1 of the 2 that tie",
+            id="ties at the cut",
+        ),
+        pytest.param(
+            AT_2,
+            record_of(Judged(status="failed", error="the server is down"), terms=TERMS),
+            "bm25 failed on this paper and gave no answer, which counts as 0 %. Its error: the server is down",
+            id="failed",
+        ),
+        pytest.param(
+            AT_2,
+            record_of(Judged(status="empty"), terms=TERMS),
+            "bm25 answered, but selected no sentence. An empty answer covers nothing.",
+            id="empty",
+        ),
+        pytest.param(
+            AT_2,
+            record_of(Judged(status="missing"), terms=TERMS),
+            "bm25 has no answer to this paper in its run, which counts as 0 %.",
+            id="missing",
+        ),
+        pytest.param(
+            AT_2,
+            record_of(Judged(status="invalid", error="selects sentence 99"), terms=TERMS),
+            "bm25 gave an answer that cannot be graded, which counts as 0 %: selects sentence 99",
+            id="invalid",
+        ),
+        pytest.param(
+            UNLIMITED,
+            record_of(None, terms=Terms(budget=None, n_aspects=4, ceiling=1.0)),
+            "bm25 cannot answer this task: it ranks sentences, and without a budget nothing says where to stop.",
+            id="cannot answer",
+        ),
+        pytest.param(
+            UNLIMITED,
+            record_of(HALF, n_results=2, terms=Terms(budget=None, n_aspects=2, ceiling=1.0)),
+            "Any number of sentences may be selected. Of the paper's 4 aspects, only the 2 labelled Results count. "
+            "All sentences together cover all 2 (100.0 %).",
+            id="no budget",
+        ),
+        pytest.param(
+            RESULTS_AT_2,
+            record_of(None, n_results=0),
+            "This task counts Results aspects only, and the paper has none. It is left out of this task's scores.",
+            id="no aspect counts",
+        ),
+        pytest.param(
+            AT_2,
+            record_of(HALF, sources=((2,), (4,), (), ()), terms=TERMS),
+            "2 aspects have no sentence in the paper and cannot be covered, but they count: 3 4",
+            id="uncoverable aspects",
+        ),
+        pytest.param(
+            AT_2,
+            record_of(HALF, terms=Terms(budget=2, n_aspects=4, ceiling=None)),
+            "How much the best choice could cover is not known: it could not be proven.",
+            id="no proven ceiling",
+        ),
+        pytest.param(
+            AT_OPTIMAL,
+            record_of(HALF, terms=Terms(budget=3, n_aspects=4, ceiling=1.0)),
+            "At most 3 sentences may be selected: the fewest that cover every aspect that can be covered. "
+            "All 4 aspects of the paper count. The best 3 sentences cover all 4 (100.0 %).",
+            id="at the optimum",
+        ),
+        pytest.param(
+            AT_OPTIMAL,
+            record_of(Judged(status="empty"), sources=((),), terms=Terms(budget=0, n_aspects=1, ceiling=0.0)),
+            "No sentence of the paper states an aspect, so none may be selected and every score is 0 %. "
+            "The paper's only aspect counts.",
+            id="nothing can be covered",
+        ),
+    ],
+)
+def test_the_account_says_why_the_score_is_what_it_is(
+    page: Page, tmp_path: Path, task: TaskRecord, record: InstanceRecord, said: str
+) -> None:
+    show_paper(page, tmp_path, overview_of(["bm25"], task), record)
+    expect(page.locator(".account")).to_contain_text(said, use_inner_text=True)
+
+
+def test_the_account_names_what_was_missed_and_a_click_goes_there(page: Page, tmp_path: Path) -> None:
+    show_paper(page, tmp_path, overview_of(["bm25"]), record_of(HALF, terms=TERMS, texts=TEXTS))
+    missed = page.locator(".missed dt:has-text('Missed') + dd .chip")
+    assert missed.all_inner_texts() == ["3", "4"]
+    missed.last.click()
+    expect(page.locator("#s-6")).to_be_focused()
+    expect(page.get_by_role("button", name="People stayed awake.", exact=False).last).to_have_attribute(
+        "aria-pressed", "true"
+    )
+
+
+def test_two_systems_stand_side_by_side(page: Page, tmp_path: Path) -> None:
+    show_paper(page, tmp_path, overview_of(["bm25", "tfidf"]), record_of(HALF, OTHER, terms=TERMS), State(b=1))
+    comparison = page.locator(".comparison")
+    expect(comparison).to_contain_text("Both selected 1 sentence in common. bm25 covers nothing that tfidf misses.")
+    expect(comparison).to_contain_text("Only tfidf covers 4")
+    comparison.locator("summary").click()
+    rows = [row.inner_text().replace("\u00a0", " ").split("\t") for row in comparison.locator("tr").all()]
+    assert {name: cells for name, *cells in rows} == {
+        "": ["bm25", "tfidf"],
+        "Sentences selected": ["2", "2"],
+        "Evidence among them": ["2", "2"],
+        "Aspects covered": ["2 of 4", "3 of 4"],
+        "Aspect recall": ["50.0 %", "75.0 %"],
+        "Ceiling (highest possible)": ["75.0 %", "75.0 %"],
+    }
+
+
+def test_a_task_that_does_not_apply_is_not_shown_as_a_score_of_nothing(page: Page, tmp_path: Path) -> None:
+    show_paper(page, tmp_path, overview_of(["bm25", "llm"], RESULTS_AT_2), record_of(None, None), State(b=1))
+    expect(page.get_by_role("heading", name="Why there is no score")).to_be_visible()
+    expect(page.locator(".toolbar")).to_contain_text("A is not scored here")
+    expect(page.locator(".toolbar")).not_to_contain_text("selected")
+    assert "names" not in (page.locator(".map-upright svg").get_attribute("aria-label") or "")
+    page.evaluate("view.jump('missed', 1)")
+    expect(page.locator("article [role=status]")).to_have_text("A is not scored here.")
+
+
+def test_two_systems_are_not_set_side_by_side_where_one_cannot_answer(page: Page, tmp_path: Path) -> None:
+    terms = Terms(budget=None, n_aspects=4, ceiling=1.0)
+    show_paper(page, tmp_path, overview_of(["bm25", "llm"], UNLIMITED), record_of(None, HALF, terms=terms), State(b=1))
+    expect(page.locator(".account")).to_contain_text("bm25 cannot answer this task")
+    expect(page.locator(".account")).to_contain_text("llm selected 2 sentences.")
+    expect(page.locator(".comparison")).to_have_count(0)
+
+
+def test_what_is_shown_as_covered_adds_up_to_the_score(
+    page: Page, sample_runs: tuple[Path, ...], tmp_path: Path
+) -> None:
+    answers = tmp_path / "answers.json"  # without an order, and more than most budgets allow
+    answers.write_text(str({instance.id: list(range(1, 60, 4)) for instance in load_sample()}).replace("'", '"'))
+    exhibit = exhibit_of((*sample_runs, answers), load_sample(), [TASKS["er_at_10"], TASKS["result_er_at_5"]])
+    overview = exhibit.overview()
+    n_drawn = 0
+    for position, instance in enumerate(load_sample()):
+        record = exhibit.record(position, instance)
+        show_paper(page, tmp_path, overview, record)
+        for task, terms in enumerate(record.terms):
+            sums = page.evaluate(
+                """(task) => {
+                  const graded = gradedOf(read("overview"), read("record"), { task, a: null, b: null });
+                  const sum = (side) => graded.counting.reduce((sum, aspect) => sum + side.covers(aspect), 0);
+                  return graded.sides.map(sum);
+                }""",
+                task,
+            )
+            judged = [answer[task] for answer in record.answers]
+            n_drawn += sum(one is not None and one.n_drawn > 0 for one in judged)
+            assert sums == pytest.approx([one.recall * terms.n_aspects if one and terms else 0 for one in judged])
+    assert n_drawn > 10

@@ -1,0 +1,133 @@
+"""The app in a real Chromium, under its own content-security policy."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from asking_app import Running, running
+from browsing import NewPage, assert_accessible, assert_fits
+from evidencebench.data.dataset import Dataset, open_dataset, write_dataset
+from evidencebench.data.sample import load_sample
+from evidencebench.pages.viewer.exhibit import exhibit_of
+
+SAMPLE = load_sample()
+
+
+@pytest.fixture(scope="module")
+def served(sample_runs: Sequence[Path]) -> Iterator[Running]:
+    """Give the app of the sample with two runs, everything of it searched and scored."""
+    with running(exhibit_of(sample_runs, SAMPLE)) as app:
+        app.survey.wait(60)
+        yield app
+
+
+def rows(page: Page) -> Sequence[str]:
+    page.locator("a.row-link").first.wait_for()
+    return page.locator("a.row-link").all_inner_texts()
+
+
+def test_the_list_comes_from_the_server_and_a_paper_opens(page: Page, served: Running) -> None:
+    page.goto(served.url)
+    assert len(rows(page)) == len(SAMPLE)
+    assert re.search(r"#/papers$", page.url)
+    page.locator("a.row-link").nth(1).click()
+    expect(page.locator("#viewer")).to_contain_text(SAMPLE[1].query.sentences[1])
+    assert SAMPLE.ids[1] in page.url
+    assert_accessible(page)
+
+
+def test_searching_asks_the_server(page: Page, served: Running) -> None:
+    page.goto(served.url)
+    rows(page)
+    word = max(SAMPLE[3].query.hypothesis.split(), key=len).strip(".,")
+    found = served.ask("/api/rows", q=word).json
+    assert 0 < found["n_found"] < len(SAMPLE)
+    with page.expect_response(lambda reply: "/api/rows?" in reply.url and f"q={word}" in reply.url):
+        page.get_by_role("searchbox").fill(word)
+    expect(page.locator("a.row-link")).to_have_count(found["n_found"])
+    with page.expect_response(lambda reply: "q=zzzznothing" in reply.url):
+        page.get_by_role("searchbox").fill("zzzznothing")
+    expect(page.locator("a.row-link")).to_have_count(0)
+
+
+def test_a_link_leads_to_a_sentence_of_a_paper(page: Page, served: Running) -> None:
+    page.goto(f"{served.url}#/papers/{SAMPLE.ids[2]}/9?task=er_at_10&a=tfidf")
+    expect(page.locator("#viewer")).to_contain_text(SAMPLE[2].query.sentences[9])
+    page.reload()
+    expect(page.locator("#viewer")).to_contain_text(SAMPLE[2].query.sentences[9])
+
+
+def test_an_instance_that_is_not_there_is_told_in_words(new_page: NewPage, served: Running) -> None:
+    page = new_page(expected_errors=["status of 404"])
+    page.goto(f"{served.url}#/papers/none")
+    expect(page.locator("#viewer")).to_contain_text("there is no instance 'none' in sample.json")
+
+
+@pytest.mark.parametrize(("width", "dark"), [(1280, True), (360, False)])
+def test_it_fits_the_screen_and_is_accessible(new_page: NewPage, served: Running, width: int, dark: bool) -> None:  # noqa: FBT001 - a test's
+    page = new_page(width, dark=dark)
+    page.goto(served.url)
+    rows(page)
+    assert_fits(page)
+    assert_accessible(page)
+
+
+def test_the_policy_stops_what_is_written_into_the_page(new_page: NewPage, served: Running) -> None:
+    page = new_page(expected_errors=["Content Security Policy", "status of 404"])
+    page.goto(served.url)
+    rows(page)
+    page.evaluate(
+        """() => {
+          const script = document.createElement("script");
+          script.textContent = "window.ran = true";
+          document.body.append(script);
+          document.body.insertAdjacentHTML("beforeend", "<img src=x onerror='window.ran = true'>");
+        }"""
+    )
+    page.wait_for_timeout(300)
+    assert page.evaluate("window.ran") is None
+    with running(exhibit_of([], SAMPLE)) as other:  # which would answer
+        fetched = "(url) => fetch(url, {mode: 'no-cors'}).then(() => 'sent', () => 'stopped')"
+        assert page.evaluate(fetched, f"{other.url}api/overview") == "stopped"
+        assert page.evaluate(fetched, f"{served.url}api/overview") == "sent"
+
+
+def test_the_token_becomes_a_cookie_and_leaves_the_address(page: Page) -> None:
+    with running(exhibit_of([], SAMPLE), token="a-token-of-a-test") as app:  # noqa: S106 - a test's
+        page.goto(app.url)
+        assert len(rows(page)) == len(SAMPLE)
+        assert "token" not in page.url
+        page.reload()
+        assert len(rows(page)) == len(SAMPLE)
+        assert page.evaluate("document.cookie") == ""
+
+
+def test_an_app_that_has_ended_is_told_of(new_page: NewPage) -> None:
+    page = new_page(expected_errors=["ERR_CONNECTION_REFUSED", "Failed to load resource"])
+    with running(exhibit_of([], SAMPLE)) as app:
+        page.goto(app.url)
+        rows(page)
+    page.locator("a.row-link").first.click()
+    expect(page.locator("#viewer")).to_contain_text("is “evidencebench view” still running?")
+
+
+def test_an_id_that_is_too_long_for_an_address_is_shown_all_the_same(page: Page, tmp_path: Path) -> None:
+    long_id = "\u00e9" * 20_000
+    query = replace(SAMPLE[0].query, instance_id=long_id)
+    write_dataset(tmp_path / "long.json", [SAMPLE[1], replace(SAMPLE[0], query=query, origin=None)])
+    with running(exhibit_of([], open_dataset(tmp_path / "long.json"))) as app:
+        page.goto(app.url)
+        page.locator("a.row-link").nth(1).click()
+        expect(page.locator("#viewer")).to_contain_text(SAMPLE[0].query.sentences[1])
+
+
+@pytest.mark.data
+def test_the_real_split_is_shown(page: Page, train: Dataset) -> None:
+    with running(exhibit_of([], train)) as app:
+        page.goto(f"{app.url}#/papers/{train.ids[5]}")
+        expect(page.locator("#viewer")).to_contain_text(train[5].query.sentences[2])
+        assert_accessible(page)

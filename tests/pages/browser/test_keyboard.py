@@ -1,0 +1,287 @@
+"""The viewer by keyboard alone: every step, the shortcuts, and the switch that turns them off."""
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from browsing import NewPage, address_of
+from evidencebench.data.sample import load_sample
+from evidencebench.data.tasks import TASKS
+from evidencebench.pages.viewer.exhibit import exhibit_of
+
+SAMPLE = load_sample()
+
+
+@pytest.fixture
+def sample(page: Page, sample_page: Path) -> Page:
+    """Open the list of the sample."""
+    page.goto(address_of(sample_page))
+    page.locator("a.row-link").first.wait_for()
+    return page
+
+
+@pytest.fixture
+def paper(sample: Page) -> Page:
+    """Open the third paper of the sample."""
+    sample.locator("a.row-link").nth(2).click()
+    sample.locator("#s-0").wait_for()
+    return sample
+
+
+def focused(page: Page) -> str:
+    told: str = page.evaluate(
+        """() => {
+          const one = document.activeElement;
+          const named = one.getAttribute("aria-label") ?? one.closest("label")?.firstChild.textContent;
+          return `${one.localName} ${named ?? one.textContent}`.trim();
+        }"""
+    )
+    return told
+
+
+def here(page: Page) -> int:
+    """Return the sentence that the reader is at."""
+    return int(page.locator(".sentence.is-target").get_attribute("data-index") or "")
+
+
+def assert_the_address_is_here(page: Page) -> None:
+    assert page.url.split("?")[0].endswith(f"#/papers/{SAMPLE.ids[2]}/{here(page)}")
+
+
+def test_tab_alone_leads_from_the_head_of_the_page_to_every_control_and_row_and_shows_where_it_is(sample: Page) -> None:
+    order = []
+    for _ in range(9 + len(SAMPLE)):
+        sample.keyboard.press("Tab")
+        order.append(focused(sample))
+        outline = sample.evaluate(
+            """() => {
+              const one = document.activeElement;
+              const width = (element, part) => parseFloat(getComputedStyle(element, part).outlineWidth);
+              const style = (element, part) => getComputedStyle(element, part).outlineStyle;
+              return Math.max(...[null, "::after"].map((part) => style(one, part) === "none" ? 0 : width(one, part)));
+            }"""
+        )
+        assert outline >= 2, f"nothing shows that the focus is on {order[-1]}"
+    assert order == [
+        "button Colours: as the system",
+        "select Task",
+        "select ●System A",
+        "button Swap A and B",
+        "select ■System B",
+        "button Keyboard",
+        "input Search",
+        "select Show",
+        "select Order",
+        *(f"a {instance.query.hypothesis}" for instance in SAMPLE),
+    ]
+
+
+def test_a_reader_searches_opens_reads_and_returns_without_a_mouse(sample: Page) -> None:
+    sample.keyboard.press("/")
+    expect(sample.get_by_label("Search")).to_be_focused()
+    sample.keyboard.type(SAMPLE.ids[5])
+    expect(sample.locator("a.row-link")).to_have_count(1)
+    for _ in range(3):
+        sample.keyboard.press("Tab")
+    sample.keyboard.press("Enter")
+    expect(sample.get_by_role("heading", name=SAMPLE[5].query.hypothesis)).to_be_focused()
+    sample.keyboard.press("Escape")
+    expect(sample.locator("a.row-link")).to_be_focused()
+    expect(sample.get_by_label("Search")).to_have_value(SAMPLE.ids[5])
+
+
+def test_n_and_p_go_through_the_list_and_through_the_papers(sample: Page) -> None:
+    for key, place in (("n", 0), ("j", 1), ("n", 2), ("k", 1), ("p", 0), ("p", 0)):
+        sample.keyboard.press(key)
+        expect(sample.locator("a.row-link").nth(place)).to_be_focused()
+    sample.keyboard.press("Enter")
+    for key, place in (("n", 1), ("j", 2), ("p", 1)):
+        sample.keyboard.press(key)
+        expect(sample.locator(".paper-place")).to_have_text(f"{place + 1} of 10")
+        expect(sample.get_by_role("heading", name=SAMPLE[place].query.hypothesis)).to_be_focused()
+
+
+def test_e_x_and_m_stop_at_evidence_at_what_a_selected_and_at_what_it_missed(
+    paper: Page, sample_runs: tuple[Path, ...]
+) -> None:
+    exhibit = exhibit_of(sample_runs, SAMPLE, [TASKS["er_at_optimal"]])
+    record = exhibit.record(2, SAMPLE[2])
+    evidence = sorted({index for aspect in record.aspects for index in aspect.sentences})
+    answer = record.answers[0][0]
+    assert answer is not None
+    selected = sorted(answer.certain)
+    missed = [aspect for aspect in record.aspects if not set(aspect.sentences) & set(selected)]
+    in_missed = sorted({index for aspect in missed for index in aspect.sentences})
+    assert len(evidence) > 2
+    assert selected
+    assert in_missed
+
+    def pressed(key: str) -> int:
+        paper.keyboard.press(key)
+        return here(paper)
+
+    assert [pressed("e") for _ in evidence] == evidence
+    assert pressed("E") == evidence[-2]
+    assert pressed("e") == evidence[-1]
+    assert pressed("e") == evidence[0]  # around
+    after = [index for index in selected if index > evidence[0]]
+    assert pressed("x") == (after or selected)[0]
+    assert pressed("X") in selected
+    assert pressed("m") in in_missed
+    expect(paper.locator(".sentence.is-target")).to_be_in_viewport()
+
+
+def test_a_b_s_and_t_change_what_is_compared_and_leave_the_reader_where_he_is(paper: Page) -> None:
+    paper.keyboard.press("e")
+    paper.keyboard.press("e")
+    place = here(paper)
+    a, b, task = (paper.get_by_label(name) for name in ("System A", "System B", "Task"))
+    expect(a).to_have_value("bm25")
+    expect(b).to_have_value("tfidf")
+    paper.keyboard.press("s")
+    expect(a).to_have_value("tfidf")
+    expect(b).to_have_value("bm25")
+    paper.keyboard.press("a")
+    expect(a).to_have_value("lead")
+    paper.keyboard.press("b")
+    expect(b).to_have_value("tfidf")
+    paper.keyboard.press("t")
+    expect(task).to_have_value("er_at_10")
+    expect(paper.locator(".paper-head")).to_contain_text("er_at_10")
+    assert here(paper) == place
+    expect(paper.locator(".sentence.is-target")).to_be_in_viewport()
+    for _ in range(4):
+        paper.keyboard.press("b")
+    expect(b).to_have_value("")  # after the last system comes none
+    paper.go_back()
+    expect(b).to_have_value("oracle")
+
+
+def test_another_system_leaves_the_chosen_aspect_the_filter_and_what_is_hidden(paper: Page) -> None:
+    paper.locator(".aspects").get_by_role("button", name="Missed by A").click()
+    paper.locator(".aspect-name:visible").first.click()
+    paper.keyboard.press("o")
+    paper.keyboard.press("1")
+    chosen = paper.locator(".aspect.is-chosen").get_attribute("data-aspect") or ""
+    for key, told in (("b", "lead"), ("t", "er_at_10")):
+        paper.keyboard.press(key)
+        expect(paper.locator(".paper")).to_contain_text(told)
+        expect(paper.locator(".aspect.is-chosen")).to_have_attribute("data-aspect", chosen)
+        expect(paper.locator(".aspect-filter [aria-pressed=true]")).to_contain_text("Missed by A")
+        expect(paper.get_by_role("button", name="Only marked sentences")).to_have_attribute("aria-pressed", "true")
+        expect(paper.locator(".toolbar .marks").first).to_have_attribute("aria-pressed", "false")
+        expect(paper.locator(".toolbar .marks").last).to_have_attribute("aria-pressed", "true")
+    paper.keyboard.press("o")
+    expect(paper.locator(".sentence:visible")).to_have_count(len(SAMPLE[2].query.sentences))
+    paper.keyboard.press("2")
+    expect(paper.locator(".toolbar .marks").last).to_have_attribute("aria-pressed", "false")
+
+
+def test_the_address_follows_every_jump_and_a_reload_finds_the_sentence_again(paper: Page) -> None:
+    steps = paper.evaluate("history.length")
+    view = paper.locator(".paper").element_handle()
+    for key in ("e", "m", "M"):
+        paper.keyboard.press(key)
+        assert_the_address_is_here(paper)
+    paper.locator(".aspect-name").last.click()
+    assert_the_address_is_here(paper)
+    paper.locator(".map-upright svg").click(position={"x": 20, "y": 40})
+    assert_the_address_is_here(paper)
+    assert paper.evaluate("history.length") == steps
+    assert view.evaluate("(one) => one.isConnected")  # nothing was made anew
+    place = here(paper)
+    paper.reload()
+    expect(paper.locator(".sentence.is-target")).to_have_id(f"s-{place}")
+    expect(paper.locator(".sentence.is-target")).to_be_in_viewport()
+
+
+def test_tab_gets_from_the_hypothesis_over_the_account_to_the_text(paper: Page) -> None:
+    paper.keyboard.press("Tab")
+    expect(paper.get_by_role("button", name="To the paper's text")).to_be_focused()
+    paper.keyboard.press("Enter")
+    expect(paper.get_by_role("heading", name="The paper (")).to_be_focused()
+    expect(paper.locator(".toolbar")).to_be_in_viewport()
+    stops = paper.locator("#text .sentence a:not([tabindex='-1'])")
+    expect(stops).to_have_count(0)  # no stop a sentence
+
+
+def test_choosing_a_system_by_keyboard_keeps_the_focus_on_the_choice(paper: Page) -> None:
+    paper.keyboard.press("e")  # the reader is at a sentence, which must not take the focus back
+    paper.get_by_label("System A").focus()
+    paper.keyboard.press("ArrowDown")
+    expect(paper.locator(".paper")).to_contain_text("tfidf")
+    expect(paper.get_by_label("System A")).to_be_focused()
+
+
+def test_the_question_mark_names_every_key_and_escape_closes_it_where_the_reader_was(paper: Page) -> None:
+    paper.keyboard.press("?")
+    dialog = paper.get_by_role("dialog", name="Keyboard")
+    expect(dialog).to_be_visible()
+    shown = dialog.locator("kbd").all_inner_texts()
+    assert shown == ["n", "j", "p", "k", "e", "E", "x", "X", "m", "M", *"o12abstl", "/", "Esc", "?"]
+    dialog.get_by_role("button", name="Close").focus()
+    paper.keyboard.press("n")  # nothing happens behind it
+    expect(paper.locator(".paper-place")).to_have_text("3 of 10")
+    paper.keyboard.press("Escape")
+    expect(dialog).to_be_hidden()
+    expect(paper.locator(".paper-place")).to_have_text("3 of 10")
+    expect(paper.get_by_role("heading", name=SAMPLE[2].query.hypothesis)).to_be_focused()
+
+
+def test_single_keys_can_be_turned_off_for_good_and_on_again(paper: Page) -> None:
+    paper.keyboard.press("?")
+    paper.get_by_role("checkbox", name="Single-key shortcuts on").press("Space")
+    paper.keyboard.press("Escape")
+    paper.reload()
+    paper.locator("#s-0").wait_for()
+    for key in ("n", "a", "t", "?"):
+        paper.keyboard.press(key)
+    expect(paper.locator(".paper-place")).to_have_text("3 of 10")
+    expect(paper.get_by_role("dialog")).to_be_hidden()
+    paper.get_by_role("button", name="Keyboard").press("Enter")
+    paper.get_by_role("checkbox", name="Single-key shortcuts on").press("Space")
+    paper.get_by_role("button", name="Close").press("Enter")
+    paper.keyboard.press("n")
+    expect(paper.locator(".paper-place")).to_have_text("4 of 10")
+
+
+def test_keys_do_nothing_while_typing_or_with_a_modifier(sample: Page) -> None:
+    sample.get_by_label("Search").focus()
+    sample.keyboard.type("nt?e")
+    expect(sample.get_by_label("Search")).to_have_value("nt?e")
+    expect(sample.get_by_label("Task")).to_have_value("er_at_optimal")
+    expect(sample.get_by_role("dialog")).to_be_hidden()
+    sample.get_by_role("button", name="Keyboard").focus()
+    for modifier in ("Control", "Alt", "Meta"):
+        sample.keyboard.press(f"{modifier}+b")
+    expect(sample.get_by_label("System B")).to_have_value("tfidf")
+
+
+def test_the_list_can_be_skipped_and_hidden(paper: Page) -> None:
+    paper.locator("body").evaluate("body => { document.activeElement.blur(); body.tabIndex = -1; body.focus(); }")
+    for _ in range(2):
+        paper.keyboard.press("Tab")
+    assert focused(paper) == "a Skip the list"
+    paper.keyboard.press("Enter")
+    expect(paper.get_by_role("heading", name=SAMPLE[2].query.hypothesis)).to_be_focused()
+    expect(paper.locator(".paper-place")).to_have_text("3 of 10")
+    paper.keyboard.press("l")
+    expect(paper.locator(".list-pane")).to_be_hidden()
+    paper.keyboard.press("n")
+    expect(paper.locator(".paper-place")).to_have_text("4 of 10")
+    paper.get_by_role("button", name="Show the list").press("Enter")
+    expect(paper.locator(".list-pane")).to_be_visible()
+    paper.keyboard.press("l")
+    paper.keyboard.press("/")  # which is in the list
+    expect(paper.get_by_label("Search")).to_be_focused()
+
+
+def test_the_link_can_be_copied(new_page: NewPage, sample_page: Path) -> None:
+    page = new_page(permissions=["clipboard-read", "clipboard-write"])
+    page.goto(address_of(sample_page, f"#/papers/{SAMPLE.ids[1]}/4?a=lead"))
+    page.locator("#s-4").wait_for()
+    page.get_by_role("button", name="Copy link").press("Enter")
+    expect(page.locator(".paper-pane > [role=status]")).to_have_text("The link is copied.")
+    assert page.evaluate("navigator.clipboard.readText()") == page.url
+    assert page.url.endswith(f"#/papers/{SAMPLE.ids[1]}/4?a=lead")

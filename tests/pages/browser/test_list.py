@@ -1,0 +1,553 @@
+"""The list of papers in a browser: searched, filtered, sorted, linked, on every screen, whatever the texts are."""
+
+import json
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import pytest
+from playwright.sync_api import Page, expect
+
+from browsing import NewPage, address_of, assert_accessible, assert_fits
+from evidencebench.data.dataset import Dataset, open_dataset, write_dataset
+from evidencebench.data.instance import Instance, Labels
+from evidencebench.data.sample import load_sample
+from evidencebench.data.tasks import TASKS
+from evidencebench.pages.app.listing import Columns, Listing, Only, Order, Sort, listed
+from evidencebench.pages.app.words import words_of
+from evidencebench.pages.viewer.exhibit import Exhibit, exhibit_of
+from evidencebench.pages.viewer.page import bare_page
+from evidencebench.pages.viewer.records import Overview, Row, SystemRecord, TaskRecord
+from evidencebench.query import Kind, Query
+
+SAMPLE = load_sample()
+TASK = "er_at_optimal"
+
+
+def instance_of(
+    instance_id: str, hypothesis: str = "Tea lowers it.", sentences: Sequence[str] = ("One.", "Two.")
+) -> Instance:
+    query = Query(
+        instance_id=instance_id,
+        paper_id=f"paper of {instance_id}",
+        hypothesis=hypothesis,
+        sentences=tuple(sentences),
+        kinds=(Kind.BODY,) * len(sentences),
+    )
+    return Instance(query=query, labels=Labels(aspects=("a", "b"), sources={"a": (0,), "b": (1,)}))
+
+
+@pytest.fixture
+def open_page(new_page: NewPage, make_bare_page: Callable[..., Path], tmp_path: Path) -> Callable[..., Page]:
+    """Give a function that opens a page of instances."""
+
+    def open_it(instances: Sequence[Instance], fragment: str = "", width: int = 1280, **options: bool) -> Page:
+        write_dataset(tmp_path / "made.json", instances)
+        page = new_page(width, **options)
+        page.goto(address_of(make_bare_page(open_dataset(tmp_path / "made.json")), fragment))
+        page.locator("a.row-link, .paper").first.wait_for(state="attached")
+        return page
+
+    return open_it
+
+
+@pytest.fixture
+def sample(page: Page, sample_page: Path) -> Page:
+    """Open the list of the sample."""
+    page.goto(address_of(sample_page))
+    page.locator("a.row-link").first.wait_for()
+    return page
+
+
+def ids(page: Page) -> list[str]:
+    found: list[str] = page.locator("a.row-link").evaluate_all("links => links.map((link) => link.dataset.id)")
+    return found
+
+
+def exhibit(runs: Sequence[Path], dataset: Dataset = SAMPLE) -> tuple[Exhibit, list[Row]]:
+    shown = exhibit_of(runs, dataset)
+    return shown, [shown.row(position, instance) for position, instance in enumerate(dataset)]
+
+
+def test_the_list_says_of_every_paper_how_long_it_is_and_how_two_systems_score(
+    sample: Page, sample_runs: tuple[Path, ...]
+) -> None:
+    shown, rows = exhibit(sample_runs)
+    task = [one.name for one in shown.tasks].index(TASK)
+    assert ids(sample) == list(SAMPLE.ids)
+    for row, text in zip(rows, sample.locator("li.row").all_inner_texts(), strict=True):
+        assert row.hypothesis in text
+        assert f"{row.n_sentences} sentences" in text
+        a, b = (row.recalls[system][task] for system in (0, 1))
+        assert a is not None
+        assert b is not None
+        assert f"{100 * a:.1f} %" in text
+        assert f"{100 * b:.1f} %" in text
+    without = sum(row.n_results == 0 for row in rows)
+    expect(sample.locator(".list-count")).to_have_text(f"{len(rows)} papers; {without} without Results")
+
+
+def test_a_search_finds_papers_by_beginnings_of_words_in_text_hypothesis_or_id_and_can_be_linked(sample: Page) -> None:
+    word = max(words_of(SAMPLE[3].query.sentences[4]), key=len)
+    asked = f"{word[:-1].upper()} {SAMPLE.ids[3].split('_')[-1]}"
+    expected = [
+        instance.id
+        for instance in SAMPLE
+        if all(
+            any(word.startswith(beginning) for word in words_of(" ".join([*_texts(instance)])))
+            for beginning in words_of(asked)
+        )
+    ]
+    assert SAMPLE.ids[3] in expected
+    assert len(expected) < len(SAMPLE)
+    sample.get_by_label("Search").fill(asked)
+    expect(sample.locator("a.row-link")).to_have_count(len(expected))
+    assert ids(sample) == expected
+    expect(sample.locator(".list-count")).to_contain_text(f"{len(expected)} of 10 papers")
+    steps = sample.evaluate("history.length")
+    sample.reload()
+    expect(sample.get_by_label("Search")).to_have_value(asked)
+    expect(sample.locator("a.row-link")).to_have_count(len(expected))
+    assert sample.evaluate("history.length") == steps == 2  # the empty page and this one: typing leaves no step
+
+
+def _texts(instance: Instance) -> tuple[str, ...]:
+    return (instance.id, instance.query.hypothesis, *instance.query.sentences)
+
+
+def test_an_empty_list_says_what_to_change_and_does_so_at_a_click(sample: Page) -> None:
+    sample.get_by_label("Search").fill("xyzzy")
+    expect(sample.locator(".no-rows")).to_contain_text("No paper fits. Try fewer or shorter words")
+    sample.get_by_role("combobox", name="Show", exact=True).select_option("no_results")
+    expect(sample.locator(".no-rows")).to_contain_text("another choice under “Show”")
+    sample.get_by_role("link", name="show all papers").click()
+    expect(sample.locator("a.row-link")).to_have_count(len(SAMPLE))
+    expect(sample.get_by_label("Search")).to_have_value("")
+
+
+def test_choosing_order_task_and_systems_changes_the_rows_and_back_goes_back(
+    sample: Page, sample_runs: tuple[Path, ...]
+) -> None:
+    shown, rows = exhibit(sample_runs)
+    names = [system.record.label for system in shown.systems]
+    sample.get_by_label("Order").select_option("score asc")
+    sample.get_by_label("System A").select_option("lead")
+    sample.get_by_label("Task").select_option("er_at_10")
+    task, a = [one.name for one in shown.tasks].index("er_at_10"), names.index("lead")
+    in_order = sorted(rows, key=lambda row: (row.recalls[a][task], row.position))
+    expect(sample.locator("a.row-link").first).to_have_attribute("data-id", in_order[0].id)
+    assert ids(sample) == [row.id for row in in_order]
+    for _ in range(3):
+        sample.go_back()
+    expect(sample.get_by_label("Order")).to_have_value("position asc")
+    expect(sample.locator("a.row-link").first).to_have_attribute("data-id", SAMPLE.ids[0])
+    assert ids(sample) == list(SAMPLE.ids)
+
+
+def test_a_paper_opens_with_its_title_and_back_returns_to_the_row_that_led_to_it(sample: Page) -> None:
+    sample.locator("a.row-link").nth(7).click()
+    heading = sample.get_by_role("heading", name=SAMPLE[7].query.hypothesis)
+    expect(heading).to_be_focused()
+    expect(sample).to_have_title(f"{SAMPLE.ids[7]} · {SAMPLE.name}")
+    expect(sample.locator(".paper-place")).to_have_text("8 of 10")
+    expect(sample.locator("[aria-current=page]")).to_have_attribute("data-id", SAMPLE.ids[7])
+    sample.go_back()
+    expect(sample.locator("a.row-link").nth(7)).to_be_focused()
+    expect(sample).to_have_title(SAMPLE.name)
+
+
+def test_next_and_previous_follow_the_list_as_it_is_sorted_and_end_where_it_ends(sample: Page) -> None:
+    sample.get_by_label("Order").select_option("length desc")
+    expect(sample).to_have_url(re.compile("sort=length"))
+    longest = sorted(SAMPLE, key=lambda instance: -len(instance.query.sentences))
+    expect(sample.locator("a.row-link").first).to_have_attribute("data-id", longest[0].id)
+    order = ids(sample)
+    sample.locator("a.row-link").first.click()
+    for instance_id in order[1:]:
+        sample.get_by_role("button", name="Next", exact=True).click()
+        expect(sample.locator("[aria-current=page]")).to_have_attribute("data-id", instance_id)
+    sample.get_by_role("button", name="Next", exact=True).click()
+    expect(sample.locator(".paper-pane [role=status]").first).to_have_text("This is the last paper of the list.")
+    sample.get_by_role("button", name="Previous", exact=True).click()
+    expect(sample.locator("[aria-current=page]")).to_have_attribute("data-id", order[-2])
+
+
+def test_a_link_leads_to_an_instance_and_to_a_sentence_of_it(new_page: NewPage, sample_page: Path) -> None:
+    page = new_page()
+    page.goto(address_of(sample_page, f"#/papers/{SAMPLE.ids[4]}/9?task=er_at_10&a=tfidf&b="))
+    sentence = page.locator("#s-9")
+    expect(sentence).to_be_in_viewport()
+    expect(sentence).to_contain_text(SAMPLE[4].query.sentences[9])
+    assert "is-target" in (sentence.get_attribute("class") or "")
+    expect(page.get_by_label("Task")).to_have_value("er_at_10")
+    expect(page.get_by_label("System A")).to_have_value("tfidf")
+    expect(page.get_by_label("System B")).to_have_value("")
+
+
+@pytest.mark.parametrize(
+    ("fragment", "message"),
+    [
+        ("#/papers/nobody", "There is no instance “nobody” in this page."),
+        ("#/papers/%E0%A4%A", "There is no instance “%E0%A4%A” in this page."),
+        (f"#/papers/{SAMPLE.ids[0]}/9999", "The paper has no sentence 9999; its last is "),
+    ],
+)
+def test_a_link_that_leads_nowhere_says_so(page: Page, sample_page: Path, fragment: str, message: str) -> None:
+    page.goto(address_of(sample_page, fragment))
+    expect(page.locator(".paper-pane > [role=status]")).to_contain_text(message)
+
+
+def test_a_paper_that_is_not_there_has_no_next_and_no_link(page: Page, sample_page: Path) -> None:
+    turning = [page.get_by_role("button", name=name, exact=True) for name in ("Previous", "Next", "Copy link")]
+    page.goto(address_of(sample_page, "#/papers/nobody"))
+    for button in turning:
+        expect(button).to_be_disabled()
+    page.goto(address_of(sample_page, f"#/papers/{SAMPLE.ids[1]}"))
+    for button in turning:
+        expect(button).to_be_enabled()
+
+
+def test_a_search_without_letters_or_digits_says_what_is_lacking(sample: Page) -> None:
+    sample.get_by_label("Search").fill("!!!")
+    expect(sample.locator(".list-count")).to_have_text(
+        "10 papers; 1 without Results; to search, type letters or digits"
+    )
+
+
+def test_the_page_has_one_title_that_can_be_seen(sample: Page) -> None:
+    titles = sample.locator("h1:visible")
+    expect(titles).to_have_text(["Papers"])
+    sample.locator("a.row-link").nth(2).click()
+    expect(titles).to_have_text([SAMPLE[2].query.hypothesis])
+
+
+def test_names_that_differ_at_their_end_are_told_apart_in_the_choices(page: Page, tmp_path: Path) -> None:
+    names = [f"{'a-system-with-a-very-long-name-' * 3}{end}.jsonl" for end in ("seed1", "seed2")]
+    runs = []
+    for name in names:
+        runs.append(tmp_path / name)
+        lines = [{"id": instance_id, "sentences": [0]} for instance_id in SAMPLE.ids]
+        runs[-1].write_text("".join(json.dumps(line) + "\n" for line in lines))
+    path = tmp_path / "long.html"
+    path.write_text(bare_page(exhibit_of(runs, SAMPLE)), encoding="utf-8")
+    page.goto(address_of(path, f"#/papers/{SAMPLE.ids[0]}"))
+    options = page.get_by_label("System A").locator("option")
+    shown = options.all_inner_texts()
+    assert [text[-11:] for text in shown[:2]] == ["seed1.jsonl", "seed2.jsonl"]
+    assert max(map(len, shown)) <= 36
+    expect(options.first).to_have_attribute("title", names[0])
+    marks = page.locator(".toolbar .marks")
+    assert [text.strip()[-11:] for text in marks.all_inner_texts()] == ["seed1.jsonl", "seed2.jsonl"]
+    expect(marks.last).to_have_attribute("title", f"Show the marks of B: {names[1]}")
+
+
+def test_a_printed_list_is_the_list(sample: Page) -> None:
+    sample.emulate_media(media="print")
+    expect(sample.locator("a.row-link").first).to_be_visible()
+    expect(sample.get_by_label("Search")).to_be_hidden()
+
+
+def test_odd_choices_in_a_link_fall_back_to_what_there_is(page: Page, sample_page: Path) -> None:
+    page.goto(address_of(sample_page, "#/papers?task=none&a=none&b=none&sort=none&order=none&only=none&page=-3"))
+    expect(page.locator("a.row-link")).to_have_count(len(SAMPLE))
+    expect(page.locator(".unknown")).to_have_text(
+        "This page has no system “none”; showing bm25. This page has no system “none”; showing tfidf. "
+        "This page has no task “none”; showing er_at_optimal. "
+        "There is no “none” under “Show”. There is no “none” under “Order”. There is no “none” under “Order”."
+    )
+    page.goto(address_of(sample_page, "#/papers?page=99"))
+    expect(page.locator(".unknown")).to_have_text("")
+    page.get_by_role("link", name="Go to its first page").click()
+    expect(page.locator("a.row-link")).to_have_count(len(SAMPLE))
+
+
+def test_a_long_list_has_pages_and_stepping_goes_over_their_borders(open_page: Callable[..., Page]) -> None:
+    page = open_page([instance_of(f"i{number}") for number in range(120)])
+    assert ids(page) == [f"i{number}" for number in range(50)]
+    expect(page.get_by_role("navigation", name="Pages of the list")).to_contain_text("page 1 of 3")
+    page.get_by_role("link", name="Last").click()
+    expect(page.locator("a.row-link").first).to_have_attribute("data-id", "i100")
+    page.locator("a.row-link").first.click()
+    page.keyboard.press("p")
+    expect(page.locator("[aria-current=page]")).to_have_attribute("data-id", "i99")
+    assert ids(page)[0] == "i50"
+    page.keyboard.press("n")
+    expect(page.locator("[aria-current=page]")).to_have_attribute("data-id", "i100")
+
+
+def test_a_link_to_a_paper_far_down_shows_its_page_of_the_list(open_page: Callable[..., Page]) -> None:
+    page = open_page([instance_of(f"i{number}") for number in range(120)], "#/papers/i70")
+    expect(page.locator("[aria-current=page]")).to_have_attribute("data-id", "i70")
+    expect(page.locator(".paper-place")).to_have_text("71 of 120")
+    expect(page.locator("[aria-current=page]")).to_be_in_viewport()
+
+
+def test_one_list_at_a_time_on_a_small_screen_with_a_way_back(new_page: NewPage, sample_page: Path) -> None:
+    page = new_page(360, 740)
+    page.goto(address_of(sample_page))
+    page.locator("a.row-link").nth(2).wait_for()
+    assert_fits(page)
+    page.locator("a.row-link").nth(2).click()
+    expect(page.locator(".list-pane")).to_be_hidden()
+    expect(page.get_by_role("heading", name=SAMPLE[2].query.hypothesis)).to_be_in_viewport()
+    assert_fits(page)
+    page.get_by_role("link", name="Back to the list").click()
+    expect(page.locator(".list-pane")).to_be_visible()
+    expect(page.locator(".paper-pane")).to_be_hidden()
+
+
+def test_what_can_be_touched_is_large_enough(new_page: NewPage, sample_page: Path) -> None:
+    page = new_page(360, 740, has_touch=True)
+    page.goto(address_of(sample_page, f"#/papers/{SAMPLE.ids[0]}"))
+    page.locator(".paper").wait_for()
+    boxes = page.locator(".choice-bar :is(select, button), .paper-bar :is(a, button), .page-head button").evaluate_all(
+        """all => all.filter((one) => one.checkVisibility())
+          .map((one) => [one.textContent, one.getBoundingClientRect().height])"""
+    )
+    assert len(boxes) >= 9
+    assert min(height for _, height in boxes) >= 24, boxes
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 360])
+def test_list_and_shell_are_accessible_in_both_themes(
+    new_page: NewPage, sample_page: Path, *, dark: bool, width: int
+) -> None:
+    page = new_page(width, dark=dark)
+    page.goto(address_of(sample_page))
+    page.locator("a.row-link").first.wait_for()
+    background = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert background == ("rgb(13, 17, 23)" if dark else "rgb(255, 255, 255)")
+    assert_accessible(page)
+    page.get_by_label("Search").fill("xyzzy")
+    page.locator(".no-rows").wait_for()
+    assert_accessible(page)
+    page.get_by_role("button", name="Keyboard").click()
+    assert_accessible(page)
+
+
+def test_the_theme_button_overrules_the_system_and_is_remembered(new_page: NewPage, sample_page: Path) -> None:
+    page = new_page(dark=True)
+    page.goto(address_of(sample_page))
+    background = "getComputedStyle(document.body).backgroundColor"
+    assert page.evaluate(background) == "rgb(13, 17, 23)"
+    page.get_by_role("button", name="Colours: as the system").click()
+    expect(page.get_by_role("button", name="Colours: light")).to_be_focused()
+    assert page.evaluate(background) == "rgb(255, 255, 255)"
+    page.reload()
+    expect(page.get_by_role("button", name="Colours: light")).to_be_visible()
+    assert page.evaluate(background) == "rgb(255, 255, 255)"
+
+
+HOSTILE_IDS = (
+    "<img src=x onerror=window.hurt=1>",
+    "</script><script>window.hurt=1</script>",
+    "100%",
+    "%41/?#&=+ '\"",
+    "../..",
+    "a/b/12",
+    "?q=1#/papers/x",
+    "\u202eright to left\u202c \u200f",
+    "\u0000 and \u0007",
+    "javascript:window.hurt=1",
+    "__proto__",
+    "constructor",
+    " ",
+    "line\nline",
+    "emoji 🫖 و ע",
+    "'\"><svg onload=window.hurt=1>",
+)
+
+
+def test_hostile_texts_are_shown_and_linked_and_nothing_in_them_runs(open_page: Callable[..., Page]) -> None:
+    texts = [f"Hypothesis of {instance_id}" for instance_id in HOSTILE_IDS]
+    page = open_page(
+        [
+            instance_of(instance_id, text, (f"Sentence {instance_id}", "<b onclick=window.hurt=1>bold</b>"))
+            for instance_id, text in zip(HOSTILE_IDS, texts, strict=True)
+        ]
+    )
+    assert ids(page) == list(HOSTILE_IDS)
+    for place, text in enumerate(texts):
+        link = page.locator("a.row-link").nth(place)
+        assert link.text_content() == _shown(text)
+        link.click()
+        expect(page.locator(".paper h1")).to_have_text(_shown(text).strip())
+        address = page.url
+        page.reload()  # the address alone leads there
+        expect(page.locator(".paper h1")).to_have_text(_shown(text).strip())
+        assert page.url == address
+        page.go_back()
+        page.locator("a.row-link").first.wait_for()
+    assert page.locator("img, [onload], [onclick], [onerror]").count() == 0
+    assert page.evaluate("window.hurt") is None
+
+
+def _shown(text: str) -> str:
+    return "".join("\ufffd" if char in "\u0000\u0007" else char for char in text)
+
+
+def test_a_megabyte_of_one_word_leaves_the_page_quick_and_narrow(open_page: Callable[..., Page]) -> None:
+    word = "a" * 1_000_000
+    page = open_page([instance_of("long", word, (word, "Two.")), instance_of("short")], width=360)
+    assert len(page.locator("a.row-link").first.text_content() or "") == 401
+    assert_fits(page)
+    page.get_by_label("Search").fill("aaa")
+    expect(page.locator("a.row-link")).to_have_count(1)
+    page.locator("a.row-link").click()
+    page.locator("#s-1").wait_for(timeout=5_000)
+    assert_fits(page)
+
+
+def test_rows_of_a_page_take_less_than_a_fifth_of_a_second(open_page: Callable[..., Page]) -> None:
+    long = [instance_of(f"i{number}", "word " * 60, [f"Sentence {at}." for at in range(440)]) for number in range(60)]
+    page = open_page(long)
+    took = page.evaluate(
+        """async () => {
+          const shown = (done) => () => requestAnimationFrame(() => setTimeout(done));
+          const changed = new Promise((done) => new MutationObserver(shown(done))
+            .observe(document.querySelector(".rows"), {childList: true}));
+          const began = performance.now();
+          location.hash = "#/papers?sort=length&order=asc";
+          await changed;
+          return performance.now() - began;
+        }"""
+    )
+    assert took < 200 * 5, f"{took} ms"  # five times what is wanted: other work shares this machine
+    took = page.evaluate(
+        """async () => {
+          const began = performance.now();
+          location.hash = "#/papers/i3";
+          while (!document.getElementById("s-439")) await new Promise(requestAnimationFrame);
+          await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+          return performance.now() - began;
+        }"""
+    )
+    assert took < 200 * 5, f"{took} ms"
+
+
+N_RANDOM = 40
+
+
+def _random_rows(seed: int) -> tuple[Overview, list[Row], Columns]:
+    generator = np.random.default_rng(seed)
+    systems = ("mine", "other", "lead", "oracle")
+    overview = Overview(
+        title="Random",
+        data="random",
+        n_instances=N_RANDOM,
+        tasks=tuple(
+            TaskRecord(name=name, scope=TASKS[name].scope, budget=TASKS[name].budget) for name in (TASK, "er_at_10")
+        ),
+        systems=tuple(SystemRecord(label=name, signature=name, is_control=name in systems[2:]) for name in systems),
+        version="0",
+    )
+    columns = Columns(N_RANDOM, len(systems), 2, ceiling=systems.index("oracle"))
+    rows = [_random_row(position, generator) for position in range(N_RANDOM)]
+    for row in rows:
+        columns.set(row)
+    return overview, rows, columns
+
+
+def _random_row(position: int, generator: np.random.Generator) -> Row:
+    n_aspects = int(generator.integers(1, 5))
+    applies = generator.random(2) < 0.8
+    covered = generator.integers(0, n_aspects + 1, (4, 2))
+    covered[3] = np.maximum(covered[3], covered[:3].max(axis=0))
+    return Row(
+        position=position,
+        id=f"i{position}",
+        paper_id="p",
+        hypothesis="It is.",
+        n_sentences=int(generator.integers(50, 54)),
+        n_aspects=n_aspects,
+        n_results=int(generator.integers(0, 3)),
+        recalls=tuple(
+            tuple(float(n / n_aspects) if applies[task] else None for task, n in enumerate(of_system))
+            for of_system in covered
+        ),
+    )
+
+
+def test_the_page_lists_random_rows_as_the_server_does(page: Page, tmp_path: Path) -> None:
+    exhibited = exhibit_of((), SAMPLE)
+    whole = bare_page(exhibited)
+    for seed in range(3):
+        overview, rows, columns = _random_rows(seed)
+        path = tmp_path / f"random{seed}.html"
+        path.write_text(_with_data(whole, overview, rows), encoding="utf-8")
+        page.goto(address_of(path))
+        for sort, order, only, b in _askings():
+            listing = Listing(task=seed % 2, a=0, b=b, sort=sort, order=order, only=only)
+            expected = [rows[position].id for position in listed(columns, listing)]
+            names = f"task={overview.tasks[seed % 2].name}&a=mine&b={'' if b is None else overview.systems[b].label}"
+            page.evaluate(
+                "hash => { location.hash = hash; }", f"#/papers?{names}&sort={sort}&order={order}&only={only}"
+            )
+            expect(page.locator(".list-count")).to_contain_text(
+                f"{N_RANDOM} papers" if len(expected) == N_RANDOM else f"{len(expected)} of {N_RANDOM} papers"
+            )
+            page.wait_for_function(
+                "ids => JSON.stringify([...document.querySelectorAll('a.row-link')].map((a) => a.dataset.id)) === ids",
+                arg=json.dumps(expected, separators=(",", ":")),
+                timeout=5_000,
+            )
+
+
+def _askings() -> list[tuple[Sort, Order, Only, int | None]]:
+    sorts: tuple[Sort, ...] = ("position", "score", "difference", "aspects", "length")
+    filters: tuple[Only, ...] = ("has_results", "no_results", "missed", "failed", "a_better", "b_better")
+    orders: tuple[Order, ...] = ("asc", "desc")
+    sorted_ways: list[tuple[Sort, Order, Only, int | None]] = [
+        (sort, order, "", b) for sort in sorts for order in orders for b in (1, None)
+    ]
+    return sorted_ways + [("score", "desc", only, b) for only in filters for b in (1, None)]
+
+
+def _with_data(page: str, overview: Overview, rows: Sequence[Row]) -> str:
+    """Return a page with other data in it."""
+    for name, record in (("overview", overview), ("rows", rows)):
+        before, mark, rest = page.partition(f'id="{name}">')
+        page = before + mark + msgspec.json.encode(record).decode() + rest[rest.index("</script>") :]
+    return page
+
+
+ODD_TEXTS = (
+    "IL-6 and naïve T_cells", "ΣΊΣΥΦΟΣ", "ﬁne ½ cup", "İstanbul \u0131ss\u0131z", "東京 2020年", "ß ẞ STRASSE",
+    "e\u0301clair", "x²+y₃=①", "co\u00adoperate", "मलयालम", "שָׁלוֹם", "p<0.05; n=12", "β-blocker", "a\u200bb", "🫖tea",
+    "O\u2019Neill", "\uff11\uff12\uff13",
+)  # fmt: skip
+
+
+def test_the_page_takes_texts_apart_into_the_words_that_the_server_finds(open_page: Callable[..., Page]) -> None:
+    page = open_page([instance_of(f"_{place}_", text) for place, text in enumerate(ODD_TEXTS)])
+    for place, text in enumerate(ODD_TEXTS):
+        for word in words_of(text):
+            page.evaluate("hash => { location.hash = hash; }", f"#/papers?q={word}")
+            expect(page.locator(f'a.row-link[data-id="_{place}_"]')).to_be_attached()
+            expected = [
+                f"_{other}_"
+                for other, one in enumerate(ODD_TEXTS)
+                if any(it.startswith(word) for it in (*words_of(one), *words_of(f"_{other}_"), "one", "two"))
+            ]
+            expect(page.locator("a.row-link")).to_have_count(len(expected))
+            assert ids(page) == expected
+
+
+def test_a_script_or_style_that_gets_into_the_page_is_refused(new_page: NewPage, sample_page: Path) -> None:
+    page = new_page(expected_errors=("Content Security Policy",))
+    page.goto(address_of(sample_page))
+    page.locator("a.row-link").first.wait_for()
+    page.evaluate(
+        """() => {
+          const script = Object.assign(document.createElement("script"), {textContent: "window.hurt = 1"});
+          const box = document.createElement("div");
+          box.innerHTML = `<img src="data:," onerror="window.hurt = 2"><p id="styled" style="color: red">it</p>`;
+          document.body.append(script, box);
+        }"""
+    )
+    page.wait_for_timeout(200)
+    assert page.evaluate("window.hurt") is None
+    assert page.evaluate("getComputedStyle(document.getElementById('styled')).color") != "rgb(255, 0, 0)"

@@ -1,0 +1,587 @@
+"""A person picks in a real Chromium, with the mouse or without, and gets a run that is scored as the page said."""
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, Response, expect
+
+from browsing import NewPage, Pages, assert_accessible, assert_fits
+from evidencebench.data.dataset import Dataset, open_dataset, write_dataset
+from evidencebench.data.instance import Instance
+from evidencebench.data.sample import load_sample
+from evidencebench.data.tasks import TASKS
+from evidencebench.pages.app.guard import Address
+from evidencebench.pages.app.revealing import picking_pages
+from evidencebench.pages.app.running import running_app
+from evidencebench.pages.viewer.exhibit import exhibit_of
+from evidencebench.query import Query
+from evidencebench.runs.run_file import read_run
+from evidencebench.system import Ranking
+
+SAMPLE = load_sample()
+A, B = SAMPLE.ids[:2]
+OPTIMAL = TASKS["er_at_optimal"]
+BUDGET = 6  # of A
+VIEW = (sys.executable, "-m", "evidencebench", "view", "--data", "sample")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Served:
+    """People's app, while it runs."""
+
+    address: Address
+    folder: Path
+
+    def run_file(self, name: str) -> Path:
+        (path,) = self.folder.glob(f"{name.lower()}-*.jsonl")
+        return path
+
+
+Serve = Callable[..., AbstractContextManager[Served]]
+
+
+@pytest.fixture
+def serve(tmp_path: Path, new_page: Pages) -> Serve:
+    """Give a function that serves people for the length of a block, always from one folder."""
+
+    @contextmanager
+    def serving(dataset: Dataset = SAMPLE, *, runs: Sequence[Path] = (), limit: int | None = None) -> Iterator[Served]:
+        exhibit = exhibit_of(runs, dataset, (OPTIMAL,))
+        pages = picking_pages(exhibit, tmp_path / "people", OPTIMAL, limit=limit)
+        with running_app(exhibit, picking=pages) as (address, _):
+            yield Served(address=address, folder=tmp_path / "people")
+            new_page.leave()
+        pages.close()
+
+    return serving
+
+
+def sign_in(page: Page, served: Served, name: str) -> None:
+    page.goto(served.address.url)
+    page.get_by_label("Your name").fill(name)
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="Your papers")).to_be_visible()
+
+
+def open_first(page: Page) -> None:
+    page.get_by_role("link", name="Begin with the first paper").click()
+    expect(count(page)).to_have_text(f"0 of {BUDGET} picked.")
+
+
+def count(page: Page) -> Any:
+    return page.locator(".pick-count")
+
+
+def sentence(page: Page, index: int) -> Any:
+    return page.locator(f"#pick-{index}")
+
+
+def saved(page: Page) -> None:
+    expect(page.locator(".pick-saved")).to_have_text("Saved.")
+
+
+def submit(page: Page, button: str) -> None:
+    page.locator("aside").get_by_role("button", name=re.compile(button)).click()
+    page.get_by_role("dialog").get_by_role("button", name=re.compile("^Submit")).click()
+    expect(page.get_by_role("heading", name="Your aspect recall")).to_be_visible()
+
+
+def shown_recall(page: Page) -> float:
+    text = page.get_by_role("heading", name="Your aspect recall").text_content() or ""
+    return float(re.findall(r"([\d.]+) %", text)[0])
+
+
+def command(*arguments: str) -> Any:
+    words = [sys.executable, "-m", "evidencebench", *arguments, "--json"]
+    return json.loads(subprocess.run(words, check=True, capture_output=True, text=True).stdout)
+
+
+def test_from_the_name_to_the_score_with_a_mouse(serve: Serve, page: Page) -> None:
+    with serve(limit=2) as served:
+        sign_in(page, served, "Ada")
+        expect(page.get_by_text("0 of 2 submitted")).to_be_visible()
+        open_first(page)
+        for number, index in enumerate((4, 2, 17), 1):
+            sentence(page, index).click()
+            expect(count(page)).to_have_text(f"{number} of {BUDGET} picked.")
+            expect(sentence(page, index)).to_have_attribute("aria-pressed", "true")
+        sentence(page, 17).click()
+        expect(sentence(page, 17)).to_have_attribute("aria-pressed", "false")
+        expect(page.locator(".picks li b")).to_have_text(["2", "4"])
+        page.get_by_role("button", name="Undo").click()
+        expect(page.locator(".picks li b")).to_have_text(["2", "4", "17"])
+        page.get_by_role("button", name="Remove sentence 17").click()
+        expect(page.get_by_role("button", name="Remove sentence 4")).to_be_focused()
+        submit(page, "Submit 2 sentences")
+        recall = shown_recall(page)
+        assert recall > 0
+        expect(page.locator(".side-name").first).to_contain_text("Ada (you)")
+        expect(page.get_by_text("1 of 2 papers submitted")).to_be_visible()
+        page.get_by_role("link", name="Next paper").click()
+        expect(page.locator(".pick-hypothesis")).to_have_text(SAMPLE[B].query.hypothesis)
+        submit(page, "I find no evidence")
+        assert shown_recall(page) == 0
+        expect(page.get_by_text("All papers are submitted. Thank you!")).to_be_visible()
+        path = served.run_file("Ada")
+    scored = command("score", str(path), "--data", "sample")["er_at_optimal"]
+    assert (scored["n"], scored["missing"], scored["empty"]) == (2, 0, 1)
+    assert 100 * scored["per_instance"][A] == pytest.approx(recall, abs=0.05)
+    board = command("leaderboard", str(path), "--data", "sample", "--limit", "1")["tasks"]["er_at_optimal"]
+    (standing,) = (row for row in board if row["system"] == "person(name=Ada)")
+    assert 100 * standing["aspect_recall"]["mean"] == pytest.approx(recall, abs=0.05)
+
+
+def test_all_of_it_without_a_mouse(serve: Serve, page: Page) -> None:
+    with serve(limit=1) as served:
+        page.goto(served.address.url)
+        expect(page.get_by_label("Your name")).to_be_focused()
+        press = page.keyboard.press
+        page.keyboard.type("Grace")
+        press("Enter")
+        link = page.get_by_role("link", name="Begin with the first paper")
+        expect(link).to_be_visible()
+        tab_to(page, link)
+        press("Enter")
+        expect(sentence(page, 0)).to_be_focused()
+        press("ArrowDown")
+        press("j")
+        expect(sentence(page, 2)).to_be_focused()
+        press("Space")
+        press("j")
+        press("j")
+        press("Enter")
+        expect(count(page)).to_have_text(f"2 of {BUDGET} picked.")
+        press("k")
+        press("ArrowUp")
+        expect(sentence(page, 2)).to_be_focused()
+        press("Space")
+        expect(count(page)).to_have_text(f"1 of {BUDGET} picked.")
+        press("u")
+        expect(count(page)).to_have_text(f"2 of {BUDGET} picked.")
+        press("]")
+        expect(sentence(page, 7)).to_be_focused()
+        press("[")
+        expect(sentence(page, 0)).to_be_focused()
+        press("?")
+        expect(page.get_by_role("dialog", name="Keyboard")).to_be_visible()
+        press("Escape")
+        press("s")
+        dialog = page.get_by_role("dialog", name="Submit these 2 sentences?")
+        expect(dialog.get_by_role("button", name="Go on picking")).to_be_focused()
+        press("Escape")
+        expect(dialog).to_have_count(0)
+        press("s")
+        press("Shift+Tab")
+        press("Enter")
+        expect(page.get_by_role("heading", name="Your aspect recall")).to_be_focused()
+    assert read_run(served.run_file("Grace")).answer(A, "er_at_optimal") == Ranking(sentences=(2, 4), ordered=False)
+
+
+def tab_to(page: Page, target: Any) -> None:
+    """Press Tab until something has the focus; fail if it cannot be reached."""
+    for _ in range(30):
+        if target.evaluate("element => element === document.activeElement"):
+            return
+        page.keyboard.press("Tab")
+    pytest.fail("Tab does not lead there")
+
+
+def test_a_pick_over_the_budget_is_refused_with_a_reason(serve: Serve, page: Page) -> None:
+    with serve() as served:
+        sign_in(page, served, "Ada")
+        open_first(page)
+        for index in range(1, BUDGET + 1):
+            sentence(page, index).click()
+        sentence(page, 12).click()
+        expect(page.get_by_role("alert").filter(has_text="All 6 picks are used")).to_be_visible()
+        expect(sentence(page, 12)).to_have_attribute("aria-pressed", "false")
+        expect(count(page)).to_have_text("6 of 6 picked.")
+        sentence(page, 1).click()
+        expect(page.get_by_text("All 6 picks are used")).to_have_count(0)
+        sentence(page, 12).click()
+        expect(sentence(page, 12)).to_have_attribute("aria-pressed", "true")
+
+
+def test_a_draft_outlives_a_reload_another_browser_and_a_restart_of_the_server(serve: Serve, new_page: NewPage) -> None:
+    page = new_page(expected_errors=["Failed to load resource"])
+    with serve() as served:
+        sign_in(page, served, "Ada")
+        open_first(page)
+        sentence(page, 3).click()
+        saved(page)
+        page.reload()
+        expect(count(page)).to_have_text(f"1 of {BUDGET} picked.")
+        sentence(page, 9).click()
+        saved(page)
+        other = new_page()
+        sign_in(other, served, "Ada")
+        expect(other.get_by_text("2 picked, not submitted")).to_be_visible()
+        other.get_by_role("link", name="Go on", exact=True).click()
+        expect(other.locator(".picks li b")).to_have_text(["3", "9"])
+    with serve() as again:
+        sign_in(page, again, "Ada")
+        page.get_by_role("link", name="Go on", exact=True).click()
+        expect(page.locator(".picks li b")).to_have_text(["3", "9"])
+
+
+def test_picks_made_while_the_server_is_away_are_kept_when_it_is_back(tmp_path: Path, new_page: NewPage) -> None:
+    page = new_page(expected_errors=["Failed to load resource"])
+    port = 0
+    for picked in (3, 9):
+        process = subprocess.Popen(
+            [
+                sys.executable,
+                "-m",
+                "evidencebench",
+                "view",
+                "--data",
+                "sample",
+                "--people",
+                str(tmp_path),
+                "--port",
+                str(port),
+            ],
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        try:
+            assert process.stdout is not None
+            url = process.stdout.readline().split(" on ")[1].strip()
+            port = int(url.rstrip("/").rsplit(":", 1)[1])
+            if picked == 3:
+                page.goto(url)
+                page.get_by_label("Your name").fill("Ada")
+                page.keyboard.press("Enter")
+                open_first(page)
+                sentence(page, 3).click()
+                saved(page)
+            else:
+                saved(page)  # signed in again by itself, and sent what was waiting
+                (drafts,) = tmp_path.glob("*.drafts.json")
+                assert json.loads(drafts.read_bytes())["drafts"][A]["sentences"] == [3, 9]
+        finally:
+            process.kill()
+            process.communicate()
+        if picked == 3:
+            sentence(page, 9).click()
+            expect(page.locator(".pick-saved")).to_have_text("Not saved.")
+            expect(page.get_by_role("alert").filter(has_text="does not answer")).to_be_visible()
+
+
+def test_time_counts_while_somebody_works_and_goes_on_after_a_reload(serve: Serve, page: Page) -> None:
+    with serve() as served:
+        sign_in(page, served, "Ada")
+        open_first(page)
+        for index in (1, 2, 3):
+            page.wait_for_timeout(1100)
+            sentence(page, index).click()
+        saved(page)
+        page.reload()
+        expect(count(page)).to_have_text(f"3 of {BUDGET} picked.")
+        submit(page, "Submit 3 sentences")
+        expect(page.get_by_text(re.compile(r"^0:0[3-9] min of work"))).to_be_visible()
+
+
+def test_two_people_at_once_each_have_their_own(serve: Serve, new_page: NewPage) -> None:
+    with serve() as served:
+        ada, bob = new_page(), new_page()
+        for page, name, index in ((ada, "Ada", 2), (bob, "Bob", 4)):
+            sign_in(page, served, name)
+            open_first(page)
+            sentence(page, index).click()
+            saved(page)
+        for page in (ada, bob):
+            submit(page, "Submit 1 sentence")
+        runs = {name: read_run(served.run_file(name)).answer(A, "er_at_optimal") for name in ("Ada", "Bob")}
+        paths = [str(served.run_file(name)) for name in ("Ada", "Bob")]
+    assert runs == {
+        "Ada": Ranking(sentences=(2,), ordered=False),
+        "Bob": Ranking(sentences=(4,), ordered=False),
+    }
+    (pair,) = command("compare", *paths, "--data", "sample", "--limit", "1")["pairs"]
+    assert {pair["first"], pair["second"]} == {"person(name=Ada)", "person(name=Bob)"}
+    assert pair["overlap"]["mean"] == 0
+
+
+def test_tabs_of_one_browser_may_be_different_people(serve: Serve, new_page: NewPage) -> None:
+    page = new_page(expected_errors=["status of 401"])
+    with serve() as served:
+        sign_in(page, served, "Ada")
+        open_first(page)
+        other = page.context.new_page()
+        other.goto(served.address.url)
+        other.get_by_role("button", name="Sign out").click()
+        expect(other.get_by_label("Your name")).to_be_visible()  # else the page is left before it has said so
+        sign_in(other, served, "Bob")
+        open_first(other)
+        sentence(page, 2).click()
+        saved(page)
+        sentence(other, 4).click()
+        saved(other)
+        drafts = {path.name.split("-")[0]: path.read_text() for path in served.folder.glob("*.drafts.json")}
+    assert {name: json.loads(text)["drafts"][A]["sentences"] for name, text in drafts.items()} == {
+        "ada": [2],
+        "bob": [4],
+    }
+
+
+def test_the_systems_that_stand_beside_a_person_are_shown_once_it_is_over(
+    serve: Serve, page: Page, sample_runs: tuple[Path, ...]
+) -> None:
+    with serve(runs=sample_runs) as served:
+        sign_in(page, served, "Ada")
+        open_first(page)
+        sentence(page, 2).click()
+        submit(page, "Submit 1 sentence")
+        expect(page.get_by_label("System A")).to_have_value("Ada (you)")
+        page.get_by_label("System B").select_option("oracle")
+        expect(page.locator(".side-name")).to_contain_text(["Ada (you)", "oracle"])
+        page.keyboard.press("Escape")
+        expect(page.get_by_role("heading", name="Your papers")).to_be_visible()
+        page.get_by_role("link", name=SAMPLE[A].query.hypothesis).click()
+        expect(page.get_by_role("heading", name="Your aspect recall")).to_be_visible()
+
+
+def test_nothing_that_a_browser_got_before_submission_holds_a_label(serve: Serve, page: Page) -> None:
+    got: list[str] = []
+
+    def keep(response: Response) -> None:
+        got.append(response.text())
+
+    page.on("response", keep)
+    with serve() as served:
+        sign_in(page, served, "Ada")
+        for instance_id in SAMPLE.ids:
+            page.goto(f"{served.address.url}#/papers/{instance_id}")  # the address of the answer
+            expect(page.locator(".pick-bar")).to_be_visible()
+            sentence(page, 1).click()
+            saved(page)
+            page.goto(f"{served.address.url}#/queue")
+            expect(page.get_by_role("heading", name="Your papers")).to_be_visible()
+        page.goto(f"{served.address.url}#/papers?sort=score")
+        expect(page.get_by_role("heading", name="Your papers")).to_be_visible()
+        content = "\n".join([*got, page.content()])
+    assert len(got) > 30
+    for instance in SAMPLE:
+        for aspect in instance.labels.aspects:
+            assert aspect not in content
+            assert instance.labels.texts[aspect] not in content
+
+
+HOSTILE = (
+    "<img src=x onerror=alert(1)>",
+    "</script><script>alert(1)</script>",
+    "\u202eevil\u202c \u0000 \u001b[2J",
+    "",
+    "w" * 100_000,
+    "שלום <b>bold</b>",
+)
+
+
+def test_hostile_texts_and_names_are_shown_as_text(serve: Serve, page: Page, tmp_path: Path) -> None:
+    instance = SAMPLE[0]
+    query: Query = replace(
+        instance.query,
+        instance_id="a/b?c#d%2F<b>&é",
+        hypothesis="</script><img src=x onerror=alert(2)>",
+        sentences=HOSTILE + instance.query.sentences[len(HOSTILE) :],
+    )
+    hostile: Instance = replace(instance, query=query, origin=None)
+    write_dataset(tmp_path / "hostile.json", [hostile])
+    page.on("dialog", lambda dialog: pytest.fail(f"a script ran: {dialog.message}"))
+    with serve(open_dataset(tmp_path / "hostile.json")) as served:
+        sign_in(page, served, "<i>Ada</i>")
+        expect(page.locator(".person-bar strong")).to_have_text("<i>Ada</i>")
+        open_first(page)
+        expect(page.locator(".pick-hypothesis")).to_have_text(query.hypothesis)
+        for index in range(len(HOSTILE)):
+            sentence(page, index).click(position={"x": 30, "y": 10})
+        expect(count(page)).to_have_text(f"{BUDGET} of {BUDGET} picked.")
+        assert page.locator(".people img, .people i, .people b b").count() == 0
+        assert_fits(page)
+        submit(page, "Submit 6 sentences")
+        assert page.locator(".people img").count() == 0
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (360, "dark")])
+def test_every_page_fits_and_is_accessible(width: int, scheme: str, serve: Serve, new_page: NewPage) -> None:
+    page = new_page(width, 800, dark=scheme == "dark", expected_errors=["status of 400"])
+    with serve() as served:
+        page.goto(served.address.url)
+        expect(page.get_by_label("Your name")).to_be_focused()
+        check(page)
+        page.get_by_label("Your name").fill("   ")
+        page.get_by_role("button", name="Begin").click()
+        expect(page.get_by_role("alert").filter(has_text="one letter at least")).to_be_visible()
+        sign_in(page, served, "Ada")
+        page.get_by_text("What counts as evidence").last.click()
+        check(page)
+        open_first(page)
+        sentence(page, 2).click()
+        saved(page)
+        check(page)
+        page.locator("aside").get_by_role("button", name="Submit 1 sentence").click()
+        check(page)
+        page.get_by_role("dialog").get_by_role("button", name="Submit 1 sentence").click()
+        expect(page.get_by_role("heading", name="Your aspect recall")).to_be_visible()
+        check(page)
+
+
+def check(page: Page) -> None:
+    assert_fits(page)
+    assert_accessible(page)
+
+
+def test_a_sentence_that_is_reached_is_not_hidden_by_the_bar(serve: Serve, new_page: NewPage) -> None:
+    page = new_page(360, 740)
+    with serve() as served:
+        sign_in(page, served, "Ada")
+        open_first(page)
+        for key in (*["j"] * 25, *["k"] * 20):
+            page.keyboard.press(key)
+            box = page.locator("*:focus").bounding_box()
+            bar = page.locator(".pick-bar").bounding_box()
+            side = page.locator(".pick-side").bounding_box()
+            assert box is not None
+            assert bar is not None
+            assert side is not None
+            assert box["y"] >= bar["y"] + bar["height"] - 1
+            assert box["y"] + min(box["height"], 24) <= side["y"] + 1
+
+
+def test_signing_out_forgets_the_person_in_this_browser(serve: Serve, page: Page) -> None:
+    with serve() as served:
+        sign_in(page, served, "Ada")
+        page.get_by_role("button", name="Sign out").click()
+        expect(page.get_by_label("Your name")).to_be_visible()
+        page.reload()
+        expect(page.get_by_label("Your name")).to_be_visible()
+        page.goto(f"{served.address.url}#/pick/{A}")
+        expect(page.get_by_label("Your name")).to_be_visible()
+
+
+def drag_over(page: Page, index: int) -> str:
+    """Drag the mouse over the words of a sentence; return what is selected then."""
+    words = sentence(page, index).locator(".pick-words").bounding_box()
+    assert words is not None
+    page.mouse.move(words["x"] + 12, words["y"] + 12)
+    page.mouse.down()
+    page.mouse.move(words["x"] + 200, words["y"] + 12, steps=5)
+    page.mouse.up()
+    selected: str = page.evaluate("String(getSelection())")
+    return selected
+
+
+def test_text_that_is_selected_for_copying_is_not_picked(serve: Serve, page: Page) -> None:
+    with serve() as served:
+        sign_in(page, served, "Ada")
+        open_first(page)
+        assert drag_over(page, 4) in SAMPLE[A].query.sentences[4]
+        assert len(page.evaluate("String(getSelection())")) > 5
+        expect(sentence(page, 4)).to_have_attribute("aria-pressed", "false")
+        sentence(page, 5).click(click_count=2)  # selects a word
+        sentence(page, 6).click(click_count=3)  # selects all of it
+        expect(count(page)).to_have_text(f"0 of {BUDGET} picked.")
+        sentence(page, 4).click()
+        expect(sentence(page, 4)).to_have_attribute("aria-pressed", "true")
+        drag_over(page, 4)
+        expect(sentence(page, 4)).to_have_attribute("aria-pressed", "true")
+        page.keyboard.press("Space")
+        expect(count(page)).to_have_text(f"0 of {BUDGET} picked.")
+        saved(page)
+        (drafts,) = served.folder.glob("*.drafts.json")
+        assert json.loads(drafts.read_bytes())["drafts"][A]["revision"] >= 2
+
+
+def test_a_finger_picks_by_a_tap_and_not_by_scrolling(serve: Serve, new_page: NewPage) -> None:
+    page = new_page(360, 740, has_touch=True, is_mobile=True)
+    with serve() as served:
+        sign_in(page, served, "Ada")
+        open_first(page)
+        box = sentence(page, 3).bounding_box()
+        assert box is not None
+        touch = page.context.new_cdp_session(page)
+        for kind, y in (("touchStart", 0), ("touchMove", -30), ("touchMove", -60), ("touchEnd", None)):
+            points = [] if y is None else [{"x": box["x"] + 60, "y": box["y"] + 15 + y}]
+            touch.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+        expect(count(page)).to_have_text(f"0 of {BUDGET} picked.")
+        sentence(page, 3).tap(position={"x": 60, "y": 12})
+        expect(sentence(page, 3)).to_have_attribute("aria-pressed", "true")
+
+
+def two_tabs(served: Served, page: Page) -> Page:
+    """Open the first paper in a page, and in a second tab of the same browser; return the second."""
+    sign_in(page, served, "Ada")
+    open_first(page)
+    other = page.context.new_page()
+    other.goto(f"{served.address.url}#/pick/{A}")
+    expect(count(other)).to_have_text(f"0 of {BUDGET} picked.")
+    return other
+
+
+def test_what_two_tabs_of_one_person_pick_is_put_together(serve: Serve, new_page: NewPage) -> None:
+    page = new_page(expected_errors=["status of 409"])
+    with serve() as served:
+        other = two_tabs(served, page)
+        for index in (1, 2):
+            sentence(page, index).click()
+            saved(page)
+        sentence(other, 5).click()
+        expect(other.locator(".picks li b")).to_have_text(["1", "2", "5"])
+        expect(other.get_by_role("alert").filter(has_text="changed in another tab")).to_be_visible()
+        saved(other)
+        sentence(page, 2).click()  # takes it back, not knowing of 5
+        expect(page.locator(".picks li b")).to_have_text(["1", "5"])
+        saved(page)
+        other.evaluate("window.dispatchEvent(new Event('focus'))")  # as when somebody comes back to it
+        expect(other.locator(".picks li b")).to_have_text(["1", "5"])
+        submit(other, "Submit 2 sentences")
+        path = served.run_file("Ada")
+    assert read_run(path).answer(A, "er_at_optimal") == Ranking(sentences=(1, 5), ordered=False)
+
+
+def test_what_has_no_room_beside_the_other_tabs_picks_is_named(serve: Serve, new_page: NewPage) -> None:
+    page = new_page(expected_errors=["status of 409"])
+    with serve() as served:
+        other = two_tabs(served, page)
+        for index in range(1, BUDGET + 1):
+            sentence(page, index).click()
+        saved(page)
+        sentence(other, 20).click()
+        told = "Left out, since all picks are used: sentence 20."
+        expect(other.get_by_role("alert").filter(has_text=told)).to_be_visible()
+        expect(count(other)).to_have_text(f"{BUDGET} of {BUDGET} picked.")
+
+
+def test_a_tab_is_told_when_the_other_one_has_submitted(serve: Serve, new_page: NewPage) -> None:
+    page = new_page(expected_errors=["status of 409"])
+    with serve() as served:
+        other = two_tabs(served, page)
+        sentence(page, 2).click()
+        submit(page, "Submit 1 sentence")
+        sentence(other, 5).click()
+        expect(other.get_by_role("alert").filter(has_text="submitted this paper in another tab")).to_be_visible()
+        expect(sentence(other, 5)).to_have_count(0)
+        other.get_by_role("link", name="Your answer and the evidence").click()
+        expect(other.get_by_role("heading", name="Your aspect recall")).to_be_visible()
+
+
+def test_a_submission_that_has_not_seen_the_other_tabs_picks_is_not_final(serve: Serve, new_page: NewPage) -> None:
+    page = new_page(expected_errors=["status of 409"])
+    with serve() as served:
+        other = two_tabs(served, page)
+        sentence(page, 2).click()
+        saved(page)
+        other.locator("aside").get_by_role("button", name="I find no evidence").click()
+        other.get_by_role("dialog").get_by_role("button", name="Submit no sentence").click()
+        expect(other.locator(".picks li b")).to_have_text(["2"])
+        expect(other.get_by_role("alert").filter(has_text="put together")).to_be_visible()
+        submit(other, "Submit 1 sentence")

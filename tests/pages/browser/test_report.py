@@ -1,0 +1,262 @@
+"""The report in a real Chromium: by mouse, by keyboard, on a small screen, dark, and printed."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from browsing import NewPage, address_of, assert_accessible, assert_fits
+from evidencebench.data.dataset import open_dataset
+from evidencebench.data.sample import load_sample, sample_path
+from evidencebench.data.tasks import TASKS
+from evidencebench.pages.report.page import Wish, report_page
+from evidencebench.scoring.significance import Resampling
+
+SAMPLE = load_sample()
+HOSTILE = "\u202e</script><img src=x onerror='window.owned=1'><svg onload=window.owned=1>\x00"
+OPEN_ALL = "document.querySelectorAll('details').forEach((one) => { one.open = true; })"
+
+
+@pytest.fixture(scope="module")
+def report(sample_runs: tuple[Path, ...], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Give a report of two runs over the sample."""
+    path = tmp_path_factory.mktemp("report") / "report.html"
+    tasks = (TASKS["er_at_10"], TASKS["result_er_at_5"])
+    wish = Wish(title="Two rankings", command="evidencebench report ...")
+    path.write_text(report_page(sample_runs, SAMPLE, tasks, resampling=Resampling(n_draws=200), wish=wish), "utf-8")
+    return path
+
+
+@pytest.fixture
+def opened(page: Page, report: Path) -> Page:
+    """Open the report and wait until it is drawn."""
+    page.goto(address_of(report))
+    page.locator(".scatter-mark").first.wait_for()
+    return page
+
+
+def test_results_and_papers_take_turns_and_back_goes_back(opened: Page) -> None:
+    expect(opened.get_by_role("heading", level=1)).to_have_text("Two rankings")
+    expect(opened.locator("#viewer")).to_be_hidden()
+    opened.get_by_role("link", name="Papers", exact=True).click()
+    expect(opened.locator("a.row-link")).to_have_count(len(SAMPLE))
+    expect(opened.locator("#results")).to_be_hidden()
+    expect(opened.get_by_role("link", name="Papers", exact=True)).to_have_attribute("aria-current", "page")
+    opened.go_back()
+    expect(opened.locator("#results")).to_be_visible()
+    expect(opened.locator("#viewer")).to_be_hidden()
+    expect(opened.get_by_role("link", name="Results", exact=True)).to_have_attribute("aria-current", "page")
+
+
+def test_a_link_to_a_section_leads_there_even_from_a_paper(opened: Page) -> None:
+    opened.get_by_role("link", name="Wrong-hypothesis control").click()
+    expect(opened.locator("#hypotheses h2")).to_be_in_viewport()
+    opened.evaluate("location.hash = '#/papers'")
+    expect(opened.locator("#results")).to_be_hidden()
+    opened.evaluate("location.hash = '#signatures'")
+    expect(opened.locator("#signatures h2")).to_be_in_viewport()
+    opened.go_back()
+    opened.go_back()
+    expect(opened.locator("#hypotheses h2")).to_be_in_viewport()
+
+
+def test_long_names_leave_room_for_the_numbers_on_a_small_screen(new_page: NewPage, tmp_path: Path) -> None:
+    paths = [tmp_path / f"my_very_long_system_name_with_many_parts_and_a_date_20261121_{end}.json" for end in "ab"]
+    for path in paths:
+        path.write_text(json.dumps({instance_id: [3, 5, 8] for instance_id in SAMPLE.ids}))
+    tasks = (TASKS["er_at_10"], TASKS["result_er_at_5"])
+    (tmp_path / "report.html").write_text(report_page(paths, SAMPLE, tasks, resampling=Resampling(n_draws=50)), "utf-8")
+    page = new_page(360, 740)
+    page.goto(address_of(tmp_path / "report.html"))
+    frame = page.locator("#leaderboard .frame").first
+    name, score = frame.locator("tbody tr").nth(-1).locator("th, td").all()[:2]
+    name.scroll_into_view_if_needed()
+    for cell in (name, score):
+        box = cell.bounding_box()
+        assert box is not None
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= 360
+    before = name.bounding_box()
+    frame.evaluate("(one) => { one.scrollLeft = one.scrollWidth }")
+    assert frame.evaluate("(one) => one.scrollLeft") > 0
+    assert name.bounding_box() == before  # stays beside the numbers
+    assert "linear-gradient" in frame.evaluate("(one) => getComputedStyle(one).backgroundImage")
+
+
+def test_a_link_to_a_sentence_of_a_paper_opens_it(page: Page, report: Path) -> None:
+    page.goto(address_of(report, f"#/papers/{SAMPLE.ids[2]}/12"))
+    expect(page.locator("#s-12")).to_be_in_viewport()
+    expect(page.locator("#results")).to_be_hidden()
+
+
+def test_the_papers_are_found_again_as_they_were_left(page: Page, report: Path) -> None:
+    page.goto(address_of(report, f"#/papers/{SAMPLE.ids[2]}?a=lead&sort=length"))
+    page.locator("#s-0").wait_for()
+    page.keyboard.press("e")
+    left = page.url
+    assert "sort=length" in left
+    page.get_by_role("link", name="Results", exact=True).click()
+    expect(page.locator("#results")).to_be_visible()
+    page.get_by_role("link", name="Papers", exact=True).click()
+    expect(page.locator("#results")).to_be_hidden()
+    assert page.url == left
+    page.get_by_role("link", name="Papers", exact=True).click()  # from a paper to the list
+    expect(page.locator(".list-pane h1")).to_be_visible()
+    assert page.url.endswith("#/papers?a=lead&sort=length")
+
+
+def test_print_of_a_paper_is_the_paper(page: Page, report: Path) -> None:
+    page.goto(address_of(report, f"#/papers/{SAMPLE.ids[2]}"))
+    page.locator("#s-0").wait_for()
+    page.emulate_media(media="print")
+    expect(page.locator(".hypothesis")).to_be_visible()
+    for hidden in ("#results", ".list-pane", ".choice-bar", ".paper-bar"):
+        expect(page.locator(hidden)).to_be_hidden()
+
+
+def test_a_mark_leads_to_its_paper_with_the_two_systems(opened: Page) -> None:
+    opened.get_by_label("System A").select_option("lead")
+    opened.get_by_label("System B").select_option("bm25")
+    opened.locator(".scatter-choices").get_by_label("Task").select_option(index=1)
+    opened.locator("a.scatter-mark").first.click()
+    expect(opened.locator("#s-0")).to_be_attached()
+    assert opened.evaluate("location.hash").endswith("?task=result_er_at_5&a=lead&b=bm25")
+
+
+def test_marks_that_coincide_say_how_many_and_list_them(opened: Page) -> None:
+    opened.get_by_label("System A").select_option("oracle")
+    opened.get_by_label("System B").select_option("oracle")
+    mark = opened.locator("g.scatter-mark").first
+    number = int(mark.locator(".scatter-number").text_content() or "")
+    mark.click()
+    links = opened.locator(".scatter-list a")
+    expect(links).to_have_count(number)
+    assert number > 1
+    expect(opened.locator(".scatter-list h3")).to_contain_text(f"{number} instances with A 100.0 %")
+    links.first.click()
+    expect(opened.locator("#results")).to_be_hidden()
+
+
+def test_the_plot_and_its_table_agree_with_the_rows_in_the_page(opened: Page) -> None:
+    rows = json.loads(opened.locator("#rows").text_content() or "")
+    recalls = [(row["recalls"][0][0], row["recalls"][1][0]) for row in rows]
+    better = sum(a > b + 1e-9 for a, b in recalls)
+    worse = sum(b > a + 1e-9 for a, b in recalls)
+    told = re.sub(r"\s+", " ", opened.locator(".scatter-counts").text_content() or "")
+    assert f"A is better on {better}, ■ B on {worse}; equal on {len(rows) - better - worse}" in told
+    largest = max(abs(a - b) for a, b in recalls)
+    first = opened.locator(".scatter tbody tr").first.locator("td").last.text_content() or ""
+    assert abs(float(first)) == pytest.approx(100 * largest, abs=0.051)
+    assert opened.locator(".scatter tbody tr").count() == better + worse
+
+
+def test_the_plot_is_used_by_keyboard_alone(opened: Page) -> None:
+    opened.get_by_label("System B").focus()
+    for _ in range(2):  # the chart's frame, then its marks, one stop for all
+        opened.keyboard.press("Tab")
+    assert "scatter-mark" in opened.evaluate("document.activeElement.getAttribute('class')")
+    seen = [opened.evaluate("document.activeElement.getAttribute('aria-label')")]
+    for _ in range(opened.locator(".scatter-mark").count() - 1):
+        opened.keyboard.press("ArrowRight")
+        seen.append(opened.evaluate("document.activeElement.getAttribute('aria-label')"))
+    assert len(set(seen)) == len(seen)
+    opened.keyboard.press("ArrowLeft")
+    assert opened.evaluate("document.activeElement.getAttribute('aria-label')") == seen[-2]
+    is_link = opened.evaluate("document.activeElement.localName") == "a"
+    opened.keyboard.press("Enter")
+    expect(opened.locator("#s-0" if is_link else ".scatter-list a").first).to_be_attached()
+
+
+def test_colours_follow_the_button_and_are_remembered(opened: Page, report: Path) -> None:
+    background = "getComputedStyle(document.body).backgroundColor"
+    assert opened.evaluate(background) == "rgb(255, 255, 255)"
+    button = opened.get_by_role("button", name="Colours")
+    button.click()
+    button.click()
+    expect(button).to_have_text("Colours: dark")
+    dark = opened.evaluate(background)
+    assert dark != "rgb(255, 255, 255)"
+    opened.goto(address_of(report, "#again"))
+    opened.reload()
+    assert opened.evaluate(background) == dark
+
+
+@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("width", [1280, 360])
+def test_the_report_fits_its_window_and_axe_finds_nothing_serious(
+    new_page: NewPage, report: Path, width: int, *, dark: bool
+) -> None:
+    page = new_page(width, dark=dark)
+    page.goto(address_of(report))
+    page.locator(".scatter-mark").first.wait_for()
+    page.evaluate(OPEN_ALL)
+    assert_fits(page)
+    assert_accessible(page)
+
+
+def test_print_opens_what_is_folded_on_white_and_leaves_the_screen_as_it_was(new_page: NewPage, report: Path) -> None:
+    page = new_page(dark=True)
+    page.goto(address_of(report))
+    page.locator(".scatter-mark").first.wait_for()
+    page.evaluate(
+        """() => addEventListener("beforeprint", () => {
+             window.printed = {
+               folded: document.querySelectorAll("details:not([open])").length,
+               paper: getComputedStyle(document.documentElement).getPropertyValue("--paper"),
+             };
+           })"""
+    )
+    folded = page.locator("details:not([open])").count()
+    assert folded > 2
+    assert page.pdf(format="A4").startswith(b"%PDF")
+    assert page.evaluate("window.printed") == {"folded": 0, "paper": "#ffffff"}
+    assert page.locator("details:not([open])").count() == folded
+    assert page.evaluate("document.documentElement.dataset.theme") is None
+    page.emulate_media(media="print")
+    expect(page.locator(".page-head")).to_be_hidden()
+    expect(page.locator("#leaderboard table").first).to_be_visible()
+
+
+def test_hostile_texts_are_shown_as_text_and_nothing_runs(new_page: NewPage, tmp_path: Path) -> None:
+    record = next(iter(json.loads(sample_path().read_bytes()).values()))
+    record |= {"hypothesis": HOSTILE}
+    record["paper_as_candidate_pool"][:2] = [HOSTILE, "x" * 1_000_000]
+    members = {f"{HOSTILE}{number}": record | {"paper_id": f"p{number}"} for number in range(3)}
+    (tmp_path / "data.json").write_text(json.dumps(members))
+    lines = [{"id": f"{HOSTILE}0", "error": HOSTILE}, *({"id": f"{HOSTILE}{n}", "sentences": [n]} for n in (1, 2))]
+    header = {
+        "evidencebench_run": 1,
+        "system": {"name": HOSTILE, "options": {HOSTILE: "y" * 5000}},
+        "data": {"name": "data", "path": "data", "sha256": open_dataset(tmp_path / "data.json").sha256, "n": 3},
+        "tasks": ["er_at_10"],
+    }
+    (tmp_path / "run.jsonl").write_text("".join(json.dumps(line) + "\n" for line in (header, *lines)))
+    made = report_page(
+        [tmp_path / "run.jsonl"],
+        open_dataset(tmp_path / "data.json"),
+        resampling=Resampling(n_draws=50),
+        wish=Wish(title=HOSTILE, command=HOSTILE),
+    )
+    (tmp_path / "report.html").write_text(made, encoding="utf-8")
+    page = new_page(360)
+    page.goto(address_of(tmp_path / "report.html"))
+    page.locator(".scatter-mark").first.wait_for()
+    page.evaluate(OPEN_ALL)
+    assert_fits(page)
+    page.locator(".scatter tbody a").first.click()
+    page.locator("#s-0").wait_for()
+    assert page.evaluate("window.owned") is None
+    assert page.locator("img").count() == 0
+    expect(page.locator("#s-0")).to_contain_text("<img src=x")
+
+
+def test_a_report_without_papers_has_no_link_to_them_and_no_error(page: Page, sample_runs: tuple[Path, ...]) -> None:
+    made = report_page(sample_runs, SAMPLE, resampling=Resampling(n_draws=50), wish=Wish(papers=False))
+    path = sample_runs[0].parent / "bare_report.html"
+    path.write_text(made, encoding="utf-8")
+    page.goto(address_of(path, "#/papers"))
+    expect(page.locator("#results")).to_be_visible()
+    expect(page.get_by_role("link", name="Papers", exact=True)).to_have_count(0)
+    expect(page.get_by_role("button", name="Colours")).to_be_visible()

@@ -1,0 +1,107 @@
+"""The same list and papers, whether they lie in the page or come from the app; and what is said while they do not."""
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from asking_app import Running, running
+from browsing import NewPage, address_of
+from evidencebench.data.sample import load_sample
+from evidencebench.pages.viewer.exhibit import Exhibit, exhibit_of
+
+SAMPLE = load_sample()
+ROUTES = (
+    "",
+    "?sort=score&order=asc&task=er_at_10",
+    "?sort=difference&order=desc&a=lead&b=oracle",
+    "?sort=length&order=desc&only=has_results",
+    "?only=missed&a=tfidf",
+    "?only=b_better&b=oracle&sort=aspects&order=asc",
+    "?q=children",
+    "?q=iron+ANAEMIA",
+    f"?q={SAMPLE.ids[1]}",
+    "?q=%3C%26%22'",
+    "?q=nowhere",
+    "?sort=__proto__&only=constructor&task=toString",
+)
+
+
+@pytest.fixture
+def exhibit(sample_runs: tuple[Path, ...]) -> Exhibit:
+    return exhibit_of(sample_runs, SAMPLE)
+
+
+def listed(page: Page, address: str) -> tuple[str, list[str], list[str]]:
+    """Return what is said of the list, and its rows."""
+    page.goto("about:blank")
+    page.goto(address)
+    page.locator(".rows > li").first.wait_for()
+    rows = page.locator(".rows > li")
+    links = page.locator("a.row-link").evaluate_all("links => links.map((link) => link.dataset.id)")
+    return page.locator(".list-count").inner_text(), links, rows.all_inner_texts()
+
+
+def test_the_app_lists_what_the_page_lists(page: Page, sample_page: Path, exhibit: Exhibit) -> None:
+    lengths = set()
+    with running(exhibit) as app:
+        app.survey.wait(60)
+        for route in ROUTES:
+            found = listed(page, f"{app.url}#/papers{route}")
+            assert found == listed(page, address_of(sample_page, f"#/papers{route}")), route
+            lengths.add(len(found[1]))
+    assert {0, 1, len(SAMPLE)} < lengths  # so that nothing is compared with nothing only
+
+
+def test_the_app_shows_the_paper_that_the_page_shows(page: Page, sample_page: Path, exhibit: Exhibit) -> None:
+    with running(exhibit) as app:
+        shown = []
+        for address in (app.url, address_of(sample_page)):
+            page.goto("about:blank")
+            page.goto(f"{address}#/papers/{SAMPLE.ids[6]}?a=tfidf")
+            page.locator("#s-0").wait_for()
+            shown.append(page.locator(".paper").text_content() or "")
+    assert shown[0] == shown[1]
+    assert SAMPLE[6].query.sentences[3] in shown[0]
+
+
+def test_a_list_that_is_still_searched_says_how_far_and_completes_itself(page: Page, exhibit: Exhibit) -> None:
+    with running(exhibit, is_surveyed=False) as app:
+        page.goto(f"{app.url}#/papers")
+        count = page.locator(".list-count")
+        expect(count).to_have_text("10 papers")  # nothing is missing of the plain list
+        page.get_by_label("Search").fill("the")
+        expect(count).to_have_text("0 of 10 papers; searched 0 of 10 so far")
+        expect(page.locator(".no-rows")).to_have_text("Nothing found yet.")
+        app.survey.start()
+        expect(count).to_have_text("10 papers; 1 without Results")
+        expect(page.locator("a.row-link")).to_have_count(10)
+
+
+def test_a_list_that_is_still_scored_says_how_far(page: Page, exhibit: Exhibit) -> None:
+    with running(exhibit, is_surveyed=False) as app:
+        page.goto(f"{app.url}#/papers?sort=score")
+        expect(page.locator(".list-count")).to_have_text("10 papers; scored 0 of 10 so far")
+        page.locator("a.row-link").nth(2).focus()
+        app.survey.start()
+        expect(page.locator(".list-count")).to_have_text("10 papers; 1 without Results")
+        expect(page.locator(f'a.row-link[data-id="{SAMPLE.ids[2]}"]')).to_be_focused()
+
+
+def test_an_app_that_has_stopped_is_told_and_one_that_refuses_says_why(new_page: NewPage, exhibit: Exhibit) -> None:
+    page = new_page(expected_errors=("net::ERR", "status of 404"))
+    with running(exhibit) as app:
+        page.goto(f"{app.url}#/papers")
+        page.locator("a.row-link").first.wait_for()
+        page.evaluate("hash => { location.hash = hash; }", "#/papers/nobody")
+        expect(page.locator(".paper-pane > [role=status]")).to_have_text(_refusal(app))
+        page.go_back()
+        page.locator("a.row-link").first.wait_for()
+    page.locator("a.row-link").first.click()
+    expect(page.locator(".paper-pane > [role=status]")).to_contain_text("The app does not answer")
+    page.get_by_label("Order").select_option("length desc")
+    expect(page.locator(".list-count")).to_contain_text("The app does not answer")
+
+
+def _refusal(app: Running) -> str:
+    return app.ask("/api/instances", id="nobody").error

@@ -1,0 +1,125 @@
+"""A stranger finds out why a score is what it is; on the way the pictures of the documents are made.
+
+``make screenshots`` runs this with EVIDENCEBENCH_SCREENSHOTS set to the folder they belong in; without it, the walk is
+the same and the pictures are thrown away.
+"""
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from browsing import NewPage, address_of, assert_accessible, assert_fits
+from evidencebench.data.sample import load_sample
+from evidencebench.data.tasks import TASKS
+from evidencebench.pages.app.revealing import picking_pages
+from evidencebench.pages.app.running import running_app
+from evidencebench.pages.viewer.exhibit import exhibit_of
+
+Shoot = Callable[[Page, str], None]
+
+
+@pytest.fixture
+def shoot(tmp_path: Path) -> Shoot:
+    """Give a function that takes a picture of what a page shows now."""
+    folder = Path(os.environ.get("EVIDENCEBENCH_SCREENSHOTS") or tmp_path)
+    folder.mkdir(parents=True, exist_ok=True)
+
+    def take(page: Page, name: str) -> None:
+        path = folder / f"{name}.png"
+        path.write_bytes(page.screenshot(animations="disabled", caret="hide"))
+        assert path.stat().st_size > 5_000  # more than an empty page
+
+    return take
+
+
+def command(*words: str) -> str:
+    return subprocess.run(
+        [sys.executable, "-m", "evidencebench", *words], check=True, capture_output=True, text=True
+    ).stdout
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Give a report of three systems, one of which was also asked the wrong hypotheses."""
+    folder = tmp_path_factory.mktemp("walk")
+    runs = [str(folder / name) for name in ("cues.jsonl", "bm25.jsonl", "tfidf.jsonl")]
+    for run in runs:
+        command("run", Path(run).stem, "--data", "sample", "-o", run)
+    swapped = str(folder / "bm25.wrong.jsonl")
+    command("run", "bm25", "--data", "sample", "--hypothesis", "wrong", "-o", swapped)
+    page = folder / "report.html"
+    command("report", *runs, swapped, "--data", "sample", "-o", str(page))
+    return page
+
+
+def test_from_the_report_to_the_aspects_that_one_system_missed_in_one_paper(
+    report: Path, new_page: NewPage, shoot: Shoot
+) -> None:
+    page = new_page(1280, 860)
+    page.goto(address_of(report))
+    expect(page.get_by_role("heading", name="Leaderboard", exact=True)).to_be_visible()
+    shoot(page, "report")
+
+    page.get_by_role("link", name="Papers", exact=True).click()
+    expect(page.get_by_text(re.compile(r"^10 papers"))).to_be_visible()
+    page.locator("#viewer").get_by_label("System A").select_option("cues")
+    page.locator("#viewer").get_by_label("System B").select_option("bm25")
+    page.get_by_label("Order").select_option("difference desc")
+    page.get_by_label("Search").fill("micronutrient")
+    expect(page.get_by_text(re.compile(r"^[1-9] of 10 papers"))).to_be_visible()
+    page.get_by_label("Search").fill("")
+    expect(page.get_by_text(re.compile(r"^10 papers"))).to_be_visible()
+    shoot(page, "list")
+
+    page.get_by_role("link", name=re.compile("iron-containing micronutrient powder")).click()
+    account = page.locator(".account")
+    expect(account).to_contain_text("Why the score is what it is")
+    expect(account).to_contain_text("Missed")
+    shoot(page, "paper")
+    recalls = [float(text) for text in re.findall(r"([\d.]+)\s%\s*aspect recall", account.inner_text())]
+    assert len(recalls) == 2
+
+    page.locator(".aspects").get_by_role("button", name=re.compile("^Missed by A")).click()
+    page.locator(".aspects").get_by_role("button", name=re.compile("^Next of")).first.click()
+    expect(page.locator(".is-target").first).to_be_in_viewport()
+    shoot(page, "aspect")
+    assert_accessible(page)
+
+    dark = new_page(1280, 860, dark=True)
+    dark.goto(page.url)
+    expect(dark.locator(".account")).to_be_visible()
+    shoot(dark, "paper-dark")
+    narrow = new_page(360, 740)
+    narrow.goto(page.url)
+    expect(narrow.locator(".account")).to_be_visible()
+    assert_fits(narrow)
+    shoot(narrow, "paper-narrow")
+
+
+def test_from_a_name_to_a_revealed_answer(tmp_path: Path, new_page: NewPage, shoot: Shoot) -> None:
+    dataset, task = load_sample(), TASKS["er_at_optimal"]
+    exhibit = exhibit_of((), dataset, (task,))
+    pages = picking_pages(exhibit, tmp_path / "people", task, limit=3)
+    page = new_page(1280, 860)
+    with running_app(exhibit, picking=pages) as (address, _):
+        page.goto(address.url)
+        page.get_by_label("Your name").fill("Ada")
+        page.keyboard.press("Enter")
+        page.get_by_role("link", name="Begin with the first paper").click()
+        for index in (2, 4, 26):
+            page.locator(f"#pick-{index}").click()
+        expect(page.locator(".pick-count")).to_contain_text("3 of")
+        shoot(page, "picking")
+        page.locator("aside").get_by_role("button", name=re.compile("Submit")).click()
+        page.get_by_role("dialog").get_by_role("button", name=re.compile("^Submit")).click()
+        expect(page.get_by_role("heading", name="Your aspect recall")).to_be_visible()
+        expect(page.locator("h1:visible")).to_have_count(1)
+        shoot(page, "revealed")
+        page.goto("about:blank")
+    pages.close()

@@ -1,0 +1,602 @@
+"""Charts hold what they are given, whatever it is: names as text, numbers in their places, nothing else."""
+
+import math
+import os
+import re
+import struct
+import subprocess
+import sys
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from importlib.resources import files
+from itertools import pairwise
+from pathlib import Path
+from xml.etree import ElementTree as ET
+from xml.parsers import expat
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
+
+from evidencebench.errors import DataError, MissingExtraError
+from evidencebench.pages.figures import (
+    Bar,
+    Group,
+    Line,
+    difference_chart,
+    grouped_chart,
+    interval_chart,
+    line_chart,
+    png_file,
+    stacked,
+    svg_file,
+    table_of_bars,
+    table_of_groups,
+    table_of_lines,
+    terminal_bars,
+)
+from evidencebench.pages.figures.files import require_png
+from evidencebench.pages.figures.frame import WIDTH, size_of
+from evidencebench.pages.figures.lettering import BOLD_SIZE, FONT_SIZE, LONGEST_SHOWN, TITLE_SIZE, told_name, width_of
+from evidencebench.pages.figures.style import DARK, LIGHT, rules_of_charts
+from evidencebench.pages.figures.terminal import NEEDED, Mark
+from evidencebench.pages.markup import Node, as_html, shown
+from evidencebench.tables import RENDERERS, Table
+
+HOSTILE = [
+    "<script>alert(1)</script>",
+    "</style></svg>]]>&amp;&#0;<!--",
+    "nul\0 bell\x07 \ud800 \ufffe",
+    "right\u202eto\u2066left\u200f",
+    "\" onload='alert(1)'",
+    "W" * 1_000,
+    "漢字" * 50,
+    "",
+    "e" + "\u0301" * 300,
+    "two\nlines\tand a tab",
+]
+names = st.sampled_from(HOSTILE) | st.text(max_size=60)
+numbers = st.floats(0, 1) | st.sampled_from([math.nan, math.inf, -math.inf])
+plain_names = st.text("abcdefghkopqrsuvxyz0123456789_", min_size=1, max_size=20)
+
+
+def bars_of(of_name: st.SearchStrategy[str], of_number: st.SearchStrategy[float] = numbers) -> st.SearchStrategy[Bar]:
+    return st.builds(
+        Bar,
+        name=of_name,
+        mean=of_number,
+        low=st.none() | of_number,
+        high=st.none() | of_number,
+        note=st.just("") | of_name,
+        is_control=st.booleans(),
+    )
+
+
+@st.composite
+def lines_of(draw: st.DrawFn, of_name: st.SearchStrategy[str]) -> Line:
+    places = sorted(draw(st.lists(st.floats(-1e9, 1e9) | st.integers(1, 20).map(float), max_size=8)))
+    with_band = draw(st.booleans())
+    column = st.lists(numbers, min_size=len(places), max_size=len(places))
+    return Line(
+        name=draw(of_name),
+        points=list(zip(places, draw(column), strict=True)),
+        low=draw(column) if with_band else None,
+        high=draw(column) if with_band else None,
+        is_control=draw(st.booleans()),
+    )
+
+
+def charts_of(of_name: st.SearchStrategy[str]) -> st.SearchStrategy[Node]:
+    rows = st.lists(bars_of(of_name), max_size=8)
+    differences = st.lists(bars_of(of_name, numbers.map(lambda number: 2 * number - 1)), max_size=8)
+    groups = st.lists(st.builds(Group, name=of_name, bars=st.lists(bars_of(of_name), max_size=4)), max_size=4)
+    return st.one_of(
+        st.builds(interval_chart, rows, title=of_name, unit=of_name),
+        st.builds(difference_chart, differences, title=of_name, unit=of_name, sides=st.tuples(of_name, of_name)),
+        st.builds(grouped_chart, groups, title=of_name, unit=of_name),
+        st.builds(line_chart, st.lists(lines_of(of_name), max_size=6), title=of_name, x_name=of_name, y_name=of_name),
+    )
+
+
+def parsed(text: str) -> Node:
+    """Parse XML as a cautious reader does: a document type or an entity of its own is an error."""
+
+    def refuse(*_: object) -> None:
+        raise AssertionError("a document type or an entity")
+
+    careful = expat.ParserCreate()
+    careful.StartDoctypeDeclHandler = careful.EntityDeclHandler = refuse
+    careful.Parse(text.encode(), True)  # noqa: FBT003 - expat's signature
+    return ET.fromstring(text)  # noqa: S314 - the cautious reader has read it
+
+
+def tag_of(part: Node) -> str:
+    return part.tag.partition("}")[2] or part.tag
+
+
+def titles_in(chart: Node) -> list[str]:
+    """Return the names that a pointer or a reader is told, in the order of the document; the chart's own left out."""
+    return [part.text or "" for part in chart.iter("title")][1:]
+
+
+def of_look(chart: Node, look: str) -> list[Node]:
+    return [part for part in chart.iter() if look in part.attrib.get("class", "").split()]
+
+
+def places_in(chart: Node) -> Iterator[tuple[float, float]]:
+    """Yield every place that something is drawn at."""
+    for part in chart.iter():
+        found = part.attrib
+        for x, y in (("x", "y"), ("cx", "cy"), ("x1", "y1"), ("x2", "y2")):
+            if x in found:
+                yield float(found[x]), float(found[y])
+        for corner in found.get("points", "").split():
+            across, down = corner.split(",")
+            yield float(across), float(down)
+
+
+def extents_in(chart: Node) -> Iterator[tuple[float, float, float]]:
+    """Yield (height, left, right) of every text, as wide as it is taken to be."""
+    for part in chart.iter("text"):
+        words = part.text or ""
+        look = part.attrib.get("class", "")
+        width = width_of(words, {"chart-title": TITLE_SIZE, "chart-group": BOLD_SIZE}.get(look, FONT_SIZE))
+        left = float(part.attrib["x"]) - {"end": width, "middle": width / 2}.get(part.attrib.get("text-anchor", ""), 0)
+        yield float(part.attrib["y"]), left, left + width
+
+
+@given(charts_of(names))
+def test_any_chart_is_a_well_formed_file_and_page_without_styles_or_scripts(chart: Node) -> None:
+    for text in (svg_file(chart), svg_file(chart, theme="light")):
+        root = parsed(text)
+        assert {tag_of(part) for part in root.iter()} <= {
+            *("svg", "title", "desc", "style", "rect", "g", "text", "line", "circle", "polygon", "polyline")
+        }
+        assert len(text) < 60_000
+    assert not any(name == "style" or name.startswith("on") for part in chart.iter() for name in part.attrib)
+    assert "<script" not in as_html(chart)
+
+
+@given(charts_of(plain_names))
+def test_everything_is_drawn_inside_the_chart_and_no_number_is_missing_by_name(chart: Node) -> None:
+    width, height = size_of(chart)
+    assert width == WIDTH
+    assert all(0 <= x <= width and 0 <= y <= height for x, y in places_in(chart))
+    text = as_html(chart)
+    assert not re.search(r"\b(nan|inf|None)\b", text)
+
+
+@given(charts_of(names))
+def test_no_text_leaves_the_chart_or_runs_into_its_neighbour(chart: Node) -> None:
+    on_line = defaultdict(list)
+    for y, left, right in extents_in(chart):
+        assert left >= -1
+        assert right <= WIDTH + 1
+        on_line[y].append((left, right))
+    for neighbours in on_line.values():
+        assert all(right <= left + 1 for (_, right), (left, _) in pairwise(sorted(neighbours)))
+
+
+@given(st.lists(bars_of(plain_names), max_size=12))
+def test_every_name_is_told_in_the_order_given(bars: list[Bar]) -> None:
+    for chart in (interval_chart(bars, title="t"), grouped_chart([Group(name="g", bars=bars)], title="t")):
+        told = titles_in(chart)
+        assert [title.partition(":")[0].removesuffix(" (control)") for title in told] == [bar.name for bar in bars]
+        heights = [float(part.attrib["y"]) for part in of_look(chart, "chart-name")]
+        assert heights == sorted(set(heights))
+        assert len(heights) == len(bars)
+
+
+@given(st.lists(bars_of(plain_names), max_size=12))
+def test_what_is_no_number_is_left_out_and_never_drawn(bars: list[Bar]) -> None:
+    chart = interval_chart(bars, title="t")
+    drawn = [bar for bar in bars if math.isfinite(bar.mean)]
+    assert len(of_look(chart, "chart-marker")) == len(drawn)
+    whole = [bar for bar in drawn if bar.low is not None and bar.high is not None]
+    whole = [bar for bar in whole if math.isfinite(bar.low or 0) and math.isfinite(bar.high or 0)]
+    assert len(of_look(chart, "chart-interval")) == 3 * len(whole)
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=12))
+def test_marks_stand_where_the_numbers_are(means: list[float]) -> None:
+    rows = [Bar(name="s", mean=mean, low=mean, high=1) for mean in (0.0, 1.0, *means)]
+    chart = interval_chart(rows, title="t")
+    start, end, *others = (float(mark.attrib["cx"]) for mark in of_look(chart, "chart-marker"))
+    assert end - start > 150
+    assert others == pytest.approx([start + mean * (end - start) for mean in means], abs=0.1)
+    grid = sorted(float(part.attrib["x1"]) for part in of_look(chart, "chart-grid"))
+    assert grid == pytest.approx([start + share * (end - start) for share in (0, 0.25, 0.5, 0.75, 1)], abs=0.1)
+
+
+@given(st.lists(bars_of(plain_names, st.floats(-1, 1)), min_size=1, max_size=6))
+def test_differences_lie_on_their_side_of_zero(bars: list[Bar]) -> None:
+    chart = difference_chart(bars, title="t")
+    (zero,) = (float(part.attrib["x1"]) for part in of_look(chart, "chart-zero"))
+    for bar, mark in zip(bars, of_look(chart, "chart-marker"), strict=True):
+        away = float(mark.attrib["cx"]) - zero
+        assert away * bar.mean >= 0
+        assert away != 0 or abs(bar.mean) < 0.01
+
+
+@pytest.mark.parametrize("name", [*HOSTILE, "W" * 1_000_000], ids=lambda name: ascii(name[:8]))
+def test_a_hostile_name_is_text_cut_to_what_fits(name: str) -> None:
+    chart = interval_chart([Bar(name=name, mean=0.5, low=None, high=None, is_control=True)], title=name)
+    (title,) = titles_in(chart)
+    assert title.startswith(shown(told_name(name)))
+    assert len(title) < 240
+    (label,) = of_look(chart, "chart-name")
+    assert len(label.text or "") <= LONGEST_SHOWN + 2
+    assert not re.search("[\u202e\u2066\u200f\0]", as_html(chart))
+    assert len(svg_file(chart)) < 10_000
+
+
+def a_line(name: str, *, end: float, is_control: bool = False) -> Line:
+    return Line(name=name, points=[(k, end * k / 20) for k in range(1, 21)], is_control=is_control)
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=40))
+def test_names_of_lines_stand_apart_in_the_order_in_which_the_lines_end(ends: list[float]) -> None:
+    chart = line_chart([a_line(str(n), end=end) for n, end in enumerate(ends)], title="t", x_name="k", y_name="y")
+    found = {part.text or "": float(part.attrib["y"]) for part in of_look(chart, "chart-name")}
+    assert set(found) == {str(n) for n in range(len(ends))}
+    heights = sorted(found.values())
+    assert all(after - before >= 15.9 for before, after in pairwise(heights))
+    lowest_first = sorted(found, key=lambda name: -found[name])
+    assert [ends[int(name)] for name in lowest_first] == pytest.approx(sorted(ends), abs=0.001)
+
+
+def test_a_line_has_a_gap_where_a_point_is_no_number() -> None:
+    broken = Line(name="b", points=[(1, 0.1), (2, 0.2), (3, math.nan), (4, 0.4), (5, 0.5), (6, math.nan), (7, 0.7)])
+    chart = line_chart([broken], title="t", x_name="k", y_name="y")
+    assert [len(part.attrib["points"].split()) for part in of_look(chart, "chart-line")] == [2, 2]
+    assert len(of_look(chart, "chart-marker")) == 5 + 1  # and the one beside the name
+
+
+def test_a_band_is_drawn_from_the_low_ends_and_back_over_the_high_ones() -> None:
+    line = Line(name="b", points=[(1, 0.5), (2, 0.6)], low=[0.25, 0.5], high=[0.75, 1.0])
+    chart = line_chart([line], title="t", x_name="k", y_name="y")
+    (band,) = of_look(chart, "chart-band")
+    heights = [float(corner.split(",")[1]) for corner in band.attrib["points"].split()]
+    top, bottom = heights[2], heights[0] + (heights[0] - heights[3]) / 2
+    assert heights == pytest.approx([bottom + share * (top - bottom) for share in (0.25, 0.5, 1.0, 0.75)])
+
+
+def test_lines_differ_by_more_than_their_colour() -> None:
+    chart = line_chart([a_line(str(n), end=n / 20) for n in range(16)], title="t", x_name="k", y_name="y")
+    dashes = [part.attrib.get("stroke-dasharray") for part in of_look(chart, "chart-line")]
+    assert len(set(dashes[:8])) == 8
+    looks = [part.attrib["class"] for part in chart if part.tag == "g"][:16]
+    assert len(set(zip(looks, dashes, strict=True))) == 16
+    marks = [_shape(of_look(part, "chart-marker")[0]) for part in chart if part.tag == "g"][:8]
+    assert len(set(marks)) == 8
+
+
+def _shape(mark: Node) -> tuple[object, ...]:
+    """Return a mark's corners around its middle."""
+    corners = [tuple(map(float, corner.split(","))) for corner in mark.attrib.get("points", "").split()]
+    middle = [sum(axis) / len(corners) for axis in zip(*corners, strict=True)] if corners else []
+    return tuple((round(x - middle[0]), round(y - middle[1])) for x, y in corners)
+
+
+def test_controls_are_hollow_grey_and_starred_and_the_star_is_explained() -> None:
+    bars = [
+        Bar(name="bm25", mean=0.4, low=0.3, high=0.5),
+        Bar(name="lead", mean=0.5, low=0.4, high=0.6, is_control=True),
+    ]
+    for chart in (
+        interval_chart(bars, title="t"),
+        grouped_chart([Group(name="g", bars=bars)], title="t"),
+        line_chart([a_line("bm25", end=1), a_line("lead", end=1, is_control=True)], title="t", x_name="k", y_name="y"),
+    ):
+        assert {part.text for part in of_look(chart, "chart-name")} == {"bm25", "lead *"}
+        assert all("lead" in (part.findtext("title") or "") for part in of_look(chart, "chart-control"))
+    assert ".chart .chart-control .chart-marker { fill: var(--paper); }" in rules_of_charts()
+    assert "* hollow mark: a control" in as_html(interval_chart(bars, title="t"))
+    assert "hollow" not in as_html(interval_chart(bars[:1], title="t"))
+
+
+def test_the_same_name_looks_the_same_in_every_group() -> None:
+    a, b = (Bar(name=name, mean=0.5, low=None, high=None) for name in "ab")
+    chart = grouped_chart([Group(name="1", bars=[a, b]), Group(name="2", bars=[b, a])], title="t")
+    looks = [(part.findtext("title") or "")[0] + part.attrib["class"] for part in chart if part.tag == "g"]
+    assert len(looks) == 4
+    assert len(set(looks)) == 2
+
+
+def test_a_system_of_a_number_looks_the_same_in_every_chart_and_place() -> None:
+    bars = [Bar(name=str(n), mean=0.5, low=None, high=None, series=n) for n in (5, 2, 11)]
+    lines = [Line(name=str(n), points=[(1, 0.5), (2, 0.5)], series=n) for n in (11, 5, 2)]
+    charts = [
+        interval_chart(bars, title="t"),
+        grouped_chart([Group(name="g", bars=bars[1:]), Group(name="h", bars=bars)], title="t"),
+        line_chart(lines, title="t", x_name="k", y_name="y"),
+    ]
+    found = {(name, part.attrib["class"]) for chart in charts for name, part in _series_in(chart)}
+    assert found == {("5", "chart-series-5"), ("2", "chart-series-2"), ("11", "chart-series-3")}
+    shapes = {(name, _shape(of_look(part, "chart-marker")[0])) for chart in charts for name, part in _series_in(chart)}
+    assert len(shapes) == 6  # rows and lines have marks of their own size
+    dashes = {part.attrib["stroke-dasharray"] for part in of_look(charts[2], "chart-line")}
+    assert len(dashes) == 3
+    alone = line_chart(lines[2:], title="t", x_name="k", y_name="y")
+    (drawn,) = of_look(alone, "chart-line")
+    assert drawn.attrib["stroke-dasharray"] == of_look(charts[2], "chart-line")[2].attrib["stroke-dasharray"]
+
+
+def _series_in(chart: Node) -> list[tuple[str, Node]]:
+    """Return the parts that belong to a series, each with the series' name."""
+    return [((part.findtext("title") or "").partition(":")[0], part) for part in chart if part.tag == "g"]
+
+
+LONG = [f"my_very_long_system_name_with_many_parts_and_a_date_20261121_{end}" for end in "abcde"]
+
+
+def test_long_names_that_differ_at_their_ends_are_told_apart_in_every_picture() -> None:
+    bars = [Bar(name=name, mean=0.5, low=0.4, high=0.6, note="rank 1-5", is_control=name == LONG[0]) for name in LONG]
+    lines = [a_line(name, end=0.5) for name in LONG]
+    charts = [
+        interval_chart(bars, title="t"),
+        grouped_chart([Group(name="g", bars=bars)], title="t"),
+        line_chart(lines, title="t", x_name="k", y_name="y"),
+    ]
+    for chart in charts:
+        shown_names = [part.text or "" for part in of_look(chart, "chart-name")]
+        assert len(set(shown_names)) == len(LONG)
+        assert all(name.startswith("my_very_l") for name in shown_names)
+    rows = [row.partition("  ")[0] for row in terminal_bars(bars).split("\n")[1:]]
+    assert len(set(rows)) == len(LONG)
+    assert rows[0].endswith("_a *")
+    table = RENDERERS["text"](Table(columns=["system", "means"], rows=[[name, "1" * 60] for name in LONG]))
+    firsts = [row.partition(" ")[0] for row in table.split("\n")[2:]]
+    assert [name[-2:] for name in firsts] == ["_a", "_b", "_c", "_d", "_e"]
+
+
+def test_a_pair_of_long_names_keeps_the_ends_of_both() -> None:
+    pairs = [f"{first} - {second}" for first in LONG for second in LONG]
+    chart = difference_chart(
+        [Bar(name=pair, mean=0.1, low=0, high=0.2, note="p = 0.0123") for pair in pairs], title="t"
+    )
+    shown_names = [part.text or "" for part in of_look(chart, "chart-name")]
+    assert len(set(shown_names)) == len(pairs)
+    for name, pair in zip(shown_names, pairs, strict=True):
+        first, second = pair.split(" - ")
+        ends = name.split(" - ")
+        assert [ends[0][-2:], ends[1][-2:]] == [first[-2:], second[-2:]]
+
+
+@pytest.mark.parametrize(("n_groups", "n_bars"), [(1, 60), (20, 10)])
+def test_many_rows_make_a_chart_taller_not_denser(n_groups: int, n_bars: int) -> None:
+    bars = [Bar(name=f"system {n}", mean=n / n_bars, low=0, high=1) for n in range(n_bars)]
+    chart = grouped_chart([Group(name=str(n), bars=bars) for n in range(n_groups)], title="t")
+    heights = sorted(float(part.attrib["y"]) for part in of_look(chart, "chart-name"))
+    assert len(heights) == n_groups * n_bars
+    assert min(after - before for before, after in pairwise(heights)) >= 20
+    assert len([part for part in of_look(chart, "chart-tick") if part.text == "50"]) == 2  # above and below
+
+
+def test_a_chart_has_a_name_and_the_numbers_in_words_for_those_who_do_not_see_it() -> None:
+    bars = [Bar(name="bm25", mean=0.37, low=0.29, high=0.439), Bar(name="x", mean=math.nan, low=None, high=None)]
+    chart = interval_chart(bars, title="er_at_10")
+    assert chart.attrib["role"] == "img"
+    by_id = {part.attrib["id"]: part.text for part in chart.iter() if "id" in part.attrib}
+    assert by_id[chart.attrib["aria-labelledby"]] == "er_at_10"
+    assert by_id[chart.attrib["aria-describedby"]] == "aspect recall, %: bm25 37.0 [29.0, 43.9]; x -"
+    assert "width" not in chart.attrib  # so that it scales with what it stands in
+    curve = line_chart([a_line("bm25", end=0.8)], title="t", x_name="budget", y_name="recall")
+    assert curve.findtext("desc") == "recall by budget: bm25 4.0 at 1, 80.0 at 20"
+
+
+def test_ids_differ_between_charts_and_can_be_chosen() -> None:
+    bars = [Bar(name="bm25", mean=0.37, low=None, high=None)]
+    charts = [
+        interval_chart(bars, title="one"),
+        interval_chart(bars, title="two"),
+        interval_chart([], title="one"),
+        interval_chart(bars, title="one", key="mine"),
+    ]
+    both = stacked(charts, title="one")
+    ids = [part.attrib["id"] for part in both.iter() if "id" in part.attrib]
+    assert len(set(ids)) == len(ids) == 10
+    assert "chart-mine-title" in ids
+
+
+def test_stacked_charts_keep_their_sizes_and_do_not_overlap() -> None:
+    charts = [interval_chart([Bar(name="b", mean=0.5, low=0, high=1)] * n, title=str(n)) for n in (1, 4, 30)]
+    assert stacked(charts[:1], title="t") is charts[0]
+    both = parsed(svg_file(stacked(charts, title="t")))
+    parts = [part for part in both if tag_of(part) == "svg"]
+    spans = [(float(part.attrib["y"]), float(part.attrib["height"])) for part in parts]
+    assert [height for _, height in spans] == [size_of(chart)[1] for chart in charts]
+    assert all(y + height < below for (y, height), (below, _) in pairwise(spans))
+    assert sum(spans[-1]) == float(both.attrib["height"])
+    assert [part.attrib["role"] for part in parts] == ["img"] * 3
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda: interval_chart([], title=""),
+        lambda: difference_chart([], title=""),
+        lambda: grouped_chart([], title=""),
+        lambda: grouped_chart([Group(name="", bars=[])], title=""),
+        lambda: line_chart([], title="", x_name="", y_name=""),
+        lambda: line_chart([Line(name="", points=[])], title="", x_name="", y_name=""),
+        lambda: line_chart([Line(name="", points=[(3, 0.5)])], title="", x_name="", y_name=""),
+        lambda: stacked([], title=""),
+    ],
+)
+def test_nothing_and_next_to_nothing_can_be_drawn(draw: Callable[[], Node]) -> None:
+    assert parsed(svg_file(draw())).attrib["viewBox"].startswith(f"0 0 {WIDTH} ")
+
+
+def _tokens(rules: str, start: str) -> dict[str, str]:
+    block = rules[rules.index(start) :].partition("}")[0]
+    return dict(re.findall(r"--([a-z0-9-]+): ([^;]+);", block))
+
+
+def test_files_have_the_colours_of_the_page() -> None:
+    tokens = (files("evidencebench.pages.viewer") / "assets" / "tokens.css").read_text(encoding="utf-8")
+    for start, colours in ((":root {", LIGHT), (':root[data-theme="dark"]', DARK)):
+        of_page = _tokens(tokens, start)
+        assert {name: of_page[name] for name in colours if name != "font"} == {
+            name: colour for name, colour in colours.items() if name != "font"
+        }
+    assert "var(" not in svg_file(interval_chart([], title="t"))
+
+
+def test_a_file_is_dark_where_its_reader_is_and_a_light_one_never() -> None:
+    chart = interval_chart([], title="t")
+    assert "prefers-color-scheme: dark" in svg_file(chart)
+    assert DARK["ink"] in svg_file(chart)
+    assert DARK["ink"] not in svg_file(chart, theme="light")
+
+
+def _png(chart: Node) -> bytes:
+    try:
+        return png_file(chart)
+    except (MissingExtraError, DataError) as error:
+        pytest.skip(str(error))
+
+
+def test_a_png_is_twice_the_chart_and_shows_what_differs() -> None:
+    bar = Bar(name="bm25", mean=0.4, low=0.3, high=0.5)
+    first, again, other = (
+        _png(interval_chart([Bar(name=name, mean=bar.mean, low=bar.low, high=bar.high)], title="t"))
+        for name in ("bm25", "bm25", "lead")
+    )
+    assert first.startswith(b"\x89PNG\r\n\x1a\n")
+    assert struct.unpack(">II", first[16:24]) == tuple(2 * side for side in size_of(interval_chart([bar], title="t")))
+    assert first == again
+    assert first != other
+
+
+def test_a_png_holds_hostile_names() -> None:
+    bars = [Bar(name=name, mean=0.5, low=0.25, high=0.75, note=name) for name in HOSTILE]
+    assert _png(interval_chart(bars, title=HOSTILE[1])).startswith(b"\x89PNG")
+
+
+def test_a_png_without_its_extra_names_the_command_that_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "resvg_py", None)  # as where it is not installed
+    with pytest.raises(MissingExtraError, match=r"pip install 'evidencebench\[plot\]'"):
+        png_file(interval_chart([], title="t"))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="fonts can be hidden by fontconfig only")
+def test_a_png_on_a_machine_without_fonts_says_what_to_install(tmp_path: Path) -> None:
+    _png(interval_chart([], title="t"))
+    (tmp_path / "fonts.conf").write_text(f"<fontconfig><dir>{tmp_path}</dir></fontconfig>")
+    code = "from evidencebench.pages.figures import *; png_file(interval_chart([], title='t'))"
+    environment = os.environ | {"FONTCONFIG_FILE": str(tmp_path / "fonts.conf"), "HOME": str(tmp_path)}
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=False)
+    assert found.returncode == 1
+    assert f"{DataError.__name__}: pictures as PNG: this machine has none of the fonts" in found.stderr
+    assert "fonts-dejavu-core" in found.stderr
+
+
+def test_what_a_png_needs_can_be_asked_for_before_anything_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "resvg_py", None)
+    with pytest.raises(MissingExtraError, match="SVG needs nothing"):
+        require_png()
+
+
+@given(st.lists(bars_of(plain_names), max_size=6), st.lists(lines_of(plain_names), max_size=4))
+def test_the_tables_behind_charts_hold_the_same_numbers(bars: list[Bar], lines: list[Line]) -> None:
+    table = table_of_bars(bars)
+    assert [row[0] for row in table.rows] == [f"{bar.name}{' *' if bar.is_control else ''}" for bar in bars]
+    assert [row[1] for row in table.rows] == [_percent(bar.mean) for bar in bars]
+    grouped = table_of_groups([Group(name="g", bars=bars)])
+    assert [row[1:] for row in grouped.rows] == [list(row) for row in table.rows]
+    of_lines = table_of_lines(lines)
+    assert len(of_lines.columns) == 1 + len(lines)
+    for found in (table, grouped, of_lines):
+        assert all(len(row) == len(found.columns) for row in found.rows)
+        assert "nan" not in RENDERERS["csv"](found)
+
+
+def _percent(number: float | None) -> float | None:
+    return 100 * number if number is not None and math.isfinite(number) else None
+
+
+def test_the_table_of_lines_has_a_row_a_place_and_intervals_as_text() -> None:
+    band = Line(name="a", points=[(1, 0.1), (3, 0.3)], low=[0.05, 0.2], high=[0.2, 0.4])
+    plain = Line(name="b", points=[(1, 0.5), (2, math.nan)], is_control=True)
+    table = table_of_lines([band, plain], x_name="k")
+    assert list(table.columns) == ["k", "a", "b *"]
+    assert table.rows == [["1", "10.0 [5.0, 20.0]", 50.0], ["2", None, None], ["3", "30.0 [20.0, 40.0]", None]]
+
+
+@st.composite
+def terminal_pictures(draw: st.DrawFn) -> tuple[list[Bar], list[Mark]]:
+    bars = draw(st.lists(bars_of(names), max_size=6))
+    column = st.lists(st.none() | numbers, min_size=len(bars), max_size=len(bars))
+    return bars, [
+        Mark(letter=letter, name=draw(names), values=draw(column)) for letter in draw(st.sets(st.sampled_from("rla^")))
+    ]
+
+
+@given(terminal_pictures(), st.integers(0, 120))
+def test_a_terminal_picture_fits_its_columns_and_is_ascii_where_it_must_be(
+    picture: tuple[list[Bar], list[Mark]], width: int
+) -> None:
+    bars, marks = picture
+    for ascii_only in (False, True):
+        text = terminal_bars(bars, marks=marks, width=width, ascii_only=ascii_only)
+        assert all(cell_len(line) <= max(width, 40) for line in text.split("\n"))
+        assert text.isascii() or not ascii_only
+        assert len(text) < 200 * (len(bars) + 2 + len(marks))
+
+
+@given(st.lists(bars_of(plain_names), max_size=8))
+def test_a_terminal_picture_has_a_row_a_bar_and_a_dot_where_there_is_a_number(bars: list[Bar]) -> None:
+    _, *rows = terminal_bars(bars).split("\n")
+    assert len(rows) == len(bars)
+    for bar, row in zip(bars, rows, strict=True):
+        assert row.startswith(f"{bar.name}{' *' if bar.is_control else ''} ")
+        drawn = [character for character in row if character in "●○"]
+        assert drawn == ([] if not math.isfinite(bar.mean) else ["○"] if bar.is_control else ["●"])
+        assert row.endswith(f" {100 * bar.mean:.1f}" if math.isfinite(bar.mean) else " -")
+
+
+def test_a_terminal_picture_marks_what_every_row_has_beside_its_own() -> None:
+    bars = [
+        Bar(name="er_at_10", mean=0.5, low=0.25, high=0.75),
+        Bar(name="er_at_5", mean=0.75, low=None, high=None),
+        Bar(name="control", mean=0.0, low=0.0, high=0.0, is_control=True),
+    ]
+    marks = [
+        Mark(letter="r", name="random", values=[0.125, 0.5, None]),
+        Mark(letter="l", name="lead", values=[0.625, 0.5, math.nan]),
+        Mark(letter="^", name="ceiling", values=[1.0, 0.75, 1.0]),
+        Mark(letter="n", name="nothing", values=[None, None, None]),
+    ]
+    assert terminal_bars(bars, marks=marks, width=60).split("\n") == [
+        "           0        25        50        75       100",
+        "er_at_10   ·    r    ├─────────●────l────┤         ^   50.0",
+        "er_at_5    ·         ·         +         ◉         ·   75.0",
+        "control *  ○         ·         ·         ·         ^    0.0",
+        "           r random  l lead  ^ ceiling  + several of them",
+        "           ◉ one of them at the mean",
+    ]
+
+
+def test_a_terminal_picture_in_ascii_says_the_same() -> None:
+    bars = [
+        Bar(name="bm25", mean=0.5, low=0.25, high=0.75),
+        Bar(name="lead", mean=0.5, low=0.5, high=0.5, is_control=True),
+    ]
+    drawn, typed = (terminal_bars(bars, ascii_only=ascii_only) for ascii_only in (False, True))
+    assert (
+        drawn.translate(
+            str.maketrans(
+                NEEDED,
+                "||-ox@..",
+            )
+        )
+        == typed
+    )
+
+
+def test_a_name_that_holds_a_plus_needs_no_word_about_several_marks() -> None:
+    bars = [Bar(name="cues+bm25 ◉", mean=0.5, low=None, high=None)]
+    assert "several" not in terminal_bars(bars)
+    assert "one of them" not in terminal_bars(bars)

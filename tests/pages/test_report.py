@@ -1,0 +1,788 @@
+"""The report: what it says, what it says in place of what is not there, and that no text becomes markup."""
+
+import json
+import re
+from dataclasses import replace
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from evidencebench.data.dataset import Dataset, open_dataset
+from evidencebench.data.sample import load_sample, sample_path
+from evidencebench.data.tasks import TASKS, task_named
+from evidencebench.errors import RunMismatchError, TaskError
+from evidencebench.execution.ask import answers_from
+from evidencebench.execution.execute import execute
+from evidencebench.execution.system_table import make_system
+from evidencebench.pages.markup import as_html
+from evidencebench.pages.report.breakdowns import breakdowns_of
+from evidencebench.pages.report.curves import curves_of
+from evidencebench.pages.report.failures import errors_of, notes_of
+from evidencebench.pages.report.findings import Findings, findings_of
+from evidencebench.pages.report.hypotheses import BLIND_SYSTEMS
+from evidencebench.pages.report.page import Wish, report_page
+from evidencebench.pages.report.sections.curves import curves_section
+from evidencebench.pages.viewer.exhibit import exhibit_of
+from evidencebench.pages.viewer.page import content_hash
+from evidencebench.runs.run_file import read_run
+from evidencebench.scoring.comparison import compare, compare_all
+from evidencebench.scoring.evaluation import Rules
+from evidencebench.scoring.graded_runs import grade
+from evidencebench.scoring.presentation import percent
+from evidencebench.scoring.significance import enough_draws, paired_test, paired_tests
+from report_pages import QUICK, Element, parsed, report_of
+
+SAMPLE = load_sample()
+SECTIONS = {
+    "summary",
+    "leaderboard",
+    "curves",
+    "scatter",
+    "breakdowns",
+    "pairs",
+    "hypotheses",
+    "failures",
+    "costs",
+    "papers-here",
+    "signatures",
+    "method",
+}
+HOSTILE = "\u202e</script><img src=x onerror=alert(1)>\x00&amp;<!--\"'`]]>"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Give a folder with runs over the sample: of each sort, and two with wrong hypotheses."""
+    folder = tmp_path_factory.mktemp("runs")
+    for system in ("bm25", "tfidf", "lead", "cues", "oracle"):
+        execute(system, SAMPLE, folder / f"{system}.jsonl")
+    execute("bm25", SAMPLE, folder / "wrong.jsonl", hypothesis="wrong")
+    execute("bm25:k1=1.5", SAMPLE, folder / "other_wrong.jsonl", hypothesis="wrong")
+    (folder / "answers.json").write_text(json.dumps({instance_id: [3, 5, 8] for instance_id in SAMPLE.ids}))
+    lines = (f"{instance_id} Q0 {index} 0 {-index} x\n" for instance_id in SAMPLE.ids for index in range(30))
+    (folder / "run.trec").write_text("".join(lines))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def findings(folder: Path) -> Findings:
+    """Give what stands behind `report`."""
+    paths = [folder / "bm25.jsonl", folder / "tfidf.jsonl", folder / "wrong.jsonl"]
+    return findings_of(paths, SAMPLE, rules=Rules(), resampling=QUICK)
+
+
+@pytest.fixture(scope="module")
+def report(folder: Path) -> Element:
+    """Give a report of two runs, one with its partner, on all tasks."""
+    return report_of([folder / "bm25.jsonl", folder / "tfidf.jsonl", folder / "wrong.jsonl"], SAMPLE)
+
+
+def test_a_report_has_every_section_and_a_link_to_each(report: Element) -> None:
+    assert {section.attributes["id"] for section in report.all("section")} == SECTIONS
+    (contents,) = report.all("nav", **{"class": "contents"})
+    assert {link.attributes["href"] for link in contents.all("a")} == {f"#{name}" for name in SECTIONS - {"summary"}}
+
+
+def test_a_page_allows_its_own_script_and_style_and_nothing_else(report: Element) -> None:
+    (policy,) = report.all("meta", **{"http-equiv": "Content-Security-Policy"})
+    (style,) = report.all("style")
+    (script,) = [one for one in report.all("script") if "type" not in one.attributes]
+    rules = dict(rule.strip().split(" ", 1) for rule in policy.attributes["content"].split(";"))
+    assert rules["default-src"] == "'none'"
+    assert rules["script-src"] == content_hash(script.text)
+    assert rules["style-src"] == content_hash(style.text)
+
+
+def test_a_page_names_no_address_but_its_own_and_runs_no_attribute(folder: Path) -> None:
+    page = report_page([folder / "bm25.jsonl"], SAMPLE, resampling=QUICK)
+
+    def check(element: Element) -> None:
+        for name, value in element.attributes.items():
+            assert not name.startswith("on"), element.tag
+            assert name != "style", element.tag
+            assert name not in {"href", "src", "action", "data"} or value.startswith("#"), (element.tag, value)
+        for child in element.children:
+            if isinstance(child, Element):
+                check(child)
+
+    check(parsed(page))
+
+
+def test_the_same_runs_give_the_same_bytes(folder: Path) -> None:
+    once, again = (report_page([folder / "bm25.jsonl"], SAMPLE, resampling=QUICK) for _ in range(2))
+    assert once == again
+
+
+@pytest.mark.parametrize(
+    ("runs", "tasks", "said"),
+    [
+        (["bm25.jsonl"], [], {"pairs": "There is one run", "costs": "No run here asked a language model"}),
+        (["answers.json"], [], {"hypotheses": "the file does not say what made it", "curves": "1 to 5 sentences"}),
+        (["run.trec", "answers.json"], [], {"failures": "No answer that is graded here failed"}),
+        (["oracle.jsonl"], [], {"summary": "no run here competes"}),
+        (["lead.jsonl"], [], {"summary": "no run here competes"}),
+        (["bm25.jsonl", "cues.jsonl"], [], {"curves": "Asked each task apart", "hypotheses": "Not measured for any"}),
+        (["answers.json"], ["result_er_unconstrained"], {"summary": "any number of sentences"}),
+        (["wrong.jsonl", "tfidf.jsonl"], [], {"hypotheses": "Without the run of the same system"}),
+    ],
+)
+def test_what_is_not_there_is_said_in_its_section(
+    runs: list[str], tasks: list[str], said: dict[str, str], folder: Path
+) -> None:
+    page = report_of([folder / run for run in runs], SAMPLE, *tasks)
+    assert {section.attributes["id"] for section in page.all("section")} == SECTIONS
+    for section, words in said.items():
+        assert words in page.section(section).text
+
+
+def test_the_opening_names_the_leader_its_ranks_and_the_best_control(report: Element, findings: Findings) -> None:
+    task = findings.tasks[0]
+    leader = next(row for row in findings.board[task.name] if not row.is_control)
+    (said,) = report.section("summary").all("p", **{"class": "finding"})
+    assert said.text.startswith(f"On {task.name} (all aspects; ")
+    assert f"the best of 2 runs, {leader.system}, covers {percent(leader.aspect_recall)} % of the aspects" in said.text
+    assert findings.label_free_controls(task)[0] in said.text
+    assert re.search(r"It is ((not )?significantly (above|below)|level with) the best control", said.text)
+
+
+def test_a_leader_far_above_the_controls_is_said_to_be_significantly_above(tmp_path: Path) -> None:
+    best = {
+        instance.id: [index for found in instance.labels.sources.values() for index in found] for instance in SAMPLE
+    }
+    (tmp_path / "best.json").write_text(json.dumps(best))
+    page = report_of([tmp_path / "best.json"], SAMPLE, "er_at_25")
+    said = page.section("summary").text
+    assert "It is significantly above the best control" in said
+    assert "It can claim rank 1 of 4, controls included: no system is significantly better, and 3" in said
+    assert "best.json@sha256:" in said
+    assert "(the file does not say what made it)" in said
+
+
+def test_the_opening_and_the_ranks_are_one_verdict_whatever_other_tasks_there_are(tmp_path: Path) -> None:
+    best = {
+        instance.id: [index for found in instance.labels.sources.values() for index in found] for instance in SAMPLE
+    }
+    answers = [tmp_path / "best.json", tmp_path / "empty.json"]
+    answers[0].write_text(json.dumps(best))
+    answers[1].write_text(json.dumps({instance_id: [] for instance_id in SAMPLE.ids}))
+    verdicts = set()
+    for tasks in (["er_at_25"], ["er_at_25", *(f"er_at_{k}" for k in range(1, 25))]):
+        found = findings_of(answers, SAMPLE, list(map(task_named, tasks)), rules=Rules(), resampling=QUICK)
+        (said,) = report_of(answers, SAMPLE, *tasks).section("summary").all("p", **{"class": "finding"})
+        verdicts.add(said.text)
+        leader, *others = (row for row in found.board["er_at_25"] if row.rank is not None)
+        control = next(row for row in others if row.is_control)
+        assert f"p = {found.boards['er_at_25'].p_value(leader, control):.4f}" in said.text
+        for row in others:
+            is_behind = found.boards["er_at_25"].p_value(leader, row) < 0.05
+            assert is_behind == (leader.rank == (1, 1))
+    assert len(verdicts) == 1
+
+
+@pytest.mark.parametrize(
+    ("answers", "said"),
+    [
+        ({"a": [0], "b": [0]}, "all runs are level: a.json, b.json. a.json covers 0.0 [0.0, 0.0] %"),
+        ({"a": [0], "b": [0], "c": []}, "all runs are level: "),
+        ({"a": [1], "b": [0]}, "the best of 2 runs, a.json, covers 50.0 [50.0, 50.0] %"),
+        ({"a": [1], "b": [1], "c": [0]}, "the best of 3 runs are level: a.json, b.json. a.json covers"),
+        ({"a": [1]}, "a.json covers 50.0 [50.0, 50.0] %"),
+    ],
+)
+def test_the_opening_says_best_of_the_runs_and_names_those_that_are_level(
+    answers: dict[str, list[int]], said: str, tmp_path: Path
+) -> None:
+    kinds = ["normal_paragraph"] * 3
+    dataset = made(tmp_path, {name: record({"x": [1], "y": [2]}, kinds) for name in ("one", "two")})
+    for name, sentences in answers.items():
+        (tmp_path / f"{name}.json").write_text(json.dumps({"one": sentences, "two": sentences}))
+    page = report_of([tmp_path / f"{name}.json" for name in answers], dataset, "er_at_1")
+    (finding,) = page.section("summary").all("p", **{"class": "finding"})
+    assert said in finding.text
+    assert "most" not in finding.text
+
+
+def test_equal_is_level_and_where_nothing_can_be_significant_the_page_says_so(tmp_path: Path) -> None:
+    dataset = made(tmp_path, {name: record({"x": [0]}, ["normal_paragraph"] * 2) for name in ("one", "two")})
+    (tmp_path / "answers.json").write_text(json.dumps({"one": [0], "two": [0]}))
+    page = report_of([tmp_path / "answers.json"], dataset, "er_at_1")
+    summary = page.section("summary").text
+    assert "It is level with the best control that reads no labels, lead\u00a0*: +0.0 [+0.0, +0.0] points" in summary
+    assert "With 2 papers and 6 pairs no difference can be significant here" in summary
+    assert "With 2 papers and 6 pairs no difference can be significant here" in page.section("leaderboard").text
+    assert "With 2 papers and 3 tests no difference in this table can be significant" in page.section("pairs").text
+
+
+def test_where_something_can_be_significant_nothing_is_said_of_it(report: Element) -> None:
+    assert "can be significant" not in report.section("summary").text
+
+
+def test_the_leaderboard_shows_the_standings(report: Element, findings: Findings) -> None:
+    for task in findings.tasks:
+        rows = report.section("leaderboard").table(task.name)
+        assert [
+            [row.system, percent(row.aspect_recall), row.n, row.failed, row.empty, row.missing]
+            for row in findings.board[task.name]
+        ] == [
+            [
+                row["system"].removesuffix("\u00a0*"),
+                row["aspect recall, %"],
+                *(int(row[name]) for name in ("instances", "failed", "empty", "missing")),
+            ]
+            for row in rows
+        ]
+        for row, standing in zip(rows, findings.board[task.name], strict=True):
+            assert row["ranks"] == "-".join(map(str, dict.fromkeys(standing.rank or ())))
+            assert row["system"].endswith("*") == standing.is_control
+
+
+def test_the_table_of_all_tasks_says_mean_interval_and_ranks(report: Element, findings: Findings) -> None:
+    rows = report.section("leaderboard").table("Mean aspect recall in % [interval] (ranks), by task")
+    found = {row["system"]: row for row in rows}
+    for task in findings.tasks:
+        for row in findings.board[task.name]:
+            ranks = "" if row.rank is None else f" ({'-'.join(map(str, dict.fromkeys(row.rank)))})"
+            assert found[findings.name_of(row)][task.name] == f"{percent(row.aspect_recall)}{ranks}"
+
+
+def test_the_charts_of_few_tasks_are_all_open_and_of_many_the_first(report: Element, folder: Path) -> None:
+    few = report_of([folder / "bm25.jsonl"], SAMPLE, "er_at_5", "er_at_10", "result_er_at_5")
+    for page, is_open in ((few, [True] * 3), (report, [True, False, False, False, False])):
+        boards = [part for part in page.section("leaderboard").all("details") if part.all("details")]
+        assert ["open" in part.attributes for part in boards] == is_open
+
+
+def test_a_system_has_one_mark_in_every_chart_of_a_page(report: Element) -> None:
+    looks: dict[str, set[str]] = {}
+    for section in ("leaderboard", "curves", "breakdowns", "hypotheses"):
+        for part in report.section(section).all("g"):
+            (title, *_) = part.all("title")
+            name = title.text.partition(":")[0].removesuffix(" (control)")
+            marks = [mark for tag in ("circle", "polygon") for mark in part.all(tag, **{"class": "chart-marker"})]
+            for mark in marks:
+                corners = mark.attributes.get("points", "").split()
+                looks.setdefault(name, set()).add(f"{part.attributes['class']} {mark.tag} of {len(corners)}")
+    assert {name: len(found) for name, found in looks.items()} == dict.fromkeys(looks, 1)
+    assert looks["bm25"] == {"chart-series-0 circle of 0"}
+    assert looks["tfidf"] == {"chart-series-1 polygon of 4"}
+    assert looks["ceiling"] == looks["oracle"]
+
+
+@pytest.mark.parametrize(
+    ("runs", "title"),
+    [
+        (["bm25.jsonl"], "sample.json: bm25"),
+        (["bm25.jsonl", "tfidf.jsonl", "lead.jsonl"], "sample.json: bm25, tfidf, lead"),
+        (["bm25.jsonl", "tfidf.jsonl", "lead.jsonl", "run.trec"], "4 runs on sample.json"),
+        (["a_run_with_a_name_of_many_parts_and_a_date_20261121_a.trec"], "1 run on sample.json"),
+    ],
+)
+def test_a_title_names_runs_that_are_few_and_short(runs: list[str], title: str, folder: Path, tmp_path: Path) -> None:
+    for run in runs:
+        source = folder / run if (folder / run).exists() else folder / "run.trec"
+        (tmp_path / run).write_bytes(source.read_bytes())
+    page = report_of([tmp_path / run for run in runs], SAMPLE, "er_at_10")
+    assert [found.text for tag in ("h1", "title") for found in page.all(tag)][:2] == [title] * 2
+    assert page.data("overview")["title"] == title
+
+
+def test_only_long_words_of_a_table_may_break_anywhere(folder: Path, tmp_path: Path) -> None:
+    long = "a_run_with_a_name_of_many_parts_and_a_date_20261121_a.trec"
+    (tmp_path / long).write_bytes((folder / "run.trec").read_bytes())
+    page = report_of([folder / "bm25.jsonl", tmp_path / long], SAMPLE, "er_at_10")
+    names = [cell for table in page.all("table") for cell in table.all("th", scope="row")]
+    looks = {cell.text: "long" in cell.attributes["class"].split() for cell in names}
+    assert not looks["abstract_backwards\u00a0*"]
+    assert not looks["bm25"]
+    assert looks[long]
+
+
+def test_curves_are_the_scores_at_every_budget(folder: Path) -> None:
+    paths = [folder / "bm25.jsonl", folder / "answers.json"]
+    found = curves_of(findings_of(paths, SAMPLE, rules=Rules(), resampling=QUICK), 12)
+    assert [curves.scope for curves in found] == ["all", "results"]
+    for curves in found:
+        prefix = "result_" if curves.scope == "results" else ""
+        tasks = [task_named(f"{prefix}er_at_{k}") for k in range(1, 13)]
+        graded = grade(paths, SAMPLE, tasks, rules=Rules())
+        for curve in (*curves.curves, curves.ceiling):
+            name, measure = ("random", "ceiling") if curve is curves.ceiling else (curve.system, "aspect_recall")
+            scores = (graded.controls if curve.is_control else graded.scores)[name]
+            assert list(curve.points) == [scores[task.name].estimate(measure, QUICK) for task in tasks]
+
+
+def test_a_run_asked_each_task_apart_has_points_at_the_budgets_of_its_tasks_only(folder: Path) -> None:
+    found = findings_of([folder / "cues.jsonl"], SAMPLE, rules=Rules(), resampling=QUICK)
+    (whole, results) = curves_of(found, 12)
+    for curves, budgets in ((whole, [10]), (results, [5, 10])):
+        (curve,) = [curve for curve in curves.curves if curve.system == "cues"]
+        assert [k for k, point in enumerate(curve.points, 1) if point is not None] == budgets
+        for k in budgets:
+            task = f"{'result_' if curves.scope == 'results' else ''}er_at_{k}"
+            assert curve.points[k - 1] == found.graded.scores["cues"][task].estimate("aspect_recall", QUICK)
+
+
+def test_the_groups_of_a_breakdown_share_out_the_instances(findings: Findings) -> None:
+    for task in findings.tasks:
+        for breakdown in breakdowns_of(findings, task):
+            scores = findings.graded.scores["bm25"][task.name]
+            assert sum(one.n for one in breakdown.bins) == len(scores.ids)
+            total = sum(one.n * one.recalls["bm25"].mean for one in breakdown.bins)
+            assert total / len(scores.ids) == pytest.approx(float(scores.scores["aspect_recall"].mean()))
+
+
+def test_instances_are_grouped_by_how_much_of_the_evidence_the_abstract_has(tmp_path: Path) -> None:
+    kinds = ["abstract", "normal_paragraph", "normal_paragraph"]
+    sources = {"all": {"x": [0, 1], "y": [0]}, "some": {"x": [0], "y": [2]}, "none": {"x": [1], "y": [2]}}
+    sources |= {"uncoverable": {"x": [], "y": []}, "most": {"x": [0], "y": []}}
+    dataset = made(tmp_path, {name: record(found, kinds) for name, found in sources.items()})
+    (tmp_path / "answers.json").write_text("{}")
+    found = findings_of([tmp_path / "answers.json"], dataset, [task_named("er_at_1")], rules=Rules(), resampling=QUICK)
+    *_, by_place = breakdowns_of(found, found.tasks[0])
+    assert [(one.name, one.n) for one in by_place.bins] == [
+        ("all in the abstract", 2),
+        ("some in the abstract", 1),
+        ("none in the abstract", 1),
+        ("no aspect can be covered", 1),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("n_aspects", "name"), [(1, "1-4 aspects"), (4, "1-4 aspects"), (5, "5-8 aspects"), (13, "13 aspects or more")]
+)
+def test_a_group_holds_the_counts_that_its_name_says(n_aspects: int, name: str, tmp_path: Path) -> None:
+    sources = {f"a{number}": [0] for number in range(n_aspects)}
+    dataset = made(tmp_path, {"one": record(sources, ["normal_paragraph"])})
+    (tmp_path / "answers.json").write_text("{}")
+    page = report_of([tmp_path / "answers.json"], dataset, "er_at_1")
+    (row,) = page.section("breakdowns").table("By the number of aspects that count: aspect recall in %")
+    assert (row["group"], row["n"]) == (name, "1")
+
+
+def test_pairs_are_compared_as_compare_does(report: Element, findings: Findings) -> None:
+    rows = report.section("pairs").table("Runs against runs")
+    assert [row["task"] for row in rows] == [task.name for task in findings.tasks]
+    enough = replace(QUICK, n_draws=enough_draws(len(rows)))
+    for row, task in zip(rows, findings.tasks, strict=True):
+        found = compare(*(findings.graded.scores[name][task.name] for name in ("bm25", "tfidf")), resampling=enough)
+        assert row["overlap, %"] == percent(found.overlap)
+        difference = found.test.difference
+        numbers = [float(number) for number in re.findall(r"[-+][\d.]+", row["difference, points"])]
+        assert numbers == pytest.approx(
+            [100 * one for one in (difference.mean, *(difference.interval or ()))], abs=0.051
+        )
+        assert [int(row[name]) for name in ("better", "equal", "worse")] == [
+            found.test.n_better,
+            found.test.n_equal,
+            found.test.n_worse,
+        ]
+
+
+def test_comparisons_together_are_those_one_by_one(folder: Path) -> None:
+    paths = [folder / name for name in ("bm25.jsonl", "tfidf.jsonl", "answers.json", "lead.jsonl")]
+    graded = grade(paths, SAMPLE, [TASKS["er_at_10"]], rules=Rules(), with_selections=True)
+    scores = {name: found["er_at_10"] for name, found in (*graded.scores.items(), *graded.controls.items())}
+    pairs = list(combinations(scores, 2))
+    assert compare_all(scores, pairs, resampling=QUICK) == [
+        compare(scores[first], scores[second], resampling=QUICK) for first, second in pairs
+    ]
+
+
+@pytest.mark.parametrize("n_clusters", [3, 40])
+def test_paired_tests_together_are_those_one_by_one(n_clusters: int) -> None:
+    generator = np.random.default_rng(0)
+    scores = generator.integers(0, 5, (300, 4)) / 4
+    clusters = [str(number % n_clusters) for number in range(300)]
+    together = paired_tests(scores[:, :3] - scores[:, 3:], clusters, np.random.default_rng(1), n_draws=300)
+    for column, found in enumerate(together):
+        alone = paired_test(scores[:, column], scores[:, 3], clusters, np.random.default_rng(1), n_draws=300)
+        assert found == alone
+
+
+def test_a_run_with_wrong_hypotheses_stands_beside_its_own_and_on_no_leaderboard(
+    report: Element, findings: Findings, folder: Path
+) -> None:
+    rows = report.section("hypotheses").table("Own against wrong hypothesis: aspect recall in %")
+    graded = grade([folder / "bm25.jsonl", folder / "wrong.jsonl"], SAMPLE, (), rules=Rules(), with_selections=True)
+    for row, task in zip(rows, findings.tasks, strict=True):
+        own, wrong = (scores[task.name] for scores in graded.scores.values())
+        found = compare(own, wrong, resampling=QUICK)
+        assert (row["system"], row["task"], row["overlap, %"]) == ("bm25", task.name, percent(found.overlap))
+        assert (row["own"], row["wrong"]) == (f"{100 * found.first.mean:.1f}", f"{100 * found.second.mean:.1f}")
+    for section in ("leaderboard", "curves", "breakdowns", "pairs", "signatures"):
+        assert "wrong" not in report.section(section).text
+    assert "evidencebench run tfidf:stopwords=true" in report.section("hypotheses").text
+
+
+def test_only_the_same_system_with_the_same_options_is_its_partner(folder: Path) -> None:
+    page = report_of([folder / "bm25.jsonl", folder / "other_wrong.jsonl"], SAMPLE)
+    said = page.section("hypotheses").text
+    assert "Not measured for any run" in said
+    assert "Without the run of the same system" in said
+
+
+def test_a_run_with_wrong_hypotheses_of_another_seed_is_said_to_stand_back(folder: Path, tmp_path: Path) -> None:
+    execute("bm25", SAMPLE, tmp_path / "seed.jsonl", hypothesis="wrong", seed=3)
+    page = report_of([folder / "bm25.jsonl", tmp_path / "seed.jsonl", folder / "wrong.jsonl"], SAMPLE, "er_at_10")
+    said = page.section("hypotheses").text
+    assert "Without the run" not in said
+    assert re.search(r"Not used, since another seed .*seed\.jsonl: .*wrong\.jsonl stands in its place", said)
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "reason"),
+    [
+        ("lead", {}, "it never reads the hypothesis"),
+        ("stored", {"run": "a.jsonl"}, "it builds on stored answers"),
+        (
+            "fuse",
+            {"systems": [{"name": "bm25", "options": {}}, {"name": "stored", "options": {"run": "a.jsonl"}}]},
+            "it builds on stored answers",
+        ),
+        ("person", {"name": "Ada"}, "people are asked each paper's own hypothesis only"),
+        ("unheard_of", {}, "has no system of that name"),
+    ],
+)
+def test_where_no_command_asks_wrong_hypotheses_the_reason_is_given(
+    name: str, options: dict[str, str], reason: str, tmp_path: Path
+) -> None:
+    lines = [header_of(name, options, tasks=["er_at_10"]), {"id": SAMPLE.ids[0], "sentences": [0]}]
+    (tmp_path / "run.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    section = report_of([tmp_path / "run.jsonl"], SAMPLE, "er_at_10").section("hypotheses")
+    assert reason in section.text
+    assert not section.all("code")
+
+
+@pytest.mark.parametrize("name", sorted(BLIND_SYSTEMS))
+def test_systems_that_are_said_not_to_read_the_hypothesis_do_not(name: str) -> None:
+    sources = {"own": answers_from(make_system(name)), "wrong": answers_from(make_system(name))}
+    for instance in SAMPLE:
+        swapped = replace(instance, query=replace(instance.query, hypothesis="Something else entirely."))
+        assert sources["own"](instance, TASKS["er_at_10"]) == sources["wrong"](swapped, TASKS["er_at_10"])
+
+
+def test_a_ceiling_that_is_not_proven_everywhere_says_over_how_many_instances(findings: Findings) -> None:
+    curves, _ = curves_of(findings, 2)
+    first, second = curves.ceiling.points
+    assert first is not None
+    unproven = replace(curves, ceiling=replace(curves.ceiling, points=(replace(first, n=7), second)))
+    page = parsed(as_html(curves_section(findings, [unproven], 2)))
+    rows = page.table("All aspects, 10 instances: aspect recall in %")
+    assert [row["ceiling\u00a0*"] for row in rows] == [f"{percent(first)} (7 of 10 instances)", percent(second)]
+
+
+def test_runs_with_wrong_hypotheses_only_are_refused(folder: Path) -> None:
+    with pytest.raises(RunMismatchError, match="add a run that was asked the papers' own"):
+        report_page([folder / "wrong.jsonl"], SAMPLE, resampling=QUICK)
+
+
+def test_a_task_that_applies_nowhere_is_left_out_unless_it_is_asked_for(tmp_path: Path) -> None:
+    dataset = without_results(tmp_path)
+    (tmp_path / "answers.json").write_text(json.dumps({instance_id: [1] for instance_id in dataset.ids}))
+    page = report_of([tmp_path / "answers.json"], dataset)
+    assert "result_er_at_5" not in page.section("leaderboard").text
+    assert "No instance has Results aspects" in page.section("curves").text
+    with pytest.raises(TaskError, match="applies to none of the instances"):
+        report_of([tmp_path / "answers.json"], dataset, "result_er_at_5")
+
+
+def test_one_instance_makes_a_report_without_intervals_in_its_groups(tmp_path: Path) -> None:
+    dataset = made(tmp_path, {"only": record({"x": [0], "y": [1]}, ["abstract", "normal_paragraph"])})
+    (tmp_path / "answers.json").write_text('{"only": [0]}')
+    page = report_of([tmp_path / "answers.json"], dataset)
+    rows = page.section("breakdowns").table("By the length of the paper: aspect recall in %")
+    assert [(row["group"], row["n"], row["answers.json"]) for row in rows] == [("1-99 sentences", "1", "50.0")]
+
+
+def test_one_paper_has_no_interval_anywhere(tmp_path: Path) -> None:
+    members = {name: record({"x": [0], "y": [1]}, ["normal_paragraph"] * 3) for name in ("one", "two")}
+    for member in members.values():
+        member["paper_id"] = "same"
+    (tmp_path / "data.json").write_text(json.dumps(members))
+    for name, index in (("a", 0), ("b", 2)):
+        (tmp_path / f"{name}.json").write_text(json.dumps({"one": [index], "two": [index]}))
+    page = report_of([tmp_path / "a.json", tmp_path / "b.json"], open_dataset(tmp_path / "data.json"), "er_at_1")
+    assert "50.0 % (one paper: no interval)" in page.section("summary").text
+    for name in ("summary", "leaderboard", "curves", "breakdowns", "pairs", "signatures"):
+        section = page.section(name)
+        cells = [cell.text for row in section.all("tr") for cell in row.all("td")]
+        told = [*cells, *(one.text for one in section.all("p")), *(one.text for one in section.all("text"))]
+        assert not [one for one in told if re.search(r"\[[-+\d]", one)], name
+    (row,) = page.section("pairs").table("Runs against runs")
+    assert row["difference, points"] == "+50.0 (one paper: no interval)"
+
+
+def test_failures_are_counted_by_cause_and_shown_by_kind(tmp_path: Path) -> None:
+    a, b, c, d, *_ = SAMPLE.ids
+    lines = [
+        {"id": a, "error": "TimeoutError: no reply within 60 s", "notes": {"reply_failed": 1, "requests": 1}},
+        {"id": b, "error": "TimeoutError: no reply within 61 s"},
+        {"id": c, "error": "refused: I cannot", "notes": {"reply_refused": 1, "requests": 1, "unpriced_replies": 1}},
+        {"id": d, "sentences": [], "notes": {"reply_answered": 1, "requests": 2, "prompt_tokens": 70}},
+    ]
+    (tmp_path / "run.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    page = report_of([tmp_path / "run.jsonl"], SAMPLE, "er_at_10")
+    failures = page.section("failures")
+    (counts,) = failures.table("Answers by task")
+    assert (counts["failed"], counts["empty"], counts["missing"]) == ("3", "1", str(len(SAMPLE) - 4))
+    assert [(row["error"], row["count"], row["which says"]) for row in failures.table("Errors by kind")] == [
+        ("TimeoutError", "2", "TimeoutError: no reply within 60 s"),
+        ("refused", "1", "refused: I cannot"),
+    ]
+    (replies,) = failures.table("Replies of language models by class")
+    assert replies == {"run": "run.jsonl", "replies": "3", "answered": "1", "failed": "1", "refused": "1"}
+    (cost,) = page.section("costs").table("Language models")
+    assert (cost["requests"], cost["prompt tokens"]) == ("4", "70")
+    assert cost["cost"] == "unknown: 1 reply of unknown price"
+    assert "$0.00" not in page.section("costs").text
+
+
+def test_errors_are_of_what_is_graded_and_costs_say_of_how_many_answers(tmp_path: Path) -> None:
+    a, b, *_ = SAMPLE.ids
+    lines = [
+        {"id": a, "task": "er_at_10", "error": "TimeoutError: graded", "notes": {"requests": 1, "reply_failed": 1}},
+        {
+            "id": a,
+            "task": "er_at_5",
+            "error": "TimeoutError: another task",
+            "notes": {"requests": 1, "reply_failed": 1},
+        },
+        {"id": b, "task": "er_at_10", "error": "TimeoutError: behind", "notes": {"requests": 1, "reply_failed": 1}},
+    ]
+    header = header_of("llm_base", {}, tasks=["er_at_10", "er_at_5"], per_task=True)
+    (tmp_path / "run.jsonl").write_text("".join(json.dumps(line) + "\n" for line in (header, *lines)))
+    page = report_of([tmp_path / "run.jsonl"], SAMPLE, "er_at_10", limit=1)
+    (error,) = page.section("failures").table("Errors by kind")
+    assert (error["count"], error["which says"]) == ("1", "TimeoutError: graded")
+    (reply,) = page.section("failures").table("Replies of language models by class")
+    assert reply["replies"] == "1"
+    (cost,) = page.section("costs").table("Language models")
+    assert (cost["answers in the run"], cost["graded here"], cost["requests"]) == ("3", "1", "3")
+
+
+def test_a_long_error_is_not_repeated_whole_for_every_task(tmp_path: Path) -> None:
+    (tmp_path / "run.jsonl").write_text(json.dumps({"id": SAMPLE.ids[0], "error": "y" * 100_000}) + "\n")
+    page = report_of([tmp_path / "run.jsonl"], SAMPLE)
+    judged = page.data("instance-0")["answers"][0]
+    assert len(judged) > 1
+    assert {(len(one["error"]), one["error"][-2:]) for one in judged} == {(2000, "y…")}
+
+
+def test_an_answer_that_serves_several_tasks_costs_once(tmp_path: Path) -> None:
+    notes = {"requests": 1, "cost_microusd": 2500, "truncated_sentences": 4}
+    line = {"id": SAMPLE.ids[0], "sentences": [1], "notes": notes}
+    (tmp_path / "run.jsonl").write_text(json.dumps(line) + "\n")
+    page = report_of([tmp_path / "run.jsonl"], SAMPLE, "er_at_10", "er_at_5", "result_er_at_5")
+    (cost,) = page.section("costs").table("Language models")
+    assert (cost["requests"], cost["cost"]) == ("1", "$0.0025")
+
+
+def test_what_is_noted_of_a_paper_counts_once_however_often_it_is_asked(tmp_path: Path) -> None:
+    notes = {"requests": 1, "truncated_sentences": 4}
+    lines = [{"id": "a", "task": task, "sentences": [1], "notes": notes} for task in ("er_at_10", "er_at_5")]
+    (tmp_path / "run.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert notes_of(read_run(tmp_path / "run.jsonl", needs_header=False)) == {"requests": 2, "truncated_sentences": 4}
+
+
+def test_errors_without_a_colon_are_a_kind_of_their_own(tmp_path: Path) -> None:
+    (tmp_path / "run.jsonl").write_text('{"id": "a", "error": "gave up"}\n{"id": "b", "error": ": odd"}\n')
+    found = errors_of(read_run(tmp_path / "run.jsonl", needs_header=False))
+    assert [(kind.name, kind.count) for kind in found] == [("gave up", 1), ("unnamed", 1)]
+
+
+def test_people_are_shown_with_the_seconds_they_took(tmp_path: Path) -> None:
+    header = header_of("person", {"name": "Ada"}, tasks=["er_at_10"], per_task=True)
+    lines = [
+        {"id": name, "task": "er_at_10", "sentences": [1], "ordered": False, "notes": {"seconds": seconds}}
+        for name, seconds in zip(SAMPLE.ids, (30, 50, 100), strict=False)
+    ]
+    (tmp_path / "ada.jsonl").write_text("".join(json.dumps(line) + "\n" for line in (header, *lines)))
+    page = report_of([tmp_path / "ada.jsonl"], SAMPLE)
+    (row,) = page.section("costs").table("People")
+    assert row == {
+        "person": "person(name=Ada)",
+        "answers in the run": "3",
+        "graded here": "3",
+        "median seconds": "50.0",
+        "seconds in all": "180",
+    }
+    assert {row["run"] for row in page.section("signatures").table("Signatures")} == {"person(name=Ada)"}
+
+
+def test_a_system_that_notes_seconds_is_no_person(tmp_path: Path) -> None:
+    line = {"id": SAMPLE.ids[0], "sentences": [1], "notes": {"seconds": 5}}
+    header = header_of("bm25", {}, tasks=["er_at_10"])
+    (tmp_path / "run.jsonl").write_text("".join(json.dumps(one) + "\n" for one in (header, line)))
+    costs = report_of([tmp_path / "run.jsonl"], SAMPLE).section("costs")
+    assert "People" not in [caption.text for caption in costs.all("caption")]
+    assert "5 seconds" in costs.text
+
+
+def test_every_score_of_a_run_has_its_signature(report: Element, findings: Findings) -> None:
+    rows = report.section("signatures").table("Signatures")
+    expected = [
+        row.signature for task in findings.tasks for row in findings.board[task.name] if row.signature is not None
+    ]
+    assert [row["signature"] for row in rows] == expected
+    assert all(f"task:{row['task']}|" in row["signature"] for row in rows)
+
+
+def test_the_papers_are_in_the_page_as_the_exhibit_has_them(report: Element, folder: Path) -> None:
+    exhibit = exhibit_of([folder / "bm25.jsonl", folder / "tfidf.jsonl"], SAMPLE)
+    overview, rows = report.data("overview"), report.data("rows")
+    assert [system["label"] for system in overview["systems"]][:2] == ["bm25", "tfidf"]
+    assert overview["n_instances"] == len(rows) == len(SAMPLE)
+    for position, instance in enumerate(SAMPLE):
+        row, held = exhibit.row(position, instance), rows[position]
+        assert (held["id"], held["n_aspects"], held["n_results"]) == (row.id, row.n_aspects, row.n_results)
+        assert held["recalls"] == [list(recalls) for recalls in row.recalls]
+        record = report.data(f"instance-{position}")
+        assert record["paper"]["sentences"] == list(instance.query.sentences)
+
+
+def test_a_limit_holds_for_scores_and_papers(folder: Path) -> None:
+    page = report_of([folder / "bm25.jsonl"], SAMPLE, limit=4)
+    assert page.data("overview")["n_instances"] == len(page.data("rows")) == 4
+    assert "the first 4 of 10 instances" in page.section("summary").text
+    assert {row["instances"] for row in page.section("leaderboard").table("er_at_10")} == {"4"}
+
+
+def test_without_the_papers_the_page_says_how_to_read_them(folder: Path) -> None:
+    page = report_of([folder / "bm25.jsonl"], SAMPLE, wish=Wish(papers=False, data="sample", largest=3))
+    assert not page.all("script", type="application/json")
+    assert not page.all("main", id="viewer")
+    assert not page.all("a", href="#/papers")
+    tasks = " ".join(f"--task {row['task']}" for row in page.section("signatures").table("Signatures"))
+    (command,) = page.section("papers-here").all("pre")
+    assert command.text == f"evidencebench view bm25.jsonl --data sample {tasks}"
+    assert "Left out with the papers" in page.section("scatter").text
+
+
+def test_the_command_that_views_the_papers_keeps_tasks_and_rules(folder: Path) -> None:
+    wish = Wish(papers=False, largest=1)
+    rules = Rules(over_length="first", out_of_range="drop")
+    page = parsed(
+        report_page([folder / "bm25.jsonl"], SAMPLE, [TASKS["er_at_10"]], rules=rules, resampling=QUICK, wish=wish)
+    )
+    (command,) = page.section("papers-here").all("pre")
+    assert command.text == (
+        "evidencebench view bm25.jsonl --data sample.json --task er_at_10 --over-length first --out-of-range drop"
+    )
+
+
+def test_a_page_holds_no_absolute_path(folder: Path, tmp_path: Path) -> None:
+    paths = [folder / "bm25.jsonl", tmp_path / "bm25.jsonl", folder / "tfidf.jsonl", folder / "answers.json"]
+    execute("bm25", SAMPLE, paths[1])
+    for papers in (False, True):
+        page = report_page(paths, SAMPLE, resampling=QUICK, wish=Wish(papers=papers, largest=1))
+        assert not [found for found in ("/tmp", "/home", str(SAMPLE.path.parent)) if found in page]  # noqa: S108
+
+
+def test_a_run_that_only_says_that_it_is_a_control_does_not_replace_it(folder: Path, tmp_path: Path) -> None:
+    head, *lines = (folder / "lead.jsonl").read_text().splitlines()
+    (tmp_path / "lead.jsonl").write_text("\n".join([head, *lines[:1]]) + "\n")
+    found = findings_of([tmp_path / "lead.jsonl"], SAMPLE, [TASKS["er_at_10"]], rules=Rules(), resampling=QUICK)
+    names = [found.name_of(row) for row in found.board["er_at_10"]]
+    assert {"lead", "lead\u00a0*"} <= set(names)
+    assert "lead\u00a0*" in found.label_free_controls(TASKS["er_at_10"])
+    assert "lead" not in found.label_free_controls(TASKS["er_at_10"])
+    whole = findings_of([folder / "lead.jsonl"], SAMPLE, [TASKS["er_at_10"]], rules=Rules(), resampling=QUICK)
+    assert [found.name_of(row) for row in whole.board["er_at_10"]].count("lead") == 1
+    assert "lead" in whole.label_free_controls(TASKS["er_at_10"])
+
+
+def test_a_run_named_as_a_control_stands_beside_it(tmp_path: Path) -> None:
+    (tmp_path / "lead").write_text(json.dumps({instance_id: [9] for instance_id in SAMPLE.ids}))
+    page = report_of([tmp_path / "lead"], SAMPLE, "er_at_10")
+    names = [row["system"] for row in page.section("leaderboard").table("er_at_10")]
+    assert {"lead", "lead\u00a0*"} <= set(names)
+    assert len(set(names)) == len(names) == 5
+
+
+# Hostile texts
+
+
+def test_no_text_becomes_markup(tmp_path: Path) -> None:
+    plain, hostile = (
+        skeleton_with(word, tmp_path / folder) for folder, word in (("plain", "word"), ("hostile", HOSTILE))
+    )
+    assert hostile == plain
+
+
+def test_a_name_of_a_million_characters_does_not_fill_the_page(folder: Path, tmp_path: Path) -> None:
+    head, *lines = (folder / "bm25.jsonl").read_text().splitlines()
+    header = json.loads(head) | {"system": {"name": "x" * 1_000_000, "options": {}}}
+    lines[0] = json.dumps({"id": SAMPLE.ids[0], "error": "y" * 1_000_000})
+    (tmp_path / "run.jsonl").write_text("\n".join([json.dumps(header), *lines]) + "\n")
+    page = report_page([tmp_path / "run.jsonl", folder / "tfidf.jsonl"], SAMPLE, resampling=QUICK)
+    # In full where the system is told of once, and in what the viewer is given.
+    assert len(page) < 12_000_000
+    assert page.count("x" * 1_000_000) < 10
+
+
+def skeleton_with(word: str, folder: Path) -> object:
+    """Return what a report is made of in which every text that comes from a file holds a word."""
+    folder.mkdir()
+    in_a_name = word.replace("/", "").replace("\x00", "")
+    sources = {f"{word}{number}": [number] for number in range(3)}
+    members = {
+        f"{word}{number}": record(sources, ["abstract", "section_name", "normal_paragraph"], word)
+        for number in range(3)
+    }
+    dataset = made(folder, members, f"{in_a_name}.json")
+    for name in ("a", "b"):
+        # Systems that do not read the words, so that the runs stand in the same order.
+        execute("abstract_backwards" if name == "a" else "lead", dataset, folder / f"{name}.jsonl")
+        head, *lines = (folder / f"{name}.jsonl").read_text().splitlines()
+        header = json.loads(head) | {"system": {"name": f"{word}{name}", "options": {word: word}}}
+        lines[0] = json.dumps({"id": f"{word}0", "error": f"{word}: {word}", "notes": {f"served_by {word}": 1}})
+        (folder / f"{name}.jsonl").write_text("\n".join([json.dumps(header), *lines]) + "\n")
+        wrong = header | {"hypothesis": "wrong"}
+        (folder / f"{name}_wrong.jsonl").write_text("\n".join([json.dumps(wrong), *lines]) + "\n")
+    (folder / f"{in_a_name} answers.json").write_text(json.dumps({f"{word}0": None, f"{word}1": [0]}))
+    wish = Wish(title=word, largest=3, data=word, command=word)
+    page = report_of(sorted(folder.glob("*.jsonl")) + sorted(folder.glob("* answers.json")), dataset, wish=wish)
+    assert word.replace("\x00", "\ufffd") in page.section("failures").text
+    assert page.data("rows")[0]["hypothesis"] == word
+    return page.skeleton()
+
+
+def record(sources: dict[str, list[int]], kinds: list[str], word: str = "word") -> dict[str, object]:
+    """Return an instance as a file spells it; its first aspect is a Results aspect."""
+    return {
+        "hypothesis": word,
+        "paper_as_candidate_pool": [f"{word} {index}" for index in range(len(kinds))],
+        "aspect_list_ids": list(sources),
+        "results_aspect_list_ids": list(sources)[:1],
+        "aspect2sentence_indices": sources,
+        "sentence_index2aspects": {},
+        "sentence_types_in_candidate_pool": kinds,
+        "paper_id": word,
+        "aspect_id2aspect": dict.fromkeys(sources, word),
+    }
+
+
+def made(folder: Path, members: dict[str, dict[str, object]], name: str = "data.json") -> Dataset:
+    """Return a data set of instances, each of a paper of its own."""
+    with_papers = {
+        key: one | {"paper_id": f"{one['paper_id']} {number}"} for number, (key, one) in enumerate(members.items())
+    }
+    (folder / name).write_text(json.dumps(with_papers))
+    return open_dataset(folder / name)
+
+
+def header_of(name: str, options: dict[str, str], **fields: object) -> dict[str, object]:
+    """Return the header of a run over the sample."""
+    data = {"name": SAMPLE.name, "path": "sample", "sha256": SAMPLE.sha256, "n": len(SAMPLE)}
+    return {"evidencebench_run": 1, "system": {"name": name, "options": options}, "data": data, **fields}
+
+
+def without_results(folder: Path) -> Dataset:
+    """Return the sample without its Results aspects."""
+    members = json.loads(sample_path().read_bytes())
+    for member in members.values():
+        member["results_aspect_list_ids"] = None
+    (folder / "data.json").write_text(json.dumps(members))
+    return open_dataset(folder / "data.json")

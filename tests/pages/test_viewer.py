@@ -1,0 +1,323 @@
+"""What a page is given is what `evaluate` says and cannot end its element; its scripts make nothing but text of it."""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from html.parser import HTMLParser
+from importlib.resources import files
+from itertools import product
+from pathlib import Path
+from random import Random
+from typing import Any, get_args
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evidencebench.data.dataset import Dataset, open_dataset, write_dataset
+from evidencebench.data.instance import Instance
+from evidencebench.data.sample import load_sample
+from evidencebench.data.tasks import TASKS, task_named
+from evidencebench.execution.ask import answers_from
+from evidencebench.execution.belonging import tasks_of
+from evidencebench.execution.execute import execute
+from evidencebench.execution.system_table import make_system
+from evidencebench.pages.viewer import page
+from evidencebench.pages.viewer.exhibit import SHOWN_CONTROLS, exhibit_of, judged, paper_of
+from evidencebench.pages.viewer.records import AspectRecord, InstanceRecord, Overview, Status, encoded
+from evidencebench.runs.answer_files import open_run
+from evidencebench.runs.run_file import Failure
+from evidencebench.scoring.evaluation import Rules, answers_of, case_of, evaluate
+from evidencebench.scoring.selection import OverLength, Ties
+from evidencebench.system import Ranking
+from strategies import instances, json_values
+
+SAMPLE = load_sample()
+ASSETS = files("evidencebench.pages.viewer") / "assets"
+SCRIPTS = {asset.name: asset.read_text(encoding="utf-8") for asset in ASSETS.iterdir() if asset.name.endswith(".js")}
+STYLES = {asset.name: asset.read_text(encoding="utf-8") for asset in ASSETS.iterdir() if asset.name.endswith(".css")}
+
+
+def line(instance: Instance, random: Random) -> dict[str, Any] | None:
+    """Draw an answer of any kind: ordered, tied, a set, over and under the budget, empty, failed or not there."""
+    indices = random.sample(range(len(instance.query.sentences)), random.randrange(1, 25))
+    scores = sorted((random.randrange(4) for _ in indices), reverse=True)
+    kinds: Sequence[dict[str, Any] | None] = (
+        {"sentences": indices},
+        {"sentences": indices, "scores": scores},
+        {"sentences": indices, "ordered": False},
+        {"sentences": [*indices, *indices[:3]], "ordered": False},
+        {"sentences": []},
+        {"error": "no reply <b>"},
+        None,
+    )
+    kind = random.choice(kinds)
+    return None if kind is None else {"id": instance.id, **kind}
+
+
+def write_lines(path: Path, seed: int) -> None:
+    lines = (line(instance, Random(f"{seed} {instance.id}")) for instance in SAMPLE)
+    path.write_text("".join(f"{json.dumps(one)}\n" for one in lines if one is not None), encoding="utf-8")
+
+
+def write_plain(path: Path, seed: int) -> None:
+    random = Random(seed)
+    answers = {
+        instance.id: random.choice((None, [], random.choices(range(len(instance.query.sentences)), k=12)))
+        for instance in SAMPLE
+    }
+    path.write_text(json.dumps(answers), encoding="utf-8")
+
+
+def write_trec(path: Path, seed: int) -> None:
+    random = Random(seed)
+    lines = [
+        f"{instance.id} Q0 {index} {rank} {1 / rank} run\n"
+        for instance in SAMPLE
+        for rank, index in enumerate(random.sample(range(len(instance.query.sentences)), 15), 1)
+    ]
+    path.write_text("".join(lines), encoding="utf-8")
+
+
+def write_per_task(path: Path, seed: int) -> None:
+    execute("oracle", SAMPLE, path, seed=seed, tasks=tuple(TASKS.values()))
+
+
+def write_run(path: Path, seed: int) -> None:
+    execute("bm25", SAMPLE, path, seed=seed, limit=7)
+
+
+FORMS = (write_lines, write_plain, write_trec, write_per_task, write_run)
+RULES = [Rules(over_length=over, ties=ties) for over, ties in product(get_args(OverLength), get_args(Ties))]
+
+
+@pytest.mark.parametrize("rules", RULES, ids=lambda rules: f"{rules.over_length}-{rules.ties}")
+@pytest.mark.parametrize("write", FORMS, ids=lambda write: write.__name__)
+def test_what_is_shown_of_an_answer_has_the_recall_that_evaluate_gives_it(
+    tmp_path: Path, write: Any, rules: Rules
+) -> None:
+    for seed in range(3 if write in (write_lines, write_plain) else 1):
+        path = tmp_path / f"run{seed}"
+        write(path, seed)
+        run = open_run(path)
+        tasks = (*tasks_of(run, SAMPLE), *((task_named("er_at_3"),) if write is not write_per_task else ()))
+        exhibit = exhibit_of([path], SAMPLE, tasks, rules=rules)
+        sources = {"run": answers_of(run)} | {name: answers_from(make_system(name)) for name in SHOWN_CONTROLS}
+        expected = evaluate(sources, SAMPLE, tasks, rules={"run": rules})
+        names = ["run", *SHOWN_CONTROLS]
+        for position, instance in enumerate(SAMPLE):
+            row, record = exhibit.row(position, instance), exhibit.record(position, instance)
+            for system, at in product(range(len(names)), range(len(tasks))):
+                scores, shown = expected[names[system]][tasks[at].name], record.answers[system][at]
+                assert row.recalls[system][at] == (None if shown is None else shown.recall)
+                if instance.id not in scores.ids:
+                    assert shown is None
+                    assert record.terms[at] is None
+                elif shown is None:
+                    assert tasks[at].budget is None, "only what no budget ends may stand without an answer"
+                    assert not make_system(names[system]).selects
+                else:
+                    place = scores.ids.index(instance.id)
+                    assert shown.recall == scores.scores["aspect_recall"][place]
+                    selection = scores.selections[place]
+                    assert (shown.certain, shown.tied, shown.n_drawn) == (
+                        selection.certain,
+                        selection.tied,
+                        selection.n_drawn,
+                    )
+
+
+def test_every_way_an_answer_can_go_wrong_has_a_name_and_says_why() -> None:
+    instance = SAMPLE[0]
+    case = case_of(instance, TASKS["er_at_10"])
+    assert case is not None
+    beyond = Ranking(sentences=(0, 10_000))
+    shown = {
+        "answered": judged(case, Ranking(sentences=(0,)), Rules()),
+        "empty": judged(case, Ranking(sentences=()), Rules()),
+        "failed": judged(case, Failure(error="the server said no"), Rules()),
+        "missing": judged(case, None, Rules()),
+        "invalid": judged(case, beyond, Rules()),
+    }
+    assert set(shown) == set(get_args(Status))
+    for status, found in shown.items():
+        assert found.status == status
+    assert shown["failed"].error == "the server said no"
+    assert re.search(r"sentence 10000, but the paper has sentences 0\.\.", shown["invalid"].error or "")
+    assert judged(case, beyond, Rules(out_of_range="drop")).certain == (0,)
+
+
+def test_an_exhibit_without_runs_shows_the_controls_on_every_task_with_a_budget() -> None:
+    overview = exhibit_of((), SAMPLE).overview()
+    assert [system.label for system in overview.systems] == list(SHOWN_CONTROLS)
+    assert all(system.is_control for system in overview.systems)
+    assert [task.name for task in overview.tasks] == [name for name, task in TASKS.items() if task.budget is not None]
+    assert overview.n_instances == len(SAMPLE)
+
+
+@given(instances())
+def test_a_paper_as_it_is_shown_holds_nothing_of_the_labels(instance: Instance) -> None:
+    record = paper_of(3, instance.query)
+    query = instance.query
+    assert {field: getattr(record, field) for field in record.__struct_fields__} == {
+        "position": 3,
+        "id": instance.id,
+        "paper_id": query.paper_id,
+        "hypothesis": query.hypothesis,
+        "sentences": query.sentences,
+        "kinds": "".join({"section_name": "h", "abstract": "a", "normal_paragraph": "b"}[kind] for kind in query.kinds),
+    }
+
+
+HOSTILE = st.sampled_from(
+    ["</script>", "<!--", "]]>", "&lt;", "\u2028", "\x00", "<img src=x onerror=alert(1)>", "\u202e"]
+)
+
+
+@given(st.recursive(json_values | HOSTILE, lambda inner: st.dictionaries(HOSTILE, inner), max_leaves=4))
+def test_encoded_data_cannot_end_its_element_and_say_the_same(value: Any) -> None:
+    data = encoded(value)
+    assert not re.search(rb"[<>&]", data)
+    assert json.loads(data) == value
+
+
+@given(st.text(), instances())
+def test_an_encoded_record_is_read_back_as_it_was(text: str, instance: Instance) -> None:
+    record = InstanceRecord(
+        paper=paper_of(0, instance.query),
+        review_id=text,
+        aspects=(AspectRecord(id=text, text=f"</script>{text}", is_result=True, sentences=(1,)),),
+        terms=(None,),
+        answers=((None,),),
+    )
+    data = encoded(record)
+    assert b"<" not in data
+    assert msgspec.json.decode(data, type=InstanceRecord) == record
+
+
+class _Elements(HTMLParser):
+    """Reads a page the way a browser takes it apart: scripts end at the first thing that ends them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: Counter[str] = Counter()
+        self.texts: dict[str, str] = {}
+        self._open = ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags[tag] += 1
+        given = dict(attrs)
+        assert not any(name.startswith("on") for name in given)
+        self._open = given.get("id") or tag
+
+    def handle_data(self, data: str) -> None:
+        self.texts[self._open] = self.texts.get(self._open, "") + data
+
+
+def test_a_page_of_hostile_data_holds_the_elements_it_should_and_no_other(tmp_path: Path) -> None:
+    dataset = hostile_dataset(tmp_path)
+    exhibit = exhibit_of((), dataset, title="</title><script>alert(1)</script>")
+    found = _Elements()
+    found.feed(page.bare_page(exhibit))
+    assert found.tags == Counter(
+        html=1, head=1, meta=3, title=1, style=1, body=1, header=1, main=1, script=3 + len(dataset)
+    )
+    assert found.texts["title"].strip() == "</title><script>alert(1)</script>"
+    assert msgspec.json.decode(found.texts["overview"], type=Overview) == exhibit.overview()
+    for position, instance in enumerate(dataset):
+        shown = msgspec.json.decode(found.texts[f"instance-{position}"], type=InstanceRecord)
+        assert shown == exhibit.record(position, instance)
+
+
+def hostile_dataset(folder: Path) -> Dataset:
+    """Write three instances whose every text tries to end the element that it stands in."""
+    text = "</script><script>alert(1)</script><!--\x00\u2028"
+    hostile = [
+        Instance(
+            query=replace(
+                instance.query,
+                instance_id=f"{text}{number}",
+                paper_id=text,
+                hypothesis=text,
+                sentences=(text,) * len(instance.query.sentences),
+            ),
+            labels=replace(instance.labels, texts=dict.fromkeys(instance.labels.aspects, text), review_id=text),
+        )
+        for number, instance in enumerate(SAMPLE[:3])
+    ]
+    write_dataset(folder / "hostile.json", hostile)
+    return open_dataset(folder / "hostile.json")
+
+
+# What makes markup or code of text, or a style of an attribute.
+FORBIDDEN = (
+    r"innerHTML",
+    r"outerHTML",
+    r"insertAdjacentHTML",
+    r"document\.write",
+    r"createContextualFragment",
+    r"DOMParser",
+    r"srcdoc",
+    r"\beval\b",
+    r"\bnew\s+Function\b",
+    r"\bimport\s*\(",
+    r"set(Timeout|Interval)\(\s*[\"'`]",
+    r"setAttribute\(\s*[\"'](style|on)",
+    r"\bstyle:\s*[\"'`{]",
+    r"javascript:",
+    r"https?://(?!www\.w3\.org/2000/svg)",
+    r"</script",
+)
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_a_script_makes_no_markup_of_text_and_asks_nothing_of_the_network(name: str) -> None:
+    for pattern in FORBIDDEN:
+        assert not re.search(pattern, SCRIPTS[name]), pattern
+
+
+@pytest.mark.parametrize(
+    "code",
+    ["a.innerHTML = b", "document.write(b)", "new Function(b)", "setTimeout('b')", 'h("p", { style: "x" })'],
+)
+def test_the_search_for_forbidden_words_finds_them(code: str) -> None:
+    assert any(re.search(pattern, code) for pattern in FORBIDDEN)
+
+
+@pytest.mark.parametrize("name", STYLES)
+def test_a_style_sheet_loads_nothing(name: str) -> None:
+    assert not re.search(r"@import|url\(|</style", STYLES[name])
+
+
+@pytest.mark.parametrize("name", [*SCRIPTS, *STYLES])
+def test_an_asset_begins_by_saying_what_it_does(name: str) -> None:
+    text = {**SCRIPTS, **STYLES}[name]
+    assert re.match(r"// [A-Z].+\.\n|/\* [A-Z].+\*/\n", text), text[:80]
+
+
+_TOP_LEVEL = re.compile(r"^(?:async )?(?:function\*?|class|const|let|var) (\w+|[\[{].*)", re.MULTILINE)
+
+
+def test_no_two_scripts_name_the_same_thing() -> None:
+    places: dict[str, list[str]] = {}
+    for name, text in SCRIPTS.items():
+        for found in _TOP_LEVEL.findall(text):
+            assert re.fullmatch(r"\w+", found), f"{name}: names taken apart at the top level: {found}"
+            places.setdefault(found, []).append(name)
+    assert len(places) > 50
+    assert not {found: where for found, where in places.items() if len(where) > 1}
+
+
+def test_every_asset_is_joined_into_some_page() -> None:
+    scripts = {*page.REPORT_SCRIPTS, *page.APP_SCRIPTS, *page.BARE_SCRIPTS}
+    styles = {*page.REPORT_STYLES, *page.APP_STYLES, *page.BARE_STYLES}
+    assert {f"{name}.js" for name in scripts} == set(SCRIPTS)
+    assert {f"{name}.css" for name in styles} == set(STYLES)
+
+
+def test_the_hash_of_a_text_is_the_one_that_browsers_compute() -> None:
+    # SHA-256 of nothing, as everyone knows it. That the hashes of whole scripts fit, every test in a browser shows.
+    assert page.content_hash("") == "'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='"

@@ -1,0 +1,606 @@
+"""What people pick is a run like any other: durable at any byte, theirs alone, refused where it does not belong."""
+
+import json
+import os
+import string
+import tempfile
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from evidencebench.data.dataset import Dataset
+from evidencebench.data.sample import load_sample
+from evidencebench.data.tasks import TASKS
+from evidencebench.errors import (
+    FinalError,
+    PeopleError,
+    RunError,
+    RunFormatError,
+    RunMismatchError,
+    StaleError,
+    UnopenedError,
+)
+from evidencebench.execution.belonging import check_belongs
+from evidencebench.runs.people.folder import PeopleFolder
+from evidencebench.runs.people.names import MAX_NAME_LENGTH, checked_name, file_stem
+from evidencebench.runs.people.person import Person, Picks, Submission
+from evidencebench.runs.people.picks import checked_picks
+from evidencebench.runs.run_file import AnswerLine, DataHeader, read_run
+from evidencebench.scoring.evaluation import Rules
+from evidencebench.scoring.graded_runs import grade
+from evidencebench.system import Ranking
+from evidencebench.tables import printable
+
+SAMPLE = load_sample()
+A, B, C = SAMPLE.ids[:3]
+OPTIMAL = TASKS["er_at_optimal"]
+
+names = st.text(min_size=1, max_size=MAX_NAME_LENGTH) | st.sampled_from(
+    [
+        "Ada",
+        "ada",
+        "Ödön",
+        "Odon",
+        "A b",
+        "a-b",
+        "..",
+        "../../etc/passwd",
+        "CON",
+        "nul.txt",
+        "王小明",
+        "<b>",
+        "a/b",
+        "$(rm)",
+    ]
+)
+"""Names as people type them, and as they had better not."""
+
+
+class Watch:
+    """A clock that is set by hand."""
+
+    def __init__(self) -> None:
+        self.now = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
+
+    def __call__(self) -> datetime:
+        return self.now
+
+    def pass_by(self, seconds: float) -> None:
+        self.now += timedelta(seconds=seconds)
+
+
+def header_of(dataset: Dataset) -> DataHeader:
+    return DataHeader(name=dataset.name, path=str(dataset.path), sha256=dataset.sha256, n=len(dataset))
+
+
+def people_in(
+    folder: Path, *, task: str = "er_at_optimal", limit: int | None = None, watch: Watch | None = None
+) -> PeopleFolder:
+    return PeopleFolder(folder, data=header_of(SAMPLE), task=task, limit=limit, clock=watch or Watch())
+
+
+def picked(sentences: Sequence[int], seconds: int = 0, *, revision: int = 0, tab: str = "one") -> Picks:
+    return Picks(sentences=tuple(sentences), seconds=seconds, revision=revision, tab=tab)
+
+
+def submit(person: Person, instance_id: str, sentences: Sequence[int], seconds: int = 0) -> Submission:
+    """Open a paper and submit picks, as a person does."""
+    person.begin(instance_id)
+    return person.submit(instance_id, picked(sentences, seconds))
+
+
+def a_name(text: str) -> str | None:
+    """Return a name as it is kept, or None where nobody can be called that."""
+    try:
+        return checked_name(text)
+    except PeopleError:
+        return None
+
+
+@given(names)
+def test_a_name_is_kept_once_and_for_all_and_can_do_nothing_to_a_terminal(text: str) -> None:
+    name = a_name(text)
+    if name is not None:
+        assert checked_name(name) == name
+        assert checked_name(f" {name}\n") == name
+        assert 1 <= len(name) <= MAX_NAME_LENGTH
+        assert not set(printable(name)) - set(name) - {"\ufffd"}
+        assert "\x1b" not in name
+
+
+@given(names)
+def test_a_files_name_is_safe_on_every_disk_whatever_the_person_is_called(text: str) -> None:
+    name = a_name(text)
+    if name is not None:
+        stem = file_stem(name)
+        assert set(stem) <= set(string.ascii_lowercase + string.digits + "-")
+        assert len(stem) <= 41
+        assert Path(stem).name == stem
+        assert stem.split("-")[-1] not in {"con", "nul", "aux", "prn"}
+
+
+@given(st.lists(names, min_size=2, max_size=8))
+def test_other_names_have_other_files(texts: list[str]) -> None:
+    kept = {name for text in texts if (name := a_name(text)) is not None}
+    assert len({file_stem(name).casefold() for name in kept}) == len(kept)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "one letter at least"),
+        ("  \t\n", "one letter at least"),
+        ("\u0301", "one letter at least"),
+        ("a" * 81, "81 characters; at most 80"),
+        ("Ada\x00", "control character"),
+        ("A\x1b[2Jda", "control character"),
+        ("A\nda", "control character"),
+        ("Ada\u202egnp", "control character"),
+        ("Ada\u2066", "control character"),
+        ("\u200d\u200b", "cannot be seen"),
+        ("Ada\u200b", "cannot be seen"),
+        ("Ada\u00ad", "cannot be seen"),
+        ("Ada\U000e0041", "cannot be seen"),
+        ("Ada\ufe0f", "cannot be seen"),
+        ("\u3164", "cannot be seen"),
+        ("\u2800", "cannot be seen"),
+    ],
+)
+def test_a_name_that_nobody_can_have_is_refused(text: str, words: str) -> None:
+    with pytest.raises(PeopleError, match=words):
+        checked_name(text)
+
+
+def test_the_two_spellings_of_one_letter_are_one_name() -> None:
+    assert checked_name("O\u0308do\u0308n") == checked_name("Ödön")
+    assert file_stem("Ödön") != file_stem("Odon")
+
+
+@pytest.mark.parametrize(
+    ("sentences", "words"),
+    [
+        ([10], r"sentence 10: the paper has sentences 0\.\.9"),
+        ([-1], r"sentence -1: the paper has sentences 0\.\.9"),
+        ([2**70], "the paper has sentences"),
+        ([3, 3], "picked twice"),
+        ([1, 2, 3, 4], "4 sentences picked, but at most 3 count"),
+    ],
+)
+def test_picks_that_cannot_be_are_refused(sentences: list[int], words: str) -> None:
+    with pytest.raises(PeopleError, match=words):
+        checked_picks(sentences, n_sentences=10, budget=3)
+
+
+@settings(max_examples=40)  # each waits for the disk many times
+@given(
+    st.lists(st.tuples(st.sampled_from(SAMPLE.ids), st.lists(st.integers(0, 60), unique=True, max_size=6)), max_size=6)
+)
+def test_what_is_submitted_is_read_back_as_any_run_is(given_picks: list[tuple[str, list[int]]]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        people = people_in(Path(folder))
+        person = people.person("Ada")
+        first = dict(reversed(given_picks))
+        for instance_id, sentences in given_picks:
+            if person.submission(instance_id) is None:
+                submit(person, instance_id, sentences, 0)
+            else:
+                with pytest.raises(FinalError, match="already submitted, and a submission is final"):
+                    submit(person, instance_id, sentences, 0)
+        people.close()
+        if not given_picks:
+            assert list(Path(folder).iterdir()) == []
+            return
+        run = read_run(person.run_path)
+        assert run.ids == set(first)
+        for instance_id, sentences in first.items():
+            assert run.answer(instance_id, "er_at_optimal") == Ranking(sentences=tuple(sentences), ordered=False)
+        check_belongs(run, SAMPLE)
+        again = people_in(Path(folder)).person("Ada")
+        assert {one: again.submission(one) for one in SAMPLE.ids} == {one: person.submission(one) for one in SAMPLE.ids}
+
+
+def test_a_submission_says_when_and_how_long(tmp_path: Path) -> None:
+    watch = Watch()
+    person = people_in(tmp_path, watch=watch).person("Ada")
+    person.begin(A)
+    watch.pass_by(100)
+    submit(person, A, [4, 2], 61)
+    line = msgspec.json.decode(person.run_path.read_bytes().splitlines()[1], type=AnswerLine)
+    assert line.answered == "2026-03-01T12:01:40+00:00"
+    assert (line.id, line.task, line.sentences, line.ordered) == (A, "er_at_optimal", (4, 2), False)
+    assert line.notes == {"seconds": 61, "seconds_open": 100}
+
+
+def test_a_paper_that_was_never_opened_cannot_be_submitted(tmp_path: Path) -> None:
+    person = people_in(tmp_path).person("Ada")
+    with pytest.raises(UnopenedError, match=f"{A}: submitted without having been opened; open the paper"):
+        person.submit(A, picked([1], 0))
+    assert person.status(A) == "open"
+    person.save(A, picked([1], 0))
+    assert person.submit(A, picked([1], 0)).sentences == (1,)
+
+
+@pytest.mark.parametrize(("told", "kept"), [(10**9, 100), (30, 30), (0, 0)])
+def test_nobody_works_longer_than_the_paper_was_open(told: int, kept: int, tmp_path: Path) -> None:
+    watch = Watch()
+    person = people_in(tmp_path, watch=watch).person("Ada")
+    person.begin(A)
+    watch.pass_by(100.9)
+    assert submit(person, A, [], told).seconds == kept
+
+
+def test_the_time_only_grows_and_a_clock_that_is_set_back_takes_none_away(tmp_path: Path) -> None:
+    watch = Watch()
+    person = people_in(tmp_path, watch=watch).person("Ada")
+    person.begin(A)
+    watch.pass_by(50)
+    assert person.save(A, picked([1], 40)).seconds == 40
+    assert person.save(A, picked([1], 5)).seconds == 40
+    watch.pass_by(-1000)
+    assert person.save(A, picked([1], 45)).seconds == 40
+    assert person.submit(A, picked([1], 45)).seconds_open == 40
+
+
+def test_the_time_goes_on_from_when_the_paper_was_first_opened_not_from_the_restart(tmp_path: Path) -> None:
+    watch = Watch()
+    first = people_in(tmp_path, watch=watch)
+    first.person("Ada").save(A, picked([1], 0))
+    watch.pass_by(300)
+    first.person("Ada").save(A, picked([1], 300))
+    first.close()
+    again = people_in(tmp_path, watch=watch).person("Ada")
+    watch.pass_by(20)
+    assert again.begin(A).seconds == 300
+    assert submit(again, A, [1], 310).seconds == 310
+
+
+def test_drafts_outlive_the_server_and_end_with_the_submission(tmp_path: Path) -> None:
+    people = people_in(tmp_path)
+    person = people.person("Ada")
+    person.save(A, picked([5, 3], 0))
+    person.save(B, picked([1], 0))
+    submit(person, B, [2], 0)
+    people.close()
+    again = people_in(tmp_path).person("Ada")
+    assert [again.status(one) for one in (A, B, C)] == ["draft", "submitted", "open"]
+    assert again.begin(A).sentences == (5, 3)
+    with pytest.raises(FinalError, match="already submitted"):
+        again.save(B, picked([1], 0))
+
+
+def test_a_draft_that_was_not_taken_away_after_its_submission_is_forgotten(tmp_path: Path) -> None:
+    people = people_in(tmp_path)
+    person = people.person("Ada")
+    person.save(A, picked([5], 0))
+    (drafts,) = tmp_path.glob("*.drafts.json")
+    before = drafts.read_bytes()
+    submit(person, A, [6], 0)
+    people.close()
+    drafts.write_bytes(before)  # as if killed between the two writes
+    again = people_in(tmp_path).person("Ada")
+    assert (again.status(A), again.draft(A)) == ("submitted", None)
+
+
+def test_a_name_typed_wrong_leaves_nothing_behind(tmp_path: Path) -> None:
+    person = people_in(tmp_path / "picks").person("Adda")
+    assert person.is_new
+    assert list((tmp_path / "picks").iterdir()) == []
+
+
+def test_a_run_survives_being_cut_at_any_byte(tmp_path: Path) -> None:
+    people = people_in(tmp_path / "whole")
+    person = people.person("Ada")
+    for number, instance_id in enumerate((A, B, C)):
+        submit(person, instance_id, [number, 7], 0)
+    people.close()
+    content = person.run_path.read_bytes()
+    ends = [at + 1 for at, byte in enumerate(content) if byte == 0x0A]
+    for size in range(ends[0] - 1, len(content) + 1):
+        folder = tmp_path / f"cut {size}"
+        folder.mkdir()
+        (folder / person.run_path.name).write_bytes(content[:size])
+        cut = people_in(folder)
+        again = cut.person("Ada")
+        whole = sum(end - 1 <= size for end in ends[1:])
+        assert [again.submission(one) is not None for one in (A, B, C)] == [number < whole for number in range(3)]
+        if size % 10 and min(abs(size - end) for end in ends) > 2:
+            cut.close()
+            continue  # going on takes long, and is the same within a line
+        for number, instance_id in enumerate((A, B, C)[whole:], whole):
+            submit(again, instance_id, [number, 7], 0)
+        cut.close()
+        run = read_run(folder / person.run_path.name)
+        assert [run.answer(one, "er_at_optimal") for one in (A, B, C)] == [
+            Ranking(sentences=(number, 7), ordered=False) for number in range(3)
+        ]
+
+
+def test_a_header_torn_by_a_kill_is_written_anew(tmp_path: Path) -> None:
+    (tmp_path / f"{file_stem('Ada')}.er_at_optimal.jsonl").write_bytes(b'{"evidencebench_run":1,"sys')
+    person = people_in(tmp_path).person("Ada")
+    submit(person, A, [1], 0)
+    assert read_run(person.run_path).ids == {A}
+
+
+def test_another_server_on_the_same_persons_files_is_told(tmp_path: Path) -> None:
+    first = people_in(tmp_path)
+    first.person("Ada").begin(A)
+    second = people_in(tmp_path)
+    with pytest.raises(RunError, match="another process is writing this file"):
+        second.person("Ada")
+    second.person("Bob").begin(A)
+    first.close()
+    assert second.person("Ada").draft(A) is not None
+
+
+def test_two_servers_that_met_a_new_person_at_once_do_not_write_into_each_others_files(tmp_path: Path) -> None:
+    one, other = people_in(tmp_path).person("Ada"), people_in(tmp_path).person("Ada")
+    submit(one, A, [1], 0)
+    with pytest.raises(RunError, match="another process is writing this file"):
+        submit(other, A, [2], 0)
+    assert read_run(one.run_path).answer(A, "er_at_optimal") == Ranking(sentences=(1,), ordered=False)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda header: header["data"].update(sha256="0" * 64), "data was"),
+        (lambda header: header.update(limit=3), "limit was 3, now None"),
+        (lambda header: header["system"]["options"].update(name="Bob"), "name was 'Bob', now 'Ada'"),
+        (lambda header: header["system"].update(name="bm25"), "system was bm25, now "),
+        (lambda header: header.update(tasks=["er_at_10"]), "tasks was"),
+    ],
+)
+def test_a_run_that_is_another_one_is_not_continued(
+    change: Callable[[dict[str, Any]], object], words: str, tmp_path: Path
+) -> None:
+    people = people_in(tmp_path)
+    person = people.person("Ada")
+    submit(person, A, [1], 0)
+    people.close()
+    first, *rest = person.run_path.read_text().splitlines(keepends=True)
+    header = json.loads(first)
+    change(header)
+    person.run_path.write_text(json.dumps(header, separators=(",", ":")) + "\n" + "".join(rest))
+    before = person.run_path.read_bytes()
+    with pytest.raises(RunMismatchError, match=f"{words}.*choose another folder"):
+        people_in(tmp_path).person("Ada")
+    assert person.run_path.read_bytes() == before
+
+
+def test_a_person_goes_on_with_another_version_of_python(tmp_path: Path) -> None:
+    people = people_in(tmp_path)
+    person = people.person("Ada")
+    submit(person, A, [1], 0)
+    people.close()
+    person.run_path.write_text(person.run_path.read_text().replace('"python":"3', '"python":"2'))
+    submit(people_in(tmp_path).person("Ada"), B, [1], 0)
+    assert read_run(person.run_path).ids == {A, B}
+
+
+def test_a_file_that_is_no_run_is_not_touched(tmp_path: Path) -> None:
+    path = tmp_path / f"{file_stem('Ada')}.er_at_optimal.jsonl"
+    path.write_text("my notes\n")
+    with pytest.raises(RunError, match="holds something else"):
+        people_in(tmp_path).person("Ada")
+    assert path.read_text() == "my notes\n"
+
+
+def test_drafts_that_cannot_be_read_are_named(tmp_path: Path) -> None:
+    people = people_in(tmp_path)
+    people.person("Ada").begin(A)
+    people.close()
+    (drafts,) = tmp_path.glob("*.drafts.json")
+    drafts.write_text('{"drafts": 3}')
+    with pytest.raises(RunFormatError, match=r"expected drafts: .*move the file away"):
+        people_in(tmp_path).person("Ada")
+
+
+@pytest.mark.parametrize("suffix", ["jsonl", "drafts.json"])
+def test_links_are_not_followed_out_of_the_folder(suffix: str, tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    folder = tmp_path / "picks"
+    folder.mkdir()
+    (folder / f"{file_stem('Ada')}.er_at_optimal.{suffix}").symlink_to(outside)
+    with pytest.raises(RunError, match="is a link"):
+        people_in(folder).person("Ada").begin(A)
+    assert not outside.exists()
+
+
+@pytest.mark.parametrize(("suffix", "words"), [("jsonl", "got a pipe or a device"), ("drafts.json", "is a pipe")])
+def test_a_pipe_in_the_place_of_a_persons_file_is_refused(suffix: str, words: str, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / f"{file_stem('Ada')}.er_at_optimal.{suffix}")
+    with pytest.raises(RunError, match=f"{suffix}: .*{words}"):
+        people_in(tmp_path).person("Ada").begin(A)
+
+
+def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(RunError, match="no folder can be made here"):
+        people_in(tmp_path / "file")
+
+
+def test_a_person_is_one_however_often_asked_for(tmp_path: Path) -> None:
+    people = people_in(tmp_path)
+    assert people.person("Ada") is people.person("  Ada ")
+    assert people.person("ada") is not people.person("Ada")
+
+
+def test_people_of_one_folder_are_graded_beside_each_other(tmp_path: Path) -> None:
+    people = people_in(tmp_path)
+    for name, picks in (("Ada", [2, 4]), ("Bob, M.D. (x)", [0])):
+        submit(people.person(name), A, picks, 0)
+    people.close()
+    graded = grade(sorted(tmp_path.glob("*.jsonl")), SAMPLE, (), rules=Rules(), limit=1)
+    assert set(graded.runs) == {"person(name=Ada)", "person(name=Bob, M.D. (x))"}
+    assert [task.name for task in graded.tasks] == ["er_at_optimal"]
+    assert all(len(scores["er_at_optimal"].ids) == 1 for scores in graded.scores.values())
+
+
+def test_what_a_person_has_not_answered_yet_scores_0_unless_left_out_by_a_limit(tmp_path: Path) -> None:
+    person = people_in(tmp_path).person("Ada")
+    for instance_id in SAMPLE.ids[:2]:
+        oracle = SAMPLE[instance_id].labels.evaluations["er_at_optimal"].sentences
+        submit(person, instance_id, oracle, 0)
+    whole, part = (
+        grade([person.run_path], SAMPLE, (), rules=Rules(), limit=limit).scores["person(name=Ada)"]["er_at_optimal"]
+        for limit in (None, 2)
+    )
+    assert (len(whole.ids), whole.counts.missing) == (10, 8)
+    assert whole.scores["aspect_recall"].mean() == pytest.approx(0.2)
+    assert (len(part.ids), part.counts.missing) == (2, 0)
+    assert part.scores["aspect_recall"].mean() == 1.0
+    assert part.notes == {"seconds": 0, "seconds_open": 0}
+
+
+def test_runs_over_other_parts_are_told_which_limit_makes_them_comparable(tmp_path: Path) -> None:
+    paths = []
+    for name, limit in (("Ada", 3), ("Bob", None)):
+        person = people_in(tmp_path, limit=limit).person(name)
+        submit(person, A, [1], 0)
+        paths.append(person.run_path)
+    with pytest.raises(RunMismatchError, match=r"\(person\(name=Ada\): 3, person\(name=Bob\): 10\).*--limit 3"):
+        grade(paths, SAMPLE, (), rules=Rules())
+    assert len(grade(paths, SAMPLE, (), rules=Rules(), limit=3).runs) == 2
+
+
+def test_a_disk_that_fails_loses_nothing_that_was_there(tmp_path: Path) -> None:
+    person = people_in(tmp_path).person("Ada")
+    submit(person, A, [1], 0)
+    descriptor = person._journal._descriptor  # type: ignore[union-attr]  # noqa: SLF001 - to break it
+    read_only = os.open(person.run_path, os.O_RDONLY)
+    os.dup2(read_only, descriptor)
+    with pytest.raises(RunError, match="cannot be written"):
+        submit(person, B, [1], 0)
+    assert person.status(B) != "submitted"
+    submit(person, B, [2], 0)
+    assert read_run(person.run_path).answer(B, "er_at_optimal") == Ranking(sentences=(2,), ordered=False)
+
+
+def remove(path: Path) -> None:
+    path.unlink()
+
+
+def replace_with_a_copy(path: Path) -> None:
+    content = path.read_bytes()
+    path.rename(path.with_name("old"))
+    path.write_bytes(content)
+
+
+def link_away(path: Path) -> None:
+    path.symlink_to(path.rename(path.with_name("old")))
+
+
+@pytest.mark.parametrize("harm", [remove, replace_with_a_copy, link_away])
+def test_a_run_file_that_is_not_there_any_more_is_told_before_a_submission_is_lost(
+    harm: Callable[[Path], None], tmp_path: Path
+) -> None:
+    person = people_in(tmp_path).person("Ada")
+    submit(person, A, [1])
+    person.begin(B)
+    harm(person.run_path)
+    for attempt in (
+        lambda: person.begin(C),
+        lambda: person.save(B, picked([2], 0)),
+        lambda: person.submit(B, picked([2], 0)),
+        lambda: person.submit(B, picked([2], 0)),
+    ):
+        with pytest.raises(RunError, match=r"was removed or replaced while it was in use; put it back, and start"):
+            attempt()
+    assert person.status(B) == "open"
+
+
+def test_a_run_file_that_is_put_back_is_gone_on_with(tmp_path: Path) -> None:
+    person = people_in(tmp_path).person("Ada")
+    person.begin(A)
+    away = person.run_path.rename(tmp_path / "away")
+    with pytest.raises(RunError, match="was removed or replaced"):
+        person.submit(A, picked([1], 0))
+    away.rename(person.run_path)
+    person.submit(A, picked([1], 0))
+    assert read_run(person.run_path).ids == {A}
+
+
+def test_drafts_are_not_written_through_a_link_that_is_made_later(tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.write_text("mine")
+    person = people_in(tmp_path / "picks").person("Ada")
+    person.save(A, picked([1], 0))
+    (drafts,) = (tmp_path / "picks").glob("*.drafts.json")
+    drafts.unlink()
+    drafts.symlink_to(outside)
+    with pytest.raises(RunError, match="is a link"):
+        person.save(A, picked([2], 0))
+    assert outside.read_text() == "mine"
+
+
+def test_a_submission_counts_although_its_draft_cannot_be_taken_away(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    person = people_in(tmp_path / "picks").person("Ada")
+    person.save(A, picked([1], 0))
+    (drafts,) = (tmp_path / "picks").glob("*.drafts.json")
+    drafts.unlink()
+    drafts.symlink_to(tmp_path / "outside")
+    assert person.submit(A, picked([2], 0)).sentences == (2,)
+    assert (person.status(A), person.draft(A)) == ("submitted", None)
+    assert read_run(person.run_path).ids == {A}
+    assert "is not taken away" in caplog.text
+
+
+def test_of_many_people_only_the_last_have_their_files_open(tmp_path: Path) -> None:
+    people = PeopleFolder(tmp_path, data=header_of(SAMPLE), task="er_at_optimal", limit=None, most_open=3)
+    n_before = len(os.listdir("/proc/self/fd")) if os.path.exists("/proc/self/fd") else None  # noqa: PTH110, PTH208
+    for number in range(20):
+        people.person(f"Ada {number}").save(A, picked([number], 0))
+    if n_before is not None:
+        assert len(os.listdir("/proc/self/fd")) <= n_before + 3  # noqa: PTH208
+    for number in range(20):
+        submit(people.person(f"Ada {number}"), A, people.person(f"Ada {number}").begin(A).sentences)
+    people.close()
+    answers = [read_run(path).answer(A, "er_at_optimal") for path in tmp_path.glob("*.jsonl")]
+    assert {answer.sentences for answer in answers if isinstance(answer, Ranking)} == {(n,) for n in range(20)}
+
+
+def test_picks_that_another_tab_has_changed_are_not_replaced_by_who_has_not_seen_them(tmp_path: Path) -> None:
+    person = people_in(tmp_path).person("Ada")
+    assert person.save(A, picked([1], tab="one")).revision == 1
+    for attempt in (person.save, person.submit):
+        with pytest.raises(StaleError, match=f"{A}: the picks were changed in another tab; look at them") as refused:
+            attempt(A, picked([2], revision=0, tab="other"))
+        assert (refused.value.sentences, refused.value.revision) == ((1,), 1)
+    assert person.save(A, picked([1, 2], revision=1, tab="other")).revision == 2
+    with pytest.raises(StaleError):
+        person.save(A, picked([3], revision=1, tab="one"))
+    assert person.submit(A, picked([1, 2], revision=1, tab="one")).sentences == (1, 2)  # what is kept, and seen
+
+
+def test_a_tab_that_never_heard_of_its_own_last_change_goes_on_all_the_same(tmp_path: Path) -> None:
+    people = people_in(tmp_path)
+    people.person("Ada").save(A, picked([1], tab="one"))
+    assert people.person("Ada").save(A, picked([1, 2], revision=0, tab="one")).sentences == (1, 2)
+    people.close()
+    again = people_in(tmp_path).person("Ada")
+    assert again.save(A, picked([2], revision=0, tab="one")).revision == 3
+    with pytest.raises(StaleError):
+        again.save(A, picked([7], revision=2, tab="other"))
+
+
+def test_drafts_of_earlier_versions_which_counted_no_changes_are_gone_on_with(tmp_path: Path) -> None:
+    people = people_in(tmp_path)
+    people.person("Ada").save(A, picked([1]))
+    people.close()
+    (drafts,) = tmp_path.glob("*.drafts.json")
+    kept = json.loads(drafts.read_bytes())
+    for name in ("revision", "tab"):
+        del kept["drafts"][A][name]
+    drafts.write_text(json.dumps(kept))
+    person = people_in(tmp_path).person("Ada")
+    assert (person.begin(A).sentences, person.begin(A).revision) == ((1,), 0)
+    assert person.save(A, picked([2], revision=0)).sentences == (2,)

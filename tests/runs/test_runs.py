@@ -1,0 +1,716 @@
+"""Runs survive being killed at any byte, are continued by none but their own, and hold three kinds of no answer."""
+
+import json
+import os
+import random
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields, is_dataclass, replace
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import pytest
+
+from evidencebench.data.dataset import Dataset, open_dataset, write_dataset
+from evidencebench.data.sample import load_sample, sample_path
+from evidencebench.data.tasks import TASKS, Task
+from evidencebench.errors import RunError, RunFormatError, RunMismatchError, TaskError, WorkerError
+from evidencebench.execution.ask import answers_from
+from evidencebench.execution.belonging import check_answers, check_belongs, tasks_of
+from evidencebench.execution.execute import execute
+from evidencebench.execution.system_table import make_system
+from evidencebench.query import Kind, Query
+from evidencebench.runs.answer_files import open_run
+from evidencebench.runs.run_file import RUN_BEGINS, Failure, read_run
+from evidencebench.scoring.comparison import wrong_hypothesis_control
+from evidencebench.scoring.evaluation import answers_of, evaluate
+from evidencebench.scoring.significance import Resampling
+from evidencebench.storage.journal import open_journal
+from evidencebench.system import Brief, Ranking
+
+AT_10, UNCONSTRAINED = TASKS["er_at_10"], TASKS["result_er_unconstrained"]
+SAMPLE = load_sample()
+A, B, C = SAMPLE.ids[:3]
+
+
+# Own code, as users name it: test_runs and Counting joined by a colon.
+
+
+def note(log: str, line: str) -> None:
+    with Path(log).open("a") as file:
+        file.write(f"{line}\n")
+
+
+def first_words(query: Query) -> Ranking:
+    """Answer by something that depends on the hypothesis and the paper."""
+    return Ranking(sentences=(len(query.hypothesis) % len(query.sentences), 3), scores=(0.5, 0.25))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counting:
+    """Notes what it is asked, and fails while a file stands beside its log."""
+
+    log: str
+    fails_on: str = ""
+    seconds: float = 0.0
+
+    def rank(self, query: Query, brief: Brief) -> Ranking:  # noqa: ARG002 - the contract's signature
+        note(self.log, query.instance_id)
+        time.sleep(self.seconds)
+        if query.instance_id == self.fails_on and Path(f"{self.log}.down").exists():
+            raise ConnectionError("the server is down")
+        return first_words(query)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CountingByTask:
+    """Notes what it is asked, each task apart."""
+
+    reads_brief: ClassVar[bool] = True
+    selects: ClassVar[bool] = True
+    log: str
+
+    def rank(self, query: Query, brief: Brief) -> Ranking:
+        note(self.log, f"{query.instance_id} {brief.budget} {brief.scope}")
+        return replace(first_words(query), ordered=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spy:
+    """Fails unless all it can reach is the query and the brief."""
+
+    reads_brief: ClassVar[bool] = True
+
+    def rank(self, query: Query, brief: Brief) -> Ranking:
+        if (type(query), type(brief)) != (Query, Brief):
+            raise TypeError(f"handed {query!r} and {brief!r}")
+        reached = {type(leaf) for leaf in (*leaves(query), *leaves(brief))}
+        if not reached <= {str, int, Kind, type(None)}:
+            raise TypeError(f"reached {reached}")
+        return Ranking(sentences=(0,))
+
+
+def leaves(value: object) -> Iterator[object]:
+    """Give everything that can be reached from a value."""
+    if isinstance(value, tuple):
+        for inner in value:
+            yield from leaves(inner)
+    elif is_dataclass(value):
+        for field in fields(value):
+            yield from leaves(getattr(value, field.name))
+    else:
+        yield value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WithNumpy:
+    """Answers in numpy's numbers."""
+
+    def rank(self, query: Query, brief: Brief) -> Any:  # noqa: ARG002 - the contract's signature
+        order = np.argsort([-len(sentence) for sentence in query.sentences])[:4]
+        return Ranking(sentences=tuple(order), scores=tuple(np.linspace(1, 0, 4, dtype=np.float32)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ending:
+    """Orders the sentences that it selects, and selects few."""
+
+    selects: ClassVar[bool] = True
+
+    def rank(self, query: Query, brief: Brief) -> Ranking:  # noqa: ARG002 - the contract's signature
+        return first_words(query)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Looking:
+    """Looks at all that it will be asked before it is."""
+
+    def check_queries(self, queries: Iterator[Query]) -> None:
+        for _ in queries:
+            pass
+
+    def rank(self, query: Query, brief: Brief) -> Ranking:  # noqa: ARG002 - the contract's signature
+        return first_words(query)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listed:
+    """Has an option that JSON writes as a list."""
+
+    weights: tuple[float, ...] = (1.0, 2.0)
+
+    def rank(self, query: Query, brief: Brief) -> Ranking:  # noqa: ARG002 - the contract's signature
+        return first_words(query)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dying:
+    """Takes its process with it."""
+
+    def rank(self, query: Query, brief: Brief) -> Ranking:  # noqa: ARG002 - the contract's signature
+        os._exit(3)
+
+
+def raises(error: Exception) -> Callable[[], Any]:
+    def answer() -> Any:
+        raise error
+
+    return answer
+
+
+RUBBISH: dict[str, Callable[[], Any]] = {
+    "nothing": lambda: None,
+    "a list": lambda: [1, 2],
+    "a generator": lambda: (index for index in [1]),
+    "text for indices": lambda: Ranking(sentences=("1",)),  # type: ignore[arg-type]
+    "a fraction for an index": lambda: Ranking(sentences=(1.5,)),  # type: ignore[arg-type]
+    "no sentences": lambda: Ranking(sentences=None),  # type: ignore[arg-type]
+    "NaN scores": lambda: Ranking(sentences=(1, 2), scores=(0.5, float("nan"))),
+    "infinite scores": lambda: Ranking(sentences=(1, 2), scores=(float("inf"), 0.5)),
+    "ascending scores": lambda: Ranking(sentences=(1, 2), scores=(0.25, 0.5)),
+    "text for scores": lambda: Ranking(sentences=(1,), scores=("best",)),  # type: ignore[arg-type]
+    "too few scores": lambda: Ranking(sentences=(1, 2), scores=(0.5,)),
+    "an error": raises(KeyError("x")),
+    "an endless recursion": raises(RecursionError()),
+    "an error that UTF-8 cannot write": raises(OSError("no such file: \udcff")),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rubbish:
+    """Returns rubbish for one instance."""
+
+    what: str
+
+    def rank(self, query: Query, brief: Brief) -> Any:  # noqa: ARG002 - the contract's signature
+        return RUBBISH[self.what]() if query.instance_id == B else first_words(query)
+
+
+def without_date(path: Path) -> bytes:
+    return re.sub(rb'"created":"[^"]*"', b"", path.read_bytes(), count=1)
+
+
+def asked(log: Path) -> list[str]:
+    return log.read_text().splitlines()
+
+
+def many(path: Path, n: int) -> Dataset:
+    """Write a data set of n instances, the sample's over and over under other names."""
+    copies = (SAMPLE[index % len(SAMPLE)] for index in range(n))
+    write_dataset(path, (replace(one, query=replace(one.query, instance_id=f"i{i}")) for i, one in enumerate(copies)))
+    return open_dataset(path)
+
+
+@pytest.mark.parametrize(
+    ("system", "tasks", "first_byte"),
+    [("Counting", (), 0), ("CountingByTask", (TASKS["result_er_at_5"], UNCONSTRAINED), 500)],
+    ids=["an answer an instance", "an answer a task"],
+)
+def test_a_run_cut_at_any_byte_is_completed_and_nothing_is_computed_twice(
+    system: str, tasks: tuple[Task, ...], first_byte: int, tmp_path: Path
+) -> None:
+    log, path, whole_path = tmp_path / "asked", tmp_path / "run.jsonl", tmp_path / "whole.jsonl"
+    spec = f"test_runs:{system}:log={log}"
+    execute(spec, SAMPLE, whole_path, limit=2, tasks=tasks)
+    whole, all_asked = whole_path.read_bytes(), asked(log)
+    ends = [at for at, byte in enumerate(whole) if byte == ord("\n")]
+    for n_bytes in range(first_byte, len(whole) + 1):
+        path.write_bytes(whole[:n_bytes])
+        log.write_bytes(b"")
+        execute(spec, SAMPLE, path, limit=2, tasks=tasks)
+        assert without_date(path) == without_date(whole_path)
+        n_kept = max(0, sum(n_bytes >= end for end in ends) - 1)  # a line counts when only its line end is lost
+        assert asked(log) == all_asked[n_kept:]
+
+
+def test_a_whole_last_line_without_its_line_end_is_kept(tmp_path: Path) -> None:
+    log, path = tmp_path / "asked", tmp_path / "run.jsonl"
+    execute(f"test_runs:Counting:log={log}", SAMPLE, path, limit=2)
+    path.write_bytes(path.read_bytes().removesuffix(b"\n"))
+    assert read_run(path).ids == {A, B}
+    report = execute(f"test_runs:Counting:log={log}", SAMPLE, path, limit=2)
+    assert (report.n_instances, report.n_resumed) == (2, 2)
+    assert asked(log) == [A, B]
+
+
+def test_a_finished_run_has_nothing_left_to_do_even_where_a_task_does_not_apply(tmp_path: Path) -> None:
+    assert any(not UNCONSTRAINED.applies_to(instance.labels) for instance in SAMPLE)
+    first = execute("oracle", SAMPLE, tmp_path / "run.jsonl")
+    again = execute("oracle", SAMPLE, tmp_path / "run.jsonl")
+    assert (first.n_resumed, again.n_resumed) == (0, len(SAMPLE))
+
+
+def members_of(group: int) -> list[str]:
+    """Give the processes of a group that still run."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            state, _, process_group = path.read_text().rpartition(")")[2].split()[:3]
+        except OSError:  # it ended while we looked
+            continue
+        if int(process_group) == group and state != "Z":
+            found.append(path.parent.name)
+    return found
+
+
+def wait_until(is_so: Callable[[], bool], seconds: float = 30.0) -> None:
+    ends_at = time.monotonic() + seconds
+    while not is_so():
+        assert time.monotonic() < ends_at, "waited in vain"
+        time.sleep(0.002)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc to look for processes that stay")
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_run_killed_at_random_moments_ends_as_if_it_never_was(jobs: int, tmp_path: Path) -> None:
+    dataset = many(tmp_path / "data.json", 96)
+    spec = f"test_runs:Counting:log={tmp_path / 'asked'},seconds=0.01"
+    execute(spec, dataset, tmp_path / "whole.jsonl")
+    path = tmp_path / "run.jsonl"
+    moments = random.Random(jobs)
+    arguments = ["run", spec, "--data", str(dataset.path), "-o", str(path), "--jobs", str(jobs)]
+    for _ in range(5):
+        size = path.stat().st_size if path.exists() else 0
+        process = subprocess.Popen(
+            [sys.executable, "-m", "evidencebench", *arguments],
+            cwd=Path(__file__).parents[1],
+            start_new_session=True,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,  # the semaphores that a killed process leaves are reported there
+        )
+        wanted = size + moments.randrange(0, 500)
+        wait_until(lambda: process.poll() is not None or (path.exists() and path.stat().st_size > wanted))  # noqa: B023 - called at once
+        time.sleep(moments.uniform(0, 0.02))
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        wait_until(lambda: not members_of(process.pid))  # noqa: B023 - called at once
+        kept = read_run(path).ids
+        assert size == 0 or kept
+    n_asked = len(asked(tmp_path / "asked"))
+    report = execute(spec, dataset, path)
+    header, *lines = without_date(path).splitlines()
+    whole_header, *whole_lines = without_date(tmp_path / "whole.jsonl").splitlines()
+    assert (header, sorted(lines)) == (whole_header, sorted(whole_lines))
+    assert report.n_resumed == len(kept)
+    assert asked(tmp_path / "asked")[n_asked:] == [name for name in dataset.ids if name not in kept]
+    # A kill costs what the workers were at, and the one item that stood ready for them.
+    assert n_asked + len(dataset) - len(kept) <= 2 * len(dataset) + 5 * (jobs + 1)
+
+
+def test_one_process_and_two_write_the_same_lines(tmp_path: Path) -> None:
+    dataset = many(tmp_path / "data.json", 40)
+    for jobs in (1, 2):
+        execute("bm25", dataset, tmp_path / f"{jobs}.jsonl", jobs=jobs, hypothesis="wrong", seed=3)
+    alone, together = (without_date(tmp_path / f"{jobs}.jsonl").splitlines() for jobs in (1, 2))
+    assert alone[0] == together[0]
+    assert sorted(alone) == sorted(together)
+
+
+def test_a_worker_that_dies_is_a_clear_error(tmp_path: Path) -> None:
+    dataset = many(tmp_path / "data.json", 40)
+    with pytest.raises(WorkerError, match="a worker process died"):
+        execute("test_runs:Dying", dataset, tmp_path / "run.jsonl", jobs=2)
+
+
+def test_a_second_writer_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    execute("lead", SAMPLE, path, limit=1)
+    before = path.read_bytes()
+    with open_journal(path, RUN_BEGINS), pytest.raises(RunError, match="another process is writing this file"):
+        execute("lead", SAMPLE, path, limit=1, overwrite=True)
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"system": "bm25:b=0.5"}, ["run: b was 0.4, now 0.5; choose"]),
+        ({"system": "tfidf"}, ["run: system was bm25, now tfidf; choose"]),
+        ({"seed": 1}, ["seed was 0, now 1"]),
+        ({"limit": 2}, ["limit was None, now 2"]),
+        ({"tasks": [AT_10]}, ["tasks was"]),
+        ({"hypothesis": "wrong"}, ["hypothesis was 'own', now 'wrong'"]),
+        ({"seed": 1, "limit": 3}, ["seed was 0, now 1", "limit was None, now 3"]),
+    ],
+)
+def test_another_run_is_not_continued_and_every_difference_is_named(
+    change: dict[str, Any], named: list[str], tmp_path: Path
+) -> None:
+    path = tmp_path / "run.jsonl"
+    execute("bm25", SAMPLE, path)
+    before = path.read_bytes()
+    with pytest.raises(RunMismatchError, match="begun as another run") as caught:
+        execute(change.pop("system", "bm25"), SAMPLE, path, **change)
+    assert [part for part in named if part not in str(caught.value)] == []
+    assert path.read_bytes() == before
+
+
+def test_a_run_of_other_data_is_not_continued_but_one_of_a_copy_is(tmp_path: Path) -> None:
+    path, copy = tmp_path / "run.jsonl", tmp_path / "copy.json"
+    execute("lead", SAMPLE, path)
+    copy.write_bytes(sample_path().read_bytes())
+    assert execute("lead", open_dataset(copy), path).n_resumed == len(SAMPLE)
+    copy.write_bytes(sample_path().read_bytes() + b"\n")
+    with pytest.raises(RunMismatchError, match="data was"):
+        execute("lead", open_dataset(copy), path)
+
+
+def test_an_option_that_json_writes_as_a_list_does_not_keep_a_run_from_going_on(tmp_path: Path) -> None:
+    execute("test_runs:Listed", SAMPLE, tmp_path / "run.jsonl")
+    assert execute("test_runs:Listed", SAMPLE, tmp_path / "run.jsonl").n_resumed == len(SAMPLE)
+
+
+def test_overwrite_starts_over(tmp_path: Path) -> None:
+    log, path = tmp_path / "asked", tmp_path / "run.jsonl"
+    execute("lead", SAMPLE, path)
+    for _ in range(2):
+        execute(f"test_runs:Counting:log={log}", SAMPLE, path, limit=2, overwrite=True)
+    assert asked(log) == [A, B, A, B]
+    assert len(path.read_bytes().splitlines()) == 3
+
+
+@pytest.mark.parametrize("content", [b"my notes\nwithout a line end", b"one line", b'{"answers": 1}', b"[1]\n"])
+def test_a_file_that_is_no_run_is_refused_and_stays_as_it_is(content: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "precious"
+    path.write_bytes(content)
+    with pytest.raises(RunError, match="precious"):
+        execute("lead", SAMPLE, path)
+    assert path.read_bytes() == content
+
+
+def test_a_corrupt_line_in_the_middle_is_an_error_that_names_the_line(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    execute("test_runs:Ending", SAMPLE, path)
+    lines = path.read_bytes().splitlines(keepends=True)
+    lines[4] = lines[4][:-9] + b"\n"
+    path.write_bytes(b"".join(lines))
+    for read in (lambda: read_run(path), lambda: execute("test_runs:Ending", SAMPLE, path)):
+        with pytest.raises(RunFormatError, match=r"run\.jsonl: line 5: expected an answer"):
+            read()
+
+
+@pytest.mark.parametrize("hypothesis", ["own", "wrong"])
+def test_a_system_can_reach_nothing_but_the_query_and_the_brief(
+    hypothesis: Literal["own", "wrong"], tmp_path: Path
+) -> None:
+    report = execute("test_runs:Spy", SAMPLE, tmp_path / "run.jsonl", hypothesis=hypothesis)
+    assert (report.n_failed, report.first_error) == (0, None)
+    answer = answers_from(make_system("test_runs:Spy"), {instance.id: "Other." for instance in SAMPLE})
+    assert isinstance(answer(SAMPLE[0], AT_10), Ranking)
+
+
+def test_numpy_numbers_become_plain_ones(tmp_path: Path) -> None:
+    report = execute("test_runs:WithNumpy", SAMPLE, tmp_path / "run.jsonl")
+    assert report.n_failed == 0
+    answer = read_run(tmp_path / "run.jsonl").answer(A, None)
+    assert isinstance(answer, Ranking)
+    assert {type(index) for index in answer.sentences} == {int}
+    assert {type(score) for score in answer.scores or ()} == {float}
+
+
+@pytest.mark.parametrize("what", RUBBISH)
+def test_rubbish_is_a_failure_and_the_others_are_still_answered(what: str, tmp_path: Path) -> None:
+    report = execute(f"test_runs:Rubbish:what={what}", SAMPLE, tmp_path / "run.jsonl", limit=3)
+    run = read_run(tmp_path / "run.jsonl")
+    assert (report.n_failed, set(run.failed), set(run.ids)) == (1, {(B, None)}, {A, B, C})
+    assert report.first_error is not None
+    assert report.first_error.startswith(f"{B}: ")
+
+
+def test_failures_are_recorded_and_only_they_are_asked_again(tmp_path: Path) -> None:
+    log, path = tmp_path / "asked", tmp_path / "run.jsonl"
+    down = tmp_path / "asked.down"
+    spec = f"test_runs:Counting:log={log},fails_on={B}"
+    down.touch()
+    assert execute(spec, SAMPLE, path, limit=3).first_error == f"{B}: ConnectionError: the server is down"
+    assert read_run(path).answer(B, None) == Failure(error="ConnectionError: the server is down")
+    down.unlink()
+    execute(spec, SAMPLE, path, limit=3)
+    assert asked(log) == [A, B, C]
+    report = execute(spec, SAMPLE, path, limit=3, retry_failed=True)
+    assert asked(log) == [A, B, C, B]
+    assert (report.n_resumed, report.n_failed) == (2, 0)
+    run = read_run(path)
+    assert (set(run.failed), set(run.ids)) == (set(), {A, B, C})
+    assert isinstance(run.answer(B, None), Ranking)
+
+
+def test_a_run_with_an_answer_a_task_refuses_the_tasks_it_lacks(tmp_path: Path) -> None:
+    asked_for = [TASKS["result_er_at_5"], AT_10]
+    execute("oracle", SAMPLE, tmp_path / "run.jsonl", tasks=asked_for)
+    run = open_run(tmp_path / "run.jsonl")
+    assert tasks_of(run, SAMPLE) == tuple(asked_for)
+    with pytest.raises(
+        TaskError, match=r"cannot answer task 'er_at_optimal': it holds .* result_er_at_5, er_at_10 only"
+    ):
+        check_answers(run, TASKS["er_at_optimal"], SAMPLE)
+    scores = evaluate({"oracle": answers_of(run)}, SAMPLE, asked_for)["oracle"]
+    for task in asked_for:
+        np.testing.assert_allclose(scores[task.name].scores["regret"], 0, atol=1e-12)
+
+
+def test_a_full_ranking_refuses_the_task_without_a_budget(tmp_path: Path) -> None:
+    execute("bm25", SAMPLE, tmp_path / "run.jsonl")
+    run = open_run(tmp_path / "run.jsonl")
+    assert tasks_of(run, SAMPLE) == tuple(task for task in TASKS.values() if task != UNCONSTRAINED)
+    with pytest.raises(TaskError, match="a task without a budget does not end a ranking"):
+        check_answers(run, UNCONSTRAINED, SAMPLE)
+
+
+def test_an_ordered_answer_that_ends_by_itself_answers_every_task(tmp_path: Path) -> None:
+    execute("test_runs:Ending", SAMPLE, tmp_path / "run.jsonl")
+    assert tasks_of(open_run(tmp_path / "run.jsonl"), SAMPLE) == tuple(TASKS.values())
+
+
+@pytest.mark.parametrize("system", ["lead", "answers.json"])
+def test_a_run_is_not_scored_on_other_data(system: str, tmp_path: Path) -> None:
+    path = tmp_path / system
+    if system == "lead":
+        execute(system, SAMPLE, path)
+        message = (
+            r"lead: made on sample\.json \(sha256 \w{12}, 10 instances\), but .*other\.json has sha256 \w{12} and 3"
+        )
+    else:
+        path.write_text(json.dumps({"i0": [1], B: [1], A: [1]}))
+        message = rf"answers '{A}' and 1 more, which .*other\.json does not hold; its ids look like 'i0'"
+    with pytest.raises(RunMismatchError, match=message):
+        check_belongs(open_run(path), many(tmp_path / "other.json", 3))
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+def test_a_plain_json_object_answers_every_task_and_null_is_a_failure(indent: int | None, tmp_path: Path) -> None:
+    path = tmp_path / "answers.json"
+    path.write_text(json.dumps({A: [4, 2], B: None, C: []}, indent=indent))
+    run = open_run(path)
+    assert run.header is None
+    assert (set(run.ids), set(run.failed)) == ({A, B, C}, {(B, None)})
+    assert run.answer(A, "er_at_10") == Ranking(sentences=(4, 2), ordered=False)
+    assert tasks_of(run, SAMPLE) == tuple(TASKS.values())
+
+
+def test_a_trec_run_is_read_by_score_and_ties_by_index(tmp_path: Path) -> None:
+    path = tmp_path / "run.trec"
+    path.write_text(f"{A} Q0 {A}#00042 9 0.5 me\n{A} Q0 7 1 0.5 me\n\n{B} Q0 {B}#3 1 -1e-3 me\n{A}\tQ0\t0 2 2 me\n")
+    run = open_run(path)
+    assert run.answer(A, None) == Ranking(sentences=(0, 7, 42), scores=(2.0, 0.5, 0.5))
+    assert run.answer(B, None) == Ranking(sentences=(3,), scores=(-0.001,))
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        pytest.param(lambda: header() + b'\n{"id": "a", "sentences": [1]}\n', id="run"),
+        pytest.param(lambda: b'{"id": "a", "sentences": [1]}\n', id="answer lines"),
+        pytest.param(lambda: b'{"a": [1]}', id="object"),
+        pytest.param(lambda: b"a Q0 1 1 0.5 x\n", id="trec"),
+    ],
+)
+def test_a_byte_order_mark_and_blank_lines_change_no_answer(content: Callable[[], bytes], tmp_path: Path) -> None:
+    (tmp_path / "plain").write_bytes(content())
+    spaced = content().replace(b"\n", b"\n\n \r\n")
+    (tmp_path / "spaced").write_bytes(b"\xef\xbb\xbf\n" + spaced + b"\n\n")
+    plain, marked = open_run(tmp_path / "plain"), open_run(tmp_path / "spaced")
+    assert (plain.header, plain.ids) == (marked.header, frozenset("a"))
+    assert plain.answer("a", None) == marked.answer("a", None)
+
+
+def header(**changes: Any) -> bytes:
+    fields = {"evidencebench_run": 1, "system": {"name": "x"}, "tasks": ["er_at_10"]}
+    fields["data"] = {"name": "d", "path": "d", "sha256": "0", "n": 1}
+    return json.dumps(fields | changes).encode()
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "the file is empty"),
+        (b" \n\n", "the file is empty"),
+        (b"[1, 2]", "line 1: expected a run of evidencebench"),
+        (b"PK\x03\x04\x00", "line 1: expected a run of evidencebench"),
+        (b'{"a": [1', r"expected a JSON object \{id: \[indices\]\}"),
+        (b'{"a": 5}', "1 answer is no list of sentence indices, such as a: .*write whole numbers, .*or null"),
+        (b'{"a": [1.5]}', "1 answer is no list of sentence indices, such as a: .*write whole numbers, .*or null"),
+        (b'{"a": ["1"]}', "1 answer is no list of sentence indices, such as a: .*write whole numbers, .*or null"),
+        (b'{"a": [true]}', "1 answer is no list of sentence indices, such as a: .*write whole numbers, .*or null"),
+        (
+            b'{"a": {"sentences": [1]}}',
+            "1 answer is no list of sentence indices, such as a: .*write whole numbers, .*or null",
+        ),
+        (b'{"a\xff": [1]}', "not UTF-8: byte 0xff at offset 3"),
+        (b'{"a": [1], "a": [2]}', "'a' stands more than once"),
+        (b"a Q0 b#1 1 0.5 x\n", "line 1: expected a sentence of 'a', got docno 'b#1'"),
+        (b"\x1f\x8b\x08", "is gzipped; unpack it first"),
+        (b'{"a": ' + b"[" * 100_000, "expected a JSON object"),
+        (b"a Q0 1 1 0.5 x\na Q0 1 1 0.5\n", "line 2: expected 6 columns, got 5"),
+        (b"a Q0 1 1 best x\n", "line 1: expected a score that is a finite number, got 'best'"),
+        (b"a Q0 one 1 0.5 x\n", "line 1: expected a docno that ends in a sentence index, in the digits 0 to 9"),
+        (b"a Q0 -1 1 0.5 x\n", "line 1: expected a docno that ends in a sentence index, .*got '-1'"),
+        (b"a Q0 a#1_0 1 0.5 x\n", "line 1: expected a docno that ends in a sentence index, .*got 'a#1_0'"),
+        ("a Q0 \u0663 1 0.5 x\n".encode(), "line 1: expected a docno that ends in a sentence index, .*got '\u0663'"),
+        (b"a Q0 1 1 1_0.5 x\n", "line 1: expected a score that is a finite number, got '1_0.5'"),
+        ("a Q0 1 1 \u0663 x\n".encode(), "line 1: expected a score that is a finite number, got '\u0663'"),
+        (b"a Q0 1 1 1e999 x\n", "line 1: expected a score that is a finite number, got '1e999'"),
+        (b"a Q0 1 1 nan x\n", "line 1: expected a score that is a finite number, got 'nan'"),
+        (b"a Q0 1 1 0.5 \xff\n", "not UTF-8: byte 0xff at offset 13"),
+        (b'{"evidencebench_run": 1}\n', "line 1: expected the header of a run"),
+        (b'{"evidencebench_run": 1', "line 1: expected the header of a run, got nothing whole"),
+        (header(evidencebench_run=2) + b"\n", "run format 2, but this version reads 1; upgrade"),
+        (header(tasks="er_at_10") + b"\n", "line 1: expected the header of a run"),
+        (header(tasks=[]) + b"\n", "line 1: expected the names of one task or more, each once, got none"),
+        (
+            header(tasks=["er_at_10"] * 2) + b"\n",
+            "line 1: expected the names of one task or more, each once, got er",
+        ),
+        (header(limit=-1) + b"\n", r"line 1: expected the header of a run: Expected `int` >= 1 - at `\$\.limit`"),
+        (header(limit=0) + b"\n", "line 1: expected the header of a run: Expected `int` >= 1"),
+        (header(seed=-1) + b"\n", r"line 1: expected the header of a run: Expected `int` >= 0 - at `\$\.seed`"),
+        (header(hypothesis="mine") + b"\n", "line 1: expected the header of a run: Invalid enum value 'mine'"),
+        (header(data={"name": "d", "path": "d", "sha256": "0", "n": -1}) + b"\n", r"at `\$\.data\.n`"),
+        (header() + b'\n{"id": "a"}\n', "line 2: expected either 'sentences' or 'error'"),
+        (header() + b'\n{"id": "a", "sentences": [], "error": "x"}\n', "line 2: expected either"),
+        (header() + b'\n{"id": "a", "sentences": [1.5]}\n', "line 2: expected an answer"),
+        (header() + b"\n\n{}", "line 3: expected an answer"),
+        (header() + 2 * b'\n{"id": "a", "sentences": [1]}', "line 3: a second answer for 'a'"),
+    ],
+)
+def test_a_malformed_run_says_what_is_wrong_and_where(content: bytes, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "run"
+    path.write_bytes(content)
+    with pytest.raises(RunFormatError, match=rf"^{re.escape(str(path))}: .*{message}"):
+        open_run(path)
+
+
+def test_a_task_that_does_not_exist_is_told_with_the_run_that_names_it(tmp_path: Path) -> None:
+    (tmp_path / "run.jsonl").write_bytes(header(tasks=["er_at_tem"]) + b"\n")
+    with pytest.raises(RunFormatError, match=r"run\.jsonl: line 1: no task 'er_at_tem'.*; expected one of"):
+        tasks_of(open_run(tmp_path / "run.jsonl"), SAMPLE)
+
+
+def test_a_limit_beyond_every_number_of_the_machine_takes_all(tmp_path: Path) -> None:
+    assert execute("test_runs:Looking", SAMPLE, tmp_path / "run.jsonl", limit=10**30).n_instances == len(SAMPLE)
+    run = open_run(tmp_path / "run.jsonl")
+    assert evaluate({"run": answers_of(run)}, SAMPLE, [AT_10], limit=10**30)["run"]["er_at_10"].ids == SAMPLE.ids
+
+
+@pytest.mark.parametrize("limit", [0, -1])
+def test_a_limit_below_1_is_refused(limit: int, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=f"limit: expected at least 1, or None for all, got {limit}"):
+        execute("lead", SAMPLE, tmp_path / "run.jsonl", limit=limit)
+    assert not (tmp_path / "run.jsonl").exists()
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (
+            {"id": "stranger", "sentences": [1]},
+            "answers 'stranger', which its header does not ask for; take the line out",
+        ),
+        (
+            {"id": A, "task": "er_at_10", "sentences": [1]},
+            f"answers '{A}' for task 'er_at_10', which its header",
+        ),
+    ],
+)
+def test_a_run_holds_no_more_than_its_header_asks_for(line: dict[str, Any], message: str, tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    execute("lead", SAMPLE, path)
+    path.write_bytes(path.read_bytes() + json.dumps(line).encode() + b"\n")
+    with pytest.raises(RunMismatchError, match=message):
+        execute("lead", SAMPLE, path)
+
+
+@pytest.mark.parametrize("system", ["bm25", "test_runs:Ending", "test_runs:Rubbish:what=an error", "oracle"])
+def test_an_answer_that_was_edited_is_told_by_its_line(system: str, tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    execute(system, SAMPLE, path, limit=3, tasks=[AT_10])
+    lines = path.read_bytes().splitlines()
+    edited = lines[2].replace(b"[", b"[0,", 1) if b"[" in lines[2] else lines[2].replace(b"error", b"error: x", 1)
+    assert edited != lines[2]
+    for changed in (edited, lines[2].replace(B.encode(), b"somebody")):
+        path.write_bytes(b"\n".join([*lines[:2], changed, *lines[3:]]) + b"\n")
+        message = r"run\.jsonl: line 3: the answer to '\w+' is not the one that was written: its crc \w{8} does not fit"
+        with pytest.raises(RunFormatError, match=message):
+            open_run(path)
+        with pytest.raises(RunFormatError, match="restore the line, or take the crc out of it"):
+            execute(system, SAMPLE, path, limit=3, tasks=[AT_10])
+
+
+@pytest.mark.parametrize("system", ["bm25", "test_runs:CountingByTask:log={}/asked"])
+def test_lines_without_a_checksum_or_written_again_by_another_program_are_read(system: str, tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    execute(system.format(tmp_path), SAMPLE, path, tasks=[AT_10])
+    before = [read_run(path).answer(name, "er_at_10") for name in SAMPLE.ids]
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    assert all(re.fullmatch("[0-9a-f]{8}", line["crc"]) for line in lines[1:])
+    spaced = [json.dumps(dict(sorted(line.items()))) for line in lines[1:]]
+    bare = [json.dumps({key: value for key, value in line.items() if key != "crc"}) for line in lines[1:]]
+    for written in (spaced, bare):
+        path.write_text("\n".join([path.read_text().splitlines()[0], *written]) + "\n")
+        assert [read_run(path).answer(name, "er_at_10") for name in SAMPLE.ids] == before
+
+
+def test_a_folder_and_an_absent_file_are_no_runs(tmp_path: Path) -> None:
+    with pytest.raises(RunFormatError, match="is a folder"):
+        open_run(tmp_path)
+    with pytest.raises(RunFormatError, match="cannot be read: No such file"):
+        open_run(tmp_path / "absent")
+    with pytest.raises(RunError, match="cannot be written: No such file"):
+        execute("lead", SAMPLE, tmp_path / "absent" / "run.jsonl")
+
+
+def test_failed_empty_and_missing_answers_score_0_and_are_counted_apart(tmp_path: Path) -> None:
+    path = tmp_path / "answers.json"
+    best = SAMPLE[A].labels.evaluations["er_at_10"].sentences
+    path.write_text(json.dumps({A: best, B: None, C: []}))
+    scores = evaluate({"run": answers_of(open_run(path))}, SAMPLE, [AT_10])["run"]["er_at_10"]
+    assert (scores.counts.failed, scores.counts.empty, scores.counts.missing) == (1, 1, len(SAMPLE) - 3)
+    assert len(scores.ids) == len(SAMPLE)
+    assert scores.scores["aspect_recall"][0] > 0
+    for measure in ("aspect_recall", "coverable_aspect_recall", "precision", "relative_recall"):
+        assert list(scores.scores[measure][1:]) == [0.0] * (len(SAMPLE) - 1)
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_a_run_with_wrong_hypotheses_asks_what_the_control_asks(seed: int, tmp_path: Path) -> None:
+    tasks = [TASKS["er_at_10"]]
+    path = tmp_path / "wrong.jsonl"
+    execute("bm25", SAMPLE, path, hypothesis="wrong", seed=seed, limit=6)
+    run = evaluate({"run": answers_of(open_run(path))}, SAMPLE, tasks, limit=6)["run"]["er_at_10"]
+    resampling = Resampling(seed=seed, n_draws=10)
+    control = wrong_hypothesis_control(make_system("bm25"), SAMPLE, tasks, limit=6, resampling=resampling)
+    assert run.estimate("aspect_recall", resampling) == control["er_at_10"].second
+
+
+def test_another_seed_asks_other_wrong_hypotheses(tmp_path: Path) -> None:
+    for seed in (0, 1):
+        execute("bm25", SAMPLE, tmp_path / f"{seed}.jsonl", hypothesis="wrong", seed=seed)
+    first, second = ((tmp_path / f"{seed}.jsonl").read_bytes().splitlines()[1:] for seed in (0, 1))
+    assert first != second
+
+
+@pytest.mark.slow
+def test_what_an_interrupt_finds_begun_is_finished_and_kept(tmp_path: Path) -> None:
+    """With two processes an interrupt and the start after it ask for each answer once."""
+    many(tmp_path / "data.json", 40)
+    log, path = tmp_path / "asked", tmp_path / "run.jsonl"
+    log.touch()
+    spec = f"test_runs:Counting:log={log},seconds=0.05"
+    data = str(tmp_path / "data.json")
+    program = [sys.executable, "-m", "evidencebench", "run", spec, "--data", data, "-o", str(path)]
+    process = subprocess.Popen(
+        [*program, "--jobs", "2"], cwd=Path(__file__).parents[1], stderr=subprocess.PIPE, text=True
+    )
+    wait_until(lambda: len(asked(log)) >= 8)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=30)
+    assert (process.returncode, "what was finished is kept" in said) == (130, True)
+    assert len(asked(log)) == len(path.read_bytes().splitlines()) - 1 < 40
+    subprocess.run([*program, "--jobs", "2"], cwd=tests, check=True, capture_output=True)
+    assert sorted(asked(log)) == sorted(open_dataset(data).ids)

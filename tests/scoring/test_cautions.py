@@ -1,0 +1,182 @@
+"""What a reader of scores is told first: a model saw the data, answers are not there, sets look like rankings."""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from evidencebench.data.sample import load_sample
+from evidencebench.data.tasks import TASKS, Task
+from evidencebench.errors import RunFormatError
+from evidencebench.execution.execute import execute
+from evidencebench.execution.system_table import make_system
+from evidencebench.models.embedding.folder import trained_on
+from evidencebench.query import Query
+from evidencebench.runs.answer_files import open_run
+from evidencebench.runs.run_file import read_run
+from evidencebench.scoring.cautions import cautions_of, is_complete
+from evidencebench.scoring.evaluation import Rules
+from evidencebench.scoring.graded_runs import Graded, grade, signature_of, signature_of_all
+from evidencebench.scoring.leaderboard import standings
+from evidencebench.scoring.significance import Resampling
+from evidencebench.system import Brief, Ranking
+from evidencebench.systems.controls import Lead
+from evidencebench.systems.retrievers.bm25 import BM25
+
+SAMPLE = load_sample()
+AT_10 = TASKS["er_at_10"]
+FEW = Resampling(n_draws=50)
+
+
+@dataclass(frozen=True)
+class Trained:
+    """Something whose model says that it was trained on the sample, or on other data."""
+
+    on_it: bool = True
+
+    def rank(self, query: Query, brief: Brief) -> Ranking:
+        return Lead().rank(query, brief)
+
+    def trained_on(self) -> frozenset[str]:
+        return frozenset([SAMPLE.sha256 if self.on_it else "0" * 64])
+
+
+HERE = "test_cautions:Trained"
+
+
+@pytest.fixture
+def answers(tmp_path: Path) -> Callable[..., Path]:
+    """Give a function that writes answers to the sample as a JSON object."""
+
+    def write(of: Callable[[Query], Any], n: int | None = None) -> Path:
+        path = tmp_path / "answers.json"
+        path.write_text(json.dumps({query.instance_id: of(query) for query in SAMPLE.queries(n)}))
+        return path
+
+    return write
+
+
+def told(path: Path, tasks: Sequence[Task] = (AT_10,), **rules: Any) -> list[str]:
+    return [str(one) for one in cautions_of(graded(path, tasks, **rules))]
+
+
+def graded(path: Path, tasks: Sequence[Task] = (AT_10,), **rules: Any) -> Graded:
+    return grade([path], SAMPLE, tasks, rules=Rules(**rules))
+
+
+def whole(query: Query) -> list[int]:
+    return [*BM25().rank(query, Brief(budget=None)).sentences]
+
+
+def test_lists_that_look_like_rankings_are_told_with_what_to_do(answers: Callable[..., Path]) -> None:
+    for of in (whole, lambda query: whole(query)[:20], lambda query: whole(query)[: len(query.sentences) * 9 // 10]):
+        (caution,) = told(answers(of))
+        assert "look like rankings, but are read as sets" in caution
+        assert "--over-length first" in caution
+        assert '{"ranking": [...]}' in caution
+
+
+def test_what_is_said_to_be_a_set_or_fits_the_budget_or_varies_is_told_nothing(answers: Callable[..., Path]) -> None:
+    assert told(answers(whole), over_length="first") == []
+    assert told(answers(lambda query: {"set": whole(query)})) == []
+    assert told(answers(lambda query: {"ranking": whole(query)})) == []
+    assert told(answers(lambda query: whole(query)[:10])) == []
+    assert told(answers(lambda query: whole(query)[: 4 + int(query.instance_id[-1])])) == []
+
+
+def test_a_ranking_that_says_so_scores_as_the_system_that_made_it(answers: Callable[..., Path], tmp_path: Path) -> None:
+    def recall(path: Path, **rules: Any) -> float:
+        (scores,) = graded(path, **rules).scores.values()
+        return scores["er_at_10"].estimate("aspect_recall", FEW).mean
+
+    execute("bm25", SAMPLE, tmp_path / "run.jsonl")
+    truth = recall(tmp_path / "run.jsonl")
+    assert recall(answers(lambda query: {"ranking": whole(query)})) == truth
+    assert recall(answers(whole), over_length="first") == truth
+    assert recall(answers(whole)) < truth - 0.05
+    assert not open_run(answers(lambda _: {"set": [1]})).is_bare
+
+
+@pytest.mark.parametrize("value", [{}, {"ranking": [1], "set": [1]}, {"ranking": None}, {"rank": [1]}, {"set": [1.5]}])
+def test_an_answer_says_either_ranking_or_set(value: object, answers: Callable[..., Path]) -> None:
+    with pytest.raises(RunFormatError, match=r"10 answers are no list .*\{\"ranking\": \[...\]\} where the best"):
+        open_run(answers(lambda _: value))
+
+
+def test_mostly_failed_empty_or_missing_answers_are_told(answers: Callable[..., Path]) -> None:
+    assert told(answers(lambda _: None)) == [
+        f"{answers(lambda _: None)}: of 10 answers on er_at_10, 10 failed; each of these scores 0"
+    ]
+    assert "of 10 answers on er_at_10, 6 are missing; each" in told(answers(lambda _: [1], 4))[0]
+    assert "4 are empty, 6 are missing" in told(answers(lambda _: [], 4))[0]
+    assert told(answers(lambda _: [1], 6)) == []
+    assert not is_complete(graded(answers(lambda _: [1], 6)))
+    assert is_complete(graded(answers(lambda _: [])))
+
+
+def test_what_was_trained_on_the_data_is_marked_wherever_it_is_scored(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    execute(HERE, SAMPLE, path)
+    (caution,) = told(path)
+    assert caution.startswith(f"{path}: trained on this data, so its scores say nothing of other papers; score it on")
+    found = graded(path)
+    (label,) = found.runs
+    assert "|trained_on:this_data|" in signature_of(found, label, AT_10, FEW)
+    marks = {row.system: row.trained_on_it for row in standings(found, AT_10, FEW)}
+    assert marks == {label: True, "random": False, "lead": False, "abstract_backwards": False, "oracle": False}
+
+
+def test_what_is_built_on_a_run_of_it_was_trained_on_the_data_too(tmp_path: Path) -> None:
+    execute(HERE, SAMPLE, tmp_path / "run.jsonl")
+    spec = f"fuse:systems=[stored:run={tmp_path / 'run.jsonl'}+bm25]"
+    assert make_system(spec).trained_on() == {SAMPLE.sha256}
+    assert execute(spec, SAMPLE, tmp_path / "fused.jsonl").trained_on_it
+    assert len(told(tmp_path / "fused.jsonl")) == 1
+
+
+def test_what_was_trained_elsewhere_is_not_marked_and_what_cannot_say_is_unknown(
+    answers: Callable[..., Path], tmp_path: Path
+) -> None:
+    path = tmp_path / "run.jsonl"
+    execute(f"{HERE}:on_it=false", SAMPLE, path)
+    assert told(path) == []
+    assert open_run(path).trained_on(SAMPLE.sha256) is False
+    assert open_run(answers(lambda _: [1])).trained_on(SAMPLE.sha256) is None
+
+
+def test_a_run_begun_by_an_earlier_version_is_read_goes_on_and_says_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    execute(HERE, SAMPLE, path, limit=4)
+    head, *lines = path.read_bytes().splitlines(keepends=True)
+    header = msgspec.json.decode(head)
+    assert header.pop("trained_on") == [SAMPLE.sha256]
+    path.write_bytes(msgspec.json.encode(header) + b"\n" + b"".join(lines[:2]))
+    assert execute(HERE, SAMPLE, path, limit=4).n_resumed == 2
+    found = read_run(path)
+    assert found.header is not None
+    assert found.header.trained_on is None
+    assert found.trained_on(SAMPLE.sha256) is None
+
+
+def test_a_fine_tuned_model_says_what_it_was_trained_on_and_others_models_nothing(tmp_path: Path) -> None:
+    assert trained_on(str(tmp_path)) == frozenset()
+    (tmp_path / "card.json").write_text('{"evidencebench_model": "embedder", "data": {"sha256": "ab"}}')
+    assert trained_on(str(tmp_path)) == {"ab"}
+    for content in ('{"evidencebench_model": "embedder", "data": {"sha256": 5}}', '{"model": "x"}', "["):
+        (tmp_path / "card.json").write_text(content)
+        assert trained_on(str(tmp_path)) == frozenset()
+
+
+def test_one_signature_for_all_tasks_names_each_with_its_instances(tmp_path: Path) -> None:
+    execute("lead", SAMPLE, tmp_path / "run.jsonl")
+    found = graded(tmp_path / "run.jsonl", [AT_10, TASKS["result_er_at_5"]])
+    (label,) = found.runs
+    shown = signature_of_all(found, label, FEW)
+    assert "|task:er_at_10,result_er_at_5|" in f"|{shown}"
+    assert "|instances:10,9|" in shown
+    one = replace(found, tasks=(AT_10,))
+    assert signature_of_all(one, label, FEW) == signature_of(found, label, AT_10, FEW)

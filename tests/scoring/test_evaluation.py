@@ -1,0 +1,396 @@
+"""Grading and comparing: what counts, what is left out, what is said beside a score, and what two runs share."""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evidencebench.data.dataset import Dataset, open_dataset, write_dataset
+from evidencebench.data.instance import Instance, Labels
+from evidencebench.data.sample import load_sample, sample_path
+from evidencebench.data.tasks import TASKS, Task, task_named
+from evidencebench.errors import AnswerError, RunMismatchError, UndefinedScoreError
+from evidencebench.execution.ask import answers_from
+from evidencebench.execution.system_table import make_system
+from evidencebench.query import Kind, Query
+from evidencebench.runs.answer_files import open_run
+from evidencebench.scoring.comparison import compare, overlap_of, ranks, wrong_hypothesis_control
+from evidencebench.scoring.evaluation import MEASURE_NAMES, AnswerSource, Rules, TaskScores, answers_of, evaluate
+from evidencebench.scoring.presentation import comparison_fields, kind_breakdown, score_fields, signature
+from evidencebench.scoring.selection import Selection
+from evidencebench.scoring.significance import Estimate, Resampling
+from evidencebench.system import Brief, NamedSystem, Ranking
+from specs import STANDALONE
+from strategies import selections
+
+SAMPLE = load_sample()
+ALL_TASKS = tuple(TASKS.values())
+AT_10 = TASKS["er_at_10"]
+BLIND = ("random", "lead", "lead_no_headings", "abstract_first", "abstract_backwards", "longest", "most_digits")
+FEW = Resampling(n_draws=200)
+
+
+def scores_of(
+    system: str, task: Task = AT_10, *, dataset: Dataset = SAMPLE, limit: int | None = None, rules: Rules | None = None
+) -> TaskScores:
+    source = answers_from(make_system(system))
+    return evaluate({"it": source}, dataset, [task], limit=limit, rules=rules)["it"][task.name]
+
+
+def graded(
+    answers: Mapping[str, Ranking], dataset: Dataset, task: Task = AT_10, *, rules: Rules | None = None
+) -> TaskScores:
+    """Grade answers given by hand."""
+    source: AnswerSource = lambda instance, _: answers.get(instance.id)  # noqa: E731 - typed at once
+    return evaluate({"by hand": source}, dataset, [task], rules=rules)["by hand"][task.name]
+
+
+def like_100k(instance_id: str, sources: dict[str, tuple[int, ...]], *, n_sentences: int = 20) -> Instance:
+    """Make an instance whose aspects may lack sentences, and which stores no optimum."""
+    query = Query(
+        instance_id=instance_id,
+        paper_id=f"paper of {instance_id}",
+        hypothesis="Tea lowers blood pressure.",
+        sentences=tuple(f"Sentence {index}." for index in range(n_sentences)),
+        kinds=(Kind.HEADING, *(n_sentences - 1) * (Kind.BODY,)),
+    )
+    return Instance(query=query, labels=Labels(aspects=tuple(sources), sources=sources, review_id="review"))
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> Callable[..., Dataset]:
+    """Give a function that makes a data set of instances."""
+
+    def make(*instances: Instance) -> Dataset:
+        write_dataset(tmp_path / "made.json", instances)
+        return open_dataset(tmp_path / "made.json")
+
+    return make
+
+
+def test_an_instance_that_a_task_does_not_apply_to_is_left_out_and_n_says_so() -> None:
+    without = [instance.id for instance in SAMPLE if not instance.labels.results]
+    scores = scores_of("bm25", TASKS["result_er_at_5"])
+    assert scores.ids == tuple(instance_id for instance_id in SAMPLE.ids if instance_id not in without)
+    assert scores.counts.not_applicable == len(without) == 1
+    assert scores.estimate("aspect_recall", FEW).n == score_fields(scores, FEW)["n"] == len(SAMPLE) - 1
+    assert without[0] not in score_fields(scores, FEW)["per_instance"]
+
+
+def test_recall_of_all_aspects_and_of_coverable_ones_have_their_own_denominators(
+    made: Callable[..., Dataset],
+) -> None:
+    dataset = made(like_100k("half", {"a": (0,), "b": (1,), "c": (), "d": ()}), like_100k("none", {"a": (), "b": ()}))
+    scores = graded({"half": Ranking(sentences=(0, 5)), "none": Ranking(sentences=(3,))}, dataset)
+    nan = float("nan")
+    expected = {
+        "aspect_recall": [1 / 4, 0],
+        "coverable_aspect_recall": [1 / 2, nan],
+        "precision": [1 / 2, 0],
+        "ceiling": [1 / 2, 0],
+        "regret": [1 / 4, 0],
+        "relative_recall": [1 / 2, nan],
+    }
+    assert set(expected) == set(MEASURE_NAMES)
+    for measure, values in expected.items():
+        np.testing.assert_array_equal(scores.scores[measure], values, err_msg=measure)
+    fields = score_fields(scores, FEW)
+    assert (fields["aspect_recall"]["n"], fields["coverable_aspect_recall"]["n"]) == (2, 1)
+    assert fields["aspect_recall"]["n_clusters"] == 1  # both are of one review
+
+
+def test_a_measure_that_is_defined_nowhere_is_null_and_not_0(made: Callable[..., Dataset]) -> None:
+    scores = graded({}, made(like_100k("none", {"a": ()})))
+    assert score_fields(scores, FEW)["coverable_aspect_recall"] is None
+    with pytest.raises(UndefinedScoreError, match="coverable_aspect_recall is undefined"):
+        scores.estimate("coverable_aspect_recall")
+
+
+@pytest.mark.parametrize("system", STANDALONE)
+@pytest.mark.parametrize("task", [*ALL_TASKS, task_named("er_at_3")], ids=lambda task: task.name)
+def test_recall_and_regret_add_up_to_the_ceiling(system: str, task: Task) -> None:
+    found = scores_of(system, task).scores
+    np.testing.assert_allclose(found["aspect_recall"] + found["regret"], found["ceiling"], rtol=0, atol=1e-15)
+    np.testing.assert_allclose(found["relative_recall"] * found["ceiling"], found["aspect_recall"], atol=1e-15)
+    assert (found["regret"] >= -1e-12).all()
+    if system == "oracle":
+        np.testing.assert_allclose(found["regret"], 0, atol=1e-12)
+
+
+def test_repeats_and_answers_over_length_are_counted(made: Callable[..., Dataset]) -> None:
+    dataset = made(like_100k("x", {"a": (0,), "b": (1,)}))
+    unordered = Ranking(sentences=(0, *range(11)), ordered=False)
+    scores = graded({"x": unordered}, dataset)
+    assert (scores.counts.duplicates, scores.counts.over_length) == (1, 1)
+    assert scores.scores["aspect_recall"][0] == pytest.approx(10 / 11)
+    repeated = Ranking(sentences=(*range(10), 0), ordered=False)
+    scores = graded({"x": repeated}, dataset)
+    assert (scores.counts.duplicates, scores.counts.over_length) == (1, 0)
+    scores = graded({"x": replace(unordered, ordered=True)}, dataset)
+    assert (scores.counts.duplicates, scores.counts.over_length, scores.scores["aspect_recall"][0]) == (1, 0, 1.0)
+    first = graded(
+        {"x": Ranking(sentences=tuple(range(20))[::-1], ordered=False)}, dataset, rules=Rules(over_length="first")
+    )
+    assert first.scores["aspect_recall"][0] == 0
+
+
+def test_a_sentence_that_does_not_exist_is_an_error_with_its_place_or_dropped_and_counted(
+    made: Callable[..., Dataset],
+) -> None:
+    dataset = made(like_100k("x", {"a": (0,)}), like_100k("y", {"a": (0,)}))
+    answers = {"x": Ranking(sentences=(20, -1, 0)), "y": Ranking(sentences=(99,))}
+    with pytest.raises(
+        AnswerError,
+        match=r"^by hand: x: selects sentence 20, but the paper has sentences 0\.\.19; .*--out-of-range drop",
+    ):
+        graded(answers, dataset)
+    scores = graded(answers, dataset, rules=Rules(out_of_range="drop"))
+    assert (scores.counts.out_of_range, scores.counts.empty) == (3, 1)
+    # an answer of which nothing is left must not pay: it is empty, not left out
+    assert list(scores.scores["aspect_recall"]) == list(scores.scores["precision"]) == [1.0, 0.0]
+
+
+def test_several_sources_and_tasks_in_one_pass_score_as_each_alone() -> None:
+    names = ("bm25", "random", "greedy_oracle")
+    together = evaluate({name: answers_from(make_system(name)) for name in names}, SAMPLE, ALL_TASKS)
+    for name in names:
+        for task in ALL_TASKS:
+            alone = scores_of(name, task)
+            assert together[name][task.name].selections == alone.selections
+            assert together[name][task.name].counts == alone.counts
+            for measure in MEASURE_NAMES:
+                np.testing.assert_array_equal(together[name][task.name].scores[measure], alone.scores[measure])
+
+
+def test_a_system_is_asked_once_where_one_answer_serves_every_task() -> None:
+    asked = []
+
+    class Counting:
+        def rank(self, query: Query, brief: Brief) -> Ranking:
+            asked.append((query.instance_id, brief))
+            return Ranking(sentences=(0,))
+
+    seen: list[tuple[int, int]] = []
+    source = answers_from(NamedSystem(name="counting", options={}, system=Counting()))
+    evaluate({"it": source}, SAMPLE, ALL_TASKS, limit=4, on_progress=lambda *now: seen.append(now))
+    assert asked == [(instance_id, Brief(budget=None)) for instance_id in SAMPLE.ids[:4]]
+    assert seen == [(1, 4), (2, 4), (3, 4), (4, 4)]
+
+
+@pytest.mark.parametrize("system", ["random", "bm25", "abstract_backwards", "oracle"])
+def test_the_kinds_add_up(system: str) -> None:
+    scores = scores_of(system)
+    kinds = kind_breakdown(scores, SAMPLE)
+    assert sum(row["selected"] for row in kinds.values()) == pytest.approx(1)
+    recall = scores.estimate("aspect_recall", FEW).mean
+    assert max(row["recall"] for row in kinds.values()) <= recall + 1e-12
+    assert recall <= sum(row["recall"] for row in kinds.values()) + 1e-12
+    assert all(0 <= row["recall"] <= row["available"] + 1e-12 <= 1 + 1e-9 for row in kinds.values())
+
+
+def test_a_system_that_reads_the_abstract_only_finds_everything_there() -> None:
+    task = task_named("er_at_3")
+    scores = scores_of("abstract_backwards", task)
+    kinds = kind_breakdown(scores, SAMPLE)
+    assert kinds["abstract"]["selected"] == 1
+    assert kinds["abstract"]["recall"] == pytest.approx(scores.estimate("aspect_recall", FEW).mean)
+    assert kinds["heading"]["recall"] == kinds["body"]["recall"] == kinds["body"]["selected"] == 0
+
+
+@pytest.mark.parametrize("task", ["er_at_optimal", "result_er_at_optimal", "er_at_10", "result_er_at_5"])
+def test_the_selections_stored_in_the_sample_score_what_the_oracle_scores(task: str, tmp_path: Path) -> None:
+    assert_stored_selections_are_optimal(SAMPLE, TASKS[task], tmp_path)
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("task", ["er_at_optimal", "result_er_at_optimal", "er_at_10", "result_er_at_5"])
+def test_the_published_selections_score_what_the_oracle_scores(train: Dataset, task: str, tmp_path: Path) -> None:
+    assert_stored_selections_are_optimal(train, TASKS[task], tmp_path)
+
+
+def assert_stored_selections_are_optimal(dataset: Dataset, task: Task, folder: Path) -> None:
+    stored = {instance.id: instance.labels.evaluations.get(task.name) for instance in dataset}
+    path = folder / "stored.json"
+    path.write_text(json.dumps({name: found.sentences for name, found in stored.items() if found}))
+    scores = evaluate({"it": answers_of(open_run(path))}, dataset, [task])["it"][task.name]
+    np.testing.assert_array_equal(
+        scores.scores["aspect_recall"], scores_of("oracle", task, dataset=dataset).scores["aspect_recall"]
+    )
+    assert scores.counts.over_length == scores.counts.missing == 0
+    if task.budget == "optimal":
+        assert set(scores.scores["aspect_recall"]) == {1.0}
+    n_covered = [len(found.covered) for found in stored.values() if found]
+    n_aspects = [len(dataset[name].labels.that_count(task.scope)) for name in scores.ids]
+    np.testing.assert_allclose(scores.scores["aspect_recall"], np.divide(n_covered, n_aspects))
+
+
+def test_every_thing_that_decides_a_score_changes_its_signature(tmp_path: Path) -> None:
+    other = tmp_path / sample_path().name
+    other.write_bytes(sample_path().read_bytes() + b"\n")
+    given: dict[str, Any] = {"dataset": SAMPLE, "system": "bm25(b=0.4)", "task": AT_10, "n": 10}
+    changes: list[dict[str, Any]] = [
+        {},
+        {"dataset": open_dataset(other)},
+        {"system": "bm25(b=0.5)"},
+        {"task": TASKS["er_at_optimal"]},
+        {"n": 9},
+        {"measure": "precision"},
+        {"rules": Rules(over_length="first")},
+        {"rules": Rules(ties="expected")},
+        {"rules": Rules(out_of_range="drop")},
+        {"resampling": Resampling(seed=1)},
+        {"resampling": Resampling(n_draws=999)},
+        {"resampling": Resampling(level=0.9)},
+    ]
+    assert len({signature(**given | change) for change in changes}) == len(changes)
+    assert signature(**given).startswith("aspect_recall|task:er_at_10|data:sample.json@sha256:")
+    assert "system:bm25(b=0.4)|instances:10|" in signature(**given)
+
+
+def test_the_same_seed_gives_the_same_digits_and_another_the_same_mean() -> None:
+    scores, other = scores_of("bm25"), scores_of("tfidf")
+    assert score_fields(scores, FEW) == score_fields(scores, FEW)
+    assert comparison_fields(compare(scores, other, resampling=FEW)) == comparison_fields(
+        compare(scores, other, resampling=FEW)
+    )
+    here, there = scores.estimate("precision", FEW), scores.estimate("precision", replace(FEW, seed=1))
+    assert (here.mean, here.n) == (there.mean, there.n)
+    assert (here.low, here.high) != (there.low, there.high)
+    narrow = scores.estimate("precision", replace(FEW, level=0.5))
+    assert here.interval is not None
+    assert narrow.interval is not None
+    assert here.interval[0] < narrow.interval[0] < here.mean < narrow.interval[1] < here.interval[1]
+
+
+@pytest.mark.parametrize("task", ALL_TASKS, ids=lambda task: task.name)
+def test_identical_runs_differ_by_exactly_0(task: Task) -> None:
+    found = compare(scores_of("random", task), scores_of("random", task), resampling=FEW)
+    assert (found.test.difference.mean, found.test.difference.low, found.test.difference.high) == (0, 0, 0)
+    assert found.overlap is not None
+    assert (found.test.p_value, found.overlap.mean, found.overlap.low) == (1, 1, 1)
+    assert found.test.minimum_detectable is None
+    assert found.test.n_equal == found.test.difference.n
+    assert found.first == found.second
+
+
+def test_swapping_the_runs_turns_the_difference_round() -> None:
+    a, b = scores_of("abstract_backwards"), scores_of("bm25")
+    there, back = compare(a, b, resampling=FEW), compare(b, a, resampling=FEW)
+    assert there.test.difference.mean == -back.test.difference.mean > 0
+    assert there.test.difference.interval is not None
+    assert back.test.difference.interval is not None
+    assert there.test.difference.interval == pytest.approx([-end for end in reversed(back.test.difference.interval)])
+    assert (there.test.p_value, there.overlap) == (back.test.p_value, back.overlap)
+    assert (there.test.n_better, there.test.n_worse) == (back.test.n_worse, back.test.n_better)
+
+
+def test_runs_over_different_instances_are_not_compared() -> None:
+    with pytest.raises(RunMismatchError, match=r"the runs cover different instances \(10 and 4\)"):
+        compare(scores_of("lead"), scores_of("lead", limit=4))
+    with pytest.raises(RunMismatchError, match="different instances"):
+        ranks({"a": scores_of("lead"), "b": scores_of("lead", limit=4)})
+
+
+def test_a_measure_is_compared_where_both_define_it(made: Callable[..., Dataset]) -> None:
+    dataset = made(like_100k("x", {"a": (0,), "b": ()}), like_100k("y", {"a": ()}))
+    best, worst = (graded({"x": Ranking(sentences=(index,))}, dataset) for index in (0, 1))
+    found = compare(best, worst, measure="coverable_aspect_recall", resampling=FEW)
+    assert (found.test.difference.n, found.test.difference.mean, found.first.mean) == (1, 1.0, 1.0)
+    assert compare(best, worst, resampling=FEW).test.difference.mean == 1 / 4
+
+
+def test_both_means_of_a_comparison_are_over_the_instances_of_its_difference(made: Callable[..., Dataset]) -> None:
+    dataset = made(like_100k("x", {"a": (0,)}), like_100k("y", {"a": (1,)}))
+    best, worst = (graded({"x": Ranking(sentences=(index,))}, dataset) for index in (0, 2))
+    partly = replace(best, scores={"precision": np.array([1.0, np.nan])})
+    other = replace(worst, scores={"precision": np.array([0.0, 1.0])})
+    found = compare(partly, other, measure="precision", resampling=FEW)
+    assert (found.first.mean, found.second.mean, found.test.difference.mean) == (1.0, 0.0, 1.0)
+    assert found.first.n == found.second.n == found.test.difference.n == 1
+    nowhere = replace(other, scores={"precision": np.array([np.nan, 1.0])})
+    with pytest.raises(UndefinedScoreError, match="precision is undefined: no instance counts for both"):
+        compare(partly, nowhere, measure="precision", resampling=FEW)
+
+
+@given(selections(), selections())
+def test_overlap_is_symmetric_and_in_0_to_1(a: Selection, b: Selection) -> None:
+    if not a.size + b.size:
+        with pytest.raises(UndefinedScoreError, match="two empty selections"):
+            overlap_of(a, b)
+        return
+    overlap = overlap_of(a, b)
+    assert 0 <= overlap <= 1
+    assert overlap == pytest.approx(overlap_of(b, a))
+
+
+@given(selections(), st.integers(0, 7))
+def test_a_selection_overlaps_wholly_with_itself_and_not_at_all_with_others(selection: Selection, shift: int) -> None:
+    if selection.size:
+        assert overlap_of(selection, selection) == 1
+        elsewhere = Selection(certain=tuple(range(100, 101 + shift)))
+        assert overlap_of(selection, elsewhere) == 0
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "overlap"),
+    [
+        (Selection(certain=(1, 2)), Selection(certain=(2, 1)), 1),
+        (Selection(certain=(1, 2)), Selection(certain=(2, 3)), 1 / 3),
+        (Selection(certain=(1,)), Selection(certain=()), 0),
+        (Selection(certain=(0,)), Selection(certain=(), tied=(0, 1), n_drawn=1), (1 / 2) / (3 / 2)),
+        (Selection(certain=(), tied=(0, 1), n_drawn=1), Selection(certain=(), tied=(0, 1, 2, 3), n_drawn=2), 1 / 2),
+    ],
+)
+def test_overlap_worked_by_hand_drawn_sentences_by_their_probability(
+    a: Selection, b: Selection, overlap: float
+) -> None:
+    assert overlap_of(a, b) == pytest.approx(overlap)
+
+
+def test_ranks_tell_a_clear_winner_and_leave_equals_together(made: Callable[..., Dataset]) -> None:
+    dataset = made(*(like_100k(f"i{i}", {"a": (i % 9 + 11,)}) for i in range(12)))
+    one_paper_each = made(
+        *(replace(one, labels=replace(one.labels, review_id=f"r{i}")) for i, one in enumerate(dataset))
+    )
+    scores = {
+        name: scores_of(system, dataset=one_paper_each)
+        for name, system in {"best": "oracle", "lead": "lead", "again": "lead_no_headings"}.items()
+    }
+    assert ranks(scores, resampling=FEW) == {"best": (1, 1), "lead": (2, 3), "again": (2, 3)}
+    assert ranks({"lead": scores["lead"]}) == {"lead": (1, 1)}
+
+
+@pytest.mark.parametrize("system", [*BLIND, "oracle"])
+def test_the_wrong_hypothesis_changes_nothing_for_systems_that_do_not_read_it(system: str) -> None:
+    named = make_system(system)
+    tasks = [task for task in ALL_TASKS if named.selects or task.budget]
+    found = wrong_hypothesis_control(named, SAMPLE, tasks, resampling=FEW)
+    assert list(found) == [task.name for task in tasks]
+    for comparison in found.values():
+        difference = comparison.test.difference
+        assert comparison.overlap is not None
+        assert (difference.mean, difference.low, difference.high, comparison.test.p_value) == (0, 0, 0, 1)
+        assert (comparison.overlap.mean, comparison.overlap.low, comparison.overlap.high) == (1, 1, 1)
+
+
+@pytest.mark.parametrize("system", ["bm25", "tfidf", "tfidf_char", "bm25_abstract_first"])
+def test_the_wrong_hypothesis_changes_what_systems_that_read_it_select(system: str) -> None:
+    found = wrong_hypothesis_control(make_system(system), SAMPLE, [AT_10], resampling=FEW)["er_at_10"]
+    assert found.overlap is not None
+    assert 0 < found.overlap.mean < 1
+    assert found.first.mean != found.second.mean
+    own: Estimate = scores_of(system).estimate("aspect_recall", FEW)
+    assert found.first == own
+
+
+def test_hypotheses_of_one_paper_cannot_be_swapped(made: Callable[..., Dataset]) -> None:
+    instance = like_100k("x", {"a": (0,)})
+    dataset = made(instance, replace(instance, query=replace(instance.query, instance_id="y")))
+    with pytest.raises(UndefinedScoreError, match="cannot be swapped between papers: 2 of 2 instances share one paper"):
+        wrong_hypothesis_control(make_system("bm25"), dataset, [AT_10])

@@ -1,0 +1,244 @@
+"""What an answer is worth: laws, every subset counted out, ir_measures, and the published figures."""
+
+from collections.abc import Iterator, Mapping
+from itertools import combinations, islice, permutations
+from statistics import fmean
+
+import ir_measures
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from ir_measures import StRecall
+
+from evidencebench.data.dataset import Dataset
+from evidencebench.data.optimum.cover import Coverage, coverage_from, coverage_of
+from evidencebench.data.tasks import TASKS, task_named
+from evidencebench.errors import AnswerError, UndefinedScoreError
+from evidencebench.execution.ask import answer_instance, answers_from
+from evidencebench.execution.system_table import make_system
+from evidencebench.query import Query
+from evidencebench.scoring.evaluation import evaluate
+from evidencebench.scoring.measures import aspect_recall, coverable_aspect_recall, expected_covered, precision
+from evidencebench.scoring.selection import Selection, check_answer, select
+from evidencebench.system import Brief, Ranking, rank_by_score
+from evidencebench.systems.controls import RandomControl
+from specs import STANDALONE
+from strategies import coverages, queries, rankings, selections
+
+CUTOFFS = (1, 5, 10, 20)
+
+some_coverages = coverages().filter(lambda coverage: coverage.n_aspects > 0)
+
+
+def draws(selection: Selection) -> Iterator[Selection]:
+    """Give every equally likely outcome of a selection, with nothing left to chance."""
+    for drawn in combinations(selection.tied, selection.n_drawn):
+        yield Selection(certain=selection.certain + drawn)
+
+
+@given(selections(), some_coverages)
+def test_recall_is_in_0_to_1_and_at_most_the_recall_of_coverable_aspects(
+    selection: Selection, coverage: Coverage
+) -> None:
+    recall = aspect_recall(selection, coverage)
+    assert 0 <= recall <= 1
+    if coverage.coverable:
+        assert recall <= coverable_aspect_recall(selection, coverage) <= 1
+
+
+@given(selections(), some_coverages, st.integers(0, 7))
+def test_one_more_sentence_never_lowers_recall(selection: Selection, coverage: Coverage, index: int) -> None:
+    larger = Selection(certain=(*selection.certain, index), tied=selection.tied, n_drawn=selection.n_drawn)
+    assert aspect_recall(larger, coverage) >= aspect_recall(selection, coverage)
+
+
+@given(st.data(), selections(), some_coverages)
+def test_recall_does_not_depend_on_the_order(data: st.DataObject, selection: Selection, coverage: Coverage) -> None:
+    shuffled = Selection(
+        certain=tuple(data.draw(st.permutations(selection.certain))),
+        tied=tuple(data.draw(st.permutations(selection.tied))),
+        n_drawn=selection.n_drawn,
+    )
+    assert aspect_recall(shuffled, coverage) == aspect_recall(selection, coverage)
+
+
+@given(selections(), some_coverages)
+def test_the_expectation_is_the_mean_over_every_draw(selection: Selection, coverage: Coverage) -> None:
+    counted = [expected_covered(drawn, coverage) for drawn in draws(selection)]
+    expected = expected_covered(selection, coverage)
+    assert expected == pytest.approx(fmean(counted), abs=1e-12)
+    assert min(counted) <= expected <= max(counted)
+    if selection.size:
+        counted = [precision(drawn, coverage) for drawn in draws(selection)]
+        assert precision(selection, coverage) == pytest.approx(fmean(counted), abs=1e-12)
+
+
+@settings(max_examples=200)
+@given(rankings(n_sentences=6, repeats=False, scored=True), some_coverages, st.integers(0, 6))
+def test_expected_ties_are_the_mean_over_every_order_of_equal_scores(
+    ranking: Ranking, coverage: Coverage, budget: int
+) -> None:
+    assert ranking.scores is not None
+    score_of = dict(zip(ranking.sentences, ranking.scores, strict=True))
+    orders = [
+        Ranking(sentences=order, scores=ranking.scores)
+        for order in permutations(ranking.sentences)
+        if tuple(map(score_of.__getitem__, order)) == ranking.scores
+    ]
+    counted = fmean(aspect_recall(select(order, budget), coverage) for order in orders)
+    expected = aspect_recall(select(ranking, budget, ties="expected"), coverage)
+    assert expected == pytest.approx(counted, abs=1e-12)
+
+
+@pytest.mark.parametrize(("n_sentences", "budget"), [(12, 5), (20, 3), (40, 10)])
+def test_the_closed_form_is_within_0_002_of_100_000_draws(n_sentences: int, budget: int) -> None:
+    generator = np.random.default_rng(0)
+    holds = generator.random((8, n_sentences)) < 0.15
+    coverage = coverage_from({f"a{n}": np.flatnonzero(row).tolist() for n, row in enumerate(holds)})
+    drawn = generator.random((100_000, n_sentences)).argpartition(budget, axis=1)[:, :budget]
+    simulated = fmean(float(row[drawn].any(axis=1).mean()) for row in holds)
+    unordered = Ranking(sentences=tuple(range(n_sentences)), ordered=False)
+    assert aspect_recall(select(unordered, budget), coverage) == pytest.approx(simulated, abs=0.002)
+
+
+@given(queries(max_sentences=8), some_coverages, st.integers(0, 9))
+def test_a_constant_scorer_with_expected_ties_is_random_selection(
+    query: Query, coverage: Coverage, budget: int
+) -> None:
+    constant = rank_by_score([1.0] * len(query.sentences))
+    random = RandomControl().rank(query, Brief(budget=budget))
+    tied, chance = select(constant, budget, ties="expected"), select(random, budget)
+    assert aspect_recall(tied, coverage) == aspect_recall(chance, coverage)
+
+
+def test_recall_worked_by_hand() -> None:
+    coverage = coverage_from({"a": [0, 1], "b": [1], "c": [2], "d": []})
+    assert aspect_recall(Selection(certain=(1,)), coverage) == 2 / 4
+    assert coverable_aspect_recall(Selection(certain=(1,)), coverage) == 2 / 3
+    assert aspect_recall(Selection(certain=()), coverage) == 0
+    # Two of 0, 1, 2, 3: a is missed by {2,3} only, b by 3 of 6 pairs, c by 3 of 6, d always.
+    over_length = select(Ranking(sentences=(0, 1, 2, 3), ordered=False), 2)
+    assert aspect_recall(over_length, coverage) == pytest.approx((5 / 6 + 3 / 6 + 3 / 6) / 4, abs=1e-15)
+    assert aspect_recall(select(Ranking(sentences=(3, 2, 0), ordered=False), 2, over_length="first"), coverage) == 1 / 4
+
+
+def test_ties_worked_by_hand() -> None:
+    ranking = Ranking(sentences=(4, 0, 1, 2, 3), scores=(9, 5, 5, 5, 1))
+    assert select(ranking, 2).certain == (4, 0)
+    assert select(ranking, 2, ties="expected") == Selection(certain=(4,), tied=(0, 1, 2), n_drawn=1)
+    assert select(ranking, 5, ties="expected").n_drawn == 0
+    coverage = coverage_from({"a": [4], "b": [0], "c": [3]})
+    assert aspect_recall(select(ranking, 2, ties="expected"), coverage) == pytest.approx((1 + 1 / 3) / 3, abs=1e-15)
+
+
+def test_precision_worked_by_hand() -> None:
+    coverage = coverage_from({"a": [0, 1], "b": [1]})
+    assert precision(Selection(certain=(0, 1, 5, 6)), coverage) == 2 / 4
+    assert precision(Selection(certain=(0,), tied=(1, 5, 6), n_drawn=1), coverage) == pytest.approx((1 + 1 / 3) / 2)
+
+
+def test_a_measure_without_a_value_raises_instead_of_giving_0() -> None:
+    with pytest.raises(UndefinedScoreError, match="no aspect counts"):
+        aspect_recall(Selection(certain=(0,)), coverage_from({}))
+    with pytest.raises(UndefinedScoreError, match="no aspect has a sentence"):
+        coverable_aspect_recall(Selection(certain=(0,)), coverage_from({"a": []}))
+    with pytest.raises(UndefinedScoreError, match="nothing is selected"):
+        precision(Selection(certain=()), coverage_from({"a": [0]}))
+
+
+@given(rankings(), st.booleans())
+def test_a_checked_answer_keeps_the_first_mention_and_counts_the_others(ranking: Ranking, scored: bool) -> None:  # noqa: FBT001 - drawn
+    n = len(ranking.sentences)
+    given_scores = tuple(float(n - position) for position in range(n)) if scored else None
+    answer = Ranking(sentences=ranking.sentences, scores=given_scores, ordered=ranking.ordered)
+    checked = check_answer(answer, n_sentences=8)
+    assert checked.ranking.sentences == tuple(dict.fromkeys(ranking.sentences))
+    assert checked.n_duplicates == n - len(set(ranking.sentences))
+    assert checked.ranking.ordered == ranking.ordered
+    if given_scores is not None:
+        kept = [given_scores[ranking.sentences.index(index)] for index in checked.ranking.sentences]
+        assert list(checked.ranking.scores or ()) == kept
+
+
+def test_a_sentence_that_does_not_exist_is_an_error_or_on_request_dropped_and_counted() -> None:
+    answer = Ranking(sentences=(4, 5, 4, -1, 0), scores=(5, 4, 3, 2, 1))
+    with pytest.raises(AnswerError, match=r"selects sentence 5, but the paper has sentences 0\.\.4"):
+        check_answer(answer, n_sentences=5)
+    checked = check_answer(answer, n_sentences=5, out_of_range="drop")
+    assert checked.ranking == Ranking(sentences=(4, 0), scores=(5, 1))
+    assert (checked.n_duplicates, checked.n_out_of_range) == (1, 2)
+
+
+def test_scores_that_are_not_one_a_sentence_are_refused() -> None:
+    with pytest.raises(AnswerError, match="expected 2 scores, one a sentence, got 1"):
+        check_answer(Ranking(sentences=(0, 1), scores=(1.0,)), n_sentences=5)
+
+
+@example(ranking=Ranking(sentences=(0, 1, 2)), scores=[1, 5, 6], budget=1)
+@given(rankings(repeats=False), st.lists(st.integers(0, 3), min_size=8, max_size=8), st.integers(0, 9))
+def test_as_many_sentences_count_as_the_budget_allows_whatever_the_scores(
+    ranking: Ranking, scores: list[int], budget: int
+) -> None:
+    size = len(ranking.sentences)
+    answer = Ranking(sentences=ranking.sentences, scores=tuple(map(float, scores[:size])), ordered=ranking.ordered)
+    try:
+        checked = check_answer(answer, n_sentences=8).ranking
+    except AnswerError:  # scores that do not descend may be refused, not miscounted
+        assert list(answer.scores or ()) != sorted(answer.scores or (), reverse=True)
+        return
+    selection = select(checked, budget, ties="expected")
+    assert selection.size == min(budget, size)
+    assert 0 <= selection.n_drawn <= len(selection.tied)
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("name", STANDALONE)
+def test_aspect_recall_is_subtopic_recall_of_ir_measures(train: Dataset, name: str) -> None:
+    qrels: list[ir_measures.Qrel] = []
+    runs: Mapping[int, list[ir_measures.ScoredDoc]] = {cutoff: [] for cutoff in CUTOFFS}
+    recalls: dict[tuple[str, int], float] = {}
+    system = make_system(name)
+    for instance in train:
+        coverage = coverage_of(instance.labels)
+        for aspect, indices in instance.labels.sources.items():
+            qrels += [ir_measures.Qrel(instance.id, str(index), 1, aspect) for index in indices]
+        answer = None
+        for cutoff in CUTOFFS:
+            if answer is None or system.reads_brief:
+                answer = answer_instance(system, instance, task_named(f"er_at_{cutoff}"))
+            assert isinstance(answer, Ranking)
+            if name == "random":
+                answer = Ranking(sentences=answer.sentences)  # any order will do, but ir_measures needs one
+            recalls[instance.id, cutoff] = aspect_recall(select(answer, cutoff), coverage)
+            runs[cutoff] += [
+                ir_measures.ScoredDoc(instance.id, str(index), -float(place))
+                for place, index in enumerate(answer.sentences)
+            ]
+    theirs = {
+        (metric.query_id, cutoff): metric.value
+        for cutoff in CUTOFFS
+        for metric in ir_measures.iter_calc([StRecall @ cutoff], qrels, runs[cutoff])
+    }
+    assert theirs == pytest.approx(recalls, rel=0, abs=1e-12)
+
+
+CONTROLS = {
+    "random": (8.9, 24.3, 4.4, 12.3),
+    "lead": (18.0, 55.1, 2.9, 12.9),
+    "abstract_backwards": (28.4, 62.7, 15.7, 49.5),
+    "oracle": (100.0, None, 100.0, None),
+}
+
+
+@pytest.mark.data
+def test_the_controls_reach_the_figures_known_for_train(train: Dataset) -> None:
+    tasks = list(islice(TASKS.values(), 4))
+    scores = evaluate({name: answers_from(make_system(name)) for name in CONTROLS}, train, tasks)
+    for name, expected in CONTROLS.items():
+        means = [scores[name][task.name].scores["aspect_recall"].mean() for task in tasks]
+        assert [
+            None if figure is None else round(100 * float(mean), 1)
+            for mean, figure in zip(means, expected, strict=True)
+        ] == list(expected)
+    assert [len(scores["lead"][task.name].ids) for task in tasks] == [96, 96, 95, 95]

@@ -1,0 +1,226 @@
+"""What is read of a data file is a copy of the file as it was opened, or an error: no other file, and no signal."""
+
+import gzip
+import hashlib
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from command_line import SAMPLE
+from evidencebench.data.dataset import Dataset, index_again, index_file, open_dataset, reopen_dataset, write_dataset
+from evidencebench.data.formats.indexing import index_json, index_lines
+from evidencebench.data.formats.published import encode_instance
+from evidencebench.data.instance import Instance
+from evidencebench.data.validation.validate import validate_files
+from evidencebench.errors import ChangedDataError, UnreadableError
+from evidencebench.storage.content import OnDisk, lines_in, state_of
+
+SUFFIXES = (".json", ".jsonl")
+CHANGED = r"data\.jsonl?: the data file has changed since it was opened; start again"
+
+
+@pytest.fixture(params=["held in memory", "read from the disk"])
+def size(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Take any file for a small one, or for a large one."""
+    if request.param == "read from the disk":
+        monkeypatch.setattr("evidencebench.storage.content.MOST_HELD_BYTES", 10)
+
+
+@pytest.fixture(params=SUFFIXES)
+def path(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    found = tmp_path / f"data{request.param}"
+    write_dataset(found, SAMPLE)
+    return found
+
+
+def cut(path: Path) -> None:
+    os.truncate(path, 100)
+
+
+def replace(path: Path) -> None:
+    other = path.with_name("other")
+    other.write_bytes(path.read_bytes().replace(b"the", b"TEA"))
+    other.replace(path)
+
+
+def edit(path: Path) -> None:
+    """Write other bytes of the same length, and the old date, as some tools that copy do."""
+    before = path.stat()
+    with path.open("r+b") as file:
+        file.seek(path.read_bytes().index(b"the"))
+        file.write(b"TEA")
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
+CHANGES: dict[str, Callable[[Path], None]] = {
+    "cut": cut,
+    "replaced": replace,
+    "removed": Path.unlink,
+    "edited and dated back": edit,
+}
+
+
+@pytest.mark.usefixtures("size")
+@pytest.mark.parametrize("change", CHANGES)
+def test_an_instance_of_a_file_that_changed_is_an_error(path: Path, change: str) -> None:
+    dataset = open_dataset(path)
+    CHANGES[change](path)
+    with pytest.raises(ChangedDataError, match=f"{CHANGED}|cannot be read any more: No such file"):
+        dataset[1]
+
+
+@pytest.mark.usefixtures("size")
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_file_that_changes_while_it_is_validated_is_an_error(path: Path, change: str) -> None:
+    def changing(n_done: int, _: int) -> None:
+        if n_done == 1:
+            CHANGES[change](path)
+
+    with pytest.raises(ChangedDataError, match=f"{CHANGED}|cannot be read any more: No such file"):
+        validate_files([path], on_progress=changing)
+
+
+@pytest.mark.usefixtures("size")
+def test_an_instance_that_was_read_can_be_written_whatever_becomes_of_its_file(path: Path) -> None:
+    instance = open_dataset(path)[0]
+    before = encode_instance(instance)
+    cut(path)
+    assert encode_instance(instance) == before
+
+
+@pytest.mark.usefixtures("size")
+def test_a_file_that_is_cut_while_it_is_converted_leaves_no_copy(path: Path, tmp_path: Path) -> None:
+    def cut_on_the_way(dataset: Dataset) -> Any:
+        for instance in dataset:
+            yield instance
+            cut(path)
+
+    with pytest.raises(ChangedDataError, match=CHANGED):
+        write_dataset(tmp_path / "copy.json", cut_on_the_way(open_dataset(path)))
+    assert list(tmp_path.iterdir()) == [path]
+
+
+class CutOnTheWay(OnDisk):
+    """A file that is cut after its first piece was read."""
+
+    def read(self, start: int, stop: int) -> bytes:
+        found = super().read(start, stop)
+        cut(self.path)
+        return found
+
+
+def test_a_file_that_is_cut_while_it_is_indexed_is_an_error(path: Path) -> None:
+    with path.open("ab") as file:
+        file.write(b" " * 3_000_000)  # so that one piece is not all of it
+    state = state_of(path)
+    assert state is not None
+    with pytest.raises(ChangedDataError, match=CHANGED):
+        (index_json if path.suffix == ".json" else index_lines)(CutOnTheWay(path, state))
+
+
+@pytest.mark.usefixtures("size")
+def test_no_page_of_a_data_file_is_ever_mapped(path: Path) -> None:
+    dataset = open_dataset(path)
+    instances: list[Instance] = list(dataset)
+    assert len(instances) == len(SAMPLE)
+    maps = Path("/proc/self/maps")
+    if not maps.exists():
+        pytest.skip("needs /proc")
+    assert str(path) not in maps.read_text()
+
+
+@pytest.mark.usefixtures("size")
+def test_the_checksum_is_of_the_bytes_that_were_opened(path: Path) -> None:
+    expected = hashlib.sha256(path.read_bytes()).hexdigest()
+    assert open_dataset(path).sha256 == expected
+    again = open_dataset(path)
+    replace(path)
+    try:
+        assert again.sha256 == expected  # of what is held in memory
+    except ChangedDataError as error:
+        assert "has changed since it was opened" in str(error)  # noqa: PT017 - either is right
+
+
+@pytest.mark.usefixtures("size")
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_a_packed_file_has_the_checksum_of_what_was_unpacked_and_stays_readable(suffix: str, tmp_path: Path) -> None:
+    path = tmp_path / f"data{suffix}.gz"
+    write_dataset(path, SAMPLE)
+    expected = hashlib.sha256(path.read_bytes()).hexdigest()
+    dataset = open_dataset(path)
+    path.write_bytes(gzip.compress(b'{"another": {}}'))
+    assert dataset.sha256 == expected
+    assert [instance.query for instance in dataset] == [instance.query for instance in SAMPLE]
+
+
+@pytest.mark.parametrize("padding", [b"", b"\0" * 100_000])
+def test_the_checksum_of_a_packed_file_is_of_every_byte_of_it(padding: bytes, tmp_path: Path) -> None:
+    text = json.dumps({"one": {}, "two": {}}).encode()
+    path = tmp_path / "data.json.gz"
+    path.write_bytes(gzip.compress(text[:9]) + gzip.compress(text[9:]) + padding)
+    dataset = open_dataset(path)
+    assert dataset.ids == ("one", "two")
+    assert dataset.sha256 == hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+@pytest.mark.usefixtures("size")
+@pytest.mark.parametrize("suffix", [*SUFFIXES, ".json.gz", ".jsonl.gz"])
+def test_another_process_opens_the_very_same_file_or_none(suffix: str, tmp_path: Path) -> None:
+    path = tmp_path / f"data{suffix}"
+    write_dataset(path, SAMPLE)
+    dataset = open_dataset(path)
+    assert reopen_dataset(dataset.file).ids == dataset.ids
+    write_dataset(path, list(SAMPLE)[:3])
+    with pytest.raises(ChangedDataError, match="the data file has changed since it was opened; start again"):
+        index_again(dataset.file)
+
+
+def test_a_worker_that_finds_another_file_than_was_asked_for_says_so(tmp_path: Path) -> None:
+    path = tmp_path / "data.json"
+    ids = [f"id_{number}" for number in range(450)]
+    path.write_bytes(json.dumps({name: {} for name in ids}).encode())
+    program = (
+        "import sys; from pathlib import Path; from evidencebench import validation; real = validation.map_in_order\n"
+        "path = Path(sys.argv[1])\n"
+        "def later(*arguments, **options):\n"
+        "    path.write_bytes(b'{}'); return real(*arguments, **options)\n"
+        "validation.map_in_order = later\n"
+        "validation.validate_files([path], jobs=2)\n"
+    )
+    ended = subprocess.run([sys.executable, "-c", program, path], capture_output=True, text=True, check=False)
+    assert "ChangedDataError: " in ended.stderr
+    assert "data.json: the data file has changed since it was opened; start again" in ended.stderr
+
+
+def test_repeated_ids_of_a_large_file_are_found_as_those_of_a_small_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "data.json"
+    path.write_bytes(b'{"a": {"x": 1}, "b": {}, "a": {"x": 2}}')
+    small = index_file(path)
+    monkeypatch.setattr("evidencebench.storage.content.MOST_HELD_BYTES", 10)
+    large = index_file(path)
+    assert large.duplicates == small.duplicates == ("a",)
+    assert bytes(large.origin("a").raw) == bytes(small.origin("a").raw) == b'{"x": 2}'
+
+
+def test_lines_are_the_same_however_the_text_comes_in_parts() -> None:
+    text = b"\xef\xbb\xbfone\n\n  \ntwo\r\n\xef\xbb\xbfthree\n\nfour"
+    whole = [(line.number, line.start, bytes(line.content), line.is_ended) for line in lines_in([text])]
+    assert [number for number, *_ in whole] == [1, 4, 5, 7]
+    assert [text[start : start + len(content)] for _, start, content, _ in whole] == [line[2] for line in whole]
+    for n in range(3, len(text)):
+        parts = [text[start : start + n] for start in range(0, len(text), n)]
+        assert [(line.number, line.start, bytes(line.content), line.is_ended) for line in lines_in(parts)] == whole
+
+
+def test_a_line_without_end_is_refused_before_it_fills_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("evidencebench.storage.content._MOST_LINE_BYTES", 1000)
+    with pytest.raises(UnreadableError, match="line 2: expected a line, got more than 1,000 bytes of it"):
+        list(lines_in([b"one\n", *([b"x" * 100] * 50)]))

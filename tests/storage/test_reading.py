@@ -1,0 +1,113 @@
+"""Whatever a user names as input is read as a regular file, or refused at once and in words."""
+
+import io
+import os
+import socket
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from evidencebench import load_sample
+from evidencebench.data.catalog import CATALOG, check_file
+from evidencebench.data.dataset import open_dataset
+from evidencebench.data.solving import solve_file
+from evidencebench.data.validation.validate import validate_file
+from evidencebench.errors import EvidenceBenchError, ModelError
+from evidencebench.models.embedding.folder import require_model
+from evidencebench.runs.answer_files import open_run
+from evidencebench.runs.people.drafts import read_drafts
+from evidencebench.storage.reading import file_sha256, open_file, read_stream, read_whole
+from evidencebench.systems.selectors.model import read_card
+from evidencebench.systems.selectors.set_model import read_set_card
+from evidencebench.systems.strategies.example_file import read_examples
+from evidencebench.training.workplace import open_workplace
+
+
+def _solved(path: Path) -> None:
+    solve_file(load_sample(), path.with_name(path.name.removesuffix(".partial")))
+
+
+def _trained(path: Path) -> None:
+    with open_workplace(path.parent, {}):
+        pass
+
+
+OTHER_WORDS = (
+    r"to go on in later, got a pipe or a device|holds something other than|no model: expected card\.json|"
+    r"expected a model's folder with a config\.json"
+)
+READERS: dict[str, tuple[str, Callable[[Path], object]]] = {
+    "data": ("data.json", open_dataset),
+    "data in lines": ("data.jsonl", open_dataset),
+    "gzipped data": ("data.json.gz", open_dataset),
+    "data to validate": ("data.json", validate_file),
+    "a checked download": ("data.json", lambda path: check_file(CATALOG["dev"], path)),
+    "what is solved so far": ("solved.json.partial", _solved),
+    "a run": ("run.jsonl", open_run),
+    "examples": ("examples.json", read_examples),
+    "drafts": ("ada.drafts.json", read_drafts),
+    "a selector": ("card.json", lambda path: read_card(path.parent)),
+    "a set model": ("card.json", lambda path: read_set_card(path.parent)),
+    "a trained model": ("card.json", _trained),
+    "an embedding model": ("config.json", lambda path: require_model("dense", str(path.parent), None)),
+}
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_a_pipe_in_place_of_a_file_is_refused_in_words_and_not_waited_for(reader: str, tmp_path: Path) -> None:
+    name, read = READERS[reader]
+    os.mkfifo(tmp_path / name)
+    with pytest.raises(EvidenceBenchError, match=f"is a pipe; expected a regular file|{OTHER_WORDS}"):
+        read(tmp_path / name)
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_a_device_in_place_of_a_file_is_refused_in_words_and_not_read_without_end(reader: str, tmp_path: Path) -> None:
+    name, read = READERS[reader]
+    (tmp_path / name).symlink_to("/dev/zero")
+    with pytest.raises(EvidenceBenchError, match=f"is a device; expected a regular file|{OTHER_WORDS}"):
+        read(tmp_path / name)
+
+
+def test_a_pipe_is_no_file_for_a_checksum(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(OSError, match="is a pipe; expected a regular file: save what comes out of it into one first"):
+        file_sha256(tmp_path / "pipe")
+
+
+def test_a_socket_is_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)  # the address of a socket must be short
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind("socket")
+        with pytest.raises(OSError, match="is a socket; expected a regular file"):
+            open_file(Path("socket"))
+
+
+def test_a_folder_and_a_missing_file_keep_the_words_of_the_system(tmp_path: Path) -> None:
+    with pytest.raises(IsADirectoryError, match="Is a directory"):
+        read_whole(tmp_path)
+    with pytest.raises(FileNotFoundError, match="No such file"):
+        read_whole(tmp_path / "absent")
+
+
+def test_a_file_is_read_whole_up_to_the_limit_and_not_one_byte_beyond(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(b"teas")
+    assert read_whole(path, at_most=4) == b"teas"
+    with pytest.raises(OSError, match="holds more than 3 bytes; expected a smaller file"):
+        read_whole(path, at_most=3)
+
+
+def test_of_an_endless_stream_no_more_is_read_than_the_limit() -> None:
+    with Path("/dev/zero").open("rb") as endless, pytest.raises(OSError, match=r"more than 100 bytes.*'-'"):
+        read_stream(endless, at_most=100)
+    stream = io.BytesIO(b"tea")
+    assert read_stream(stream) == b"tea"
+
+
+def test_a_pipe_among_a_models_files_is_told_before_a_library_waits_for_it(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text("{}")
+    os.mkfifo(tmp_path / "tokenizer.json")
+    with pytest.raises(ModelError, match=r"tokenizer\.json: expected regular files in a model's folder"):
+        require_model("dense", str(tmp_path), None)

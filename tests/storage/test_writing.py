@@ -1,0 +1,271 @@
+"""An output is a file that appears whole, or a stream that is written into; nothing else loses what it is."""
+
+import gzip
+import hashlib
+import os
+import re
+import stat
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from evidencebench import load_sample
+from evidencebench.data.dataset import write_dataset
+from evidencebench.errors import DataError, RunError
+from evidencebench.runs.people.drafts import write_drafts
+from evidencebench.storage.journal import open_journal
+from evidencebench.storage.whole_file import is_stream, whole_file, write_whole
+from evidencebench.systems.selectors.features import FEATURES
+from evidencebench.systems.selectors.model import CARD, Card, Linear, SelectorModel, Trees, read_card
+from evidencebench.training.prompt_examples import draw_examples, write_examples
+from evidencebench.training.selector import write_model
+
+TINY = Card(
+    features=(FEATURES[0].name,),
+    strength=0.0,
+    members=(Linear(scope="all", target="any", center=(0.0,), scale=(1.0,), weights=(1.0,)),),
+)
+
+
+@contextmanager
+def reading(pipe: Path) -> Iterator[list[bytes]]:
+    """Read a pipe to its end beside the block."""
+    found: list[bytes] = []
+    reader = threading.Thread(target=lambda: found.append(pipe.read_bytes()))
+    reader.start()
+    yield found
+    reader.join()
+
+
+@pytest.fixture
+def pipe(tmp_path: Path) -> Path:
+    path = tmp_path / "pipe.json"
+    os.mkfifo(path)
+    return path
+
+
+def test_a_pipe_is_written_into_and_stays_one(pipe: Path) -> None:
+    with reading(pipe) as found:
+        write_whole(pipe, b"tea")
+    assert found == [b"tea"]
+    assert stat.S_ISFIFO(pipe.lstat().st_mode)
+    assert list(pipe.parent.iterdir()) == [pipe]
+
+
+def test_a_data_set_is_written_into_a_pipe_as_into_a_file(tmp_path: Path) -> None:
+    write_dataset(tmp_path / "file.json.gz", load_sample())
+    os.mkfifo(tmp_path / "pipe.json.gz")
+    with reading(tmp_path / "pipe.json.gz") as found:
+        write_dataset(tmp_path / "pipe.json.gz", load_sample())
+    assert found == [(tmp_path / "file.json.gz").read_bytes()]
+    assert gzip.decompress(found[0]).startswith(b"{")
+
+
+def test_examples_are_written_into_a_pipe(pipe: Path) -> None:
+    with reading(pipe) as found:
+        write_examples(pipe, draw_examples(load_sample(), 1, seed=0))
+    assert found[0].endswith(b"}\n")
+
+
+def test_into_a_pipe_all_is_written_or_nothing(pipe: Path) -> None:
+    def broken_off() -> None:
+        with whole_file(pipe) as file:
+            file.write(b"half")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        broken_off()  # which would wait for a reader here if it had begun to write
+    assert stat.S_ISFIFO(pipe.lstat().st_mode)
+
+
+def test_a_device_is_written_into_and_stays_one() -> None:
+    ours, theirs = os.openpty()
+    try:
+        terminal = Path(os.ttyname(theirs))
+        write_whole(terminal, b"tea")
+        assert os.read(ours, 3) == b"tea"
+        assert stat.S_ISCHR(terminal.stat().st_mode)
+    finally:
+        os.close(ours)
+        os.close(theirs)
+
+
+def test_a_link_to_a_pipe_stays_a_link(pipe: Path) -> None:
+    link = pipe.with_name("link")
+    link.symlink_to(pipe)
+    with reading(pipe) as found:
+        write_whole(link, b"tea")
+    assert found == [b"tea"]
+    assert link.is_symlink()
+
+
+WRITING = """
+import sys
+from pathlib import Path
+from evidencebench.storage.whole_file import write_whole
+print("before", flush=True)
+write_whole(Path(sys.argv[1]), b"written\\n")
+print("after", flush=True)
+"""
+
+
+@pytest.mark.parametrize("name", ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"])
+def test_standard_output_by_name_is_gone_on_with_and_not_replaced(name: str, tmp_path: Path) -> None:
+    if not os.path.lexists(name):
+        pytest.skip(f"this system has no {name}")
+    path = tmp_path / "log"
+    path.write_bytes(b"old\n")
+    command = [sys.executable, "-c", WRITING, name]
+    with path.open("ab") as log:
+        subprocess.run(command, stdout=log, check=True)
+    assert path.read_bytes() == b"old\nbefore\nwritten\nafter\n"
+    assert subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout == b"before\nwritten\nafter\n"
+
+
+def test_what_is_neither_a_file_nor_a_stream_is_refused(pipe: Path) -> None:
+    """As a draft, which is read again, must be; a disk and a socket are refused by the same line."""
+    with pytest.raises(RunError, match=r"pipe\.json: cannot be written: is no regular file, and would be lost; choose"):
+        write_drafts(pipe, {})
+    with pytest.raises(DataError, match="cannot be written: Is a directory"):
+        write_whole(pipe.parent, b"")
+    assert stat.S_ISFIFO(pipe.lstat().st_mode)
+
+
+@pytest.fixture
+def synced(monkeypatch: pytest.MonkeyPatch) -> set[int]:
+    """Note every inode whose bytes are waited for until they are on the disk; a rename keeps the inode."""
+    found: set[int] = set()
+    fsync = os.fsync
+
+    def noted(descriptor: int) -> None:
+        found.add(os.fstat(descriptor).st_ino)
+        fsync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", noted)
+    return found
+
+
+WRITERS: dict[str, Callable[[Path], object]] = {
+    "examples": lambda folder: write_examples(folder / "examples.json", draw_examples(load_sample(), 1, seed=0)),
+    "data": lambda folder: write_dataset(folder / "data.json.gz", load_sample()),
+    "drafts": lambda folder: write_drafts(folder / "drafts.json", {}),
+    "a selector": lambda folder: write_model(SelectorModel(TINY, {}), folder),
+}
+
+
+@pytest.mark.parametrize("writer", WRITERS)
+def test_a_file_has_its_name_only_when_its_bytes_are_on_the_disk(writer: str, synced: set[int], tmp_path: Path) -> None:
+    WRITERS[writer](tmp_path)
+    written = list(tmp_path.iterdir())
+    assert written
+    assert {path.stat().st_ino for path in written} <= synced
+
+
+FULL_DISK = """
+import resource, sys
+from pathlib import Path
+from evidencebench import load_sample
+from evidencebench.training.prompt_examples import draw_examples, write_examples
+drawn = draw_examples(load_sample(), 5, seed=0)
+resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
+write_examples(Path(sys.argv[1]), drawn)
+"""
+
+
+def test_examples_that_find_no_room_leave_the_old_ones(tmp_path: Path) -> None:
+    path = tmp_path / "examples.json"
+    path.write_bytes(b"old")
+    ended = subprocess.run([sys.executable, "-c", FULL_DISK, path], capture_output=True, text=True, check=False)
+    assert "examples.json: cannot be written: File too large" in ended.stderr
+    assert path.read_bytes() == b"old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_file_and_a_name_that_is_free_are_no_streams(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    assert [is_stream(tmp_path / name) for name in ("file", "free", ".")] == [False, False, False]
+    assert is_stream(Path("/dev/null"))
+
+
+@pytest.mark.parametrize("truncate", [False, True])
+def test_a_journal_is_neither_a_pipe_nor_a_device(pipe: Path, *, truncate: bool) -> None:
+    ours, theirs = os.openpty()
+    try:
+        for path in (pipe, Path(os.ttyname(theirs))):
+            words = f"{path}: expected a regular file, to go on in later, got a pipe or a device; choose another name"
+            with pytest.raises(RunError, match=re.escape(words)), open_journal(path, b"{", truncate=truncate):
+                pass
+            assert not path.is_file()
+            assert path.exists()
+    finally:
+        os.close(ours)
+        os.close(theirs)
+
+
+def test_the_command_line_needs_no_leave_to_write_into_a_stream_and_refuses_one_for_a_run() -> None:
+    ours, theirs = os.openpty()
+    try:
+        terminal = os.ttyname(theirs)
+        call = partial(subprocess.run, capture_output=True, text=True, check=False)
+        words = [sys.executable, "-m", "evidencebench"]
+        written = call([*words, *f"llm examples --data sample -n 1 -o {terminal}".split()])
+        assert written.returncode == 0, written.stderr
+        assert b"evidencebench_examples" in os.read(ours, 1000)
+        refused = call([*words, *f"run lead --data sample --overwrite -o {terminal}".split()])
+        assert refused.returncode == 2
+        assert "expected a regular file, to go on in later, got a pipe or a device" in refused.stderr
+        assert stat.S_ISCHR(Path(terminal).stat().st_mode)
+    finally:
+        os.close(ours)
+        os.close(theirs)
+
+
+def test_of_two_that_write_a_model_at_once_one_is_there_whole(tmp_path: Path) -> None:
+    def models() -> Iterator[SelectorModel]:
+        for number in range(10):
+            text = f"{threading.get_ident()} {number}"
+            sha256 = hashlib.sha256(text.encode()).hexdigest()
+            trees = Trees(scope="all", target="any", file=f"trees-{sha256[:16]}.txt", sha256=sha256)
+            model = SelectorModel(TINY, {})
+            model.card, model.trees = msgspec.structs.replace(TINY, members=(trees,)), {trees.file: text}
+            yield model
+
+    def write() -> None:
+        for model in models():
+            write_model(model, tmp_path)
+
+    writers = [threading.Thread(target=write) for _ in range(4)]
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        writer.join()
+    (member,) = read_card(tmp_path).members
+    assert isinstance(member, Trees)
+    assert hashlib.sha256((tmp_path / member.file).read_bytes()).hexdigest() == member.sha256
+    assert {path.name for path in tmp_path.iterdir()} == {CARD, member.file}
+
+
+def test_of_two_that_convert_into_one_file_at_once_one_is_there_whole(tmp_path: Path) -> None:
+    path = tmp_path / "data.json.gz"
+    write_dataset(path, load_sample())
+    expected = path.read_bytes()
+    writers = [threading.Thread(target=write_dataset, args=(path, load_sample())) for _ in range(4)]
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        writer.join()
+    assert path.read_bytes() == expected
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_model_that_finds_a_file_in_its_folders_place_says_so(tmp_path: Path) -> None:
+    (tmp_path / "model").touch()
+    with pytest.raises(DataError, match="model: cannot be written: File exists"):
+        write_model(SelectorModel(TINY, {}), tmp_path / "model")

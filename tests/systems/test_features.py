@@ -1,0 +1,276 @@
+"""Every feature is what its sentence says, on pages worked by hand; laws hold on random ones."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from math import hypot, log
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from cue_examples import EXAMPLES
+from evidencebench.query import Kind, Query
+from evidencebench.systems.selectors.features import FEATURES, Feature, chosen_features, feature_table
+from evidencebench.systems.selectors.page import EVIDENCE_CUES, Page
+from evidencebench.systems.selectors.structure import Section
+from make_feature_table import REFERENCE, reference
+from strategies import WORDS, queries
+
+HEADING, ABSTRACT, BODY = Kind.HEADING, Kind.ABSTRACT, Kind.BODY
+NAMES = [feature.name for feature in FEATURES]
+
+
+class Strokes:
+    """Embeds every text that speaks of strokes in one direction, and every other at a right angle to it."""
+
+    def embed_sentences(self, query: Query) -> NDArray[np.float32]:
+        rows = [[1.0, 0.0] if "strokes" in sentence else [0.0, 1.0] for sentence in query.sentences]
+        return np.array(rows, dtype=np.float32).reshape(-1, 2)
+
+    def embed_hypothesis(self, query: Query) -> NDArray[np.float32]:
+        return np.array([0.6, 0.8] if "strokes" in query.hypothesis else [0.8, -0.6], dtype=np.float32)
+
+
+def query_of(*lines: tuple[Kind, str], hypothesis: str = "Tea reduces strokes.") -> Query:
+    kinds, sentences = zip(*lines, strict=True)
+    return Query(instance_id="i", paper_id="p", hypothesis=hypothesis, sentences=sentences, kinds=kinds)
+
+
+def logs(*values: float) -> list[float]:
+    return [log(1 + value) for value in values]
+
+
+TEA = query_of(
+    (HEADING, "Tea study"),
+    (ABSTRACT, "Background: strokes kill."),
+    (ABSTRACT, "Results: tea reduced strokes."),
+    (HEADING, "Methods"),
+    (BODY, "Rats drank tea."),
+    (HEADING, "Results"),
+    (BODY, "Tea reduced strokes by 20%."),
+    (BODY, "Milk did not."),
+)
+L = log(2)
+
+# BM25: tea stands in 4 of the 8 sentences, strokes in 3; 2.5 words a sentence on average.
+T, S = log(1 + 4.5 / 4.5), log(1 + 5.5 / 3.5)
+BM25 = [T / 1.828, S / 1.972, (T + S) / 2.116, 0, T / 1.972, 0, (T + S) / 2.116, 0]
+
+# TF-IDF: the weight of a word that stands in so many of the 8 sentences; tea 4, strokes 3, results and reduced 2.
+W1, W2, W3, W4 = (log(9 / (1 + n)) + 1 for n in (1, 2, 3, 4))
+N0, N1, N2, N4, N6 = hypot(W4, W1), hypot(W1, W3, W1), hypot(W2, W4, W2, W3), hypot(W1, W1, W4), hypot(W4, W2, W3, W1)
+H = hypot(W4, W3)
+TFIDF = [W4 * W4 / (N0 * H), W3 * W3 / (N1 * H), H / N2, 0, W4 * W4 / (N4 * H), 0, H / N6, 0]
+C02, C04, C06 = W4 * W4 / (N0 * N2), W4 * W4 / (N0 * N4), W4 * W4 / (N0 * N6)
+C12, C16 = W3 * W3 / (N1 * N2), W3 * W3 / (N1 * N6)
+C24, C25, C26 = W4 * W4 / (N2 * N4), W2 / N2, (W4 * W4 + W2 * W2 + W3 * W3) / (N2 * N6)
+C46 = W4 * W4 / (N4 * N6)
+CENTRALITY = [
+    C02 + C04 + C06,
+    C12 + C16,
+    C02 + C12 + C24 + C25 + C26,
+    0,
+    C04 + C24 + C46,
+    C25,
+    C06 + C16 + C26 + C46,
+    0,
+]
+
+LONG = query_of((BODY, "Tea reduced strokes" + " in Wales" * 9), (BODY, "It was reduced."))
+
+# The three sentences of the discussion and the conclusion: tea stands in 3 of 6, milk in 2.
+DISCUSSED = query_of(
+    (ABSTRACT, "tea"),
+    (HEADING, "Discussion"),
+    (BODY, "tea milk"),
+    (HEADING, "Conclusions"),
+    (BODY, "milk"),
+    (BODY, "tea"),
+)
+TM = hypot(log(7 / 4) + 1, log(7 / 3) + 1)
+D_TEA, D_MILK = (log(7 / 4) + 1) / TM, (log(7 / 3) + 1) / TM
+
+# One sentence of each part of the abstract, then one heading of each section; no other class comes between.
+PARTS = query_of(
+    (ABSTRACT, "Tea is drunk."),
+    *(
+        (ABSTRACT, f"{label}: tea.")
+        for label in ("Background", "Aims", "Methods", "Results", "Discussion", "Conclusion")
+    ),
+    *((HEADING, title) for title in ("Tea", "Introduction", "Aims", "Methods", "Results", "Discussion", "Conclusions")),
+    (HEADING, "Funding"),
+)
+
+
+def one_of(place: int) -> list[float]:
+    return [float(index == place) for index in range(len(PARTS.sentences))]
+
+
+CASES: dict[str, tuple[Query, Sequence[float]]] = {
+    "is_heading": (TEA, [1, 0, 0, 1, 0, 1, 0, 0]),
+    "is_abstract": (TEA, [0, 1, 1, 0, 0, 0, 0, 0]),
+    "position": (TEA, [0, 1 / 7, 2 / 7, 3 / 7, 4 / 7, 5 / 7, 6 / 7, 1]),
+    "from_start": (TEA, logs(0, 1, 2, 3, 4, 5, 6, 7)),
+    "from_end": (TEA, logs(7, 6, 5, 4, 3, 2, 1, 0)),
+    "paper_length": (TEA, [log(8)] * 8),
+    "abstract_length": (TEA, [log(3)] * 8),
+    "abstract_position": (TEA, [-1, 0, 1, -1, -1, -1, -1, -1]),
+    "abstract_from_start": (TEA, [-1, 0, 1, -1, -1, -1, -1, -1]),
+    "abstract_from_end": (TEA, [-1, 1, 0, -1, -1, -1, -1, -1]),
+    "is_last_of_abstract": (TEA, [0, 0, 1, 0, 0, 0, 0, 0]),
+    "after_heading": (TEA, logs(0, 1, 2, 0, 1, 0, 1, 2)),
+    "run_position": (TEA, [0, 0.5, 1, 0, 1, 0, 0.5, 1]),
+    "run_length": (TEA, [log(3)] * 3 + [log(2)] * 2 + [log(3)] * 3),
+    "section_position": (TEA, [0, 0, 0, 0, 1, 0, 0.5, 1]),
+    "has_labels": (TEA, [1] * 8),
+    **{f"section_{section.name.lower()}": (PARTS, one_of(7 + section)) for section in Section},
+    **{f"abstract_{section.name.lower()}": (PARTS, one_of(section)) for section in list(Section)[:7]},
+    **{f"cue_{name}": (query_of((BODY, has), (BODY, lacks)), logs(n, 0)) for name, (has, n, lacks) in EXAMPLES.items()},
+    "evidence": (TEA, [0, 0, 2 * L, 0, 0, L, 2 * L, L]),
+    "evidence_rank": (TEA, [0, 0, 6 / 8, 0, 0, 4 / 8, 6 / 8, 4 / 8]),
+    "evidence_density": (LONG, [100 * L / 100, 100 * L / 40]),
+    "characters": (TEA, logs(9, 25, 29, 7, 15, 7, 27, 13)),
+    "length_rank": (TEA, [2 / 8, 5 / 8, 7 / 8, 0, 4 / 8, 0, 6 / 8, 3 / 8]),
+    "capitals": (TEA, [1 / 8, 1 / 21, 1 / 24, 1 / 7, 1 / 12, 1 / 7, 1 / 19, 1 / 10]),
+    "digits": (TEA, [0, 0, 0, 0, 0, 0, 2 / 27, 0]),
+    "bm25": (TEA, BM25),
+    "bm25_rank": (TEA, [4 / 8, 5 / 8, 6 / 8, 0, 3 / 8, 0, 6 / 8, 0]),
+    "bm25_share": (TEA, [score / BM25[2] for score in BM25]),
+    "terms_held": (TEA, [1 / 3, 1 / 3, 2 / 3, 0, 1 / 3, 0, 2 / 3, 0]),
+    "tfidf": (TEA, TFIDF),
+    "tfidf_best_neighbour": (
+        TEA,
+        [TFIDF[1], TFIDF[2], TFIDF[1], TFIDF[2], 0, TFIDF[6], 0, TFIDF[6]],
+    ),
+    "evidence_before": (TEA, [0, 0, 0, 2 * L, 0, 0, L, 2 * L]),
+    "evidence_after": (TEA, [0, 2 * L, 0, 0, L, 2 * L, L, 0]),
+    "evidence_around": (TEA, [n * L / 11 for n in (3, 5, 6, 6, 6, 6, 6, 6)]),
+    "length_before": (TEA, [0, *logs(9, 25, 29, 7, 15, 7, 27)]),
+    "length_after": (TEA, [*logs(25, 29, 7, 15, 7, 27, 13), 0]),
+    "centrality": (TEA, [total / 7 for total in CENTRALITY]),
+    "centrality_rank": (TEA, [5 / 8, 2 / 8, 7 / 8, 0, 4 / 8, 3 / 8, 6 / 8, 0]),
+    "to_abstract": (TEA, [C02 / 2, C12, C12, 0, C24 / 2, C25 / 2, (C16 + C26) / 2, 0]),
+    "to_nearest_abstract": (TEA, [C02, C12, C12, 0, C24, C25, C26, 0]),
+    "to_nearest_results": (TEA, [C06, C16, C26, 0, C46, 0, 0, 0]),
+    "to_nearest_discussion": (DISCUSSED, [1, 0, D_MILK, 0, D_MILK, D_TEA]),
+    "to_conclusion": (TEA, [C02, C12, 0, 0, C24, C25, C26, 0]),
+    "to_first": (TEA, [0, 0, C02, 0, C04, 0, C06, 0]),
+    "to_nearest": (TEA, [max(C02, C04, C06), max(C12, C16), C26, 0, max(C04, C24, C46), C25, C26, 0]),
+    "to_nearest_before": (TEA, [0, 0, max(C02, C12), 0, max(C04, C24), C25, C26, 0]),
+    "n_alike": (TEA, logs(0, 0, 2, 0, 0, 1, 1, 0)),
+    "vector_to_hypothesis": (TEA, [0.8, 0.6, 0.6, 0.8, 0.8, 0.8, 0.6, 0.8]),
+    "vector_to_paper": (TEA, [5 / 8, 3 / 8, 3 / 8, 5 / 8, 5 / 8, 5 / 8, 3 / 8, 5 / 8]),
+    "vector_to_abstract": (TEA, [0, 1, 1, 0, 0, 0, 1, 0]),
+}
+
+
+def table_of(query: Query) -> NDArray[np.float64]:
+    return feature_table(Page(query, Strokes()), FEATURES)
+
+
+def test_every_feature_has_a_case() -> None:
+    assert [name for name in NAMES if name not in CASES] == []
+    assert sorted(CASES) == sorted(NAMES)
+
+
+@pytest.mark.parametrize("feature", FEATURES, ids=lambda feature: feature.name)
+def test_a_feature_is_what_was_worked_out_by_hand(feature: Feature) -> None:
+    query, expected = CASES[feature.name]
+    assert feature.column(Page(query, Strokes())) == pytest.approx(expected, abs=1e-7)
+
+
+def test_the_cues_of_evidence_are_twelve_as_its_sentence_says() -> None:
+    assert len(set(EVIDENCE_CUES)) == 12
+    assert set(EVIDENCE_CUES) <= set(EXAMPLES)
+
+
+# Laws
+
+
+@given(queries())
+def test_every_number_is_finite_and_has_its_place(query: Query) -> None:
+    table = table_of(query)
+    assert table.shape == (len(query.sentences), len(FEATURES))
+    assert np.isfinite(table).all()
+
+
+@given(queries(), st.lists(st.sampled_from([*WORDS, "strokes"]), max_size=6).map(" ".join))
+def test_another_hypothesis_changes_only_features_that_say_so(query: Query, hypothesis: str) -> None:
+    silent = [number for number, feature in enumerate(FEATURES) if not feature.reads_hypothesis]
+    other = table_of(replace(query, hypothesis=hypothesis))
+    assert np.array_equal(table_of(query)[:, silent], other[:, silent])
+
+
+def test_every_feature_that_says_it_reads_the_hypothesis_does() -> None:
+    reading = [number for number, feature in enumerate(FEATURES) if feature.reads_hypothesis]
+    changed = table_of(TEA) != table_of(replace(TEA, hypothesis="Milk in Rats"))
+    assert changed[:, reading].any(axis=0).all()
+
+
+@given(queries(), st.text(max_size=3))
+def test_names_of_papers_and_instances_change_nothing(query: Query, name: str) -> None:
+    renamed = replace(query, instance_id=name, paper_id=name)
+    assert np.array_equal(table_of(query), table_of(renamed))
+
+
+@given(queries(min_sentences=1))
+def test_a_part_of_the_table_holds_the_same_numbers(query: Query) -> None:
+    chosen = chosen_features(hypothesis=False)
+    columns = [FEATURES.index(feature) for feature in chosen]
+    assert np.array_equal(feature_table(Page(query), chosen), table_of(query)[:, columns])
+
+
+@pytest.mark.parametrize("kind", Kind)
+@pytest.mark.parametrize(
+    "sentence", ["", " ", "Tea reduces strokes.", "日本茶は血圧を下げる", "\x00\ud800", "½ ² ٣", "İİ"]
+)
+def test_a_paper_of_one_sentence_has_every_feature(kind: Kind, sentence: str) -> None:
+    table = table_of(query_of((kind, sentence)))
+    assert np.isfinite(table).all()
+    assert table.shape == (1, len(FEATURES))
+
+
+@given(queries(min_sentences=1))
+def test_sentences_that_are_said_twice_are_wholly_alike(query: Query) -> None:
+    twice = replace(query, sentences=query.sentences * 2, kinds=query.kinds * 2)
+    column = table_of(twice)[:, NAMES.index("to_nearest")]
+    n = len(query.sentences)
+    assert column[:n] == pytest.approx(column[n:])
+    assert all(value == pytest.approx(1) or value == 0 for value in column)
+
+
+@pytest.mark.parametrize("text", ["tea " * 250_000, "increas" * 150_000, "p" + " " * 1_000_000 + "1", "\n" * 1_000_000])
+@pytest.mark.parametrize("kind", Kind)
+def test_a_megabyte_in_one_sentence_takes_seconds_at_most(kind: Kind, text: str) -> None:
+    started = time.process_time()
+    table = table_of(query_of((kind, text), (BODY, "Tea reduces strokes.")))
+    assert time.process_time() - started < 10
+    assert np.isfinite(table).all()
+
+
+# Which features there are
+
+
+def test_names_are_their_own_and_sentences_end() -> None:
+    assert len(set(NAMES)) == len(NAMES)
+    assert all(feature.meaning.endswith(".") and feature.meaning.count(". ") == 0 for feature in FEATURES)
+
+
+def test_features_are_chosen_by_what_a_model_may_read() -> None:
+    blind = chosen_features(hypothesis=False)
+    assert blind
+    assert not any(feature.reads_hypothesis or feature.group == "embedding" for feature in blind)
+    assert chosen_features(embedding=True) == FEATURES
+    assert {feature.group for feature in FEATURES} - {feature.group for feature in chosen_features()} == {"embedding"}
+
+
+def test_vectors_need_an_embedder() -> None:
+    with pytest.raises(ValueError, match="expected a page with an embedder"):
+        feature_table(Page(TEA), FEATURES)
+
+
+def test_the_document_lists_every_feature() -> None:
+    assert REFERENCE.read_text(encoding="utf-8") == reference(), "run 'make docs'"

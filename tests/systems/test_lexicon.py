@@ -1,0 +1,74 @@
+"""Every cue finds what it is for and nothing else, every word of the lists counts, and no text takes long."""
+
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cue_examples import EXAMPLES
+from evidencebench.systems.selectors.lexicon import CUES, Cue, count_cues
+from strategies import sentence_texts
+
+NAMES = [cue.name for cue in CUES]
+
+
+def counts(sentence: str) -> dict[str, int]:
+    return {name: int(n) for name, n in zip(NAMES, count_cues([sentence])[0], strict=True) if n}
+
+
+def test_every_cue_has_an_example_and_every_name_is_its_own() -> None:
+    assert list(EXAMPLES) == NAMES
+    assert len(set(NAMES)) == len(NAMES)
+
+
+@pytest.mark.parametrize("cue", CUES, ids=lambda cue: cue.name)
+def test_a_cue_counts_in_its_example_and_not_in_the_sentence_like_it(cue: Cue) -> None:
+    has, n, has_not = EXAMPLES[cue.name]
+    assert counts(has).get(cue.name) == n
+    assert cue.name not in counts(has_not)
+
+
+@pytest.mark.parametrize("cue", CUES, ids=lambda cue: cue.name)
+def test_every_word_and_phrase_of_a_cue_counts_where_it_stands(cue: Cue) -> None:
+    for entry in [*cue.words.split(), *cue.phrases]:
+        for text in (entry, entry.upper()):
+            assert cue.name in counts(f"({text.rstrip('*')})"), entry
+    for word in cue.words.split():
+        suffixed = cue.name in counts(f"{word.rstrip('*')}zzz")
+        assert suffixed == word.endswith("*"), word
+
+
+@given(st.lists(sentence_texts, max_size=5))
+def test_counts_of_a_sentence_depend_on_no_other_and_are_whole(sentences: list[str]) -> None:
+    together = count_cues(sentences)
+    assert together.shape == (len(sentences), len(CUES))
+    for row, sentence in zip(together, sentences, strict=True):
+        assert np.array_equal(row, count_cues([sentence])[0])
+    assert np.array_equal(together, np.floor(together))
+    assert (together >= 0).all()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "increas" * 150_000,
+        "tea " * 250_000,
+        "P" + " " * 1_000_000 + "1",
+        "p value" + " " * 1_000_000 + "1",
+        "p-value" + "s" * 1_000_000 + "1",
+        "1." * 500_000,
+        "(" + "1," * 500_000,
+        "(" * 1_000_000 + "1",
+        "9" * 1_000_000,
+        "9 %" * 300_000,
+        "1 - " * 250_000,
+        "[ " * 500_000 + "1",
+    ],
+    ids=lambda text: text[:8],
+)
+def test_a_megabyte_of_one_thing_takes_seconds_at_most(text: str) -> None:
+    started = time.process_time()
+    count_cues([text])
+    assert time.process_time() - started < 5

@@ -1,0 +1,122 @@
+"""How alike sentences are: equal to scikit-learn's dense product, without the memory that it takes."""
+
+import tracemalloc
+from collections.abc import Callable, Sequence
+from random import Random
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.feature_extraction.text import TfidfVectorizer
+
+from evidencebench.execution.system_table import make_system
+from evidencebench.query import Kind, Query
+from evidencebench.system import Brief
+from evidencebench.systems.retrievers.scores import Floats, scores_of, unit_scores
+from evidencebench.systems.retrievers.tokens import tokens
+from evidencebench.systems.selectors.likeness import WordLikeness
+from evidencebench.systems.selectors.page import Page
+from strategies import queries
+
+
+def words(text: str) -> list[str]:
+    return tokens(text)
+
+
+def dense_product(sentences: Sequence[str]) -> Floats:
+    """Return all cosines at once, by scikit-learn; none of a sentence with itself."""
+    try:
+        vectors = TfidfVectorizer(analyzer=words).fit_transform(sentences)
+    except ValueError as error:
+        assert "empty vocabulary" in str(error)  # noqa: PT017 - scikit-learn gives up, we do not
+        return np.zeros((len(sentences), len(sentences)))
+    cosines: Floats = (vectors @ vectors.T).toarray()
+    np.fill_diagonal(cosines, 0.0)
+    return cosines
+
+
+def long_paper(n_sentences: int, seed: int = 0) -> Query:
+    random = Random(seed)
+    vocabulary = [f"word{number}" for number in range(2000)]
+    sentences = [
+        " ".join(["Tea", *(vocabulary[int(2000 * random.random() ** 2)] for _ in range(8))]) for _ in range(n_sentences)
+    ]
+    kinds = (Kind.ABSTRACT,) * 8 + (Kind.BODY,) * (n_sentences - 8)
+    return Query(instance_id="i", paper_id="p", hypothesis="Tea word3.", sentences=tuple(sentences), kinds=kinds)
+
+
+@given(queries(min_sentences=1, max_sentences=30), st.sampled_from([1, 40, 2_000_000]))
+def test_likeness_equals_the_dense_product_whether_it_is_kept_or_made_row_by_row(query: Query, most: int) -> None:
+    expected = dense_product(query.sentences)
+    likeness = WordLikeness(query.sentences, most_pairs=most)
+    assert np.array([likeness.row(index) for index in range(likeness.n)]) == pytest.approx(expected, abs=1e-12)
+    blocks = [block for _, block in likeness.blocks()]
+    assert np.vstack(blocks) == pytest.approx(expected, abs=1e-12)
+    assert max(block.size for block in blocks) <= max(most, likeness.n)
+
+
+def test_a_paper_without_sentences_has_no_rows() -> None:
+    assert [block.shape for _, block in WordLikeness([]).blocks()] == [(0, 0)]
+
+
+@given(queries(min_sentences=1))
+def test_what_is_kept_of_the_cosines_equals_its_meaning(query: Query) -> None:
+    page, dense = Page(query), dense_product(query.sentences)
+    found = page.cosines
+    assert found.total == pytest.approx(dense.sum(axis=1), abs=1e-8)
+    assert found.highest == pytest.approx(dense.max(axis=1), abs=1e-12)
+    assert found.highest_before == pytest.approx(np.tril(dense, -1).max(axis=1), abs=1e-12)
+    assert found.abstract_total == pytest.approx(dense[:, page.is_abstract].sum(axis=1), abs=1e-12)
+    assert found.abstract_highest == pytest.approx(dense[:, page.is_abstract].max(axis=1, initial=0), abs=1e-12)
+
+
+@pytest.mark.parametrize("spec", ["diverse:system=bm25,strength=0.9", "diverse:system=bm25,method=mmr,relevance=0.3"])
+def test_a_paper_too_long_to_be_kept_is_ordered_as_all_pairs_order_it(spec: str) -> None:
+    query = long_paper(1600)
+    whole = make_system(spec).rank(query, Brief(budget=10)).sentences
+    assert whole == dense_order(spec, query)
+
+
+def dense_order(spec: str, query: Query) -> tuple[int, ...]:
+    """Return the greedy order by the definition, over all pairs at once."""
+    scores = unit_scores(scores_of(make_system("bm25").rank(query, Brief(budget=None)), len(query.sentences)))
+    pairs = dense_product(query.sentences).clip(0, 1).round(9)
+    options = make_system(spec).options
+    left, penalty, order = scores.copy(), np.zeros(len(scores)), list[int]()
+    is_open = np.ones(len(scores), bool)
+    for _ in scores:
+        value = left if options["method"] == "discount" else options["relevance"] * scores - penalty
+        best = np.flatnonzero(is_open & (value == value[is_open].max()))
+        chosen = int(min(best, key=lambda index: (-scores[index], index)))
+        is_open[chosen] = False
+        order.append(chosen)
+        left = left * (1 - options["strength"] * pairs[chosen])
+        penalty = np.maximum(penalty, (1 - options["relevance"]) * pairs[chosen])
+    return tuple(order)
+
+
+def peak_mb(do: Callable[[], object]) -> float:
+    tracemalloc.start()
+    try:
+        do()
+        return tracemalloc.get_traced_memory()[1] / 1e6
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_paper_of_30_000_sentences_needs_no_array_of_all_pairs() -> None:
+    sentences = [f"Tea helped {n % 900}." for n in range(30_000)]
+
+    def some_of_it() -> None:
+        likeness = WordLikeness(sentences)
+        next(iter(likeness.blocks()))
+        likeness.row(29_999)
+
+    assert peak_mb(some_of_it) < 200, "all pairs are 7,200 MB"
+
+
+def test_the_memory_of_features_and_orders_grows_with_the_paper_and_not_with_its_square() -> None:
+    query = long_paper(4000)
+    assert peak_mb(lambda: Page(query).cosines) < 100, "all pairs are 128 MB"
+    assert peak_mb(lambda: make_system("diverse:system=lead").rank(query, Brief(budget=10))) < 25

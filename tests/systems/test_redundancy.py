@@ -1,0 +1,147 @@
+"""Redundancy-aware orders equal a slow and obvious reference, and cope with ties, constants and nothing at all."""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evidencebench.systems.retrievers.scores import Floats, unit_scores
+from evidencebench.systems.selectors.redundancy import discounted_order, mmr_order
+
+Pairs = list[list[float]]
+
+# Few values, so that ties abound; quarters and eighths, so that products are exact.
+fractions = st.sampled_from([0.0, 0.25, 0.5, 0.75, 1.0]) | st.floats(0, 1)
+similarities = st.sampled_from([0.0, 0.5, 1.0]) | st.floats(0, 1).map(lambda value: round(value, 9))
+
+
+@st.composite
+def scored_pairs(draw: st.DrawFn) -> tuple[list[float], Pairs]:
+    scores = draw(st.lists(fractions, max_size=8))
+    size = len(scores)
+    rows = st.lists(similarities, min_size=size, max_size=size)
+    return scores, draw(st.lists(rows, min_size=size, max_size=size))
+
+
+def by_the_book(scores: Sequence[float], value: dict[int, float], chosen: list[int]) -> int:
+    open_ones = [index for index in range(len(scores)) if index not in chosen]
+    return min(open_ones, key=lambda index: (-value[index], -scores[index], index))
+
+
+def slowly_discounted(scores: Sequence[float], similarity: Pairs, strength: float) -> tuple[int, ...]:
+    chosen: list[int] = []
+    while len(chosen) < len(scores):
+        value = {}
+        for index, score in enumerate(scores):
+            value[index] = score
+            for other in chosen:
+                value[index] *= 1 - strength * similarity[other][index]
+        chosen.append(by_the_book(scores, value, chosen))
+    return tuple(chosen)
+
+
+def slowly_by_mmr(scores: Sequence[float], similarity: Pairs, relevance: float) -> tuple[int, ...]:
+    chosen: list[int] = []
+    while len(chosen) < len(scores):
+        value = {
+            index: relevance * score
+            - max(((1 - relevance) * similarity[other][index] for other in chosen), default=0.0)
+            for index, score in enumerate(scores)
+        }
+        chosen.append(by_the_book(scores, value, chosen))
+    return tuple(chosen)
+
+
+@given(scored_pairs(), fractions)
+def test_discounting_equals_the_definition(drawn: tuple[list[float], Pairs], strength: float) -> None:
+    scores, similarity = drawn
+    assert discounted_order(scores, similarity, strength=strength) == slowly_discounted(scores, similarity, strength)
+
+
+@given(scored_pairs(), fractions)
+def test_mmr_equals_the_definition(drawn: tuple[list[float], Pairs], relevance: float) -> None:
+    scores, similarity = drawn
+    assert mmr_order(scores, similarity, relevance=relevance) == slowly_by_mmr(scores, similarity, relevance)
+
+
+@given(scored_pairs(), fractions)
+def test_rows_on_demand_give_the_order_that_all_pairs_give(drawn: tuple[list[float], Pairs], weight: float) -> None:
+    scores, similarity = drawn
+    rows = np.array(similarity, float).reshape(len(scores), len(scores)).__getitem__
+    assert discounted_order(scores, rows, strength=weight) == discounted_order(scores, similarity, strength=weight)
+    assert mmr_order(scores, rows, relevance=weight) == mmr_order(scores, similarity, relevance=weight)
+
+
+def test_a_row_of_the_wrong_length_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"similarity: expected rows of 2 numbers, got shape \(3,\)"):
+        discounted_order([0.5, 0.4], lambda _: np.zeros(3))
+
+
+@given(scored_pairs())
+def test_without_weight_on_redundancy_the_order_is_by_score(drawn: tuple[list[float], Pairs]) -> None:
+    scores, similarity = drawn
+    by_score = tuple(sorted(range(len(scores)), key=lambda index: (-scores[index], index)))
+    assert discounted_order(scores, similarity, strength=0) == by_score
+    assert mmr_order(scores, similarity, relevance=1) == by_score
+
+
+@given(scored_pairs(), fractions)
+def test_the_best_sentence_stays_first(drawn: tuple[list[float], Pairs], weight: float) -> None:
+    scores, similarity = drawn
+    if scores:
+        assert discounted_order(scores, similarity, strength=weight)[0] == scores.index(max(scores))
+        assert scores[mmr_order(scores, similarity, relevance=max(weight, 0.01))[0]] == max(scores)
+
+
+def test_a_paper_without_sentences_and_one_of_one_sentence() -> None:
+    assert discounted_order([], []) == mmr_order([], []) == ()
+    assert discounted_order([], np.zeros((0, 0))) == ()
+    assert discounted_order([0.0], [[1.0]]) == mmr_order([-3.0], [[1.0]]) == (0,)
+    assert unit_scores([]).shape == (0,)
+
+
+def test_where_all_is_alike_the_paper_order_stays() -> None:
+    everything = np.ones((4, 4))
+    assert discounted_order(np.ones(4), everything) == mmr_order(np.ones(4), everything) == (0, 1, 2, 3)
+    assert discounted_order(np.zeros(4), everything) == (0, 1, 2, 3)
+
+
+def test_a_repeated_sentence_falls_behind_but_not_behind_worse_ones_with_nothing_left() -> None:
+    alike = np.eye(4)
+    alike[1, 2] = alike[2, 1] = 1.0
+    assert discounted_order([0.0, 0.9, 0.8, 0.1], alike) == (1, 3, 2, 0)
+
+
+@pytest.mark.parametrize(
+    ("scores", "similarity", "options", "message"),
+    [
+        ([0.5, math.nan], np.eye(2), {}, "sentence 1: expected a finite score, got nan"),
+        ([0.5, -1.0], np.eye(2), {}, r"expected scores of at least 0, got -1\.0"),
+        ([[0.5]], np.eye(1), {}, r"expected one score a sentence, got an array of shape \(1, 1\)"),
+        ([0.5, 0.4], np.eye(3), {}, r"similarity: expected shape \(2, 2\), got \(3, 3\)"),
+        ([], np.eye(3), {}, r"similarity: expected shape \(0, 0\), got \(3, 3\)"),
+        ([0.5, 0.4], np.full((2, 2), np.nan), {}, "similarity: expected numbers, got NaN"),
+        ([0.5, 0.4], np.eye(2), {"strength": 1.5}, r"strength: expected a number in 0\.\.1, got 1\.5"),
+        ([0.5, 0.4], np.eye(2), {"strength": math.nan}, r"strength: expected a number in 0\.\.1, got nan"),
+    ],
+)
+def test_what_cannot_be_ordered_is_refused(
+    scores: list[float], similarity: Floats, options: dict[str, float], message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        discounted_order(scores, similarity, **options)
+    if "strength" in options:
+        with pytest.raises(ValueError, match=message.replace("strength", "relevance")):
+            mmr_order(scores, similarity, relevance=options["strength"])
+
+
+@given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1))
+def test_scores_of_any_size_are_brought_to_the_unit_without_swapping_any(scores: list[float]) -> None:
+    unit = unit_scores(scores)
+    assert unit.max() == 1
+    assert unit.min() == (0 if unit_scores(scores).min() < 1 else 1)
+    order = np.argsort(scores, kind="stable")
+    assert (np.diff(unit[order]) >= 0).all()

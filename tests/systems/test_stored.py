@@ -1,0 +1,233 @@
+"""Answers in a file can be fused and reordered like any others, and only where they belong."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+
+from evidencebench.data.dataset import open_dataset, write_dataset
+from evidencebench.data.sample import load_sample
+from evidencebench.data.tasks import task_named
+from evidencebench.errors import RunError, RunFormatError, RunMismatchError, SystemSpecError, TaskError
+from evidencebench.execution.ask import answer_instance
+from evidencebench.execution.belonging import check_answers
+from evidencebench.execution.execute import execute
+from evidencebench.execution.system_table import make_system
+from evidencebench.runs.run_file import DataHeader, Failure, RunFile, RunHeader, SystemHeader, read_run
+from evidencebench.scoring.comparison import wrong_hypothesis_control
+from evidencebench.scoring.graded_runs import labelled
+from evidencebench.system import Brief, Ranking
+
+SAMPLE = load_sample()
+FIRST = SAMPLE.ids[0]
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Callable[..., Path]:
+    """Give a function that runs a system on the sample."""
+
+    def run_of(spec: str, name: str = "run.jsonl", **options: Any) -> Path:
+        execute(spec, SAMPLE, tmp_path / name, **options)
+        return tmp_path / name
+
+    return run_of
+
+
+def asked(spec: str, brief: Brief | None = None) -> Ranking:
+    return make_system(spec).rank(SAMPLE[FIRST].query, brief or Brief(budget=3))
+
+
+def test_a_stored_run_stands_for_the_system_that_made_it(run: Callable[..., Path]) -> None:
+    stored = run("bm25")
+    fused = run(f"fuse:systems=[stored:run={stored}+structure]", "fused.jsonl")
+    direct = run("fuse:systems=[bm25+structure]", "direct.jsonl")
+    assert fused.read_bytes().splitlines()[1:] == direct.read_bytes().splitlines()[1:]
+    header = read_run(fused).header
+    assert header is not None
+    assert header.system.options["systems"][0] == {"name": "stored", "options": {"run": str(stored)}}
+    assert header.versions[f"run {stored}"].startswith("sha256:")
+    assert (
+        make_system(f"diverse:system=stored:run={stored},strength=0")
+        .rank(SAMPLE[FIRST].query, Brief(budget=3))
+        .sentences
+        == asked("bm25").sentences
+    )
+
+
+def test_a_run_is_not_continued_where_a_stored_part_of_it_changed(run: Callable[..., Path]) -> None:
+    stored = run("bm25")
+    spec = f"fuse:systems=[stored:run={stored}+structure]"
+    run(spec, "fused.jsonl", limit=2)
+    stored.unlink()
+    run("tfidf")
+    with pytest.raises(RunMismatchError, match=r"run .*run\.jsonl was .sha256:"):
+        run(spec, "fused.jsonl", limit=2)
+
+
+def test_a_missing_or_failed_answer_is_a_failure(tmp_path: Path) -> None:
+    path = tmp_path / "plain.json"
+    path.write_text(json.dumps({FIRST: [4, 2], SAMPLE.ids[1]: None}))
+    system = make_system(f"fuse:systems=[stored:run={path}]")
+    answers = [answer_instance(system, SAMPLE[number], None) for number in range(3)]
+    assert isinstance(answers[0], Ranking)
+    assert answers[0].sentences[:3] == (2, 4, 0)
+    failures = [answer.error for answer in answers[1:] if isinstance(answer, Failure)]
+    assert failures == [
+        f"RunError: {path}: {SAMPLE.ids[1]}: the stored answer failed: null in the answers file",
+        f"RunError: {path}: {SAMPLE.ids[2]}: the file has no answer",
+    ]
+
+
+def lines(path: Path, *tasks: tuple[str | None, list[int]]) -> str:
+    path.write_text(
+        "".join(
+            json.dumps({"id": FIRST, "sentences": sentences} | ({"task": task} if task else {})) + "\n"
+            for task, sentences in tasks
+        )
+    )
+    return f"stored:run={path}"
+
+
+def test_of_answers_for_each_task_the_brief_finds_its_own(tmp_path: Path) -> None:
+    spec = lines(
+        tmp_path / "lines.jsonl",
+        ("er_at_optimal", [1]),
+        ("er_at_10", [2]),
+        ("result_er_at_5", [3]),
+        ("result_er_unconstrained", [4]),
+    )
+    assert make_system(f"diverse:system={spec}").reads_brief
+    assert asked(spec, Brief(budget=10)).sentences == (2,)
+    assert asked(spec, Brief(budget=7, task="er_at_optimal")).sentences == (1,)
+    assert asked(spec, Brief(budget=10, task="er_at_optimal")).sentences == (1,)
+    assert asked(spec, Brief(budget=5, scope="results")).sentences == (3,)
+    assert asked(spec, Brief(budget=None, scope="results")).sentences == (4,)
+    with pytest.raises(RunError, match="expected an answer for er_at_7, got answers for er_at_10, er_at_optimal"):
+        asked(spec, Brief(budget=7))  # whose number happens to be nobody's optimum
+    with pytest.raises(RunError, match="expected an answer for result_er_at_6, got answers for"):
+        asked(spec, Brief(budget=6, scope="results"))
+    with_one_for_all = lines(tmp_path / "all.jsonl", ("er_at_10", [2]), (None, [9]))
+    assert asked(with_one_for_all, Brief(budget=6)).sentences == (9,)
+    assert not make_system(lines(tmp_path / "plain.jsonl", (None, [9]))).reads_brief
+
+
+def test_a_run_of_every_task_is_answered_task_by_task(run: Callable[..., Path], own_brief_reader: str) -> None:
+    tasks = [task_named("er_at_10"), task_named("er_at_3")]
+    stored = run(own_brief_reader, tasks=tasks)
+    again = run(f"diverse:system=stored:run={stored},strength=0", "again.jsonl", tasks=tasks)
+    found = read_run(again)
+    for task in tasks:
+        answer = found.answer(FIRST, task.name)
+        assert isinstance(answer, Ranking)
+        assert answer.sentences[0] == task.budget
+
+
+@pytest.fixture
+def own_brief_reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Give the name of a system whose answer is the sentence at the budget."""
+    name = f"reader_{tmp_path.name}"
+    (tmp_path / f"{name}.py").write_text(
+        "from evidencebench import Ranking\n"
+        "class Reader:\n"
+        "    reads_brief = True\n"
+        "    def rank(self, query, brief):\n"
+        "        return Ranking(sentences=(brief.budget,))\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    return f"{name}:Reader"
+
+
+def test_what_scoring_a_file_refuses_its_stored_answers_refuse_too(
+    run: Callable[..., Path], own_brief_reader: str, tmp_path: Path
+) -> None:
+    stored, task = run(own_brief_reader, tasks=[task_named("er_at_optimal")]), task_named("er_at_5")
+    message = r"cannot answer task 'er_at_5': it holds answers for er_at_optimal only"
+    with pytest.raises(TaskError, match=message):
+        check_answers(read_run(stored), task, SAMPLE)
+    for spec in (f"stored:run={stored}", f"fuse:systems=[stored:run={stored}+structure]"):
+        with pytest.raises(TaskError, match=message):
+            execute(spec, SAMPLE, tmp_path / "again.jsonl", tasks=[task])
+    assert not (tmp_path / "again.jsonl").exists()
+
+
+def test_a_stored_run_of_other_data_or_of_other_hypotheses_is_refused(run: Callable[..., Path], tmp_path: Path) -> None:
+    spec = f"fuse:systems=[stored:run={run('bm25')}]"
+    other = tmp_path / "other.json"
+    write_dataset(other, [*SAMPLE][:3])
+    with pytest.raises(RunMismatchError, match=r"was made on .* with sha256 .*run the system on this data first"):
+        execute(spec, open_dataset(other), tmp_path / "fused.jsonl")
+    message = "its answers are for each paper's own hypothesis"
+    with pytest.raises(RunMismatchError, match=message):
+        execute(spec, SAMPLE, tmp_path / "fused.jsonl", hypothesis="wrong")
+    with pytest.raises(RunMismatchError, match=message):
+        wrong_hypothesis_control(make_system(spec), SAMPLE, [task_named("er_at_10")])
+    wrong = run("bm25", "wrong.jsonl", hypothesis="wrong")
+    with pytest.raises(RunMismatchError, match="was asked with other papers' hypotheses"):
+        execute(f"stored:run={wrong}", SAMPLE, tmp_path / "fused.jsonl")
+
+
+def test_a_file_that_is_missing_or_made_by_an_oracle_is_refused_at_once(
+    run: Callable[..., Path], tmp_path: Path
+) -> None:
+    with pytest.raises(RunFormatError, match=r"none\.jsonl: cannot be read"):
+        make_system(f"diverse:system=[stored:run={tmp_path / 'none.jsonl'}]")
+    with pytest.raises(SystemSpecError, match="option 'run': expected a path, got ''"):
+        make_system("stored:run=")
+    with pytest.raises(SystemSpecError, match="was made by 'greedy_oracle', which is given the labels"):
+        make_system(f"fuse:systems=[bm25+stored:run={run('greedy_oracle')}]")
+
+
+def test_a_stored_run_answers_without_a_budget_where_its_maker_did(run: Callable[..., Path], tmp_path: Path) -> None:
+    assert not make_system(f"stored:run={run('bm25')}").selects
+    assert not make_system(lines(tmp_path / "headless.jsonl", (None, [9]))).selects
+    selecting = run("bm25")
+    content = selecting.read_bytes().replace(b'"result_er_at_10"]', b'"result_er_unconstrained"]', 1)
+    (tmp_path / "selecting.jsonl").write_bytes(content)
+    assert make_system(f"stored:run={tmp_path / 'selecting.jsonl'}").selects
+
+
+def test_a_person_is_labelled_by_name_also_when_alone(tmp_path: Path) -> None:
+    def person(name: str, hypothesis: Literal["own", "wrong"] = "own") -> RunFile:
+        path = tmp_path / f"{name} {hypothesis}.jsonl"
+        data = DataHeader(name="data", path="data", sha256="0", n=1)
+        system = SystemHeader(name="person", options={"name": name})
+        return RunFile(path, RunHeader(system=system, data=data, tasks=("er_at_10",), hypothesis=hypothesis), {})
+
+    assert list(labelled([person("Ada")])) == ["person(name=Ada)"]
+    both = [person("Ada"), person("Bob"), person("Bob", "wrong")]
+    assert list(labelled(both)) == ["person(name=Ada)", "person(name=Bob)", "person(name=Bob), wrong hypothesis"]
+
+
+def test_runs_alike_are_labelled_by_the_part_of_their_paths_that_differs(run: Callable[..., Path]) -> None:
+    first = run("lead", "first.jsonl")
+    assert first.is_absolute()
+    assert list(labelled([read_run(first), read_run(run("lead", "second.jsonl"))])) == ["first.jsonl", "second.jsonl"]
+
+
+def test_runs_are_labelled_by_the_options_that_tell_them_apart_nested_ones_by_name(run: Callable[..., Path]) -> None:
+    specs = {
+        "bm25.jsonl": "bm25",
+        "two.jsonl": "fuse:systems=[bm25+structure]",
+        "three.jsonl": "fuse:systems=[bm25+structure+lead]",
+        "weak.jsonl": "diverse:system=[bm25:k1=1]",
+        "strong.jsonl": "diverse:system=[bm25:k1=2]",
+    }
+    assert list(labelled([read_run(run(spec, name)) for name, spec in specs.items()])) == [
+        "bm25",
+        "fuse(systems=[bm25+structure])",
+        "fuse(systems=[bm25+structure+lead])",
+        "diverse(system=bm25(k1=1.0,b=0.4,stopwords=True))",
+        "diverse(system=bm25(k1=2.0,b=0.4,stopwords=True))",
+    ]
+
+
+def test_a_header_nested_without_end_is_shown_to_a_bound() -> None:
+    value: Any = {"name": "bm25", "options": {}}
+    for _ in range(900):
+        value = {"name": "diverse", "options": {"system": value}}
+    signature = SystemHeader(name="fuse", options={"systems": [value]}).signature
+    assert signature.startswith("fuse(systems=[diverse(system=diverse(")
+    assert "system=...)" in signature
+    assert len(signature) < 1000

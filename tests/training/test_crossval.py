@@ -1,0 +1,394 @@
+"""Cross-validation keeps papers apart, goes on after kill -9, and agrees with every other way to the same figures."""
+
+import json
+import shutil
+import signal
+import statistics
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from command_line import start
+from evidencebench.data.sample import load_sample
+from evidencebench.data.tasks import TASKS
+from evidencebench.errors import (
+    MissingExtraError,
+    RunError,
+    RunFormatError,
+    RunMismatchError,
+    SystemSpecError,
+    TaskError,
+    UndefinedScoreError,
+)
+from evidencebench.execution.ask import answers_from
+from evidencebench.execution.execute import execute
+from evidencebench.execution.system_table import make_system
+from evidencebench.scoring.comparison import wrong_hypothesis_control
+from evidencebench.scoring.evaluation import evaluate
+from evidencebench.scoring.significance import Resampling
+from evidencebench.training.crossval.figures import SystemFigures
+from evidencebench.training.crossval.validate import DEFAULT_TASKS, cross_validate
+from evidencebench.training.folding import paper_folds, parted
+from evidencebench.training.trainings import trainable
+from own_training import OWN_TRAINING
+
+SAMPLE = load_sample()
+PAPERS = {query.paper_id for query in SAMPLE.queries()}
+FEW = Resampling(n_draws=50)
+
+
+@pytest.fixture
+def memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Give the name of a training that remembers its papers, and work in an empty folder."""
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    monkeypatch.chdir(tmp_path)
+    module = f"memory_{abs(hash(tmp_path))}"
+    Path(f"{module}.py").write_text(OWN_TRAINING)
+    return f"{module}:Memory"
+
+
+def validated(*systems: str, **options: Any) -> list[SystemFigures]:
+    return cross_validate(systems, SAMPLE, **{"n_folds": 3, "n_seeds": 2, "resampling": FEW, **options})
+
+
+def fits() -> list[dict[str, Any]]:
+    return [json.loads(line) for line in Path("fits.jsonl").read_text().splitlines()]
+
+
+def untimed(found: Sequence[SystemFigures]) -> list[Any]:
+    """Give the figures without the times, which no two calls share."""
+    timeless = [replace(one, answer_seconds=0.0, fit_seconds=one.fit_seconds and 1.0) for one in found]
+    return [msgspec.to_builtins(one) for one in timeless]
+
+
+# Folds
+
+
+@given(st.lists(st.sampled_from("abcdefgh"), min_size=2, max_size=30), st.integers(2, 8), st.integers(0, 99))
+def test_folds_part_the_instances_and_no_paper_is_in_two(papers: list[str], n_folds: int, seed: int) -> None:
+    if n_folds > len(set(papers)):
+        with pytest.raises(UndefinedScoreError, match=rf"folds: expected 2\.\.{len(set(papers))}, .* got {n_folds}"):
+            paper_folds(papers, n_folds, np.random.default_rng(seed))
+        return
+    folds = paper_folds(papers, n_folds, np.random.default_rng(seed))
+    assert sorted(place for fold in folds for place in fold) == list(range(len(papers)))
+    of_folds = [{papers[place] for place in fold} for fold in folds]
+    assert sum(map(len, of_folds)) == len(set(papers))
+    assert max(map(len, of_folds)) - min(map(len, of_folds)) <= 1
+    assert paper_folds(papers, n_folds, np.random.default_rng(seed)) == folds
+
+
+def slow_folds(papers: list[str], n_folds: int, generator: np.random.Generator) -> list[tuple[int, ...]]:
+    """Fold as the first version did, which looked at every paper once for each fold."""
+    names = np.array(sorted(set(papers)))
+    generator.shuffle(names)
+    fold_of = {name: place % n_folds for place, name in enumerate(names)}
+    return [tuple(i for i, paper in enumerate(papers) if fold_of[paper] == fold) for fold in range(n_folds)]
+
+
+@given(st.lists(st.sampled_from([f"pmc_{n}" for n in range(40)]), min_size=8, max_size=80), st.integers(0, 999))
+def test_a_seed_cuts_the_folds_that_it_always_cut(papers: list[str], seed: int) -> None:
+    n_folds = min(5, len(set(papers)))
+    if n_folds > 1:
+        expected = slow_folds(papers, n_folds, np.random.default_rng(seed))
+        assert paper_folds(papers, n_folds, np.random.default_rng(seed)) == expected
+
+
+class Counted(list[Any]):
+    """A list that counts how often it is gone through."""
+
+    n_times = 0
+
+    def __iter__(self) -> Iterator[Any]:
+        self.n_times += 1
+        return super().__iter__()
+
+
+def test_folds_are_cut_and_parted_without_going_through_the_papers_for_each_fold_or_paper() -> None:
+    papers = Counted(f"paper {n}" for n in range(40))
+    folds = paper_folds(papers, 20, np.random.default_rng(0))
+    assert papers.n_times <= 2
+    fold = Counted(folds[0])
+    seen, held_out = parted(papers, fold)
+    assert fold.n_times <= 2
+    assert sorted([*seen, *held_out]) == sorted(papers)
+    assert held_out == [papers[position] for position in folds[0]]
+
+
+def test_no_model_is_trained_on_a_paper_that_it_answers(memory: str) -> None:
+    (found,) = validated(memory)
+    assert found.n_failed == 0  # it fails on any paper that it was trained on
+    for seed in (0, 1):
+        held_out = [
+            tuple(sorted(PAPERS - set(fit["papers"]))) for fit in fits() if fit["seed"] == seed and fit["hypothesis"]
+        ]
+        assert len(held_out) == 3
+        assert sorted(paper for papers in held_out for paper in papers) == sorted(PAPERS)
+    cuts = [{tuple(sorted(set(fit["papers"]))) for fit in fits() if fit["seed"] == seed} for seed in (0, 1)]
+    assert cuts[0] != cuts[1]
+
+
+def test_each_model_is_trained_once_with_and_once_without_the_hypothesis(memory: str) -> None:
+    validated(memory, f"{memory}:reads=true", "lead")
+    assert len(fits()) == 2 * 3 * 2  # both systems answer with the same models
+    assert sum(fit["hypothesis"] for fit in fits()) == 6
+    assert len({(fit["seed"], fit["hypothesis"], *fit["papers"]) for fit in fits()}) == 12
+
+
+def test_without_the_blind_variant_half_is_trained(memory: str) -> None:
+    (found,) = validated(memory, with_blind=False)
+    assert len(fits()) == 6
+    assert all(figures.blind is None is figures.gain for figures in found.tasks.values())
+
+
+def test_the_seed_of_the_resampling_is_the_first_of_the_cuts(memory: str) -> None:
+    validated(memory, resampling=Resampling(seed=5, n_draws=50), with_blind=False)
+    assert {fit["seed"] for fit in fits()} == {5, 6}
+
+
+# Figures
+
+
+@pytest.mark.parametrize("spec", ["bm25", "random", "cues", "greedy_oracle", "longest"])
+def test_a_system_that_is_not_trained_has_the_recall_that_score_gives_it(spec: str) -> None:
+    (found,) = validated(spec, n_seeds=1)
+    tasks = [TASKS[name] for name in DEFAULT_TASKS]
+    scores = evaluate({"own": answers_from(make_system(spec, seed=0))}, SAMPLE, tasks)["own"]
+    assert list(found.tasks) == list(DEFAULT_TASKS)
+    for name, figures in found.tasks.items():
+        assert figures.recall == scores[name].estimate("aspect_recall", FEW)
+        assert list(figures.per_instance) == list(scores[name].ids)
+        assert figures.blind is None
+    assert (found.n_tried, found.fit_seconds, found.n_failed) == (0, None, 0)
+
+
+@pytest.mark.parametrize("spec", ["tfidf", "cues", "lead"])
+def test_with_one_seed_the_wrong_hypothesis_costs_what_the_control_says(spec: str) -> None:
+    (found,) = validated(spec, n_seeds=1)
+    tasks = [TASKS[name] for name in DEFAULT_TASKS]
+    control = wrong_hypothesis_control(make_system(spec, seed=0), SAMPLE, tasks, resampling=FEW)
+    for name, figures in found.tasks.items():
+        assert figures.drop == control[name].test
+        assert (figures.recall, figures.wrong) == (control[name].first, control[name].second)
+        assert figures.overlap == control[name].overlap
+
+
+def test_a_training_that_ignores_the_hypothesis_gains_and_loses_nothing_by_it(memory: str) -> None:
+    (found,) = validated(memory)
+    for figures in found.tasks.values():
+        assert figures.gain is not None
+        assert figures.gain.difference.mean == figures.drop.difference.mean == 0
+        assert (figures.gain.n_better, figures.gain.n_worse) == (0, 0)
+        assert figures.blind == figures.recall == figures.wrong
+        assert figures.overlap is not None
+        assert figures.overlap.mean == 1
+    assert found.n_tried == 3
+
+
+def test_the_blind_variant_is_not_shown_the_hypothesis_either(memory: str) -> None:
+    plain, reading = validated(memory, f"{memory}:reads=true")
+    for name, figures in reading.tasks.items():
+        assert figures.blind == plain.tasks[name].blind
+        assert figures.overlap is not None
+        assert figures.overlap.mean < 1
+    assert any(figures.recall != figures.blind for figures in reading.tasks.values())
+
+
+def test_seeds_are_averaged_within_an_instance_and_their_spread_is_shown(memory: str) -> None:
+    (both,) = validated(memory, with_blind=False)
+    singles = [validated(memory, n_seeds=1, resampling=Resampling(seed=seed, n_draws=50))[0] for seed in (0, 1)]
+    for name, figures in both.tasks.items():
+        one, other = (single.tasks[name] for single in singles)
+        assert figures.seed_spread == pytest.approx(statistics.stdev([one.recall.mean, other.recall.mean]))
+        assert one.seed_spread == 0
+        for instance_id, recall in figures.per_instance.items():
+            assert recall == pytest.approx((one.per_instance[instance_id] + other.per_instance[instance_id]) / 2)
+
+
+def test_other_systems_are_compared_pair_by_pair() -> None:
+    first, second = validated("bm25", "lead", "bm25", n_seeds=1)
+    assert first.lead == {}
+    for name, test in second.lead.items():
+        assert test.difference.mean == pytest.approx(first.tasks[name].recall.mean - second.tasks[name].recall.mean)
+
+
+def test_sentences_named_twice_are_cut_as_score_cuts_them(memory: str) -> None:
+    spec = memory.replace("Memory", "Odd:how=twice")
+    (found,) = validated(spec, n_seeds=1)
+    scores = evaluate({"own": answers_from(make_system(spec))}, SAMPLE, [TASKS["er_at_optimal"]])["own"]
+    assert found.tasks["er_at_optimal"].recall == scores["er_at_optimal"].estimate("aspect_recall", FEW)
+
+
+def test_answers_that_name_no_sentence_or_fail_when_asked_the_wrong_hypothesis_are_counted(memory: str) -> None:
+    n_answers = sum(TASKS[name].applies_to(instance.labels) for name in DEFAULT_TASKS for instance in SAMPLE)
+    (beyond,) = validated(memory.replace("Memory", "Odd:how=beyond"), n_seeds=1)
+    assert beyond.n_failed == 2 * n_answers
+    assert beyond.tasks["er_at_10"].recall.mean == 0
+    (fails,) = validated(memory.replace("Memory", "Odd:how=fails"), n_seeds=1)
+    assert fails.n_failed == n_answers
+    assert fails.tasks["er_at_10"].wrong.mean == 0
+
+
+def test_the_selector_is_trained_in_every_fold_and_its_choices_are_counted() -> None:
+    pytest.importorskip("lightgbm", reason="needs the extra 'selector'")
+    plain, weighted = validated("selector", "selector:hypothesis_weight=5", n_seeds=1, with_blind=False)
+    assert plain.n_failed == weighted.n_failed == 0
+    assert plain.n_tried == 1
+    tuned = trainable("selector:strength=null")
+    assert tuned is not None
+    assert tuned.n_tried == 5
+    assert plain.fit_seconds == weighted.fit_seconds is not None
+    task = "er_at_10"
+    assert plain.tasks[task].overlap is not None is not weighted.tasks[task].overlap
+    assert weighted.tasks[task].overlap.mean < plain.tasks[task].overlap.mean  # type: ignore[union-attr]
+
+
+# Journals
+
+
+def test_two_processes_find_what_one_finds(memory: str) -> None:
+    together = validated(memory, "random", jobs=2)
+    assert untimed(together) == untimed(validated(memory, "random"))
+
+
+def test_a_killed_cross_validation_goes_on_and_does_nothing_twice(memory: str) -> None:
+    spec = f"{memory}:seconds=0.1"
+    words = f"crossval {spec} --data sample --folds 3 --seeds 2 --draws 50 -o cells.jsonl".split()
+    process = start(*words)
+    ends_at = time.monotonic() + 60
+    journal = Path("cells.jsonl")
+    while not (journal.exists() and journal.read_bytes().count(b"\n") > 4):
+        assert time.monotonic() < ends_at
+        time.sleep(0.005)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    n_kept = journal.read_bytes().count(b"\n") - 1
+    with journal.open("ab") as torn:
+        torn.write(b'{"cell":{"systems":["')
+    n_before = len(fits())
+    told: list[tuple[int, int]] = []
+    found = validated(spec, journal=journal, on_progress=lambda done, total: told.append((done, total)))
+    assert n_kept >= 4
+    assert told == [(done, 12) for done in range(n_kept + 1, 13)]
+    assert len(fits()) - n_before == 12 - n_kept
+    assert untimed(found) == untimed(validated(spec))
+    assert untimed(validated(spec, journal=journal)) == untimed(found)
+    assert len(fits()) - n_before == 12 - n_kept + 12
+
+
+@pytest.mark.parametrize(
+    ("systems", "options", "message"),
+    [
+        (["bm25"], {"n_folds": 4}, "n_folds was 3, now 4"),
+        (["bm25"], {"n_seeds": 3}, r"seeds was \(0, 1\), now \(0, 1, 2\)"),
+        (["bm25"], {"resampling": Resampling(seed=1, n_draws=50)}, r"seeds was \(0, 1\), now \(1, 2\)"),
+        (["bm25"], {"tasks": [TASKS["er_at_10"]]}, r"tasks was .*, now \('er_at_10',\)"),
+        (["bm25"], {"with_blind": False}, "with_blind was True, now False"),
+        (["lead"], {}, r"systems was \('bm25',\), now \('lead',\)"),
+        (["bm25", "lead"], {}, r"systems was \('bm25',\), now \('bm25', 'lead'\)"),
+    ],
+)
+def test_a_journal_of_another_plan_is_refused_and_kept(
+    systems: list[str], options: dict[str, Any], message: str, tmp_path: Path
+) -> None:
+    journal = tmp_path / "cells.jsonl"
+    validated("bm25", journal=journal)
+    before = journal.read_bytes()
+    with pytest.raises(RunMismatchError, match=f"cells.jsonl: begun as another cross-validation: {message}; choose"):
+        validated(*systems, journal=journal, **options)
+    assert journal.read_bytes() == before
+    validated(*systems, journal=journal, overwrite=True, **options)
+
+
+def test_a_journal_made_on_other_data_or_by_another_model_is_refused(
+    tmp_path: Path, selector_model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    validated("bm25", journal=Path("cells.jsonl"))
+    text = Path("cells.jsonl").read_text()
+    Path("cells.jsonl").write_text(text.replace(SAMPLE.sha256, "0" * 64))
+    with pytest.raises(RunMismatchError, match="data was '0000"):
+        validated("bm25", journal=Path("cells.jsonl"))
+    shutil.copytree(selector_model, "elsewhere")
+    card = json.loads(Path("elsewhere/card.json").read_text())
+    Path("elsewhere/card.json").write_text(json.dumps(card | {"data": {"sha256": "that of other data"}}))
+    spec = "selector:model=elsewhere"
+    validated(spec, journal=Path("model.jsonl"), n_seeds=1)
+    Path("model.jsonl").write_text(Path("model.jsonl").read_text().replace('"sha256:', '"sha256:0', 1))
+    with pytest.raises(RunMismatchError, match=r"model elsewhere was .sha256:0"):
+        validated(spec, journal=Path("model.jsonl"), n_seeds=1)
+
+
+def test_a_model_that_was_trained_on_the_data_is_refused(selector_model: Path) -> None:
+    for spec in (f"selector:model={selector_model}", f"diverse:system=[selector:model={selector_model}]"):
+        with pytest.raises(SystemSpecError, match="was trained on this data"):
+            validated(spec)
+
+
+def test_a_damaged_line_and_a_file_of_somebody_else_are_refused(tmp_path: Path) -> None:
+    journal = tmp_path / "cells.jsonl"
+    validated("bm25", journal=journal)
+    lines = journal.read_bytes().splitlines()
+    journal.write_bytes(b"\n".join([lines[0], b'{"cell": 3}', *lines[2:]]) + b"\n")
+    with pytest.raises(RunFormatError, match=r"cells\.jsonl: line 2: .*; start over with --overwrite"):
+        validated("bm25", journal=journal)
+    journal.write_text("mine\n")
+    with pytest.raises(RunError, match="holds something else"):
+        validated("bm25", journal=journal, overwrite=True)
+
+
+# What cannot be cross-validated
+
+
+def test_what_cannot_be_measured_is_refused_before_anything_is_trained(memory: str, tmp_path: Path) -> None:
+    journal = tmp_path / "cells.jsonl"
+    unconstrained = [TASKS["result_er_unconstrained"]]
+    execute("bm25", SAMPLE, Path("bm25.jsonl"))
+    for systems, options, error, message in [
+        ([memory], {"n_folds": 10}, UndefinedScoreError, r"folds: expected 2\.\.9, the number of papers, got 10"),
+        ([memory], {"n_folds": 1}, UndefinedScoreError, r"folds: expected 2\.\.9, the number of papers, got 1"),
+        ([memory, "nope"], {}, SystemSpecError, "no system or training 'nope'"),
+        ([memory, "bm25:k9=1"], {}, SystemSpecError, "no option 'k9'"),
+        ([memory], {"tasks": unconstrained}, TaskError, "ranks all sentences, and task 'result_er_unconstrained'"),
+        (["bm25"], {"tasks": unconstrained}, TaskError, "ranks all sentences, and task 'result_er_unconstrained'"),
+        ([memory, "stored:run=bm25.jsonl"], {}, RunMismatchError, "bm25.jsonl: .*own hypothes"),
+        (
+            [f"{memory}:reeds=true"],
+            {},
+            SystemSpecError,
+            "no option 'reeds' .*; training takes hypothesis, seconds, answering reads",
+        ),
+        ([f"{memory}:reads=perhaps"], {}, SystemSpecError, "option 'reads': expected true or false, got 'perhaps'"),
+        ([f"{memory}:seconds=long"], {}, SystemSpecError, "option 'seconds': expected a number, got 'long'"),
+    ]:
+        with pytest.raises(error, match=message):
+            validated(*systems, journal=journal, **options)  # type: ignore[arg-type]
+    assert not journal.exists()
+    assert not Path("fits.jsonl").exists()
+
+
+def test_without_lightgbm_the_selector_cannot_be_trained(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "lightgbm", None)  # so that importing it fails, as where it is not installed
+    with pytest.raises(MissingExtraError, match=r"pip install 'evidencebench\[selector\]'"):
+        validated("selector")
+
+
+def test_a_specification_with_its_model_needs_no_training(memory: str) -> None:
+    assert trainable("selector:model=somewhere") is None
+    assert trainable("bm25") is None
+    assert trainable(memory.replace("Memory", "Recall")) is None
+    found = trainable(f"{memory}:reads=true,seconds=0.5")
+    assert found is not None
+    assert found.specification(Path("a,b")) == f"{found.system}:model=[a,b],reads=true"
+    assert found.blind is not None
+    assert found.blind.blind is None

@@ -1,0 +1,431 @@
+"""Fine-tuned models learn what they are shown, the same again after a kill, and are there whole or not at all."""
+
+import json
+import resource
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cross_encoders import make_cross_encoder
+from embedding_models import make_backbone, make_embedding_model
+from evidencebench.data.instance import Instance, Labels
+from evidencebench.errors import DataError, MissingExtraError, ModelError, SystemSpecError
+from evidencebench.execution.system_table import make_system
+from evidencebench.models.embedding.folder import model_digest
+from evidencebench.models.embedding.formats import FORMATS
+from evidencebench.query import Kind, Query
+from evidencebench.system import Brief
+from evidencebench.training.embedder import EmbedderTraining
+from evidencebench.training.lessons import Anchor, Lesson, Scope, drawn, lessons_of, listwise_loss
+from evidencebench.training.reranker import RerankerTraining
+from strategies import instances
+
+Training = EmbedderTraining | RerankerTraining
+
+
+def paper(number: int, *, paper_id: str = "", sources: tuple[int, ...] = (2, 5), text: str = "") -> Instance:
+    """Make a paper of eight sentences in which two hold figures, one of them Results."""
+    sentences = [f"we did thing {number} {letter}" for letter in "abcdefgh"]
+    for index in sources:
+        sentences[index] = f"p<0.0{number} at {index}"
+    aspects = tuple(f"a{index}" for index in sources)
+    return Instance(
+        query=Query(
+            instance_id=f"i{number}",
+            paper_id=paper_id or f"p{number}",
+            hypothesis=f"thing {number} works",
+            sentences=tuple(sentences),
+            kinds=(Kind.BODY,) * 8,
+        ),
+        labels=Labels(
+            aspects=aspects,
+            results=aspects[1:],
+            sources={f"a{index}": (index,) for index in sources},
+            texts={aspect: f"{text} {aspect}" for aspect in aspects} if text else {},
+        ),
+    )
+
+
+PAPERS = [paper(number) for number in range(1, 6)]
+OPTIONS: dict[str, Any] = {"epochs": 2, "batch_size": 2, "learning_rate": 1e-3, "trained_layers": None, "device": "cpu"}
+EMBEDDER = {"format": "plain", **OPTIONS}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _one_thread() -> Iterator[None]:
+    """Compute with one thread: for models this small, threads that wait for each other take most of the time."""
+    n_threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(n_threads)
+
+
+@pytest.fixture(scope="module")
+def embedder(embedding_model: Path) -> Callable[..., EmbedderTraining]:
+    """Give what makes a training of the tiny embedder."""
+    return lambda **options: EmbedderTraining(base=str(embedding_model), **{**EMBEDDER, **options})
+
+
+@pytest.fixture(scope="module")
+def reranker(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., RerankerTraining]:
+    """Give what makes a training of a reranker from a tiny encoder without a head."""
+    base = make_backbone(tmp_path_factory.mktemp("backbone"))
+    return lambda **options: RerankerTraining(base=str(base), **{**OPTIONS, **options})
+
+
+# What a step sees
+
+
+@settings(max_examples=60)
+@given(
+    papers=st.lists(instances(), min_size=1, max_size=4),
+    scope=st.sampled_from(["all", "results", "both"]),
+    counts=st.tuples(st.integers(1, 3), st.integers(1, 3)),
+    seed=st.integers(0, 9),
+)
+def test_a_source_is_never_drawn_as_wrong_and_repeats_of_a_sentence_are_one(
+    papers: list[Instance], scope: Scope, counts: tuple[int, int], seed: int
+) -> None:
+    try:
+        lessons = lessons_of(papers, FORMATS["plain"], anchors="both", scope=scope)
+    except DataError:
+        return  # nothing to find in any of them
+    for lesson in lessons:
+        assert len(set(lesson.texts)) == len(lesson.texts)
+        positions = drawn(lesson, *counts, np.random.default_rng(seed))
+        assert len(set(positions.tolist())) == len(positions)
+        right, wrong = set(lesson.positives) & set(positions), set(lesson.negatives) & set(positions)
+        assert right | wrong == set(positions)
+        assert not right & wrong
+        assert (len(right), len(wrong)) == (
+            min(counts[0], len(lesson.positives)),
+            min(counts[1], len(lesson.negatives)),
+        )
+        for anchor in lesson.anchors:
+            assert anchor.shares.sum() == pytest.approx(1)
+            assert not (anchor.is_masked & (anchor.shares > 0)).any()
+
+
+def test_a_hypothesis_asks_for_shares_of_the_aspects_of_each_scope() -> None:
+    (lesson,) = lessons_of(PAPERS[:1], FORMATS["plain"])
+    everything, results = lesson.anchors
+    assert everything.shares.tolist() == [0, 0, 0.5, 0, 0, 0.5, 0, 0]
+    assert results.shares.tolist() == [0, 0, 0, 0, 0, 1, 0, 0]
+    assert not results.is_masked.any()  # how the study was done is a wrong answer to one that asks for results
+    assert everything.text == results.text
+    scoped = lessons_of(PAPERS[:1], FORMATS["e5_mistral"])[0].anchors
+    assert scoped[0].text.prefix != scoped[1].text.prefix
+
+
+def test_sources_of_other_aspects_and_of_other_instances_of_the_paper_are_masked() -> None:
+    one, other = paper(1, paper_id="p", text="says"), paper(1, paper_id="p", sources=(5, 7))
+    sentences = list(one.query.sentences)
+    sentences[7] = other.query.sentences[7]
+    one = replace(one, query=replace(one.query, sentences=tuple(sentences)))
+    lesson = lessons_of([one, other], FORMATS["plain"], anchors="both", scope="all")[0]
+    hypothesis, first, second = lesson.anchors
+    assert np.flatnonzero(hypothesis.is_masked).tolist() == [7]
+    assert np.flatnonzero(first.is_masked).tolist() == [5, 7]
+    assert np.flatnonzero(second.is_masked).tolist() == [2, 7]
+    assert first.text.text == "says a2"
+    assert 7 not in lesson.negatives
+
+
+def test_the_loss_is_that_of_the_formula_over_what_is_not_masked() -> None:
+    text = lessons_of(PAPERS[:1], FORMATS["plain"])[0].anchors[0].text
+    shares, mask = np.array([0.75, 0.25, 0, 0]), np.array([False, False, False, True])
+    lesson = Lesson(texts=(text,) * 4, anchors=(Anchor(text=text, shares=shares, is_masked=mask),))
+    scores = torch.tensor([[1.0, 0.0, -1.0, 9.0]])
+    total = np.log(np.exp([1.0, 0.0, -1.0]).sum())
+    expected = 0.75 * (total - 1) + 0.25 * total
+    assert float(listwise_loss(lesson, np.arange(4), scores)) == pytest.approx(expected, abs=1e-6)
+    # of the positives, one was drawn: it is all that is right
+    assert float(listwise_loss(lesson, np.array([1, 2]), scores[:, 1:3])) == pytest.approx(np.log(1 + np.exp(-1)))
+
+
+def test_heavier_sentences_are_drawn_more_often() -> None:
+    (lesson,) = lessons_of(PAPERS[:1], FORMATS["plain"])
+    weights = np.where(np.arange(8) == 3, 1.0, 1e-9)
+    draws = [drawn(lesson, 1, 1, np.random.default_rng(seed), weights) for seed in range(20)]
+    assert all(3 in positions for positions in draws)
+
+
+# What is learned
+
+
+def test_an_embedder_learns_what_each_scope_asks_for_and_dense_loads_it(tmp_path: Path) -> None:
+    base = make_embedding_model(tmp_path, max_tokens=400)  # letters, so that an instruction is long
+    options = {**OPTIONS, "epochs": 30, "batch_size": 3, "learning_rate": 1e-2, "temperature": 0.1}
+    training = EmbedderTraining(base=str(base), **options)
+    sources = {"design": (2,), "people": (2,), "outcome": (5,)}
+    labels = Labels(aspects=tuple(sources), results=("outcome",), sources=sources)
+    papers = [replace(one, labels=labels) for one in PAPERS]
+    calls: list[tuple[int, int]] = []
+    tuned = tmp_path / "tuned"
+    card = training.fit(papers, tuned, data={"name": "mine"}, on_progress=lambda *call: calls.append(call))
+    assert card.loss[-1] < 0.4 * card.loss[0]
+    assert calls == [(step, 60) for step in range(1, 61)]
+    assert training.answers_with == {"format": "e5_mistral"}
+    found = make_system(f"dense:model={tuned},format=e5_mistral,device=cpu")
+    for one in papers:
+        assert found.rank(one.query, Brief(budget=1)).sentences[0] == 2
+        assert found.rank(one.query, Brief(budget=1, scope="results")).sentences[0] == 5
+    written = json.loads((tuned / "card.json").read_bytes())
+    assert written["data"]["name"] == "mine"
+    assert (written["data"]["n_instances"], written["data"]["n_papers"]) == (5, 5)
+    assert written["base"] == {"model": "model", "revision": None, "sha256": model_digest(base)}
+    assert written["loss"] == list(card.loss)
+    assert model_digest(tuned) != model_digest(base)
+    assert not (tmp_path / "tuned.part").exists()
+    files = [path for path in tuned.rglob("*") if path.is_file()]
+    assert {path.suffix for path in files} <= {".json", ".safetensors", ".txt"}
+    assert len({path.stat().st_mode for path in files}) == 1
+
+
+def test_a_reranker_learns_and_rerank_loads_it(reranker: Callable[..., RerankerTraining], tmp_path: Path) -> None:
+    reranker(epochs=1, learning_rate=1e-12).fit(PAPERS, tmp_path / "before")
+    card = reranker(epochs=30).fit(PAPERS, tmp_path / "after")
+    assert card.loss[-1] < 0.7 * card.loss[0]
+
+    def n_right(model: str) -> int:
+        system = make_system(f"rerank:system=lead,model={tmp_path / model},device=cpu")
+        tops = [system.rank(instance.query, Brief(budget=2)).sentences[:2] for instance in PAPERS]
+        return sum(len({2, 5} & set(top)) for top in tops)
+
+    assert n_right("after") == 10 > n_right("before")
+
+
+def test_a_cross_encoder_keeps_its_head(cross_encoder: Path, tmp_path: Path) -> None:
+    RerankerTraining(base=str(cross_encoder), epochs=1, learning_rate=1e-12, device="cpu").fit(PAPERS, tmp_path / "m")
+    specs = [f"rerank:system=lead,model={model},device=cpu" for model in (cross_encoder, tmp_path / "m")]
+    first, second = (make_system(spec).rank(PAPERS[0].query, Brief(budget=2)) for spec in specs)
+    assert first.scores == pytest.approx(second.scores, abs=1e-5)
+
+
+def test_aspects_can_be_anchors_where_the_data_has_their_texts(
+    embedder: Callable[..., EmbedderTraining], tmp_path: Path
+) -> None:
+    papers = [paper(number, text="it says") for number in range(1, 4)]
+    card = embedder(anchors="both", hardness=1.0).fit(papers, tmp_path / "model")
+    assert all(np.isfinite(card.loss))
+    with pytest.raises(DataError, match="only EvidenceBench-100k has the texts of aspects"):
+        embedder(anchors="aspects").fit(PAPERS, tmp_path / "other")
+
+
+def test_layers_that_are_frozen_stay_as_they_are(
+    embedder: Callable[..., EmbedderTraining], embedding_model: Path, tmp_path: Path
+) -> None:
+    from safetensors.torch import load_file  # noqa: PLC0415 - beside torch
+
+    embedder(trained_layers=1, epochs=1).fit(PAPERS, tmp_path / "model")
+    before, after = (load_file(folder / "model.safetensors") for folder in (embedding_model, tmp_path / "model"))
+    changed = {name for name in before if not torch.equal(before[name], after[name])}
+    assert changed
+    assert all("layer.1." in name for name in changed)
+    embedder(trained_layers=9, epochs=1).fit(PAPERS, tmp_path / "all")
+    everything = load_file(tmp_path / "all" / "model.safetensors")
+    assert any("layer.0." in name and not torch.equal(before[name], everything[name]) for name in before)
+    assert all(torch.equal(before[name], everything[name]) for name in before if "embeddings" in name)
+
+
+# The same again
+
+
+def test_equal_seeds_give_equal_models_and_others_do_not(
+    embedder: Callable[..., EmbedderTraining], tmp_path: Path
+) -> None:
+    for name, seed in (("a", 1), ("b", 1), ("c", 2)):
+        torch.manual_seed(len(name))  # what others have drawn makes no difference
+        embedder().fit(PAPERS, tmp_path / name, seed=seed)
+    a, b, c = ((tmp_path / name / "model.safetensors").read_bytes() for name in "abc")
+    assert a == b != c
+    assert model_digest(tmp_path / "a") == model_digest(tmp_path / "b") != model_digest(tmp_path / "c")
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from training.test_fine_tuning import EMBEDDER, PAPERS
+from evidencebench.training.embedder import EmbedderTraining
+
+def report(step, total):
+    if step == 4:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+training = EmbedderTraining(base=sys.argv[1], checkpoint_steps=int(sys.argv[3]), **EMBEDDER)
+training.fit(PAPERS, Path(sys.argv[2]), on_progress=report)
+"""
+
+
+@pytest.mark.parametrize(("every", "first"), [(1, 5), (3, 4)])
+def test_a_killed_training_goes_on_to_the_same_weights(
+    embedder: Callable[..., EmbedderTraining], embedding_model: Path, tmp_path: Path, every: int, first: int
+) -> None:
+    command = [sys.executable, "-c", KILLED, str(embedding_model), str(tmp_path / "killed"), str(every)]
+    paths = [str(Path(__file__).parents[1]), *filter(None, sys.path)]
+    killed = subprocess.run(
+        command, check=False, env={"PYTHONPATH": ":".join(paths), "OMP_NUM_THREADS": "1"}, capture_output=True
+    )
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    assert not (tmp_path / "killed").exists()
+    steps: list[int] = []
+    card = embedder(checkpoint_steps=every).fit(
+        PAPERS, tmp_path / "killed", on_progress=lambda step, _: steps.append(step)
+    )
+    assert steps[0] == first
+    whole = embedder().fit(PAPERS, tmp_path / "whole")
+    assert card.loss == whole.loss
+    weights = [(tmp_path / name / "model.safetensors").read_bytes() for name in ("killed", "whole")]
+    assert weights[0] == weights[1]
+
+
+def interrupted(training: Training, folder: Path, at: int) -> None:
+    def report(step: int, _: int) -> None:
+        if step == at:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        training.fit(PAPERS, folder, on_progress=report)
+
+
+@pytest.mark.parametrize("at", [1, 6])
+def test_an_interrupted_reranker_goes_on_to_the_same_weights(
+    reranker: Callable[..., RerankerTraining], tmp_path: Path, at: int
+) -> None:
+    reranker().fit(PAPERS, tmp_path / "whole")
+    interrupted(reranker(), tmp_path / "torn", at)  # at 6, all steps are done, and only the model is not in its place
+    reranker().fit(PAPERS, tmp_path / "torn")
+    assert model_digest(tmp_path / "torn") == model_digest(tmp_path / "whole")
+
+
+def test_a_checkpoint_of_another_training_is_refused_and_kept(
+    embedder: Callable[..., EmbedderTraining], tmp_path: Path
+) -> None:
+    interrupted(embedder(), tmp_path / "model", at=2)
+    with pytest.raises(ModelError, match=r"unfinished training with other options .*learning_rate: 0.001, not 0.002"):
+        embedder(learning_rate=2e-3).fit(PAPERS, tmp_path / "model")
+    with pytest.raises(ModelError, match=r"with other options or data .*data:"):
+        embedder().fit(PAPERS[:4], tmp_path / "model")
+    with pytest.raises(ModelError, match="seed: 0, not 7"):
+        embedder().fit(PAPERS, tmp_path / "model", seed=7)
+    steps: list[int] = []
+    embedder(checkpoint_steps=5).fit(PAPERS, tmp_path / "model", on_progress=lambda step, _: steps.append(step))
+    assert steps[0] == 3
+
+
+def test_a_damaged_checkpoint_is_named(embedder: Callable[..., EmbedderTraining], tmp_path: Path) -> None:
+    interrupted(embedder(), tmp_path / "model", at=2)
+    path = tmp_path / "model.part" / "checkpoint.safetensors"
+    path.write_bytes(path.read_bytes()[:-100])
+    with pytest.raises(
+        ModelError, match=r"checkpoint.safetensors: cannot be read: .*delete .*model.part to start over"
+    ):
+        embedder().fit(PAPERS, tmp_path / "model")
+
+
+# Refusals
+
+
+def test_a_loss_that_is_not_finite_stops_the_training_and_leaves_nothing(
+    embedder: Callable[..., EmbedderTraining], tmp_path: Path
+) -> None:
+    with pytest.raises(
+        ModelError, match=r"step \d+ of 6: expected a finite loss and gradient, got .*lower the learning"
+    ):
+        embedder(learning_rate=1e30).fit(PAPERS, tmp_path / "model")
+    assert not (tmp_path / "model").exists()
+    embedder().fit(PAPERS, tmp_path / "model")  # other options are no longer refused
+
+
+def test_a_full_disk_is_named_and_the_training_goes_on_later(
+    embedder: Callable[..., EmbedderTraining], tmp_path: Path
+) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, hard))
+    try:
+        with pytest.raises(ModelError, match=r"model.part: cannot be written: .*; make room and run the same again"):
+            embedder().fit(PAPERS, tmp_path / "model")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert not (tmp_path / "model").exists()
+    assert not (tmp_path / "model.part" / "checkpoint.new").exists()
+    embedder().fit(PAPERS, tmp_path / "model")
+
+
+def test_only_a_fine_tuned_model_is_replaced(embedder: Callable[..., EmbedderTraining], tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.txt").write_text("years of work")
+    with pytest.raises(ModelError, match="mine: holds something other than a fine-tuned model, which would be lost"):
+        embedder().fit(PAPERS, tmp_path / "mine")
+    assert (tmp_path / "mine" / "thesis.txt").read_text() == "years of work"
+    first = embedder().fit(PAPERS, tmp_path / "model")
+    second = embedder(epochs=1).fit(PAPERS, tmp_path / "model")
+    assert (first.n_steps, second.n_steps) == (6, 3)
+    assert json.loads((tmp_path / "model" / "card.json").read_bytes())["n_steps"] == 3
+
+
+def test_two_processes_do_not_train_in_one_place(embedder: Callable[..., EmbedderTraining], tmp_path: Path) -> None:
+    def again(_: int, __: int) -> None:
+        embedder().fit(PAPERS, tmp_path / "model")
+
+    with pytest.raises(ModelError, match="another process trains here"):
+        embedder().fit(PAPERS, tmp_path / "model", on_progress=again)
+
+
+def test_data_without_a_source_are_refused(embedder: Callable[..., EmbedderTraining], tmp_path: Path) -> None:
+    bare = [replace(one, labels=Labels(aspects=("a",), sources={})) for one in PAPERS]
+    for papers in (bare, []):
+        with pytest.raises(DataError, match="expected instances with a source to find"):
+            embedder().fit(papers, tmp_path / "model")
+    assert not (tmp_path / "model.part").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"epochs": 0}, "epochs: expected at least 1, got 0"),
+        ({"learning_rate": 0.0}, "learning_rate: expected at least 1e-12, got 0.0"),
+        ({"learning_rate": float("nan")}, "learning_rate: expected at least 1e-12, got nan"),
+        ({"max_tokens": 2}, "max_tokens: expected at least 8, got 2"),
+        ({"negatives": 0}, "negatives: expected at least 1, got 0"),
+        ({"trained_layers": 0}, "trained_layers: expected at least 1, got 0"),
+        ({"checkpoint_steps": 0}, "checkpoint_steps: expected at least 1, got 0"),
+    ],
+)
+def test_options_out_of_range_are_refused(embedding_model: Path, options: dict[str, float], message: str) -> None:
+    for training in (EmbedderTraining, RerankerTraining):
+        with pytest.raises(SystemSpecError, match=message):
+            training(base=str(embedding_model), **options)  # type: ignore[arg-type]
+
+
+def test_a_base_that_is_not_there_or_not_safe_is_refused(tmp_path: Path) -> None:
+    for training in (EmbedderTraining, RerankerTraining):
+        with pytest.raises(ModelError, match=r"model: no folder './nowhere'"):
+            training(base="./nowhere")
+        with pytest.raises(SystemSpecError, match="revision: 'minilm' lies in a package"):
+            training(revision="main")
+        with pytest.raises(ModelError, match="expected a model's folder"):
+            training(base=str(tmp_path))
+
+
+def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == "sentence_transformers" else name)
+    for training in (EmbedderTraining, RerankerTraining):
+        with pytest.raises(MissingExtraError, match=r"pip install 'evidencebench\[dense\]'"):
+            training()
+
+
+def test_a_model_of_several_outputs_is_no_base_for_a_reranker(tmp_path: Path) -> None:
+    base = make_cross_encoder(tmp_path / "three", n_outputs=3)
+    with pytest.raises(ModelError, match="cannot be loaded as a base for a reranker"):
+        RerankerTraining(base=str(base), device="cpu").fit(PAPERS, tmp_path / "model")
