@@ -210,7 +210,7 @@ def has_answers(path: Path, n: int) -> bool:
 def test_a_data_file_that_is_replaced_during_a_run_stops_it_and_its_copy_goes_on(jobs: int, tmp_path: Path) -> None:
     data, run = tmp_path / "data.json", tmp_path / "run.jsonl"
     dataset = many(data, 64)
-    spec = f"test_runs:Counting:log={tmp_path / 'asked'},seconds=0.05"
+    spec = f"runs.test_runs:Counting:log={tmp_path / 'asked'},seconds=0.05"
     kept = data.read_bytes()
     with started(spec, "--data", str(data), "-o", str(run), "--jobs", str(jobs)) as process:
         wait_until(lambda: has_answers(run, 3))
@@ -223,7 +223,7 @@ def test_a_data_file_that_is_replaced_during_a_run_stops_it_and_its_copy_goes_on
     data.write_bytes(kept)
     report = execute(spec, open_dataset(data), run)
     assert (report.n_resumed, report.n_unanswered) == (n_kept, 0)
-    execute(f"test_runs:Counting:log={tmp_path / 'whole'}", again := open_dataset(data), tmp_path / "whole.jsonl")
+    execute(f"runs.test_runs:Counting:log={tmp_path / 'whole'}", again := open_dataset(data), tmp_path / "whole.jsonl")
     whole, mended = read_run(tmp_path / "whole.jsonl"), read_run(run)
     assert all(whole.answer(name, None) == mended.answer(name, None) for name in again.ids)
     assert dataset.ids == again.ids
@@ -233,7 +233,7 @@ def test_a_data_file_that_is_replaced_during_a_run_stops_it_and_its_copy_goes_on
 @pytest.mark.parametrize("overwrite", [False, True])
 def test_the_same_run_at_once_is_written_by_one_and_refused_to_the_other(overwrite: bool, tmp_path: Path) -> None:  # noqa: FBT001 - as a user says it
     run, go_on = tmp_path / "run.jsonl", tmp_path / "go_on"
-    spec = f"test_changes_between:Held:go_on={go_on}"
+    spec = f"execution.test_changes_between:Held:go_on={go_on}"
     with started(spec, "--data", "sample", "-o", str(run), *(["--overwrite"] if overwrite else [])) as first:
         wait_until(lambda: has_answers(run, 2))  # all that it gives before it is let go on
         before = run.read_bytes()

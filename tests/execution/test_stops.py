@@ -74,7 +74,7 @@ def test_a_stop_within_an_instance_leaves_the_tasks_behind_it_open_and_a_batch_b
     how: str, tmp_path: Path
 ) -> None:
     path, rounds = tmp_path / "run.jsonl", iter([True, False])
-    spec = f"test_stops:Stopping:log={tmp_path / 'log'},how={how}"
+    spec = f"execution.test_stops:Stopping:log={tmp_path / 'log'},how={how}"
     report = execute(spec, SAMPLE, path, limit=1, settle=lambda: next(rounds), max_waiting=1)
     asked = {name for name, task in TASKS.items() if task.applies_to(SAMPLE[0].labels)}
     assert len(asked) > 3
@@ -85,7 +85,7 @@ def test_a_stop_within_an_instance_leaves_the_tasks_behind_it_open_and_a_batch_b
 @pytest.mark.parametrize("waits", ["true", "false"])
 def test_a_stop_ends_the_run_keeps_what_came_before_and_the_same_call_goes_on(waits: str, tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
-    spec = f"test_stops:Stopping:log={tmp_path / 'log'},how=server,waits={waits}"
+    spec = f"execution.test_stops:Stopping:log={tmp_path / 'log'},how=server,waits={waits}"
     with pytest.raises(FailingServerError, match="it fails"):
         execute(spec, SAMPLE, path, limit=2, max_waiting=1)
     kept = read_run(path).done
@@ -96,7 +96,7 @@ def test_a_stop_ends_the_run_keeps_what_came_before_and_the_same_call_goes_on(wa
 
 def test_a_run_that_answered_nothing_is_begun_anew_by_the_corrected_call(tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
-    spec = f"test_stops:Stopping:log={tmp_path / 'log'},how=server,waits=false"
+    spec = f"execution.test_stops:Stopping:log={tmp_path / 'log'},how=server,waits=false"
     task = [TASKS["er_at_10"]]
     with pytest.raises(FailingServerError):
         execute(spec, SAMPLE, path, tasks=task)
@@ -112,7 +112,7 @@ def test_a_run_that_answered_nothing_is_begun_anew_by_the_corrected_call(tmp_pat
 def test_a_failure_shows_where_in_own_code_it_is(jobs: int, waits: str, tmp_path: Path) -> None:
     data = SAMPLE if jobs == 1 else many(tmp_path / "data.json", 33)
     failing = data.ids[1]
-    spec = f"test_stops:Failing:instance={failing},waits={waits}"
+    spec = f"execution.test_stops:Failing:instance={failing},waits={waits}"
     report = execute(spec, data, tmp_path / "run.jsonl", jobs=jobs)
     assert (report.first_error, report.n_failed) == (f"{failing}: LookupError: no such word", 1)
     assert report.first_trace is not None
@@ -130,7 +130,7 @@ def test_a_run_that_is_to_stops_at_the_first_failure_and_asks_it_again_next_time
 ) -> None:
     data, path, mended = many(tmp_path / "data.json", 64), tmp_path / "run.jsonl", tmp_path / "mended"
     failing = data.ids[1]
-    spec = f"test_stops:Failing:instance={failing},waits={waits},mended={mended}"
+    spec = f"execution.test_stops:Failing:instance={failing},waits={waits},mended={mended}"
     with pytest.raises(FailedAnswerError, match=f"^{failing}: LookupError: no such word$") as caught:
         execute(spec, data, path, jobs=jobs, fail_fast=True, max_waiting=2)
     assert caught.value.trace is not None
@@ -146,9 +146,9 @@ def test_a_run_that_is_to_stops_at_the_first_failure_and_asks_it_again_next_time
 @pytest.mark.parametrize("index", [9999, -1])
 @pytest.mark.parametrize("system", ["{}", "fuse:systems=[{}+lead]"])
 def test_a_sentence_that_does_not_exist_is_a_failed_answer_at_once(index: int, system: str, tmp_path: Path) -> None:
-    spec = system.format(f"test_stops:Beyond:index={index}")
+    spec = system.format(f"execution.test_stops:Beyond:index={index}")
     report = execute(spec, SAMPLE, tmp_path / "run.jsonl", limit=2)
     last = len(SAMPLE[0].query.sentences) - 1
-    expected = f"system 'test_stops:Beyond': expected sentences 0..{last}, got {index}"
+    expected = f"system 'execution.test_stops:Beyond': expected sentences 0..{last}, got {index}"
     assert report.first_error == f"{A}: OutOfRangeError: {expected}"
     assert (report.n_failed, report.first_trace) == (2, None)

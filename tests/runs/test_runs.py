@@ -215,7 +215,7 @@ def test_a_run_cut_at_any_byte_is_completed_and_nothing_is_computed_twice(
     system: str, tasks: tuple[Task, ...], first_byte: int, tmp_path: Path
 ) -> None:
     log, path, whole_path = tmp_path / "asked", tmp_path / "run.jsonl", tmp_path / "whole.jsonl"
-    spec = f"test_runs:{system}:log={log}"
+    spec = f"runs.test_runs:{system}:log={log}"
     execute(spec, SAMPLE, whole_path, limit=2, tasks=tasks)
     whole, all_asked = whole_path.read_bytes(), asked(log)
     ends = [at for at, byte in enumerate(whole) if byte == ord("\n")]
@@ -230,10 +230,10 @@ def test_a_run_cut_at_any_byte_is_completed_and_nothing_is_computed_twice(
 
 def test_a_whole_last_line_without_its_line_end_is_kept(tmp_path: Path) -> None:
     log, path = tmp_path / "asked", tmp_path / "run.jsonl"
-    execute(f"test_runs:Counting:log={log}", SAMPLE, path, limit=2)
+    execute(f"runs.test_runs:Counting:log={log}", SAMPLE, path, limit=2)
     path.write_bytes(path.read_bytes().removesuffix(b"\n"))
     assert read_run(path).ids == {A, B}
-    report = execute(f"test_runs:Counting:log={log}", SAMPLE, path, limit=2)
+    report = execute(f"runs.test_runs:Counting:log={log}", SAMPLE, path, limit=2)
     assert (report.n_instances, report.n_resumed) == (2, 2)
     assert asked(log) == [A, B]
 
@@ -270,7 +270,7 @@ def wait_until(is_so: Callable[[], bool], seconds: float = 30.0) -> None:
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_run_killed_at_random_moments_ends_as_if_it_never_was(jobs: int, tmp_path: Path) -> None:
     dataset = many(tmp_path / "data.json", 96)
-    spec = f"test_runs:Counting:log={tmp_path / 'asked'},seconds=0.01"
+    spec = f"runs.test_runs:Counting:log={tmp_path / 'asked'},seconds=0.01"
     execute(spec, dataset, tmp_path / "whole.jsonl")
     path = tmp_path / "run.jsonl"
     moments = random.Random(jobs)
@@ -315,7 +315,7 @@ def test_one_process_and_two_write_the_same_lines(tmp_path: Path) -> None:
 def test_a_worker_that_dies_is_a_clear_error(tmp_path: Path) -> None:
     dataset = many(tmp_path / "data.json", 40)
     with pytest.raises(WorkerError, match="a worker process died"):
-        execute("test_runs:Dying", dataset, tmp_path / "run.jsonl", jobs=2)
+        execute("runs.test_runs:Dying", dataset, tmp_path / "run.jsonl", jobs=2)
 
 
 def test_a_second_writer_is_refused(tmp_path: Path) -> None:
@@ -362,15 +362,15 @@ def test_a_run_of_other_data_is_not_continued_but_one_of_a_copy_is(tmp_path: Pat
 
 
 def test_an_option_that_json_writes_as_a_list_does_not_keep_a_run_from_going_on(tmp_path: Path) -> None:
-    execute("test_runs:Listed", SAMPLE, tmp_path / "run.jsonl")
-    assert execute("test_runs:Listed", SAMPLE, tmp_path / "run.jsonl").n_resumed == len(SAMPLE)
+    execute("runs.test_runs:Listed", SAMPLE, tmp_path / "run.jsonl")
+    assert execute("runs.test_runs:Listed", SAMPLE, tmp_path / "run.jsonl").n_resumed == len(SAMPLE)
 
 
 def test_overwrite_starts_over(tmp_path: Path) -> None:
     log, path = tmp_path / "asked", tmp_path / "run.jsonl"
     execute("lead", SAMPLE, path)
     for _ in range(2):
-        execute(f"test_runs:Counting:log={log}", SAMPLE, path, limit=2, overwrite=True)
+        execute(f"runs.test_runs:Counting:log={log}", SAMPLE, path, limit=2, overwrite=True)
     assert asked(log) == [A, B, A, B]
     assert len(path.read_bytes().splitlines()) == 3
 
@@ -386,11 +386,11 @@ def test_a_file_that_is_no_run_is_refused_and_stays_as_it_is(content: bytes, tmp
 
 def test_a_corrupt_line_in_the_middle_is_an_error_that_names_the_line(tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
-    execute("test_runs:Ending", SAMPLE, path)
+    execute("runs.test_runs:Ending", SAMPLE, path)
     lines = path.read_bytes().splitlines(keepends=True)
     lines[4] = lines[4][:-9] + b"\n"
     path.write_bytes(b"".join(lines))
-    for read in (lambda: read_run(path), lambda: execute("test_runs:Ending", SAMPLE, path)):
+    for read in (lambda: read_run(path), lambda: execute("runs.test_runs:Ending", SAMPLE, path)):
         with pytest.raises(RunFormatError, match=r"run\.jsonl: line 5: expected an answer"):
             read()
 
@@ -399,14 +399,14 @@ def test_a_corrupt_line_in_the_middle_is_an_error_that_names_the_line(tmp_path: 
 def test_a_system_can_reach_nothing_but_the_query_and_the_brief(
     hypothesis: Literal["own", "wrong"], tmp_path: Path
 ) -> None:
-    report = execute("test_runs:Spy", SAMPLE, tmp_path / "run.jsonl", hypothesis=hypothesis)
+    report = execute("runs.test_runs:Spy", SAMPLE, tmp_path / "run.jsonl", hypothesis=hypothesis)
     assert (report.n_failed, report.first_error) == (0, None)
-    answer = answers_from(make_system("test_runs:Spy"), {instance.id: "Other." for instance in SAMPLE})
+    answer = answers_from(make_system("runs.test_runs:Spy"), {instance.id: "Other." for instance in SAMPLE})
     assert isinstance(answer(SAMPLE[0], AT_10), Ranking)
 
 
 def test_numpy_numbers_become_plain_ones(tmp_path: Path) -> None:
-    report = execute("test_runs:WithNumpy", SAMPLE, tmp_path / "run.jsonl")
+    report = execute("runs.test_runs:WithNumpy", SAMPLE, tmp_path / "run.jsonl")
     assert report.n_failed == 0
     answer = read_run(tmp_path / "run.jsonl").answer(A, None)
     assert isinstance(answer, Ranking)
@@ -416,7 +416,7 @@ def test_numpy_numbers_become_plain_ones(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("what", RUBBISH)
 def test_rubbish_is_a_failure_and_the_others_are_still_answered(what: str, tmp_path: Path) -> None:
-    report = execute(f"test_runs:Rubbish:what={what}", SAMPLE, tmp_path / "run.jsonl", limit=3)
+    report = execute(f"runs.test_runs:Rubbish:what={what}", SAMPLE, tmp_path / "run.jsonl", limit=3)
     run = read_run(tmp_path / "run.jsonl")
     assert (report.n_failed, set(run.failed), set(run.ids)) == (1, {(B, None)}, {A, B, C})
     assert report.first_error is not None
@@ -426,7 +426,7 @@ def test_rubbish_is_a_failure_and_the_others_are_still_answered(what: str, tmp_p
 def test_failures_are_recorded_and_only_they_are_asked_again(tmp_path: Path) -> None:
     log, path = tmp_path / "asked", tmp_path / "run.jsonl"
     down = tmp_path / "asked.down"
-    spec = f"test_runs:Counting:log={log},fails_on={B}"
+    spec = f"runs.test_runs:Counting:log={log},fails_on={B}"
     down.touch()
     assert execute(spec, SAMPLE, path, limit=3).first_error == f"{B}: ConnectionError: the server is down"
     assert read_run(path).answer(B, None) == Failure(error="ConnectionError: the server is down")
@@ -464,7 +464,7 @@ def test_a_full_ranking_refuses_the_task_without_a_budget(tmp_path: Path) -> Non
 
 
 def test_an_ordered_answer_that_ends_by_itself_answers_every_task(tmp_path: Path) -> None:
-    execute("test_runs:Ending", SAMPLE, tmp_path / "run.jsonl")
+    execute("runs.test_runs:Ending", SAMPLE, tmp_path / "run.jsonl")
     assert tasks_of(open_run(tmp_path / "run.jsonl"), SAMPLE) == tuple(TASKS.values())
 
 
@@ -593,7 +593,7 @@ def test_a_task_that_does_not_exist_is_told_with_the_run_that_names_it(tmp_path:
 
 
 def test_a_limit_beyond_every_number_of_the_machine_takes_all(tmp_path: Path) -> None:
-    assert execute("test_runs:Looking", SAMPLE, tmp_path / "run.jsonl", limit=10**30).n_instances == len(SAMPLE)
+    assert execute("runs.test_runs:Looking", SAMPLE, tmp_path / "run.jsonl", limit=10**30).n_instances == len(SAMPLE)
     run = open_run(tmp_path / "run.jsonl")
     assert evaluate({"run": answers_of(run)}, SAMPLE, [AT_10], limit=10**30)["run"]["er_at_10"].ids == SAMPLE.ids
 
@@ -626,7 +626,7 @@ def test_a_run_holds_no_more_than_its_header_asks_for(line: dict[str, Any], mess
         execute("lead", SAMPLE, path)
 
 
-@pytest.mark.parametrize("system", ["bm25", "test_runs:Ending", "test_runs:Rubbish:what=an error", "oracle"])
+@pytest.mark.parametrize("system", ["bm25", "runs.test_runs:Ending", "runs.test_runs:Rubbish:what=an error", "oracle"])
 def test_an_answer_that_was_edited_is_told_by_its_line(system: str, tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
     execute(system, SAMPLE, path, limit=3, tasks=[AT_10])
@@ -642,7 +642,7 @@ def test_an_answer_that_was_edited_is_told_by_its_line(system: str, tmp_path: Pa
             execute(system, SAMPLE, path, limit=3, tasks=[AT_10])
 
 
-@pytest.mark.parametrize("system", ["bm25", "test_runs:CountingByTask:log={}/asked"])
+@pytest.mark.parametrize("system", ["bm25", "runs.test_runs:CountingByTask:log={}/asked"])
 def test_lines_without_a_checksum_or_written_again_by_another_program_are_read(system: str, tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
     execute(system.format(tmp_path), SAMPLE, path, tasks=[AT_10])
@@ -701,7 +701,7 @@ def test_what_an_interrupt_finds_begun_is_finished_and_kept(tmp_path: Path) -> N
     many(tmp_path / "data.json", 40)
     log, path = tmp_path / "asked", tmp_path / "run.jsonl"
     log.touch()
-    spec = f"test_runs:Counting:log={log},seconds=0.05"
+    spec = f"runs.test_runs:Counting:log={log},seconds=0.05"
     data = str(tmp_path / "data.json")
     program = [sys.executable, "-m", "evidencebench", "run", spec, "--data", data, "-o", str(path)]
     process = subprocess.Popen(
@@ -712,5 +712,5 @@ def test_what_an_interrupt_finds_begun_is_finished_and_kept(tmp_path: Path) -> N
     _, said = process.communicate(timeout=30)
     assert (process.returncode, "what was finished is kept" in said) == (130, True)
     assert len(asked(log)) == len(path.read_bytes().splitlines()) - 1 < 40
-    subprocess.run([*program, "--jobs", "2"], cwd=tests, check=True, capture_output=True)
+    subprocess.run([*program, "--jobs", "2"], cwd=Path(__file__).parents[1], check=True, capture_output=True)
     assert sorted(asked(log)) == sorted(open_dataset(data).ids)

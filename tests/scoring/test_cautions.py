@@ -45,7 +45,7 @@ class Trained:
         return frozenset([SAMPLE.sha256 if self.on_it else "0" * 64])
 
 
-HERE = "test_cautions:Trained"
+HERE = "scoring.test_cautions:Trained"
 
 
 @pytest.fixture
