@@ -484,3 +484,17 @@ def test_connections_are_limited_and_all_requests_are_answered_under_faults() ->
         found = asyncio.run(work())
     assert len(found) == 60
     assert most <= 4
+
+
+def test_a_transport_that_is_passed_carries_requests_without_a_server() -> None:
+    httpx = pytest.importorskip("httpx", reason="needs the extra 'llm'")
+    asked: list[bytes] = []
+
+    def answered(request: Any) -> Any:
+        asked.append(request.content)
+        return httpx.Response(200, stream=httpx.ByteStream(json.dumps(completion("from memory")).encode()))
+
+    sender = HttpSender(transport=httpx.MockTransport(answered), environ={"OPENAI_API_KEY": KEY})
+    (found,) = sent(sender, request_to("https://api.openai.com/v1"))
+    assert isinstance(found, ChatReply)
+    assert (found.text, len(asked)) == ("from memory", 1)

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from evidencebench.errors import (
     CacheError,
@@ -32,6 +33,9 @@ from evidencebench.models.llm.prices import PriceTable
 from evidencebench.models.llm.providers import server_of
 from evidencebench.models.llm.spool import Batch, Group, Spool
 from evidencebench.models.llm.store import Replies
+
+if TYPE_CHECKING:
+    import httpx
 
 _STALE_SECONDS = 7 * 86_400.0
 _FIRST_POLL_SECONDS = 0.5
@@ -65,6 +69,8 @@ class BatchSender:
         Where keys are looked for, as in `key_for`.
     new_name
         Gives a name that no other sender or batch has.
+    transport
+        How requests travel, such as `httpx.ASGITransport(app)`; None: over the network.
 
     Raises
     ------
@@ -88,6 +94,7 @@ class BatchSender:
         environ: Mapping[str, str] | None = None,
         folder: Path | None = None,
         new_name: Callable[[], str] = lambda: secrets.token_hex(16),
+        transport: "httpx.AsyncBaseTransport | None" = None,
     ) -> None:
         if store is None:
             raise CacheError(
@@ -99,7 +106,7 @@ class BatchSender:
         self._budget = BatchBudget(prices, max_cost_usd)
         self._most_requests, self._most_bytes = most_requests, most_bytes
         self._poll_seconds, self._max_misses, self._settle_seconds = poll_seconds, max_misses, settle_seconds
-        self._patience = patience
+        self._patience, self._transport = patience, transport
         self._environ, self._folder, self._new_name = environ, folder, new_name
         self._name = new_name()
         self._outcomes = Outcomes()
@@ -209,7 +216,7 @@ class BatchSender:
         api = self._api_for(group)
         server = server_of(group)
         key = key_for(server, environ=self._environ, folder=self._folder)
-        async with calls_to(server, key, self._patience) as calls:
+        async with calls_to(server, key, self._patience, transport=self._transport) as calls:
             yield api, calls
 
     async def _submitted_of(self, group: Group, on_status: OnStatus) -> AsyncIterator[BatchStatus]:

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mappin
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from evidencebench.errors import (
     CacheError,
@@ -29,6 +29,9 @@ from evidencebench.models.llm.store import Replies
 from evidencebench.models.llm.transport import Bounds, HttpSender
 from evidencebench.storage.cache import cache_folder
 from evidencebench.storage.reading import PathText
+
+if TYPE_CHECKING:
+    import httpx
 
 T = TypeVar("T")
 
@@ -295,6 +298,7 @@ def make_client(
     max_cost_usd: float | None = None,
     store: bool = True,
     environ: Mapping[str, str] | None = None,
+    transport: "httpx.AsyncBaseTransport | None" = None,
 ) -> ChatClient:
     """Return a client that sends over HTTP.
 
@@ -319,6 +323,8 @@ def make_client(
         Whether replies are kept between runs, where the environment does not switch that off.
     environ
         The environment; None: this process's.
+    transport
+        How requests travel, such as `httpx.ASGITransport(app)`; None: over the network.
 
     Raises
     ------
@@ -348,6 +354,7 @@ def make_client(
             max_attempts=max_attempts,
         ),
         environ=environ,
+        transport=transport,
     )
     folder = cache_folder(found) if store else None
     replies = None if folder is None else Replies(folder)

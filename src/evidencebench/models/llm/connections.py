@@ -47,6 +47,8 @@ class Connections:
     ----------
     is_loopback
         Whether the server is on this machine, where proxies are not used.
+    transport
+        How requests travel; None: over the network.
 
     Raises
     ------
@@ -54,8 +56,8 @@ class Connections:
         If the environment's settings of certificates cannot be used.
     """
 
-    def __init__(self, *, is_loopback: bool) -> None:
-        self._new_client = _client_maker(is_loopback=is_loopback)
+    def __init__(self, *, is_loopback: bool, transport: "httpx.AsyncBaseTransport | None" = None) -> None:
+        self._new_client = _client_maker(is_loopback=is_loopback, transport=transport)
         self._idle: list[httpx.AsyncClient] = []
 
     async def exchange(
@@ -154,7 +156,9 @@ def _decoded(content: bytes, coding: str, max_bytes: int) -> bytes:
     return content
 
 
-def _client_maker(*, is_loopback: bool) -> "Callable[[], httpx.AsyncClient]":
+def _client_maker(
+    *, is_loopback: bool, transport: "httpx.AsyncBaseTransport | None"
+) -> "Callable[[], httpx.AsyncClient]":
     from http.cookiejar import CookieJar, DefaultCookiePolicy  # noqa: PLC0415 - slow to import
 
     import httpx  # noqa: PLC0415 - an extra
@@ -163,6 +167,7 @@ def _client_maker(*, is_loopback: bool) -> "Callable[[], httpx.AsyncClient]":
 
     def make() -> httpx.AsyncClient:
         return httpx.AsyncClient(
+            transport=transport,
             verify=certificates,
             timeout=httpx.Timeout(None, connect=_LONGEST_CONNECTING_SECONDS),
             limits=httpx.Limits(max_connections=1, keepalive_expiry=_IDLE_SECONDS),

@@ -9,7 +9,7 @@ from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from evidencebench.errors import (
     DrainingError,
@@ -32,6 +32,9 @@ from evidencebench.models.llm.purse import Purse
 from evidencebench.models.llm.refusals import failure_of, is_withheld, may_have_run, withheld_reply
 from evidencebench.models.llm.tokens import prompt_tokens_of
 from evidencebench.models.llm.wire import posted, reply_of
+
+if TYPE_CHECKING:
+    import httpx
 
 _OK = range(200, 300)
 _FIRST_BUSY_SECONDS, _LONGEST_BUSY_SECONDS = 10.0, 60.0  # where the server does not say how long
@@ -122,6 +125,8 @@ class HttpSender:
         The time, for a date that a server asks to wait for.
     environ, folder
         Where keys are looked for, as in `key_for`.
+    transport
+        How requests travel, such as `httpx.ASGITransport(app)`; None: over the network.
 
     Raises
     ------
@@ -144,12 +149,13 @@ class HttpSender:
         today: Callable[[], datetime] = lambda: datetime.now(UTC),
         environ: Mapping[str, str] | None = None,
         folder: Path | None = None,
+        transport: "httpx.AsyncBaseTransport | None" = None,
     ) -> None:
         _require_usable(limits, bounds)
         self._limits, self._bounds, self._ledger = limits, bounds, Ledger() if ledger is None else ledger
         self._purse = Purse(PriceTable(as_of="", models={}), None) if purse is None else purse
         self._clock, self._sleep, self._jitter, self._today = clock, sleep, jitter, today
-        self._environ, self._folder = environ, folder
+        self._environ, self._folder, self._transport = environ, folder, transport
         self._lines: dict[str, _Line] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
         self._is_stopped, self._stopped = False, asyncio.Event()
@@ -225,7 +231,7 @@ class HttpSender:
                 self._stopped.set()
         if server.base_url not in self._lines:
             self._lines[server.base_url] = _Line(
-                connections=Connections(is_loopback=server.is_loopback),
+                connections=Connections(is_loopback=server.is_loopback, transport=self._transport),
                 gate=Gate(self._limits, clock=self._clock, sleep=self._nap, jitter=self._jitter),
             )
         return self._lines[server.base_url]

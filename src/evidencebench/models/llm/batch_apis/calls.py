@@ -238,7 +238,9 @@ class Calls:
 
 
 @asynccontextmanager
-async def calls_to(server: Server, key: Key, patience: Patience) -> AsyncIterator[Calls]:
+async def calls_to(
+    server: Server, key: Key, patience: Patience, *, transport: "httpx.AsyncBaseTransport | None" = None
+) -> AsyncIterator[Calls]:
     """Give calls to a server, over connections that are closed when the block ends.
 
     Raises
@@ -253,6 +255,7 @@ async def calls_to(server: Server, key: Key, patience: Patience) -> AsyncIterato
             "batches: need httpx, which is not installed: pip install 'evidencebench[llm]'"
         ) from error
     async with httpx.AsyncClient(
+        transport=transport,
         timeout=patience.timeout_seconds,
         follow_redirects=False,
         trust_env=not server.is_loopback,  # proxies are for other machines
