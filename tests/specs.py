@@ -14,7 +14,6 @@ NEEDING: Mapping[str, str] = {
     "fuse": "fuse:systems=[bm25:k1=1.2,b=0.5+structure+random],weights=[2+1+0.5]",
     "rerank": "rerank:system=bm25,model={cross_encoder},top=3",
     "selector": "selector:model={selector_model},hypothesis_weight=0.5",
-    "set_selector": "set_selector:model={set_model}",
     "best": "best:model={best_model},hypothesis_weight=0.5",
     "llm_base": "llm_base:model=local/fake,base_url={model_server}",
     "llm_icl": "llm_icl:examples={examples_file},n=2,model=local/fake,base_url={model_server}",

@@ -61,7 +61,6 @@ from evidencebench.training.embedder import EmbedderTraining
 from evidencebench.training.prompt_examples import write_examples
 from evidencebench.training.reranker import RerankerTraining
 from evidencebench.training.selector import SelectorTraining
-from evidencebench.training.set_model import SetTraining
 
 SAMPLE = load_sample()
 FIRST = SAMPLE.ids[0]
@@ -337,7 +336,7 @@ PUBLIC: list[Callable[..., Any]] = [
         if inspect.isfunction(getattr(evidencebench, name))
     ),
     *(cross_validate, fetch, grade, read_run, report_page, solve_file, validate_files, write_examples),
-    *(BestTraining.fit, EmbedderTraining.fit, RerankerTraining.fit, SelectorTraining.fit, SetTraining.fit),
+    *(BestTraining.fit, EmbedderTraining.fit, RerankerTraining.fit, SelectorTraining.fit),
 ]
 
 

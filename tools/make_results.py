@@ -48,9 +48,8 @@ UNTRAINED = (
     "cues:hypothesis=false",
 )
 # Systems that are trained alike stand together, so that each model is trained once.
-TRAINED = (("best", "best:hypothesis_weight=1"), ("selector",), ("set_selector",))
+TRAINED = (("best", "best:hypothesis_weight=1"), ("selector",))
 N_FOLDS, N_SEEDS = 5, 5
-FEWER_SEEDS = {"set_selector": 4}  # it takes several times as long to train
 
 _HEAD = """\
 # Results
@@ -59,7 +58,7 @@ Made by `make results` from the official train split ({n} instances, {papers} pa
 outside this repository. evidencebench {version}, Python {python}, {libraries}.
 
 Aspect recall in %, with 95 % intervals from resampling papers. Trained systems are cross-validated, {folds} folds by
-paper and {seeds} seeds (`set_selector`: 4): every paper is answered by models that saw nothing of it, and an instance
+paper and {seeds} seeds: every paper is answered by models that saw nothing of it, and an instance
 counts with its mean over the seeds. The others are measured as they are. A rank is a range: the best and the worst that
 a system can claim when every pair is tested (sign flips, Holm over all pairs, 5 %). Time is the median to answer all
 four tasks on one paper, on one core of the machine that made this page, which others shared; embeddings are read from
@@ -106,7 +105,7 @@ def main() -> None:
 
 def measured(dataset: Dataset, work: Path, jobs: int) -> Iterator[SystemFigures]:
     """Yield the figures of every system."""
-    trained = ((group[0], group, FEWER_SEEDS.get(group[0], N_SEEDS)) for group in TRAINED)
+    trained = ((group[0], group, N_SEEDS) for group in TRAINED)
     groups = [("untrained", UNTRAINED, 1), *trained]
     for name, systems, n_seeds in groups:
         journal = work / f"{''.join(c if c.isalnum() else '-' for c in name)}.jsonl"
@@ -116,7 +115,6 @@ def measured(dataset: Dataset, work: Path, jobs: int) -> Iterator[SystemFigures]
             dataset,
             n_folds=N_FOLDS,
             n_seeds=n_seeds,
-            with_blind=name != "set_selector",
             jobs=jobs,
             journal=journal,
         )

@@ -19,7 +19,6 @@ from evidencebench.runs.answer_files import open_run
 from evidencebench.runs.people.drafts import read_drafts
 from evidencebench.storage.reading import file_sha256, open_file, read_stream, read_whole
 from evidencebench.systems.selectors.model import read_card
-from evidencebench.systems.selectors.set_model import read_set_card
 from evidencebench.systems.strategies.example_file import read_examples
 from evidencebench.training.workplace import open_workplace
 
@@ -48,7 +47,6 @@ READERS: dict[str, tuple[str, Callable[[Path], object]]] = {
     "examples": ("examples.json", read_examples),
     "drafts": ("ada.drafts.json", read_drafts),
     "a selector": ("card.json", lambda path: read_card(path.parent)),
-    "a set model": ("card.json", lambda path: read_set_card(path.parent)),
     "a trained model": ("card.json", _trained),
     "an embedding model": ("config.json", lambda path: require_model("dense", str(path.parent), None)),
 }

@@ -42,7 +42,7 @@ def command(
 ) -> None:
     """Fit a model to labelled data and write it into a folder.
 
-    WHAT is selector, set_selector, best, embedder, reranker, or own code as
+    WHAT is selector, best, embedder, reranker, or own code as
     file.py:Training or package.module:Training, with options as in
     selector:embedding=true. The folder holds plain files and a card that says
     what it was made from.

@@ -27,7 +27,8 @@ from evidencebench.system import KNOWING_SYSTEMS, KnowingSystem, NamedSystem, Sy
 from evidencebench.systems import controls
 from evidencebench.systems import stored_answers as stored
 from evidencebench.systems.retrievers import bm25, dense, dense_api, fusion, rerank, tfidf
-from evidencebench.systems.selectors import cues, diverse, selector, set_model
+from evidencebench.systems.selectors import cues, diverse, selector
+from evidencebench.systems.selectors.model import SET_SELECTOR_IS_GONE
 from evidencebench.systems.strategies import base, in_context, ranking, reranking, sections, voting
 
 SYSTEMS: Mapping[str, Callable[..., System | KnowingSystem]] = MappingProxyType(
@@ -55,7 +56,6 @@ SYSTEMS: Mapping[str, Callable[..., System | KnowingSystem]] = MappingProxyType(
         "diverse": diverse.Diverse,
         "cues": cues.Cues,
         "selector": selector.Selector,
-        "set_selector": set_model.SetSelector,
         "best": selector.Selector,
         "llm_base": base.LlmBase,
         "llm_icl": in_context.LlmInContext,
@@ -66,6 +66,9 @@ SYSTEMS: Mapping[str, Callable[..., System | KnowingSystem]] = MappingProxyType(
     }
 )
 """System name -> its class, whose fields are its options."""
+
+TAKEN_AWAY: Mapping[str, str] = MappingProxyType({"set_selector": SET_SELECTOR_IS_GONE})
+"""Name of a system or training that earlier versions had -> what to tell who asks for it."""
 
 
 def make_system(spec: str, *, seed: int | None = None, client: ChatClient | None = None) -> NamedSystem:
@@ -250,6 +253,8 @@ def factory_of(name: str) -> Callable[..., Any]:
     """
     if name in SYSTEMS:
         return SYSTEMS[name]
+    if name in TAKEN_AWAY:
+        raise SystemSpecError(TAKEN_AWAY[name])
     place, colon, attribute = name.rpartition(":")
     if not colon and is_file(name):
         raise SystemSpecError(f"file '{name}': expected the class or function in it behind a colon, as in {name}:Name")

@@ -10,14 +10,13 @@ from evidencebench.data.instance import Instance
 from evidencebench.errors import SystemSpecError
 from evidencebench.execution.options import options_of
 from evidencebench.execution.own_code import find_own_code, is_file
-from evidencebench.execution.system_table import SYSTEMS, factory_of, make_options
+from evidencebench.execution.system_table import SYSTEMS, TAKEN_AWAY, factory_of, make_options
 from evidencebench.specification import parse_specification, write_specification
 from evidencebench.spelling import did_you_mean
 from evidencebench.training.best import BestTraining
 from evidencebench.training.embedder import EmbedderTraining
 from evidencebench.training.reranker import RerankerTraining
 from evidencebench.training.selector import Progress, SelectorTraining
-from evidencebench.training.set_model import SetTraining
 
 
 class Training(Protocol):
@@ -46,7 +45,6 @@ class Training(Protocol):
 TRAININGS: Mapping[str, tuple[Callable[..., Training], str]] = MappingProxyType(
     {
         "selector": (SelectorTraining, "selector"),
-        "set_selector": (SetTraining, "set_selector"),
         "best": (BestTraining, "best"),
         "embedder": (EmbedderTraining, "dense"),
         "reranker": (RerankerTraining, "rerank"),
@@ -130,6 +128,8 @@ def trainable(spec: str) -> Trainable | None:
 def _training_named(name: str) -> tuple[Callable[..., Training], str] | None:
     if name in TRAININGS:
         return TRAININGS[name]
+    if name in TAKEN_AWAY:
+        raise SystemSpecError(TAKEN_AWAY[name])
     if ":" not in name:
         if name not in SYSTEMS and not is_file(name):
             meant = did_you_mean(name, [*SYSTEMS, *TRAININGS])

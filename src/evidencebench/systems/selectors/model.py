@@ -21,6 +21,12 @@ CARD = "card.json"
 MOST_PART_BYTES = 1 << 30
 """How large a file of a trained model may be: a hundred times what training writes."""
 
+SET_SELECTOR_IS_GONE = (
+    "'set_selector' was taken away, since it measured no better than 'selector' on any task; the last evidencebench "
+    "that has it is commit 201c5db of 0.1.0; train and use 'selector' or 'best' instead"
+)
+"""What is told of a system, training or model of this name."""
+
 _BY_NAME = {feature.name: feature for feature in FEATURES}
 
 
@@ -241,6 +247,8 @@ def read_card(folder: Path, card_sha256: str | None = None) -> Card:
     try:
         card = msgspec.json.decode(content, type=Card)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        if b"evidencebench-set-model/1" in content:
+            raise ModelError(f"{path}: {SET_SELECTOR_IS_GONE}") from error
         raise ModelError(f"{path}: {error}; expected what 'evidencebench train selector' writes") from error
     if not card.features or len(set(card.features)) < len(card.features):
         raise ModelError(f"{path}: features: expected some, each once")
