@@ -21,7 +21,7 @@ from evidencebench.models.embedding.transformer import LocalModel
 from evidencebench.models.llm.store import Replies
 from evidencebench.pages.app.search import SearchIndex, growing_index, index_file, kept_index
 from evidencebench.query import Query
-from evidencebench.storage.cached_file import digest_file, forget, is_intact
+from evidencebench.storage.cached_file import digest_file, is_intact, remove_cached
 from evidencebench.system import Brief
 from evidencebench.systems.selectors.features import FEATURES
 from evidencebench.systems.selectors.model import CARD, Card, Linear, SelectorModel
@@ -122,7 +122,7 @@ def test_a_search_index_with_a_flipped_byte_is_made_again(tmp_path: Path) -> Non
     assert kept_index(path, 50) is None
     search_index(path).close()
     assert is_intact(path)
-    forget(path)
+    remove_cached(path)
     assert not list(path.parent.glob("*.sqlite*"))
 
 

@@ -152,7 +152,7 @@ def test_a_file_that_is_something_else_is_left_alone(tmp_path: Path) -> None:
         theirs.execute("CREATE TABLE letters (text)")
     theirs.close()
     before = path.read_bytes()
-    with pytest.raises(CacheError, match="expected a store of embeddings, got something else; move it away"):
+    with pytest.raises(CacheError, match="expected a cache of embeddings, got something else; move it away"):
         Store(tmp_path, "slow").get(numbered(1))
     path.write_text("Dear Ada,", encoding="utf-8")
     with pytest.raises(CacheError, match=r"cannot be used to keep embeddings: .*; set EVIDENCEBENCH_CACHE"):

@@ -186,7 +186,8 @@ def test_a_worker_that_finds_another_file_than_was_asked_for_says_so(tmp_path: P
     ids = [f"id_{number}" for number in range(450)]
     path.write_bytes(json.dumps({name: {} for name in ids}).encode())
     program = (
-        "import sys; from pathlib import Path; from evidencebench import validation; real = validation.map_in_order\n"
+        "import sys; from pathlib import Path; from evidencebench.data.validation import validate as validation\n"
+        "real = validation.map_in_order\n"
         "path = Path(sys.argv[1])\n"
         "def later(*arguments, **options):\n"
         "    path.write_bytes(b'{}'); return real(*arguments, **options)\n"

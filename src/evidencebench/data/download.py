@@ -7,7 +7,6 @@ A failure is of one of two kinds. A `PassingError` (a cut, a timeout, a busy ser
 a `DownloadError` (a wrong file, a missing one, a full disk) is final.
 """
 
-import os
 import re
 import shutil
 import time
@@ -23,6 +22,7 @@ from evidencebench.data.dataset import index_file
 from evidencebench.errors import DataError, DownloadError
 from evidencebench.one_line import counted
 from evidencebench.storage.reading import PathText
+from evidencebench.storage.whole_file import put_in_place
 from evidencebench.web.fetch import PassingError, ask, blocks_of, passing_errors, require_web_address, wrong_file
 from evidencebench.web.part_file import Origin, alone_with, discard, disk_errors, held_bytes, read_origin, write_origin
 
@@ -222,9 +222,7 @@ def _install(entry: CatalogEntry, part: Path, target: Path) -> Fetched:
             discard(part)
         raise
     with disk_errors(target):
-        with part.open("r+b") as file:
-            os.fsync(file.fileno())  # or a power cut could leave the new name without the bytes
-        part.replace(target)
+        put_in_place(part, target)
         discard(part)
     return Fetched(path=target, size_bytes=came.size_bytes, sha256=came.sha256, verified=came.verified)
 

@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from evidencebench.storage.reading import file_sha256, read_whole
-from evidencebench.storage.whole_file import sync_to_disk, write_whole
+from evidencebench.storage.whole_file import put_in_place, write_whole
 
 # A model of ONNX has at most 2 GB.
 _MOST_BYTES = 4 << 30
@@ -17,8 +17,6 @@ _MOST_BYTES = 4 << 30
 def digest_file(path: Path) -> Path:
     """Return where the digest of a file stands.
 
-    Examples
-    --------
     >>> digest_file(Path("onnx/model.onnx")).as_posix()
     'onnx/model.onnx.sha256'
     """
@@ -26,15 +24,15 @@ def digest_file(path: Path) -> Path:
 
 
 def is_intact(path: Path) -> bool:
-    """Say whether a file is there and is what it was when it was kept."""
+    """Say whether a cached file is there and is what it was when it was written."""
     try:
         return digest_file(path).read_text(encoding="ascii").strip() == file_sha256(path)
     except (OSError, UnicodeDecodeError):
         return False
 
 
-def read_kept(path: Path) -> bytes | None:
-    """Return a file as it was kept, or None where it is absent or damaged; what is returned is what was checked."""
+def read_cached(path: Path) -> bytes | None:
+    """Return a file as it was cached, or None where it is absent or damaged; what is returned is what was checked."""
     try:
         content = read_whole(path, at_most=_MOST_BYTES)
         digest = digest_file(path).read_text(encoding="ascii").strip()
@@ -43,22 +41,22 @@ def read_kept(path: Path) -> bytes | None:
     return content if hashlib.sha256(content).hexdigest() == digest else None
 
 
-def keep(part: Path, path: Path) -> None:
-    """Give a finished file its name, all of it on the disk and its digest beside it.
+def write_cached(path: Path, content: bytes) -> None:
+    """Write a file and its digest; raises `DataError` if it cannot.
 
     A process that is killed in between leaves a digest that fits nothing, so that the file is made again.
-
-    Raises
-    ------
-    DataError, OSError
-        If it cannot be written.
     """
-    sync_to_disk(part)
-    write_whole(digest_file(path), f"{file_sha256(part)}\n".encode())
-    part.replace(path)
+    write_whole(digest_file(path), f"{hashlib.sha256(content).hexdigest()}\n")
+    write_whole(path, content)
 
 
-def forget(path: Path) -> None:
+def put_in_cache(part: Path, path: Path) -> None:
+    """Give a finished file its name and its digest, as `write_cached` does; raises `DataError` or `OSError`."""
+    write_whole(digest_file(path), f"{file_sha256(part)}\n")
+    put_in_place(part, path)
+
+
+def remove_cached(path: Path) -> None:
     """Remove a file and its digest, as far as they are there."""
     for one in (path, digest_file(path)):
         with suppress(FileNotFoundError):

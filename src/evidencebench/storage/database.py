@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from evidencebench.errors import CacheError
-from evidencebench.storage.whole_file import sync_to_disk
+from evidencebench.storage.whole_file import put_in_place
 
 _WAIT_SECONDS = 60.0
 _ROOM_BYTES = 256 << 10  # what some dozen replies take, or a batch of vectors
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sort:
-    """One sort of file.
+class DatabaseFormat:
+    """One sort of SQLite file.
 
     Attributes
     ----------
@@ -36,14 +36,14 @@ class Sort:
     tables: str
 
 
-def connect(path: Path, sort: Sort, *, is_made: bool = True) -> sqlite3.Connection:
+def connect(path: Path, form: DatabaseFormat, *, is_made: bool = True) -> sqlite3.Connection:
     """Return a connection in autocommit, usable from any thread, one at a time.
 
     Parameters
     ----------
     path
         The file.
-    sort
+    form
         What it must be.
     is_made
         Whether it is made where there is none; otherwise that is an error.
@@ -56,7 +56,7 @@ def connect(path: Path, sort: Sort, *, is_made: bool = True) -> sqlite3.Connecti
         If it cannot be opened.
     """
     if is_made and not path.exists():
-        _make(path, sort)
+        _make(path, form)
     connection = sqlite3.connect(
         f"{path.absolute().as_uri()}?mode=rw",
         uri=True,
@@ -65,7 +65,7 @@ def connect(path: Path, sort: Sort, *, is_made: bool = True) -> sqlite3.Connecti
         check_same_thread=False,
     )
     try:
-        _require(connection, path, sort)
+        _require(connection, path, form)
     except BaseException:
         connection.close()
         raise
@@ -87,7 +87,7 @@ def give_room_back(connection: sqlite3.Connection) -> None:
     connection.execute("DROP TABLE IF EXISTS room")
 
 
-def compact(path: Path, sort: Sort) -> None:
+def compact(path: Path, form: DatabaseFormat) -> None:
     """Give the space of what was removed back to the disk; waits for others that write.
 
     Raises
@@ -95,7 +95,7 @@ def compact(path: Path, sort: Sort) -> None:
     sqlite3.Error
         If others hold the file for too long; nothing is lost.
     """
-    connection = connect(path, sort, is_made=False)
+    connection = connect(path, form, is_made=False)
     try:
         connection.execute("VACUUM")
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -109,43 +109,37 @@ def size_bytes(path: Path) -> int:
     return sum(file.stat().st_size for file in files if file.exists())
 
 
-def _require(connection: sqlite3.Connection, path: Path, sort: Sort) -> None:
-    if connection.execute("PRAGMA application_id").fetchone()[0] != sort.application_id:
-        raise CacheError(f"{path}: expected a store of {sort.keeps}, got something else; move it away")
+def _require(connection: sqlite3.Connection, path: Path, form: DatabaseFormat) -> None:
+    if connection.execute("PRAGMA application_id").fetchone()[0] != form.application_id:
+        raise CacheError(f"{path}: expected a cache of {form.keeps}, got something else; move it away")
     version = connection.execute("PRAGMA user_version").fetchone()[0]
-    if version != sort.version:
+    if version != form.version:
         raise CacheError(
-            f"{path}: expected version {sort.version} of a store of {sort.keeps}, got version {version}; use the "
+            f"{path}: expected version {form.version} of a cache of {form.keeps}, got version {version}; use the "
             "evidencebench that made it, or set EVIDENCEBENCH_CACHE to another folder"
         )
 
 
-def _make(path: Path, sort: Sort) -> None:
+def _make(path: Path, form: DatabaseFormat) -> None:
     """Put an empty file in place in one step, so that no other process ever sees half of one."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    _require_no_leftovers(path, sort)
+    _require_no_leftovers(path, form)
     draft = path.with_name(f"{path.name}.{os.getpid()}.{secrets.token_hex(4)}.new")
     try:
         connection = sqlite3.connect(draft, isolation_level=None)
         try:
             connection.execute("PRAGMA journal_mode = WAL")  # kept in the file
-            connection.executescript(sort.tables)
-            connection.execute(f"PRAGMA application_id = {sort.application_id}")
-            connection.execute(f"PRAGMA user_version = {sort.version}")
+            connection.executescript(form.tables)
+            connection.execute(f"PRAGMA application_id = {form.application_id}")
+            connection.execute(f"PRAGMA user_version = {form.version}")
         finally:
             connection.close()
-        try:
-            path.hardlink_to(draft)
-        except FileExistsError:  # another process was first
-            pass
-        except OSError:  # a file system without links
-            _place(draft, path)
-        sync_to_disk(path.parent)
+        _place(draft, path)
     finally:
         draft.unlink(missing_ok=True)
 
 
-def _require_no_leftovers(path: Path, sort: Sort) -> None:
+def _require_no_leftovers(path: Path, form: DatabaseFormat) -> None:
     """Raise where a deleted file has left its log behind: SQLite would write the old pages into the new file.
 
     Another process that makes the file now makes its log after it, so looking for the file last is safe.
@@ -154,7 +148,7 @@ def _require_no_leftovers(path: Path, sort: Sort) -> None:
     if log.exists() and not path.exists():
         raise CacheError(
             f"{path}: was deleted without {log.name}, which belongs to it; put it back, or delete {log.name} and "
-            f"{path.name}-shm too to start an empty store of {sort.keeps}"
+            f"{path.name}-shm too to start an empty cache of {form.keeps}"
         )
 
 
@@ -164,6 +158,6 @@ def _place(draft: Path, path: Path) -> None:
     try:
         fcntl.flock(folder, fcntl.LOCK_EX)
         if not path.exists():
-            draft.replace(path)
+            put_in_place(draft, path)
     finally:
         os.close(folder)

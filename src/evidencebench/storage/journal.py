@@ -16,6 +16,7 @@ from pathlib import Path
 import msgspec
 
 from evidencebench.errors import RunError
+from evidencebench.storage.whole_file import put_in_place
 
 _SYNC_SECONDS = 1.0
 _MAX_OPENINGS = 100
@@ -58,7 +59,7 @@ class Journal:
         try:
             _lock(descriptor, part)
             os.fchmod(descriptor, stat.S_IMODE(os.fstat(self._descriptor).st_mode))
-            part.replace(self._path)
+            put_in_place(part, self._path)
         except BaseException:
             os.close(descriptor)
             part.unlink(missing_ok=True)

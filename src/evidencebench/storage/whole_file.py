@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all."""
+"""The one way to write a file or a folder that is there whole or not at all, also after a power cut."""
 
 import errno
 import fcntl
@@ -8,7 +8,7 @@ import re
 import shutil
 import stat
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
@@ -20,6 +20,15 @@ Output = IO[bytes] | gzip.GzipFile
 # The names of what this process has open anyway; to open them by name would lose where writing had got to.
 _DESCRIPTORS = {"/dev/stdout": 1, "/dev/stderr": 2}
 _DESCRIPTOR = re.compile(r"/(?:dev|proc/self)/fd/(\d{1,9})")
+
+
+def write_whole(path: Path, content: str | bytes | Iterable[bytes]) -> None:
+    """Write text (as UTF-8), bytes, or parts of bytes to a file; raises as `whole_file`."""
+    with whole_file(path) as file:
+        if isinstance(content, str | bytes):
+            file.write(content.encode() if isinstance(content, str) else content)
+        else:
+            file.writelines(content)
 
 
 @contextmanager
@@ -57,10 +66,19 @@ def whole_file(path: Path, *, follows_links: bool = True) -> Iterator[Output]:
         raise DataError(f"{path}: cannot be written: {error.strerror}") from error
 
 
-def write_whole(path: Path, content: bytes) -> None:
-    """Write a file of which there is the old content or the new, never a part; raises as `whole_file`."""
-    with whole_file(path) as file:
-        file.write(content)
+def put_in_place(part: Path, path: Path) -> None:
+    """Give a finished file or folder its name in one step, when all of it is on the disk; raises `OSError`.
+
+    Parameters
+    ----------
+    part
+        The file or folder, on the disk of ``path``.
+    path
+        Its name. A file that is there is replaced; a folder that is there must be empty.
+    """
+    for inside in [*(part.rglob("*") if part.is_dir() else ()), part]:
+        sync_to_disk(inside)
+    _rename(part, path)
 
 
 def write_folder(folder: Path, files: Mapping[str, bytes], *, names_all: str, owned: Sequence[str]) -> None:
@@ -148,7 +166,7 @@ def _packed(file: IO[bytes], path: Path) -> Iterator[Output]:
 
 @contextmanager
 def _replacement(path: Path) -> Iterator[IO[bytes]]:
-    """Give a file beside a path that takes its place, with its permissions, when all of it is on the disk."""
+    """Give a file beside a path that takes its place, with its permissions."""
     mode = _mode_for(path)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
     part = Path(name)
@@ -158,9 +176,15 @@ def _replacement(path: Path) -> Iterator[IO[bytes]]:
             file.flush()
             os.fsync(file.fileno())
         part.chmod(mode)
-        part.replace(path)
+        _rename(part, path)
     finally:
         part.unlink(missing_ok=True)
+
+
+def _rename(part: Path, path: Path) -> None:
+    part.replace(path)
+    with suppress(OSError):  # a folder that cannot be read, or a file system that knows nothing of folders
+        sync_to_disk(path.parent)
 
 
 def _mode_for(path: Path) -> int:

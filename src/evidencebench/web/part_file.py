@@ -16,7 +16,9 @@ from dataclasses import asdict, dataclass
 from email.message import Message
 from pathlib import Path
 
+from evidencebench.errors import DataError
 from evidencebench.storage.reading import read_whole
+from evidencebench.storage.whole_file import write_whole
 from evidencebench.web.fetch import wrong_file
 
 
@@ -85,7 +87,7 @@ def read_origin(part: Path, address: str) -> Origin:
 
 def write_origin(part: Path, origin: Origin) -> None:
     """Keep where the bytes come from that a part file is about to get."""
-    _origin_file(part).write_text(json.dumps(asdict(origin)), encoding="utf-8")
+    write_whole(_origin_file(part), json.dumps(asdict(origin)))
 
 
 def _origin_file(part: Path) -> Path:
@@ -129,7 +131,6 @@ def disk_errors(path: Path) -> Iterator[None]:
     """Turn what the disk refuses into an error in words."""
     try:
         yield
-    except OSError as error:
-        raise wrong_file(
-            path, "to write there", error.strerror or str(error), "free the place or choose another"
-        ) from error
+    except (OSError, DataError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise wrong_file(path, "to write there", reason, "free the place or choose another") from error

@@ -319,8 +319,8 @@ def _deleted_but_for_its_log(path: Path) -> None:
     ("make", "message"),
     [
         (_letter, r"replies.sqlite: cannot be used to keep replies: .*; it is damaged: move it and .* away"),
-        (_others, "expected a store of replies, got something else; move it away"),
-        (_later_version, "expected version 1 of a store of replies, got version 99; use the evidencebench that made"),
+        (_others, "expected a cache of replies, got something else; move it away"),
+        (_later_version, "expected version 1 of a cache of replies, got version 99; use the evidencebench that made"),
         (_deleted_but_for_its_log, "was deleted without replies.sqlite-wal, which belongs to it; put it back, or"),
     ],
 )

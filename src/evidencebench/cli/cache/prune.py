@@ -29,7 +29,7 @@ from evidencebench.models.llm.spool import Spool
 from evidencebench.models.llm.store import Replies
 from evidencebench.one_line import counted
 from evidencebench.pages.app.search import kept_files
-from evidencebench.storage.cached_file import forget
+from evidencebench.storage.cached_file import remove_cached
 from evidencebench.storage.database import compact
 from evidencebench.tables import printable
 
@@ -204,7 +204,7 @@ def _embeddings(path: Path) -> _Part:
 def _search(files: list[Path]) -> _Part:
     def remove() -> None:
         for file in files:
-            forget(file)
+            remove_cached(file)
 
     size = shown_size(sum(file.stat().st_size for file in files))
     return _Part(

@@ -6,7 +6,6 @@ numbers by the largest of its batch: so a vector never depends on what else was 
 
 import hashlib
 import os
-import secrets
 import tempfile
 import warnings
 from collections.abc import Iterator, Sequence
@@ -22,7 +21,7 @@ from evidencebench.models.embedding.encoder import Batch, Floats
 from evidencebench.models.embedding.folder import library_versions
 from evidencebench.models.embedding.formats import EncodedText
 from evidencebench.models.embedding.transformer import LocalModel, load_transformer
-from evidencebench.storage.cached_file import keep, read_kept
+from evidencebench.storage.cached_file import read_cached, write_cached
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
@@ -128,16 +127,11 @@ def _converted(of: LocalModel, identity: str, *, int8: bool, folder: Path | None
     key = hashlib.sha256(f"{_CONVERSION}|{identity}".encode()).hexdigest()[:32]
     path = folder / "onnx" / f"{key}-{'int8' if int8 else 'float32'}.onnx"
     try:
-        if (kept := read_kept(path)) is not None:
-            return kept
+        if (cached := read_cached(path)) is not None:
+            return cached
         content = _convert(of, int8=int8)
         path.parent.mkdir(parents=True, exist_ok=True)
-        draft = path.with_name(f"{path.name}.{os.getpid()}.{secrets.token_hex(4)}.new")
-        try:
-            draft.write_bytes(content)
-            keep(draft, path)  # in one step, so that no other process reads half of it
-        finally:
-            draft.unlink(missing_ok=True)
+        write_cached(path, content)
     except (OSError, DataError) as error:
         raise CacheError(
             f"{path}: cannot be used to keep a converted model: {getattr(error, 'strerror', None) or error}; set "

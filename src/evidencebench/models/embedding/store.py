@@ -18,7 +18,7 @@ import numpy as np
 from evidencebench.errors import CacheError
 from evidencebench.models.embedding.encoder import Floats
 from evidencebench.models.embedding.formats import EncodedText
-from evidencebench.storage.database import Sort, connect, give_room_back, take_room
+from evidencebench.storage.database import DatabaseFormat, connect, give_room_back, take_room
 
 FILE_NAME = "embeddings.sqlite"
 _MOST_PARAMETERS = 500
@@ -32,7 +32,7 @@ CREATE TABLE embedding (
     UNIQUE (encoder, text)
 );
 """
-EMBEDDINGS = Sort(keeps="embeddings", application_id=0x45424D42, version=0, tables=_TABLES)  # "EBMB"
+EMBEDDINGS = DatabaseFormat(keeps="embeddings", application_id=0x45424D42, version=0, tables=_TABLES)  # "EBMB"
 
 
 @dataclass(frozen=True, slots=True)

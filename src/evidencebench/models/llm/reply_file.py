@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from evidencebench.errors import CacheError
-from evidencebench.storage.database import Sort, connect
+from evidencebench.storage.database import DatabaseFormat, connect
 
 FILE_NAME = "replies.sqlite"
 
@@ -29,7 +29,7 @@ CREATE INDEX waiting_by_batch ON waiting (batch, model, base_url, key_env);
 CREATE TABLE wanted (key BLOB NOT NULL, sender TEXT NOT NULL, PRIMARY KEY (key, sender)) WITHOUT ROWID;
 CREATE TRIGGER waiting_is_over AFTER DELETE ON waiting BEGIN DELETE FROM wanted WHERE key = OLD.key; END;
 """
-REPLIES = Sort(keeps="replies", application_id=0x45425250, version=1, tables=_TABLES)  # "EBRP"
+REPLIES = DatabaseFormat(keeps="replies", application_id=0x45425250, version=1, tables=_TABLES)  # "EBRP"
 
 
 _DAMAGE_CODES = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)

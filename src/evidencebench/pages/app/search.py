@@ -14,9 +14,7 @@ import numpy.typing as npt
 from evidencebench.errors import CacheError
 from evidencebench.pages.app.words import distinct_words, words_of
 from evidencebench.query import Query
-from evidencebench.storage.cached_file import is_intact
-from evidencebench.storage.cached_file import keep as keep_file
-from evidencebench.storage.whole_file import sync_to_disk
+from evidencebench.storage.cached_file import is_intact, put_in_cache
 
 SEARCH_FOLDER = "search"
 """Where indices lie in the folder of what is kept; each can be deleted at any time, and is made again."""
@@ -155,8 +153,7 @@ def growing_index(path: Path) -> Iterator[tuple[SearchIndex, Callable[[], None]]
             connection.execute("INSERT INTO done VALUES (?)", (index.n_searched,))
             connection.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
             connection.execute(f"PRAGMA user_version = {_VERSION}")
-            sync_to_disk(part)  # which is written without waiting for the disk
-            keep_file(part, path)
+            put_in_cache(part, path)
 
         yield index, keep
     finally:

@@ -1,5 +1,6 @@
 """An output is a file that appears whole, or a stream that is written into; nothing else loses what it is."""
 
+import ast
 import gzip
 import hashlib
 import os
@@ -16,12 +17,13 @@ from pathlib import Path
 import msgspec
 import pytest
 
+import evidencebench
 from evidencebench import load_sample
 from evidencebench.data.dataset import write_dataset
 from evidencebench.errors import DataError, RunError
 from evidencebench.runs.people.drafts import write_drafts
 from evidencebench.storage.journal import open_journal
-from evidencebench.storage.whole_file import is_stream, whole_file, write_whole
+from evidencebench.storage.whole_file import is_stream, put_in_place, whole_file, write_whole
 from evidencebench.systems.selectors.features import FEATURES
 from evidencebench.systems.selectors.model import CARD, Card, Linear, SelectorModel, Trees, read_card
 from evidencebench.training.prompt_examples import draw_examples, write_examples
@@ -165,7 +167,7 @@ def test_a_file_has_its_name_only_when_its_bytes_are_on_the_disk(writer: str, sy
     WRITERS[writer](tmp_path)
     written = list(tmp_path.iterdir())
     assert written
-    assert {path.stat().st_ino for path in written} <= synced
+    assert {path.stat().st_ino for path in [*written, tmp_path]} <= synced  # the folder, so that the names are too
 
 
 FULL_DISK = """
@@ -269,3 +271,67 @@ def test_a_model_that_finds_a_file_in_its_folders_place_says_so(tmp_path: Path) 
     (tmp_path / "model").touch()
     with pytest.raises(DataError, match="model: cannot be written: File exists"):
         write_model(SelectorModel(TINY, {}), tmp_path / "model")
+
+
+PACKAGE = Path(evidencebench.__file__).parent
+
+
+def writes_by_itself(call: ast.Call) -> bool:
+    """Say whether a call writes a whole file or gives one its name without `storage.whole_file`."""
+    if isinstance(call.func, ast.Name):
+        name, mode = call.func.id, call.args[1:2]
+    elif isinstance(call.func, ast.Attribute):
+        name, mode = call.func.attr, call.args[:1]
+    else:
+        return False
+    modes = mode + [keyword.value for keyword in call.keywords if keyword.arg == "mode"]
+    return (
+        name in {"write_text", "write_bytes", "rename", "renames", "hardlink_to", "NamedTemporaryFile", "mkstemp"}
+        or (name == "replace" and len(call.args) == 1 and not call.keywords)  # of text it has two arguments
+        or (ast.unparse(call.func) in {"os.replace", "os.link", "shutil.move"})
+        or (
+            name == "open"
+            and any(isinstance(one, ast.Constant) and one.value in {"w", "wb", "x", "xb"} for one in modes)
+        )
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["path.write_text('')", "os.replace(a, b)", "part.replace(path)", "path.open('w')", "open(path, mode='wb')"],
+)
+def test_what_writes_by_itself_is_found(text: str) -> None:
+    found = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call)]
+    assert any(map(writes_by_itself, found))
+
+
+def test_one_module_alone_writes_whole_files() -> None:
+    allowed = {
+        "storage/whole_file.py",
+        "training/workplace.py",
+    }
+    found = {
+        f"{path.relative_to(PACKAGE).as_posix()}:{node.lineno}"
+        for path in PACKAGE.rglob("*.py")
+        if path.relative_to(PACKAGE).as_posix() not in allowed
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and writes_by_itself(node)
+    }
+    assert not found, f"written without storage.whole_file: {sorted(found)}"
+
+
+def test_text_bytes_and_parts_are_written_alike(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    contents: list[str | bytes | Iterator[bytes]] = ["tée", "tée".encode(), iter(["té".encode(), b"e"])]
+    for content in contents:
+        write_whole(path, content)
+        assert path.read_text(encoding="utf-8") == "tée"
+
+
+def test_a_folder_gets_its_name_when_all_in_it_is_on_the_disk(synced: set[int], tmp_path: Path) -> None:
+    part = tmp_path / "part"
+    (part / "inner").mkdir(parents=True)
+    (part / "inner" / "file").write_bytes(b"tea")
+    put_in_place(part, tmp_path / "model")
+    whole = tmp_path / "model"
+    assert {path.stat().st_ino for path in (tmp_path, whole, whole / "inner", whole / "inner" / "file")} <= synced
