@@ -52,6 +52,7 @@ from evidencebench.pages.report.page import report_page
 from evidencebench.runs.run_file import Failure, read_run
 from evidencebench.scoring.graded_runs import grade
 from evidencebench.scoring.significance import Resampling
+from evidencebench.system import Traits
 from evidencebench.systems.retrievers.fusion import Fuse
 from evidencebench.systems.retrievers.tfidf import TfIdf
 from evidencebench.systems.selectors.diverse import Diverse
@@ -155,7 +156,7 @@ def test_the_systems_that_an_object_asks_may_be_objects_too(tmp_path: Path) -> N
     read: list[int | None] = []
 
     class Reader(Backwards):
-        reads_brief = True
+        traits = Traits(reads_brief=True)
 
         def rank(self, query: Query, brief: Brief) -> Ranking:
             read.append(brief.budget)

@@ -217,20 +217,20 @@ def test_the_seed_goes_down_to_nested_systems_and_own_code_nests(
 OWN_SYSTEM = """
 from dataclasses import dataclass
 
-from evidencebench import Ranking
+from evidencebench import Ranking, Traits
 from evidencebench.system import NamedSystem
 
 
 @dataclass(frozen=True, kw_only=True)
 class Seeded:
     seed: int = 0
-    reads_brief = True
+
+    @property
+    def traits(self):
+        return Traits(reads_brief=True, versions=lambda: {"seeds": str(self.seed)})
 
     def rank(self, query, brief):
         return Ranking(sentences=())
-
-    def versions(self):
-        return {"seeds": str(self.seed)}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -41,6 +41,7 @@ if TYPE_CHECKING:  # the same table for type checkers, which cannot follow it; a
     from evidencebench.system import Brief as Brief
     from evidencebench.system import Ranking as Ranking
     from evidencebench.system import System as System
+    from evidencebench.system import Traits as Traits
     from evidencebench.system import rank_by_score as rank_by_score
     from evidencebench.systems.retrievers.bm25 import BM25 as BM25
 
@@ -63,6 +64,7 @@ _MODULE_OF = {
     "TASKS": "data.tasks",
     "Task": "data.tasks",
     "TaskScores": "scoring.evaluation",
+    "Traits": "system",
     "answers_from": "execution.ask",
     "answers_of": "scoring.evaluation",
     "aspect_recall": "scoring.measures",

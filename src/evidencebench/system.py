@@ -4,6 +4,7 @@ import math
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
+from inspect import getattr_static
 from types import ModuleType
 from typing import Any, Protocol, SupportsIndex, cast, get_args
 
@@ -13,7 +14,7 @@ from evidencebench.provenance import differences, merged_versions, versions_of_c
 from evidencebench.query import AspectScope, Query
 
 KNOWING_SYSTEMS = frozenset({"oracle", "greedy_oracle"})
-"""The systems that are given the labels: ceilings, not competitors."""
+"""Names in run files of the systems whose traits say that they know the labels: ceilings, not competitors."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,27 +101,132 @@ class Ranking:
         return one_line(self, f"sentences={first_few(self.sentences)}", scores, order, notes)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What a system is about to be asked: for systems whose answers were fixed beforehand.
+
+    Attributes
+    ----------
+    data_sha256
+        Of the data file.
+    own_hypotheses
+        Whether each paper is asked with its own hypothesis.
+    tasks
+        Names of the tasks.
+    queries
+        Gives the queries; it reads the whole data, so call it only where they matter.
+    """
+
+    data_sha256: str
+    own_hypotheses: bool
+    tasks: tuple[str, ...]
+    queries: Callable[[], Iterable[Query]]
+
+
+def _no_objection(_: Asked) -> None:
+    """Accept whatever is asked."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Traits:
+    """What a system declares about itself, in an attribute or a property ``traits``.
+
+    Attributes
+    ----------
+    reads_brief
+        Whether the answer depends on the brief, so that each task needs an answer of its own.
+    reads_hypothesis
+        Whether the answer depends on the hypothesis.
+    selects
+        Whether an answer ends by itself, so that tasks without a budget can be answered.
+    waits
+        Whether it mostly waits for a server, so that a run asks it many instances at once, from threads.
+    knows_labels
+        Whether it is given the labels, by ``rank_knowing(labels, brief)``: a ceiling, not a competitor.
+    versions
+        Returns the versions of libraries and the digests of files that decide its answers, by name, for a run's header.
+    trained_on
+        Returns the sha256 of the data files that its models were trained on, as far as they say.
+    check
+        Called with an `Asked` before anything is asked; raises what says why the answers do not fit it.
+
+    Examples
+    --------
+    >>> class FirstFive:
+    ...     traits = Traits(selects=True, reads_hypothesis=False)
+    ...
+    ...     def rank(self, query, brief):
+    ...         return Ranking(sentences=tuple(range(min(5, len(query.sentences)))), ordered=False)
+    """
+
+    reads_brief: bool = False
+    reads_hypothesis: bool = True
+    selects: bool = False
+    waits: bool = False
+    knows_labels: bool = False
+    versions: Callable[[], Mapping[str, str]] = dict
+    trained_on: Callable[[], Iterable[str]] = frozenset
+    check: Callable[[Asked], None] = _no_objection
+
+    def __post_init__(self) -> None:
+        for one in fields(self):
+            value, is_flag = getattr(self, one.name), isinstance(one.default, bool)
+            if not (isinstance(value, bool) if is_flag else callable(value)):
+                expected = "True or False" if is_flag else "a function, such as a method"
+                raise TypeError(f"Traits: {one.name}: expected {expected}, got {value!r}")
+
+
+# What systems declared one by one in earlier versions -> what stands in its place.
+_FORMER_ATTRIBUTES = {
+    **{name: f"{name}=True" for name in ("reads_brief", "selects", "waits")},
+    **{name: f"{name}=self._{name}" for name in ("versions", "trained_on")},
+    **dict.fromkeys(("check_data", "check_tasks", "check_queries"), "check=self._check"),
+}
+
+
+def traits_of(system: object) -> Traits:
+    """Return what a system, or a class of systems, declares; the defaults where it declares nothing.
+
+    Of a class whose traits depend on its options, it is the defaults too.
+
+    Raises
+    ------
+    TypeError
+        If it declares something in another way than by ``traits``, which nobody would read.
+
+    Examples
+    --------
+    >>> class Mine:
+    ...     traits = Traits(selects=True)
+    >>> traits_of(Mine()).selects
+    True
+    """
+    kind = system if isinstance(system, type) else type(system)
+    for name, instead in _FORMER_ATTRIBUTES.items():
+        if getattr_static(system, name, None) is not None:
+            raise TypeError(
+                f"{kind.__name__}: '{name}' is not read any more: a system declares what it is in one attribute, "
+                f"traits = Traits({instead}), or in a property 'traits' that returns it; take '{name}' out, or give it "
+                "another name; see docs/systems.md"
+            )
+    for name, value in vars(kind).items():
+        if isinstance(value, Traits) and name != "traits":
+            raise TypeError(f"{kind.__name__}: expected its Traits in the attribute 'traits', got them in '{name}'")
+    declared = getattr_static(system, "traits", None)
+    if declared is None or (isinstance(system, type) and isinstance(declared, property)):
+        return Traits()
+    found = system.traits  # type: ignore[attr-defined] # not by getattr, which would hide a slip inside a property
+    if not isinstance(found, Traits):
+        raise TypeError(f"{kind.__name__}: traits: expected Traits(...), got {found!r}")
+    return found
+
+
 class System(Protocol):
     """Anything that finds evidence.
 
     A system is a frozen dataclass whose fields are its options; a field of type `NamedSystem`, or a tuple of them,
-    holds other systems that it asks. Three optional attributes describe its answers:
-
-    ``reads_brief``
-        True when the answer depends on the brief, so that each task needs an answer of its own. Default False: one
-        ranking serves every budget.
-    ``selects``
-        True when an answer ends by itself, so that tasks without a budget can be answered. Default False.
-    ``waits``
-        True when it mostly waits for a server, so that a run asks it many instances at once, from threads. Default
-        False.
-
-    An optional method ``versions()`` returns the versions of libraries and the digests of files that decide its
-    answers, by name; a run's header holds them. An optional method ``check_data(sha256, own_hypotheses=...)`` raises
-    where the answers are fixed beforehand and are not for this data and these hypotheses; one
-    ``check_queries(queries)`` raises where it may not be asked one of them, such as one whose paper it was shown; one
-    ``check_tasks(names)`` raises where its answers, fixed beforehand, are not for one of these tasks. An optional
-    method ``trained_on()`` returns the sha256 of the data that its models were trained on, as far as they say.
+    holds other systems that it asks. What else is to be known of it, it declares in an attribute ``traits``, see
+    `Traits`.
     """
 
     def rank(self, query: Query, brief: Brief) -> Ranking:
@@ -148,17 +254,20 @@ class NamedSystem:
         Every option by name, defaults included, in JSON values; a nested system is ``{"name": ..., "options": ...}``.
     system
         The object that answers.
-    knows_labels
-        Whether it is given the labels: a ceiling, not a competitor.
     module
         Of own code: what it is made from; None for what this package brings.
+    traits
+        What the system declares.
     """
 
     name: str
     options: Mapping[str, Any]
     system: System | KnowingSystem
-    knows_labels: bool = False
     module: ModuleType | None = field(default=None, repr=False, compare=False)
+    traits: Traits = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "traits", traits_of(self.system))
 
     def __repr__(self) -> str:
         options = ", ".join(f"{name}={value!r}" for name, value in self.options.items())
@@ -176,34 +285,33 @@ class NamedSystem:
     @property
     def reads_brief(self) -> bool:
         """Whether each task needs an answer of its own, from it or from a system that it asks."""
-        return bool(getattr(self.system, "reads_brief", False)) or any(part.reads_brief for part in self.parts)
+        return self.traits.reads_brief or any(part.reads_brief for part in self.parts)
 
     @property
     def selects(self) -> bool:
         """Whether its answers end by themselves, so that tasks without a budget can be answered."""
-        return bool(getattr(self.system, "selects", False))
+        return self.traits.selects
 
     @property
     def waits(self) -> bool:
         """Whether it, or a system that it asks, mostly waits for a server."""
-        return bool(getattr(self.system, "waits", False)) or any(part.waits for part in self.parts)
+        return self.traits.waits or any(part.waits for part in self.parts)
+
+    @property
+    def knows_labels(self) -> bool:
+        """Whether it is given the labels: a ceiling, not a competitor."""
+        return self.traits.knows_labels
 
     def versions(self) -> dict[str, str]:
         """Return the versions and digests that decide its answers, those of the systems it asks included.
 
         Own code counts by the digest of its source, as `evidencebench.code_digest` makes it.
         """
-        own = getattr(self.system, "versions", None)
         of_code = versions_of_code(self.name, self.module)
-        return merged_versions(*(part.versions() for part in self.parts), own() if callable(own) else {}, of_code)
+        return merged_versions(*(part.versions() for part in self.parts), self.traits.versions(), of_code)
 
     def check_versions(self, begun_with: Mapping[str, str]) -> None:
-        """Raise where what decides its answers is no longer what work was begun with.
-
-        Parameters
-        ----------
-        begun_with
-            What `versions` returned then, in another process perhaps.
+        """Raise where `versions` is no longer what it was when work began, in another process perhaps.
 
         Raises
         ------
@@ -215,63 +323,21 @@ class NamedSystem:
 
     def trained_on(self) -> frozenset[str]:
         """Return the sha256 of the data that it, or a system that it asks, was trained on, as far as is known."""
-        own = getattr(self.system, "trained_on", None)
-        known = frozenset(own()) if callable(own) else frozenset()
-        return known.union(*(part.trained_on() for part in self.parts))
+        return frozenset(self.traits.trained_on()).union(*(part.trained_on() for part in self.parts))
 
-    def check_data(self, sha256: str, *, own_hypotheses: bool) -> None:
-        """Raise where it, or a system that it asks, has fixed answers that do not belong to the data.
-
-        Parameters
-        ----------
-        sha256
-            Of the data file.
-        own_hypotheses
-            Whether each paper is asked with its own hypothesis.
-
-        Raises
-        ------
-        RunMismatchError
-            Naming the answers that do not belong.
-        """
-        for part in self.parts:
-            part.check_data(sha256, own_hypotheses=own_hypotheses)
-        check = getattr(self.system, "check_data", None)
-        if callable(check):
-            check(sha256, own_hypotheses=own_hypotheses)
-
-    def check_tasks(self, names: Sequence[str]) -> None:
-        """Raise where it, or a system that it asks, has fixed answers that are not for one of the tasks.
+    def check(self, asked: Asked) -> None:
+        """Raise where it, or a system that it asks, has fixed answers that do not fit what is asked.
 
         Raises
         ------
         TaskError
-            Naming the answers and the task.
-        """
-        for part in self.parts:
-            part.check_tasks(names)
-        check = getattr(self.system, "check_tasks", None)
-        if callable(check):
-            check(names)
-
-    def check_queries(self, queries: Callable[[], Iterable[Query]]) -> None:
-        """Raise where it, or a system that it asks, may not be asked one of the queries.
-
-        Parameters
-        ----------
-        queries
-            Gives what will be asked; called only where a system looks at it, since that reads the whole data.
-
-        Raises
-        ------
+            If they are not for one of the tasks.
         RunMismatchError
-            Naming the query and the reason.
+            If they are for other data or hypotheses, or it may not be asked one of the queries.
         """
         for part in self.parts:
-            part.check_queries(queries)
-        check = getattr(self.system, "check_queries", None)
-        if callable(check):
-            check(queries())
+            part.check(asked)
+        self.traits.check(asked)
 
     def rank(self, query: Query, brief: Brief) -> Ranking:
         """Return its answer in plain numbers, for a system that asks it.

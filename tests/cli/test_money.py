@@ -101,11 +101,11 @@ def test_every_command_refuses_options_for_models_where_none_is_asked(name: str,
 _OWN_WAY = """
 from dataclasses import dataclass
 from pathlib import Path
-from evidencebench import Ranking
+from evidencebench import Ranking, Traits
 
 @dataclass(frozen=True)
 class OwnWay:
-    selects = waits = True
+    traits = Traits(selects=True, waits=True)
     def rank(self, query, brief):
         Path("asked").touch()
         return Ranking(sentences=(0,))

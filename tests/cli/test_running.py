@@ -105,14 +105,14 @@ def test_the_demonstration_keeps_its_runs_on_request(command: Command) -> None:
 
 _NOTING = """
 from dataclasses import dataclass
-from evidencebench import Ranking
+from evidencebench import Ranking, Traits
 
 @dataclass(frozen=True)
 class Noting:
     per_task: bool = False
     @property
-    def reads_brief(self):
-        return self.per_task
+    def traits(self):
+        return Traits(reads_brief=self.per_task)
     def rank(self, query, brief):
         return Ranking(sentences=(0, 1), notes={"truncated_sentences": 2} if query.instance_id[-1] in "135" else {})
 """

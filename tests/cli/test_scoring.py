@@ -8,13 +8,12 @@ import pytest
 from command_line import FORMATS, SAMPLE, Command
 
 TRAINED = """
-from evidencebench import Ranking, load_sample
+from evidencebench import Ranking, Traits, load_sample
 
 class Trained:
+    traits = Traits(trained_on=lambda: [load_sample().sha256])
     def rank(self, query, brief):
         return Ranking(sentences=(0, 1))
-    def trained_on(self):
-        return frozenset([load_sample().sha256])
 """
 SCORING = ("score seen.jsonl", "leaderboard seen.jsonl", "compare seen.jsonl lead.jsonl", "report seen.jsonl -o x.html")
 

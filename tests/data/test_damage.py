@@ -165,7 +165,7 @@ def test_a_selector_that_is_trained_anew_while_it_answers_says_so(tmp_path: Path
     system = Selector(model=tiny_selector(tmp_path, 1.0))
     before = system.rank(QUERY, BRIEF)
     tiny_selector(tmp_path, -1.0)
-    for ask in (lambda: system.rank(QUERY, BRIEF), system.versions):
+    for ask in (lambda: system.rank(QUERY, BRIEF), system.traits.versions):
         with pytest.raises(ModelError, match="the model has changed since it was first used; start again"):
             ask()
     assert Selector(model=tmp_path).rank(QUERY, BRIEF) != before
@@ -256,13 +256,13 @@ DAMAGE: dict[str, Callable[[bytes], bytes]] = {
 def test_damage_to_a_trained_model_is_refused_or_seen_in_the_header(
     damage: str, selector_model: Path, tmp_path: Path
 ) -> None:
-    expected = Selector(model=selector_model).versions()[f"model {selector_model}"]
+    expected = Selector(model=selector_model).traits.versions()[f"model {selector_model}"]
     for number, name in enumerate(sorted(path.name for path in selector_model.iterdir())):
         folder = tmp_path / str(number)  # a folder that was loaded before is not read again
         shutil.copytree(selector_model, folder)
         (folder / name).write_bytes(DAMAGE[damage]((folder / name).read_bytes()))
         try:
-            found = Selector(model=folder).versions()[f"model {folder}"]
+            found = Selector(model=folder).traits.versions()[f"model {folder}"]
         except ModelError:
             continue
         assert name == CARD

@@ -16,7 +16,7 @@ from evidencebench.execution.waiting import Waiting
 from evidencebench.query import Query
 from evidencebench.scoring.comparison import wrong_hypothesis_control
 from evidencebench.scoring.significance import Resampling
-from evidencebench.system import Brief, NamedSystem, Ranking
+from evidencebench.system import Brief, NamedSystem, Ranking, Traits
 from evidencebench.training.crossval.validate import cross_validate
 from scripted_models import ScriptedSender, client_of, lead
 
@@ -35,7 +35,7 @@ def by_length(query: Query) -> Ranking:
 class Waits:
     """Answers only where another instance is asked at the same time."""
 
-    waits: ClassVar[bool] = True
+    traits: ClassVar[Traits] = Traits(waits=True)
     together: ClassVar[threading.Barrier] = threading.Barrier(2, timeout=30)
 
     def rank(self, query: Query, brief: Brief) -> Ranking:  # noqa: ARG002 - as the contract has it
@@ -55,7 +55,7 @@ class Serves:
 class Pends:
     """Waits for a batch, and for another one where the paper is long."""
 
-    waits: ClassVar[bool] = True
+    traits: ClassVar[Traits] = Traits(waits=True)
     answer: Callable[[Query], Ranking] = field(default=by_length)
 
     def rank(self, query: Query, brief: Brief) -> Ranking:  # noqa: ARG002 - as the contract has it

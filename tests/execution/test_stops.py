@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import pytest
 
@@ -11,7 +11,7 @@ from evidencebench.data.tasks import TASKS
 from evidencebench.errors import CostLimitError, FailedAnswerError, FailingServerError, PendingError
 from evidencebench.execution.execute import execute
 from evidencebench.runs.run_file import read_run
-from evidencebench.system import Brief, Ranking
+from evidencebench.system import Brief, Ranking, Traits
 from runs.test_runs import many
 
 SAMPLE = load_sample()
@@ -27,12 +27,14 @@ STOPS = {"cost": CostLimitError("no more"), "server": FailingServerError("it fai
 class Stopping:
     """Is stopped the first time that it is asked a certain task, as by a limit, a server or a batch."""
 
-    reads_brief: ClassVar[bool] = True
-    selects: ClassVar[bool] = True
     log: str
     how: str = "cost"
     at_budget: int = 10
-    waits: bool = True
+    waiting: bool = True
+
+    @property
+    def traits(self) -> Traits:
+        return Traits(reads_brief=True, selects=True, waits=self.waiting)
 
     def rank(self, query: Any, brief: Brief) -> Ranking:  # noqa: ARG002 - the contract's signature
         if brief.budget == self.at_budget and not Path(self.log).exists():
@@ -47,7 +49,11 @@ class Failing:
 
     instance: str = B
     mended: str = "never"
-    waits: bool = False
+    waiting: bool = False
+
+    @property
+    def traits(self) -> Traits:
+        return Traits(waits=self.waiting)
 
     def rank(self, query: Any, brief: Brief) -> Ranking:  # noqa: ARG002 - the contract's signature
         if query.instance_id == self.instance and not Path(self.mended).exists():
@@ -82,10 +88,10 @@ def test_a_stop_within_an_instance_leaves_the_tasks_behind_it_open_and_a_batch_b
     assert (report.n_unanswered, report.n_failed) == (0, 0)
 
 
-@pytest.mark.parametrize("waits", ["true", "false"])
-def test_a_stop_ends_the_run_keeps_what_came_before_and_the_same_call_goes_on(waits: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("waiting", ["true", "false"])
+def test_a_stop_ends_the_run_keeps_what_came_before_and_the_same_call_goes_on(waiting: str, tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
-    spec = f"execution.test_stops:Stopping:log={tmp_path / 'log'},how=server,waits={waits}"
+    spec = f"execution.test_stops:Stopping:log={tmp_path / 'log'},how=server,waiting={waiting}"
     with pytest.raises(FailingServerError, match="it fails"):
         execute(spec, SAMPLE, path, limit=2, max_waiting=1)
     kept = read_run(path).done
@@ -96,7 +102,7 @@ def test_a_stop_ends_the_run_keeps_what_came_before_and_the_same_call_goes_on(wa
 
 def test_a_run_that_answered_nothing_is_begun_anew_by_the_corrected_call(tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
-    spec = f"execution.test_stops:Stopping:log={tmp_path / 'log'},how=server,waits=false"
+    spec = f"execution.test_stops:Stopping:log={tmp_path / 'log'},how=server,waiting=false"
     task = [TASKS["er_at_10"]]
     with pytest.raises(FailingServerError):
         execute(spec, SAMPLE, path, tasks=task)
@@ -108,11 +114,11 @@ def test_a_run_that_answered_nothing_is_begun_anew_by_the_corrected_call(tmp_pat
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
-@pytest.mark.parametrize("waits", ["true", "false"])
-def test_a_failure_shows_where_in_own_code_it_is(jobs: int, waits: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("waiting", ["true", "false"])
+def test_a_failure_shows_where_in_own_code_it_is(jobs: int, waiting: str, tmp_path: Path) -> None:
     data = SAMPLE if jobs == 1 else many(tmp_path / "data.json", 33)
     failing = data.ids[1]
-    spec = f"execution.test_stops:Failing:instance={failing},waits={waits}"
+    spec = f"execution.test_stops:Failing:instance={failing},waiting={waiting}"
     report = execute(spec, data, tmp_path / "run.jsonl", jobs=jobs)
     assert (report.first_error, report.n_failed) == (f"{failing}: LookupError: no such word", 1)
     assert report.first_trace is not None
@@ -124,13 +130,13 @@ def test_a_failure_shows_where_in_own_code_it_is(jobs: int, waits: str, tmp_path
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
-@pytest.mark.parametrize("waits", ["true", "false"])
+@pytest.mark.parametrize("waiting", ["true", "false"])
 def test_a_run_that_is_to_stops_at_the_first_failure_and_asks_it_again_next_time(
-    jobs: int, waits: str, tmp_path: Path
+    jobs: int, waiting: str, tmp_path: Path
 ) -> None:
     data, path, mended = many(tmp_path / "data.json", 64), tmp_path / "run.jsonl", tmp_path / "mended"
     failing = data.ids[1]
-    spec = f"execution.test_stops:Failing:instance={failing},waits={waits},mended={mended}"
+    spec = f"execution.test_stops:Failing:instance={failing},waiting={waiting},mended={mended}"
     with pytest.raises(FailedAnswerError, match=f"^{failing}: LookupError: no such word$") as caught:
         execute(spec, data, path, jobs=jobs, fail_fast=True, max_waiting=2)
     assert caught.value.trace is not None

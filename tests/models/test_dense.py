@@ -104,10 +104,12 @@ def test_a_format_puts_its_prefixes(name: str, hypothesis: str, sentence: str) -
 
 
 def test_only_a_format_with_an_instruction_is_asked_once_a_task(embedding_model: Path) -> None:
-    reading = {name: Dense(model=str(embedding_model), format=name).reads_brief for name in FORMATS}  # type: ignore[arg-type]
+    reading = {name: Dense(model=str(embedding_model), format=name).traits.reads_brief for name in FORMATS}  # type: ignore[arg-type]
     assert {name for name, reads in reading.items() if reads} == {"e5_mistral", "gritlm"}
-    assert Dense(model=str(embedding_model), sentence_prefix="{instruction}: ").reads_brief
-    assert not Dense(model=str(embedding_model), format="gritlm", query_prefix="", sentence_prefix="").reads_brief
+    assert Dense(model=str(embedding_model), sentence_prefix="{instruction}: ").traits.reads_brief
+    assert not Dense(
+        model=str(embedding_model), format="gritlm", query_prefix="", sentence_prefix=""
+    ).traits.reads_brief
 
 
 # Against sentence-transformers and transformers themselves
@@ -152,7 +154,7 @@ def test_medcpt_has_two_encoders_first_tokens_and_titles(backend: Any, encoders:
     found = system.rank(QUERY, ANY)
     assert found.scores is not None
     assert np.allclose(found.scores, (np.stack(sentences) @ hypothesis)[list(found.sentences)], atol=1e-3)
-    assert {name.partition(" ")[0] for name in system.versions()} >= {"model", "tokenizers"}
+    assert {name.partition(" ")[0] for name in system.traits.versions()} >= {"model", "tokenizers"}
 
 
 @pytest.mark.parametrize("pooling", ["mean", "cls", "last"])

@@ -289,7 +289,7 @@ def test_a_server_ranks_as_its_vectors_say_and_is_asked_each_text_once() -> None
 def test_an_instruction_is_chosen_by_the_task() -> None:
     with hostile_server(b"", embeddings()) as server:
         system = DenseApi(model="m", base_url=server.address("v1"), format="e5_mistral")
-        assert system.reads_brief
+        assert system.traits.reads_brief
         for scope in ("all", "results"):
             system.rank(QUERY, Brief(budget=3, scope=scope))
     prompts = {text for one in server.log for text in json.loads(one.body)["input"] if text.startswith("Instruct: ")}

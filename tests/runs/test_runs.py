@@ -31,7 +31,7 @@ from evidencebench.scoring.comparison import wrong_hypothesis_control
 from evidencebench.scoring.evaluation import answers_of, evaluate
 from evidencebench.scoring.significance import Resampling
 from evidencebench.storage.journal import open_journal
-from evidencebench.system import Brief, Ranking
+from evidencebench.system import Brief, Ranking, Traits
 
 AT_10, UNCONSTRAINED = TASKS["er_at_10"], TASKS["result_er_unconstrained"]
 SAMPLE = load_sample()
@@ -71,8 +71,7 @@ class Counting:
 class CountingByTask:
     """Notes what it is asked, each task apart."""
 
-    reads_brief: ClassVar[bool] = True
-    selects: ClassVar[bool] = True
+    traits: ClassVar[Traits] = Traits(reads_brief=True, selects=True)
     log: str
 
     def rank(self, query: Query, brief: Brief) -> Ranking:
@@ -84,7 +83,7 @@ class CountingByTask:
 class Spy:
     """Fails unless all it can reach is the query and the brief."""
 
-    reads_brief: ClassVar[bool] = True
+    traits: ClassVar[Traits] = Traits(reads_brief=True)
 
     def rank(self, query: Query, brief: Brief) -> Ranking:
         if (type(query), type(brief)) != (Query, Brief):
@@ -120,7 +119,7 @@ class WithNumpy:
 class Ending:
     """Orders the sentences that it selects, and selects few."""
 
-    selects: ClassVar[bool] = True
+    traits: ClassVar[Traits] = Traits(selects=True)
 
     def rank(self, query: Query, brief: Brief) -> Ranking:  # noqa: ARG002 - the contract's signature
         return first_words(query)
@@ -130,9 +129,7 @@ class Ending:
 class Looking:
     """Looks at all that it will be asked before it is."""
 
-    def check_queries(self, queries: Iterator[Query]) -> None:
-        for _ in queries:
-            pass
+    traits: ClassVar[Traits] = Traits(check=lambda asked: [None for _ in asked.queries()].clear())
 
     def rank(self, query: Query, brief: Brief) -> Ranking:  # noqa: ARG002 - the contract's signature
         return first_words(query)

@@ -23,7 +23,7 @@ from evidencebench.scoring.evaluation import Rules
 from evidencebench.scoring.graded_runs import Graded, grade, signature_of, signature_of_all
 from evidencebench.scoring.leaderboard import standings
 from evidencebench.scoring.significance import Resampling
-from evidencebench.system import Brief, Ranking
+from evidencebench.system import Brief, Ranking, Traits
 from evidencebench.systems.controls import Lead
 from evidencebench.systems.retrievers.bm25 import BM25
 
@@ -38,11 +38,12 @@ class Trained:
 
     on_it: bool = True
 
+    @property
+    def traits(self) -> Traits:
+        return Traits(trained_on=lambda: [SAMPLE.sha256 if self.on_it else "0" * 64])
+
     def rank(self, query: Query, brief: Brief) -> Ranking:
         return Lead().rank(query, brief)
-
-    def trained_on(self) -> frozenset[str]:
-        return frozenset([SAMPLE.sha256 if self.on_it else "0" * 64])
 
 
 HERE = "scoring.test_cautions:Trained"

@@ -129,9 +129,9 @@ def own_brief_reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """Give the name of a system whose answer is the sentence at the budget."""
     name = f"reader_{tmp_path.name}"
     (tmp_path / f"{name}.py").write_text(
-        "from evidencebench import Ranking\n"
+        "from evidencebench import Ranking, Traits\n"
         "class Reader:\n"
-        "    reads_brief = True\n"
+        "    traits = Traits(reads_brief=True)\n"
         "    def rank(self, query, brief):\n"
         "        return Ranking(sentences=(brief.budget,))\n"
     )

@@ -147,7 +147,7 @@ def _show_prompt(
 ) -> None:
     named = make_system(system, seed=seed)
     asked = tasks or default_tasks(named)
-    require_answerable(named, asked)
+    require_answerable(named, dataset, asked)
     print_exchanges(first_requests(system, dataset, asked, seed=seed, hypothesis=hypothesis), as_json=as_json)
 
 

@@ -6,15 +6,14 @@ from typing import ClassVar
 from evidencebench.data.instance import Labels
 from evidencebench.data.optimum.cover import coverage_of, greedy_ranking, maximum_coverage, minimum_cover
 from evidencebench.errors import UndefinedScoreError
-from evidencebench.system import Brief, Ranking
+from evidencebench.system import Brief, Ranking, Traits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Oracle:
     """The exact optimum: the most aspects that the budget's sentences can cover."""
 
-    reads_brief: ClassVar[bool] = True
-    selects: ClassVar[bool] = True
+    traits: ClassVar[Traits] = Traits(reads_brief=True, reads_hypothesis=False, selects=True, knows_labels=True)
 
     def rank_knowing(self, labels: Labels, brief: Brief) -> Ranking:
         """Return a maximum coverage, or without a budget a minimum cover.
@@ -35,8 +34,7 @@ class Oracle:
 class GreedyOracle:
     """Greedy set cover: the sentence that adds most aspects next. On papers almost as good as the optimum."""
 
-    reads_brief: ClassVar[bool] = True
-    selects: ClassVar[bool] = True
+    traits: ClassVar[Traits] = Traits(reads_brief=True, reads_hypothesis=False, selects=True, knows_labels=True)
 
     def rank_knowing(self, labels: Labels, brief: Brief) -> Ranking:
         """Return the first sentences of a greedy cover, as many as the budget allows."""

@@ -3,15 +3,17 @@
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
+from functools import partial
 from typing import Any, cast, overload
 
+from evidencebench.data.dataset import Dataset
 from evidencebench.data.instance import Instance
 from evidencebench.data.tasks import TASKS, Task, TaskOrName, task_from
 from evidencebench.errors import EvidenceBenchError, PendingError, ReplyError, StopError, TaskError
 from evidencebench.execution.own_traces import trace_of
 from evidencebench.runs.answer_dicts import GivenAnswer, answers_in
 from evidencebench.runs.run_file import Answer, Failure, RunFile
-from evidencebench.system import Brief, NamedSystem, System, plain_ranking
+from evidencebench.system import Asked, Brief, NamedSystem, System, plain_ranking, traits_of
 
 _MAX_ERROR_CHARACTERS = 500
 _ASKING = frozenset({__file__, plain_ranking.__code__.co_filename})
@@ -41,11 +43,10 @@ def named_system(system: object) -> NamedSystem:
             f"expected a system, got the text {system!r}; make a system of it with make_system, or open the run that "
             "it names with open_run"
         )
-    knows_labels = not hasattr(system, "rank") and callable(getattr(system, "rank_knowing", None))
-    if not (knows_labels or callable(getattr(system, "rank", None))):
+    method = "rank_knowing" if traits_of(system).knows_labels else "rank"
+    if not callable(getattr(system, method, None)):
         raise TypeError(f"expected a system, which is an object with a method rank(query, brief), got {kind}")
-    whole = with_named_parts(cast("System", system), named_system)
-    return NamedSystem(name=kind, options={}, system=whole, knows_labels=knows_labels)
+    return NamedSystem(name=kind, options={}, system=with_named_parts(cast("System", system), named_system))
 
 
 def with_named_parts(system: System, name: Callable[[System], NamedSystem]) -> System:
@@ -77,15 +78,26 @@ def default_tasks(system: NamedSystem) -> tuple[Task, ...]:
     return tuple(task for task in TASKS.values() if system.selects or task.budget is not None)
 
 
-def require_answerable(system: NamedSystem, tasks: Sequence[Task]) -> None:
-    """Raise unless a system can answer every task.
+def require_answerable(
+    system: NamedSystem,
+    dataset: Dataset,
+    tasks: Sequence[Task],
+    *,
+    limit: int | None = None,
+    own_hypotheses: bool = True,
+) -> None:
+    """Raise unless a system can be asked a data set, or its first instances, for every task.
 
     Raises
     ------
     TaskError
         If a system that only ranks is asked a task without a budget, or stored answers are not for a task.
+    RunMismatchError
+        If stored answers are for other data or hypotheses, or the system may not be asked one of the queries.
     """
-    system.check_tasks([task.name for task in tasks])
+    names = tuple(task.name for task in tasks)
+    queries = partial(dataset.queries, limit)
+    system.check(Asked(data_sha256=dataset.sha256, own_hypotheses=own_hypotheses, tasks=names, queries=queries))
     for task in tasks:
         if task.budget is None and not system.selects:
             raise TaskError(

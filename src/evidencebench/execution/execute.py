@@ -229,9 +229,7 @@ def _checked_tasks(
     """Return the tasks to answer, those by default where none are named; raise unless the system may answer them."""
     require_limit(limit)
     asked = tuple(dict.fromkeys(tasks)) or default_tasks(system)
-    require_answerable(system, asked)
-    system.check_data(dataset.sha256, own_hypotheses=hypothesis == "own")
-    system.check_queries(lambda: dataset.queries(limit))
+    require_answerable(system, dataset, asked, limit=limit, own_hypotheses=hypothesis == "own")
     return asked
 
 

@@ -23,7 +23,7 @@ from evidencebench.execution.own_traces import trace_of
 from evidencebench.models.llm.client import ChatClient
 from evidencebench.specification import MAX_DEPTH, parse_specification
 from evidencebench.spelling import did_you_mean
-from evidencebench.system import KNOWING_SYSTEMS, KnowingSystem, NamedSystem, System
+from evidencebench.system import KNOWING_SYSTEMS, KnowingSystem, NamedSystem, System, traits_of
 from evidencebench.systems import controls
 from evidencebench.systems import stored_answers as stored
 from evidencebench.systems.retrievers import bm25, dense, dense_api, fusion, rerank, tfidf
@@ -169,21 +169,22 @@ def _made(spec: str, given: _Given, depth: int) -> NamedSystem:
     values = converted(name, factory, options, lambda inner: _nested(inner, given, depth + 1))
     try:
         system = factory(**grouped(factory, values), **_client_for(factory, given.client))
+        _require_answering(system, spec, name)
+        named = NamedSystem(name=name, options=all_options(system, values), system=system, module=module_of(name))
     except EvidenceBenchError:
         raise
     except Exception as error:  # own code can fail in any way
-        trace = None if name in SYSTEMS else trace_of(error, {__file__})
+        trace = None if name in SYSTEMS else trace_of(error, {__file__, traits_of.__code__.co_filename})
         raise SystemSpecError(f"system '{spec}': {type(error).__name__}: {error}").at(trace) from error
+    if named.knows_labels and name not in KNOWING_SYSTEMS:
+        raise SystemSpecError(f"system '{spec}': own code is not given the labels; take knows_labels out of its traits")
+    return named
+
+
+def _require_answering(system: object, spec: str, name: str) -> None:
     if not (hasattr(system, "rank") or name in KNOWING_SYSTEMS):
         got = repr(system) if isinstance(system, str) else type(system).__name__
         raise SystemSpecError(f"system '{spec}': expected an object with a method rank(query, brief), got {got}")
-    return NamedSystem(
-        name=name,
-        options=all_options(system, values),
-        system=system,
-        knows_labels=name in KNOWING_SYSTEMS,
-        module=module_of(name),
-    )
 
 
 def _lacking(name: str, missing: Mapping[str, Option]) -> str:

@@ -351,8 +351,6 @@ def wrong_hypothesis_inquiries(
 
     Parameters and errors are its own.
     """
-    require_answerable(system, tasks)
-    system.check_data(dataset.sha256, own_hypotheses=False)
-    system.check_queries(lambda: dataset.queries(limit))
+    require_answerable(system, dataset, tasks, limit=limit, own_hypotheses=False)
     swapped = derange_hypotheses(dataset.queries(), resampling.generator())
     return {"own": Inquiry(system=system), "wrong": Inquiry(system=system, hypotheses=swapped)}

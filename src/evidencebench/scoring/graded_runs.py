@@ -27,7 +27,7 @@ from evidencebench.scoring.evaluation import (
 from evidencebench.scoring.presentation import signature
 from evidencebench.scoring.significance import Resampling
 from evidencebench.storage.reading import PathText, paths_from
-from evidencebench.system import KNOWING_SYSTEMS, KnowingSystem, NamedSystem, System
+from evidencebench.system import KnowingSystem, NamedSystem, System
 from evidencebench.systems.controls import AbstractBackwards, Lead, RandomControl
 
 # Made here rather than by `make_system`, which imports every system there is.
@@ -146,7 +146,7 @@ def grade(
 
 def control_named(name: str) -> NamedSystem:
     """Return one of the `CONTROLS`."""
-    return NamedSystem(name=name, options={}, system=_CONTROLS[name], knows_labels=name in KNOWING_SYSTEMS)
+    return NamedSystem(name=name, options={}, system=_CONTROLS[name])
 
 
 def open_runs(paths: Sequence[Path], dataset: Dataset, tasks: Sequence[Task]) -> dict[str, RunFile]:

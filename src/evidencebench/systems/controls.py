@@ -1,14 +1,17 @@
 """Label-free controls: what a system must beat before its score means anything."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from evidencebench.query import Kind, Query
-from evidencebench.system import Brief, Ranking, rank_by_score
+from evidencebench.system import Brief, Ranking, Traits, rank_by_score
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RandomControl:
     """Every sentence, in no order: a budget cuts it by exact expectation, so its score is random selection's mean."""
+
+    traits: ClassVar[Traits] = Traits(reads_hypothesis=False)
 
     def rank(self, query: Query, brief: Brief) -> Ranking:  # noqa: ARG002 - the contract's signature
         """Return the whole paper as a set."""
@@ -19,6 +22,8 @@ class RandomControl:
 class Lead:
     """The paper from its beginning."""
 
+    traits: ClassVar[Traits] = Traits(reads_hypothesis=False)
+
     def rank(self, query: Query, brief: Brief) -> Ranking:  # noqa: ARG002 - the contract's signature
         """Return the sentences in paper order."""
         return Ranking(sentences=tuple(range(len(query.sentences))))
@@ -27,6 +32,8 @@ class Lead:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeadNoHeadings:
     """The paper from its beginning, the headings last."""
+
+    traits: ClassVar[Traits] = Traits(reads_hypothesis=False)
 
     def rank(self, query: Query, brief: Brief) -> Ranking:  # noqa: ARG002 - the contract's signature
         """Return abstract and body in paper order, then the headings."""
@@ -37,6 +44,8 @@ class LeadNoHeadings:
 class AbstractFirst:
     """The abstract forwards, then the rest in paper order."""
 
+    traits: ClassVar[Traits] = Traits(reads_hypothesis=False)
+
     def rank(self, query: Query, brief: Brief) -> Ranking:  # noqa: ARG002 - the contract's signature
         """Return the abstract, then all else."""
         return Ranking(sentences=query.indices_of(Kind.ABSTRACT) + query.indices_of(Kind.HEADING, Kind.BODY))
@@ -45,6 +54,8 @@ class AbstractFirst:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AbstractBackwards:
     """The abstract backwards, conclusions and results first, then the rest in paper order."""
+
+    traits: ClassVar[Traits] = Traits(reads_hypothesis=False)
 
     def rank(self, query: Query, brief: Brief) -> Ranking:  # noqa: ARG002 - the contract's signature
         """Return the abstract from its end, then all else."""
@@ -55,6 +66,8 @@ class AbstractBackwards:
 class Longest:
     """The sentences with the most characters."""
 
+    traits: ClassVar[Traits] = Traits(reads_hypothesis=False)
+
     def rank(self, query: Query, brief: Brief) -> Ranking:  # noqa: ARG002 - the contract's signature
         """Return the sentences by length."""
         return rank_by_score([len(sentence) for sentence in query.sentences])
@@ -63,6 +76,8 @@ class Longest:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MostDigits:
     """The sentences with the most digits, where results tend to stand."""
+
+    traits: ClassVar[Traits] = Traits(reads_hypothesis=False)
 
     def rank(self, query: Query, brief: Brief) -> Ranking:  # noqa: ARG002 - the contract's signature
         """Return the sentences by their number of digits."""
@@ -78,6 +93,8 @@ class Structure:
     abstract, body, heading
         Score of each sentence of that kind.
     """
+
+    traits: ClassVar[Traits] = Traits(reads_hypothesis=False)
 
     abstract: float = 1.0
     body: float = 0.0

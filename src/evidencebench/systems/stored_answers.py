@@ -1,6 +1,6 @@
 """Answers that lie in a file, as a system: so that they can be fused and reordered like any other's."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -9,7 +9,7 @@ from evidencebench.errors import RunError, RunMismatchError, SystemSpecError, Ta
 from evidencebench.query import Query
 from evidencebench.runs.answer_files import open_run
 from evidencebench.runs.run_file import Failure, RunFile
-from evidencebench.system import KNOWING_SYSTEMS, Brief, Ranking
+from evidencebench.system import KNOWING_SYSTEMS, Asked, Brief, Ranking, Traits
 
 
 class _Opened:
@@ -69,15 +69,16 @@ class Stored:
         object.__setattr__(self, "_opened", opened)
 
     @property
-    def reads_brief(self) -> bool:
-        """Whether it has an answer of its own for any task."""
-        return any(tasks != {None} for tasks in self._opened.tasks_of.values())
-
-    @property
-    def selects(self) -> bool:
-        """Whether its answers are for a task without a budget, by its header."""
+    def traits(self) -> Traits:
+        """What the file tells: whether answers differ by task, whether they select, and what they were made by."""
         header = self._opened.run.header
-        return header is not None and any(task.endswith("_unconstrained") for task in header.tasks)
+        return Traits(
+            reads_brief=any(tasks != {None} for tasks in self._opened.tasks_of.values()),
+            selects=header is not None and any(task.endswith("_unconstrained") for task in header.tasks),
+            versions=lambda: {f"run {self.run}": f"sha256:{self._opened.run.sha256}"},
+            trained_on=lambda: () if header is None else header.trained_on or (),
+            check=self._check,
+        )
 
     def rank(self, query: Query, brief: Brief) -> Ranking:
         """Return the answer in the file.
@@ -102,51 +103,26 @@ class Stored:
                 return task
         raise RunError(f"{self.run}: {instance_id}: expected an answer for {wanted}, got answers for {_named(tasks)}")
 
-    def check_tasks(self, names: Sequence[str]) -> None:
-        """Raise where the file has answers for other tasks only.
-
-        Raises
-        ------
-        TaskError
-            Naming the first task that it lacks.
-        """
+    def _check(self, asked: Asked) -> None:
+        """Raise unless the answers are for these tasks, data and hypotheses; without a header the data is not known."""
         header = self._opened.run.header
         known = set(header.tasks if header is not None and header.per_task else self._opened.tasks)
-        lacking = [name for name in names if known and None not in known and name not in known]
+        lacking = [name for name in asked.tasks if known and None not in known and name not in known]
         if lacking:
             raise TaskError(
                 f"{self.run}: cannot answer task '{lacking[0]}': it holds answers for {_named(known)} only; "
                 "name one of these with --task"
             )
-
-    def versions(self) -> dict[str, str]:
-        """Return the checksum of the file."""
-        return {f"run {self.run}": f"sha256:{self._opened.run.sha256}"}
-
-    def trained_on(self) -> frozenset[str]:
-        """Return the sha256 of the data that what made the file was trained on, as far as its header says."""
-        header = self._opened.run.header
-        return frozenset() if header is None else frozenset(header.trained_on or ())
-
-    def check_data(self, sha256: str, *, own_hypotheses: bool) -> None:
-        """Raise unless the answers are for this data and the hypotheses that it is asked with.
-
-        Raises
-        ------
-        RunMismatchError
-            If they are not; a file without a header cannot be checked but for the hypotheses.
-        """
-        header = self._opened.run.header
         if header is not None and header.hypothesis != "own":
             raise RunMismatchError(
                 f"{self.run}: was asked with other papers' hypotheses, so its answers fit no instance"
             )
-        if header is not None and header.data.sha256 != sha256:
+        if header is not None and header.data.sha256 != asked.data_sha256:
             raise RunMismatchError(
                 f"{self.run}: was made on {header.data.name} with sha256 {header.data.sha256[:12]}..., and this data "
-                f"has {sha256[:12]}...; run the system on this data first"
+                f"has {asked.data_sha256[:12]}...; run the system on this data first"
             )
-        if not own_hypotheses:
+        if not asked.own_hypotheses:
             raise RunMismatchError(
                 f"{self.run}: its answers are for each paper's own hypothesis, so they cannot be asked with another"
             )

@@ -3,7 +3,7 @@
 import contextlib
 import re
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,7 @@ from evidencebench.models.llm.prices import Price
 from evidencebench.models.llm.reading import ReplyClass
 from evidencebench.models.llm.tokens import estimated_tokens
 from evidencebench.query import Kind, Query
-from evidencebench.system import Brief, NamedSystem, Ranking
+from evidencebench.system import Asked, Brief, NamedSystem, Ranking, Traits
 from evidencebench.systems.strategies.base import LlmBase
 from evidencebench.systems.strategies.conversation import Asker, Question, converse
 from evidencebench.systems.strategies.example_file import read_examples
@@ -133,7 +133,7 @@ def test_where_nothing_can_be_selected_nobody_is_asked(clients: Clients, tmp_pat
 def test_the_unconstrained_task_is_asked_without_a_number(clients: Clients, tmp_path: Path) -> None:
     client, sender = clients(oracle(GOLD))
     for strategy in every_strategy(client, tmp_path):
-        if strategy.selects if hasattr(strategy, "selects") else False:
+        if strategy.traits.selects:
             answer = strategy.rank(QUERY, Brief(budget=None, scope="results"))
             assert answer.sentences == GOLD
             assert not answer.ordered
@@ -162,7 +162,7 @@ def test_a_schema_goes_along_where_replies_are_structured_and_only_there(clients
     assert strategy.rank(QUERY, AT_4).sentences == (2, 4)
     assert (sender.asked[0].schema is not None) == structured
     assert ("ANSWER: [" in sender.asked[0].messages[0].text) == (not structured)
-    assert ("prompt answer_json" in strategy.versions()) == structured
+    assert ("prompt answer_json" in strategy.traits.versions()) == structured
 
 
 # -- turns, and what is counted ----------------------------------------------------------------------------------------
@@ -348,7 +348,7 @@ def test_a_part_of_an_order_or_of_scores_may_stand_and_a_part_of_a_selection_nev
 def test_what_is_cut_off_in_its_list_selects_nothing(clients: Clients, tmp_path: Path, text: str) -> None:
     client, _ = clients(lambda _: ChatReply(text=text, finish="length"))
     for strategy in every_strategy(client, tmp_path):
-        if getattr(strategy, "selects", False):
+        if strategy.traits.selects:
             with pytest.raises(ReplyError, match="truncated"):
                 strategy.rank(QUERY, AT_4)
 
@@ -493,6 +493,10 @@ def test_without_any_results_among_the_examples_the_results_tasks_are_refused(cl
         strategy.rank(QUERY, Brief(budget=4, scope="results"))
 
 
+def asked_of(queries: Callable[[], Iterable[Query]]) -> Asked:
+    return Asked(data_sha256="", own_hypotheses=True, tasks=(), queries=queries)
+
+
 def test_papers_that_are_among_the_examples_are_refused_with_the_reason(clients: Clients, examples: Path) -> None:
     client, sender = clients(oracle(GOLD))
     strategy = LlmInContext(chat=CHAT, examples=examples, n=4, client=client)
@@ -501,11 +505,11 @@ def test_papers_that_are_among_the_examples_are_refused_with_the_reason(clients:
     with pytest.raises(RunMismatchError, match=rf"{own.instance_id}: may not be asked .* the instance is one of"):
         strategy.rank(sample[own.instance_id].query, AT_4)
     with pytest.raises(RunMismatchError, match="draw them from other data"):
-        named(strategy).check_queries(sample.queries)
-    strategy.check_queries([QUERY])
+        named(strategy).check(asked_of(sample.queries))
+    named(strategy).check(asked_of(lambda: [QUERY]))
     assert not sender.asked
     fewer = replace(strategy, n=3)
-    fewer.check_queries([sample[own.instance_id].query])
+    named(fewer).check(asked_of(lambda: [sample[own.instance_id].query]))
 
 
 # -- section by section ------------------------------------------------------------------------------------------------
@@ -694,7 +698,7 @@ def test_a_part_without_scores_leaves_its_sentences_unscored(clients: Clients) -
 class Fixed:
     """Answers the same whatever is asked, or raises it."""
 
-    selects = True
+    traits = Traits(selects=True)
 
     def __init__(self, answer: Any) -> None:
         self.answer = answer
@@ -762,7 +766,7 @@ def test_all_parts_are_asked_even_when_one_waits_for_a_batch(clients: Clients) -
 class Together:
     """Answers with its own sentence when all that wait at the barrier have been asked, or raises its error."""
 
-    waits = selects = True
+    traits = Traits(waits=True, selects=True)
 
     def __init__(self, barrier: threading.Barrier, answer: Any) -> None:
         self.barrier, self.answer = barrier, answer

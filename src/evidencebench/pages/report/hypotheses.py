@@ -13,14 +13,9 @@ from evidencebench.runs.run_file import RunFile, SystemHeader
 from evidencebench.scoring.comparison import Comparison, compare_all
 from evidencebench.scoring.significance import holm
 from evidencebench.specification import write_specification
-from evidencebench.system import KNOWING_SYSTEMS
+from evidencebench.system import traits_of
 
-BLIND_SYSTEMS = frozenset(
-    {
-        *("random", "lead", "lead_no_headings", "abstract_first", "abstract_backwards"),
-        *("longest", "most_digits", "structure", *KNOWING_SYSTEMS),
-    }
-)
+BLIND_SYSTEMS = frozenset(name for name, factory in SYSTEMS.items() if not traits_of(factory).reads_hypothesis)
 """Those of the table of systems whose answers are the same whatever the hypothesis."""
 
 

@@ -28,7 +28,7 @@ from evidencebench.models.embedding.formats import (
 from evidencebench.models.embedding.transformer import Dtype, LocalModel
 from evidencebench.query import AspectScope, Query
 from evidencebench.storage.cache import cache_folder
-from evidencebench.system import Brief, Ranking
+from evidencebench.system import Brief, Ranking, Traits
 from evidencebench.systems.retrievers.vectors import at_length, embed_texts, ranked, require_format, text_format_of
 
 Backend = Literal["torch", "onnx"]
@@ -117,9 +117,9 @@ class Dense:
             raise SystemSpecError("dense: sentence_revision: is of sentence_model, which is not given")
 
     @property
-    def reads_brief(self) -> bool:
-        """Whether its texts hold an instruction, which is another for the Results tasks."""
-        return self._text_format.reads_scope
+    def traits(self) -> Traits:
+        """What it declares: it reads the brief where its texts hold an instruction, another for the Results tasks."""
+        return Traits(reads_brief=self._text_format.reads_scope, versions=self._versions, trained_on=self._trained_on)
 
     def rank(self, query: Query, brief: Brief) -> Ranking:
         """Return all sentences by the similarity of their vectors."""
@@ -138,7 +138,7 @@ class Dense:
         vector: Floats = at_length(found.vectors, self._text_format.similarity)[0]
         return vector
 
-    def versions(self) -> dict[str, str]:
+    def _versions(self) -> dict[str, str]:
         """Return the versions of libraries, the digests of the models, and the device where it was left open."""
         found = library_versions(*(onnx.LIBRARIES if self.backend == "onnx" else transformer.LIBRARIES))
         for model, files in ((self.model, self._files), (self.sentence_model, self._sentence_files)):
@@ -148,7 +148,7 @@ class Dense:
             found["device"] = transformer.chosen_device(self.device)
         return found
 
-    def trained_on(self) -> frozenset[str]:
+    def _trained_on(self) -> frozenset[str]:
         """Return the sha256 of the data that its models were trained on, if they are ours and their cards say."""
         return frozenset().union(*(trained_on(model) for model in (self.model, self.sentence_model) if model))
 
@@ -218,6 +218,11 @@ class MiniLM:
             require_extra("minilm", "minilm", "onnx", "onnxruntime")
         self._as_dense  # noqa: B018 - checks the options
 
+    @property
+    def traits(self) -> Traits:
+        """What it declares."""
+        return Traits(versions=self._versions)
+
     def rank(self, query: Query, brief: Brief) -> Ranking:
         """Return all sentences by the cosine of their vectors to the hypothesis's."""
         return self._as_dense.rank(query, brief)
@@ -230,9 +235,8 @@ class MiniLM:
         """Return the hypothesis's 384 numbers, float32, at length 1."""
         return self._as_dense.embed_hypothesis(query)
 
-    def versions(self) -> dict[str, str]:
-        """Return the versions of libraries and the digest of the model."""
-        found = self._as_dense.versions()
+    def _versions(self) -> dict[str, str]:
+        found = self._as_dense.traits.versions()
         return {"model minilm" if name.startswith("model ") else name: value for name, value in found.items()}
 
     @property

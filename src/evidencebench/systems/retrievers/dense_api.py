@@ -9,7 +9,7 @@ from evidencebench.models.embedding.endpoint import Endpoint, endpoint_encoder
 from evidencebench.models.embedding.folder import require_extra
 from evidencebench.models.embedding.formats import FORMATS, Similarity, TextFormat, hypothesis_text, sentence_texts
 from evidencebench.query import AspectScope, Query
-from evidencebench.system import Brief, Ranking
+from evidencebench.system import Brief, Ranking, Traits
 from evidencebench.systems.retrievers.vectors import at_length, embed_texts, ranked, require_format, text_format_of
 
 
@@ -61,9 +61,9 @@ class DenseApi:
         self._endpoint.require_sound("dense_api")
 
     @property
-    def reads_brief(self) -> bool:
-        """Whether its texts hold an instruction, which is another for the Results tasks."""
-        return self._text_format.reads_scope
+    def traits(self) -> Traits:
+        """What it declares: it reads the brief where its texts hold an instruction, another for the Results tasks."""
+        return Traits(reads_brief=self._text_format.reads_scope)
 
     def rank(self, query: Query, brief: Brief) -> Ranking:
         """Return all sentences by the similarity of their vectors."""

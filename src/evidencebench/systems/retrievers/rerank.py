@@ -19,7 +19,7 @@ from evidencebench.models.embedding.folder import (
     trained_on,
 )
 from evidencebench.query import Query
-from evidencebench.system import Brief, NamedSystem, Ranking
+from evidencebench.system import Brief, NamedSystem, Ranking, Traits
 from evidencebench.systems.retrievers.scores import full_order, notes_of
 
 if TYPE_CHECKING:
@@ -78,6 +78,11 @@ class Rerank:
         require_extra("rerank", "dense", "sentence_transformers")
         require_model("rerank", self.model, self.revision)
 
+    @property
+    def traits(self) -> Traits:
+        """What it declares; the data that it was trained on stands in the model's card, if the model is ours."""
+        return Traits(versions=self._versions, trained_on=lambda: trained_on(self.model))
+
     def rank(self, query: Query, brief: Brief) -> Ranking:
         """Return all sentences, the other system's first ones by the model's score.
 
@@ -100,22 +105,12 @@ class Rerank:
             notes=notes_of(answer, Ranking(sentences=(), notes={"truncated_sentences": n_cut} if n_cut else {})),
         )
 
-    def versions(self) -> dict[str, str]:
-        """Return the versions of the libraries and the checksum of the model, which is fetched for it.
-
-        Raises
-        ------
-        ModelError
-            If it cannot be fetched, or has changed since it was first used.
-        """
+    def _versions(self) -> dict[str, str]:
+        """Return the versions of the libraries and the checksum of the model, which is fetched for it."""
         return {
             **library_versions("torch", "sentence-transformers", "transformers", "tokenizers"),
             f"model {self.model}": f"sha256:{self._files.digest()}",
         }
-
-    def trained_on(self) -> frozenset[str]:
-        """Return the sha256 of the data that its model was trained on, if it is ours and its card says."""
-        return trained_on(self.model)
 
     def _read(self, hypothesis: str, texts: list[str]) -> tuple[dict[str, float], set[str]]:
         """Return text -> score, and the texts that the model could not read to their end."""

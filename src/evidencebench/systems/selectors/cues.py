@@ -4,13 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from types import MappingProxyType
-from typing import ClassVar
 
 import numpy as np
 
 from evidencebench.errors import SystemSpecError
 from evidencebench.query import AspectScope, Query
-from evidencebench.system import Brief, Ranking
+from evidencebench.system import Brief, Ranking, Traits
 from evidencebench.systems.selectors.features import FEATURES, feature_table
 from evidencebench.systems.selectors.page import Floats, Page
 from evidencebench.systems.selectors.redundancy import discounted_order
@@ -107,14 +106,17 @@ class Cues:
         Whether the hypothesis is read; without it the weight of its words is 0.
     """
 
-    reads_brief: ClassVar[bool] = True
-
     strength: float = STRENGTH
     hypothesis: bool = True
 
     def __post_init__(self) -> None:
         if not 0 <= self.strength <= 1:
             raise SystemSpecError(f"cues: strength: expected a number in 0..1, got {self.strength}")
+
+    @property
+    def traits(self) -> Traits:
+        """What it declares."""
+        return Traits(reads_brief=True, reads_hypothesis=self.hypothesis)
 
     def rank(self, query: Query, brief: Brief) -> Ranking:
         """Return all sentences in the order in which they are chosen."""

@@ -4,14 +4,13 @@ import math
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import ClassVar
 
 import numpy as np
 
 from evidencebench.errors import SystemSpecError
 from evidencebench.models.embedding.folder import Steady
 from evidencebench.query import AspectScope, Query
-from evidencebench.system import Brief, Ranking
+from evidencebench.system import Brief, Ranking, Traits
 from evidencebench.systems.retrievers.dense import MiniLM
 from evidencebench.systems.retrievers.scores import standard_scores
 from evidencebench.systems.selectors.features import rank_fraction
@@ -37,8 +36,6 @@ class Selector:
         model learns about the hypothesis is little; this makes it matter, at a cost in recall.
     """
 
-    reads_brief: ClassVar[bool] = True
-
     model: Path
     hypothesis_weight: float = 0.0
     _card: Steady = field(init=False, repr=False, compare=False)
@@ -55,20 +52,23 @@ class Selector:
         if model.needs_embedder:
             MiniLM()
 
+    @property
+    def traits(self) -> Traits:
+        """What it declares; the data that it was trained on stands in the model's card."""
+        return Traits(reads_brief=True, versions=self._versions, trained_on=self._trained_on)
+
     def rank(self, query: Query, brief: Brief) -> Ranking:
         """Return all sentences in the order in which they are chosen."""
         return Ranking(sentences=_order(self._loaded(), self.hypothesis_weight, query, brief.scope))
 
-    def versions(self) -> dict[str, str]:
-        """Return the digest of the model and the versions of what computes its scores."""
+    def _versions(self) -> dict[str, str]:
         found = {
             f"model {self.model}": f"sha256:{self._card.digest()}",
             "lightgbm": require_lightgbm("selector").__version__,
         }
-        return found | (MiniLM().versions() if self._loaded().needs_embedder else {})
+        return {**found, **(MiniLM().traits.versions() if self._loaded().needs_embedder else {})}
 
-    def trained_on(self) -> frozenset[str]:
-        """Return the sha256 of the data that the model was trained on, if its card says."""
+    def _trained_on(self) -> frozenset[str]:
         return frozenset(filter(None, [self._loaded().card.data.get("sha256")]))
 
     def _loaded(self) -> SelectorModel:

@@ -1,13 +1,11 @@
 """The whole paper at once: reasoning, then the sentences."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 from evidencebench.models.llm.chat import ChatModel
 from evidencebench.models.llm.client import ChatClient, default_client
 from evidencebench.query import Query
-from evidencebench.system import Brief, Ranking
+from evidencebench.system import Brief, Ranking, Traits
 from evidencebench.systems.strategies.conversation import Asker
 from evidencebench.systems.strategies.options import require_chat
 from evidencebench.systems.strategies.selecting import NOTHING, select_from, selection_draft, selection_versions
@@ -34,16 +32,19 @@ class LlmBase:
     .. [1] Wang, Cao et al., "EvidenceBench: A Benchmark for Extracting Evidence from Biomedical Papers", COLM 2025.
     """
 
-    reads_brief: ClassVar[bool] = True
-    selects: ClassVar[bool] = True
-    waits: ClassVar[bool] = True
-
     chat: ChatModel
     repairs: int = 1
     client: ChatClient | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         require_chat("llm_base", self.chat, self.repairs, prompt="base")
+
+    @property
+    def traits(self) -> Traits:
+        """What it declares; its versions are the checksums of the prompts."""
+        return Traits(
+            reads_brief=True, selects=True, waits=True, versions=lambda: selection_versions(self.chat, "base")
+        )
 
     def rank(self, query: Query, brief: Brief) -> Ranking:
         """Return the set of sentences that the model names.
@@ -63,7 +64,3 @@ class LlmBase:
         asker = Asker(client=client, chat=self.chat, repairs=self.repairs)
         draft = selection_draft("base", query, brief, self.chat)
         return client.run(select_from(asker, draft, range(len(query.sentences)), brief.budget))
-
-    def versions(self) -> Mapping[str, str]:
-        """Return the checksums of the prompts."""
-        return selection_versions(self.chat, "base")

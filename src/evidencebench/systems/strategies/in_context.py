@@ -3,14 +3,13 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import ClassVar
 
 from evidencebench.errors import RunMismatchError, SystemSpecError
 from evidencebench.models.llm.chat import ChatModel
 from evidencebench.models.llm.client import ChatClient, default_client
 from evidencebench.query import AspectScope, Query
 from evidencebench.storage.reading import file_sha256
-from evidencebench.system import Brief, Ranking
+from evidencebench.system import Brief, Ranking, Traits
 from evidencebench.systems.strategies.conversation import Asker
 from evidencebench.systems.strategies.example_file import Example, read_examples, reason_against
 from evidencebench.systems.strategies.excerpt import one_line
@@ -51,10 +50,6 @@ class LlmInContext:
        whose in-context setting has 8 examples.
     """
 
-    reads_brief: ClassVar[bool] = True
-    selects: ClassVar[bool] = True
-    waits: ClassVar[bool] = True
-
     chat: ChatModel
     examples: Path
     n: int = 8
@@ -73,14 +68,19 @@ class LlmInContext:
             )
         object.__setattr__(self, "_shown", examples[: self.n])
 
-    def check_queries(self, queries: Iterable[Query]) -> None:
-        """Raise where the paper of a query is among the examples.
+    @property
+    def traits(self) -> Traits:
+        """What it declares; its versions are the checksums of the prompts and of the examples."""
+        return Traits(
+            reads_brief=True,
+            selects=True,
+            waits=True,
+            versions=self._versions,
+            check=lambda asked: self._require_unseen(asked.queries()),
+        )
 
-        Raises
-        ------
-        RunMismatchError
-            Naming the query and the reason.
-        """
+    def _require_unseen(self, queries: Iterable[Query]) -> None:
+        """Raise `RunMismatchError` where the paper of a query is among the examples."""
         for query in queries:
             if reason := reason_against(self._shown, query):
                 raise RunMismatchError(
@@ -104,7 +104,7 @@ class LlmInContext:
         PendingError
             If a reply waits for a batch.
         """
-        self.check_queries([query])
+        self._require_unseen([query])
         if brief.budget == 0 or not query.sentences:
             return NOTHING
         examples = [example for example in self._shown if example.in_scope(brief.scope)]
@@ -127,8 +127,7 @@ class LlmInContext:
         notes = {"examples_left_out": n_left_out} if n_left_out else {}
         return client.run(select_from(asker, draft, range(len(query.sentences)), brief.budget, notes=notes))
 
-    def versions(self) -> Mapping[str, str]:
-        """Return the checksums of the prompts and of the examples."""
+    def _versions(self) -> Mapping[str, str]:
         sha256 = file_sha256(self.examples)
         return {**selection_versions(self.chat, "in_context"), f"examples {self.examples}": f"sha256:{sha256}"}
 

@@ -2,14 +2,14 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar, Literal
+from typing import Literal
 
 from evidencebench.errors import ReplyError
 from evidencebench.models.llm.chat import ChatModel, ChatReply
 from evidencebench.models.llm.client import ChatClient, default_client
 from evidencebench.models.llm.reading import Reading, ScoreReading, read_order, read_scores
 from evidencebench.query import Query
-from evidencebench.system import Brief, Ranking, merged_notes, rank_by_score
+from evidencebench.system import Brief, Ranking, Traits, merged_notes, rank_by_score
 from evidencebench.systems.strategies.conversation import Asker, Outcome, Question, converse, together
 from evidencebench.systems.strategies.drafts import SHARED_PROMPTS, Draft, windows_for
 from evidencebench.systems.strategies.excerpt import Excerpt, notes_of_excerpts
@@ -61,9 +61,6 @@ class LlmRank:
         What sends the requests; None: the one that all share.
     """
 
-    reads_brief: ClassVar[bool] = True
-    waits: ClassVar[bool] = True
-
     chat: ChatModel
     method: Literal["pointwise", "listwise"] = "pointwise"
     section_tokens: int = 2000
@@ -77,6 +74,11 @@ class LlmRank:
         require_at_least("llm_rank", "section_tokens", self.section_tokens, 64)
         require_at_least("llm_rank", "min_section_tokens", self.min_section_tokens, 0)
         require_at_least("llm_rank", "overlap", self.overlap, 0)
+
+    @property
+    def traits(self) -> Traits:
+        """What it declares; its versions are the checksums of the prompts."""
+        return Traits(reads_brief=True, waits=True, versions=self._versions)
 
     def rank(self, query: Query, brief: Brief) -> Ranking:
         """Return all sentences, with scores if the method is pointwise.
@@ -120,8 +122,7 @@ class LlmRank:
         ranking = rank_by_score(scores)
         return Ranking(sentences=ranking.sentences, scores=ranking.scores, notes=notes)
 
-    def versions(self) -> Mapping[str, str]:
-        """Return the checksums of the prompts."""
+    def _versions(self) -> Mapping[str, str]:
         own, form = ("score", "scores") if self.method == "pointwise" else ("order", "order")
         return versions_of((own, *SHARED_PROMPTS, form_name(form, structured=self.chat.structured)))
 

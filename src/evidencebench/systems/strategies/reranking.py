@@ -1,13 +1,12 @@
 """Only the first sentences of a cheap system are shown, in paper order and with their neighbours."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 from evidencebench.models.llm.chat import ChatModel
 from evidencebench.models.llm.client import ChatClient, default_client
 from evidencebench.query import Query
-from evidencebench.system import Brief, NamedSystem, Ranking
+from evidencebench.system import Brief, NamedSystem, Ranking, Traits
 from evidencebench.systems.retrievers.scores import full_order
 from evidencebench.systems.strategies.conversation import Asker
 from evidencebench.systems.strategies.options import require_at_least, require_chat
@@ -39,10 +38,6 @@ class LlmRerank:
         What sends the requests; None: the one that all share.
     """
 
-    reads_brief: ClassVar[bool] = True
-    selects: ClassVar[bool] = True
-    waits: ClassVar[bool] = True
-
     system: NamedSystem
     chat: ChatModel
     top: int = 40
@@ -54,6 +49,13 @@ class LlmRerank:
         require_chat("llm_rerank", self.chat, self.repairs, prompt="extract")
         require_at_least("llm_rerank", "top", self.top, 1)
         require_at_least("llm_rerank", "neighbours", self.neighbours, 0)
+
+    @property
+    def traits(self) -> Traits:
+        """What it declares; its versions are the checksums of the prompts."""
+        return Traits(
+            reads_brief=True, selects=True, waits=True, versions=lambda: selection_versions(self.chat, "extract")
+        )
 
     def rank(self, query: Query, brief: Brief) -> Ranking:
         """Return the set of sentences that the model names.
@@ -77,10 +79,6 @@ class LlmRerank:
         asker = Asker(client=client, chat=self.chat, repairs=self.repairs)
         draft = selection_draft("extract", query, brief, self.chat)
         return client.run(select_from(asker, draft, indices, brief.budget, notes=first.notes))
-
-    def versions(self) -> Mapping[str, str]:
-        """Return the checksums of the prompts."""
-        return selection_versions(self.chat, "extract")
 
 
 def _with_neighbours(indices: Iterable[int], neighbours: int, query: Query) -> list[int]:

@@ -1,15 +1,14 @@
 """Each section by itself, then what was found in all of them together."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 from evidencebench.errors import ReplyError
 from evidencebench.models.llm.chat import ChatModel
 from evidencebench.models.llm.client import ChatClient, default_client
 from evidencebench.models.llm.reading import Reading
 from evidencebench.query import Query
-from evidencebench.system import Brief, Ranking, merged_notes
+from evidencebench.system import Brief, Ranking, Traits, merged_notes
 from evidencebench.systems.strategies.conversation import Asker, Outcome, together
 from evidencebench.systems.strategies.drafts import windows_for
 from evidencebench.systems.strategies.excerpt import Excerpt, notes_of_excerpts
@@ -61,10 +60,6 @@ class LlmSections:
     .. [1] Wang, Cao et al., "EvidenceBench: A Benchmark for Extracting Evidence from Biomedical Papers", COLM 2025.
     """
 
-    reads_brief: ClassVar[bool] = True
-    selects: ClassVar[bool] = True
-    waits: ClassVar[bool] = True
-
     chat: ChatModel
     section_tokens: int = 2000
     min_section_tokens: int = 100
@@ -77,6 +72,16 @@ class LlmSections:
         require_at_least("llm_sections", "section_tokens", self.section_tokens, 64)
         require_at_least("llm_sections", "min_section_tokens", self.min_section_tokens, 0)
         require_at_least("llm_sections", "overlap", self.overlap, 0)
+
+    @property
+    def traits(self) -> Traits:
+        """What it declares; its versions are the checksums of the prompts."""
+        return Traits(
+            reads_brief=True,
+            selects=True,
+            waits=True,
+            versions=lambda: selection_versions(self.chat, "section", "union"),
+        )
 
     def rank(self, query: Query, brief: Brief) -> Ranking:
         """Return the set of sentences that the model picks.
@@ -115,10 +120,6 @@ class LlmSections:
             return selected(union, notes)
         draft = selection_draft("union", query, brief, self.chat)
         return await select_from(asker, draft, union, brief.budget, notes=notes)
-
-    def versions(self) -> Mapping[str, str]:
-        """Return the checksums of the prompts."""
-        return selection_versions(self.chat, "section", "union")
 
 
 def _notes_of(outcomes: Sequence[Outcome[Reading]], sections: Sequence[Excerpt]) -> dict[str, int]:

@@ -6,14 +6,14 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, wait
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from evidencebench.errors import AnswerError, EvidenceBenchError, PendingError, ReplyError, StopError, SystemSpecError
 from evidencebench.models.llm.chat import ChatModel
 from evidencebench.query import Query
-from evidencebench.system import Brief, NamedSystem, Ranking, merged_notes, rank_by_score
+from evidencebench.system import Brief, NamedSystem, Ranking, Traits, merged_notes, rank_by_score
 from evidencebench.systems.retrievers.scores import places_of
 from evidencebench.systems.strategies.conversation import rank_of_error
 from evidencebench.systems.strategies.options import require_at_least, require_within
@@ -56,8 +56,6 @@ class LlmVote:
        Methods", SIGIR 2009, which sets k to 60.
     """
 
-    reads_brief: ClassVar[bool] = True
-
     systems: tuple[NamedSystem, ...]
     samples: int = 1
     method: Literal["votes", "rrf"] = "votes"
@@ -77,9 +75,9 @@ class LlmVote:
         object.__setattr__(self, "_voters", tuple(voters))
 
     @property
-    def selects(self) -> bool:
-        """Whether the answers of all parts end by themselves."""
-        return all(part.selects for part in self.systems)
+    def traits(self) -> Traits:
+        """What it declares: its answers end by themselves where those of all parts do."""
+        return Traits(reads_brief=True, selects=all(part.selects for part in self.systems))
 
     def rank(self, query: Query, brief: Brief) -> Ranking:
         """Return the sentences by what the parts' answers make of them together.

@@ -15,7 +15,7 @@ from evidencebench.execution.waiting import Waiting
 from evidencebench.models.llm.client import ChatClient
 from evidencebench.scoring.significance import DEFAULT_RESAMPLING, Resampling
 from evidencebench.storage.reading import PathText
-from evidencebench.system import NamedSystem
+from evidencebench.system import NamedSystem, traits_of
 from evidencebench.systems.derangement import derange_hypotheses
 from evidencebench.training.crossval.cells import Plan, Progress, finished_cells, versions_before_training
 from evidencebench.training.crossval.figures import SystemFigures, figures_of
@@ -143,9 +143,7 @@ def _check(system: str, dataset: Dataset, tasks: Sequence[Task], n_folds: int) -
     found = trainable(system)
     if found is None:
         named = make_system(system)
-        require_answerable(named, tasks)
-        named.check_data(dataset.sha256, own_hypotheses=False)
-        named.check_queries(dataset.queries)
+        require_answerable(named, dataset, tasks, own_hypotheses=False)
         if dataset.sha256 in named.trained_on():
             raise SystemSpecError(
                 f"'{system}' was trained on this data, so that its answers say nothing of other papers; "
@@ -159,7 +157,7 @@ def _check(system: str, dataset: Dataset, tasks: Sequence[Task], n_folds: int) -
             "since no cost limit would hold for it; leave it out"
         )
     paper_folds([query.paper_id for query in dataset.queries()], n_folds, np.random.default_rng(0))
-    if not getattr(factory_of(found.system), "selects", False):
+    if not traits_of(factory_of(found.system)).selects:
         for task in tasks:
             if task.budget is None:
                 raise TaskError(f"'{system}' ranks all sentences, and task '{task.name}' has no budget to end it")

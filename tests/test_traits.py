@@ -1,0 +1,151 @@
+"""What systems declare about themselves: in one typed object, so that a slip is an error and never silently ignored."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evidencebench import SYSTEMS, Brief, Query, Ranking, Traits, execute, load_sample, make_system
+from evidencebench.errors import RunMismatchError, SystemSpecError
+from evidencebench.execution.ask import named_system
+from evidencebench.system import KNOWING_SYSTEMS, Asked, NamedSystem, traits_of
+from evidencebench.systems.retrievers.fusion import Fuse
+
+SAMPLE = load_sample()
+
+
+class Plain:
+    def rank(self, query: Query, brief: Brief) -> Ranking:  # noqa: ARG002 - the contract's signature
+        return Ranking(sentences=(0,))
+
+
+def with_attribute(name: str, value: object) -> Plain:
+    """Return a system of a class that has an attribute more."""
+    made: Plain = type("Mine", (Plain,), {name: value})()
+    return made
+
+
+@pytest.mark.parametrize("name", ["reads_brief", "selects", "waits"])
+def test_what_was_an_attribute_of_its_own_is_refused_with_what_to_write(name: str) -> None:
+    for value in (True, False, property(lambda _: True)):
+        with pytest.raises(
+            TypeError, match=rf"^Mine: '{name}' is not read any more: .* traits = Traits\({name}=True\)"
+        ):
+            named_system(with_attribute(name, value))
+
+
+@pytest.mark.parametrize(
+    ("name", "instead"),
+    [
+        ("versions", "versions=self._versions"),
+        ("trained_on", "trained_on=self._trained_on"),
+        ("check_data", "check=self._check"),
+        ("check_tasks", "check=self._check"),
+        ("check_queries", "check=self._check"),
+    ],
+)
+def test_what_was_a_method_is_refused_with_what_to_write(name: str, instead: str) -> None:
+    with pytest.raises(TypeError, match=rf"^Mine: '{name}' is not read any more: .* traits = Traits\({instead}\)"):
+        named_system(with_attribute(name, lambda _: {}))
+
+
+def test_own_code_of_before_is_refused_by_run_and_by_execute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("own.py").write_text("class Old:\n    waits = True\n    def rank(self, query, brief): ...\n")
+    with pytest.raises(SystemSpecError, match=r"^system 'own.py:Old': TypeError: Old: 'waits' is not read any more"):
+        make_system("own.py:Old")
+    with pytest.raises(TypeError, match="'waits' is not read any more"):
+        execute(with_attribute("waits", value=True), SAMPLE, tmp_path / "run.jsonl")
+    assert not (tmp_path / "run.jsonl").exists()
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"wait": True}, "unexpected keyword argument 'wait'"),
+        ({"waits": 1}, "^Traits: waits: expected True or False, got 1$"),
+        ({"selects": None}, "^Traits: selects: expected True or False, got None$"),
+        ({"versions": {"model": "1"}}, "^Traits: versions: expected a function, such as a method, got {'model': '1'}$"),
+        ({"check": True}, "^Traits: check: expected a function, such as a method, got True$"),
+    ],
+)
+def test_a_misspelt_trait_and_one_of_another_type_are_errors(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(TypeError, match=message):
+        Traits(**given)
+
+
+def test_traits_under_another_name_and_what_are_no_traits_are_errors() -> None:
+    with pytest.raises(TypeError, match=r"^Mine: expected its Traits in the attribute 'traits', got them in 'trait'$"):
+        named_system(with_attribute("trait", Traits(waits=True)))
+    for wrong in (Traits, {"waits": True}, "waits"):
+        with pytest.raises(TypeError, match=r"^Mine: traits: expected Traits\(\.\.\.\), got "):
+            named_system(with_attribute("traits", wrong))
+
+
+def test_a_slip_inside_a_property_is_not_taken_for_no_traits() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'verisons'"):
+        named_system(with_attribute("traits", property(lambda self: Traits(versions=self.verisons))))
+
+
+def test_a_system_that_declares_nothing_ranks_by_the_hypothesis_alone() -> None:
+    assert traits_of(Plain()) == Traits()
+    assert traits_of(with_attribute("traits", Traits(selects=True))).selects
+    assert traits_of(type(with_attribute("traits", property(lambda _: Traits(selects=True))))) == Traits()
+
+
+def test_only_what_declares_it_is_given_labels_and_own_code_that_is_named_never(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert {name for name, factory in SYSTEMS.items() if traits_of(factory).knows_labels} == KNOWING_SYSTEMS
+    knowing = with_attribute("rank_knowing", lambda *_: Ranking(sentences=(0,)))
+    assert not named_system(knowing).knows_labels
+    monkeypatch.chdir(tmp_path)
+    Path("cheat.py").write_text(
+        "from evidencebench import Traits\n"
+        "class Cheat:\n"
+        "    traits = Traits(knows_labels=True)\n"
+        "    def rank(self, query, brief): ...\n"
+        "    def rank_knowing(self, labels, brief): ...\n"
+    )
+    with pytest.raises(SystemSpecError, match="own code is not given the labels; take knows_labels out of its traits"):
+        make_system("cheat.py:Cheat")
+
+
+def test_what_declares_that_it_reads_no_hypothesis_reads_none() -> None:
+    blind = [name for name in sorted({*SYSTEMS} - KNOWING_SYSTEMS) if not traits_of(SYSTEMS[name]).reads_hypothesis]
+    assert len(blind) > 5
+    for spec in (*blind, "cues:hypothesis=false"):
+        system = make_system(spec)
+        assert not system.traits.reads_hypothesis
+        for instance in SAMPLE[:3]:
+            answers = {system.rank(query, Brief(budget=3)) for query in hypotheses_of(instance.query)}
+            assert len({answer.sentences for answer in answers}) == 1, spec
+
+
+def hypotheses_of(query: Query) -> Iterator[Query]:
+    for hypothesis in (query.hypothesis, query.sentences[7], "Tea"):
+        yield replace(query, hypothesis=hypothesis)
+
+
+def test_the_check_is_told_what_is_asked_and_a_part_is_checked_too(tmp_path: Path) -> None:
+    told: list[Asked] = []
+
+    class Checking(Plain):
+        traits = Traits(check=told.append)
+
+    inner = named_system(Checking())
+    execute(Fuse(systems=(inner,)), SAMPLE, tmp_path / "run.jsonl", tasks="er_at_10", limit=2)
+    assert [(one.data_sha256, one.own_hypotheses, one.tasks) for one in told] == [(SAMPLE.sha256, True, ("er_at_10",))]
+    assert [query.instance_id for query in told[0].queries()] == list(SAMPLE.ids[:2])
+
+    def refuse(_: Asked) -> None:
+        raise RunMismatchError("not these")
+
+    with pytest.raises(RunMismatchError, match="not these"):
+        execute(refusing(refuse), SAMPLE, tmp_path / "other.jsonl")
+
+
+def refusing(check: Callable[[Asked], None]) -> NamedSystem:
+    return named_system(with_attribute("traits", Traits(check=check)))
