@@ -9,7 +9,8 @@ import msgspec
 from evidencebench.data.dataset import DataFile, Dataset, dataset_from, reopen_dataset, require_data_name, write_dataset
 from evidencebench.data.evaluations import Optima, derive_optima, with_optima
 from evidencebench.data.instance import Evaluation, Instance
-from evidencebench.engine.local import map_in_order
+from evidencebench.engine.ordering import map_in_order
+from evidencebench.engine.processes import engine_of
 from evidencebench.errors import RunFormatError, RunMismatchError
 from evidencebench.storage.journal import open_journal
 from evidencebench.storage.reading import PathText
@@ -92,8 +93,8 @@ def solve_file(
         solved = _read_partial(partial, header)
         todo = [instance_id for instance_id in dataset.ids if instance_id not in solved]
         n_resumed = len(dataset) - len(todo)
-        workers = min(jobs, 1 + len(todo) // _MIN_INSTANCES_A_JOB)
-        for n_done, line in enumerate(map_in_order(_solver, (dataset.file,), todo, jobs=workers), n_resumed + 1):
+        engine = engine_of(min(jobs, 1 + len(todo) // _MIN_INSTANCES_A_JOB))
+        for n_done, line in enumerate(map_in_order(engine, _solver, (dataset.file,), todo), n_resumed + 1):
             encoded = msgspec.json.encode(line)
             journal.append(encoded)
             solved[line.id] = encoded

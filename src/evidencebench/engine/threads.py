@@ -1,60 +1,46 @@
-"""Run a function over many items in threads: for work that mostly waits for a server."""
+"""Work in threads of this process: for work that mostly waits for a server."""
 
 import queue
-import signal
 import threading
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
-from typing import Generic, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Generic
 
-Item = TypeVar("Item")
-Result = TypeVar("Result")
+from evidencebench.engine.interrupts import first_interrupt_noted
+from evidencebench.engine.protocol import Item, Result, Setup, never, nothing
 
 
-def wait_for_all(
-    work: Callable[[Item], Result],
-    items: Iterable[Item],
-    on_result: Callable[[Result], object],
-    *,
-    n_threads: int,
-    is_over: Callable[[], bool] = lambda: False,
-    on_interrupt: Callable[[], object] = lambda: None,
-) -> None:
-    """Hand over each result in the calling thread as soon as it is there, in whatever order.
+@dataclass(frozen=True, slots=True)
+class Threads:
+    """Runs ``n_threads`` items at once; results are yielded in the thread that asks for them."""
 
-    After an interrupt no item is begun, and what was begun is finished and handed over before the interrupt goes on; a
-    second interrupt goes on at once. The same after an error of the work, or of what takes the results.
+    n_threads: int
+    shares_memory: ClassVar[bool] = True
 
-    Parameters
-    ----------
-    work
-        Called in the threads with each item.
-    items
-        Taken one at a time, never far ahead.
-    on_result
-        Called in the calling thread.
-    n_threads
-        How many items are worked on at once, at most.
-    is_over
-        Asked before each item; where it says so, no item is begun.
-    on_interrupt
-        Called once, at the first interrupt, to let what waits for long end soon.
+    def results(
+        self,
+        setup: Setup[Item, Result],
+        arguments: Sequence[Any],
+        items: Iterable[Item],
+        *,
+        is_over: Callable[[], bool] = never,
+        on_interrupt: Callable[[], object] = nothing,
+    ) -> Iterator[Result]:
+        """Yield results as `Engine.results` says; the worker is made once and shared by the threads."""
+        crew = _Crew(setup(*arguments), items, is_over)
 
-    Raises
-    ------
-    KeyboardInterrupt
-        After what was begun is handed over.
-    """
-    crew = _Crew(work, items, is_over)
-    with _interrupts(crew, on_interrupt):
-        try:
-            crew.start(n_threads)
-            for result in crew.results():
-                on_result(result)
-        finally:
+        def interrupt() -> None:
             crew.stop()
-    if crew.is_interrupted:
-        raise KeyboardInterrupt
+            on_interrupt()
+
+        with first_interrupt_noted(interrupt) as interrupted:
+            try:
+                crew.start(self.n_threads)
+                yield from crew.results()
+            finally:
+                crew.stop()
+        if interrupted.yet:
+            raise KeyboardInterrupt
 
 
 class _Crew(Generic[Item, Result]):
@@ -70,7 +56,6 @@ class _Crew(Generic[Item, Result]):
         # A result, an error, or None where a thread has ended.
         self._done: queue.SimpleQueue[tuple[Result] | BaseException | None] = queue.SimpleQueue()
         self._n_running = 0
-        self.is_interrupted = False
 
     def start(self, n_threads: int) -> None:
         for _ in range(2 * n_threads):
@@ -119,24 +104,3 @@ class _Crew(Generic[Item, Result]):
             self._done.put(error)
         finally:
             self._done.put(None)
-
-
-@contextmanager
-def _interrupts(crew: _Crew[Item, Result], on_interrupt: Callable[[], object]) -> Iterator[None]:
-    """Take a first interrupt as a wish to stop, and let a second one through."""
-    if threading.current_thread() is not threading.main_thread():  # where no signal arrives
-        yield
-        return
-
-    def note(*_: object) -> None:
-        if crew.is_interrupted:
-            raise KeyboardInterrupt
-        crew.is_interrupted = True
-        crew.stop()
-        on_interrupt()
-
-    before = signal.signal(signal.SIGINT, note)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)

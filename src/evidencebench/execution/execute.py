@@ -12,7 +12,8 @@ import numpy as np
 
 from evidencebench.data.dataset import DataFile, Dataset, dataset_from, reopen_dataset, require_limit
 from evidencebench.data.tasks import Task, TaskOrName, tasks_from
-from evidencebench.engine.local import work_off
+from evidencebench.engine.processes import engine_of
+from evidencebench.engine.protocol import Engine
 from evidencebench.errors import RunMismatchError, SystemSpecError
 from evidencebench.execution.ask import default_tasks, require_answerable
 from evidencebench.execution.gathering import Inquiry, Rehearsal, answerer, rehearse_all, todo_of
@@ -79,6 +80,7 @@ def execute(
     tasks: TaskOrName | Iterable[TaskOrName] = (),
     limit: int | None = None,
     jobs: int = 1,
+    engine: Engine | None = None,
     seed: int = 0,
     hypothesis: Literal["own", "wrong"] = "own",
     overwrite: bool = False,
@@ -109,6 +111,8 @@ def execute(
         Only the first so many instances; None: all.
     jobs
         Processes; a system that waits for a server is asked from threads instead, and an object in this one only.
+    engine
+        Where the work runs instead, such as ``evidencebench.engine.threads.Threads(4)``.
     seed
         Of everything random; an object has its own.
     hypothesis
@@ -150,9 +154,10 @@ def execute(
         If a worker process dies.
     """
     named, dataset, path = system_from(system, seed=seed, client=client), dataset_from(dataset), Path(path)
-    if jobs > 1 and not isinstance(system, str):
+    if not isinstance(system, str) and (jobs > 1 if engine is None else not engine.shares_memory):
+        got = f"jobs={jobs}" if engine is None else f"engine={engine!r}"
         raise SystemSpecError(
-            f"system '{named.name}': an object is asked in one process, got jobs={jobs}; name it by a specification, "
+            f"system '{named.name}': an object is asked in one process, got {got}; name it by a specification, "
             "such as 'bm25:k1=1.2' or 'file.py:Class'"
         )
     tasks = _checked_tasks(named, dataset, tasks_from(tasks), limit=limit, hypothesis=hypothesis)
@@ -175,9 +180,11 @@ def execute(
             ask_all(work, todo, recorder, waiting)
         else:
             again = _Again(spec=str(system), seed=seed, data=dataset.file, versions=named.versions())
-            jobs = min(jobs, 1 + len(todo) // _MIN_INSTANCES_A_JOB)
-            opened = (named, dataset) if jobs == 1 else again
-            work_off(_worker, (opened, hypotheses, fail_fast), todo, recorder.keep, jobs=jobs, is_over=recorder.is_over)
+            engine = engine or engine_of(min(jobs, 1 + len(todo) // _MIN_INSTANCES_A_JOB))
+            opened = (named, dataset) if engine.shares_memory else again
+            arguments = (opened, hypotheses, fail_fast)
+            for worked in engine.results(_worker, arguments, todo, is_over=recorder.is_over):
+                recorder.keep(worked)
             if recorder.stop is not None:
                 raise recorder.stop
     return RunReport(

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from evidencebench.engine.threads import wait_for_all
+from evidencebench.engine.threads import Threads
 from evidencebench.errors import CostLimitError, StopError
 from evidencebench.execution.recording import Todo, Worked
 
@@ -108,19 +108,12 @@ def _ask_once(
         """Return the stops after which nothing can be answered; below a cost limit, what is stored still can."""
         return [stop for stop in stops if not isinstance(stop, CostLimitError)]
 
-    def keep(done: tuple[Todo, Worked]) -> None:
-        one, worked = done
+    engine = Threads(min(waiting.max_waiting, max(1, len(todo))))
+    for one, worked in engine.results(
+        lambda: worked_on, (), todo, is_over=lambda: bool(grave()), on_interrupt=waiting.interrupt
+    ):
         keeper.keep(worked)
         del left[one[0]]
         if worked.unanswered:
             left[one[0]] = worked.unanswered
-
-    wait_for_all(
-        worked_on,
-        todo,
-        keep,
-        n_threads=min(waiting.max_waiting, max(1, len(todo))),
-        is_over=lambda: bool(grave()),
-        on_interrupt=waiting.interrupt,
-    )
     return list(left.values()), next(iter(grave() or stops), None)

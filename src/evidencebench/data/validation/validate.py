@@ -15,7 +15,8 @@ from evidencebench.data.dataset import DataFile, file_of, index_again, index_fil
 from evidencebench.data.formats.indexing import Index, not_utf8
 from evidencebench.data.instance import Origin
 from evidencebench.data.validation.rules import Violation, check_optima, check_record
-from evidencebench.engine.local import map_in_order
+from evidencebench.engine.ordering import map_in_order
+from evidencebench.engine.processes import engine_of
 from evidencebench.errors import UnreadableError
 from evidencebench.one_line import counted, one_line
 from evidencebench.storage.reading import PathText
@@ -116,9 +117,9 @@ def validate_files(
         index = index_file(path)
         ids = list(index.places)
         found = [_repeated(instance_id) for instance_id in index.duplicates]
-        jobs_here = min(jobs, 1 + len(ids) // _MIN_INSTANCES_A_JOB)
-        opened = index if jobs_here == 1 else file_of(path, index)
-        results = map_in_order(_checker, (path, opened, optima), ids, jobs=jobs_here)
+        engine = engine_of(min(jobs, 1 + len(ids) // _MIN_INSTANCES_A_JOB))
+        opened = index if engine.shares_memory else file_of(path, index)
+        results = map_in_order(engine, _checker, (path, opened, optima), ids)
         for n_done, (instance_id, (violations, paper_id)) in enumerate(zip(ids, results, strict=True), 1):
             found += violations
             if paper_id is not None and file_of_paper.setdefault(paper_id, path) != path:

@@ -15,7 +15,7 @@ import numpy as np
 from evidencebench.data.dataset import DataFile, Dataset, reopen_dataset
 from evidencebench.data.instance import Instance
 from evidencebench.data.tasks import Task, task_named
-from evidencebench.engine.local import work_off
+from evidencebench.engine.processes import engine_of
 from evidencebench.errors import AnswerError, RunFormatError, RunMismatchError
 from evidencebench.execution.ask import answers_from
 from evidencebench.execution.system_table import make_system, module_of
@@ -196,7 +196,8 @@ def finished_cells(
         for one in ask(waiting):
             keep(one)
         todo = [cell for cell in todo if cell not in waiting]
-        work_off(_cell_worker, (dataset.file, plan), todo, keep, jobs=min(jobs, max(1, len(todo))))
+        for one in engine_of(min(jobs, len(todo))).results(_cell_worker, (dataset.file, plan), todo):
+            keep(one)
     return [finished[cell] for cell in cells]
 
 

@@ -1,0 +1,33 @@
+"""Work in this process, one item after the other."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from evidencebench.engine.protocol import Item, Result, Setup, never, nothing
+
+
+@dataclass(frozen=True, slots=True)
+class InProcess:
+    """Runs everything in the process, and the thread, that asks for the results."""
+
+    shares_memory: ClassVar[bool] = True
+
+    def results(
+        self,
+        setup: Setup[Item, Result],
+        arguments: Sequence[Any],
+        items: Iterable[Item],
+        *,
+        is_over: Callable[[], bool] = never,
+        on_interrupt: Callable[[], object] = nothing,  # noqa: ARG002 - an interrupt ends the item at hand
+    ) -> Iterator[Result]:
+        """Yield the result of each item, in their order."""
+        work = setup(*arguments)
+        left = iter(items)
+        while not is_over():
+            try:
+                item = next(left)
+            except StopIteration:
+                return
+            yield work(item)
