@@ -8,10 +8,10 @@ from hypothesis import HealthCheck, settings
 
 from evidencebench.data.dataset import Dataset, open_dataset
 from evidencebench.data.sample import load_sample
-from evidencebench.integrations.fake_server.running import running_fake_server
 from evidencebench.training.best import BestTraining
 from evidencebench.training.prompt_examples import draw_examples, write_examples
 from evidencebench.training.selector import SelectorTraining
+from fake_models import running_fake_server
 from hostile_server import hostile_server
 
 DATA_FOLDER = Path(__file__).resolve().parents[1].parent / "shared" / "data"

@@ -19,7 +19,7 @@ from evidencebench import SYSTEMS, TASKS, answers_from, evaluate, make_system, o
 from evidencebench.cli.groups import LazyGroup
 from evidencebench.cli.main import cli
 from evidencebench.data.sample import load_sample
-from evidencebench.integrations.fake_server.running import RunningServer, running_fake_server
+from fake_models import RunningServer, running_fake_server
 from make_cli_reference import REFERENCE, reference
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -14,10 +14,10 @@ from evidencebench.cli.asking import closing
 from evidencebench.data.dataset import open_dataset
 from evidencebench.data.sample import sample_path
 from evidencebench.errors import CacheError
-from evidencebench.integrations.fake_server.running import RunningServer, running_fake_server
 from evidencebench.models.llm.client import ChatClient
 from evidencebench.models.llm.prices import PriceTable
 from evidencebench.runs.run_file import read_run
+from fake_models import RunningServer, running_fake_server
 from llm_servers import SlowSender
 from unwritable import no_file_longer_than
 
@@ -97,7 +97,7 @@ def test_the_key_is_sent_and_stands_in_no_file_and_no_message(
     printed = ""
     kinds = ["unauthorized", "bad_request", "rate_limit", "server_error", "malformed_json", "truncated_body"]
     with running_fake_server(
-        SAMPLE, personality="oracle", faults=0.3, fault_kinds=kinds, log=tmp_path / "server.log"
+        SAMPLE, personality="oracle", fault_rate=0.3, fault_kinds=kinds, log=tmp_path / "server.log"
     ) as server:
         for number, model in enumerate(("openai/fake", "anthropic/fake")):
             env = f",key_env={'OPENAI' if number == 0 else 'ANTHROPIC'}_API_KEY"
@@ -123,7 +123,7 @@ def test_the_key_is_sent_and_stands_in_no_file_and_no_message(
 
 
 def test_an_interrupt_keeps_every_reply_that_was_paid(tmp_path: Path) -> None:
-    with running_fake_server(SAMPLE, personality="oracle", latency=0.7) as server:
+    with running_fake_server(SAMPLE, personality="oracle", latency_seconds=0.7) as server:
         words = ("run", base(server), "--data", "sample", "-o", str(tmp_path / "run.jsonl"), "--max-connections", "3")
         process = start(*words)
         deadline = time.monotonic() + 60
@@ -183,7 +183,7 @@ def test_a_store_that_cannot_be_closed_fails_a_command_that_ends_by_itself() -> 
 
 def test_a_batch_gives_the_same_answers_for_the_same_replies(command: Command) -> None:
     for personality in ("oracle", "over_length", "wrong_format"):
-        with running_fake_server(SAMPLE, personality=personality, batch_expire=0.2) as server:
+        with running_fake_server(SAMPLE, personality=personality, expire_rate=0.2) as server:
             for wire in ("openai", "anthropic"):
                 spec = base(server, model=f"{wire}/fake", more=",key_env=")
                 name = f"{personality}-{wire}"
@@ -206,7 +206,7 @@ def answers(path: Path) -> list[tuple[object, ...]]:
 
 
 def test_a_batch_that_was_submitted_is_collected_by_the_next_start_and_not_bought_again(tmp_path: Path) -> None:
-    with running_fake_server(SAMPLE, personality="oracle", batch_delay=1.5) as server:
+    with running_fake_server(SAMPLE, personality="oracle", batch_delay_seconds=1.5) as server:
         spec = base(server, model="openai/fake", more=",key_env=")
         words = ("run", spec, "--data", "sample", "-t", "er_at_10", "-o", str(tmp_path / "run.jsonl"), "--batch")
         process = start(*words)
@@ -227,7 +227,7 @@ def test_a_batch_that_was_submitted_is_collected_by_the_next_start_and_not_bough
 
 
 def test_a_refused_key_stops_the_run_at_once(command: Command) -> None:
-    with running_fake_server(SAMPLE, faults=1.0, fault_kinds=["unauthorized"]) as server:
+    with running_fake_server(SAMPLE, fault_rate=1.0, fault_kinds=["unauthorized"]) as server:
         found = command(f"run {base(server)} --data sample -o run.jsonl --max-connections 1")
         assert found.code == 3
         assert "401" in found.err
@@ -277,7 +277,7 @@ def _record_of(instance_id: str) -> str:
 
 
 def test_what_an_open_batch_holds_is_not_bought_again_one_by_one(tmp_path: Path, command: Command) -> None:
-    with running_fake_server(SAMPLE, personality="oracle", batch_delay=3.0) as server:
+    with running_fake_server(SAMPLE, personality="oracle", batch_delay_seconds=3.0) as server:
         spec = base(server, model="openai/fake", more=",key_env=")
         words = ("run", spec, "--data", "sample", "-t", "er_at_10", "-o", str(tmp_path / "run.jsonl"))
         process = start(*words, "--batch")
@@ -298,7 +298,7 @@ def test_what_an_open_batch_holds_is_not_bought_again_one_by_one(tmp_path: Path,
 
 
 def test_batches_that_expire_in_part_end_with_what_is_left_told(command: Command) -> None:
-    with running_fake_server(SAMPLE, personality="oracle", batch_expire=0.6) as server:
+    with running_fake_server(SAMPLE, personality="oracle", expire_rate=0.6) as server:
         spec = base(server, model="openai/fake", more=",key_env=")
         found = command(f"run {spec} --data sample -o run.jsonl --batch")
         n_left = len(SAMPLE) * 6 - len(read_run(Path("run.jsonl")).done)

@@ -9,7 +9,7 @@ import pytest
 
 from command_line import SAMPLE, Command
 from evidencebench.data.sample import sample_path
-from evidencebench.integrations.fake_server.running import RunningServer, running_fake_server
+from fake_models import RunningServer, running_fake_server
 
 ID = SAMPLE.ids[0]
 KEY = "sk-evidence-0123456789-abcdefghijklmnop"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from command_line import SAMPLE, Command, start
-from evidencebench.integrations.fake_server.running import RunningServer, running_fake_server
+from fake_models import RunningServer, running_fake_server
 
 KEY = "sk-evidence-0123456789-abcdefghijklmnop"
 PRICES = {"as_of": "2026-11-01", "models": {"local/*": {"input": 1.0, "output": 4.0}}}
@@ -138,7 +138,7 @@ def test_no_command_shows_or_writes_a_key(
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     with running_fake_server(
-        SAMPLE, faults=0.4, fault_kinds=["unauthorized", "bad_request", "truncated_body"]
+        SAMPLE, fault_rate=0.4, fault_kinds=["unauthorized", "bad_request", "truncated_body"]
     ) as server:
         system = spec(server, model="openai/fake", more=",key_env=OPENAI_API_KEY")
         found = command(f"{commands(system)[name]} --max-attempts 2")
@@ -165,7 +165,7 @@ def test_find_says_in_its_help_what_leaves_the_machine(command: Command) -> None
 def test_replies_of_a_batch_that_an_earlier_start_submitted_are_sent_once_and_not_stored_too(
     tmp_path: Path, command: Command
 ) -> None:
-    with running_fake_server(SAMPLE, personality="oracle", batch_delay=1.0) as server:
+    with running_fake_server(SAMPLE, personality="oracle", batch_delay_seconds=1.0) as server:
         system = spec(server, model="openai/fake", more=",key_env=")
         words = commands(system)["run"].split()
         process = start(*words, "--batch", cwd=tmp_path)
@@ -181,7 +181,7 @@ def test_replies_of_a_batch_that_an_earlier_start_submitted_are_sent_once_and_no
 
 
 def test_requests_on_their_way_at_a_second_interrupt_were_sent(tmp_path: Path) -> None:
-    with running_fake_server(SAMPLE, personality="oracle", latency=60.0) as server:
+    with running_fake_server(SAMPLE, personality="oracle", latency_seconds=60.0) as server:
         process = start(*commands(spec(server))["run"].split(), cwd=tmp_path)
         ends_at = time.monotonic() + 60
         while server.totals()["requests"] < 10 and time.monotonic() < ends_at:

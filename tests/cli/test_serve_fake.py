@@ -4,6 +4,7 @@ import json
 import re
 import signal
 import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -89,6 +90,13 @@ def test_what_it_cannot_do_it_says_and_ends(command: Command, options: str, said
     assert refused.code == 2
     assert said in refused.err
     assert refused.out == ""
+
+
+def test_without_starlette_it_says_what_to_install(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "starlette", None)
+    refused = command("llm serve-fake --data sample --port 0")
+    assert refused.code == 2
+    assert "needs starlette, which is not installed: pip install 'evidencebench[serve]'" in refused.err
 
 
 def test_providers_are_listed_with_whether_their_key_is_set_and_never_the_key(

@@ -24,7 +24,6 @@ from evidencebench.errors import (
     StopError,
 )
 from evidencebench.integrations.fake_server.faults import Fault
-from evidencebench.integrations.fake_server.running import RunningServer, running_fake_server
 from evidencebench.models.llm.batch_apis.calls import Patience
 from evidencebench.models.llm.batch_status import BatchStatus
 from evidencebench.models.llm.batches import BatchSender
@@ -33,6 +32,7 @@ from evidencebench.models.llm.ledger import Ledger
 from evidencebench.models.llm.sparing import SparingSender, collect_open
 from evidencebench.models.llm.spool import Spool
 from evidencebench.models.llm.store import Replies
+from fake_models import RunningServer, running_fake_server
 from mutations import mutations
 from proxy import Passing, proxied
 from replies import numbered
@@ -128,7 +128,7 @@ def test_what_cannot_be_batched_stops_the_run(tmp_path: Path, request_: ChatRequ
 
 @pytest.mark.parametrize("model", MODELS)
 def test_of_a_batch_that_expires_half_way_the_finished_half_is_kept(tmp_path: Path, model: str) -> None:
-    with running_fake_server(SAMPLE, batch_expire=0.5) as server:
+    with running_fake_server(SAMPLE, expire_rate=0.5) as server:
         requests = requests_to(server.base_url, model, 20)
         found = one_pass(tmp_path, requests)
         n_first = n_replies(found)
@@ -145,7 +145,7 @@ def test_of_a_batch_that_expires_half_way_the_finished_half_is_kept(tmp_path: Pa
 
 @pytest.mark.parametrize("model", MODELS)
 def test_a_row_that_fails_is_a_failure_of_this_run_and_asked_again_in_the_next(tmp_path: Path, model: str) -> None:
-    with running_fake_server(SAMPLE, faults=0.3, fault_kinds=[Fault.SERVER_ERROR], seed=3) as server:
+    with running_fake_server(SAMPLE, fault_rate=0.3, fault_kinds=[Fault.SERVER_ERROR], seed=3) as server:
         requests = requests_to(server.base_url, model, 20)
         found = one_pass(tmp_path, requests)
         failures = [str(one) for one in found if isinstance(one, EndpointError)]
@@ -161,7 +161,7 @@ def test_a_row_that_fails_is_a_failure_of_this_run_and_asked_again_in_the_next(t
 def test_with_a_third_of_all_calls_failing_everything_is_answered_and_paid_once(
     tmp_path: Path, model: str, seed: int
 ) -> None:
-    with running_fake_server(SAMPLE, faults=0.3, seed=seed, hang_seconds=0.05, retry_after=0.01) as server:
+    with running_fake_server(SAMPLE, fault_rate=0.3, seed=seed, hang_seconds=0.05, retry_after_seconds=0.01) as server:
         requests = requests_to(server.base_url, model, 30)
         patience = Patience(sleep=at_once, timeout_seconds=10, max_attempts=30)
         found = one_pass(tmp_path, requests, most_requests=7, patience=patience)
@@ -223,7 +223,7 @@ def test_an_older_batch_of_the_same_requests_is_not_taken_for_one_that_never_arr
         if status.state == "submitted":
             names.append(status.name)
 
-    with running_fake_server(SAMPLE, batch_expire=1.0) as server, proxied(server.root_url) as proxy:
+    with running_fake_server(SAMPLE, expire_rate=1.0) as server, proxied(server.root_url) as proxy:
         requests = requests_to(proxy.url, "anthropic/claude-x", 3)
         one_pass(tmp_path, requests, note)
         proxy.n_blocked = 1
@@ -264,7 +264,7 @@ def one_pass_after_doubt(folder: Path, requests: list[ChatRequest]) -> list[Chat
 
 def test_a_batch_in_doubt_is_named_and_nothing_of_it_is_submitted_again(tmp_path: Path) -> None:
     path, told = "/v1/messages/batches", list[BatchStatus]()
-    with running_fake_server(SAMPLE, batch_delay=600) as server:
+    with running_fake_server(SAMPLE, batch_delay_seconds=600) as server:
         with proxied(server.root_url, cut_first("POST", path)) as proxy:
             requests = requests_to(proxy.url, "anthropic/claude-x", 5)
             with pytest.raises(
@@ -328,7 +328,7 @@ def test_a_submission_killed_around_the_post_is_cleared_up_at_the_next_start(
 @pytest.mark.parametrize("model", MODELS)
 def test_kill_9_at_random_moments_pays_nothing_twice_and_loses_nothing(tmp_path: Path, model: str) -> None:
     drawn = random.Random(model)
-    with running_fake_server(SAMPLE, batch_delay=0.1) as server:
+    with running_fake_server(SAMPLE, batch_delay_seconds=0.1) as server:
         for _ in range(4):
             with running(tmp_path, server.base_url, model) as process:
                 assert process.stdout is not None
@@ -365,7 +365,7 @@ def test_ids_are_collected_first_at_the_next_start(tmp_path: Path, server: Runni
 
 
 def test_two_processes_with_the_same_requests_share_their_batches(tmp_path: Path) -> None:
-    with running_fake_server(SAMPLE, batch_delay=0.1) as server:
+    with running_fake_server(SAMPLE, batch_delay_seconds=0.1) as server:
         url = server.base_url
         with running(tmp_path, url, "openai/gpt-x") as one, running(tmp_path, url, "openai/gpt-x") as other:
             assert (one.wait(timeout=60), other.wait(timeout=60)) == (0, 0)

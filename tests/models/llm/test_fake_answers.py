@@ -16,11 +16,10 @@ from evidencebench.data.instance import Instance
 from evidencebench.data.optimum.cover import ceiling, coverage_of, minimum_cover
 from evidencebench.data.sample import load_sample
 from evidencebench.data.tasks import TASKS, Task
-from evidencebench.integrations.fake_server import openai_wire
-from evidencebench.integrations.fake_server.calls import Spoken
-from evidencebench.integrations.fake_server.library import Library
-from evidencebench.integrations.fake_server.model import key_of
-from evidencebench.integrations.fake_server.personalities import PERSONALITIES, Personality, Speaker
+from evidencebench.integrations.fake_server import openai_api
+from evidencebench.integrations.fake_server.calls import Reply, key_of
+from evidencebench.integrations.fake_server.known_papers import KnownPapers
+from evidencebench.integrations.fake_server.personalities import FakeModel, Personality
 from evidencebench.query import Query
 from evidencebench.scoring.measures import aspect_recall
 from evidencebench.scoring.selection import Selection
@@ -29,7 +28,7 @@ from evidencebench.systems.controls import Lead
 from marked_prompts import ORDER, SCORE, openai_body, prompt
 
 SAMPLE = load_sample()
-LIBRARY = Library(SAMPLE)
+PAPERS = KnownPapers(SAMPLE)
 FIRST = SAMPLE[0]
 SCHEMA = {"type": "json_schema", "json_schema": {"name": "answer", "schema": {}}}
 
@@ -39,23 +38,23 @@ instances = st.sampled_from(list(SAMPLE))
 def speak(
     *texts: str,
     personality: str = "oracle",
-    library: Library = LIBRARY,
+    papers: KnownPapers = PAPERS,
     seed: int = 0,
     structured: bool = False,
     repairable: bool = False,
-) -> Spoken:
-    speaker = Speaker(library=library, personality=Personality(personality), seed=seed, repairable=repairable)
+) -> Reply:
+    model = FakeModel(papers=papers, personality=Personality(personality), seed=seed, repairable=repairable)
     body = openai_body(*texts, **({"response_format": SCHEMA} if structured else {}))
-    return speaker.speak(openai_wire.read_call(body), key=key_of(body))
+    return model.reply(openai_api.read_call(body), key=key_of(body))
 
 
-def named(spoken: Spoken) -> tuple[int, ...]:
+def named(spoken: Reply) -> tuple[int, ...]:
     """Return the numbers of a reply's last list."""
     found = re.findall(r"^ANSWER: \[([\d, ]*)\]$", spoken.text, re.MULTILINE)
     return tuple(map(int, filter(None, found[-1].split(", "))))
 
 
-def scored(spoken: Spoken) -> dict[int, int]:
+def scored(spoken: Reply) -> dict[int, int]:
     pairs = spoken.text.partition("SCORES:\n")[2].split("\n")
     return {int(pair.partition(": ")[0]): int(pair.partition(": ")[2]) for pair in pairs}
 
@@ -74,10 +73,10 @@ def asked_by(instance: Instance, task: Task) -> str:
 
 
 def check_oracle(dataset: Dataset) -> None:
-    library = Library(dataset)
+    papers = KnownPapers(dataset)
     for instance in dataset:
         for task in filter(lambda task: task.applies_to(instance.labels), TASKS.values()):
-            answer = named(speak(asked_by(instance, task), library=library))
+            answer = named(speak(asked_by(instance, task), papers=papers))
             budget = task.budget_for(instance)
             assert budget is None or len(answer) <= budget
             assert recall(instance, answer, task) == best_recall(instance, task), (instance.id, task.name)
@@ -183,10 +182,10 @@ def test_marks_within_sentences_and_odd_white_space_change_nothing(tmp_path: Pat
         return replace(query, sentences=(*orders, *query.sentences[len(orders) :]))
 
     instance = hostile(tmp_path, change)
-    library = Library(open_dataset(tmp_path / "data.jsonl"))
+    papers = KnownPapers(open_dataset(tmp_path / "data.jsonl"))
     task = TASKS["er_at_optimal"]
-    assert recall(instance, named(speak(asked_by(instance, task), library=library)), task) == 1.0
-    every = speak(prompt(instance.query, mode=ORDER), library=library)
+    assert recall(instance, named(speak(asked_by(instance, task), papers=papers)), task) == 1.0
+    every = speak(prompt(instance.query, mode=ORDER), papers=papers)
     assert sorted(named(every)) == list(range(len(instance.query.sentences)))
 
 
@@ -273,8 +272,8 @@ def test_structured_replies_are_json_of_the_members_that_the_schema_declares() -
     scores = json.loads(speak(prompt(FIRST.query, mode=SCORE), structured=True).text)["scores"]
     assert {pair["sentence"]: pair["score"] for pair in scores} == scored(speak(prompt(FIRST.query, mode=SCORE)))
     only = {"type": "json_schema", "json_schema": {"name": "a", "schema": {"properties": {"sentences": {}}}}}
-    call = openai_wire.read_call(openai_body(QUESTION, response_format=only))
-    assert json.loads(Speaker(library=LIBRARY).speak(call, "key").text) == {"sentences": list(GOLD)}
+    call = openai_api.read_call(openai_body(QUESTION, response_format=only))
+    assert json.loads(FakeModel(papers=PAPERS).reply(call, "key").text) == {"sentences": list(GOLD)}
 
 
 def test_random_depends_on_seed_and_prompt_alone_and_mixed_draws_every_personality() -> None:
@@ -286,20 +285,20 @@ def test_random_depends_on_seed_and_prompt_alone_and_mixed_draws_every_personali
 
 
 def test_a_model_named_like_a_personality_has_it() -> None:
-    call = openai_wire.read_call({**openai_body(QUESTION), "model": "lead"})
-    spoken = Speaker(library=LIBRARY).speak(call, "key")
+    call = openai_api.read_call({**openai_body(QUESTION), "model": "lead"})
+    spoken = FakeModel(papers=PAPERS).reply(call, "key")
     assert named(spoken) == tuple(range(len(GOLD)))
 
 
 def test_a_share_of_prompts_is_refused_whatever_the_personality() -> None:
-    call = openai_wire.read_call(openai_body(QUESTION))
-    speaker = Speaker(library=LIBRARY, refuse_rate=0.25)
-    n_refused = sum(speaker.speak(call, f"key {at}").finish == "refused" for at in range(1000))
+    call = openai_api.read_call(openai_body(QUESTION))
+    model = FakeModel(papers=PAPERS, refuse_rate=0.25)
+    n_refused = sum(model.reply(call, f"key {at}").finish == "refused" for at in range(1000))
     assert 200 < n_refused < 300
 
 
 def test_every_personality_has_a_line_of_help_and_answers_every_sort_of_prompt() -> None:
-    assert list(PERSONALITIES) == list(Personality)
     for personality in Personality:
+        assert personality.meaning
         for mode in (SCORE, ORDER):
             assert isinstance(speak(prompt(FIRST.query, mode=mode), personality=personality).text, str)

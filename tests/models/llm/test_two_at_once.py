@@ -11,11 +11,11 @@ import pytest
 
 from evidencebench.data.sample import load_sample
 from evidencebench.errors import DrainingError
-from evidencebench.integrations.fake_server.running import running_fake_server
 from evidencebench.models.llm.chat import ChatReply
 from evidencebench.models.llm.claims import Claims
 from evidencebench.models.llm.client import ChatClient
 from evidencebench.models.llm.prices import PriceTable
+from fake_models import running_fake_server
 from llm_servers import DictStore, SlowSender
 from replies import numbered, reply_to
 
@@ -65,7 +65,7 @@ def go(process: subprocess.Popen[str]) -> None:
 
 
 def test_two_of_the_same_run_at_once_pay_for_each_reply_once(tmp_path: Path) -> None:
-    with running_fake_server(load_sample(), latency=0.3) as server:
+    with running_fake_server(load_sample(), latency_seconds=0.3) as server:
         with started(ASK, str(tmp_path), server.base_url) as one, started(ASK, str(tmp_path), server.base_url) as other:
             assert (line_of(one), line_of(other)) == ("ready\n", "ready\n")
             go(one)

@@ -20,7 +20,6 @@ from evidencebench.errors import FailingServerError, RunMismatchError
 from evidencebench.execution.ask import answers_from
 from evidencebench.execution.execute import RunReport, execute
 from evidencebench.execution.system_table import make_system
-from evidencebench.integrations.fake_server.running import running_fake_server
 from evidencebench.models.llm.client import make_client
 from evidencebench.models.llm.inventory import Kept, kept_replies
 from evidencebench.models.llm.providers import provider_of
@@ -29,6 +28,7 @@ from evidencebench.models.llm.wire.openai import body_of
 from evidencebench.runs.run_file import read_run
 from evidencebench.scoring.evaluation import answers_of, evaluate
 from evidencebench.training.prompt_examples import draw_examples, write_examples
+from fake_models import running_fake_server
 
 SAMPLE = load_sample()
 AT_OPTIMAL = ("er_at_optimal", "result_er_at_optimal")
@@ -192,7 +192,7 @@ def test_a_thousand_requests_at_thirty_percent_faults_are_answered_or_counted_an
 ) -> None:
     dataset = many(tmp_path, 100)
     task = "er_at_optimal"
-    with running_fake_server(dataset, personality="oracle", faults=0.3, seed=1) as server:
+    with running_fake_server(dataset, personality="oracle", fault_rate=0.3, seed=1) as server:
         spec = f"llm_base:model=local/fake,base_url={server.base_url}"
         report = run(spec, dataset, tmp_path / "run.jsonl", task, timeout_seconds=2.0, max_connections=64)
         totals = server.totals()
@@ -214,7 +214,7 @@ def test_killed_ten_times_it_ends_in_the_same_run_and_asks_for_no_stored_reply_a
     dataset = many(tmp_path, 60)
     generator = random.Random(3)
     whole, pieced, store = tmp_path / "whole.jsonl", tmp_path / "pieced.jsonl", tmp_path / "pieces"
-    with running_fake_server(dataset, personality="oracle", faults=0.1, latency=0.05, seed=2) as server:
+    with running_fake_server(dataset, personality="oracle", fault_rate=0.1, latency_seconds=0.05, seed=2) as server:
         spec = f"llm_base:model=local/fake,base_url={server.base_url}"
         words = ("run", spec, "--data", str(dataset.path), "-t", "er_at_optimal", "-o", str(pieced))
         environment = os.environ | {"EVIDENCEBENCH_CACHE": str(store)}
@@ -258,7 +258,9 @@ def answer_lines(path: Path) -> list[bytes]:
 
 def test_two_hundred_requests_are_in_flight_at_once(tmp_path: Path) -> None:
     dataset = many(tmp_path, 20)
-    with running_fake_server(dataset, personality="lead", latency=3.0) as server:  # no reply before the last request
+    with running_fake_server(
+        dataset, personality="lead", latency_seconds=3.0
+    ) as server:  # no reply before the last request
         client = make_client(max_connections=200)
         spec = f"llm_base:model=local/fake,base_url={server.base_url}"
         tasks = [TASKS["er_at_10"]]
@@ -270,7 +272,7 @@ def test_two_hundred_requests_are_in_flight_at_once(tmp_path: Path) -> None:
 def test_a_server_that_only_fails_stops_the_run_and_the_next_one_goes_on(tmp_path: Path) -> None:
     dataset = many(tmp_path, 20)
     path = tmp_path / "run.jsonl"
-    with running_fake_server(dataset, faults=1.0, fault_kinds=["server_error"], seed=2) as server:
+    with running_fake_server(dataset, fault_rate=1.0, fault_kinds=["server_error"], seed=2) as server:
         spec = f"llm_base:model=local/fake,base_url={server.base_url}"
         with pytest.raises(FailingServerError, match="in a row"):
             run(spec, dataset, path, "er_at_optimal", max_attempts=1)

@@ -9,9 +9,9 @@ import click
 from evidencebench.cli.numbers import Finite, Whole
 from evidencebench.cli.options import data_option, open_data, seed_option
 from evidencebench.integrations.fake_server.faults import NAMED_FAULTS, PASSING_FAULTS, Fault
-from evidencebench.integrations.fake_server.personalities import PERSONALITIES, Personality
-from evidencebench.integrations.fake_server.running import LOOPBACK, serve_until_signal
+from evidencebench.integrations.fake_server.personalities import Personality
 from evidencebench.integrations.fake_server.settings import Settings
+from evidencebench.models.embedding.folder import require_extra
 
 _SHARE = Finite(0, 1)
 _SECONDS = Finite(0, 3600)
@@ -33,14 +33,14 @@ class _FaultsType(click.ParamType[tuple[Fault, ...]]):
 @data_option
 @click.option(
     "--personality",
-    type=click.Choice([str(name) for name in PERSONALITIES]),
+    type=click.Choice(list(map(str, Personality))),
     default="oracle",
     show_default=True,
     metavar="P",
     help="How the model answers; see below.",
 )
 @click.option("--port", type=Whole(0, 65535), required=True, metavar="N", help="0: a free one.")
-@click.option("--host", default=LOOPBACK, show_default=True, help="Address to listen on.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option("--expose", is_flag=True, help="Allow a host that other machines reach. No key is asked for.")
 @click.option("--faults", type=_SHARE, default=0.0, show_default=True, metavar="RATE", help="Share that fails.")
 @click.option(
@@ -102,21 +102,25 @@ def command(
 
     settings = Settings(
         personality=Personality(personality),
-        faults=faults,
+        fault_rate=faults,
         fault_kinds=fault_kinds,
         seed=seed,
         latency_seconds=latency,
         hang_seconds=hang_seconds,
         retry_after_seconds=retry_after,
         batch_delay_seconds=batch_delay,
-        batch_expire=batch_expire,
+        expire_rate=batch_expire,
         refuse_rate=refuse_rate,
         repairable=repairable,
         log=log,
     )
-    dataset = open_data(data)
+    require_extra("llm serve-fake", "serve", "starlette", "uvicorn")
+    from evidencebench.integrations.fake_server.app import FakeModelApp  # noqa: PLC0415 - an extra
+    from evidencebench.integrations.fake_server.serving import serve_until_signal  # noqa: PLC0415 - an extra
+
+    app = FakeModelApp(open_data(data), settings)
     try:
-        serve_until_signal(dataset, settings, host=host, port=port, on_start=tell)
+        serve_until_signal(app, host=host, port=port, on_start=tell)
     except OSError as error:
         message = f"cannot listen on port {port} of {host}: {error.strerror}; --port 0 takes a free one"
         raise click.BadParameter(message, param_hint="--port") from error
@@ -131,7 +135,7 @@ def _is_loopback(host: str) -> bool:
 
 def _listed() -> str:
     """Return the personalities and faults as a part of the help, a line each."""
-    personalities = [f"  {name:<14}{line}" for name, line in PERSONALITIES.items()]
+    personalities = [f"  {name:<14}{name.meaning}" for name in Personality]
     faults = ["  " + ", ".join(PASSING_FAULTS[:5]) + ",", "  " + ", ".join(PASSING_FAULTS[5:])]
     final = "  and, where they are named, " + ", ".join(NAMED_FAULTS)
     return "\n".join(["\b", "Personalities:", *personalities, "", "\b", "Faults:", *faults, final])

@@ -1,4 +1,7 @@
-"""A language model server for trials and tests: its answers are known, and its faults are drawn from a seed.
+"""A language model server for trials: its answers are known, its faults are drawn from a seed, and it costs nothing.
 
-It speaks the OpenAI and Anthropic protocols, chat and batches. It reads labels, so no system may import it.
+It speaks the APIs of OpenAI and Anthropic, chat and batches. It reads labels, so no system may import it.
+In reading order: `settings`, `faults`; how the model answers: `prompt_content`, `known_papers`, `answers`, `calls`,
+`personalities`; the providers' formats: `openai_api`, `anthropic_api`; the endpoints: `request_log`, `service`,
+`batches`, `openai_batches`, `anthropic_batches`, `client`, `app`; the process: `serving`.
 """

@@ -1,22 +1,25 @@
-"""The batch endpoints of the Anthropic protocol."""
+"""Anthropic's endpoints for batches."""
 
-from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
 import msgspec
+from starlette.responses import Response
 
-from evidencebench.integrations.fake_server import anthropic_wire
-from evidencebench.integrations.fake_server.batches import Batch, Batches, Row, refuse_repeated
-from evidencebench.integrations.fake_server.calls import BadCallError
-from evidencebench.integrations.fake_server.connection import Reply
-from evidencebench.integrations.fake_server.model import Model
-from evidencebench.integrations.fake_server.routes import Handled, Handler, Incoming, answered
-from evidencebench.integrations.fake_server.settings import Settings
+from evidencebench.integrations.fake_server import anthropic_api
+from evidencebench.integrations.fake_server.anthropic_api import MESSAGES
+from evidencebench.integrations.fake_server.batches import (
+    DAY_SECONDS,
+    BatchQueue,
+    ServedBatch,
+    ServedRow,
+    paged,
+    refuse_repeated,
+)
+from evidencebench.integrations.fake_server.calls import BadCallError, convert
+from evidencebench.integrations.fake_server.service import EndpointTable, Incoming, Outgoing, Service, answered
 
-MESSAGES = "/v1/messages"
 _BATCHES = f"{MESSAGES}/batches"
-_DAY_SECONDS = 86_400
 _MAX_ROWS = 100_000
 _MAX_LISTED = 1000
 
@@ -31,102 +34,66 @@ class _Creation(msgspec.Struct):
 
 
 class AnthropicBatches:
-    """Batches of this protocol.
+    """Batches of this API."""
 
-    Parameters
-    ----------
-    model
-        Answers the rows.
-    settings
-        How long a batch takes, and the seed of the order of its results.
-    address
-        Gives what stands before the path in addresses of this server.
-    clock
-        Seconds since 1970.
-    """
+    def __init__(self, service: Service) -> None:
+        self._seed = service.settings.seed
+        self.queue = BatchQueue(service, anthropic_api, prefix="msgbatch_", path=MESSAGES)
 
-    def __init__(
-        self, model: Model, settings: Settings, *, address: Callable[[], str], clock: Callable[[], float]
-    ) -> None:
-        self._model, self._seed, self._address = model, settings.seed, address
-        self.batches = Batches(
-            prefix="msgbatch_",
-            answer=self._answer,
-            on_end=lambda _: None,
-            delay_seconds=settings.batch_delay_seconds,
-            clock=clock,
-        )
-
-    def routes(self) -> list[tuple[str, str, Handler]]:
-        """Return this protocol's routes."""
-        return [
-            ("POST", _BATCHES, self._create),
-            ("GET", _BATCHES, self._list),
-            ("GET", f"{_BATCHES}/{{}}", lambda incoming: self._told(self.batches.find(incoming.name))),
-            ("POST", f"{_BATCHES}/{{}}/cancel", lambda incoming: self._told(self.batches.cancel(incoming.name))),
-            ("GET", f"{_BATCHES}/{{}}/results", self._results),
-        ]
-
-    def _create(self, incoming: Incoming) -> Handled:
-        try:
-            fields = msgspec.convert(incoming.fields(), _Creation)
-        except msgspec.ValidationError as error:
-            raise BadCallError(f"Invalid request: {error}") from error
-        refuse_repeated(request.custom_id for request in fields.requests)
-        rows = [Row(custom_id=request.custom_id, body=request.params) for request in fields.requests]
-        return self._told(self.batches.start(rows))
-
-    def _list(self, incoming: Incoming) -> Handled:
-        page, has_more = self.batches.page(incoming.request.query, "after_id", _MAX_LISTED)
-        return answered(
-            {
-                "data": list(map(self._as_object, page)),
-                "has_more": has_more,
-                "first_id": page[0].id if page else None,
-                "last_id": page[-1].id if page else None,
-            }
-        )
-
-    def _results(self, incoming: Incoming) -> Handled:
-        batch = self.batches.find(incoming.name)
-        if batch.ended_at is None:
-            raise BadCallError(f"{batch.id}: no results yet; they are here once the batch has ended", status=404)
-        lines = [msgspec.json.encode(_result(row)) for row in batch.shuffled(self._seed)]
-        return Handled(reply=Reply(body=b"\n".join([*lines, b""]), content_type="application/x-jsonl"))
-
-    def _told(self, batch: Batch) -> Handled:
-        return answered(self._as_object(batch))
-
-    def _answer(self, batch: Batch, row: Row) -> None:
-        self._model.answer_row(anthropic_wire, batch, row, request=f"POST {MESSAGES}")
-
-    def _as_object(self, batch: Batch) -> dict[str, Any]:
-        has_ended = batch.ended_at is not None
-        is_cancelled = batch.cancelled_at is not None
+    @property
+    def endpoints(self) -> EndpointTable:
+        """The endpoints."""
         return {
-            "id": batch.id,
-            "type": "message_batch",
-            "processing_status": "ended" if has_ended else "canceling" if is_cancelled else "in_progress",
-            "request_counts": _counts(batch),
-            "created_at": _stamp(batch.created),
-            "expires_at": _stamp(batch.created + _DAY_SECONDS),
-            "ended_at": _stamp(batch.ended_at),
-            "cancel_initiated_at": _stamp(batch.cancelled_at),
-            "archived_at": None,
-            "results_url": f"{self._address()}{_BATCHES}/{batch.id}/results" if has_ended else None,
+            _BATCHES: {"POST": self._create, "GET": self._list},
+            f"{_BATCHES}/{{id}}": {
+                "GET": lambda incoming: answered(_as_object(self.queue.find(incoming.id), incoming)),
+            },
+            f"{_BATCHES}/{{id}}/cancel": {
+                "POST": lambda incoming: answered(_as_object(self.queue.cancel(incoming.id), incoming)),
+            },
+            f"{_BATCHES}/{{id}}/results": {"GET": self._results},
         }
 
+    def _create(self, incoming: Incoming) -> Outgoing:
+        fields = convert(incoming.fields, _Creation)
+        refuse_repeated(request.custom_id for request in fields.requests)
+        rows = [ServedRow(custom_id=request.custom_id, body=request.params) for request in fields.requests]
+        return answered(_as_object(self.queue.start(rows), incoming))
 
-def _counts(batch: Batch) -> dict[str, int]:
-    """Return how the rows ended; as the provider has it, all of them are processing until the whole batch has ended."""
-    has_ended = batch.ended_at is not None
+    def _list(self, incoming: Incoming) -> Outgoing:
+        page, told = paged(self.queue.newest_first(), incoming.request.query_params, "after_id", _MAX_LISTED)
+        return answered({"data": [_as_object(batch, incoming) for batch in page], **told})
+
+    def _results(self, incoming: Incoming) -> Outgoing:
+        batch = self.queue.find(incoming.id)
+        if batch.ended is None:
+            raise BadCallError(f"{batch.id}: no results yet; they are here once the batch has ended", status=404)
+        lines = [msgspec.json.encode(_result(row)) for row in batch.shuffled(self._seed)]
+        return Outgoing(response=Response(b"\n".join([*lines, b""]), media_type="application/x-jsonl"))
+
+
+def _as_object(batch: ServedBatch, incoming: Incoming) -> dict[str, Any]:
+    has_ended, is_cancelled = batch.ended is not None, batch.cancelled is not None
+    # As the provider has it, all rows are processing until the whole batch has ended.
     counts = {"processing": 0 if has_ended else len(batch.rows)}
     for outcome in ("succeeded", "errored", "canceled", "expired"):
         counts[outcome] = batch.count(outcome) if has_ended else 0
-    return counts
+    results_url = f"{str(incoming.request.base_url).rstrip('/')}{_BATCHES}/{batch.id}/results"
+    return {
+        "id": batch.id,
+        "type": "message_batch",
+        "processing_status": "ended" if has_ended else "canceling" if is_cancelled else "in_progress",
+        "request_counts": counts,
+        "created_at": stamp(batch.created),
+        "expires_at": stamp(batch.created + DAY_SECONDS),
+        "ended_at": stamp(batch.ended),
+        "cancel_initiated_at": stamp(batch.cancelled),
+        "archived_at": None,
+        "results_url": results_url if has_ended else None,
+    }
 
 
-def _result(row: Row) -> dict[str, Any]:
+def _result(row: ServedRow) -> dict[str, Any]:
     result: dict[str, Any] = {"type": row.outcome}
     if row.outcome == "succeeded":
         result["message"] = row.reply
@@ -135,5 +102,6 @@ def _result(row: Row) -> dict[str, Any]:
     return {"custom_id": row.custom_id, "result": result}
 
 
-def _stamp(seconds: float | None) -> str | None:
+def stamp(seconds: float | None) -> str | None:
+    """Return seconds since 1970 as this provider writes them."""
     return None if seconds is None else datetime.fromtimestamp(seconds, UTC).isoformat().replace("+00:00", "Z")

@@ -2,19 +2,26 @@
 
 import asyncio
 import random
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, TypeVar
 
-from evidencebench.integrations.fake_server.calls import BadCallError
+from evidencebench.integrations.fake_server.calls import BadCallError, ChatApi, key_of
+from evidencebench.integrations.fake_server.faults import draw
+from evidencebench.integrations.fake_server.request_log import EXPIRED, PAID, REJECTED
+from evidencebench.integrations.fake_server.service import Service
+
+DAY_SECONDS = 86_400
+"""How long a provider has for a batch."""
 
 _STEPS = 10  # a batch is done in so many portions, so that one that is cancelled may be done in part
 _ROWS_AT_ONCE = 20  # before other requests are answered in between
+_FAILED = BadCallError("The server had an error while processing this request.", status=500)
 
-OutcomeName = Literal["waiting", "succeeded", "errored", "expired", "canceled"]
+RowOutcome = Literal["waiting", "succeeded", "errored", "expired", "canceled"]
 
 
-class Listed(Protocol):
+class HasId(Protocol):
     """Anything that is listed page by page."""
 
     @property
@@ -23,103 +30,60 @@ class Listed(Protocol):
         ...
 
 
-Item = TypeVar("Item", bound=Listed)
+Item = TypeVar("Item", bound=HasId)
 
 
 @dataclass(slots=True, kw_only=True)
-class Row:
-    """One request of a batch and what became of it.
-
-    Attributes
-    ----------
-    custom_id
-        The client's name for it.
-    body
-        The request's decoded body.
-    outcome
-        How it ended.
-    status
-        HTTP's, where it succeeded or errored.
-    reply
-        The reply's or the error's body.
-    request_id
-        As in the header of a single request.
-    """
+class ServedRow:
+    """One request of a batch, and what became of it."""
 
     custom_id: str
     body: Any
-    outcome: OutcomeName = "waiting"
-    status: int = 0
-    reply: Any = None
+    outcome: RowOutcome = "waiting"
+    status: int = 0  # HTTP's, where it succeeded or errored
+    reply: Any = None  # the body of the reply or of the error
     request_id: str = ""
 
 
 @dataclass(slots=True, kw_only=True)
-class Batch:
-    """One batch.
-
-    Attributes
-    ----------
-    id
-        Its name.
-    rows
-        Its requests, in the client's order.
-    created, cancelled_at, ended_at
-        Seconds since 1970; None where it is not so far.
-    details
-        What the provider's protocol adds.
-    """
+class ServedBatch:
+    """One batch; times are seconds since 1970, None where it is not so far."""
 
     id: str
-    rows: list[Row]
+    rows: list[ServedRow]
     created: float
-    cancelled_at: float | None = None
-    ended_at: float | None = None
-    details: dict[str, Any] = field(default_factory=dict)
+    cancelled: float | None = None
+    ended: float | None = None
+    details: dict[str, Any] = field(default_factory=dict)  # what the provider's API adds
 
-    def count(self, *outcomes: OutcomeName) -> int:
+    def count(self, *outcomes: RowOutcome) -> int:
         """Return how many rows ended in one of these ways."""
         return sum(row.outcome in outcomes for row in self.rows)
 
-    def shuffled(self, seed: int) -> list[Row]:
+    def shuffled(self, seed: int) -> list[ServedRow]:
         """Return the rows in an order that is not the client's: the providers promise none."""
         rows = list(self.rows)
         random.Random(f"{seed} {self.id}").shuffle(rows)  # noqa: S311 - no secret
         return rows
 
 
-class Batches:
-    """The batches of one protocol.
-
-    Parameters
-    ----------
-    prefix
-        What their ids begin with.
-    answer
-        Answers one row of a batch: it sets the row's outcome, status and reply.
-    on_end
-        Called when a batch has ended.
-    delay_seconds
-        How long one takes.
-    clock
-        Seconds since 1970.
-    """
+class BatchQueue:
+    """The batches of one API: `prefix` begins their ids, `path` is where a single request would go."""
 
     def __init__(
         self,
+        service: Service,
+        api: ChatApi,
         *,
         prefix: str,
-        answer: Callable[[Batch, Row], None],
-        on_end: Callable[[Batch], None],
-        delay_seconds: float,
-        clock: Callable[[], float],
+        path: str,
+        on_end: Callable[[ServedBatch], object] = lambda _: None,
     ) -> None:
-        self._prefix, self._answer, self._on_end = prefix, answer, on_end
-        self._delay_seconds, self._clock = delay_seconds, clock
-        self._batches: dict[str, Batch] = {}
+        self._service, self._api, self._prefix, self._path, self._on_end = service, api, prefix, path, on_end
+        self._batches: dict[str, ServedBatch] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
-    def start(self, rows: list[Row], **details: Any) -> Batch:
+    def start(self, rows: list[ServedRow], **details: Any) -> ServedBatch:
         """Begin a batch and return it."""
         batch = self.add(rows, **details)
         task = asyncio.get_running_loop().create_task(self._work(batch))
@@ -127,50 +91,29 @@ class Batches:
         task.add_done_callback(self._tasks.discard)
         return batch
 
-    def add(self, rows: list[Row], **details: Any) -> Batch:
+    def add(self, rows: list[ServedRow], **details: Any) -> ServedBatch:
         """Keep a batch that is not to be worked on, and return it."""
         batch_id = f"{self._prefix}{len(self._batches) + 1:08x}"
-        batch = Batch(id=batch_id, rows=rows, created=self._clock(), details=details)
+        batch = ServedBatch(id=batch_id, rows=rows, created=self._service.clock(), details=details)
         self._batches[batch_id] = batch
         return batch
 
-    def find(self, batch_id: str) -> Batch:
-        """Return a batch.
-
-        Raises
-        ------
-        BadCallError
-            If there is none of that id.
-        """
+    def find(self, batch_id: str) -> ServedBatch:
+        """Return a batch, or raise `BadCallError` where there is none of that id."""
         if batch_id not in self._batches:
             raise BadCallError(f"No such batch: {batch_id}", param="batch_id", status=404)
         return self._batches[batch_id]
 
-    def cancel(self, batch_id: str) -> Batch:
+    def cancel(self, batch_id: str) -> ServedBatch:
         """Let a batch end before its next portion, with the same error as `find`; one that has ended stays as it is."""
         batch = self.find(batch_id)
-        if batch.ended_at is None and batch.cancelled_at is None:
-            batch.cancelled_at = self._clock()
+        if batch.ended is None and batch.cancelled is None:
+            batch.cancelled = self._service.clock()
         return batch
 
-    def page(self, query: dict[str, str], after: str, most: int) -> tuple[list[Batch], bool]:
-        """Return a page of batches, the newest first, and whether more follow.
-
-        Parameters
-        ----------
-        query
-            ``limit``, at least 1 (default 20), and under the name in ``after`` the id that the page starts behind.
-        after
-            The provider's name of that field.
-        most
-            The highest limit.
-
-        Raises
-        ------
-        BadCallError
-            If one of them is not what it should be.
-        """
-        return paged(list(reversed(self._batches.values())), query, after, most)
+    def newest_first(self) -> list[ServedBatch]:
+        """Return all batches."""
+        return list(reversed(self._batches.values()))
 
     async def close(self) -> None:
         """End all work."""
@@ -178,42 +121,68 @@ class Batches:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    async def _work(self, batch: Batch) -> None:
+    async def _work(self, batch: ServedBatch) -> None:
         n_rows = max(1, -(-len(batch.rows) // _STEPS))
         for start in range(0, len(batch.rows), n_rows):
-            await asyncio.sleep(self._delay_seconds / _STEPS)
+            await asyncio.sleep(self._service.settings.batch_delay_seconds / _STEPS)
             for position, row in enumerate(batch.rows[start : start + n_rows]):
-                if batch.cancelled_at is not None:
+                if batch.cancelled is not None:
                     row.outcome = "canceled"
                     continue
                 self._answer(batch, row)
                 if position % _ROWS_AT_ONCE == 0:
                     await asyncio.sleep(0)
-        batch.ended_at = self._clock()
+        batch.ended = self._service.clock()
         self._on_end(batch)
 
+    def _answer(self, batch: ServedBatch, row: ServedRow) -> None:
+        """Set what becomes of a row, and write it into the log."""
+        service, key, reply = self._service, key_of(row.body), None
+        attempt = service.log.attempt(key)
+        serial = f"{key[:16]}{attempt:04x}"
+        row.request_id = f"req_{serial}"
+        with service.log.totals.counted_in_flight():
+            if draw(service.settings.seed, "expire", key, attempt) < service.settings.expire_rate:
+                row.outcome, logged = "expired", EXPIRED
+            elif fault := service.faults.meets(key, attempt):
+                self._err(row, _FAILED)
+                logged = str(fault)
+            else:
+                try:
+                    reply = service.reply(self._api, row.body, key=key, serial=serial, may_stream=False)
+                    row.outcome, row.status, row.reply, logged = "succeeded", 200, self._api.whole(reply), PAID
+                except BadCallError as error:
+                    self._err(row, error)
+                    logged = REJECTED
+            service.log.write(
+                logged, key=key, request=f"POST {self._path}", attempt=attempt, reply=reply, batch=batch.id
+            )
 
-def paged(items: list[Item], query: dict[str, str], after: str, most: int) -> tuple[list[Item], bool]:
-    """Return a page of items and whether more follow; see `Batches.page`."""
+    def _err(self, row: ServedRow, error: BadCallError) -> None:
+        row.outcome, row.status = "errored", error.status
+        row.reply = self._api.error_body(error, row.request_id)
+
+
+def paged(items: list[Item], query: Mapping[str, str], after: str, most: int) -> tuple[list[Item], dict[str, Any]]:
+    """Return a page of items, and what a list tells about it.
+
+    The query's ``limit`` is 1 to `most` (default 20); its field named `after` gives the id that the page starts behind.
+    """
     limit = query.get("limit", "20")
     if not limit.isascii() or not limit.isdigit() or not 1 <= int(limit[:9]) <= most:
         raise BadCallError(f"limit: expected 1 to {most}, got '{limit[:20]}'", param="limit")
-    names = [item.id for item in items]
-    if after in query and query[after] not in names:
+    ids = [item.id for item in items]
+    if after in query and query[after] not in ids:
         raise BadCallError(f"{after}: no such id", param=after)
-    start = names.index(query[after]) + 1 if after in query else 0
+    start = ids.index(query[after]) + 1 if after in query else 0
     end = start + int(limit)
-    return items[start:end], end < len(items)
+    page = items[start:end]
+    first, last = (page[0].id, page[-1].id) if page else (None, None)
+    return page, {"first_id": first, "last_id": last, "has_more": end < len(items)}
 
 
 def refuse_repeated(custom_ids: Iterable[str]) -> None:
-    """Raise if two rows have one name.
-
-    Raises
-    ------
-    BadCallError
-        Naming it.
-    """
+    """Raise `BadCallError` if two rows have one name."""
     seen: set[str] = set()
     for custom_id in custom_ids:
         if custom_id in seen:

@@ -1,21 +1,26 @@
-"""A request for a reply and the reply itself, whichever provider's protocol they come in."""
+"""A request for a reply and the reply itself, whichever provider's API they come in."""
 
-from dataclasses import dataclass
-from typing import Literal
+import hashlib
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Literal, Protocol, TypeVar
 
-from evidencebench.integrations.fake_server.asked import Turn
+import msgspec
+
+from evidencebench.integrations.fake_server.prompt_content import Turn
 
 CHARACTERS_PER_TOKEN = 4
 """How long a token is here: a round number that anyone can check by hand."""
 
-TOKENS_PER_TURN = 3
-"""What a turn costs beside its text."""
-
+_TOKENS_PER_TURN = 3  # beside its text
 _REASONING_TOKENS = {"minimal": 16, "low": 64, "medium": 256, "high": 1024, "xhigh": 2048, "max": 4096}
+
+Fields = TypeVar("Fields")
 
 
 class BadCallError(Exception):
-    """A request that the real provider would refuse: ``param`` names the field, ``status`` is HTTP's."""
+    """A request that the real provider would refuse: `param` names the field, `status` is HTTP's."""
 
     def __init__(self, message: str, *, param: str | None = None, status: int = 400) -> None:
         super().__init__(message)
@@ -25,81 +30,90 @@ class BadCallError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
-    """A request for one reply.
-
-    Attributes
-    ----------
-    model
-        The name that was asked for.
-    turns
-        The conversation, oldest first.
-    max_tokens
-        The longest reply, hidden reasoning included; None: any length.
-    reasoning_tokens
-        How long the hidden reasoning is.
-    properties
-        Names that the JSON object asked for declares; empty where it declares none; None where free text is wanted.
-    tool
-        Name of the tool that must be called with that object; None where the object is the text.
-    streams
-        Whether the reply is sent piece by piece.
-    streams_usage
-        Whether the pieces end with the token counts.
-    """
+    """A request for one reply."""
 
     model: str
-    turns: tuple[Turn, ...]
-    max_tokens: int | None = None
+    turns: tuple[Turn, ...]  # oldest first
+    max_tokens: int | None = None  # of the reply, hidden reasoning included; None: any length
     reasoning_tokens: int = 0
-    properties: frozenset[str] | None = None
-    tool: str | None = None
+    properties: frozenset[str] | None = None  # declared by the JSON object that is wanted; None: free text is wanted
+    tool: str | None = None  # that must be called with that object; None: the object is the text
     streams: bool = False
     streams_usage: bool = False
 
     @property
     def prompt_tokens(self) -> int:
         """How long the conversation is, in tokens."""
-        return sum(tokens_in(turn.text) + TOKENS_PER_TURN for turn in self.turns)
+        return sum(tokens_in(turn.text) + _TOKENS_PER_TURN for turn in self.turns)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Spoken:
-    """What the model says.
+class Reply:
+    """What the model replies to a call."""
 
-    Attributes
-    ----------
-    text
-        The reply, without hidden reasoning.
-    finish
-        Why it ends.
-    is_object
-        Whether the text is a JSON object of the structure that was asked for.
-    knows_paper
-        Whether the data holds the paper, so that the answer could be right.
-    """
-
-    text: str
+    call: Call
+    text: str  # without hidden reasoning
     finish: Literal["stop", "length", "refused"] = "stop"
-    is_object: bool = False
-    knows_paper: bool = True
+    is_object: bool = False  # whether the text is a JSON object of the structure that was asked for
+    knows_paper: bool = True  # whether the data hold the paper, so that the answer could be right
+    reasoning_tokens: int = 0
+    serial: str = ""  # becomes a part of its id
+    created: int = 0  # in seconds since 1970
+
+    @property
+    def completion_tokens(self) -> int:
+        """What is paid for: the text and the hidden reasoning."""
+        return self.reasoning_tokens + tokens_in(self.text)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Counted:
-    """A reply with what it costs.
+class ChatApi(Protocol):
+    """One provider's chat API: the modules `openai_api` and `anthropic_api`."""
 
-    Attributes
-    ----------
-    spoken
-        The reply, cut to the longest that was allowed.
-    prompt_tokens, completion_tokens, reasoning_tokens
-        Reasoning is part of the completion.
+    def read_call(self, body: Any) -> Call:
+        """Return the call that a decoded body makes, or raise `BadCallError`."""
+        ...
+
+    def whole(self, reply: Reply) -> dict[str, Any]:
+        """Return the body of a reply that is sent in one go."""
+        ...
+
+    def events(self, reply: Reply) -> Iterator[bytes]:
+        """Yield the server-sent events of a reply that is sent piece by piece."""
+        ...
+
+    def error_body(self, error: BadCallError, request_id: str) -> dict[str, Any]:
+        """Return the body of an error."""
+        ...
+
+
+class TextPart(msgspec.Struct):
+    """A part of a message; parts of other types are refused."""
+
+    type: Literal["text"]
+    text: str = ""
+
+
+def text_of(content: str | list[TextPart] | None) -> str:
+    """Return the text of a message."""
+    return content if isinstance(content, str) else "".join(part.text for part in content or ())
+
+
+def convert(body: Any, kind: type[Fields]) -> Fields:
+    """Return a decoded body in a form, or raise `BadCallError` naming the field that does not fit."""
+    try:
+        return msgspec.convert(body, kind)
+    except msgspec.ValidationError as error:
+        field = re.search(r"`\$\.(\w+)", str(error))
+        raise BadCallError(f"Invalid request: {error}", param=field[1] if field else None) from error
+
+
+def key_of(body: Any) -> str:
+    """Return the SHA-256 of a body's canonical JSON: the same for the same request, however it is spelled.
+
+    >>> key_of({"a": 1, "b": 2}) == key_of({"b": 2, "a": 1})
+    True
     """
-
-    spoken: Spoken
-    prompt_tokens: int
-    completion_tokens: int
-    reasoning_tokens: int
+    return hashlib.sha256(msgspec.json.encode(body, order="sorted")).hexdigest()
 
 
 def reasoning_tokens_of(effort: str | None) -> int:
@@ -110,32 +124,22 @@ def reasoning_tokens_of(effort: str | None) -> int:
 def tokens_in(text: str) -> int:
     """Return how many tokens a text has: a quarter of its characters, rounded up.
 
-    Examples
-    --------
     >>> tokens_in("twelve chars"), tokens_in("")
     (3, 0)
     """
     return -(-len(text) // CHARACTERS_PER_TOKEN)
 
 
-def counted(spoken: Spoken, call: Call) -> Counted:
-    """Return a reply as the call allows it: cut where it would be longer than ``max_tokens``, and counted.
+def within_limit(reply: Reply) -> Reply:
+    """Return a reply with its hidden reasoning, cut where both are longer than ``max_tokens``.
 
-    Examples
-    --------
-    >>> reply = counted(Spoken(text="twelve chars"), Call(model="m", turns=(), max_tokens=2))
-    >>> reply.spoken.text, reply.spoken.finish, reply.completion_tokens
+    >>> reply = within_limit(Reply(call=Call(model="m", turns=(), max_tokens=2), text="twelve chars"))
+    >>> reply.text, reply.finish, reply.completion_tokens
     ('twelve c', 'length', 2)
     """
-    reasoning = call.reasoning_tokens
-    text, finish, is_object = spoken.text, spoken.finish, spoken.is_object
-    if call.max_tokens is not None and reasoning + tokens_in(text) > call.max_tokens:
-        reasoning = min(reasoning, call.max_tokens)
-        text = text[: (call.max_tokens - reasoning) * CHARACTERS_PER_TOKEN]
-        finish, is_object = "length", False
-    return Counted(
-        spoken=Spoken(text=text, finish=finish, is_object=is_object, knows_paper=spoken.knows_paper),
-        prompt_tokens=call.prompt_tokens,
-        completion_tokens=reasoning + tokens_in(text),
-        reasoning_tokens=reasoning,
-    )
+    reasoning, most = reply.call.reasoning_tokens, reply.call.max_tokens
+    if most is None or reasoning + tokens_in(reply.text) <= most:
+        return replace(reply, reasoning_tokens=reasoning)
+    reasoning = min(reasoning, most)
+    text = reply.text[: (most - reasoning) * CHARACTERS_PER_TOKEN]
+    return replace(reply, text=text, finish="length", is_object=False, reasoning_tokens=reasoning)

@@ -33,10 +33,8 @@ PASSING_FAULTS = tuple(fault for fault in Fault if fault not in NAMED_FAULTS)
 
 
 def draw(*parts: object) -> float:
-    """Return a number in [0, 1) that the parts decide, and that no other parts foretell.
+    """Return a number in [0, 1) that the parts decide.
 
-    Examples
-    --------
     >>> draw(0, "fault", "request", 1) == draw(0, "fault", "request", 1)
     True
     """
@@ -46,32 +44,14 @@ def draw(*parts: object) -> float:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FaultPlan:
-    """Which requests meet a fault.
-
-    Attributes
-    ----------
-    rate
-        Share of attempts, 0 to 1.
-    kinds
-        Those drawn, each as likely.
-    seed
-        Of the draws.
-    """
+    """Which requests meet a fault: a share of all attempts, each kind as likely."""
 
     rate: float = 0.0
     kinds: tuple[Fault, ...] = PASSING_FAULTS
     seed: int = 0
 
     def meets(self, key: str, attempt: int) -> Fault | None:
-        """Return the fault that an attempt meets, or None. The same request, sent again, draws anew.
-
-        Parameters
-        ----------
-        key
-            Names the request.
-        attempt
-            1 for the first time that this request comes, 2 for the second.
-        """
+        """Return the fault that the n-th attempt at a request meets, from 1 on, or None. Each attempt draws anew."""
         if not self.kinds or draw(self.seed, "meets", key, attempt) >= self.rate:
             return None
         return self.kinds[int(draw(self.seed, "kind", key, attempt) * len(self.kinds))]

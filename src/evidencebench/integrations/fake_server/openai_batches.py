@@ -1,114 +1,135 @@
-"""The endpoints of the OpenAI protocol beside chat: models, files and batches."""
+"""OpenAI's endpoints for files and batches."""
 
-from collections.abc import Callable
-from typing import Any
+import re
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import msgspec
+from starlette.responses import Response
 
-from evidencebench.integrations.fake_server import openai_wire
-from evidencebench.integrations.fake_server.batches import Batch, Batches, Row, paged, refuse_repeated
-from evidencebench.integrations.fake_server.calls import BadCallError
-from evidencebench.integrations.fake_server.connection import Reply
-from evidencebench.integrations.fake_server.files import Files, read_upload
-from evidencebench.integrations.fake_server.model import Model
-from evidencebench.integrations.fake_server.routes import Handled, Handler, Incoming, answered
-from evidencebench.integrations.fake_server.settings import Settings
+from evidencebench.integrations.fake_server import openai_api
+from evidencebench.integrations.fake_server.batches import (
+    DAY_SECONDS,
+    BatchQueue,
+    ServedBatch,
+    ServedRow,
+    paged,
+    refuse_repeated,
+)
+from evidencebench.integrations.fake_server.calls import BadCallError, convert
+from evidencebench.integrations.fake_server.openai_api import CHAT
+from evidencebench.integrations.fake_server.service import EndpointTable, Incoming, Outgoing, Service, answered
 
-CHAT = "/v1/chat/completions"
-_DAY_SECONDS = 86_400
 _WINDOW = "24h"
 _MAX_ROWS = 50_000
 _MAX_FILES_LISTED = 10_000
 _MAX_BATCHES_LISTED = 100
+_MAX_STORED_BYTES = 2 << 30  # all files together; a client that uploads more must delete some first
 _ERRORS = {
     "expired": ("batch_expired", "This request could not be executed before the completion window expired."),
     "canceled": ("batch_cancelled", "The batch was cancelled before this request was executed."),
 }
+_BOUNDARY = re.compile(r'^multipart/form-data\b.*?;\s*boundary="?([^";,]{1,70})"?', re.IGNORECASE)
+_NAME = re.compile(rb'[;\s]name="([^"]*)"')
+_FILE_NAME = re.compile(rb'[;\s]filename="([^"]*)"')
 
 
 class _RowLine(msgspec.Struct):
     custom_id: str
-    method: str
-    url: str
+    method: Literal["POST"]
+    url: Literal["/v1/chat/completions"]
     body: dict[str, Any]
 
 
 class _Creation(msgspec.Struct):
     input_file_id: str
-    endpoint: str
-    completion_window: str
+    endpoint: Literal["/v1/chat/completions"]
+    completion_window: Literal["24h"]
     metadata: dict[str, str] | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServedFile:
+    """One file, in memory."""
+
+    id: str
+    name: str
+    purpose: str
+    created: int  # in seconds since 1970
+    content: bytes
+
+    @property
+    def as_object(self) -> dict[str, Any]:
+        """What is told about it."""
+        return {
+            "id": self.id,
+            "object": "file",
+            "bytes": len(self.content),
+            "created_at": self.created,
+            "filename": self.name,
+            "purpose": self.purpose,
+            "status": "processed",
+        }
+
+
 class OpenAIBatches:
-    """Files and batches of this protocol.
+    """Files and batches of this API."""
 
-    Parameters
-    ----------
-    model
-        Answers the rows.
-    settings
-        How long a batch takes, and the seed of the order of its results.
-    clock
-        Seconds since 1970.
-    """
+    def __init__(self, service: Service) -> None:
+        self._service = service
+        self._files: dict[str, ServedFile] = {}
+        self._n_files_made = 0
+        self.queue = BatchQueue(service, openai_api, prefix="batch_", path=CHAT, on_end=self._write_results)
 
-    def __init__(self, model: Model, settings: Settings, clock: Callable[[], float]) -> None:
-        self._model, self._seed = model, settings.seed
-        self._files = Files(clock)
-        self.batches = Batches(
-            prefix="batch_",
-            answer=self._answer,
-            on_end=self._write_results,
-            delay_seconds=settings.batch_delay_seconds,
-            clock=clock,
-        )
+    @property
+    def endpoints(self) -> EndpointTable:
+        """The endpoints."""
+        return {
+            "/v1/files": {"POST": self._upload, "GET": self._list_files},
+            "/v1/files/{id}": {
+                "GET": lambda incoming: answered(self._file(incoming.id).as_object),
+                "DELETE": self._delete,
+            },
+            "/v1/files/{id}/content": {"GET": self._content},
+            "/v1/batches": {"POST": self._create, "GET": self._list},
+            "/v1/batches/{id}": {"GET": lambda incoming: answered(_as_object(self.queue.find(incoming.id)))},
+            "/v1/batches/{id}/cancel": {"POST": lambda incoming: answered(_as_object(self.queue.cancel(incoming.id)))},
+        }
 
-    def routes(self) -> list[tuple[str, str, Handler]]:
-        """Return this protocol's routes."""
-        return [
-            ("POST", "/v1/files", self._upload),
-            ("GET", "/v1/files", self._list_files),
-            ("GET", "/v1/files/{}", lambda incoming: answered(self._files.find(incoming.name).as_object)),
-            ("DELETE", "/v1/files/{}", self._delete),
-            ("GET", "/v1/files/{}/content", self._content),
-            ("POST", "/v1/batches", self._create),
-            ("GET", "/v1/batches", self._list),
-            ("GET", "/v1/batches/{}", lambda incoming: answered(_as_object(self.batches.find(incoming.name)))),
-            (
-                "POST",
-                "/v1/batches/{}/cancel",
-                lambda incoming: answered(_as_object(self.batches.cancel(incoming.name))),
-            ),
-        ]
+    def _file(self, file_id: str) -> ServedFile:
+        if file_id not in self._files:
+            raise BadCallError(f"No such File object: {file_id}", param="id", status=404)
+        return self._files[file_id]
 
-    def _upload(self, incoming: Incoming) -> Handled:
-        headers = incoming.request.headers
-        content, name, purpose = read_upload(headers.get("content-type", ""), incoming.request.body)
-        return answered(self._files.add(content, name=name, purpose=purpose).as_object)
+    def _keep(self, content: bytes, name: str, purpose: str) -> ServedFile:
+        if len(content) + sum(len(file.content) for file in self._files.values()) > _MAX_STORED_BYTES:
+            raise BadCallError(f"the files are over {_MAX_STORED_BYTES} bytes together; delete some first", status=413)
+        self._n_files_made += 1
+        created = int(self._service.clock())
+        file_id = f"file-{self._n_files_made:08x}"
+        file = ServedFile(id=file_id, name=name, purpose=purpose, created=created, content=content)
+        self._files[file.id] = file
+        return file
 
-    def _list_files(self, incoming: Incoming) -> Handled:
-        page, has_more = paged(list(self._files), incoming.request.query, "after", _MAX_FILES_LISTED)
-        return answered(_page([file.as_object for file in page], has_more=has_more))
+    def _upload(self, incoming: Incoming) -> Outgoing:
+        content_type = incoming.request.headers.get("content-type", "")
+        return answered(self._keep(*_uploaded(content_type, incoming.content)).as_object)
 
-    def _delete(self, incoming: Incoming) -> Handled:
-        self._files.delete(incoming.name)
-        return answered({"id": incoming.name, "object": "file", "deleted": True})
+    def _list_files(self, incoming: Incoming) -> Outgoing:
+        page, told = paged(list(self._files.values()), incoming.request.query_params, "after", _MAX_FILES_LISTED)
+        return answered({"object": "list", "data": [file.as_object for file in page], **told})
 
-    def _content(self, incoming: Incoming) -> Handled:
-        content = self._files.find(incoming.name).content
-        return Handled(reply=Reply(body=content, content_type="application/octet-stream"))
+    def _delete(self, incoming: Incoming) -> Outgoing:
+        del self._files[self._file(incoming.id).id]
+        return answered({"id": incoming.id, "object": "file", "deleted": True})
 
-    def _create(self, incoming: Incoming) -> Handled:
-        try:
-            fields = msgspec.convert(incoming.fields(), _Creation)
-        except msgspec.ValidationError as error:
-            raise BadCallError(f"Invalid request: {error}") from error
-        if fields.endpoint != CHAT:
-            raise BadCallError(f"endpoint: expected {CHAT}, got '{fields.endpoint}'", param="endpoint")
-        if fields.completion_window != _WINDOW:
-            raise BadCallError(f"completion_window: expected {_WINDOW}", param="completion_window")
-        file = self._files.find(fields.input_file_id)
+    def _content(self, incoming: Incoming) -> Outgoing:
+        content = self._file(incoming.id).content
+        return Outgoing(response=Response(content, media_type="application/octet-stream"))
+
+    def _create(self, incoming: Incoming) -> Outgoing:
+        fields = convert(incoming.fields, _Creation)
+        file = self._file(fields.input_file_id)
         if file.purpose != "batch":
             raise BadCallError(f"input_file_id: expected purpose batch, got '{file.purpose}'", param="input_file_id")
         details = {"input_file_id": file.id, "metadata": fields.metadata}
@@ -116,28 +137,41 @@ class OpenAIBatches:
             rows = _rows(file.content)
         except BadCallError as error:
             failure = {"code": "invalid_request", "message": str(error), "param": error.param, "line": None}
-            return answered(_as_object(self.batches.add([], failure=failure, **details)))
-        return answered(_as_object(self.batches.start(rows, **details)))
+            return answered(_as_object(self.queue.add([], failure=failure, **details)))
+        return answered(_as_object(self.queue.start(rows, **details)))
 
-    def _list(self, incoming: Incoming) -> Handled:
-        page, has_more = self.batches.page(incoming.request.query, "after", _MAX_BATCHES_LISTED)
-        return answered(_page(list(map(_as_object, page)), has_more=has_more))
+    def _list(self, incoming: Incoming) -> Outgoing:
+        page, told = paged(self.queue.newest_first(), incoming.request.query_params, "after", _MAX_BATCHES_LISTED)
+        return answered({"object": "list", "data": list(map(_as_object, page)), **told})
 
-    def _answer(self, batch: Batch, row: Row) -> None:
-        self._model.answer_row(openai_wire, batch, row, request=f"POST {CHAT}")
-
-    def _write_results(self, batch: Batch) -> None:
+    def _write_results(self, batch: ServedBatch) -> None:
         """Write what came of a batch into its two files; one that would be empty is not written."""
-        rows = batch.shuffled(self._seed)
+        rows = batch.shuffled(self._service.settings.seed)
         for name, wanted in (("output_file_id", True), ("error_file_id", False)):
             lines = [msgspec.json.encode(_result(row)) for row in rows if (row.outcome == "succeeded") is wanted]
             if lines:
-                content = b"\n".join([*lines, b""])
-                file = self._files.add(content, name=f"{batch.id}_{name}.jsonl", purpose="batch_output")
+                file = self._keep(b"\n".join([*lines, b""]), f"{batch.id}_{name}.jsonl", "batch_output")
                 batch.details[name] = file.id
 
 
-def _rows(content: bytes) -> list[Row]:
+def _uploaded(content_type: str, body: bytes) -> tuple[bytes, str, str]:
+    """Return the content, name and purpose of an uploaded file, as RFC 7578 has it, or raise `BadCallError`."""
+    found = _BOUNDARY.match(content_type)
+    if found is None:
+        raise BadCallError("expected multipart/form-data with a boundary", param="file")
+    fields: dict[bytes, tuple[bytes, bytes]] = {}
+    for part in (b"\r\n" + body).split(b"\r\n--" + found[1].encode("latin-1"))[1:-1]:
+        head, _, content = part.partition(b"\r\n\r\n")
+        if name := _NAME.search(head):
+            fields[name[1]] = (head, content)
+    if b"file" not in fields or b"purpose" not in fields:
+        raise BadCallError("expected the fields file and purpose", param="file")
+    (head, content), purpose = fields[b"file"], fields[b"purpose"][1].decode("utf-8", "replace")
+    file_name = _FILE_NAME.search(head)
+    return content, file_name[1].decode("utf-8", "replace") if file_name else "upload", purpose
+
+
+def _rows(content: bytes) -> list[ServedRow]:
     lines = [line for line in content.split(b"\n") if line.strip()]
     if not 1 <= len(lines) <= _MAX_ROWS:
         raise BadCallError(f"expected 1 to {_MAX_ROWS} lines, got {len(lines)}")
@@ -147,14 +181,12 @@ def _rows(content: bytes) -> list[Row]:
             fields = msgspec.json.decode(line, type=_RowLine)
         except msgspec.MsgspecError as error:
             raise BadCallError(f"line {number}: {error}") from error
-        if (fields.method, fields.url) != ("POST", CHAT):
-            raise BadCallError(f"line {number}: expected method POST and url {CHAT}", param="url")
-        rows.append(Row(custom_id=fields.custom_id, body=fields.body))
+        rows.append(ServedRow(custom_id=fields.custom_id, body=fields.body))
     refuse_repeated(row.custom_id for row in rows)
     return rows
 
 
-def _result(row: Row) -> dict[str, Any]:
+def _result(row: ServedRow) -> dict[str, Any]:
     response = {"status_code": row.status, "request_id": row.request_id, "body": row.reply} if row.status else None
     code, message = _ERRORS.get(row.outcome, (None, None))
     return {
@@ -165,20 +197,21 @@ def _result(row: Row) -> dict[str, Any]:
     }
 
 
-def _status(batch: Batch) -> str:
+def _status(batch: ServedBatch) -> str:
     if "failure" in batch.details:
         return "failed"
-    if batch.ended_at is None:
-        if batch.cancelled_at is not None:
+    if batch.ended is None:
+        if batch.cancelled is not None:
             return "cancelling"
         return "validating" if batch.count("waiting") == len(batch.rows) else "in_progress"
-    if batch.cancelled_at is not None:
+    if batch.cancelled is not None:
         return "cancelled"
     return "expired" if batch.count("expired") else "completed"
 
 
-def _as_object(batch: Batch) -> dict[str, Any]:
-    status, ended = _status(batch), _whole(batch.ended_at)
+def _as_object(batch: ServedBatch) -> dict[str, Any]:
+    status, created = _status(batch), int(batch.created)
+    ended = None if batch.ended is None else int(batch.ended)
     failure = batch.details.get("failure")
     return {
         "id": batch.id,
@@ -190,14 +223,14 @@ def _as_object(batch: Batch) -> dict[str, Any]:
         "status": status,
         "output_file_id": batch.details.get("output_file_id"),
         "error_file_id": batch.details.get("error_file_id"),
-        "created_at": int(batch.created),
-        "in_progress_at": None if status in {"validating", "failed"} else int(batch.created),
-        "expires_at": int(batch.created) + _DAY_SECONDS,
+        "created_at": created,
+        "in_progress_at": None if status in {"validating", "failed"} else created,
+        "expires_at": created + DAY_SECONDS,
         "finalizing_at": ended,
         "completed_at": ended if status == "completed" else None,
-        "failed_at": int(batch.created) if status == "failed" else None,
+        "failed_at": created if status == "failed" else None,
         "expired_at": ended if status == "expired" else None,
-        "cancelling_at": _whole(batch.cancelled_at),
+        "cancelling_at": None if batch.cancelled is None else int(batch.cancelled),
         "cancelled_at": ended if status == "cancelled" else None,
         "request_counts": {
             "total": len(batch.rows),
@@ -205,18 +238,4 @@ def _as_object(batch: Batch) -> dict[str, Any]:
             "failed": batch.count("errored", "expired"),
         },
         "metadata": batch.details["metadata"],
-    }
-
-
-def _whole(seconds: float | None) -> int | None:
-    return None if seconds is None else int(seconds)
-
-
-def _page(objects: list[dict[str, Any]], *, has_more: bool) -> dict[str, Any]:
-    return {
-        "object": "list",
-        "data": objects,
-        "first_id": objects[0]["id"] if objects else None,
-        "last_id": objects[-1]["id"] if objects else None,
-        "has_more": has_more,
     }

@@ -7,9 +7,6 @@ from typing import Literal
 
 from evidencebench.query import AspectScope
 
-Mode = Literal["select", "score", "order"]
-"""What is wanted: some sentences, a score for each one, or all of them, best first."""
-
 # The longest run of digits that can name a sentence; int() refuses thousands of digits.
 _DIGITS = "[0-9]{1,7}"
 _BEGIN, _END = "\n<paper>\n", "\n</paper>\n"
@@ -30,32 +27,15 @@ class Turn:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
-    """What a conversation asks of the model.
+class PromptContent:
+    """What a conversation asks of the model."""
 
-    Attributes
-    ----------
-    shown
-        The sentences of the paper, or of the part of it that is shown: displayed number and text, both as they stand,
-        in prompt order. Each number once.
-    hypotheses
-        Every line that gives one, examples included, normalised; oldest first.
-    budget
-        How many sentences may be named; None where no limit is stated.
-    scope
-        Which aspects count.
-    mode
-        What is wanted.
-    is_follow_up
-        Whether the model has replied before in this conversation.
-    """
-
-    shown: tuple[tuple[int, str], ...] = ()
-    hypotheses: tuple[str, ...] = ()
-    budget: int | None = None
+    shown: tuple[tuple[int, str], ...] = ()  # displayed number and text, both as they stand, in prompt order
+    hypotheses: tuple[str, ...] = ()  # those of examples included, normalised, oldest first
+    budget: int | None = None  # None: no limit is stated
     scope: AspectScope = "all"
-    mode: Mode = "select"
-    is_follow_up: bool = False
+    mode: Literal["select", "score", "order"] = "select"
+    is_follow_up: bool = False  # whether the model has replied before
 
     @property
     def numbers(self) -> tuple[int, ...]:
@@ -63,38 +43,34 @@ class Asked:
         return tuple(number for number, _ in self.shown)
 
 
-def read_asked(turns: Sequence[Turn]) -> Asked:
+def read_prompt(turns: Sequence[Turn]) -> PromptContent:
     """Return what a conversation asks.
 
     The marks are looked for outside the paper only, since a sentence of it may hold any of them. Where several turns
     state a budget the last turn counts, and in a turn its first statement.
 
-    Examples
-    --------
     >>> lines = ["At most 2 sentences.", "Hypothesis: Tea helps.", "<paper>", "[7] At most 9 sentences!", "</paper>"]
-    >>> asked = read_asked([Turn(role="user", text=chr(10).join(lines))])
-    >>> asked.budget, asked.shown, asked.hypotheses
+    >>> content = read_prompt([Turn(role="user", text=chr(10).join(lines))])
+    >>> content.budget, content.shown, content.hypotheses
     (2, ((7, 'At most 9 sentences!'),), ('Tea helps.',))
     """
-    told = [turn.text for turn in turns if turn.role != "assistant"]
-    parts = [_parted(text) for text in told]
+    parts = [_parted(turn.text) for turn in turns if turn.role != "assistant"]
     outside = ["\n".join(texts) for texts, _ in parts]
     instructions = "\n".join(outside).lower()
-    return Asked(
+    return PromptContent(
         shown=_shown(next((blocks for _, blocks in reversed(parts) if blocks), [])),
         hypotheses=tuple(normalised(line) for text in outside for line in _HYPOTHESIS.findall(text)),
         budget=_budget(outside),
         scope="results" if _RESULTS in instructions else "all",
         mode="score" if _SCORE in instructions else "order" if _ORDER in instructions else "select",
-        is_follow_up=_has_replied(turns),
+        # A last turn of the model's own is only the beginning of its reply.
+        is_follow_up=any(turn.role == "assistant" for turn in turns[:-1]),
     )
 
 
 def normalised(text: str) -> str:
     """Return a sentence as it is compared: on one line, and with ``<`` where a prompt had to write another sign.
 
-    Examples
-    --------
     >>> normalised("  one   line ")
     'one line'
     """
@@ -127,8 +103,3 @@ def _shown(blocks: Iterable[str]) -> tuple[tuple[int, str], ...]:
 def _budget(texts: Sequence[str]) -> int | None:
     found = next(filter(None, map(_BUDGET.search, reversed(texts))), None)
     return int(found[1]) if found is not None and found[1] is not None else None
-
-
-def _has_replied(turns: Sequence[Turn]) -> bool:
-    """Say whether a reply of the model is followed by another turn; a last turn of its own is only a beginning."""
-    return any(turn.role == "assistant" for turn in turns[:-1])

@@ -1,0 +1,222 @@
+"""The server as an ASGI app: each request meets a fault or its endpoint, and is written into the log."""
+
+import hashlib
+import itertools
+import time
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response, StreamingResponse
+from starlette.routing import Route, Router
+from starlette.types import Receive, Scope, Send
+
+from evidencebench.data.dataset import Dataset
+from evidencebench.integrations.fake_server import anthropic_api, openai_api
+from evidencebench.integrations.fake_server.anthropic_api import MESSAGES, VERSION_HEADER
+from evidencebench.integrations.fake_server.anthropic_batches import AnthropicBatches, stamp
+from evidencebench.integrations.fake_server.calls import BadCallError, ChatApi, key_of
+from evidencebench.integrations.fake_server.client import Client
+from evidencebench.integrations.fake_server.faults import Fault, FaultPlan
+from evidencebench.integrations.fake_server.known_papers import KnownPapers
+from evidencebench.integrations.fake_server.openai_api import CHAT
+from evidencebench.integrations.fake_server.openai_batches import OpenAIBatches
+from evidencebench.integrations.fake_server.personalities import FakeModel, Personality
+from evidencebench.integrations.fake_server.request_log import ANSWERED, PAID, REJECTED, UNPAID, LogEntry, RequestLog
+from evidencebench.integrations.fake_server.service import (
+    Endpoint,
+    EndpointTable,
+    Incoming,
+    Outgoing,
+    Service,
+    answered,
+    json_response,
+)
+from evidencebench.integrations.fake_server.settings import ConnectionLimits, Settings
+
+_JSON = "application/json"
+_MODELS_SINCE = 1_735_689_600  # the first day of 2025
+
+
+class FakeModelApp:
+    """The app; where `entries` is a list, it gets what the log gets.
+
+    Raises
+    ------
+    UnreadableError
+        If the log cannot be written.
+    """
+
+    def __init__(
+        self,
+        dataset: Dataset,
+        settings: Settings,
+        *,
+        limits: ConnectionLimits = ConnectionLimits(),  # noqa: B008 - frozen
+        clock: Callable[[], float] = time.time,
+        entries: list[LogEntry] | None = None,
+    ) -> None:
+        self.limits, self.log = limits, RequestLog(settings.log, clock, entries)
+        model = FakeModel(
+            papers=KnownPapers(dataset),
+            personality=settings.personality,
+            seed=settings.seed,
+            repairable=settings.repairable,
+            refuse_rate=settings.refuse_rate,
+        )
+        plan = FaultPlan(rate=settings.fault_rate, kinds=settings.fault_kinds, seed=settings.seed)
+        self._service = Service(settings=settings, model=model, faults=plan, log=self.log, clock=clock)
+        self._batches = (OpenAIBatches(self._service), AnthropicBatches(self._service))
+        self._serials = itertools.count(1)
+        table: EndpointTable = {
+            CHAT: {"POST": lambda incoming: self._reply(openai_api, incoming)},
+            MESSAGES: {"POST": lambda incoming: self._reply(anthropic_api, incoming)},
+            "/v1/models": {"GET": _list_models},
+            "/v1/models/{id}": {"GET": _one_model},
+        }
+        for batches in self._batches:
+            table |= batches.endpoints
+        routes = [Route(path, _Routed(self, methods)) for path, methods in table.items()]
+        self._router = Router([Route("/log", self._told), *routes], redirect_slashes=False, default=_Routed(self, {}))
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        await self._router(scope, receive, send)
+
+    async def close(self) -> None:
+        """End all batches, and close the log."""
+        for batches in self._batches:
+            await batches.queue.close()
+        self.log.close()
+
+    async def exchange(self, endpoints: dict[str, Endpoint], scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request to a path, whose endpoints are given by method."""
+        request, client = Request(scope, receive), Client(scope, receive, send)
+        try:
+            content = await self._received(request)
+        except ClientDisconnect:
+            return
+        except BadCallError as error:
+            body = openai_api.error_body(error, "")
+            await client.send(json_response(body, error.status, {"connection": "close"}))
+            return
+        line = f"{request.method} {request.url.path}"
+        body = _decoded(request, content)
+        key = hashlib.sha256(f"{line}\n".encode() + content).hexdigest() if body is None else key_of(body)
+        serial = f"{next(self._serials):08x}{key[:16]}"
+        incoming = Incoming(request=request, content=content, body=body, key=key, serial=serial)
+        attempt, reply = self.log.attempt(key), None
+        with self.log.totals.counted_in_flight():
+            fault, api = self._service.faults.meets(key, attempt), _api_of(request)
+            outcome = UNPAID
+            if await client.stays(self._service.settings.latency_seconds):
+                if fault is None or fault is Fault.LOST_REPLY:
+                    outcome, outgoing = _handled(incoming, endpoints, api)
+                    reply = outgoing.reply
+                if fault is not None:
+                    outcome, reply = str(fault), None
+                    await client.meet(fault, api, self._service.settings, f"req_{serial}")
+                elif not await client.send(outgoing.response):
+                    outcome = UNPAID
+            self.log.write(outcome, key=key, request=line, attempt=attempt, reply=reply)
+
+    async def _received(self, request: Request) -> bytes:
+        if {"content-length", "transfer-encoding"} <= set(request.headers):
+            # Two readers on its way could see two other ends of it (RFC 9112, section 6.1).
+            raise BadCallError("expected Content-Length or Transfer-Encoding, got both")
+        content, most = bytearray(), self.limits.max_body_bytes
+        async for block in request.stream():
+            content += block
+            if len(content) > most:
+                raise BadCallError(f"the body is over {most} bytes", status=413)
+        return bytes(content)
+
+    def _reply(self, api: ChatApi, incoming: Incoming) -> Outgoing:
+        reply = self._service.reply(api, incoming.fields, key=incoming.key, serial=incoming.serial)
+        if not reply.call.streams:
+            return Outgoing(response=json_response(api.whole(reply)), reply=reply)
+
+        async def pieces() -> AsyncIterator[bytes]:
+            for event in api.events(reply):
+                yield event
+
+        headers = {"cache-control": "no-cache"}
+        response = StreamingResponse(pieces(), headers=headers, media_type="text/event-stream")
+        return Outgoing(response=response, reply=reply)
+
+    async def _told(self, request: Request) -> Response:  # noqa: ARG002 - starlette's signature
+        return json_response(self.log.totals)
+
+
+@dataclass(frozen=True, slots=True)
+class _Routed:
+    """What Starlette calls for a path."""
+
+    app: FakeModelApp
+    endpoints: dict[str, Endpoint]
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self.app.exchange(self.endpoints, scope, receive, send)
+
+
+def _handled(incoming: Incoming, endpoints: dict[str, Endpoint], api: ChatApi) -> tuple[str, Outgoing]:
+    """Return what becomes of a request, and what it gets, with its id under the names that both providers use."""
+    request, request_id = incoming.request, f"req_{incoming.serial}"
+    try:
+        outgoing = _endpoint_for(request, endpoints, api)(incoming)
+        outcome = PAID if outgoing.reply else ANSWERED
+    except BadCallError as error:
+        outgoing = Outgoing(response=json_response(api.error_body(error, request_id), error.status))
+        outcome = REJECTED
+    for name in ("x-request-id", "request-id"):
+        outgoing.response.headers[name] = request_id
+    return outcome, outgoing
+
+
+def _endpoint_for(request: Request, endpoints: dict[str, Endpoint], api: ChatApi) -> Endpoint:
+    if not endpoints:
+        raise BadCallError("no such path here", status=404)
+    if request.method not in endpoints:
+        raise BadCallError(f"expected {' or '.join(endpoints)} here", status=405)
+    if api is anthropic_api and VERSION_HEADER not in request.headers:
+        raise BadCallError(f"{VERSION_HEADER}: header is required")
+    return endpoints[request.method]
+
+
+def _api_of(request: Request) -> ChatApi:
+    """Return the API that a request speaks, by its path or, where both have it, by its headers."""
+    is_anthropic = request.url.path.startswith(MESSAGES) or VERSION_HEADER in request.headers
+    return anthropic_api if is_anthropic else openai_api
+
+
+def _decoded(request: Request, content: bytes) -> Any:
+    """Return the JSON of a request, None where it has none."""
+    if not content or request.headers.get("content-type", _JSON).partition(";")[0].strip() != _JSON:
+        return None
+    try:
+        return msgspec.json.decode(content)
+    except (msgspec.DecodeError, RecursionError):
+        return None
+
+
+def _list_models(incoming: Incoming) -> Outgoing:
+    """List the models: one a personality, though any other name is answered, too."""
+    models = [_model(str(personality), incoming) for personality in Personality]
+    if VERSION_HEADER in incoming.request.headers:
+        return answered({"data": models, "has_more": False, "first_id": models[0]["id"], "last_id": models[-1]["id"]})
+    return answered({"object": "list", "data": models})
+
+
+def _one_model(incoming: Incoming) -> Outgoing:
+    if incoming.id not in set(Personality):
+        raise BadCallError(f"The model '{incoming.id}' does not exist", param="model", status=404)
+    return answered(_model(incoming.id, incoming))
+
+
+def _model(name: str, incoming: Incoming) -> dict[str, Any]:
+    if VERSION_HEADER in incoming.request.headers:
+        since = stamp(_MODELS_SINCE)
+        return {"type": "model", "id": name, "display_name": name, "created_at": since, "lifecycle": "active"}
+    return {"id": name, "object": "model", "created": _MODELS_SINCE, "owned_by": "evidencebench"}

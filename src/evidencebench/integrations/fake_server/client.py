@@ -1,0 +1,95 @@
+"""The client of one request: what it is sent, and how each fault looks to it."""
+
+import asyncio
+
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from evidencebench.integrations.fake_server import anthropic_api
+from evidencebench.integrations.fake_server.calls import BadCallError, ChatApi
+from evidencebench.integrations.fake_server.connection import connection_in
+from evidencebench.integrations.fake_server.faults import Fault
+from evidencebench.integrations.fake_server.service import json_response
+from evidencebench.integrations.fake_server.settings import Settings
+
+_JSON = "application/json"
+_BROKEN = b'{"id":"chatcmpl-broken","choices":[{"index":0,"message":{"role":"assistant","content":"These sentences'
+_MISSING = b' are it."}}]}'
+_PAGE = b"<!doctype html>\n<html><head><title>Welcome</title></head><body>Please sign in.</body></html>\n"
+
+_ERRORS = {
+    Fault.RATE_LIMIT: BadCallError("Rate limit reached; please try again later.", status=429),
+    Fault.SERVER_ERROR: BadCallError("The server had an error while processing your request.", status=500),
+    Fault.UNAVAILABLE: BadCallError("The engine is currently overloaded; please try again later.", status=503),
+    Fault.BAD_REQUEST: BadCallError("This model's maximum context length is shorter than your messages."),
+    Fault.UNAUTHORIZED: BadCallError("Incorrect API key provided.", status=401),
+}
+_WITH_WAIT = frozenset({Fault.RATE_LIMIT, Fault.UNAVAILABLE})
+_WRONG_REPLIES = {
+    Fault.MALFORMED_JSON: Response(_BROKEN, media_type=_JSON),
+    Fault.WRONG_CONTENT_TYPE: Response(_PAGE, media_type="text/html"),
+    Fault.EMPTY_BODY: Response(b"", media_type=_JSON),
+    # Its head promises more than is sent.
+    Fault.TRUNCATED_BODY: Response(_BROKEN, headers={"content-length": str(len(_BROKEN + _MISSING))}, media_type=_JSON),
+}
+
+
+class Client:
+    """The client that waits for the answer to one request."""
+
+    def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        self._scope, self._receive, self._send = scope, receive, send
+        self._connection = connection_in(scope)
+        self._cycle = None if self._connection is None else self._connection.cycle
+
+    async def stays(self, seconds: float) -> bool:
+        """Wait, and say whether the client is still there; return at once when it leaves."""
+        if not seconds:
+            return True
+        try:
+            async with asyncio.timeout(seconds):
+                await self._left()
+        except TimeoutError:
+            return True
+        return False
+
+    async def send(self, response: Response) -> bool:
+        """Send a response, and say whether all of it was taken."""
+        await response(self._scope, self._receive, self._send)
+        return self._connection is None or self._cycle is None or await self._connection.has_taken(self._cycle)
+
+    async def meet(self, fault: Fault, api: ChatApi, settings: Settings, request_id: str) -> None:
+        """Let the client meet a fault."""
+        if fault in _ERRORS:
+            await self.send(_error_response(fault, api, settings, request_id))
+        elif fault in _WRONG_REPLIES:
+            await self._send_part(_WRONG_REPLIES[fault], is_whole=fault is not Fault.TRUNCATED_BODY)
+        else:
+            await self.stays(settings.hang_seconds if fault is Fault.HANG else 0.0)
+            await self._cut()
+
+    async def _send_part(self, response: Response, *, is_whole: bool) -> None:
+        """Send a response; one that is not whole leaves the client waiting, until uvicorn closes the connection."""
+        await self._send({"type": "http.response.start", "status": 200, "headers": response.raw_headers})
+        await self._send({"type": "http.response.body", "body": response.body, "more_body": not is_whole})
+
+    async def _cut(self) -> None:
+        if self._connection is None:
+            raise ConnectionResetError("a fault that was drawn")
+        self._connection.cut()
+        await self._left()  # so that uvicorn sees it before it asks why there is no response
+
+    async def _left(self) -> None:
+        while (await self._receive())["type"] != "http.disconnect":
+            pass
+
+
+def _error_response(fault: Fault, api: ChatApi, settings: Settings, request_id: str) -> Response:
+    error = _ERRORS[fault]
+    if fault is Fault.UNAVAILABLE and api is anthropic_api:
+        error = BadCallError(str(error), status=anthropic_api.OVERLOADED)
+    headers = {"x-request-id": request_id}
+    if fault in _WITH_WAIT:
+        seconds = settings.retry_after_seconds
+        headers |= {"retry-after": f"{int(seconds)}", "retry-after-ms": f"{round(seconds * 1000)}"}
+    return json_response(api.error_body(error, request_id), error.status, headers)

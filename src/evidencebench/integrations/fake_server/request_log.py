@@ -1,0 +1,145 @@
+"""What the server was asked and what became of it: a line of JSON a request, and totals."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+
+from evidencebench.errors import UnreadableError
+from evidencebench.integrations.fake_server.calls import Reply
+from evidencebench.integrations.fake_server.faults import Fault
+
+PAID, UNPAID, ANSWERED, REJECTED, EXPIRED = "paid", "unpaid", "answered", "rejected", "expired"
+_FAULTS = frozenset(map(str, Fault))
+
+
+class LogEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of one request. It never holds a header, so no key, and no text of a prompt.
+
+    The outcome is ``paid`` where the whole reply was handed to a client that was still there, or the row of a batch
+    was done; ``unpaid`` where the client left first; the name of a fault that it met; ``answered`` for a request that
+    costs nothing; ``rejected`` where it breaks the API's rules; ``expired`` where a batch had no time for it.
+    """
+
+    time: float  # when it ended, in seconds since 1970
+    key: str  # SHA-256 of its canonical JSON body; of a request without one, of method, path and body
+    outcome: str
+    request: str  # method and path
+    attempt: int  # 1 for the first request of this key
+    in_flight: int  # requests that are being answered, this one included
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    batch: str | None = None  # that it is a row of
+
+
+class LogTotals(msgspec.Struct, kw_only=True):
+    """What became of all requests so far, as in `LogEntry`; rows of batches count as requests."""
+
+    requests: int = 0
+    paid: int = 0
+    unpaid: int = 0
+    answered: int = 0
+    rejected: int = 0
+    expired: int = 0
+    paid_in_batches: int = 0
+    faults: dict[str, int] = {}
+    in_flight: int = 0
+    most_in_flight: int = 0
+    connections: int = 0
+    most_connections: int = 0
+    paid_more_than_once: int = 0  # different requests
+    prompt_tokens: int = 0  # of what was paid
+    completion_tokens: int = 0
+    unknown_papers: int = 0  # replies to prompts whose paper is not in the data
+
+    @contextmanager
+    def counted_in_flight(self) -> Iterator[None]:
+        """Count a request as in flight until the block ends."""
+        self.in_flight += 1
+        self.most_in_flight = max(self.most_in_flight, self.in_flight)
+        try:
+            yield
+        finally:
+            self.in_flight -= 1
+
+    def count_connection(self, change: int) -> None:
+        """Count a connection that is made (1) or lost (-1)."""
+        self.connections += change
+        self.most_connections = max(self.most_connections, self.connections)
+
+
+class RequestLog:
+    """The log of one server: a file, totals, and all entries where `entries` is a list.
+
+    Raises
+    ------
+    UnreadableError
+        If the file cannot be written.
+    """
+
+    def __init__(self, path: Path | None, clock: Callable[[], float], entries: list[LogEntry] | None = None) -> None:
+        self.totals = LogTotals()
+        self._clock, self._entries = clock, entries
+        self._attempts: Counter[bytes] = Counter()
+        self._times_paid: Counter[bytes] = Counter()
+        try:  # unbuffered, so that each line is in the file when `write` returns, also where we are killed
+            self._file = None if path is None else path.open("ab", buffering=0)
+        except OSError as error:
+            message = f"{path}: cannot be written: {error.strerror}; name another file for the log"
+            raise UnreadableError(message) from error
+
+    def attempt(self, key: str) -> int:
+        """Return how often a request of this key has come, this time included."""
+        name = bytes.fromhex(key)
+        self._attempts[name] += 1
+        return self._attempts[name]
+
+    def write(
+        self,
+        outcome: str,
+        *,
+        key: str,
+        request: str,
+        attempt: int,
+        reply: Reply | None = None,
+        batch: str | None = None,
+    ) -> None:
+        """Write what became of a request."""
+        entry = LogEntry(
+            time=self._clock(),
+            key=key,
+            outcome=outcome,
+            request=request,
+            attempt=attempt,
+            in_flight=self.totals.in_flight,
+            prompt_tokens=reply.call.prompt_tokens if reply else 0,
+            completion_tokens=reply.completion_tokens if reply else 0,
+            batch=batch,
+        )
+        self._count(entry)
+        if self._entries is not None:
+            self._entries.append(entry)
+        if self._file is not None:
+            self._file.write(msgspec.json.encode(entry) + b"\n")
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._file is not None:
+            self._file.close()
+
+    def _count(self, entry: LogEntry) -> None:
+        totals = self.totals
+        totals.requests += 1
+        if entry.outcome in _FAULTS:
+            totals.faults[entry.outcome] = totals.faults.get(entry.outcome, 0) + 1
+            return
+        setattr(totals, entry.outcome, getattr(totals, entry.outcome) + 1)
+        if entry.outcome == PAID:
+            totals.paid_in_batches += entry.batch is not None
+            totals.prompt_tokens += entry.prompt_tokens
+            totals.completion_tokens += entry.completion_tokens
+            name = bytes.fromhex(entry.key)
+            self._times_paid[name] += 1
+            totals.paid_more_than_once += self._times_paid[name] == 2  # noqa: PLR2004 - the second time

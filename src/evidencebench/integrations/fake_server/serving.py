@@ -1,0 +1,77 @@
+"""Serve the app: on an address for as long as a block runs, or until a signal comes."""
+
+import asyncio
+import signal
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+
+import uvicorn
+from uvicorn.server import ServerState
+
+from evidencebench.integrations.fake_server.app import FakeModelApp
+from evidencebench.integrations.fake_server.connection import BoundedConnection
+
+_BACKLOG = 1024  # connections that wait to be taken
+
+
+@asynccontextmanager
+async def served(app: FakeModelApp, host: str, port: int) -> AsyncIterator[str]:
+    """Serve an app until the block ends, and give its address as ``http://host:port``; port 0 is a free one.
+
+    Then all connections and batches are cut, and the log is closed.
+
+    Raises
+    ------
+    OSError
+        If the port is taken or may not be used.
+    """
+    config = uvicorn.Config(
+        app,
+        http="h11",
+        ws="none",
+        lifespan="off",
+        interface="asgi3",
+        log_config=None,
+        log_level="critical",
+        access_log=False,
+        proxy_headers=False,
+        h11_max_incomplete_event_size=app.limits.max_head_bytes,
+        timeout_keep_alive=int(app.limits.idle_seconds) + 1,  # later than our own, which begins with the connection
+    )
+    config.load()
+    state = ServerState()
+    listener = await asyncio.get_running_loop().create_server(
+        lambda: BoundedConnection(config, state, limits=app.limits, totals=app.log.totals), host, port, backlog=_BACKLOG
+    )
+    try:
+        bound_host, bound_port = listener.sockets[0].getsockname()[:2]
+        yield f"http://{f'[{bound_host}]' if ':' in bound_host else bound_host}:{bound_port}"
+    finally:
+        listener.close()
+        for connection in tuple(state.connections):
+            connection.transport.abort()
+        await asyncio.sleep(0)  # in which requests find that their clients have left
+        for task in state.tasks:
+            task.cancel()
+        await asyncio.gather(*state.tasks, return_exceptions=True)
+        await app.close()
+
+
+def serve_until_signal(app: FakeModelApp, *, host: str, port: int, on_start: Callable[[str], None]) -> None:
+    """Serve an app until SIGINT or SIGTERM comes; `on_start` is called with its address once it listens.
+
+    Raises
+    ------
+    OSError
+        If the port is taken or may not be used.
+    """
+
+    async def serve() -> None:
+        over = asyncio.Event()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            asyncio.get_running_loop().add_signal_handler(number, over.set)
+        async with served(app, host, port) as address:
+            on_start(address)
+            await over.wait()
+
+    asyncio.run(serve())
