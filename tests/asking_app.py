@@ -2,18 +2,22 @@
 
 import json
 import socket
+import threading
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from http.client import HTTPConnection
 from typing import Any
 from urllib.parse import urlencode
 
-from evidencebench.pages.app.guard import Address
-from evidencebench.pages.app.running import running_app
-from evidencebench.pages.app.survey import Survey
-from evidencebench.pages.viewer.exhibit import Exhibit
+from evidencebench.pages.app.address import Address, address_of, listening_socket
+from evidencebench.pages.app.background_scan import BackgroundScan
+from evidencebench.pages.app.routes import PickingPeople, make_app
+from evidencebench.pages.app.security import BODY_SECONDS
+from evidencebench.pages.app.serving import BACKLOG, server_of
+from evidencebench.pages.app.slow_clients import TimedConnection
+from evidencebench.pages.viewer.viewer_data import ViewerData
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +46,7 @@ class Running:
     """An app that runs."""
 
     address: Address
-    survey: Survey
+    scan: BackgroundScan
 
     @property
     def url(self) -> str:
@@ -87,11 +91,43 @@ class Running:
         return self.ask("/api/overview").status == 200 and time.monotonic() - begun < 10
 
 
+LOOPBACK = "127.0.0.1"
+
+
 @contextmanager
-def running(exhibit: Exhibit, **options: Any) -> Iterator[Running]:
-    """Run an app until the block ends; options as `running_app` takes them."""
-    with running_app(exhibit, **options) as (address, survey):
-        yield Running(address=address, survey=survey)
+def running(
+    viewed: ViewerData,
+    *,
+    picking: PickingPeople | None = None,
+    connection: type[TimedConnection] = TimedConnection,
+    body_seconds: float = BODY_SECONDS,
+    token: str | None = None,
+    is_scanned: bool = True,
+) -> Iterator[Running]:
+    """Run the app in another thread, on a free port of loopback, until the block ends.
+
+    Without the scan it knows only what it shows.
+    """
+    bound = listening_socket(LOOPBACK, 0)
+    address, scan = address_of(bound, LOOPBACK, token), BackgroundScan(viewed)
+    app = make_app(viewed, scan, picking=picking, address=lambda: address, body_seconds=body_seconds)
+    server = server_of(app, connection)
+    thread = threading.Thread(target=lambda: server.run(sockets=[bound]), name="app", daemon=True)
+    with closing(scan):
+        if is_scanned:
+            scan.start()
+        bound.listen(BACKLOG)  # so that it can be asked at once
+        thread.start()
+        try:
+            yield Running(address=address, scan=scan)
+        finally:
+            server.should_exit = True
+            thread.join()
+
+
+def timed(**limits: float) -> type[TimedConnection]:
+    """Return a connection with other limits, for tests that cannot wait as long."""
+    return type("TimedConnection", (TimedConnection,), limits)
 
 
 def ended_with(connection: socket.socket) -> bytes:

@@ -7,17 +7,17 @@ from pathlib import Path
 from playwright.sync_api import Page
 
 from browsing import address_of
-from evidencebench.pages.viewer.page import SHARED_SCRIPTS, content_hash, script, style
-from evidencebench.pages.viewer.records import (
+from evidencebench.pages.page_json import encoded
+from evidencebench.pages.paper import PaperRecord
+from evidencebench.pages.viewer.page_parts import SHARED_SCRIPTS, content_hash, script, style
+from evidencebench.pages.viewer.page_records import (
     AspectRecord,
-    InstanceRecord,
-    Judged,
+    GradedAnswer,
+    GradedInstance,
     Overview,
-    PaperRecord,
     SystemRecord,
     TaskRecord,
-    Terms,
-    encoded,
+    TaskTerms,
 )
 
 AT_OPTIMAL = TaskRecord(name="er_at_optimal", scope="all", budget="optimal")
@@ -27,13 +27,13 @@ UNLIMITED = TaskRecord(name="result_er_unconstrained", scope="results", budget=N
 
 EIGHT_SENTENCES = tuple(f"Sentence number {number}." for number in range(8))
 
-TERMS = Terms(budget=2, n_aspects=4, ceiling=0.75)
+TERMS = TaskTerms(budget=2, n_aspects=4, ceiling=0.75)
 """Of `record_of` at two sentences."""
 
-HALF = Judged(status="answered", certain=(4, 2), recall=0.5)
+HALF = GradedAnswer(status="answered", certain=(4, 2), recall=0.5)
 """Covers aspects 1 and 2 of `record_of`."""
 
-OTHER = Judged(status="answered", certain=(2, 7), recall=0.75)
+OTHER = GradedAnswer(status="answered", certain=(2, 7), recall=0.75)
 """Covers aspects 1, 2 and 4 of `record_of`."""
 
 TEXTS = ("Tea was drunk.", "Tea was hot.", "People woke.", "People stayed awake.")
@@ -75,21 +75,21 @@ def overview_of(labels: Sequence[str], task: TaskRecord = AT_2) -> Overview:
 
 
 def record_of(
-    *answers: Judged | None,
+    *answers: GradedAnswer | None,
     sentences: Sequence[str] = EIGHT_SENTENCES,
     kinds: str | None = None,
     sources: Sequence[Sequence[int]] = ((2,), (2, 4), (5,), (6, 7)),
     texts: Sequence[str] = (),
     n_results: int | None = None,
-    terms: Terms | None = None,
+    terms: TaskTerms | None = None,
     hypothesis: str = "Tea keeps people awake.",
     instance_id: str = "made_1",
-) -> InstanceRecord:
+) -> GradedInstance:
     """Return an instance with an answer a system: eight sentences and four aspects, unless told otherwise.
 
     The first ``n_results`` aspects are Results, all of them where it is None.
     """
-    return InstanceRecord(
+    return GradedInstance(
         paper=PaperRecord(
             position=0,
             id=instance_id,
@@ -114,7 +114,7 @@ def record_of(
 
 
 def show_paper(
-    page: Page, folder: Path, overview: Overview, record: InstanceRecord, state: State | None = None
+    page: Page, folder: Path, overview: Overview, record: GradedInstance, state: State | None = None
 ) -> None:
     """Open a page that holds a paper, and show it."""
     path = folder / "paper.html"
@@ -129,7 +129,7 @@ def show(page: Page, state: State) -> None:
     page.evaluate("(state) => show(state)", parts)
 
 
-def paper_page(overview: Overview, record: InstanceRecord) -> str:
+def paper_page(overview: Overview, record: GradedInstance) -> str:
     """Return a page that holds a paper, under the policy that our pages have."""
     script_text = script(SHARED_SCRIPTS).removesuffix("})();\n") + _BOOT
     style_text = style(("tokens", "viewer", "paper"))

@@ -14,8 +14,8 @@ from evidencebench.data.tasks import TASKS
 from evidencebench.execution.options import options_of
 from evidencebench.execution.system_table import factory_of
 from evidencebench.models.llm.transport import _FIRST_BUSY_SECONDS, _LONGEST_BUSY_SECONDS, Bounds
-from evidencebench.pages.app.connection import HEAD_SECONDS, MAX_CONNECTIONS
-from evidencebench.pages.app.search import MOST_IN_MEMORY
+from evidencebench.pages.app.search_index import MOST_IN_MEMORY
+from evidencebench.pages.app.slow_clients import HEAD_SECONDS, MAX_CONNECTIONS
 from evidencebench.pages.report.page import MOST_PAPERS
 from evidencebench.scoring.significance import _MAX_ENUMERATED_CLUSTERS, DEFAULT_DRAWS
 from evidencebench.specification import MAX_DEPTH

@@ -17,7 +17,7 @@ from evidencebench.models.embedding.store import Store
 from evidencebench.models.llm.chat import ChatRequest
 from evidencebench.models.llm.spool import Group, Spool
 from evidencebench.models.llm.store import Replies
-from evidencebench.pages.app.search import growing_index, index_file
+from evidencebench.pages.app.search_index import growing_index, index_file
 from replies import keep, numbered, reply_to
 
 DAY = 86_400.0

@@ -19,7 +19,7 @@ from evidencebench.models.embedding.formats import EncodedText
 from evidencebench.models.embedding.store import Store
 from evidencebench.models.embedding.transformer import LocalModel
 from evidencebench.models.llm.store import Replies
-from evidencebench.pages.app.search import SearchIndex, growing_index, index_file, kept_index
+from evidencebench.pages.app.search_index import SearchIndex, growing_index, index_file, kept_index
 from evidencebench.query import Query
 from evidencebench.storage.cached_file import digest_file, is_intact, remove_cached
 from evidencebench.system import Brief

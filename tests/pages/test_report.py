@@ -24,8 +24,8 @@ from evidencebench.pages.report.findings import Findings, findings_of
 from evidencebench.pages.report.hypotheses import BLIND_SYSTEMS
 from evidencebench.pages.report.page import Wish, report_page
 from evidencebench.pages.report.sections.curves import curves_section
-from evidencebench.pages.viewer.exhibit import exhibit_of
-from evidencebench.pages.viewer.page import content_hash
+from evidencebench.pages.viewer.page_parts import content_hash
+from evidencebench.pages.viewer.viewer_data import viewer_data_of
 from evidencebench.runs.run_file import read_run
 from evidencebench.scoring.comparison import compare, compare_all
 from evidencebench.scoring.evaluation import Rules
@@ -629,13 +629,13 @@ def test_every_score_of_a_run_has_its_signature(report: Element, findings: Findi
     assert all(f"task:{row['task']}|" in row["signature"] for row in rows)
 
 
-def test_the_papers_are_in_the_page_as_the_exhibit_has_them(report: Element, folder: Path) -> None:
-    exhibit = exhibit_of([folder / "bm25.jsonl", folder / "tfidf.jsonl"], SAMPLE)
+def test_the_papers_are_in_the_page_as_the_viewer_has_them(report: Element, folder: Path) -> None:
+    viewed = viewer_data_of([folder / "bm25.jsonl", folder / "tfidf.jsonl"], SAMPLE)
     overview, rows = report.data("overview"), report.data("rows")
     assert [system["label"] for system in overview["systems"]][:2] == ["bm25", "tfidf"]
     assert overview["n_instances"] == len(rows) == len(SAMPLE)
     for position, instance in enumerate(SAMPLE):
-        row, held = exhibit.row(position, instance), rows[position]
+        row, held = viewed.row(position, instance), rows[position]
         assert (held["id"], held["n_aspects"], held["n_results"]) == (row.id, row.n_aspects, row.n_results)
         assert held["recalls"] == [list(recalls) for recalls in row.recalls]
         record = report.data(f"instance-{position}")

@@ -17,6 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bare_pages import bare_page
 from evidencebench.data.dataset import Dataset, open_dataset, write_dataset
 from evidencebench.data.instance import Instance
 from evidencebench.data.sample import load_sample
@@ -25,9 +26,11 @@ from evidencebench.execution.ask import answers_from
 from evidencebench.execution.belonging import tasks_of
 from evidencebench.execution.execute import execute
 from evidencebench.execution.system_table import make_system
-from evidencebench.pages.viewer import page
-from evidencebench.pages.viewer.exhibit import SHOWN_CONTROLS, exhibit_of, judged, paper_of
-from evidencebench.pages.viewer.records import AspectRecord, InstanceRecord, Overview, Status, encoded
+from evidencebench.pages.page_json import encoded
+from evidencebench.pages.paper import paper_of
+from evidencebench.pages.viewer import page_parts
+from evidencebench.pages.viewer.page_records import AspectRecord, GradedInstance, Overview, Status
+from evidencebench.pages.viewer.viewer_data import SHOWN_CONTROLS, judged, viewer_data_of
 from evidencebench.runs.answer_files import open_run
 from evidencebench.runs.run_file import Failure
 from evidencebench.scoring.evaluation import Rules, answers_of, case_of, evaluate
@@ -104,12 +107,12 @@ def test_what_is_shown_of_an_answer_has_the_recall_that_evaluate_gives_it(
         write(path, seed)
         run = open_run(path)
         tasks = (*tasks_of(run, SAMPLE), *((task_named("er_at_3"),) if write is not write_per_task else ()))
-        exhibit = exhibit_of([path], SAMPLE, tasks, rules=rules)
+        viewed = viewer_data_of([path], SAMPLE, tasks, rules=rules)
         sources = {"run": answers_of(run)} | {name: answers_from(make_system(name)) for name in SHOWN_CONTROLS}
         expected = evaluate(sources, SAMPLE, tasks, rules={"run": rules})
         names = ["run", *SHOWN_CONTROLS]
         for position, instance in enumerate(SAMPLE):
-            row, record = exhibit.row(position, instance), exhibit.record(position, instance)
+            row, record = viewed.row(position, instance), viewed.record(position, instance)
             for system, at in product(range(len(names)), range(len(tasks))):
                 scores, shown = expected[names[system]][tasks[at].name], record.answers[system][at]
                 assert row.recalls[system][at] == (None if shown is None else shown.recall)
@@ -150,8 +153,8 @@ def test_every_way_an_answer_can_go_wrong_has_a_name_and_says_why() -> None:
     assert judged(case, beyond, Rules(out_of_range="drop")).certain == (0,)
 
 
-def test_an_exhibit_without_runs_shows_the_controls_on_every_task_with_a_budget() -> None:
-    overview = exhibit_of((), SAMPLE).overview()
+def test_viewing_without_runs_shows_the_controls_on_every_task_with_a_budget() -> None:
+    overview = viewer_data_of((), SAMPLE).overview()
     assert [system.label for system in overview.systems] == list(SHOWN_CONTROLS)
     assert all(system.is_control for system in overview.systems)
     assert [task.name for task in overview.tasks] == [name for name, task in TASKS.items() if task.budget is not None]
@@ -186,7 +189,7 @@ def test_encoded_data_cannot_end_its_element_and_say_the_same(value: Any) -> Non
 
 @given(st.text(), instances())
 def test_an_encoded_record_is_read_back_as_it_was(text: str, instance: Instance) -> None:
-    record = InstanceRecord(
+    record = GradedInstance(
         paper=paper_of(0, instance.query),
         review_id=text,
         aspects=(AspectRecord(id=text, text=f"</script>{text}", is_result=True, sentences=(1,)),),
@@ -195,7 +198,7 @@ def test_an_encoded_record_is_read_back_as_it_was(text: str, instance: Instance)
     )
     data = encoded(record)
     assert b"<" not in data
-    assert msgspec.json.decode(data, type=InstanceRecord) == record
+    assert msgspec.json.decode(data, type=GradedInstance) == record
 
 
 class _Elements(HTMLParser):
@@ -219,17 +222,17 @@ class _Elements(HTMLParser):
 
 def test_a_page_of_hostile_data_holds_the_elements_it_should_and_no_other(tmp_path: Path) -> None:
     dataset = hostile_dataset(tmp_path)
-    exhibit = exhibit_of((), dataset, title="</title><script>alert(1)</script>")
+    viewed = viewer_data_of((), dataset, title="</title><script>alert(1)</script>")
     found = _Elements()
-    found.feed(page.bare_page(exhibit))
+    found.feed(bare_page(viewed))
     assert found.tags == Counter(
         html=1, head=1, meta=3, title=1, style=1, body=1, header=1, main=1, script=3 + len(dataset)
     )
     assert found.texts["title"].strip() == "</title><script>alert(1)</script>"
-    assert msgspec.json.decode(found.texts["overview"], type=Overview) == exhibit.overview()
+    assert msgspec.json.decode(found.texts["overview"], type=Overview) == viewed.overview()
     for position, instance in enumerate(dataset):
-        shown = msgspec.json.decode(found.texts[f"instance-{position}"], type=InstanceRecord)
-        assert shown == exhibit.record(position, instance)
+        shown = msgspec.json.decode(found.texts[f"instance-{position}"], type=GradedInstance)
+        assert shown == viewed.record(position, instance)
 
 
 def hostile_dataset(folder: Path) -> Dataset:
@@ -312,12 +315,12 @@ def test_no_two_scripts_name_the_same_thing() -> None:
 
 
 def test_every_asset_is_joined_into_some_page() -> None:
-    scripts = {*page.REPORT_SCRIPTS, *page.APP_SCRIPTS, *page.BARE_SCRIPTS}
-    styles = {*page.REPORT_STYLES, *page.APP_STYLES, *page.BARE_STYLES}
+    scripts = {*page_parts.REPORT_SCRIPTS, *page_parts.APP_SCRIPTS}
+    styles = {*page_parts.REPORT_STYLES, *page_parts.APP_STYLES}
     assert {f"{name}.js" for name in scripts} == set(SCRIPTS)
     assert {f"{name}.css" for name in styles} == set(STYLES)
 
 
 def test_the_hash_of_a_text_is_the_one_that_browsers_compute() -> None:
     # SHA-256 of nothing, as everyone knows it. That the hashes of whole scripts fit, every test in a browser shows.
-    assert page.content_hash("") == "'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='"
+    assert page_parts.content_hash("") == "'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='"

@@ -71,11 +71,12 @@ def command(
     for package in ("starlette", "uvicorn"):
         if find_spec(package) is None:
             raise MissingExtraError(f"view: needs {package}, which is not installed: pip install 'evidencebench[view]'")
-    from evidencebench.pages.app.revealing import picking_pages  # noqa: PLC0415 - an extra
-    from evidencebench.pages.app.running import address_of, listening_socket, serve_until_signal  # noqa: PLC0415 - an extra
-    from evidencebench.pages.app.server import make_app  # noqa: PLC0415 - as above
-    from evidencebench.pages.app.survey import Survey  # noqa: PLC0415 - as above
-    from evidencebench.pages.viewer.exhibit import exhibit_of  # noqa: PLC0415 - beside what shows it
+    from evidencebench.pages.app.address import address_of, listening_socket  # noqa: PLC0415 - an extra
+    from evidencebench.pages.app.assignments import picking_pages  # noqa: PLC0415 - an extra
+    from evidencebench.pages.app.background_scan import BackgroundScan  # noqa: PLC0415 - as above
+    from evidencebench.pages.app.routes import make_app  # noqa: PLC0415 - as above
+    from evidencebench.pages.app.serving import serve_until_signal  # noqa: PLC0415 - as above
+    from evidencebench.pages.viewer.viewer_data import viewer_data_of  # noqa: PLC0415 - beside what shows it
 
     is_local = _is_loopback(host)
     if not (is_local or expose):
@@ -88,19 +89,20 @@ def command(
         raise click.BadParameter(message, param_hint="--port") from error
     with bound:
         address = address_of(bound, host, None if is_local else secrets.token_urlsafe(32))
-        exhibit = exhibit_of(runs, open_data(data), tasks, rules=rules)
-        people = nullcontext() if folder is None else closing(picking_pages(exhibit, folder, tasks[0], limit=limit))
-        survey = Survey(exhibit, cache_folder(os.environ))
+        viewed = viewer_data_of(runs, open_data(data), tasks, rules=rules)
+        people = nullcontext() if folder is None else closing(picking_pages(viewed, folder, tasks[0], limit=limit))
 
         def tell() -> None:
             doing = "viewing" if folder is None else "people pick in"
-            click.echo(f"{doing} {printable(exhibit.title)} on {address.url}")  # which flushes
+            click.echo(f"{doing} {printable(viewed.title)} on {address.url}")  # which flushes
             if is_opened:
                 threading.Thread(target=webbrowser.open, args=(address.url,), daemon=True).start()
 
-        with people as picking:
-            app = make_app(exhibit, survey, picking=picking, address=lambda: address)
-            serve_until_signal(app, bound, tell, survey, is_surveyed=picking is None)
+        with people as picking, closing(BackgroundScan(viewed, cache_folder(os.environ))) as scan:
+            if picking is None:
+                scan.start()
+            app = make_app(viewed, scan, picking=picking, address=lambda: address)
+            serve_until_signal(app, bound, tell)
 
 
 def _checked_tasks(tasks: tuple[Task, ...], folder: Path | None, limit: int | None) -> tuple[Task, ...]:

@@ -6,23 +6,23 @@ import pytest
 
 from asking_app import Running
 from evidencebench.data.sample import load_sample
-from evidencebench.pages.viewer.exhibit import Exhibit, exhibit_of
+from evidencebench.pages.viewer.viewer_data import ViewerData, viewer_data_of
 
 pytest.importorskip("starlette", reason="needs the extra 'view'")
 pytest.importorskip("uvicorn", reason="needs the extra 'view'")
 
 
 @pytest.fixture(scope="session")
-def sample_exhibit() -> Exhibit:
+def sample_viewed() -> ViewerData:
     """Give the sample with the controls."""
-    return exhibit_of([], load_sample())
+    return viewer_data_of([], load_sample())
 
 
 @pytest.fixture(scope="session")
-def app(sample_exhibit: Exhibit) -> Iterator[Running]:
+def app(sample_viewed: ViewerData) -> Iterator[Running]:
     """Give the app of the sample, with everything known of it."""
     from asking_app import running  # noqa: PLC0415 - beside the fixture of its name
 
-    with running(sample_exhibit) as found:
-        found.survey.wait(60)
+    with running(sample_viewed) as found:
+        found.scan.wait(60)
         yield found

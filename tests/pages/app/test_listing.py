@@ -7,8 +7,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evidencebench.pages.app.listing import Columns, Listing, Only, Order, Sort, listed
-from evidencebench.pages.viewer.records import Row
+from evidencebench.pages.app.listing import Columns, ListQuery, Only, Order, Sort, listed
+from evidencebench.pages.viewer.page_records import ListRow
 
 N_SYSTEMS, N_TASKS, CEILING = 3, 2, 2
 
@@ -21,7 +21,7 @@ rows: st.SearchStrategy[dict[str, Any]] = st.builds(
     recalls=st.tuples(*[st.tuples(*[recalls] * N_TASKS)] * N_SYSTEMS),
 )
 listings = st.builds(
-    Listing,
+    ListQuery,
     task=st.one_of(st.none(), st.integers(0, N_TASKS - 1)),
     a=st.one_of(st.none(), st.integers(0, N_SYSTEMS - 1)),
     b=st.one_of(st.none(), st.integers(0, N_SYSTEMS - 1)),
@@ -38,7 +38,7 @@ def recall(row: dict[str, Any] | None, system: int | None, task: int | None) -> 
     return nan if found is None else found
 
 
-def key(position: int, row: dict[str, Any] | None, listing: Listing) -> float:
+def key(position: int, row: dict[str, Any] | None, listing: ListQuery) -> float:
     a, b = recall(row, listing.a, listing.task), recall(row, listing.b, listing.task)
     if listing.sort == "position":
         return position
@@ -47,7 +47,7 @@ def key(position: int, row: dict[str, Any] | None, listing: Listing) -> float:
     return a if listing.sort == "score" else a - b
 
 
-def is_chosen(row: dict[str, Any] | None, listing: Listing) -> bool:
+def is_chosen(row: dict[str, Any] | None, listing: ListQuery) -> bool:
     a, b = recall(row, listing.a, listing.task), recall(row, listing.b, listing.task)
     if listing.only == "":
         return True
@@ -67,14 +67,14 @@ def is_chosen(row: dict[str, Any] | None, listing: Listing) -> bool:
 @given(st.lists(st.one_of(st.none(), rows), max_size=20), listings, st.sets(st.integers(0, 19)), st.booleans())
 def test_the_list_is_what_a_plain_sort_makes_of_it(
     data: list[dict[str, Any] | None],
-    listing: Listing,
+    listing: ListQuery,
     found: set[int],
     is_searched: bool,  # noqa: FBT001 - hypothesis gives arguments by their place
 ) -> None:
     columns = Columns(len(data), N_SYSTEMS, N_TASKS, ceiling=CEILING)
     for position, row in enumerate(data):
         if row is not None:
-            columns.set(Row(position=position, id="", paper_id="", hypothesis="", **row))
+            columns.set(ListRow(position=position, id="", paper_id="", hypothesis="", **row))
     positions = [position for position in range(len(data)) if not is_searched or position in found]
     chosen = [position for position in positions if is_chosen(data[position], listing)]
     keys = {position: key(position, data[position], listing) for position in chosen}
@@ -88,7 +88,7 @@ def test_the_list_is_what_a_plain_sort_makes_of_it(
 
 def test_what_was_set_comes_back_and_what_was_not_is_unknown() -> None:
     columns = Columns(3, 1, 2)
-    row = Row(
+    row = ListRow(
         position=1, id="", paper_id="", hypothesis="", n_sentences=5, n_aspects=2, n_results=0, recalls=((0.5, None),)
     )
     columns.set(row)

@@ -9,10 +9,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from asking_app import Running, ended_with, running
+from asking_app import Running, ended_with, running, timed
 from evidencebench.data.sample import load_sample
-from evidencebench.pages.app.connection import timed
-from evidencebench.pages.viewer.exhibit import Exhibit
+from evidencebench.pages.viewer.viewer_data import ViewerData
 
 SAMPLE = load_sample()
 N_AT_ONCE = 200
@@ -62,8 +61,8 @@ def test_requests_one_after_the_other_and_before_the_answer(app: Running) -> Non
     assert received.count(b"HTTP/1.1 200 OK") == 5
 
 
-def test_connections_on_which_nothing_comes_are_ended(sample_exhibit: Exhibit) -> None:
-    with running(sample_exhibit, connection=timed(head_seconds=0.5)) as app:
+def test_connections_on_which_nothing_comes_are_ended(sample_viewed: ViewerData) -> None:
+    with running(sample_viewed, connection=timed(head_seconds=0.5)) as app:
         idle = [app.connected() for _ in range(100)]
         assert app.is_alive()
         assert [ended_with(connection) for connection in idle] == [b""] * 100
@@ -71,8 +70,8 @@ def test_connections_on_which_nothing_comes_are_ended(sample_exhibit: Exhibit) -
             connection.close()
 
 
-def test_more_connections_than_there_is_room_for_are_refused_and_the_others_served(sample_exhibit: Exhibit) -> None:
-    with running(sample_exhibit, connection=timed(max_connections=20, head_seconds=1.0)) as app:
+def test_more_connections_than_there_is_room_for_are_refused_and_the_others_served(sample_viewed: ViewerData) -> None:
+    with running(sample_viewed, connection=timed(max_connections=20, head_seconds=1.0)) as app:
         idle = [app.connected() for _ in range(40)]
         begun = time.monotonic()
         while True:
@@ -85,8 +84,8 @@ def test_more_connections_than_there_is_room_for_are_refused_and_the_others_serv
             connection.close()
 
 
-def test_a_client_that_never_reads_is_ended(sample_exhibit: Exhibit) -> None:
-    with running(sample_exhibit, connection=timed(head_seconds=0.3, answer_seconds=0.5)) as app:
+def test_a_client_that_never_reads_is_ended(sample_viewed: ViewerData) -> None:
+    with running(sample_viewed, connection=timed(head_seconds=0.3, answer_seconds=0.5)) as app:
         connection = socket.socket()
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
         connection.connect((app.address.host, app.address.port))
@@ -100,8 +99,8 @@ def test_a_client_that_never_reads_is_ended(sample_exhibit: Exhibit) -> None:
         assert app.is_alive()
 
 
-def test_a_slow_body_holds_up_nobody(sample_exhibit: Exhibit) -> None:
-    with running(sample_exhibit, body_seconds=1.0) as app:
+def test_a_slow_body_holds_up_nobody(sample_viewed: ViewerData) -> None:
+    with running(sample_viewed, body_seconds=1.0) as app:
         head = (
             f"POST /api/rows HTTP/1.1\r\nHost: {app.host}\r\nOrigin: http://{app.host}\r\n"
             "Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{"
@@ -115,9 +114,9 @@ def test_a_slow_body_holds_up_nobody(sample_exhibit: Exhibit) -> None:
             connection.close()
 
 
-def test_it_ends_although_clients_hold_on(sample_exhibit: Exhibit) -> None:
+def test_it_ends_although_clients_hold_on(sample_viewed: ViewerData) -> None:
     begun = time.monotonic()
-    with running(sample_exhibit) as app:
+    with running(sample_viewed) as app:
         held = [app.connected() for _ in range(10)]
         for connection in held:
             connection.sendall(get(app, "/api/overview"))

@@ -13,7 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evidencebench.errors import CacheError
-from evidencebench.pages.app.search import SearchIndex, empty_index, growing_index, index_file, kept_index, words_in
+from evidencebench.pages.app.search_index import (
+    SearchIndex,
+    empty_index,
+    growing_index,
+    index_file,
+    kept_index,
+    words_in,
+)
 from evidencebench.pages.app.words import distinct_words, words_of
 from evidencebench.query import Kind, Query
 

@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
+from bare_pages import bare_page
 from browsing import BROWSER_FLAGS, NewPage, Pages, browser_path
 from evidencebench.data.dataset import Dataset
 from evidencebench.data.sample import load_sample
 from evidencebench.data.tasks import Task
 from evidencebench.execution.execute import execute
-from evidencebench.pages.viewer.exhibit import exhibit_of
-from evidencebench.pages.viewer.page import bare_page
+from evidencebench.pages.viewer.viewer_data import viewer_data_of
 
 _HERE = Path(__file__).parent
 
@@ -69,7 +69,7 @@ def make_bare_page(tmp_path: Path) -> BarePage:
 
     def make(dataset: Dataset, runs: Sequence[Path] = (), tasks: Sequence[Task] = ()) -> Path:
         path = tmp_path / "bare.html"
-        path.write_text(bare_page(exhibit_of(runs, dataset, tasks)), encoding="utf-8")
+        path.write_text(bare_page(viewer_data_of(runs, dataset, tasks)), encoding="utf-8")
         return path
 
     return make
@@ -79,5 +79,5 @@ def make_bare_page(tmp_path: Path) -> BarePage:
 def sample_page(sample_runs: tuple[Path, ...], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Give a page with nothing on it but the viewer of the sample, with two runs and the controls."""
     path = tmp_path_factory.mktemp("page") / "sample.html"
-    path.write_text(bare_page(exhibit_of(sample_runs, load_sample())), encoding="utf-8")
+    path.write_text(bare_page(viewer_data_of(sample_runs, load_sample())), encoding="utf-8")
     return path

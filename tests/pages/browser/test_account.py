@@ -7,8 +7,8 @@ from playwright.sync_api import Page, expect
 
 from evidencebench.data.sample import load_sample
 from evidencebench.data.tasks import TASKS
-from evidencebench.pages.viewer.exhibit import exhibit_of
-from evidencebench.pages.viewer.records import InstanceRecord, Judged, TaskRecord, Terms
+from evidencebench.pages.viewer.page_records import GradedAnswer, GradedInstance, TaskRecord, TaskTerms
+from evidencebench.pages.viewer.viewer_data import viewer_data_of
 from paper_records import (
     AT_2,
     AT_OPTIMAL,
@@ -49,56 +49,56 @@ from paper_records import (
         ),
         pytest.param(
             AT_2,
-            record_of(Judged(status="answered", certain=(0,)), terms=TERMS),
+            record_of(GradedAnswer(status="answered", certain=(0,)), terms=TERMS),
             "bm25 selected 1 sentence of the 2 allowed. None of them is evidence, so it covers 0 of the 4 aspects that",
             id="fewer than allowed, and none of them evidence",
         ),
         pytest.param(
             AT_2,
-            record_of(Judged(status="answered", tied=(2, 5, 0), n_drawn=2, recall=0.5), terms=TERMS),
+            record_of(GradedAnswer(status="answered", tied=(2, 5, 0), n_drawn=2, recall=0.5), terms=TERMS),
             "bm25 named 3 sentences, of which only 2 count, any of them with the same chance: the score is the mean "
             "over all choices. On average, 1.3 of them are evidence and cover 2 of the 4 aspects that count: 50.0 %.",
             id="over the budget",
         ),
         pytest.param(
             AT_2,
-            record_of(Judged(status="answered", certain=(2,), tied=(5, 0), n_drawn=1, recall=0.625), terms=TERMS),
+            record_of(GradedAnswer(status="answered", certain=(2,), tied=(5, 0), n_drawn=1, recall=0.625), terms=TERMS),
             "named 3 sentences, of which only 2 count, 1 of them for certain and 1 of the 2 that tie",
             id="ties at the cut",
         ),
         pytest.param(
             AT_2,
-            record_of(Judged(status="failed", error="the server is down"), terms=TERMS),
+            record_of(GradedAnswer(status="failed", error="the server is down"), terms=TERMS),
             "bm25 failed on this paper and gave no answer, which counts as 0 %. Its error: the server is down",
             id="failed",
         ),
         pytest.param(
             AT_2,
-            record_of(Judged(status="empty"), terms=TERMS),
+            record_of(GradedAnswer(status="empty"), terms=TERMS),
             "bm25 answered, but selected no sentence. An empty answer covers nothing.",
             id="empty",
         ),
         pytest.param(
             AT_2,
-            record_of(Judged(status="missing"), terms=TERMS),
+            record_of(GradedAnswer(status="missing"), terms=TERMS),
             "bm25 has no answer to this paper in its run, which counts as 0 %.",
             id="missing",
         ),
         pytest.param(
             AT_2,
-            record_of(Judged(status="invalid", error="selects sentence 99"), terms=TERMS),
+            record_of(GradedAnswer(status="invalid", error="selects sentence 99"), terms=TERMS),
             "bm25 gave an answer that cannot be graded, which counts as 0 %: selects sentence 99",
             id="invalid",
         ),
         pytest.param(
             UNLIMITED,
-            record_of(None, terms=Terms(budget=None, n_aspects=4, ceiling=1.0)),
+            record_of(None, terms=TaskTerms(budget=None, n_aspects=4, ceiling=1.0)),
             "bm25 cannot answer this task: it ranks sentences, and without a budget nothing says where to stop.",
             id="cannot answer",
         ),
         pytest.param(
             UNLIMITED,
-            record_of(HALF, n_results=2, terms=Terms(budget=None, n_aspects=2, ceiling=1.0)),
+            record_of(HALF, n_results=2, terms=TaskTerms(budget=None, n_aspects=2, ceiling=1.0)),
             "Any number of sentences may be selected. Of the paper's 4 aspects, only the 2 labelled Results count. "
             "All sentences together cover all 2 (100.0 %).",
             id="no budget",
@@ -117,20 +117,20 @@ from paper_records import (
         ),
         pytest.param(
             AT_2,
-            record_of(HALF, terms=Terms(budget=2, n_aspects=4, ceiling=None)),
+            record_of(HALF, terms=TaskTerms(budget=2, n_aspects=4, ceiling=None)),
             "How much the best choice could cover is not known: it could not be proven.",
             id="no proven ceiling",
         ),
         pytest.param(
             AT_OPTIMAL,
-            record_of(HALF, terms=Terms(budget=3, n_aspects=4, ceiling=1.0)),
+            record_of(HALF, terms=TaskTerms(budget=3, n_aspects=4, ceiling=1.0)),
             "At most 3 sentences may be selected: the fewest that cover every aspect that can be covered. "
             "All 4 aspects of the paper count. The best 3 sentences cover all 4 (100.0 %).",
             id="at the optimum",
         ),
         pytest.param(
             AT_OPTIMAL,
-            record_of(Judged(status="empty"), sources=((),), terms=Terms(budget=0, n_aspects=1, ceiling=0.0)),
+            record_of(GradedAnswer(status="empty"), sources=((),), terms=TaskTerms(budget=0, n_aspects=1, ceiling=0.0)),
             "No sentence of the paper states an aspect, so none may be selected and every score is 0 %. "
             "The paper's only aspect counts.",
             id="nothing can be covered",
@@ -138,7 +138,7 @@ from paper_records import (
     ],
 )
 def test_the_account_says_why_the_score_is_what_it_is(
-    page: Page, tmp_path: Path, task: TaskRecord, record: InstanceRecord, said: str
+    page: Page, tmp_path: Path, task: TaskRecord, record: GradedInstance, said: str
 ) -> None:
     show_paper(page, tmp_path, overview_of(["bm25"], task), record)
     expect(page.locator(".account")).to_contain_text(said, use_inner_text=True)
@@ -183,7 +183,7 @@ def test_a_task_that_does_not_apply_is_not_shown_as_a_score_of_nothing(page: Pag
 
 
 def test_two_systems_are_not_set_side_by_side_where_one_cannot_answer(page: Page, tmp_path: Path) -> None:
-    terms = Terms(budget=None, n_aspects=4, ceiling=1.0)
+    terms = TaskTerms(budget=None, n_aspects=4, ceiling=1.0)
     show_paper(page, tmp_path, overview_of(["bm25", "llm"], UNLIMITED), record_of(None, HALF, terms=terms), State(b=1))
     expect(page.locator(".account")).to_contain_text("bm25 cannot answer this task")
     expect(page.locator(".account")).to_contain_text("llm selected 2 sentences.")
@@ -195,11 +195,11 @@ def test_what_is_shown_as_covered_adds_up_to_the_score(
 ) -> None:
     answers = tmp_path / "answers.json"  # without an order, and more than most budgets allow
     answers.write_text(str({instance.id: list(range(1, 60, 4)) for instance in load_sample()}).replace("'", '"'))
-    exhibit = exhibit_of((*sample_runs, answers), load_sample(), [TASKS["er_at_10"], TASKS["result_er_at_5"]])
-    overview = exhibit.overview()
+    viewed = viewer_data_of((*sample_runs, answers), load_sample(), [TASKS["er_at_10"], TASKS["result_er_at_5"]])
+    overview = viewed.overview()
     n_drawn = 0
     for position, instance in enumerate(load_sample()):
-        record = exhibit.record(position, instance)
+        record = viewed.record(position, instance)
         show_paper(page, tmp_path, overview, record)
         for task, terms in enumerate(record.terms):
             sums = page.evaluate(

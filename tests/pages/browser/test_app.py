@@ -12,7 +12,7 @@ from asking_app import Running, running
 from browsing import NewPage, assert_accessible, assert_fits
 from evidencebench.data.dataset import Dataset, open_dataset, write_dataset
 from evidencebench.data.sample import load_sample
-from evidencebench.pages.viewer.exhibit import exhibit_of
+from evidencebench.pages.viewer.viewer_data import viewer_data_of
 
 SAMPLE = load_sample()
 
@@ -20,8 +20,8 @@ SAMPLE = load_sample()
 @pytest.fixture(scope="module")
 def served(sample_runs: Sequence[Path]) -> Iterator[Running]:
     """Give the app of the sample with two runs, everything of it searched and scored."""
-    with running(exhibit_of(sample_runs, SAMPLE)) as app:
-        app.survey.wait(60)
+    with running(viewer_data_of(sample_runs, SAMPLE)) as app:
+        app.scan.wait(60)
         yield app
 
 
@@ -90,14 +90,14 @@ def test_the_policy_stops_what_is_written_into_the_page(new_page: NewPage, serve
     )
     page.wait_for_timeout(300)
     assert page.evaluate("window.ran") is None
-    with running(exhibit_of([], SAMPLE)) as other:  # which would answer
+    with running(viewer_data_of([], SAMPLE)) as other:  # which would answer
         fetched = "(url) => fetch(url, {mode: 'no-cors'}).then(() => 'sent', () => 'stopped')"
         assert page.evaluate(fetched, f"{other.url}api/overview") == "stopped"
         assert page.evaluate(fetched, f"{served.url}api/overview") == "sent"
 
 
 def test_the_token_becomes_a_cookie_and_leaves_the_address(page: Page) -> None:
-    with running(exhibit_of([], SAMPLE), token="a-token-of-a-test") as app:  # noqa: S106 - a test's
+    with running(viewer_data_of([], SAMPLE), token="a-token-of-a-test") as app:  # noqa: S106 - a test's
         page.goto(app.url)
         assert len(rows(page)) == len(SAMPLE)
         assert "token" not in page.url
@@ -108,7 +108,7 @@ def test_the_token_becomes_a_cookie_and_leaves_the_address(page: Page) -> None:
 
 def test_an_app_that_has_ended_is_told_of(new_page: NewPage) -> None:
     page = new_page(expected_errors=["ERR_CONNECTION_REFUSED", "Failed to load resource"])
-    with running(exhibit_of([], SAMPLE)) as app:
+    with running(viewer_data_of([], SAMPLE)) as app:
         page.goto(app.url)
         rows(page)
     page.locator("a.row-link").first.click()
@@ -119,7 +119,7 @@ def test_an_id_that_is_too_long_for_an_address_is_shown_all_the_same(page: Page,
     long_id = "\u00e9" * 20_000
     query = replace(SAMPLE[0].query, instance_id=long_id)
     write_dataset(tmp_path / "long.json", [SAMPLE[1], replace(SAMPLE[0], query=query, origin=None)])
-    with running(exhibit_of([], open_dataset(tmp_path / "long.json"))) as app:
+    with running(viewer_data_of([], open_dataset(tmp_path / "long.json"))) as app:
         page.goto(app.url)
         page.locator("a.row-link").nth(1).click()
         expect(page.locator("#viewer")).to_contain_text(SAMPLE[0].query.sentences[1])
@@ -127,7 +127,7 @@ def test_an_id_that_is_too_long_for_an_address_is_shown_all_the_same(page: Page,
 
 @pytest.mark.data
 def test_the_real_split_is_shown(page: Page, train: Dataset) -> None:
-    with running(exhibit_of([], train)) as app:
+    with running(viewer_data_of([], train)) as app:
         page.goto(f"{app.url}#/papers/{train.ids[5]}")
         expect(page.locator("#viewer")).to_contain_text(train[5].query.sentences[2])
         assert_accessible(page)

@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 from browsing import NewPage, address_of
 from evidencebench.data.sample import load_sample
 from evidencebench.data.tasks import TASKS
-from evidencebench.pages.viewer.exhibit import exhibit_of
+from evidencebench.pages.viewer.viewer_data import viewer_data_of
 
 SAMPLE = load_sample()
 
@@ -105,8 +105,8 @@ def test_n_and_p_go_through_the_list_and_through_the_papers(sample: Page) -> Non
 def test_e_x_and_m_stop_at_evidence_at_what_a_selected_and_at_what_it_missed(
     paper: Page, sample_runs: tuple[Path, ...]
 ) -> None:
-    exhibit = exhibit_of(sample_runs, SAMPLE, [TASKS["er_at_optimal"]])
-    record = exhibit.record(2, SAMPLE[2])
+    viewed = viewer_data_of(sample_runs, SAMPLE, [TASKS["er_at_optimal"]])
+    record = viewed.record(2, SAMPLE[2])
     evidence = sorted({index for aspect in record.aspects for index in aspect.sentences})
     answer = record.answers[0][0]
     assert answer is not None

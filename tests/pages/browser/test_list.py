@@ -10,16 +10,16 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
+from bare_pages import bare_page
 from browsing import NewPage, address_of, assert_accessible, assert_fits
 from evidencebench.data.dataset import Dataset, open_dataset, write_dataset
 from evidencebench.data.instance import Instance, Labels
 from evidencebench.data.sample import load_sample
 from evidencebench.data.tasks import TASKS
-from evidencebench.pages.app.listing import Columns, Listing, Only, Order, Sort, listed
+from evidencebench.pages.app.listing import Columns, ListQuery, Only, Order, Sort, listed
 from evidencebench.pages.app.words import words_of
-from evidencebench.pages.viewer.exhibit import Exhibit, exhibit_of
-from evidencebench.pages.viewer.page import bare_page
-from evidencebench.pages.viewer.records import Overview, Row, SystemRecord, TaskRecord
+from evidencebench.pages.viewer.page_records import ListRow, Overview, SystemRecord, TaskRecord
+from evidencebench.pages.viewer.viewer_data import ViewerData, viewer_data_of
 from evidencebench.query import Kind, Query
 
 SAMPLE = load_sample()
@@ -66,15 +66,15 @@ def ids(page: Page) -> list[str]:
     return found
 
 
-def exhibit(runs: Sequence[Path], dataset: Dataset = SAMPLE) -> tuple[Exhibit, list[Row]]:
-    shown = exhibit_of(runs, dataset)
+def viewed(runs: Sequence[Path], dataset: Dataset = SAMPLE) -> tuple[ViewerData, list[ListRow]]:
+    shown = viewer_data_of(runs, dataset)
     return shown, [shown.row(position, instance) for position, instance in enumerate(dataset)]
 
 
 def test_the_list_says_of_every_paper_how_long_it_is_and_how_two_systems_score(
     sample: Page, sample_runs: tuple[Path, ...]
 ) -> None:
-    shown, rows = exhibit(sample_runs)
+    shown, rows = viewed(sample_runs)
     task = [one.name for one in shown.tasks].index(TASK)
     assert ids(sample) == list(SAMPLE.ids)
     for row, text in zip(rows, sample.locator("li.row").all_inner_texts(), strict=True):
@@ -130,7 +130,7 @@ def test_an_empty_list_says_what_to_change_and_does_so_at_a_click(sample: Page) 
 def test_choosing_order_task_and_systems_changes_the_rows_and_back_goes_back(
     sample: Page, sample_runs: tuple[Path, ...]
 ) -> None:
-    shown, rows = exhibit(sample_runs)
+    shown, rows = viewed(sample_runs)
     names = [system.record.label for system in shown.systems]
     sample.get_by_label("Order").select_option("score asc")
     sample.get_by_label("System A").select_option("lead")
@@ -231,7 +231,7 @@ def test_names_that_differ_at_their_end_are_told_apart_in_the_choices(page: Page
         lines = [{"id": instance_id, "sentences": [0]} for instance_id in SAMPLE.ids]
         runs[-1].write_text("".join(json.dumps(line) + "\n" for line in lines))
     path = tmp_path / "long.html"
-    path.write_text(bare_page(exhibit_of(runs, SAMPLE)), encoding="utf-8")
+    path.write_text(bare_page(viewer_data_of(runs, SAMPLE)), encoding="utf-8")
     page.goto(address_of(path, f"#/papers/{SAMPLE.ids[0]}"))
     options = page.get_by_label("System A").locator("option")
     shown = options.all_inner_texts()
@@ -431,7 +431,7 @@ def test_rows_of_a_page_take_less_than_a_fifth_of_a_second(open_page: Callable[.
 N_RANDOM = 40
 
 
-def _random_rows(seed: int) -> tuple[Overview, list[Row], Columns]:
+def _random_rows(seed: int) -> tuple[Overview, list[ListRow], Columns]:
     generator = np.random.default_rng(seed)
     systems = ("mine", "other", "lead", "oracle")
     overview = Overview(
@@ -451,12 +451,12 @@ def _random_rows(seed: int) -> tuple[Overview, list[Row], Columns]:
     return overview, rows, columns
 
 
-def _random_row(position: int, generator: np.random.Generator) -> Row:
+def _random_row(position: int, generator: np.random.Generator) -> ListRow:
     n_aspects = int(generator.integers(1, 5))
     applies = generator.random(2) < 0.8
     covered = generator.integers(0, n_aspects + 1, (4, 2))
     covered[3] = np.maximum(covered[3], covered[:3].max(axis=0))
-    return Row(
+    return ListRow(
         position=position,
         id=f"i{position}",
         paper_id="p",
@@ -472,15 +472,15 @@ def _random_row(position: int, generator: np.random.Generator) -> Row:
 
 
 def test_the_page_lists_random_rows_as_the_server_does(page: Page, tmp_path: Path) -> None:
-    exhibited = exhibit_of((), SAMPLE)
-    whole = bare_page(exhibited)
+    viewed = viewer_data_of((), SAMPLE)
+    whole = bare_page(viewed)
     for seed in range(3):
         overview, rows, columns = _random_rows(seed)
         path = tmp_path / f"random{seed}.html"
         path.write_text(_with_data(whole, overview, rows), encoding="utf-8")
         page.goto(address_of(path))
         for sort, order, only, b in _askings():
-            listing = Listing(task=seed % 2, a=0, b=b, sort=sort, order=order, only=only)
+            listing = ListQuery(task=seed % 2, a=0, b=b, sort=sort, order=order, only=only)
             expected = [rows[position].id for position in listed(columns, listing)]
             names = f"task={overview.tasks[seed % 2].name}&a=mine&b={'' if b is None else overview.systems[b].label}"
             page.evaluate(
@@ -506,7 +506,7 @@ def _askings() -> list[tuple[Sort, Order, Only, int | None]]:
     return sorted_ways + [("score", "desc", only, b) for only in filters for b in (1, None)]
 
 
-def _with_data(page: str, overview: Overview, rows: Sequence[Row]) -> str:
+def _with_data(page: str, overview: Overview, rows: Sequence[ListRow]) -> str:
     """Return a page with other data in it."""
     for name, record in (("overview", overview), ("rows", rows)):
         before, mark, rest = page.partition(f'id="{name}">')

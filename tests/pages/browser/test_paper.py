@@ -12,13 +12,13 @@ from browsing import NewPage, assert_accessible, assert_fits
 from evidencebench.data.dataset import Dataset
 from evidencebench.data.sample import load_sample
 from evidencebench.data.tasks import TASKS
-from evidencebench.pages.viewer.exhibit import exhibit_of
-from evidencebench.pages.viewer.records import InstanceRecord, Judged, Terms
+from evidencebench.pages.viewer.page_records import GradedAnswer, GradedInstance, TaskTerms
+from evidencebench.pages.viewer.viewer_data import viewer_data_of
 from paper_records import HALF, OTHER, RESULTS_AT_2, TERMS, TEXTS, State, overview_of, record_of, show, show_paper
 
 
 def test_marks_in_the_margin_say_who_selected_a_sentence(page: Page, tmp_path: Path) -> None:
-    drawn = Judged(status="answered", tied=(2, 5, 0), n_drawn=2, recall=0.5)
+    drawn = GradedAnswer(status="answered", tied=(2, 5, 0), n_drawn=2, recall=0.5)
     show_paper(page, tmp_path, overview_of(["bm25", "llm"]), record_of(HALF, drawn, terms=TERMS), State(b=1))
     assert _marks(page, 2) == ["selected by bm25", "named by llm; counts with a chance of 66.7 %"]
     assert _marks(page, 4) == ["selected by bm25"]
@@ -47,7 +47,7 @@ def test_the_text_reads_in_order_with_its_headings_and_its_abstract_apart(page: 
 def test_evidence_is_told_apart_without_colour_and_aspects_that_do_not_count_are_muted(
     page: Page, tmp_path: Path
 ) -> None:
-    record = record_of(HALF, n_results=2, terms=Terms(budget=2, n_aspects=2, ceiling=1.0))
+    record = record_of(HALF, n_results=2, terms=TaskTerms(budget=2, n_aspects=2, ceiling=1.0))
     show_paper(page, tmp_path, overview_of(["bm25"], RESULTS_AT_2), record)
     assert page.locator(".is-evidence").evaluate_all("(all) => all.map((one) => one.id)") == ["s-2", "s-4"]
     assert page.locator("#s-2 .chip").all_inner_texts() == ["1", "2"]
@@ -74,7 +74,7 @@ def test_jumps_go_through_evidence_selections_and_misses_and_around(page: Page, 
 
 
 def test_a_jump_to_nothing_says_so(page: Page, tmp_path: Path) -> None:
-    record = record_of(Judged(status="empty"), sources=((),), terms=Terms(budget=2, n_aspects=1, ceiling=0.0))
+    record = record_of(GradedAnswer(status="empty"), sources=((),), terms=TaskTerms(budget=2, n_aspects=1, ceiling=0.0))
     show_paper(page, tmp_path, overview_of(["bm25"]), record)
     assert _jumps(page, "selected", [1]) == [None]
     expect(page.locator("article [role=status]")).to_have_text("A selected no sentence.")
@@ -96,7 +96,7 @@ def test_a_jump_to_nothing_says_so(page: Page, tmp_path: Path) -> None:
     expect(page.get_by_role("button", name="next sentence of an aspect missed by A")).to_have_count(0)
 
 
-def test_jumps_bring_the_sentence_on_the_screen(page: Page, sample: InstanceRecord, tmp_path: Path) -> None:
+def test_jumps_bring_the_sentence_on_the_screen(page: Page, sample: GradedInstance, tmp_path: Path) -> None:
     show_paper(page, tmp_path, overview_of(["bm25"]), sample)
     n = len(sample.paper.sentences)
     for index in (n - 1, 0, n // 2):
@@ -104,7 +104,7 @@ def test_jumps_bring_the_sentence_on_the_screen(page: Page, sample: InstanceReco
         _assert_below_the_bar(page, index)
 
 
-def test_a_sentence_in_the_address_is_pointed_at(page: Page, sample: InstanceRecord, tmp_path: Path) -> None:
+def test_a_sentence_in_the_address_is_pointed_at(page: Page, sample: GradedInstance, tmp_path: Path) -> None:
     show_paper(page, tmp_path, overview_of(["bm25"]), sample, State(sentence=50))
     expect(page.locator(".is-target")).to_have_id("s-50")
     expect(page.locator("#s-50 .body")).to_be_in_viewport(ratio=1)
@@ -148,7 +148,7 @@ def test_a_sentence_of_several_aspects_takes_the_colour_of_the_chosen_one(page: 
 
 
 @pytest.mark.parametrize("width", [360, 1280])
-def test_the_keyboard_gets_past_the_text(new_page: NewPage, sample: InstanceRecord, tmp_path: Path, width: int) -> None:
+def test_the_keyboard_gets_past_the_text(new_page: NewPage, sample: GradedInstance, tmp_path: Path, width: int) -> None:
     page = new_page(width, 800)
     show_paper(page, tmp_path, overview_of(["bm25"]), sample)
     page.get_by_text("What do these words and marks mean?").focus()
@@ -162,7 +162,7 @@ def test_the_keyboard_gets_past_the_text(new_page: NewPage, sample: InstanceReco
 
 
 def test_print_is_light_and_shows_the_paper_without_its_tools(
-    new_page: NewPage, sample: InstanceRecord, tmp_path: Path
+    new_page: NewPage, sample: GradedInstance, tmp_path: Path
 ) -> None:
     page = new_page(dark=True)
     show_paper(page, tmp_path, overview_of(["bm25"]), sample)
@@ -177,7 +177,7 @@ def test_print_is_light_and_shows_the_paper_without_its_tools(
 
 @pytest.mark.parametrize("dark", [False, True])
 def test_the_focus_has_a_colour_of_its_own_that_can_be_seen(
-    new_page: NewPage, sample: InstanceRecord, tmp_path: Path, *, dark: bool
+    new_page: NewPage, sample: GradedInstance, tmp_path: Path, *, dark: bool
 ) -> None:
     page = new_page(dark=dark)
     show_paper(page, tmp_path, overview_of(["bm25"]), sample)
@@ -205,7 +205,7 @@ def _luminance(colour: str) -> float:
 
 
 def test_the_aspects_can_be_filtered(page: Page, tmp_path: Path) -> None:
-    answers = (Judged(status="answered", certain=(4, 5), recall=0.5), OTHER)
+    answers = (GradedAnswer(status="answered", certain=(4, 5), recall=0.5), OTHER)
     show_paper(page, tmp_path, overview_of(["bm25", "tfidf"]), record_of(*answers, terms=TERMS), State(b=1))
     shown = {}
     for button in page.locator(".aspect-filter button").all():
@@ -223,8 +223,8 @@ def test_the_aspects_can_be_filtered(page: Page, tmp_path: Path) -> None:
 
 
 def test_an_aspect_says_where_it_is_stated_and_who_covers_it(page: Page, tmp_path: Path) -> None:
-    drawn = Judged(status="answered", tied=(2, 5, 0), n_drawn=2, recall=0.5)
-    oracle = Judged(status="answered", certain=(2, 6), recall=0.75)
+    drawn = GradedAnswer(status="answered", tied=(2, 5, 0), n_drawn=2, recall=0.5)
+    oracle = GradedAnswer(status="answered", certain=(2, 6), recall=0.75)
     record = record_of(HALF, drawn, None, oracle, terms=TERMS)
     show_paper(page, tmp_path, overview_of(["bm25", "llm", "silent", "oracle"]), record, State(b=1))
     first, third = (page.locator(f".aspect[data-aspect='{number}']") for number in (1, 3))
@@ -271,7 +271,7 @@ def test_marks_of_a_system_can_be_hidden(page: Page, tmp_path: Path) -> None:
 
 
 def test_a_click_on_the_map_goes_there_and_the_map_shows_where_the_reader_is(
-    page: Page, sample: InstanceRecord, tmp_path: Path
+    page: Page, sample: GradedInstance, tmp_path: Path
 ) -> None:
     show_paper(page, tmp_path, overview_of(["bm25"]), sample)
     page.evaluate("document.querySelector('.text-column').scrollIntoView()")
@@ -299,7 +299,7 @@ HOSTILE = (
 
 
 def test_hostile_texts_are_shown_as_text_and_nothing_runs(page: Page, tmp_path: Path) -> None:
-    failed = Judged(status="failed", error=HOSTILE[1])
+    failed = GradedAnswer(status="failed", error=HOSTILE[1])
     record = record_of(
         HALF,
         failed,
@@ -332,10 +332,10 @@ def test_one_word_of_a_megabyte_does_not_freeze_the_page(page: Page, tmp_path: P
     assert_fits(page)
 
 
-def _long_record() -> InstanceRecord:
+def _long_record() -> GradedInstance:
     sentences = tuple(f"Sentence {index} says what a paper says. " * (1 + index % 7) for index in range(440))
     sources = [[(7 * aspect + 11 * step) % 440 for step in range(12)] for aspect in range(30)]
-    terms = Terms(budget=10, n_aspects=30, ceiling=1.0)
+    terms = TaskTerms(budget=10, n_aspects=30, ceiling=1.0)
     return record_of(*[HALF] * 8, sentences=sentences, sources=sources, terms=terms)
 
 
@@ -361,7 +361,7 @@ def test_a_long_paper_is_there_at_once(page: Page, tmp_path: Path) -> None:
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [360, 800, 1280, 1600])
 def test_the_view_is_accessible_and_fits(
-    new_page: NewPage, sample: InstanceRecord, tmp_path: Path, width: int, scheme: str
+    new_page: NewPage, sample: GradedInstance, tmp_path: Path, width: int, scheme: str
 ) -> None:
     page = new_page(width, 800, dark=scheme == "dark")
     show_paper(page, tmp_path, overview_of(["bm25", "oracle"]), sample, State(b=1))
@@ -373,7 +373,7 @@ def test_the_view_is_accessible_and_fits(
     expect(page.locator(".map-upright")).to_be_visible(visible=width >= 560)
 
 
-def test_the_map_of_a_small_screen_goes_there_too(new_page: NewPage, sample: InstanceRecord, tmp_path: Path) -> None:
+def test_the_map_of_a_small_screen_goes_there_too(new_page: NewPage, sample: GradedInstance, tmp_path: Path) -> None:
     page = new_page(360, 780)
     show_paper(page, tmp_path, overview_of(["bm25"]), sample)
     page.evaluate("document.querySelector('.text-column').scrollIntoView()")
@@ -386,10 +386,10 @@ def test_the_map_of_a_small_screen_goes_there_too(new_page: NewPage, sample: Ins
 
 @pytest.mark.data
 def test_every_paper_of_the_real_data_is_shown(page: Page, train: Dataset, tmp_path: Path) -> None:
-    exhibit = exhibit_of((), train, list(TASKS.values()))
-    overview = exhibit.overview()
+    viewed = viewer_data_of((), train, list(TASKS.values()))
+    overview = viewed.overview()
     for position, instance in enumerate(train.instances(20)):
-        record = exhibit.record(position, instance)
+        record = viewed.record(position, instance)
         show_paper(page, tmp_path, overview, record, State(b=1))
         for task in range(len(overview.tasks)):
             show(page, State(task=task, a=0, b=1))
@@ -398,13 +398,13 @@ def test_every_paper_of_the_real_data_is_shown(page: Page, train: Dataset, tmp_p
 
 
 @pytest.fixture(scope="module")
-def sample(sample_runs: tuple[Path, ...]) -> InstanceRecord:
+def sample(sample_runs: tuple[Path, ...]) -> GradedInstance:
     """Give an instance of the sample: bm25 and oracle at the fewest sentences."""
-    exhibit = exhibit_of(sample_runs[:1], load_sample(), [TASKS["er_at_optimal"]])
-    record = exhibit.record(0, load_sample()[0])
-    labels = [system.label for system in exhibit.overview().systems]
+    viewed = viewer_data_of(sample_runs[:1], load_sample(), [TASKS["er_at_optimal"]])
+    record = viewed.record(0, load_sample()[0])
+    labels = [system.label for system in viewed.overview().systems]
     answers = (record.answers[0], record.answers[labels.index("oracle")])
-    return InstanceRecord(
+    return GradedInstance(
         paper=record.paper, review_id=None, aspects=record.aspects, terms=record.terms, answers=answers
     )
 

@@ -13,15 +13,15 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, Response, expect
 
+from asking_app import running
 from browsing import NewPage, Pages, assert_accessible, assert_fits
 from evidencebench.data.dataset import Dataset, open_dataset, write_dataset
 from evidencebench.data.instance import Instance
 from evidencebench.data.sample import load_sample
 from evidencebench.data.tasks import TASKS
-from evidencebench.pages.app.guard import Address
-from evidencebench.pages.app.revealing import picking_pages
-from evidencebench.pages.app.running import running_app
-from evidencebench.pages.viewer.exhibit import exhibit_of
+from evidencebench.pages.app.address import Address
+from evidencebench.pages.app.assignments import picking_pages
+from evidencebench.pages.viewer.viewer_data import viewer_data_of
 from evidencebench.query import Query
 from evidencebench.runs.run_file import read_run
 from evidencebench.system import Ranking
@@ -54,10 +54,10 @@ def serve(tmp_path: Path, new_page: Pages) -> Serve:
 
     @contextmanager
     def serving(dataset: Dataset = SAMPLE, *, runs: Sequence[Path] = (), limit: int | None = None) -> Iterator[Served]:
-        exhibit = exhibit_of(runs, dataset, (OPTIMAL,))
-        pages = picking_pages(exhibit, tmp_path / "people", OPTIMAL, limit=limit)
-        with running_app(exhibit, picking=pages) as (address, _):
-            yield Served(address=address, folder=tmp_path / "people")
+        viewed = viewer_data_of(runs, dataset, (OPTIMAL,))
+        pages = picking_pages(viewed, tmp_path / "people", OPTIMAL, limit=limit)
+        with running(viewed, picking=pages) as app:
+            yield Served(address=app.address, folder=tmp_path / "people")
             new_page.leave()
         pages.close()
 

@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 from asking_app import Running, running
 from browsing import NewPage, address_of
 from evidencebench.data.sample import load_sample
-from evidencebench.pages.viewer.exhibit import Exhibit, exhibit_of
+from evidencebench.pages.viewer.viewer_data import ViewerData, viewer_data_of
 
 SAMPLE = load_sample()
 ROUTES = (
@@ -28,8 +28,8 @@ ROUTES = (
 
 
 @pytest.fixture
-def exhibit(sample_runs: tuple[Path, ...]) -> Exhibit:
-    return exhibit_of(sample_runs, SAMPLE)
+def viewed(sample_runs: tuple[Path, ...]) -> ViewerData:
+    return viewer_data_of(sample_runs, SAMPLE)
 
 
 def listed(page: Page, address: str) -> tuple[str, list[str], list[str]]:
@@ -42,10 +42,10 @@ def listed(page: Page, address: str) -> tuple[str, list[str], list[str]]:
     return page.locator(".list-count").inner_text(), links, rows.all_inner_texts()
 
 
-def test_the_app_lists_what_the_page_lists(page: Page, sample_page: Path, exhibit: Exhibit) -> None:
+def test_the_app_lists_what_the_page_lists(page: Page, sample_page: Path, viewed: ViewerData) -> None:
     lengths = set()
-    with running(exhibit) as app:
-        app.survey.wait(60)
+    with running(viewed) as app:
+        app.scan.wait(60)
         for route in ROUTES:
             found = listed(page, f"{app.url}#/papers{route}")
             assert found == listed(page, address_of(sample_page, f"#/papers{route}")), route
@@ -53,8 +53,8 @@ def test_the_app_lists_what_the_page_lists(page: Page, sample_page: Path, exhibi
     assert {0, 1, len(SAMPLE)} < lengths  # so that nothing is compared with nothing only
 
 
-def test_the_app_shows_the_paper_that_the_page_shows(page: Page, sample_page: Path, exhibit: Exhibit) -> None:
-    with running(exhibit) as app:
+def test_the_app_shows_the_paper_that_the_page_shows(page: Page, sample_page: Path, viewed: ViewerData) -> None:
+    with running(viewed) as app:
         shown = []
         for address in (app.url, address_of(sample_page)):
             page.goto("about:blank")
@@ -65,32 +65,32 @@ def test_the_app_shows_the_paper_that_the_page_shows(page: Page, sample_page: Pa
     assert SAMPLE[6].query.sentences[3] in shown[0]
 
 
-def test_a_list_that_is_still_searched_says_how_far_and_completes_itself(page: Page, exhibit: Exhibit) -> None:
-    with running(exhibit, is_surveyed=False) as app:
+def test_a_list_that_is_still_searched_says_how_far_and_completes_itself(page: Page, viewed: ViewerData) -> None:
+    with running(viewed, is_scanned=False) as app:
         page.goto(f"{app.url}#/papers")
         count = page.locator(".list-count")
         expect(count).to_have_text("10 papers")  # nothing is missing of the plain list
         page.get_by_label("Search").fill("the")
         expect(count).to_have_text("0 of 10 papers; searched 0 of 10 so far")
         expect(page.locator(".no-rows")).to_have_text("Nothing found yet.")
-        app.survey.start()
+        app.scan.start()
         expect(count).to_have_text("10 papers; 1 without Results")
         expect(page.locator("a.row-link")).to_have_count(10)
 
 
-def test_a_list_that_is_still_scored_says_how_far(page: Page, exhibit: Exhibit) -> None:
-    with running(exhibit, is_surveyed=False) as app:
+def test_a_list_that_is_still_scored_says_how_far(page: Page, viewed: ViewerData) -> None:
+    with running(viewed, is_scanned=False) as app:
         page.goto(f"{app.url}#/papers?sort=score")
         expect(page.locator(".list-count")).to_have_text("10 papers; scored 0 of 10 so far")
         page.locator("a.row-link").nth(2).focus()
-        app.survey.start()
+        app.scan.start()
         expect(page.locator(".list-count")).to_have_text("10 papers; 1 without Results")
         expect(page.locator(f'a.row-link[data-id="{SAMPLE.ids[2]}"]')).to_be_focused()
 
 
-def test_an_app_that_has_stopped_is_told_and_one_that_refuses_says_why(new_page: NewPage, exhibit: Exhibit) -> None:
+def test_an_app_that_has_stopped_is_told_and_one_that_refuses_says_why(new_page: NewPage, viewed: ViewerData) -> None:
     page = new_page(expected_errors=("net::ERR", "status of 404"))
-    with running(exhibit) as app:
+    with running(viewed) as app:
         page.goto(f"{app.url}#/papers")
         page.locator("a.row-link").first.wait_for()
         page.evaluate("hash => { location.hash = hash; }", "#/papers/nobody")

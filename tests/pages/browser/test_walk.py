@@ -14,12 +14,12 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
+from asking_app import running
 from browsing import NewPage, address_of, assert_accessible, assert_fits
 from evidencebench.data.sample import load_sample
 from evidencebench.data.tasks import TASKS
-from evidencebench.pages.app.revealing import picking_pages
-from evidencebench.pages.app.running import running_app
-from evidencebench.pages.viewer.exhibit import exhibit_of
+from evidencebench.pages.app.assignments import picking_pages
+from evidencebench.pages.viewer.viewer_data import viewer_data_of
 
 Shoot = Callable[[Page, str], None]
 
@@ -104,11 +104,11 @@ def test_from_the_report_to_the_aspects_that_one_system_missed_in_one_paper(
 
 def test_from_a_name_to_a_revealed_answer(tmp_path: Path, new_page: NewPage, shoot: Shoot) -> None:
     dataset, task = load_sample(), TASKS["er_at_optimal"]
-    exhibit = exhibit_of((), dataset, (task,))
-    pages = picking_pages(exhibit, tmp_path / "people", task, limit=3)
+    viewed = viewer_data_of((), dataset, (task,))
+    pages = picking_pages(viewed, tmp_path / "people", task, limit=3)
     page = new_page(1280, 860)
-    with running_app(exhibit, picking=pages) as (address, _):
-        page.goto(address.url)
+    with running(viewed, picking=pages) as app:
+        page.goto(app.url)
         page.get_by_label("Your name").fill("Ada")
         page.keyboard.press("Enter")
         page.get_by_role("link", name="Begin with the first paper").click()

@@ -15,7 +15,7 @@ from evidencebench.models.llm.inventory import ModelReplies, n_waiting, replies_
 from evidencebench.models.llm.spool import Batch, Spool
 from evidencebench.models.llm.store import Replies
 from evidencebench.one_line import counted
-from evidencebench.pages.app.search import kept_files
+from evidencebench.pages.app.search_index import kept_files
 from evidencebench.storage.cache import cache_folder
 from evidencebench.storage.database import size_bytes
 from evidencebench.tables import Table, printable

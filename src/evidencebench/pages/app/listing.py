@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from evidencebench.pages.viewer.records import Overview, Row
+from evidencebench.pages.viewer.page_records import ListRow, Overview
 
 Sort = Literal["position", "score", "difference", "aspects", "length"]
 Order = Literal["asc", "desc"]
@@ -21,18 +21,10 @@ _CEILING = "oracle"
 
 
 class Columns:
-    """Numbers of every instance, unknown until they are set, from any thread.
+    """Numbers of every instance by its position, unknown (NaN) until set, from any thread.
 
-    Attributes
-    ----------
-    n_known
-        How many instances are set or left out.
-    n_sentences, n_aspects, n_results
-        By position; what is not set is NaN.
-    recalls
-        By position, system and task; NaN where it is not set or the task does not apply.
-    ceiling
-        Position of the system that covers as much as can be, if it is shown.
+    ``n_known`` counts the instances that are set or left out. ``recalls`` is by position, system and task; NaN also
+    where the task does not apply. ``ceiling`` is the position of the oracle, if it is shown.
     """
 
     def __init__(self, n_instances: int, n_systems: int, n_tasks: int, *, ceiling: int | None = None) -> None:
@@ -47,7 +39,7 @@ class Columns:
     def __len__(self) -> int:
         return len(self.n_sentences)
 
-    def set(self, row: Row) -> None:
+    def set(self, row: ListRow) -> None:
         """Keep the numbers of an instance."""
         position = row.position
         with self._lock:
@@ -66,7 +58,7 @@ class Columns:
             self.n_known += 1
 
     def recalls_at(self, position: int) -> tuple[tuple[float | None, ...], ...] | None:
-        """Return the recalls of an instance as a `Row` has them, or None where they are not set."""
+        """Return the recalls of an instance as a `ListRow` has them, or None where they are not set."""
         if not self.is_set(position):
             return None
         return tuple(
@@ -84,20 +76,13 @@ def columns_of(overview: Overview) -> Columns:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Listing:
+class ListQuery:
     """Which instances are asked for, in which order.
 
-    Attributes
-    ----------
-    task, a, b
-        Positions of a task and of two systems; None: the sort and the filters that need them leave it at nothing.
-    sort, order
-        By what; ties by position, and what has no value last, in both orders.
-    only
-        Which instances; empty: all. ``"missed"``: A could have covered more, its recall is below the oracle's;
-        ``"failed"``: A covered nothing.
-    offset, n
-        Which part of the list.
+    ``task``, ``a``, ``b``: positions of a task and of two systems; None: what needs them chooses and sorts nothing.
+    ``sort``, ``order``: ties by position, and what has no value last, in both orders. ``only``: which instances, empty:
+    all; ``"missed"``: A could have covered more, its recall is below the oracle's; ``"failed"``: A covered nothing.
+    ``offset``, ``n``: which part of the list.
     """
 
     task: int | None = None
@@ -110,29 +95,22 @@ class Listing:
     n: int = 50
 
 
-def listed(columns: Columns, listing: Listing, found: Sequence[int] | Positions | None = None) -> Positions:
-    """Return the positions of all instances that a listing asks for, in its order.
+def listed(columns: Columns, query: ListQuery, found: Sequence[int] | Positions | None = None) -> Positions:
+    """Return the positions of all instances that a query asks for, in its order, whatever its offset and n.
 
-    Parameters
-    ----------
-    columns
-        What is known of the instances.
-    listing
-        What is asked for; its offset and n are left to the caller.
-    found
-        Positions to choose from, ascending; None: all.
+    ``found``: positions to choose from, ascending; None: all.
     """
     positions = np.arange(len(columns)) if found is None else np.asarray(found, dtype=np.intp)
-    if listing.only:
-        positions = positions[_chosen(columns, listing)[positions]]
-    values = _values(columns, listing)[positions]
+    if query.only:
+        positions = positions[_chosen(columns, query)[positions]]
+    values = _values(columns, query)[positions]
     # A stable sort keeps ties by position and puts NaN last, also of the negated values.
-    return positions[np.argsort(values if listing.order == "asc" else -values, kind="stable")]
+    return positions[np.argsort(values if query.order == "asc" else -values, kind="stable")]
 
 
-def _values(columns: Columns, listing: Listing) -> npt.NDArray[np.float64]:
-    a = _recalls(columns, listing.a, listing.task)
-    match listing.sort:
+def _values(columns: Columns, query: ListQuery) -> npt.NDArray[np.float64]:
+    a = _recalls(columns, query.a, query.task)
+    match query.sort:
         case "position":
             return np.arange(len(columns), dtype=np.float64)
         case "aspects":
@@ -142,14 +120,14 @@ def _values(columns: Columns, listing: Listing) -> npt.NDArray[np.float64]:
         case "score":
             return a
         case "difference":
-            return a - _recalls(columns, listing.b, listing.task)
+            return a - _recalls(columns, query.b, query.task)
 
 
-def _chosen(columns: Columns, listing: Listing) -> npt.NDArray[np.bool_]:
-    a = _recalls(columns, listing.a, listing.task)
-    b = _recalls(columns, listing.b, listing.task)
+def _chosen(columns: Columns, query: ListQuery) -> npt.NDArray[np.bool_]:
+    a = _recalls(columns, query.a, query.task)
+    b = _recalls(columns, query.b, query.task)
     chosen: npt.NDArray[np.bool_]
-    match listing.only:
+    match query.only:
         case "":
             chosen = np.ones(len(columns), dtype=np.bool_)
         case "has_results":
@@ -157,7 +135,7 @@ def _chosen(columns: Columns, listing: Listing) -> npt.NDArray[np.bool_]:
         case "no_results":
             chosen = columns.n_results == 0
         case "missed":
-            highest = 1.0 if columns.ceiling is None else _recalls(columns, columns.ceiling, listing.task)
+            highest = 1.0 if columns.ceiling is None else _recalls(columns, columns.ceiling, query.task)
             chosen = a < highest - _SAME
         case "failed":
             chosen = a == 0

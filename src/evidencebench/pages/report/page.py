@@ -27,9 +27,16 @@ from evidencebench.pages.report.sections.method import method_section, papers_se
 from evidencebench.pages.report.sections.opening import opening
 from evidencebench.pages.report.sections.pairs import pairs_section
 from evidencebench.pages.report.sections.scatter import scatter_section
-from evidencebench.pages.viewer.exhibit import Exhibit, exhibit_of
-from evidencebench.pages.viewer.page import REPORT_SCRIPTS, REPORT_STYLES, data_elements, script, security_policy, style
-from evidencebench.pages.viewer.records import InstanceRecord, Row, recalls_of
+from evidencebench.pages.viewer.page_parts import (
+    REPORT_SCRIPTS,
+    REPORT_STYLES,
+    data_elements,
+    script,
+    security_policy,
+    style,
+)
+from evidencebench.pages.viewer.page_records import GradedInstance, ListRow, recalls_of
+from evidencebench.pages.viewer.viewer_data import ViewerData, viewer_data_of
 from evidencebench.scoring.cautions import Caution, cautions_of
 from evidencebench.scoring.evaluation import Rules
 from evidencebench.scoring.significance import DEFAULT_RESAMPLING, Resampling
@@ -115,8 +122,8 @@ def report_page(
     has_papers = findings.n_instances <= MOST_PAPERS if wish.papers is None else wish.papers
     results = _results(title, findings, wish, has_papers=has_papers)
     own = [run.path for run in findings.graded.runs.values()]
-    exhibit = exhibit_of(own, data, findings.tasks, rules=rules, title=title) if has_papers else None
-    return "".join(_parts(title, results, findings, exhibit))
+    viewed = viewer_data_of(own, data, findings.tasks, rules=rules, title=title) if has_papers else None
+    return "".join(_parts(title, results, findings, viewed))
 
 
 def _title(data: str, runs: Sequence[str]) -> str:
@@ -180,18 +187,18 @@ def shareable(path: str) -> str:
     return Path(path).name if Path(path).is_absolute() else path
 
 
-def _parts(title: str, results: Node, findings: Findings, exhibit: Exhibit | None) -> Iterator[str]:
+def _parts(title: str, results: Node, findings: Findings, viewed: ViewerData | None) -> Iterator[str]:
     """Yield the page from its first line to its last."""
     script_text, style_text = script(REPORT_SCRIPTS), style(REPORT_STYLES)
     yield '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
     yield f'<meta http-equiv="Content-Security-Policy" content="{security_policy(script_text, style_text)}">\n'
     yield '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
     yield f"<title>{escape(shown(title))}</title>\n<style>{style_text}</style>\n</head>\n<body>\n"
-    yield as_html(_header(has_papers=exhibit is not None))
+    yield as_html(_header(has_papers=viewed is not None))
     yield as_html(results)
-    if exhibit is not None:
+    if viewed is not None:
         yield '\n<main id="viewer" hidden></main>\n'
-        yield from _embedded(exhibit, findings.n_instances)
+        yield from _embedded(viewed, findings.n_instances)
     yield f"\n<script>{script_text}</script>\n</body>\n</html>\n"
 
 
@@ -201,13 +208,13 @@ def _header(*, has_papers: bool) -> Node:
     return node("header", {"class": "page-head"}, links)
 
 
-def _embedded(exhibit: Exhibit, n_instances: int) -> Iterator[str]:
+def _embedded(viewed: ViewerData, n_instances: int) -> Iterator[str]:
     """Yield what the viewer shows; the list takes its recalls from the records, so that nothing is graded twice."""
-    rows: list[Row] = []
-    records: list[InstanceRecord] = []
-    for position, instance in enumerate(exhibit.dataset.instances(n_instances)):
-        record = exhibit.record(position, instance)
-        rows.append(exhibit.row(position, instance, recalls_of(record)))
+    rows: list[ListRow] = []
+    records: list[GradedInstance] = []
+    for position, instance in enumerate(viewed.dataset.instances(n_instances)):
+        record = viewed.record(position, instance)
+        rows.append(viewed.row(position, instance, recalls_of(record)))
         records.append(record)
-    overview = msgspec.structs.replace(exhibit.overview(), n_instances=n_instances)
+    overview = msgspec.structs.replace(viewed.overview(), n_instances=n_instances)
     yield from data_elements(overview, rows, records)

@@ -1,4 +1,4 @@
-"""Who is signed in: tokens that browsers hold, bounded without signing out who is at work."""
+"""Who is signed in: tokens that browsers hold, a bounded number of them."""
 
 import secrets
 from collections import OrderedDict
@@ -10,13 +10,8 @@ MOST_USED = 20_000
 class Sessions:
     """Token -> name of a person.
 
-    Signing in costs nothing, so a thousand sign-ins may come from one page that errs. Those that were never used push
-    out each other; one that was used goes only where so many others were used after it.
-
-    Parameters
-    ----------
-    most_unused, most_used
-        How many are kept of those that nothing was asked with since they began, and of the others.
+    Anybody can sign in, as often as they like. So tokens that nothing was asked with push out each other; one that was
+    used goes only where ``most_used`` others were used after it.
     """
 
     def __init__(self, *, most_unused: int = MOST_UNUSED, most_used: int = MOST_USED) -> None:
@@ -28,17 +23,17 @@ class Sessions:
         """Sign somebody in; return the token, which cannot be guessed."""
         token = secrets.token_urlsafe(32)
         self._unused[token] = name
-        while len(self._unused) > self._most_unused:
+        if len(self._unused) > self._most_unused:
             self._unused.popitem(last=False)
         return token
 
     def name_of(self, token: str) -> str | None:
-        """Return who holds a token, who is then at work; None for nobody."""
+        """Return who holds a token, and note that it was used; None for nobody."""
         name = self._unused.pop(token, None) or self._used.pop(token, None)
         if name is None:
             return None
         self._used[token] = name
-        while len(self._used) > self._most_used:
+        if len(self._used) > self._most_used:
             self._used.popitem(last=False)  # whoever has been away for longest signs in again
         return name
 

@@ -19,25 +19,25 @@ from evidencebench.data.dataset import Dataset, open_dataset
 from evidencebench.data.sample import load_sample, sample_path
 from evidencebench.data.tasks import task_named
 from evidencebench.execution.execute import execute
-from evidencebench.pages.app import survey as survey_module
-from evidencebench.pages.app.search import SEARCH_FOLDER
-from evidencebench.pages.app.survey import Survey
-from evidencebench.pages.viewer.exhibit import Exhibit, exhibit_of
+from evidencebench.pages.app import background_scan
+from evidencebench.pages.app.background_scan import BackgroundScan
+from evidencebench.pages.app.search_index import SEARCH_FOLDER
+from evidencebench.pages.viewer.viewer_data import ViewerData, viewer_data_of
 
 SAMPLE = load_sample()
 
 
-def records(exhibit: Exhibit) -> tuple[Any, Any]:
+def records(viewed: ViewerData) -> tuple[Any, Any]:
     """Return all rows and all instances as JSON values."""
-    numbered = list(enumerate(exhibit.dataset))
-    rows = [exhibit.row(position, instance) for position, instance in numbered]
-    instances = [exhibit.record(position, instance) for position, instance in numbered]
+    numbered = list(enumerate(viewed.dataset))
+    rows = [viewed.row(position, instance) for position, instance in numbered]
+    instances = [viewed.record(position, instance) for position, instance in numbered]
     return json.loads(msgspec.json.encode(rows)), json.loads(msgspec.json.encode(instances))
 
 
-def test_it_answers_with_the_records_of_its_exhibit(app: Running, sample_exhibit: Exhibit) -> None:
-    rows, instances = records(sample_exhibit)
-    assert app.ask("/api/overview").json == json.loads(msgspec.json.encode(sample_exhibit.overview()))
+def test_it_answers_with_the_records_of_what_is_viewed(app: Running, sample_viewed: ViewerData) -> None:
+    rows, instances = records(sample_viewed)
+    assert app.ask("/api/overview").json == json.loads(msgspec.json.encode(sample_viewed.overview()))
     found = app.ask("/api/rows").json
     assert found == {
         "n_found": len(SAMPLE),
@@ -55,15 +55,15 @@ def test_it_answers_with_the_records_of_its_exhibit(app: Running, sample_exhibit
 def test_the_recalls_of_a_row_are_those_of_its_paper(tmp_path: Path) -> None:
     execute("bm25", SAMPLE, tmp_path / "bm25.jsonl")
     for tasks in ((), (task_named("er_at_1"), task_named("result_er_at_2"))):
-        rows, instances = records(exhibit_of([tmp_path / "bm25.jsonl"], SAMPLE, tasks))
+        rows, instances = records(viewer_data_of([tmp_path / "bm25.jsonl"], SAMPLE, tasks))
         for row, instance in zip(rows, instances, strict=True):
             shown = [[one and one["recall"] for one in answers] for answers in instance["answers"]]
             assert row["recalls"] == shown
 
 
-def test_rows_are_the_same_before_they_are_known(sample_exhibit: Exhibit, app: Running) -> None:
+def test_rows_are_the_same_before_they_are_known(sample_viewed: ViewerData, app: Running) -> None:
     known = app.ask("/api/rows", n=5, offset=3).json
-    with running(sample_exhibit, is_surveyed=False) as unknown:
+    with running(sample_viewed, is_scanned=False) as unknown:
         found = unknown.ask("/api/rows", n=5, offset=3).json
     assert found["rows"] == known["rows"]
     assert (found["n_scored"], found["n_searched"]) == (0, 0)
@@ -161,8 +161,8 @@ def changed(tmp_path: Path, *, instance_id: str | None = None, **fields: Any) ->
 
 def test_an_instance_that_cannot_be_read_is_said_to_be_so_and_the_others_are_shown(tmp_path: Path) -> None:
     dataset = changed(tmp_path, paper_as_candidate_pool=7)
-    with running(exhibit_of([], dataset)) as app:
-        app.survey.wait(60)
+    with running(viewer_data_of([], dataset)) as app:
+        app.scan.wait(60)
         found = app.ask("/api/rows").json
         assert (found["n_searched"], found["n_scored"], found["n_found"]) == (len(SAMPLE),) * 3
         assert found["rows"][2]["hypothesis"] == "(this instance cannot be shown)"
@@ -179,7 +179,7 @@ HOSTILE = "</script><script>alert(1)</script>\u202e\x00😀 & \"'"
 
 def test_hostile_texts_come_through_as_they_are(tmp_path: Path) -> None:
     dataset = changed(tmp_path, hypothesis=HOSTILE, instance_id=f"{HOSTILE}/../%2e?#")
-    with running(exhibit_of([], dataset, title=HOSTILE)) as app:
+    with running(viewer_data_of([], dataset, title=HOSTILE)) as app:
         row = app.ask("/api/rows", offset=2, n=1).json["rows"][0]
         assert row["hypothesis"] == HOSTILE
         record = app.ask("/api/instances", id=row["id"]).json
@@ -189,11 +189,11 @@ def test_hostile_texts_come_through_as_they_are(tmp_path: Path) -> None:
         assert b"</script>" not in app.ask("/api/overview").body
 
 
-def test_names_that_are_no_text_are_shown_all_the_same(sample_exhibit: Exhibit) -> None:
+def test_names_that_are_no_text_are_shown_all_the_same(sample_viewed: ViewerData) -> None:
     """A file's name may hold bytes that are no UTF-8, which Python reads as lone surrogates."""
-    record = msgspec.structs.replace(sample_exhibit.systems[0].record, label="run\udcff.jsonl")
-    systems = (replace(sample_exhibit.systems[0], record=record), *sample_exhibit.systems[1:])
-    with running(replace(sample_exhibit, systems=systems, title="data\udcff")) as app:
+    record = msgspec.structs.replace(sample_viewed.systems[0].record, label="run\udcff.jsonl")
+    systems = (replace(sample_viewed.systems[0], record=record), *sample_viewed.systems[1:])
+    with running(replace(sample_viewed, systems=systems, title="data\udcff")) as app:
         assert app.ask("/").status == 200
         assert app.ask("/api/overview").json["systems"][0]["label"] == "run\udcff.jsonl"
 
@@ -201,8 +201,8 @@ def test_names_that_are_no_text_are_shown_all_the_same(sample_exhibit: Exhibit) 
 def test_one_word_of_a_megabyte_is_a_word(tmp_path: Path) -> None:
     word = "a" * (1 << 20)
     dataset = changed(tmp_path, hypothesis=word, instance_id=word)
-    with running(exhibit_of([], dataset)) as app:
-        app.survey.wait(60)
+    with running(viewer_data_of([], dataset)) as app:
+        app.scan.wait(60)
         found = app.ask("/api/rows", q="a" * 1000).json
         assert [row["position"] for row in found["rows"]] == [2]
         assert app.ask("/api/instances", position=2).json["paper"]["hypothesis"] == word
@@ -210,7 +210,7 @@ def test_one_word_of_a_megabyte_is_a_word(tmp_path: Path) -> None:
 
 def test_runs_are_shown_beside_the_controls(tmp_path: Path) -> None:
     execute("bm25", SAMPLE, tmp_path / "bm25.jsonl")
-    with running(exhibit_of([tmp_path / "bm25.jsonl"], SAMPLE, [task_named("er_at_10")])) as app:
+    with running(viewer_data_of([tmp_path / "bm25.jsonl"], SAMPLE, [task_named("er_at_10")])) as app:
         overview = app.ask("/api/overview").json
         assert [system["label"] for system in overview["systems"]] == ["bm25", "lead", "abstract_backwards", "oracle"]
         assert str(tmp_path) not in json.dumps(overview)
@@ -218,19 +218,19 @@ def test_runs_are_shown_beside_the_controls(tmp_path: Path) -> None:
         assert record["answers"][0][0]["status"] == "answered"
 
 
-def test_a_data_file_that_is_cut_short_ends_neither_the_app_nor_the_survey(
+def test_a_data_file_that_is_cut_short_ends_neither_the_app_nor_the_scan(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     dataset = changed(tmp_path)
-    with running(exhibit_of([], dataset), is_surveyed=False) as app:
+    with running(viewer_data_of([], dataset), is_scanned=False) as app:
         assert app.ask("/api/rows", n=1).status == 200
         os.truncate(dataset.path, 0)
         for reply in (app.ask("/api/rows"), app.ask("/api/instances", id=SAMPLE.ids[0])):
             assert reply.status == 503
             assert reply.error == "the data file has changed since the app was started; start it again"
-        app.survey.start()
-        app.survey.wait(60)
-        assert app.survey.columns.n_known == 1
+        app.scan.start()
+        app.scan.wait(60)
+        assert app.scan.columns.n_known == 1
     assert f"{dataset.path}: the data file has changed since it was opened; start again" in caplog.text
 
 
@@ -241,7 +241,7 @@ def test_a_data_file_that_is_cut_short_while_a_page_is_read_from_it_does_not_end
     path = tmp_path / "data.jsonl"
     fields = json.loads(sample_path().read_bytes())[SAMPLE.ids[0]]
     path.write_text(json.dumps({"id": SAMPLE.ids[0], **fields, "note": "word " * 4_000_000}) + "\n")
-    with running(exhibit_of([], open_dataset(path)), is_surveyed=False) as app, ThreadPoolExecutor(3) as pool:
+    with running(viewer_data_of([], open_dataset(path)), is_scanned=False) as app, ThreadPoolExecutor(3) as pool:
         asked = [pool.submit(app.ask, "/api/instances", position=0) for _ in range(12)]
         assert asked[0].result().status == 200
         os.truncate(path, 10_000)
@@ -252,7 +252,7 @@ def test_a_data_file_that_is_cut_short_while_a_page_is_read_from_it_does_not_end
 def test_a_run_that_is_cut_short_is_shown_as_it_was(tmp_path: Path) -> None:
     path = tmp_path / "bm25.jsonl"
     execute("bm25", SAMPLE, path)
-    with running(exhibit_of([path], SAMPLE, [task_named("er_at_10")]), is_surveyed=False) as app:
+    with running(viewer_data_of([path], SAMPLE, [task_named("er_at_10")]), is_scanned=False) as app:
         os.truncate(path, 0)
         answers = app.ask("/api/instances", id=SAMPLE.ids[0]).json["answers"]
         assert answers[0][0]["status"] == "answered"
@@ -263,19 +263,20 @@ def test_a_run_that_is_cut_short_is_shown_as_it_was(tmp_path: Path) -> None:
 class Failing:
     """People whose pages are broken."""
 
-    routes: Sequence[BaseRoute] = ()
+    def routes(self) -> Sequence[BaseRoute]:
+        return ()
 
-    def may_see(self, request: Request, instance_id: str) -> bool:  # noqa: ARG002 - the gate's signature
+    def may_see(self, request: Request, instance_id: str) -> bool:  # noqa: ARG002 - the protocol's signature
         raise ZeroDivisionError(str(sample_path()))
 
-    may_see_all = may_see
-    overview = may_see
+    def overview(self, request: Request) -> object:
+        return self.may_see(request, "")
 
 
 def test_what_nobody_foresaw_is_told_on_the_terminal_only(
-    sample_exhibit: Exhibit, caplog: pytest.LogCaptureFixture
+    sample_viewed: ViewerData, caplog: pytest.LogCaptureFixture
 ) -> None:
-    with running(sample_exhibit, picking=Failing()) as app:
+    with running(sample_viewed, picking=Failing()) as app:
         reply = app.ask("/api/instances", id=SAMPLE.ids[0])
     assert (reply.status, reply.error) == (500, "the app failed; the terminal that it runs in says how")
     assert "ZeroDivisionError" in caplog.text
@@ -286,21 +287,19 @@ def test_what_nobody_foresaw_is_told_on_the_terminal_only(
 class SomeSeen:
     """People of whom everybody has submitted the first instance."""
 
-    routes: Sequence[BaseRoute] = (Route("/api/people/hello", lambda _: JSONResponse({"hello": True})),)
+    def routes(self) -> Sequence[BaseRoute]:
+        return (Route("/api/people/hello", lambda _: JSONResponse({"hello": True})),)
 
-    def may_see(self, request: Request, instance_id: str) -> bool:  # noqa: ARG002 - the gate's signature
+    def may_see(self, request: Request, instance_id: str) -> bool:  # noqa: ARG002 - the protocol's signature
         return instance_id == SAMPLE.ids[0]
-
-    def may_see_all(self, request: Request) -> bool:  # noqa: ARG002 - as above
-        return False
 
     def overview(self, request: Request) -> object:  # noqa: ARG002 - as above
         return {"people": True}
 
 
-def test_while_people_pick_labels_are_shown_of_what_they_may_see_only(sample_exhibit: Exhibit) -> None:
-    with running(sample_exhibit, picking=SomeSeen()) as app:
-        app.survey.wait(60)
+def test_while_people_pick_labels_are_shown_of_what_they_may_see_only(sample_viewed: ViewerData) -> None:
+    with running(sample_viewed, picking=SomeSeen()) as app:
+        app.scan.wait(60)
         assert app.ask("/api/overview").json == {"people": True}
         assert app.ask("/api/people/hello").json == {"hello": True}
         assert app.ask("/api/instances", id=SAMPLE.ids[0]).status == 200
@@ -318,8 +317,8 @@ MOST = 200
 @pytest.fixture
 def _small_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep the index of data that is small enough for a test, and begin at once."""
-    monkeypatch.setattr(survey_module, "MOST_IN_MEMORY", MOST)
-    monkeypatch.setattr(survey_module, "_HEAD_START_SECONDS", 0)
+    monkeypatch.setattr(background_scan, "MOST_IN_MEMORY", MOST)
+    monkeypatch.setattr(background_scan, "_HEAD_START_SECONDS", 0)
 
 
 def many(tmp_path: Path) -> Dataset:
@@ -333,30 +332,30 @@ def many(tmp_path: Path) -> Dataset:
     return open_dataset(path)
 
 
-def surveyed(dataset: Dataset, cache: Path | None) -> Survey:
-    survey = Survey(exhibit_of([], dataset, [task_named("er_at_1")]), cache)
-    survey.start()
-    survey.wait(120)
-    return survey
+def scanned(dataset: Dataset, cache: Path | None) -> BackgroundScan:
+    scan = BackgroundScan(viewer_data_of([], dataset, [task_named("er_at_1")]), cache)
+    scan.start()
+    scan.wait(120)
+    return scan
 
 
 @pytest.mark.usefixtures("_small_is_large")
 def test_the_index_of_large_data_is_made_once(tmp_path: Path) -> None:
     dataset, cache = many(tmp_path), tmp_path / "cache"
-    first = surveyed(dataset, cache)
+    first = scanned(dataset, cache)
     (kept,) = (cache / SEARCH_FOLDER).glob("*.sqlite")
     assert dataset.sha256 in kept.name
     made = kept.stat().st_mtime_ns
-    second = surveyed(dataset, cache)
-    for survey in (first, second):
-        assert survey.search.n_searched == survey.columns.n_known == len(dataset)
-        assert survey.search.find("n123").tolist() == [123]  # type: ignore[union-attr]
-        survey.stop()
+    second = scanned(dataset, cache)
+    for scan in (first, second):
+        assert scan.search.n_searched == scan.columns.n_known == len(dataset)
+        assert scan.search.find("n123").tolist() == [123]  # type: ignore[union-attr]
+        scan.close()
     assert kept.stat().st_mtime_ns == made
     kept.write_bytes(b"damaged")
-    third = surveyed(dataset, cache)
+    third = scanned(dataset, cache)
     assert third.search.find("n123").tolist() == [123]  # type: ignore[union-attr]
-    third.stop()
+    third.close()
     assert kept.read_bytes().startswith(b"SQLite format 3")
 
 
@@ -364,18 +363,18 @@ def test_the_index_of_large_data_is_made_once(tmp_path: Path) -> None:
 def test_an_index_that_cannot_be_kept_is_made_all_the_same(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     blocked = tmp_path / "cache"
     blocked.write_text("a file where the folder should be")
-    survey = surveyed(many(tmp_path), blocked)
-    assert survey.search.find("n7").tolist()[0] == 7  # type: ignore[union-attr]
-    survey.stop()
+    scan = scanned(many(tmp_path), blocked)
+    assert scan.search.find("n7").tolist()[0] == 7  # type: ignore[union-attr]
+    scan.close()
     assert "the index of the search is not kept" in caplog.text
-    nothing_kept = surveyed(many(tmp_path), None)
+    nothing_kept = scanned(many(tmp_path), None)
     assert nothing_kept.search.n_searched == MOST + 1
-    nothing_kept.stop()
+    nothing_kept.close()
 
 
 @pytest.mark.usefixtures("_small_is_large")
-def test_a_survey_can_be_stopped_before_its_end(tmp_path: Path) -> None:
-    survey = Survey(exhibit_of([], many(tmp_path)), tmp_path / "cache")
-    survey.start()
-    survey.stop()
+def test_a_scan_can_be_stopped_before_its_end(tmp_path: Path) -> None:
+    scan = BackgroundScan(viewer_data_of([], many(tmp_path)), tmp_path / "cache")
+    scan.start()
+    scan.close()
     assert not list((tmp_path / "cache").glob("**/*.sqlite"))

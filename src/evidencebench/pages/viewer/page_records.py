@@ -4,11 +4,11 @@ Systems and tasks are named once, in the `Overview`; everywhere else they stand 
 and so is a number that has no value.
 """
 
-import json
 from typing import Literal
 
 import msgspec
 
+from evidencebench.pages.paper import PaperRecord
 from evidencebench.query import AspectScope
 
 Status = Literal["answered", "empty", "failed", "missing", "invalid"]
@@ -47,7 +47,7 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
     version: str
 
 
-class Row(msgspec.Struct, frozen=True, kw_only=True):
+class ListRow(msgspec.Struct, frozen=True, kw_only=True):
     """An instance in the list."""
 
     position: int
@@ -60,17 +60,6 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     recalls: Recalls
 
 
-class PaperRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """What a system, or a person who picks, may see. ``kinds``: a letter a sentence, h(eading), a(bstract), b(ody)."""
-
-    position: int
-    id: str
-    paper_id: str
-    hypothesis: str
-    sentences: tuple[str, ...]
-    kinds: str
-
-
 class AspectRecord(msgspec.Struct, frozen=True, kw_only=True):
     """A study aspect; ``text`` is None where the data has none; without sentences it cannot be covered."""
 
@@ -80,7 +69,7 @@ class AspectRecord(msgspec.Struct, frozen=True, kw_only=True):
     sentences: tuple[int, ...]
 
 
-class Terms(msgspec.Struct, frozen=True, kw_only=True):
+class TaskTerms(msgspec.Struct, frozen=True, kw_only=True):
     """A task for one instance: the budget (None: any number), aspects that count, and the highest recall it allows."""
 
     budget: int | None
@@ -88,19 +77,12 @@ class Terms(msgspec.Struct, frozen=True, kw_only=True):
     ceiling: float | None
 
 
-class Judged(msgspec.Struct, frozen=True, kw_only=True):
+class GradedAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """What counts of one answer under one task.
 
-    Attributes
-    ----------
-    status, error
-        What came of it, and why where it is ``failed`` or ``invalid``.
-    certain
-        Sentences that count, in the answer's order.
-    tied, n_drawn
-        Sentences of which so many count, every choice being equally likely; empty but for answers over the budget.
-    recall
-        Aspect recall, the mean over all choices.
+    ``error`` says why it is ``failed`` or ``invalid``. ``certain``: sentences that count, in the answer's order.
+    ``tied``: sentences of which ``n_drawn`` count, every choice being equally likely; only of answers over the budget.
+    ``recall``: aspect recall, the mean over all choices.
     """
 
     status: Status
@@ -111,7 +93,7 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True):
     recall: float = 0.0
 
 
-class InstanceRecord(msgspec.Struct, frozen=True, kw_only=True):
+class GradedInstance(msgspec.Struct, frozen=True, kw_only=True):
     """An instance with its labels and every answer: ``terms[task]``, ``answers[system][task]``.
 
     Both are None where the task does not apply; an answer also where the system cannot answer the task.
@@ -120,25 +102,10 @@ class InstanceRecord(msgspec.Struct, frozen=True, kw_only=True):
     paper: PaperRecord
     review_id: str | None
     aspects: tuple[AspectRecord, ...]
-    terms: tuple[Terms | None, ...]
-    answers: tuple[tuple[Judged | None, ...], ...]
+    terms: tuple[TaskTerms | None, ...]
+    answers: tuple[tuple[GradedAnswer | None, ...], ...]
 
 
-def recalls_of(record: InstanceRecord) -> Recalls:
-    """Return the recalls of an instance as its `Row` has them."""
+def recalls_of(record: GradedInstance) -> Recalls:
+    """Return the recalls of an instance as its `ListRow` has them."""
     return tuple(tuple(None if one is None else one.recall for one in answers) for answers in record.answers)
-
-
-def encoded(record: object) -> bytes:
-    r"""Return a record as JSON that may stand in an HTML page: it holds no ``<``, ``>`` or ``&``.
-
-    Examples
-    --------
-    >>> encoded(["</script>"])
-    b'["\\u003c/script\\u003e"]'
-    """
-    try:
-        text = msgspec.json.encode(record)
-    except UnicodeEncodeError:  # a file's name may hold bytes that are no text; the page shows them as U+FFFD
-        text = json.dumps(msgspec.to_builtins(record)).encode()
-    return text.replace(b"<", b"\\u003c").replace(b">", b"\\u003e").replace(b"&", b"\\u0026")

@@ -4,12 +4,10 @@ import base64
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
-from html import escape
 from importlib.resources import files
 
-from evidencebench.pages.markup import shown
-from evidencebench.pages.viewer.exhibit import Exhibit
-from evidencebench.pages.viewer.records import InstanceRecord, Overview, Row, encoded
+from evidencebench.pages.page_json import encoded
+from evidencebench.pages.viewer.page_records import GradedInstance, ListRow, Overview
 
 SHARED_SCRIPTS = (
     "dom",
@@ -37,8 +35,6 @@ REPORT_SCRIPTS = (*SHARED_SCRIPTS, "scatter", "report")
 APP_SCRIPTS = (*SHARED_SCRIPTS, "active", "desk", "sheet", "tabs", "picking", "review", "people", "app")
 REPORT_STYLES = ("tokens", "viewer", "paper", "figures", "report")
 APP_STYLES = ("tokens", "viewer", "paper", "people")
-BARE_SCRIPTS = (*SHARED_SCRIPTS, "bare")
-BARE_STYLES = ("tokens", "viewer", "paper")
 
 
 @cache
@@ -67,33 +63,13 @@ def security_policy(script_text: str, style_text: str) -> str:
     )
 
 
-def data_elements(overview: Overview, rows: Sequence[Row], records: Iterable[InstanceRecord]) -> Iterator[str]:
+def data_elements(overview: Overview, rows: Sequence[ListRow], records: Iterable[GradedInstance]) -> Iterator[str]:
     """Yield the elements that hold what a page in one file shows, where its script looks for them."""
     yield f'<script type="application/json" id="overview">{encoded(overview).decode()}</script>\n'
     yield f'<script type="application/json" id="rows">{encoded(rows).decode()}</script>\n'
     for record in records:
         place = f'class="instance" id="instance-{record.paper.position}"'
         yield f'<script type="application/json" {place}>{encoded(record).decode()}</script>\n'
-
-
-def bare_page(exhibit: Exhibit) -> str:
-    """Return a page in one file that shows the papers and nothing else."""
-    script_text, style_text = script(BARE_SCRIPTS), style(BARE_STYLES)
-    instances = list(enumerate(exhibit.dataset))
-    rows = [exhibit.row(position, instance) for position, instance in instances]
-    records = (exhibit.record(position, instance) for position, instance in instances)
-    title = escape(shown(exhibit.title))
-    return "".join(
-        (
-            '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n',
-            f'<meta http-equiv="Content-Security-Policy" content="{security_policy(script_text, style_text)}">\n',
-            '<meta name="viewport" content="width=device-width, initial-scale=1">\n',
-            f"<title>{title}</title>\n<style>{style_text}</style>\n</head>\n<body>\n",
-            '<header class="page-head"></header>\n<main id="viewer"></main>\n',
-            *data_elements(exhibit.overview(), rows, records),
-            f"<script>{script_text}</script>\n</body>\n</html>\n",
-        )
-    )
 
 
 def _asset(name: str) -> str:

@@ -15,6 +15,7 @@ import httpx
 import msgspec
 import pytest
 
+from asking_app import running
 from command_line import start
 from evidencebench.data.dataset import Dataset, open_dataset, write_dataset
 from evidencebench.data.instance import Instance
@@ -22,11 +23,11 @@ from evidencebench.data.sample import load_sample
 from evidencebench.data.tasks import TASKS, Task, task_named
 from evidencebench.errors import DataError, TaskError
 from evidencebench.execution.execute import execute
-from evidencebench.pages.app.picking import Assignment, PickingPages
-from evidencebench.pages.app.revealing import picking_pages
-from evidencebench.pages.app.running import running_app
-from evidencebench.pages.app.sessions import Sessions
-from evidencebench.pages.viewer.exhibit import exhibit_of
+from evidencebench.pages.app.assignments import picking_pages
+from evidencebench.pages.picking.assignment import Assignment
+from evidencebench.pages.picking.routes import PickingPages
+from evidencebench.pages.picking.sessions import Sessions
+from evidencebench.pages.viewer.viewer_data import viewer_data_of
 from evidencebench.runs.run_file import read_run
 from evidencebench.scoring.evaluation import Rules
 from evidencebench.scoring.graded_runs import grade
@@ -70,10 +71,10 @@ def serve(tmp_path: Path) -> Serve:
         runs: Sequence[Path] = (),
         folder: Path = tmp_path / "people",
     ) -> Iterator[Asked]:
-        exhibit = exhibit_of(runs, dataset, (task,))
-        pages = picking_pages(exhibit, folder, task, limit=limit)
-        with running_app(exhibit, picking=pages) as (address, _):
-            yield Asked(url=address.url, pages=pages, folder=folder)
+        viewed = viewer_data_of(runs, dataset, (task,))
+        pages = picking_pages(viewed, folder, task, limit=limit)
+        with running(viewed, picking=pages) as app:
+            yield Asked(url=app.url, pages=pages, folder=folder)
         pages.close()
 
     return serving
@@ -483,12 +484,12 @@ def test_a_limit_beyond_the_data_is_none(serve: Serve) -> None:
 def test_people_need_a_budget_and_a_paper(tmp_path: Path) -> None:
     free = TASKS["result_er_unconstrained"]
     with pytest.raises(TaskError, match="has no budget, and people are told how many to pick"):
-        picking_pages(exhibit_of((), SAMPLE, (free,)), tmp_path, free)
+        picking_pages(viewer_data_of((), SAMPLE, (free,)), tmp_path, free)
     without = [replace(one, labels=replace(one.labels, results=(), evaluations={}), origin=None) for one in SAMPLE[:2]]
     write_dataset(tmp_path / "data.json", without)
     results, dataset = TASKS["result_er_at_5"], open_dataset(tmp_path / "data.json")
     with pytest.raises(TaskError, match="applies to none of the instances"):
-        picking_pages(exhibit_of((), dataset, (results,)), tmp_path, results)
+        picking_pages(viewer_data_of((), dataset, (results,)), tmp_path, results)
 
 
 def test_data_and_folders_whose_names_are_no_text_are_picked_in_like_any_other(serve: Serve, tmp_path: Path) -> None:
@@ -510,9 +511,9 @@ def test_an_id_that_is_too_long_to_be_asked_for_is_refused_before_anybody_picks(
         write_dataset(tmp_path / f"{number}.json", [replace(SAMPLE[0], query=query, origin=None)])
     with serve(open_dataset(tmp_path / "0.json")) as asked, asked.browser("é" * 80) as client:
         assert paper(client, "é" * 80, longest).json()["paper"]["id"] == longest
-    exhibit = exhibit_of((), open_dataset(tmp_path / "1.json"), (OPTIMAL,))
+    viewed = viewer_data_of((), open_dataset(tmp_path / "1.json"), (OPTIMAL,))
     with pytest.raises(DataError, match=r"1\.json: instance 0: its id takes 600\d bytes .* at most 6000; give it"):
-        picking_pages(exhibit, tmp_path, OPTIMAL)
+        picking_pages(viewed, tmp_path, OPTIMAL)
 
 
 @pytest.mark.parametrize("headers", [{"origin": "http://evil.example"}, {"sec-fetch-site": "cross-site"}, {}])

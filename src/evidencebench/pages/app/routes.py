@@ -1,4 +1,4 @@
-"""The app: one page, what it is made of, and what it asks for."""
+"""The routes of the app: one page, its script and style, and the data that it asks for."""
 
 import hashlib
 import logging
@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from html import escape
-from typing import Any, get_args
+from typing import Any, Protocol, get_args
 
 import msgspec
 from starlette.applications import Starlette
@@ -14,18 +14,20 @@ from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
+from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp
 
 from evidencebench.errors import ChangedDataError, EvidenceBenchError
-from evidencebench.pages.app.guard import BODY_SECONDS, Address, Guard
-from evidencebench.pages.app.listing import Listing, Only, Order, Sort, listed
-from evidencebench.pages.app.survey import Survey
-from evidencebench.pages.app.visibility import CHANGED, Picking
+from evidencebench.pages.app.address import Address
+from evidencebench.pages.app.background_scan import BackgroundScan
+from evidencebench.pages.app.listing import ListQuery, Only, Order, Sort, listed
+from evidencebench.pages.app.security import BODY_SECONDS, SecuredApp
 from evidencebench.pages.markup import shown
-from evidencebench.pages.viewer.exhibit import Exhibit
-from evidencebench.pages.viewer.page import APP_SCRIPTS, APP_STYLES, script, style
-from evidencebench.pages.viewer.records import Row, encoded
+from evidencebench.pages.page_json import encoded
+from evidencebench.pages.refused import DATA_CHANGED, RefusedError
+from evidencebench.pages.viewer.page_parts import APP_SCRIPTS, APP_STYLES, script, style
+from evidencebench.pages.viewer.page_records import ListRow
+from evidencebench.pages.viewer.viewer_data import ViewerData
 
 MOST_ROWS = 200
 MAX_QUERY_CHARACTERS = 1_000
@@ -38,41 +40,47 @@ _ICON = (
 )
 
 
-class _Found(msgspec.Struct, frozen=True, kw_only=True):
+class _ListPage(msgspec.Struct, frozen=True, kw_only=True):
     """A part of the list: how many it has in all, and of how many instances that is known yet."""
 
     n_found: int
     n_without_results: int
-    rows: Sequence[Row]
+    rows: Sequence[ListRow]
     n_searched: int
     n_scored: int
     n_instances: int
 
 
+class PickingPeople(Protocol):
+    """People who pick sentences in the app: what they are served, and what they may see."""
+
+    def routes(self) -> Sequence[BaseRoute]:
+        """Return routes under ``/api/people/``."""
+        ...
+
+    def may_see(self, request: Request, instance_id: str) -> bool:
+        """Say whether whoever asks may see all of an instance of the data."""
+        ...
+
+    def overview(self, request: Request) -> object:
+        """Return what the page is told at first, in place of the `Overview`; its ``people`` is true."""
+        ...
+
+
 def make_app(
-    exhibit: Exhibit,
-    survey: Survey,
+    viewed: ViewerData,
+    scan: BackgroundScan,
     *,
-    picking: Picking | None = None,
+    picking: PickingPeople | None = None,
     address: Callable[[], Address] = Address,
     body_seconds: float = BODY_SECONDS,
 ) -> ASGIApp:
-    """Return the app, behind its guard.
+    """Return the app, secured.
 
-    Parameters
-    ----------
-    exhibit
-        What is shown.
-    survey
-        What is known of all instances; starting it is the caller's.
-    picking
-        People who pick sentences: they see the labels of what they have submitted only. None: everything is shown.
-    address
-        Where it listens; asked at each request.
-    body_seconds
-        How long the body of a request may take.
+    ``scan`` says what is known of all instances; starting it is the caller's. With ``picking``, people see the labels
+    of what they have submitted only; None: everything is shown. ``address`` says where it listens, at each request.
     """
-    pages = _Pages(exhibit=exhibit, survey=survey, picking=picking)
+    pages = _Pages(viewed=viewed, scan=scan, picking=picking)
     app = Starlette(
         routes=[
             Route("/", pages.first),
@@ -82,19 +90,23 @@ def make_app(
             Route("/api/overview", pages.overview),
             Route("/api/rows", pages.rows),
             Route("/api/instances", pages.instance),
-            *(() if picking is None else picking.routes),
+            *(() if picking is None else picking.routes()),
         ],
-        exception_handlers={HTTPException: _told, Exception: _failed},
+        exception_handlers={RefusedError: _refused, HTTPException: _unknown, Exception: _failed},
     )
     app.router.redirect_slashes = False  # a path is right or wrong
-    return Guard(app, address, body_seconds=body_seconds)
+    return SecuredApp(app, address, body_seconds=body_seconds)
 
 
-def _told(request: Request, error: Exception) -> Response:  # noqa: ARG001 - starlette's signature
+def _refused(request: Request, error: Exception) -> Response:  # noqa: ARG001 - starlette's signature
+    assert isinstance(error, RefusedError)
+    return _json({"error": str(error)}, error.status)
+
+
+def _unknown(request: Request, error: Exception) -> Response:  # noqa: ARG001 - as above
     assert isinstance(error, HTTPException)
     known = {404: "there is no such page", 405: "this page cannot be asked in that way"}
-    is_ours = isinstance(error, _RefusedError)
-    words = error.detail if is_ours else known.get(error.status_code, "the request cannot be answered")
+    words = known.get(error.status_code, "the request cannot be answered")
     return _json({"error": words}, error.status_code, headers=error.headers)
 
 
@@ -102,18 +114,14 @@ def _failed(request: Request, error: Exception) -> Response:  # noqa: ARG001 - a
     return _json({"error": "the app failed; the terminal that it runs in says how"}, 500)
 
 
-class _RefusedError(HTTPException):
-    """What is answered with a status and a reason, in our words."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Pages:
-    exhibit: Exhibit
-    survey: Survey
-    picking: Picking | None
+    viewed: ViewerData
+    scan: BackgroundScan
+    picking: PickingPeople | None
 
     async def first(self, request: Request) -> Response:  # noqa: ARG002 - starlette's signature
-        return Response(_shell(self.exhibit.title), media_type="text/html")
+        return Response(_shell(self.viewed.title), media_type="text/html")
 
     async def script(self, request: Request) -> Response:
         return _static(request, script(APP_SCRIPTS), "text/javascript")
@@ -125,38 +133,38 @@ class _Pages:
         return _static(request, _ICON, "image/svg+xml")
 
     async def overview(self, request: Request) -> Response:
-        return _json(self.exhibit.overview() if self.picking is None else self.picking.overview(request))
+        return _json(self.viewed.overview() if self.picking is None else self.picking.overview(request))
 
     async def rows(self, request: Request) -> Response:
-        if self.picking is not None and not self.picking.may_see_all(request):
-            raise _RefusedError(403, "the list with its scores is not shown while people pick")
+        if self.picking is not None:
+            raise RefusedError(403, "the list with its scores is not shown while people pick")
         listing, text = self._listing(request), _text(request)
         return await self._with_priority(lambda: _json(self._found(listing, text)))
 
     async def instance(self, request: Request) -> Response:
-        dataset = self.exhibit.dataset
+        dataset = self.viewed.dataset
         instance_id = request.query_params.get("id")
         if instance_id is None:
             position = _number(request, "position", len(dataset) - 1)
             if position is None:
-                raise _RefusedError(400, "expected the id of an instance")
+                raise RefusedError(400, "expected the id of an instance")
             instance_id = dataset.ids[position]
         if instance_id not in dataset:
-            raise _RefusedError(404, f"there is no instance '{instance_id[:200]}' in {dataset.name}")
+            raise RefusedError(404, f"there is no instance '{instance_id[:200]}' in {dataset.name}")
         if self.picking is not None and not self.picking.may_see(request, instance_id):
-            raise _RefusedError(403, "the answer is shown once you have submitted yours")
+            raise RefusedError(403, "the answer is shown once you have submitted yours")
         return await self._with_priority(lambda: self._record(instance_id))
 
     async def _with_priority(self, work: Callable[[], Response]) -> Response:
-        """Do work in another thread, while the survey leaves it room."""
-        self.survey.n_asking += 1
+        """Do work in another thread, while the scan leaves it room."""
+        self.scan.n_asking += 1
         try:
             return await run_in_threadpool(work)
         finally:
-            self.survey.n_asking -= 1
+            self.scan.n_asking -= 1
 
-    def _listing(self, request: Request) -> Listing:
-        n_systems, n_tasks = len(self.exhibit.systems), len(self.exhibit.tasks)
+    def _listing(self, request: Request) -> ListQuery:
+        n_systems, n_tasks = len(self.viewed.systems), len(self.viewed.tasks)
         given = {
             "task": _number(request, "task", n_tasks - 1),
             "a": _number(request, "a", n_systems - 1),
@@ -167,16 +175,16 @@ class _Pages:
             "offset": _number(request, "offset", None),
             "n": _number(request, "n", MOST_ROWS, lowest=1),
         }
-        return Listing(**{name: value for name, value in given.items() if value is not None})  # type: ignore[arg-type]
+        return ListQuery(**{name: value for name, value in given.items() if value is not None})  # type: ignore[arg-type]
 
-    def _found(self, listing: Listing, text: str) -> _Found:
-        columns, search = self.survey.columns, self.survey.search
+    def _found(self, listing: ListQuery, text: str) -> _ListPage:
+        columns, search = self.scan.columns, self.scan.search
         n_scored, n_searched = columns.n_known, search.n_searched  # before they are used, so that they claim no more
         # An id that is given whole means that one instance, not all that share its words.
-        matching = [self.survey.position_of(text)] if text in self.exhibit.dataset else search.find(text)
+        matching = [self.scan.position_of(text)] if text in self.viewed.dataset else search.find(text)
         positions = listed(columns, listing, matching)
         part = positions[listing.offset : listing.offset + listing.n].tolist()
-        return _Found(
+        return _ListPage(
             n_found=len(positions),
             n_without_results=int((columns.n_results[positions] == 0).sum()),
             rows=[self._row(position) for position in part],
@@ -185,38 +193,38 @@ class _Pages:
             n_instances=len(columns),
         )
 
-    def _row(self, position: int) -> Row:
-        dataset, columns = self.exhibit.dataset, self.survey.columns
+    def _row(self, position: int) -> ListRow:
+        dataset, columns = self.viewed.dataset, self.scan.columns
         known = columns.recalls_at(position)
         try:
-            row = self.exhibit.row(position, dataset[position], known)
+            row = self.viewed.row(position, dataset[position], known)
         except ChangedDataError:
-            raise _RefusedError(503, CHANGED) from None
+            raise RefusedError(503, DATA_CHANGED) from None
         except EvidenceBenchError:  # its page says why
             return self._unreadable(position)
         if known is None:
             columns.set(row)
         return row
 
-    def _unreadable(self, position: int) -> Row:
-        return Row(
+    def _unreadable(self, position: int) -> ListRow:
+        return ListRow(
             position=position,
-            id=self.exhibit.dataset.ids[position],
+            id=self.viewed.dataset.ids[position],
             paper_id="",
             hypothesis="(this instance cannot be shown)",
             n_sentences=0,
             n_aspects=0,
             n_results=0,
-            recalls=tuple((None,) * len(self.exhibit.tasks) for _ in self.exhibit.systems),
+            recalls=tuple((None,) * len(self.viewed.tasks) for _ in self.viewed.systems),
         )
 
     def _record(self, instance_id: str) -> Response:
-        dataset = self.exhibit.dataset
+        dataset = self.viewed.dataset
         try:
             instance = dataset[instance_id]
-            return _json(self.exhibit.record(self.survey.position_of(instance_id), instance))
+            return _json(self.viewed.record(self.scan.position_of(instance_id), instance))
         except ChangedDataError:
-            raise _RefusedError(503, CHANGED) from None
+            raise RefusedError(503, DATA_CHANGED) from None
         except EvidenceBenchError as error:
             _log.warning("%s: %s", instance_id, error)
             # Its place on this machine is nobody's business, its name is on the page.
@@ -226,7 +234,7 @@ class _Pages:
 def _text(request: Request) -> str:
     text = request.query_params.get("q", "")
     if len(text) > MAX_QUERY_CHARACTERS:
-        raise _RefusedError(400, f"q: expected at most {MAX_QUERY_CHARACTERS} characters")
+        raise RefusedError(400, f"q: expected at most {MAX_QUERY_CHARACTERS} characters")
     return text
 
 
@@ -238,14 +246,14 @@ def _number(request: Request, name: str, highest: int | None, *, lowest: int = 0
     is_number = text.isascii() and text.isdecimal() and len(text) <= 9  # noqa: PLR2004 - no list is as long
     if not is_number or int(text) < lowest or (highest is not None and int(text) > highest):
         span = "" if highest is None else f" from {lowest} to {highest}"
-        raise _RefusedError(400, f"{name}: expected a whole number{span}")
+        raise RefusedError(400, f"{name}: expected a whole number{span}")
     return int(text)
 
 
 def _choice(request: Request, name: str, choices: Sequence[str]) -> str | None:
     text = request.query_params.get(name)
     if text is not None and text not in choices:
-        raise _RefusedError(400, f"{name}: expected one of {', '.join(filter(None, choices))}")
+        raise RefusedError(400, f"{name}: expected one of {', '.join(filter(None, choices))}")
     return text
 
 

@@ -1,4 +1,4 @@
-"""What the app learns of all instances while it is in use: their words, then their numbers."""
+"""A pass over all instances while the app is in use: their words for the search, then their numbers for the list."""
 
 import logging
 import sqlite3
@@ -10,7 +10,7 @@ from pathlib import Path
 from evidencebench.data.instance import Instance
 from evidencebench.errors import ChangedDataError, DataError, EvidenceBenchError
 from evidencebench.pages.app.listing import Columns, columns_of
-from evidencebench.pages.app.search import (
+from evidencebench.pages.app.search_index import (
     MOST_IN_MEMORY,
     SearchIndex,
     empty_index,
@@ -19,46 +19,35 @@ from evidencebench.pages.app.search import (
     kept_index,
     words_in,
 )
-from evidencebench.pages.viewer.exhibit import Exhibit
+from evidencebench.pages.viewer.viewer_data import ViewerData
 
 _log = logging.getLogger(__name__)
 
 _BATCH = 100
 # The first page of large data comes first.
 _HEAD_START_SECONDS = 1.0
-# Whoever asks for a page goes first; but with many who ask all the time, the survey comes to its end too.
+# Whoever asks for a page goes first; but with many who ask all the time, the scan comes to its end too.
 _REST_SECONDS = 0.002
 _LONGEST_REST_SECONDS = 0.05
 
 
-class Survey:
+class BackgroundScan:
     """Passes over the data in a thread of its own, so that pages are shown before it has begun.
 
-    Parameters
-    ----------
-    exhibit
-        What is shown.
-    cache
-        The folder in which indices of large data are kept; None: they are made anew each time.
-
-    Attributes
-    ----------
-    columns
-        Numbers of the instances it has passed.
-    n_asking
-        How many requests are being answered; the app counts them.
+    ``columns`` holds the numbers of the instances it has passed, ``n_asking`` how many requests are being answered (the
+    app counts them). Indices of large data are kept in the folder ``cache``; None: they are made anew each time.
     """
 
-    def __init__(self, exhibit: Exhibit, cache: Path | None = None) -> None:
-        self.columns: Columns = columns_of(exhibit.overview())
+    def __init__(self, viewed: ViewerData, cache: Path | None = None) -> None:
+        self.columns: Columns = columns_of(viewed.overview())
         self.n_asking = 0
-        self._exhibit = exhibit
-        self._positions = {instance_id: position for position, instance_id in enumerate(exhibit.dataset.ids)}
+        self._viewed = viewed
+        self._positions = {instance_id: position for position, instance_id in enumerate(viewed.dataset.ids)}
         self._cache = cache
         # All of them stay open to the end, since whoever searches may still hold one that was replaced.
         self._indices = [empty_index()]
         self._is_ending = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="survey", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="scan", daemon=True)
 
     @property
     def search(self) -> SearchIndex:
@@ -73,7 +62,7 @@ class Survey:
         """Begin."""
         self._thread.start()
 
-    def stop(self) -> None:
+    def close(self) -> None:
         """End early, if it is not over."""
         self._is_ending.set()
         if self._thread.is_alive():
@@ -86,7 +75,7 @@ class Survey:
         self._thread.join(seconds)
 
     def _run(self) -> None:
-        if len(self._exhibit.dataset) > MOST_IN_MEMORY:
+        if len(self._viewed.dataset) > MOST_IN_MEMORY:
             self._is_ending.wait(_HEAD_START_SECONDS)
         self._index()
         self._number()
@@ -94,14 +83,14 @@ class Survey:
     def _index(self) -> None:
         """Fill the index of the search, or take the one that was kept."""
         try:
-            if self._cache is None or len(self._exhibit.dataset) <= MOST_IN_MEMORY or not self._keep(self._cache):
+            if self._cache is None or len(self._viewed.dataset) <= MOST_IN_MEMORY or not self._keep(self._cache):
                 self._fill(self.search)
         except sqlite3.Error as error:  # no room left
             _log.warning("the search finds the first %d instances only: %s", self.search.n_searched, error)
 
     def _keep(self, cache: Path) -> bool:
         """Take the index from the cache, or put it there; say whether that could be done."""
-        dataset = self._exhibit.dataset
+        dataset = self._viewed.dataset
         path = index_file(cache, dataset.sha256)
         kept = kept_index(path, len(dataset))
         if kept is not None:
@@ -116,11 +105,7 @@ class Survey:
                 if self._fill(index):
                     put_there()
                 return True
-        except (
-            OSError,
-            DataError,
-            sqlite3.Error,
-        ) as error:  # a folder that nobody can write to, or a full disk
+        except (OSError, DataError, sqlite3.Error) as error:  # a folder that nobody can write to, or a full disk
             _log.warning("the index of the search is not kept: %s", error)
             self._indices.append(empty_index())
             return False
@@ -145,7 +130,7 @@ class Survey:
                 continue
             try:
                 if instance is not None:
-                    self.columns.set(self._exhibit.row(position, instance))
+                    self.columns.set(self._viewed.row(position, instance))
                     continue
             except EvidenceBenchError:  # its page says why
                 pass
@@ -153,7 +138,7 @@ class Survey:
 
     def _instances(self) -> Iterator[tuple[int, Instance | None]]:
         """Yield every instance with its position, None for one that cannot be read, at the pace that others allow."""
-        dataset = self._exhibit.dataset
+        dataset = self._viewed.dataset
         for position in range(len(dataset)):
             if self._is_ending.is_set():
                 return

@@ -1,4 +1,4 @@
-"""What is shown of a data set and its runs, an instance at a time."""
+"""What the viewer shows of a data set and its runs, an instance at a time."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,19 +10,18 @@ from evidencebench.data.instance import Instance
 from evidencebench.data.tasks import TASKS, Task
 from evidencebench.errors import AnswerError
 from evidencebench.execution.ask import answers_from
-from evidencebench.pages.viewer.records import (
+from evidencebench.pages.paper import paper_of
+from evidencebench.pages.viewer.page_records import (
     AspectRecord,
-    InstanceRecord,
-    Judged,
+    GradedAnswer,
+    GradedInstance,
+    ListRow,
     Overview,
-    PaperRecord,
     Recalls,
-    Row,
     SystemRecord,
     TaskRecord,
-    Terms,
+    TaskTerms,
 )
-from evidencebench.query import Kind, Query
 from evidencebench.runs.run_file import Answer, Failure, RunFile
 from evidencebench.scoring.evaluation import AnswerSource, Case, Rules, answers_of, case_of
 from evidencebench.scoring.graded_runs import CONTROLS, common_tasks, control_named, open_runs
@@ -35,21 +34,13 @@ SHOWN_CONTROLS = tuple(name for name in CONTROLS if name != "random")
 """The controls shown in a paper; random selects every sentence a little, which nobody can look at."""
 
 _MOST_OF_AN_ERROR = 2_000
-_LETTERS = {Kind.HEADING: "h", Kind.ABSTRACT: "a", Kind.BODY: "b"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shown:
-    """A system that is shown: what it is called, and where its answers come from.
+class ShownSystem:
+    """A system that is shown: its names, its answer to an instance under a task, and whether its answers end.
 
-    Attributes
-    ----------
-    record
-        Its names.
-    source
-        Its answer to an instance under a task.
-    selects
-        Whether its answers end by themselves, so that a task without a budget can be answered.
+    A system that ranks all sentences (``selects`` false) cannot answer a task without a budget.
     """
 
     record: SystemRecord
@@ -63,25 +54,16 @@ class Shown:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Exhibit:
-    """A data set with the tasks and systems that are shown on it.
+class ViewerData:
+    """A data set with the tasks and systems that are shown on it; their positions are their names in every record.
 
-    Attributes
-    ----------
-    title
-        Of the page.
-    dataset
-        What is shown.
-    tasks, systems
-        On what, and whose answers; their positions are their names in every record.
-    rules
-        How answers of runs that do not fit the budget are read; controls are read by the defaults.
+    ``rules`` say how answers of runs that do not fit the budget are read; controls are read by the defaults.
     """
 
     title: str
     dataset: Dataset
     tasks: tuple[Task, ...]
-    systems: tuple[Shown, ...]
+    systems: tuple[ShownSystem, ...]
     rules: Rules
 
     def overview(self) -> Overview:
@@ -95,9 +77,9 @@ class Exhibit:
             version=__version__,
         )
 
-    def row(self, position: int, instance: Instance, recalls: Recalls | None = None) -> Row:
+    def row(self, position: int, instance: Instance, recalls: Recalls | None = None) -> ListRow:
         """Return an instance as it stands in the list, graded unless its recalls are known already."""
-        return Row(
+        return ListRow(
             position=position,
             id=instance.id,
             paper_id=instance.query.paper_id,
@@ -108,11 +90,11 @@ class Exhibit:
             recalls=self._recalls(instance) if recalls is None else recalls,
         )
 
-    def record(self, position: int, instance: Instance) -> InstanceRecord:
+    def record(self, position: int, instance: Instance) -> GradedInstance:
         """Return all that is shown of an instance."""
         labels, cases = instance.labels, self._cases(instance)
         results = frozenset(labels.results)
-        return InstanceRecord(
+        return GradedInstance(
             paper=paper_of(position, instance.query),
             review_id=labels.review_id,
             aspects=tuple(
@@ -135,7 +117,7 @@ class Exhibit:
             for shown in self.systems
         )
 
-    def _recall(self, shown: Shown, case: Case | None, task: Task) -> float | None:
+    def _recall(self, shown: ShownSystem, case: Case | None, task: Task) -> float | None:
         if case is not None and shown.is_oracle and not isnan(case.ceiling):
             return case.ceiling  # by what the oracle is, which would be solved once more to show it
         judged = self._judged(shown, case, task)
@@ -144,44 +126,31 @@ class Exhibit:
     def _cases(self, instance: Instance) -> tuple[Case | None, ...]:
         return tuple(case_of(instance, task) for task in self.tasks)
 
-    def _answers(self, cases: Sequence[Case | None]) -> tuple[tuple[Judged | None, ...], ...]:
+    def _answers(self, cases: Sequence[Case | None]) -> tuple[tuple[GradedAnswer | None, ...], ...]:
         return tuple(
             tuple(self._judged(shown, case, task) for case, task in zip(cases, self.tasks, strict=True))
             for shown in self.systems
         )
 
-    def _judged(self, shown: Shown, case: Case | None, task: Task) -> Judged | None:
+    def _judged(self, shown: ShownSystem, case: Case | None, task: Task) -> GradedAnswer | None:
         if case is None or (case.budget is None and not shown.selects):
             return None
         rules = Rules() if shown.record.is_control else self.rules
         return judged(case, shown.source(case.instance, task), rules)
 
 
-def exhibit_of(
+def viewer_data_of(
     paths: Sequence[Path],
     dataset: Dataset,
     tasks: Sequence[Task] = (),
     *,
     rules: Rules | None = None,
     title: str = "",
-    with_controls: bool = True,
-) -> Exhibit:
+) -> ViewerData:
     """Return what is shown of run files, and of the controls beside them.
 
-    Parameters
-    ----------
-    paths
-        Run files; none shows the controls only.
-    dataset
-        What they are for.
-    tasks
-        On what; none: all that every run can answer, or all with a budget where there is no run.
-    rules
-        How answers of runs that do not fit are read; None: the defaults.
-    title
-        Of the page; empty: the data's name.
-    with_controls
-        Whether the controls are shown too.
+    Without tasks, all that every run can answer; without runs, all that have a budget. ``title`` is the page's; empty:
+    the data's name.
 
     Raises
     ------
@@ -191,49 +160,39 @@ def exhibit_of(
     runs = open_runs(paths, dataset, tasks)
     budgeted = tuple(task for task in TASKS.values() if task.budget is not None)
     asked = tuple(tasks) or (common_tasks(list(runs.values()), dataset) if runs else budgeted)
-    systems = [_shown_run(label, run) for label, run in runs.items()]
-    if with_controls:
-        systems += [_shown_control(name) for name in SHOWN_CONTROLS]
-    return Exhibit(
+    systems = [_shown_run(label, run) for label, run in runs.items()] + [
+        _shown_control(name) for name in SHOWN_CONTROLS
+    ]
+    return ViewerData(
         title=title or dataset.name, dataset=dataset, tasks=asked, systems=tuple(systems), rules=rules or Rules()
     )
 
 
-def _shown_run(label: str, run: RunFile) -> Shown:
+def _shown_run(label: str, run: RunFile) -> ShownSystem:
     knows = run.header is not None and run.header.system.name in KNOWING_SYSTEMS
-    return Shown(record=SystemRecord(label=label, signature=run.signature, knows_labels=knows), source=answers_of(run))
-
-
-def _shown_control(name: str) -> Shown:
-    system = control_named(name)
-    record = SystemRecord(label=name, signature=name, is_control=True, knows_labels=system.knows_labels)
-    return Shown(record=record, source=answers_from(system), selects=system.selects)
-
-
-def paper_of(position: int, query: Query) -> PaperRecord:
-    """Return a paper as it is shown to whoever may not see the labels."""
-    return PaperRecord(
-        position=position,
-        id=query.instance_id,
-        paper_id=query.paper_id,
-        hypothesis=query.hypothesis,
-        sentences=query.sentences,
-        kinds="".join(_LETTERS[kind] for kind in query.kinds),
+    return ShownSystem(
+        record=SystemRecord(label=label, signature=run.signature, knows_labels=knows), source=answers_of(run)
     )
 
 
-def judged(case: Case, answer: Answer | None, rules: Rules) -> Judged:
+def _shown_control(name: str) -> ShownSystem:
+    system = control_named(name)
+    record = SystemRecord(label=name, signature=name, is_control=True, knows_labels=system.knows_labels)
+    return ShownSystem(record=record, source=answers_from(system), selects=system.selects)
+
+
+def judged(case: Case, answer: Answer | None, rules: Rules) -> GradedAnswer:
     """Return what counts of an answer, with its recall: what `evaluate` grades, seen from near."""
     if answer is None:
-        return Judged(status="missing")
+        return GradedAnswer(status="missing")
     if isinstance(answer, Failure):
-        return Judged(status="failed", error=_shortened(answer.error))
+        return GradedAnswer(status="failed", error=_shortened(answer.error))
     try:
         checked = check_answer(answer, len(case.instance.query.sentences), rules.out_of_range)
     except AnswerError as error:
-        return Judged(status="invalid", error=_shortened(str(error)))
+        return GradedAnswer(status="invalid", error=_shortened(str(error)))
     selection = select(checked.ranking, case.budget, over_length=rules.over_length, ties=rules.ties)
-    return Judged(
+    return GradedAnswer(
         status="answered" if selection.size else "empty",
         certain=selection.certain,
         tied=selection.tied,
@@ -247,6 +206,6 @@ def _shortened(error: str) -> str:
     return error if len(error) <= _MOST_OF_AN_ERROR else f"{error[: _MOST_OF_AN_ERROR - 1]}…"
 
 
-def _terms(case: Case) -> Terms:
+def _terms(case: Case) -> TaskTerms:
     ceiling = None if isnan(case.ceiling) else case.ceiling
-    return Terms(budget=case.budget, n_aspects=case.coverage.n_aspects, ceiling=ceiling)
+    return TaskTerms(budget=case.budget, n_aspects=case.coverage.n_aspects, ceiling=ceiling)

@@ -7,10 +7,10 @@ from http.cookies import SimpleCookie
 
 import pytest
 
-from asking_app import Running, ended_with, running
-from evidencebench.pages.app.connection import timed
-from evidencebench.pages.app.guard import MAX_BODY_BYTES, SECURITY_HEADERS, Address
-from evidencebench.pages.viewer.exhibit import Exhibit
+from asking_app import Running, ended_with, running, timed
+from evidencebench.pages.app.address import Address
+from evidencebench.pages.app.security import MAX_BODY_BYTES, SECURITY_HEADERS
+from evidencebench.pages.viewer.viewer_data import ViewerData
 
 
 @pytest.mark.parametrize(
@@ -151,8 +151,8 @@ def test_no_path_leads_to_a_file(app: Running, path: str) -> None:
     assert (reply.status, reply.error) == (404, "there is no such page")
 
 
-def test_an_app_that_others_reach_asks_for_its_token(sample_exhibit: Exhibit) -> None:
-    with running(sample_exhibit, token="s3cret-token") as app:  # noqa: S106 - a test's
+def test_an_app_that_others_reach_asks_for_its_token(sample_viewed: ViewerData) -> None:
+    with running(sample_viewed, token="s3cret-token") as app:  # noqa: S106 - a test's
         assert app.url.endswith("/?token=s3cret-token")
         for path in ("/", "/api/rows", "/static/app.js", "/?token=wrong", "/?token=", "/api/rows?token=s3cret-token"):
             reply = app.ask(path)
@@ -170,14 +170,14 @@ def test_an_app_that_others_reach_asks_for_its_token(sample_exhibit: Exhibit) ->
         assert "s3cret" not in opened.body.decode()
 
 
-def test_a_body_that_does_not_end_is_not_waited_for(sample_exhibit: Exhibit) -> None:
-    with running(sample_exhibit, body_seconds=0.3) as app, app.connected() as connection:
+def test_a_body_that_does_not_end_is_not_waited_for(sample_viewed: ViewerData) -> None:
+    with running(sample_viewed, body_seconds=0.3) as app, app.connected() as connection:
         connection.sendall(head_of(app, "Content-Length: 10") + b"{")
         assert ended_with(connection).startswith(b"HTTP/1.1 408 ")
 
 
-def test_a_head_that_trickles_in_is_not_waited_for(sample_exhibit: Exhibit) -> None:
-    with running(sample_exhibit, connection=timed(head_seconds=0.5)) as app, app.connected() as connection:
+def test_a_head_that_trickles_in_is_not_waited_for(sample_viewed: ViewerData) -> None:
+    with running(sample_viewed, connection=timed(head_seconds=0.5)) as app, app.connected() as connection:
         connection.settimeout(5)
         connection.sendall(b"GET / HTTP/1.1\r\n")
         n_sent = 0

@@ -1,13 +1,8 @@
-"""The pages of people who pick sentences: who is signed in, what they may see, and what they send.
-
-Nothing that is imported here knows a label. What a person is shown after submitting comes from a function that is
-handed in, and is asked for submitted instances only.
-"""
+"""The pages of people who pick sentences: who is signed in, what they may see, and what they send."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import wraps
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, TypeVar
 
 import msgspec
 from starlette.concurrency import run_in_threadpool
@@ -16,58 +11,17 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from evidencebench.errors import EvidenceBenchError
-from evidencebench.pages.app.refusal import RefusedError, refusal
-from evidencebench.pages.app.sessions import Sessions
-from evidencebench.pages.viewer.records import PaperRecord, encoded
-from evidencebench.query import AspectScope
+from evidencebench.pages.page_json import encoded
+from evidencebench.pages.picking.assignment import Assignment, Offer
+from evidencebench.pages.picking.refusals import refusal
+from evidencebench.pages.picking.sessions import Sessions
+from evidencebench.pages.refused import RefusedError
 from evidencebench.runs.people.drafts import Draft
 from evidencebench.runs.people.folder import PeopleFolder
-from evidencebench.runs.people.person import Person, Picks, Submission
+from evidencebench.runs.people.person import Person, Picks
 from evidencebench.runs.people.picks import checked_picks
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Offer:
-    """What a person sees before submitting, as a system does: the paper, and how many sentences may be picked."""
-
-    paper: PaperRecord
-    budget: int
-
-
-class Listed(msgspec.Struct, frozen=True, kw_only=True):
-    """A paper as it stands in the queue; the same for everybody."""
-
-    position: int
-    id: str
-    hypothesis: str
-    n_sentences: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Assignment:
-    """What people are asked.
-
-    Attributes
-    ----------
-    title, task, scope
-        Of the page; the task's name and which evidence it wants.
-    queue
-        Instance id -> how it is listed, in file order; nothing else is offered.
-    offer
-        Gives what is seen of an instance before it is submitted.
-    reveal
-        Gives what is seen once a person has submitted it, for `encoded`: (who, signature, id, submission).
-    """
-
-    title: str
-    task: str
-    scope: AspectScope
-    queue: Mapping[str, Listed]
-    offer: Callable[[str], Offer]
-    reveal: Callable[[str, str, str, Submission], object]
-
-
-Body = TypeVar("Body")
+_Shape = TypeVar("_Shape")
 
 
 class _NameBody(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
@@ -88,21 +42,7 @@ class _PicksBody(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
         return Picks(sentences=self.sentences, seconds=self.seconds, revision=self.revision, tab=self.tab)
 
 
-_Endpoint = Callable[[Any, Request], Awaitable[Response]]
-
-
-def _answering(endpoint: _Endpoint) -> _Endpoint:
-    """Turn what an endpoint raises on purpose into a status and words."""
-
-    @wraps(endpoint)
-    async def wrapped(self: Any, request: Request) -> Response:
-        try:
-            return await endpoint(self, request)
-        except (RefusedError, EvidenceBenchError) as error:
-            status, told = refusal(error, self.people)
-            return _json(told, status)
-
-    return wrapped
+_Endpoint = Callable[[Request], Awaitable[Response]]
 
 
 def _kept(draft: Draft) -> Mapping[str, object]:
@@ -116,35 +56,43 @@ def _json(found: object, status: int = 200) -> Response:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PickingPages:
-    """People in the app: the gate before the answers, and the routes by which people pick.
-
-    Attributes
-    ----------
-    people
-        Their files.
-    assignment
-        What they are asked.
-    sessions
-        Who is signed in.
-    """
+    """Their routes under ``/api/people/``, and who may see an answer; what is revealed comes from the assignment."""
 
     people: PeopleFolder
     assignment: Assignment
     sessions: Sessions = field(default_factory=Sessions)
 
-    @property
     def routes(self) -> Sequence[BaseRoute]:
-        """Under ``/api/people/``; every one answers in JSON."""
-        return (
-            Route("/api/people/session", self.show_session, methods=["GET"]),
-            Route("/api/people/session", self.sign_in, methods=["POST"]),
-            Route("/api/people/session", self.sign_out, methods=["DELETE"]),
-            Route("/api/people/queue", self.show_queue, methods=["GET"]),
-            Route("/api/people/paper", self.show_paper, methods=["GET"]),
-            Route("/api/people/draft", self.save_draft, methods=["PUT"]),
-            Route("/api/people/submit", self.submit, methods=["POST"]),
-            Route("/api/people/review", self.review, methods=["GET"]),
+        """Return the routes; every one answers in JSON.
+
+        What reaches them has passed the app's security: the right Host, and a same-origin JSON body of at most 64 KiB.
+        """
+        table = (
+            ("GET", "session", self.show_session),
+            ("POST", "session", self.sign_in),
+            ("DELETE", "session", self.sign_out),
+            ("GET", "queue", self.show_queue),
+            ("GET", "paper", self.show_paper),
+            ("PUT", "draft", self.save_draft),
+            ("POST", "submit", self.submit),
+            ("GET", "review", self.review),
         )
+        return [
+            Route(f"/api/people/{name}", self._answering(endpoint), methods=[method])
+            for method, name, endpoint in table
+        ]
+
+    def _answering(self, endpoint: _Endpoint) -> _Endpoint:
+        """Return an endpoint that answers with a status and words where the one given raises on purpose."""
+
+        async def answer(request: Request) -> Response:
+            try:
+                return await endpoint(request)
+            except (RefusedError, EvidenceBenchError) as error:
+                status, told = refusal(error, self.people)
+                return _json(told, status)
+
+        return answer
 
     def close(self) -> None:
         """Let go of people's files."""
@@ -156,10 +104,6 @@ class PickingPages:
         return (
             person is not None and instance_id in self.assignment.queue and person.submission(instance_id) is not None
         )
-
-    def may_see_all(self, request: Request) -> bool:  # noqa: ARG002 - the gate's signature
-        """Say no: not even who has submitted the whole queue may see the rest of the data."""
-        return False
 
     def overview(self, request: Request) -> object:
         """Return who is signed in, and what is asked of people."""
@@ -173,12 +117,10 @@ class PickingPages:
             "n_instances": len(self.assignment.queue),
         }
 
-    @_answering
     async def show_session(self, request: Request) -> Response:
         """Say who is signed in here."""
         return _json(self.overview(request))
 
-    @_answering
     async def sign_in(self, request: Request) -> Response:
         """Sign a person in by name, in this browser."""
         body = await _body(request, _NameBody)
@@ -189,7 +131,6 @@ class PickingPages:
         response.set_cookie(_cookie_name(request), token, path="/api", httponly=True, samesite="strict")
         return response
 
-    @_answering
     async def sign_out(self, request: Request) -> Response:
         """Forget who was signed in in this browser; what was picked stays."""
         self._forget(request)
@@ -197,7 +138,6 @@ class PickingPages:
         response.delete_cookie(_cookie_name(request), path="/api", httponly=True, samesite="strict")
         return response
 
-    @_answering
     async def show_queue(self, request: Request) -> Response:
         """List what the person is asked, and how far they are."""
         person = self._required_person(request, request.query_params.get("person"))
@@ -211,7 +151,6 @@ class PickingPages:
         ]
         return _json({"person": person.name, "task": self.assignment.task, "rows": rows})
 
-    @_answering
     async def show_paper(self, request: Request) -> Response:
         """Give a paper that is not submitted, with what was picked in it so far; the time begins to count."""
         if request.method == "HEAD":  # whoever sees no paper has not opened it
@@ -229,20 +168,17 @@ class PickingPages:
             }
         )
 
-    @_answering
     async def save_draft(self, request: Request) -> Response:
         """Keep picks that are not final; those that another tab has changed meanwhile are given back instead."""
         person, offer, body = await self._picks(request)
         return _json(_kept(await run_in_threadpool(person.save, offer.paper.id, body.as_picks())))
 
-    @_answering
     async def submit(self, request: Request) -> Response:
         """Make picks final, and reveal the answer."""
         person, offer, body = await self._picks(request)
         await run_in_threadpool(person.submit, offer.paper.id, body.as_picks())
         return await self._revealed(person, offer.paper.id)
 
-    @_answering
     async def review(self, request: Request) -> Response:
         """Reveal the answer to an instance that the person has submitted."""
         person = self._required_person(request, request.query_params.get("person"))
@@ -300,7 +236,7 @@ def _asked_id(request: Request) -> str:
     return found
 
 
-async def _body(request: Request, shape: type[Body]) -> Body:
+async def _body(request: Request, shape: type[_Shape]) -> _Shape:
     try:
         return msgspec.json.decode(await request.body(), type=shape)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:

@@ -33,13 +33,7 @@ CREATE VIRTUAL TABLE paper USING fts5(words, content='', columnsize=0, detail=no
 
 
 class SearchIndex:
-    """Finds instances by their words; it can be asked while it is filled.
-
-    Attributes
-    ----------
-    n_searched
-        How many instances it holds: the first of the data.
-    """
+    """Finds instances by their words; it can be asked while it is filled. It holds the first ``n_searched`` of them."""
 
     def __init__(self, connection: sqlite3.Connection, n_searched: int = 0) -> None:
         self.n_searched = n_searched
@@ -70,13 +64,7 @@ class SearchIndex:
         return np.sort(np.fromiter((rowid for (rowid,) in rows), dtype=np.intp, count=len(rows)))
 
     def add(self, words: Sequence[str | None]) -> None:
-        """Index the next instances of the data, all at once for those who search meanwhile.
-
-        Parameters
-        ----------
-        words
-            Of each instance, as `words_in` returns them; None: it cannot be read.
-        """
+        """Index the next instances of the data by what `words_in` returns of each; None: it cannot be read."""
         rows = [(position, text) for position, text in enumerate(words, self.n_searched) if text is not None]
         with self._lock:
             self._connection.execute("BEGIN")

@@ -1,7 +1,6 @@
-"""A connection that ends by itself: uvicorn waits forever for the rest of a request, and for who does not read."""
+"""Connections of slow clients are ended: uvicorn waits forever for the rest of a request, and for who does not read."""
 
 import asyncio
-from typing import Any
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
@@ -11,9 +10,10 @@ ANSWER_SECONDS = 120.0
 
 
 class TimedConnection(H11Protocol):
-    """Ends where a request's head takes longer than ten seconds, bytes that trickle in notwithstanding, or its answer
-    two minutes; refuses more connections than the system has files for.
-    """  # noqa: D205 - one sentence
+    """A connection that ends by itself, and of which there are at most so many, since each takes a file.
+
+    It ends where a request's head is not whole in ten seconds, even if bytes trickle in, or its answer in two minutes.
+    """
 
     head_seconds = HEAD_SECONDS
     answer_seconds = ANSWER_SECONDS
@@ -77,8 +77,3 @@ class TimedConnection(H11Protocol):
         if self._deadline is not None:
             self._deadline.cancel()
             self._deadline = None
-
-
-def timed(**limits: Any) -> type[TimedConnection]:
-    """Return the connection with other limits, as tests need them that cannot wait."""
-    return type("TimedConnection", (TimedConnection,), limits)

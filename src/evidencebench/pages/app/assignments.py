@@ -1,4 +1,4 @@
-"""What people are asked about a data set, and what they are shown once they have answered: here labels are known."""
+"""What people are asked about a data set, and what they are shown once they have submitted: labels are known here."""
 
 from pathlib import Path
 from urllib.parse import quote
@@ -10,9 +10,11 @@ from evidencebench.data.instance import Instance
 from evidencebench.data.optimum.cover import coverage_of
 from evidencebench.data.tasks import Task
 from evidencebench.errors import DataError, TaskError
-from evidencebench.pages.app.picking import Assignment, Listed, Offer, PickingPages
-from evidencebench.pages.viewer.exhibit import Exhibit, judged, paper_of
-from evidencebench.pages.viewer.records import InstanceRecord, Overview, SystemRecord
+from evidencebench.pages.paper import paper_of
+from evidencebench.pages.picking.assignment import Assignment, Offer, QueuedPaper
+from evidencebench.pages.picking.routes import PickingPages
+from evidencebench.pages.viewer.page_records import GradedInstance, Overview, SystemRecord
+from evidencebench.pages.viewer.viewer_data import ViewerData, judged
 from evidencebench.runs.people.folder import PeopleFolder, utc_now
 from evidencebench.runs.people.person import Clock, Submission
 from evidencebench.runs.run_file import DataHeader
@@ -23,27 +25,17 @@ class Revealed(msgspec.Struct, frozen=True, kw_only=True):
     """What a person is shown after submitting: the person is the first of the systems."""
 
     overview: Overview
-    record: InstanceRecord
+    record: GradedInstance
     seconds: int
 
 
 def picking_pages(
-    exhibit: Exhibit, folder: Path, task: Task, *, limit: int | None = None, clock: Clock = utc_now
+    viewed: ViewerData, folder: Path, task: Task, *, limit: int | None = None, clock: Clock = utc_now
 ) -> PickingPages:
-    """Return the pages of people who pick sentences.
+    """Return the pages of people who pick sentences, whose runs lie in a folder.
 
-    Parameters
-    ----------
-    exhibit
-        The data, and the systems that stand beside a person's answer once it is submitted.
-    folder
-        Where people's runs lie.
-    task
-        What they are asked; it has a budget.
-    limit
-        Only the first so many instances; None: all.
-    clock
-        What time it is.
+    The systems of ``viewed`` stand beside a person's answer once it is submitted. ``limit``: only the first so many
+    instances; None: all.
 
     Raises
     ------
@@ -56,7 +48,7 @@ def picking_pages(
     """
     if task.budget is None:
         raise TaskError(f"task '{task.name}' has no budget, and people are told how many to pick; take er_at_optimal")
-    dataset = exhibit.dataset
+    dataset = viewed.dataset
     limit = limit if limit is not None and limit < len(dataset) else None
     queue = _queue(dataset, task, limit)
     if not queue:
@@ -67,13 +59,13 @@ def picking_pages(
 
     def reveal(name: str, signature: str, instance_id: str, submission: Submission) -> Revealed:
         shown = SystemRecord(label=f"{name} (you)", signature=signature)
-        return _revealed(exhibit, task, shown, queue[instance_id].position, submission)
+        return _revealed(viewed, task, shown, queue[instance_id].position, submission)
 
     data = DataHeader(name=dataset.name, path=str(dataset.path), sha256=dataset.sha256, n=len(dataset))
     return PickingPages(
         people=PeopleFolder(folder, data=data, task=task.name, limit=limit, clock=clock),
         assignment=Assignment(
-            title=exhibit.title, task=task.name, scope=task.scope, queue=queue, offer=offer, reveal=reveal
+            title=viewed.title, task=task.name, scope=task.scope, queue=queue, offer=offer, reveal=reveal
         ),
     )
 
@@ -81,17 +73,17 @@ def picking_pages(
 _LONGEST_ID_BYTES = 6_000  # beside a name, and below what an address of the app may have
 
 
-def _queue(dataset: Dataset, task: Task, limit: int | None) -> dict[str, Listed]:
+def _queue(dataset: Dataset, task: Task, limit: int | None) -> dict[str, QueuedPaper]:
     """Return what people are asked: of labels it tells only whether any count, as the task's name does.
 
     Papers that would allow no pick are left out, since no aspect of them has a source.
     """
-    queue: dict[str, Listed] = {}
+    queue: dict[str, QueuedPaper] = {}
     for position, instance in enumerate(dataset.instances(limit)):
         if task.applies_to(instance.labels) and _allows_picks(task, instance):
             _require_short_id(dataset, position, instance.id)
             query = instance.query
-            queue[instance.id] = Listed(
+            queue[instance.id] = QueuedPaper(
                 position=position, id=instance.id, hypothesis=query.hypothesis, n_sentences=len(query.sentences)
             )
     return queue
@@ -116,7 +108,7 @@ def _allows_picks(task: Task, instance: Instance) -> bool:
     return bool(coverage_of(instance.labels, task.scope).masks)
 
 
-def _offer(dataset: Dataset, task: Task, listed: Listed) -> Offer:
+def _offer(dataset: Dataset, task: Task, listed: QueuedPaper) -> Offer:
     instance = dataset[listed.id]
     budget = task.brief(instance).budget
     if budget is None:
@@ -124,13 +116,13 @@ def _offer(dataset: Dataset, task: Task, listed: Listed) -> Offer:
     return Offer(paper=paper_of(listed.position, instance.query), budget=budget)
 
 
-def _revealed(exhibit: Exhibit, task: Task, person: SystemRecord, position: int, submission: Submission) -> Revealed:
-    instance = exhibit.dataset[position]
-    overview, record = exhibit.overview(), exhibit.record(position, instance)
+def _revealed(viewed: ViewerData, task: Task, person: SystemRecord, position: int, submission: Submission) -> Revealed:
+    instance = viewed.dataset[position]
+    overview, record = viewed.overview(), viewed.record(position, instance)
     case = case_of(instance, task)
     own = tuple(
         judged(case, submission.as_ranking(), Rules()) if shown == task and case is not None else None
-        for shown in exhibit.tasks
+        for shown in viewed.tasks
     )
     return Revealed(
         overview=msgspec.structs.replace(overview, systems=(person, *overview.systems)),

@@ -1,0 +1,34 @@
+"""A page in one file that shows the papers of a data set and nothing else: the viewer without report or app."""
+
+from html import escape
+
+from evidencebench.pages.markup import shown
+from evidencebench.pages.viewer.page_parts import SHARED_SCRIPTS, data_elements, script, security_policy, style
+from evidencebench.pages.viewer.viewer_data import ViewerData
+
+_START = """(() => {
+document.querySelector(".page-head").append(h("p", { class: "page-title" }, document.title), themeButton());
+if (readRoute().place !== "papers") history.replaceState(null, "", "#/papers");
+showViewer(document.getElementById("viewer"), new EmbeddedSource());
+})();
+"""
+
+
+def bare_page(viewed: ViewerData) -> str:
+    """Return the page; its script is the viewer's, with a start of its own."""
+    script_text = script(SHARED_SCRIPTS).removesuffix("})();\n") + _START + "})();\n"
+    style_text = style(("tokens", "viewer", "paper"))
+    instances = list(enumerate(viewed.dataset))
+    rows = [viewed.row(position, instance) for position, instance in instances]
+    records = (viewed.record(position, instance) for position, instance in instances)
+    return "".join(
+        (
+            '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n',
+            f'<meta http-equiv="Content-Security-Policy" content="{security_policy(script_text, style_text)}">\n',
+            '<meta name="viewport" content="width=device-width, initial-scale=1">\n',
+            f"<title>{escape(shown(viewed.title))}</title>\n<style>{style_text}</style>\n</head>\n<body>\n",
+            '<header class="page-head"></header>\n<main id="viewer"></main>\n',
+            *data_elements(viewed.overview(), rows, records),
+            f"<script>{script_text}</script>\n</body>\n</html>\n",
+        )
+    )
