@@ -4,21 +4,19 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, settings
 
 from evidencebench.data.dataset import Dataset, open_dataset
 from evidencebench.data.sample import load_sample
 from evidencebench.training.best import BestTraining
 from evidencebench.training.prompt_examples import draw_examples, write_examples
 from evidencebench.training.selector import SelectorTraining
+from examples import load_profile
 from fake_models import running_fake_server
 from hostile_server import hostile_server
 
 DATA_FOLDER = Path(__file__).resolve().parents[1].parent / "shared" / "data"
 
-# A loaded machine is no failure: no deadline an example, no complaint that data are slow to draw.
-settings.register_profile("evidencebench", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("evidencebench")
+load_profile()
 
 
 @pytest.fixture(scope="session")

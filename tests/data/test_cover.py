@@ -6,7 +6,7 @@ from random import Random
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from evidencebench.data.dataset import Dataset
@@ -24,6 +24,7 @@ from evidencebench.data.optimum.cover import (
 )
 from evidencebench.data.tasks import TASKS
 from evidencebench.errors import MissingExtraError, UndefinedScoreError
+from examples import examples
 from strategies import coverages, random_coverage
 
 TRIANGLE = coverage_from({"a": [0, 1], "b": [1, 2], "c": [0, 2]})
@@ -41,7 +42,7 @@ def covered(coverage: Coverage, sentences: tuple[int, ...]) -> int:
     return coverage.mask_of(sentences).bit_count()
 
 
-@settings(max_examples=400)
+@examples(400)
 @given(coverages(max_aspects=9, n_sentences=10))
 def test_the_minimum_cover_is_the_canonical_choice_of_exhaustive_search(coverage: Coverage) -> None:
     cover = minimum_cover(coverage)
@@ -51,7 +52,7 @@ def test_the_minimum_cover_is_the_canonical_choice_of_exhaustive_search(coverage
     assert cover.canonical
 
 
-@settings(max_examples=400)
+@examples(400)
 @given(coverages(max_aspects=9, n_sentences=10), st.integers(0, 5))
 def test_a_maximum_coverage_is_the_canonical_choice_of_exhaustive_search(coverage: Coverage, budget: int) -> None:
     cover = maximum_coverage(coverage, budget)
@@ -95,7 +96,7 @@ def test_the_ceiling_is_what_a_maximum_coverage_covers(coverage: Coverage, budge
     assert ceiling(coverage, None) == coverage.coverable.bit_count()
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(coverages(max_aspects=9, n_sentences=12), st.integers(1, 4))
 def test_the_solver_agrees_with_the_search_and_is_proven(coverage: Coverage, budget: int) -> None:
     assume(coverage.masks)
@@ -111,7 +112,7 @@ def test_the_solver_agrees_with_the_search_and_is_proven(coverage: Coverage, bud
     assert len(most.sentences) <= budget
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(coverages(max_aspects=9, n_sentences=12), st.integers(0, 5), st.sampled_from([0, 4_000]))
 def test_no_sentence_of_a_maximum_coverage_adds_nothing(coverage: Coverage, budget: int, max_nodes: int) -> None:
     chosen = maximum_coverage(coverage, budget, max_nodes=max_nodes).sentences
@@ -142,7 +143,7 @@ def test_the_upper_bound_is_never_below_the_truth_whatever_multipliers_the_solve
     assert bound >= covered(coverage, exhaustive(coverage, size))
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(coverages(max_aspects=8, n_sentences=9), st.integers(1, 4))
 def test_the_upper_bound_of_the_linear_relaxation_is_never_below_the_truth(coverage: Coverage, size: int) -> None:
     assume(coverage.masks)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from evidencebench.data.dataset import Dataset, open_dataset, write_dataset
@@ -22,6 +22,7 @@ from evidencebench.data.instance import Instance, Origin
 from evidencebench.errors import ChangedDataError, DataError, FormatError, UnknownInstanceError, UnreadableError
 from evidencebench.query import Kind
 from evidencebench.storage.whole_file import whole_file
+from examples import examples
 from strategies import files, instances, records
 
 Record = dict[str, Any]
@@ -83,7 +84,7 @@ def copy_through_every_form(source: Path, folder: Path) -> Iterator[dict[str, Re
         yield copied
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(files(), st.sampled_from(SUFFIXES), st.booleans())
 def test_a_file_of_either_dialect_comes_back_the_same_in_every_form(
     contents: dict[str, Record],
@@ -293,7 +294,7 @@ def test_latin_1_inside_a_sentence_is_found_at_the_latest_when_it_is_read(tmp_pa
         list(open_dataset(path))
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(st.data(), st.sampled_from(SUFFIXES))
 def test_whatever_damages_a_file_it_is_read_or_refused_with_its_name(data: st.DataObject, suffix: str) -> None:
     with tempfile.TemporaryDirectory() as folder:

@@ -12,13 +12,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from evidencebench.data.catalog import CATALOG, CatalogEntry, Fetched, check_file, data_folder, sha256_matches
 from evidencebench.data.download import doubling_pause, fetch
 from evidencebench.errors import DownloadError
 from evidencebench.storage.reading import file_sha256
+from examples import examples
 from hostile_server import (
     Behaviour,
     HostileServer,
@@ -172,7 +173,7 @@ def test_progress_tells_the_bytes_held_and_the_whole(tmp_path: Path) -> None:
     cuts=st.lists(st.integers(1, 400), max_size=6),
     is_known=st.booleans(),
 )
-@settings(max_examples=30, deadline=None)
+@examples(30)
 def test_however_often_it_is_cut_every_byte_comes_once_and_in_its_place(
     *, body: bytes, cuts: list[int], is_known: bool
 ) -> None:

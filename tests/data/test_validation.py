@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from evidencebench.data.dataset import Dataset, open_dataset
@@ -27,6 +27,7 @@ from evidencebench.errors import FormatError, UnreadableError
 from evidencebench.execution.ask import answers_from
 from evidencebench.execution.system_table import make_system
 from evidencebench.scoring.evaluation import evaluate
+from examples import examples
 from strategies import json_values
 
 Record = dict[str, Any]
@@ -543,7 +544,7 @@ def survives(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., None]:
 
 
 @given(mutated_records(GOOD), st.booleans())
-@settings(max_examples=700)
+@examples(700)
 def test_a_mutated_original_record_gives_a_report(
     survives: Callable[..., None],
     record: Record,
@@ -553,7 +554,7 @@ def test_a_mutated_original_record_gives_a_report(
 
 
 @given(mutated_records(GOOD_100K), st.booleans())
-@settings(max_examples=500)
+@examples(500)
 def test_a_mutated_100k_record_gives_a_report(
     survives: Callable[..., None],
     record: Record,
@@ -563,13 +564,13 @@ def test_a_mutated_100k_record_gives_a_report(
 
 
 @given(mutated_bytes(json.dumps({"x": GOOD, "y": GOOD_100K}).encode()))
-@settings(max_examples=500)
+@examples(500)
 def test_a_file_with_mutated_bytes_gives_a_report_or_is_unreadable(survives: Callable[..., None], data: bytes) -> None:
     survives(data)
 
 
 @given(mutated_bytes(gzip.compress(json.dumps({"x": GOOD}).encode(), mtime=0)))
-@settings(max_examples=300)
+@examples(300)
 def test_a_mutated_gzip_file_gives_a_report_or_is_unreadable(survives: Callable[..., None], data: bytes) -> None:
     survives(data, suffix=".json.gz")
 

@@ -10,7 +10,7 @@ from typing import cast
 import bm25s
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.feature_extraction.text import TfidfVectorizer
 
@@ -26,6 +26,7 @@ from evidencebench.systems.derangement import derange_hypotheses
 from evidencebench.systems.retrievers.bm25 import BM25
 from evidencebench.systems.retrievers.tfidf import TfIdf, TfIdfChar
 from evidencebench.systems.retrievers.tokens import tokens
+from examples import examples
 from specs import LABEL_FREE
 from strategies import instances, labels, queries
 
@@ -68,7 +69,7 @@ def spec(request: pytest.FixtureRequest) -> str:
     return re.sub(r"\{(\w+)\}", lambda found: str(request.getfixturevalue(found[1])), request.param)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(query=queries(), other=queries())
 def test_every_label_free_system_returns_each_sentence_once_and_always_alike(
     spec: str, query: Query, other: Query
@@ -88,7 +89,7 @@ def test_every_label_free_system_returns_each_sentence_once_and_always_alike(
         assert list(ranking.scores) == sorted(ranking.scores, reverse=True)
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(instance=instances(), other=labels(), budget=st.integers(1, 5))
 def test_no_label_free_system_answers_otherwise_where_the_labels_are_others(
     spec: str, instance: Instance, other: Labels, budget: int

@@ -12,13 +12,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from evidencebench import Brief, Kind, Query, execute, load_sample, make_system
 from evidencebench.errors import EvidenceBenchError, MissingExtraError, ModelError, SystemSpecError
 from evidencebench.models.embedding.formats import FORMATS, INSTRUCTIONS, hypothesis_text, sentence_texts
 from evidencebench.runs.run_file import read_run
 from evidencebench.systems.retrievers.dense import Dense, MiniLM
+from examples import examples
 from strategies import queries
 
 pytest.importorskip("sentence_transformers", reason="needs the extra 'dense'")
@@ -194,7 +195,7 @@ def test_a_sentence_scores_the_same_whatever_else_is_asked(
 
 
 @given(query=queries())
-@settings(max_examples=30)
+@examples(30)
 def test_equal_sentences_score_alike_and_no_sentence_is_lost(query: Query, embedding_model: Path) -> None:
     found = Dense(model=str(embedding_model)).rank(query, ANY)
     assert sorted(found.sentences) == list(range(len(query.sentences)))

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from evidencebench.data.dataset import Dataset
@@ -36,6 +36,7 @@ from evidencebench.scoring.evaluation import Rules
 from evidencebench.scoring.graded_runs import grade
 from evidencebench.system import Ranking
 from evidencebench.tables import printable
+from examples import examples
 
 SAMPLE = load_sample()
 A, B, C = SAMPLE.ids[:3]
@@ -177,7 +178,7 @@ def test_picks_that_cannot_be_are_refused(sentences: list[int], words: str) -> N
         checked_picks(sentences, n_sentences=10, budget=3)
 
 
-@settings(max_examples=40)  # each waits for the disk many times
+@examples(40)  # each waits for the disk many times
 @given(
     st.lists(st.tuples(st.sampled_from(SAMPLE.ids), st.lists(st.integers(0, 60), unique=True, max_size=6)), max_size=6)
 )

@@ -7,7 +7,7 @@ from statistics import fmean
 import ir_measures
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from ir_measures import StRecall
 
@@ -23,6 +23,7 @@ from evidencebench.scoring.measures import aspect_recall, coverable_aspect_recal
 from evidencebench.scoring.selection import Selection, check_answer, select
 from evidencebench.system import Brief, Ranking, rank_by_score
 from evidencebench.systems.controls import RandomControl
+from examples import examples
 from specs import STANDALONE
 from strategies import coverages, queries, rankings, selections
 
@@ -74,7 +75,7 @@ def test_the_expectation_is_the_mean_over_every_draw(selection: Selection, cover
         assert precision(selection, coverage) == pytest.approx(fmean(counted), abs=1e-12)
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(rankings(n_sentences=6, repeats=False, scored=True), some_coverages, st.integers(0, 6))
 def test_expected_ties_are_the_mean_over_every_order_of_equal_scores(
     ranking: Ranking, coverage: Coverage, budget: int

@@ -10,7 +10,7 @@ from statistics import stdev
 import numpy as np
 import pytest
 import scipy.stats
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from evidencebench.errors import UndefinedScoreError
@@ -24,6 +24,7 @@ from evidencebench.scoring.significance import (
     rank_ranges,
     sign_flip,
 )
+from examples import examples
 
 # Eighths add up without rounding.
 eighths = st.integers(-8, 8).map(lambda n: n / 8)
@@ -215,7 +216,7 @@ def tables(draw: st.DrawFn) -> dict[str, Floats]:
     return {name: np.array(draw(row)) for name in "wxyz"[: draw(st.integers(1, 4))]}
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(st.data(), tables())
 def test_ranks_lie_within_the_table_and_do_not_depend_on_its_order(
     data: st.DataObject, table: dict[str, Floats]

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sentence_transformers import CrossEncoder
 from transformers import BertForSequenceClassification
@@ -22,6 +22,7 @@ from evidencebench.execution.system_table import make_system
 from evidencebench.query import Kind, Query
 from evidencebench.system import Brief
 from evidencebench.systems.retrievers.scores import full_order
+from examples import examples
 from strategies import queries
 
 BRIEF = Brief(budget=3)
@@ -40,7 +41,7 @@ def read(model: Path) -> Callable[[str, str], float]:
     return lambda hypothesis, text: float(encoder.predict([(hypothesis, text)], show_progress_bar=False)[0])
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(query=queries(), top=st.integers(1, 12), inner=st.sampled_from(INNERS))
 def test_the_first_sentences_are_in_the_models_order_and_the_rest_in_the_other_systems(
     model: Path, read: Callable[[str, str], float], query: Query, top: int, inner: str

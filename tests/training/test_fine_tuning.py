@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cross_encoders import make_cross_encoder
@@ -28,6 +28,7 @@ from evidencebench.system import Brief
 from evidencebench.training.embedder import EmbedderTraining
 from evidencebench.training.lessons import Anchor, Lesson, Scope, drawn, lessons_of, listwise_loss
 from evidencebench.training.reranker import RerankerTraining
+from examples import examples
 from strategies import instances
 
 Training = EmbedderTraining | RerankerTraining
@@ -86,7 +87,7 @@ def reranker(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Reranker
 # What a step sees
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(
     papers=st.lists(instances(), min_size=1, max_size=4),
     scope=st.sampled_from(["all", "results", "both"]),

@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from evidencebench.errors import (
@@ -36,6 +36,7 @@ from evidencebench.models.llm.ledger import Ledger
 from evidencebench.models.llm.prices import Price, PriceTable
 from evidencebench.models.llm.purse import Purse
 from evidencebench.models.llm.transport import HttpSender
+from examples import examples
 from hostile_server import Behaviour, answer, cut_after, hostile_server
 from llm_servers import KEY, USAGE, DictStore, FakeTime, SlowSender, drip, replies, request_to, sent, with_seed
 
@@ -82,7 +83,7 @@ def test_a_reply_is_stored_before_it_is_used_and_never_asked_for_again() -> None
     assert (client.ledger.totals.requests, client.ledger.totals.stored) == (1, 1)
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=40), st.integers(1, 4))
 def test_no_request_is_sent_twice_however_many_ask_at_once(seeds: list[int], in_flight: int) -> None:
     with asking(max_in_flight=in_flight) as (client, sender, store):
@@ -367,7 +368,7 @@ def test_draining_finishes_what_is_in_flight_and_sends_nothing_more() -> None:
     assert drained[0] == "drained"
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(
     st.lists(st.tuples(st.integers(0, 100), st.integers(0, 100)), min_size=1, max_size=30),
     st.floats(0.01, 60),

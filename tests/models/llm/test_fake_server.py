@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from evidencebench.data.sample import load_sample
@@ -19,6 +19,7 @@ from evidencebench.integrations.fake_server import anthropic_api, openai_api
 from evidencebench.integrations.fake_server.calls import BadCallError, Reply, key_of, within_limit
 from evidencebench.integrations.fake_server.faults import NAMED_FAULTS, PASSING_FAULTS, Fault, FaultPlan
 from evidencebench.integrations.fake_server.settings import ConnectionLimits
+from examples import examples
 from fake_models import RunningServer, running_fake_server
 from marked_prompts import anthropic_body, openai_body, prompt
 
@@ -417,7 +418,7 @@ def test_any_json_is_a_call_or_a_bad_call(changes: dict[str, object]) -> None:
 
 
 @given(st.binary(max_size=200))
-@settings(max_examples=50)
+@examples(50)
 def test_no_bytes_end_the_server(server: RunningServer, data: bytes) -> None:
     for start in (
         b"",

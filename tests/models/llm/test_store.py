@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from evidencebench.errors import CacheError
@@ -21,11 +21,12 @@ from evidencebench.models.llm.chat import ChatReply, ChatRequest, Message, Usage
 from evidencebench.models.llm.group_commit import GroupCommit
 from evidencebench.models.llm.reply_file import opened
 from evidencebench.models.llm.store import Replies
+from examples import examples
 from replies import keep, numbered, reply_to, requests_and_replies
 
 
 @given(pairs=st.lists(requests_and_replies, max_size=12))
-@settings(max_examples=40)
+@examples(40)
 def test_what_was_put_is_got_back_equal_by_this_and_by_another_reader(
     pairs: list[tuple[ChatRequest, ChatReply, float | None]], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
@@ -275,7 +276,7 @@ def test_a_damaged_row_is_refused_with_what_to_do(tmp_path: Path, change: str) -
 
 
 @given(data=st.data())
-@settings(max_examples=60)
+@examples(60)
 def test_a_file_with_any_bytes_overwritten_never_gives_a_wrong_reply(
     data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

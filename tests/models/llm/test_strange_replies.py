@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from evidencebench.models.endpoints import PassingError
@@ -19,6 +19,7 @@ from evidencebench.models.llm.providers import Wire
 from evidencebench.models.llm.refusals import is_withheld, said_in
 from evidencebench.models.llm.store import Replies
 from evidencebench.models.llm.wire import posted, reply_of
+from examples import examples
 from llm_servers import completion
 from mutations import STRANGE, mutations
 from replies import keep, numbered
@@ -160,7 +161,7 @@ def test_a_refusal_is_read_whatever_stands_beside_what_it_says() -> None:
 
 
 @pytest.mark.parametrize("wire", WIRES)
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(seed=st.integers(0, 2**32))
 def test_a_message_changed_anywhere_is_a_reply_or_passes_and_a_line_is_a_row(wire: Wire, seed: int) -> None:
     rng = random.Random(seed)
@@ -196,7 +197,7 @@ def changed_leaf(rng: random.Random, body: Any, *, spared: Callable[[Any], bool]
 
 
 @pytest.mark.parametrize("wire", WIRES)
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(seed=st.integers(0, 2**32))
 def test_no_reply_is_lost_whose_text_stands_where_it_belongs(wire: Wire, seed: int) -> None:
     rng = random.Random(seed)

@@ -1,5 +1,6 @@
 """A real Chromium, pages that fail the test when they err, and pages that hold a data set with runs."""
 
+from asyncio import AbstractEventLoop, _set_running_loop, get_running_loop
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
@@ -24,15 +25,26 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.browser)
 
 
-# Not for the whole session: as long as it runs, no other test of the process can run an event loop of its own.
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    """Give a Chromium, started for the tests of one file."""
+@pytest.fixture(scope="session")
+def _chromium() -> Iterator[tuple[Browser, AbstractEventLoop]]:
+    """Give a Chromium, started once in this process, and the event loop by which playwright speaks with it."""
     path = browser_path()
     with sync_playwright() as playwright:
+        loop = get_running_loop()
         browser = playwright.chromium.launch(executable_path=path, headless=True, args=BROWSER_FLAGS)
-        yield browser
+        _set_running_loop(None)
+        yield browser, loop
+        _set_running_loop(loop)
         browser.close()
+
+
+@pytest.fixture
+def browser(_chromium: tuple[Browser, AbstractEventLoop]) -> Iterator[Browser]:
+    """Give the Chromium; its loop runs during this test only, so that other tests can run one of their own."""
+    browser, loop = _chromium
+    _set_running_loop(loop)
+    yield browser
+    _set_running_loop(None)
 
 
 @pytest.fixture

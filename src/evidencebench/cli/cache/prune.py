@@ -28,8 +28,8 @@ from evidencebench.models.llm.reply_file import REPLIES
 from evidencebench.models.llm.spool import Spool
 from evidencebench.models.llm.store import Replies
 from evidencebench.one_line import counted
-from evidencebench.storage.cached_file import remove_cached
 from evidencebench.pages.app.search_index import kept_files
+from evidencebench.storage.cached_file import remove_cached
 from evidencebench.storage.database import compact
 from evidencebench.tables import printable
 
