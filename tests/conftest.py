@@ -13,8 +13,7 @@ from evidencebench.training.selector import SelectorTraining
 from examples import load_profile
 from fake_models import running_fake_server
 from hostile_server import hostile_server
-
-DATA_FOLDER = Path(__file__).resolve().parents[1].parent / "shared" / "data"
+from skips import DATA_FOLDER, pytest_terminal_summary  # noqa: F401 - pytest calls the second
 
 load_profile()
 
