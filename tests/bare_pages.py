@@ -9,7 +9,8 @@ from evidencebench.pages.viewer.viewer_data import ViewerData
 _START = """(() => {
 document.querySelector(".page-head").append(h("p", { class: "page-title" }, document.title), themeButton());
 if (readRoute().place !== "papers") history.replaceState(null, "", "#/papers");
-showViewer(document.getElementById("viewer"), new EmbeddedSource());
+window.source = new EmbeddedSource();
+showViewer(document.getElementById("viewer"), source);
 })();
 """
 

@@ -5,8 +5,6 @@ import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-import msgspec
-import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
@@ -15,10 +13,8 @@ from browsing import NewPage, address_of, assert_accessible, assert_fits
 from evidencebench.data.dataset import Dataset, open_dataset, write_dataset
 from evidencebench.data.instance import Instance, Labels
 from evidencebench.data.sample import load_sample
-from evidencebench.data.tasks import TASKS
-from evidencebench.pages.app.listing import Columns, ListQuery, Only, Order, Sort, listed
 from evidencebench.pages.app.words import words_of
-from evidencebench.pages.viewer.page_records import ListRow, Overview, SystemRecord, TaskRecord
+from evidencebench.pages.viewer.page_records import ListRow
 from evidencebench.pages.viewer.viewer_data import ViewerData, viewer_data_of
 from evidencebench.query import Kind, Query
 
@@ -426,114 +422,6 @@ def test_rows_of_a_page_take_less_than_a_fifth_of_a_second(open_page: Callable[.
         }"""
     )
     assert took < 200 * 5, f"{took} ms"
-
-
-N_RANDOM = 40
-
-
-def _random_rows(seed: int) -> tuple[Overview, list[ListRow], Columns]:
-    generator = np.random.default_rng(seed)
-    systems = ("mine", "other", "lead", "oracle")
-    overview = Overview(
-        title="Random",
-        data="random",
-        n_instances=N_RANDOM,
-        tasks=tuple(
-            TaskRecord(name=name, scope=TASKS[name].scope, budget=TASKS[name].budget) for name in (TASK, "er_at_10")
-        ),
-        systems=tuple(SystemRecord(label=name, signature=name, is_control=name in systems[2:]) for name in systems),
-        version="0",
-    )
-    columns = Columns(N_RANDOM, len(systems), 2, ceiling=systems.index("oracle"))
-    rows = [_random_row(position, generator) for position in range(N_RANDOM)]
-    for row in rows:
-        columns.set(row)
-    return overview, rows, columns
-
-
-def _random_row(position: int, generator: np.random.Generator) -> ListRow:
-    n_aspects = int(generator.integers(1, 5))
-    applies = generator.random(2) < 0.8
-    covered = generator.integers(0, n_aspects + 1, (4, 2))
-    covered[3] = np.maximum(covered[3], covered[:3].max(axis=0))
-    return ListRow(
-        position=position,
-        id=f"i{position}",
-        paper_id="p",
-        hypothesis="It is.",
-        n_sentences=int(generator.integers(50, 54)),
-        n_aspects=n_aspects,
-        n_results=int(generator.integers(0, 3)),
-        recalls=tuple(
-            tuple(float(n / n_aspects) if applies[task] else None for task, n in enumerate(of_system))
-            for of_system in covered
-        ),
-    )
-
-
-def test_the_page_lists_random_rows_as_the_server_does(page: Page, tmp_path: Path) -> None:
-    viewed = viewer_data_of((), SAMPLE)
-    whole = bare_page(viewed)
-    for seed in range(3):
-        overview, rows, columns = _random_rows(seed)
-        path = tmp_path / f"random{seed}.html"
-        path.write_text(_with_data(whole, overview, rows), encoding="utf-8")
-        page.goto(address_of(path))
-        for sort, order, only, b in _askings():
-            listing = ListQuery(task=seed % 2, a=0, b=b, sort=sort, order=order, only=only)
-            expected = [rows[position].id for position in listed(columns, listing)]
-            names = f"task={overview.tasks[seed % 2].name}&a=mine&b={'' if b is None else overview.systems[b].label}"
-            page.evaluate(
-                "hash => { location.hash = hash; }", f"#/papers?{names}&sort={sort}&order={order}&only={only}"
-            )
-            expect(page.locator(".list-count")).to_contain_text(
-                f"{N_RANDOM} papers" if len(expected) == N_RANDOM else f"{len(expected)} of {N_RANDOM} papers"
-            )
-            page.wait_for_function(
-                "ids => JSON.stringify([...document.querySelectorAll('a.row-link')].map((a) => a.dataset.id)) === ids",
-                arg=json.dumps(expected, separators=(",", ":")),
-                timeout=5_000,
-            )
-
-
-def _askings() -> list[tuple[Sort, Order, Only, int | None]]:
-    sorts: tuple[Sort, ...] = ("position", "score", "difference", "aspects", "length")
-    filters: tuple[Only, ...] = ("has_results", "no_results", "missed", "failed", "a_better", "b_better")
-    orders: tuple[Order, ...] = ("asc", "desc")
-    sorted_ways: list[tuple[Sort, Order, Only, int | None]] = [
-        (sort, order, "", b) for sort in sorts for order in orders for b in (1, None)
-    ]
-    return sorted_ways + [("score", "desc", only, b) for only in filters for b in (1, None)]
-
-
-def _with_data(page: str, overview: Overview, rows: Sequence[ListRow]) -> str:
-    """Return a page with other data in it."""
-    for name, record in (("overview", overview), ("rows", rows)):
-        before, mark, rest = page.partition(f'id="{name}">')
-        page = before + mark + msgspec.json.encode(record).decode() + rest[rest.index("</script>") :]
-    return page
-
-
-ODD_TEXTS = (
-    "IL-6 and naïve T_cells", "ΣΊΣΥΦΟΣ", "ﬁne ½ cup", "İstanbul \u0131ss\u0131z", "東京 2020年", "ß ẞ STRASSE",
-    "e\u0301clair", "x²+y₃=①", "co\u00adoperate", "मलयालम", "שָׁלוֹם", "p<0.05; n=12", "β-blocker", "a\u200bb", "🫖tea",
-    "O\u2019Neill", "\uff11\uff12\uff13",
-)  # fmt: skip
-
-
-def test_the_page_takes_texts_apart_into_the_words_that_the_server_finds(open_page: Callable[..., Page]) -> None:
-    page = open_page([instance_of(f"_{place}_", text) for place, text in enumerate(ODD_TEXTS)])
-    for place, text in enumerate(ODD_TEXTS):
-        for word in words_of(text):
-            page.evaluate("hash => { location.hash = hash; }", f"#/papers?q={word}")
-            expect(page.locator(f'a.row-link[data-id="_{place}_"]')).to_be_attached()
-            expected = [
-                f"_{other}_"
-                for other, one in enumerate(ODD_TEXTS)
-                if any(it.startswith(word) for it in (*words_of(one), *words_of(f"_{other}_"), "one", "two"))
-            ]
-            expect(page.locator("a.row-link")).to_have_count(len(expected))
-            assert ids(page) == expected
 
 
 def test_a_script_or_style_that_gets_into_the_page_is_refused(new_page: NewPage, sample_page: Path) -> None:
