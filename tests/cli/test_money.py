@@ -181,7 +181,7 @@ def test_replies_of_a_batch_that_an_earlier_start_submitted_are_sent_once_and_no
 
 
 def test_requests_on_their_way_at_a_second_interrupt_were_sent(tmp_path: Path) -> None:
-    with running_fake_server(SAMPLE, personality="oracle", latency_seconds=60.0) as server:
+    with running_fake_server(SAMPLE, personality="oracle", latency_seconds=15.0) as server:  # none is answered before
         process = start(*commands(spec(server))["run"].split(), cwd=tmp_path)
         ends_at = time.monotonic() + 60
         while server.totals()["requests"] < 10 and time.monotonic() < ends_at:

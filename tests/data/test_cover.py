@@ -24,7 +24,7 @@ from evidencebench.data.optimum.cover import (
 )
 from evidencebench.data.tasks import TASKS
 from evidencebench.errors import MissingExtraError, UndefinedScoreError
-from examples import examples
+from examples import IS_THOROUGH, examples
 from strategies import coverages, random_coverage
 
 TRIANGLE = coverage_from({"a": [0, 1], "b": [1, 2], "c": [0, 2]})
@@ -161,15 +161,19 @@ def test_remembered_multipliers_bound_as_truly_as_new_ones() -> None:
             assert bound(universe & left, masks, size, most + 1) >= most
 
 
+HARD = [(60, 200, 0.05, 14), (60, 200, 0.1, 9)] if IS_THOROUGH else [(40, 120, 0.1, 8), (50, 150, 0.08, 10)]
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize(("density", "minimum"), [(0.05, 14), (0.1, 9)])
-def test_hard_covers_are_solved_and_proven(density: float, minimum: int) -> None:
-    coverage = random_coverage(Random(0), 60, 200, density)
+@pytest.mark.parametrize(("n_aspects", "n_sentences", "density", "minimum"), HARD)
+def test_hard_covers_are_solved_and_proven(n_aspects: int, n_sentences: int, density: float, minimum: int) -> None:
+    coverage = random_coverage(Random(0), n_aspects, n_sentences, density)
     cover = minimum_cover(coverage)
-    assert (len(cover.sentences), cover.n_covered, cover.proven) == (minimum, 60, True)
+    assert (len(cover.sentences), cover.n_covered, cover.proven) == (minimum, n_aspects, True)
+    assert cover.method == "milp"
     most = maximum_coverage(coverage, minimum - 1)
     assert most.proven
-    assert most.n_covered < 60
+    assert most.n_covered < n_aspects
 
 
 def test_an_optimum_whose_proof_cannot_finish_is_not_passed_off_as_exact(monkeypatch: pytest.MonkeyPatch) -> None:

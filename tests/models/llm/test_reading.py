@@ -22,6 +22,7 @@ from evidencebench.models.llm.reading import (
     read_scores,
     read_selection,
 )
+from examples import IS_THOROUGH
 from models.llm.reply_shapes import (
     INJECTED,
     N_SENTENCES,
@@ -380,7 +381,7 @@ def test_ten_megabytes_nulls_and_deep_brackets_do_no_harm() -> None:
         assert selection(f"{text}\nANSWER: [3]").indices == (3,)
 
 
-FUZZED_AT_A_TIME = 20_000
+FUZZED_AT_A_TIME = 20_000 if IS_THOROUGH else 2_000
 PIECES = (
     *BAIT,
     *PAPER.values(),
@@ -421,7 +422,7 @@ def _fuzzed(random: Random) -> str:
 
 
 @pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 5))])
-def test_a_hundred_thousand_fuzzed_replies_are_read_by_the_rules(seed: int) -> None:
+def test_thousands_of_fuzzed_replies_are_read_by_the_rules(seed: int) -> None:
     random = Random(seed)
     for n in range(FUZZED_AT_A_TIME):
         text, finish, budget = _fuzzed(random), random.choice(FINISHES), random.choice((None, 1, 5))
