@@ -5,12 +5,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 from evidencebench.errors import EvidenceBenchError
-from evidencebench.models.llm.batch_apis.calls import Patience
+from evidencebench.models.llm.batch_apis.calls import CallSettings
 from evidencebench.models.llm.batch_status import BatchStatus
 from evidencebench.models.llm.batches import BatchSender
 from evidencebench.models.llm.chat import ChatReply, ChatRequest
 from evidencebench.models.llm.prices import Price, PriceTable
-from evidencebench.models.llm.store import Replies
+from evidencebench.models.llm.reply_cache import ReplyCache
 from replies import numbered
 
 PRICES = PriceTable(
@@ -24,12 +24,12 @@ async def at_once(seconds: float) -> None:
     await asyncio.sleep(min(seconds, 0.01))
 
 
-QUICK = Patience(sleep=at_once, timeout_seconds=10)
+QUICK = CallSettings(sleep=at_once, timeout_seconds=10)
 
 
-def sender_of(store: Replies, **options: object) -> BatchSender:
+def sender_of(cache: ReplyCache, **options: object) -> BatchSender:
     chosen: dict[str, object] = {"prices": PRICES, "patience": QUICK, "settle_seconds": 0.0, "environ": {}, **options}
-    return BatchSender(store, **chosen)  # type: ignore[arg-type]
+    return BatchSender(cache, **chosen)  # type: ignore[arg-type]
 
 
 def requests_to(url: str, model: str, n: int) -> list[ChatRequest]:
@@ -37,12 +37,12 @@ def requests_to(url: str, model: str, n: int) -> list[ChatRequest]:
 
 
 async def asked(
-    sender: BatchSender, store: Replies, requests: list[ChatRequest]
+    sender: BatchSender, cache: ReplyCache, requests: list[ChatRequest]
 ) -> list[ChatReply | EvidenceBenchError]:
     """Return the stored reply or the error of each request, as a client would see it in one pass."""
 
     async def ask(request: ChatRequest) -> ChatReply | EvidenceBenchError:
-        if (found := await store.get(request.key)) is not None:
+        if (found := await cache.get(request.key)) is not None:
             return found[0]
         try:
             return await sender.send(request)
@@ -59,17 +59,17 @@ def one_pass(
     **options: object,
 ) -> list[ChatReply | EvidenceBenchError]:
     """Collect, ask, submit, wait and ask again, as a run does; return what became of each request."""
-    store = Replies(folder)
+    cache = ReplyCache(folder)
 
     async def work() -> list[ChatReply | EvidenceBenchError]:
-        sender = sender_of(store, **options)
+        sender = sender_of(cache, **options)
         await sender.collect(wait=False, on_status=on_status)
-        await asked(sender, store, requests)
+        await asked(sender, cache, requests)
         await sender.submit(on_status)
         await sender.collect(wait=True, on_status=on_status)
-        return await asked(sender, store, requests)
+        return await asked(sender, cache, requests)
 
     try:
         return asyncio.run(work())
     finally:
-        store.close()
+        cache.close()

@@ -10,7 +10,7 @@ import msgspec
 
 from evidencebench.errors import CacheError
 from evidencebench.models.llm.chat import ChatModel, ChatReply, ChatRequest, Message, Usage
-from evidencebench.models.llm.transport import HttpSender
+from evidencebench.models.llm.http_sender import HttpSender
 from hostile_server import Behaviour, Exchange, answer
 
 KEY = "sk-very/secret+0123456789&'\\"
@@ -112,8 +112,8 @@ class SlowSender:
 
 
 @dataclass(kw_only=True)
-class DictStore:
-    """A store in memory that takes a moment for everything."""
+class DictCache:
+    """A cache in memory that takes a moment for everything."""
 
     kept: dict[str, tuple[ChatReply, float | None]] = field(default_factory=dict)
     n_puts: int = 0
@@ -125,7 +125,7 @@ class DictStore:
         return key not in self.claimed_elsewhere
 
     def give_back(self, key: str) -> None:
-        """Do nothing: no other process asks this store."""
+        """Do nothing: no other process asks this cache."""
 
     async def require_writable(self) -> None:
         await asyncio.sleep(0)

@@ -1,11 +1,11 @@
-"""Requests and replies to try stores with: numbered ones, and any."""
+"""Requests and replies to try caches with: numbered ones, and any."""
 
 import asyncio
 
 from hypothesis import strategies as st
 
 from evidencebench.models.llm.chat import ChatReply, ChatRequest, Message, Usage
-from evidencebench.models.llm.store import Replies
+from evidencebench.models.llm.reply_cache import ReplyCache
 
 
 def numbered(number: int, model: str = "openai/gpt-x", base_url: str | None = None) -> ChatRequest:
@@ -18,9 +18,9 @@ def reply_to(number: int) -> ChatReply:
     return ChatReply(text=f"it is {number}", usage=usage, served_by="gpt-x-2026-01-01")
 
 
-def keep(store: Replies, request: ChatRequest, reply: ChatReply, cost_usd: float | None) -> None:
+def keep(cache: ReplyCache, request: ChatRequest, reply: ChatReply, cost_usd: float | None) -> None:
     """Put a reply without an event loop."""
-    asyncio.run(store.put(request, reply, cost_usd))
+    asyncio.run(cache.put(request, reply, cost_usd))
 
 
 _counts = st.none() | st.integers(0, 2**40)

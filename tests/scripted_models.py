@@ -39,8 +39,8 @@ USAGE = Usage(prompt_tokens=100, completion_tokens=10)
 
 
 def client_of(sender: ScriptedSender, prices: Mapping[str, Any] | None = None) -> ChatClient:
-    """Return a client without a store."""
-    return ChatClient(sender=sender, store=None, prices=PriceTable(as_of="2026-01-01", models=prices or {}))
+    """Return a client without a cache."""
+    return ChatClient(sender=sender, cache=None, prices=PriceTable(as_of="2026-01-01", models=prices or {}))
 
 
 def shown_in(request: ChatRequest) -> dict[int, str]:

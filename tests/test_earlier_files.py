@@ -15,7 +15,7 @@ from command_line import Command, Outcome
 from evidencebench import __version__, open_dataset
 from evidencebench.cli.main import main
 from evidencebench.models.embedding.formats import EncodedText
-from evidencebench.models.embedding.store import Store
+from evidencebench.models.embedding.vector_cache import VectorCache
 from evidencebench.runs.people.folder import PeopleFolder
 from evidencebench.runs.run_file import DataHeader, read_run
 from evidencebench.systems.selectors.model import card_digest, load_model
@@ -115,7 +115,7 @@ def test_replies_are_listed(command: Command) -> None:
 
 
 def test_vectors_are_found_again() -> None:
-    store = Store(Path("cache"), "an encoder")
+    store = VectorCache(Path("cache"), "an encoder")
     text = EncodedText(text="Tea.")
     assert np.array_equal(store.get([text])[text].vector, np.array([0.6, 0.8], dtype=np.float32))
     store.close()

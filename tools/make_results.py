@@ -62,7 +62,7 @@ paper and {seeds} seeds: every paper is answered by models that saw nothing of i
 counts with its mean over the seeds. The others are measured as they are. A rank is a range: the best and the worst that
 a system can claim when every pair is tested (sign flips, Holm over all pairs, 5 %). Time is the median to answer all
 four tasks on one paper, on one core of the machine that made this page, which others shared; embeddings are read from
-the store where it holds them.
+the cache where it holds them.
 
 What was tuned, and on what, stands behind the tables. No figure on this page is from a hidden split.
 """

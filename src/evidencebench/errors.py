@@ -176,8 +176,8 @@ class CacheError(EvidenceBenchError):
     """What is kept between runs, such as embeddings, cannot be read or written."""
 
 
-class FailingStoreError(StopError, CacheError):
-    """Replies cannot be read from the store or written to it, so no more are paid for."""
+class FailingCacheError(StopError, CacheError):
+    """Replies cannot be read from the cache or written to it, so no more are paid for."""
 
 
 class WorkerError(EvidenceBenchError):

@@ -166,7 +166,7 @@ def test_an_interrupt_stays_one_where_another_process_holds_the_store(capsys: py
         if len(closings) == 1:
             raise CacheError("replies.sqlite: another process holds it, so what came last is not written yet")
 
-    client = ChatClient(sender=SlowSender(), store=None, prices=PriceTable(as_of="", models={}), on_close=close)
+    client = ChatClient(sender=SlowSender(), cache=None, prices=PriceTable(as_of="", models={}), on_close=close)
     with pytest.raises(KeyboardInterrupt), closing(client):
         raise KeyboardInterrupt
     assert capsys.readouterr().err.startswith("warning: replies.sqlite: another process holds it")
@@ -176,7 +176,7 @@ def test_a_store_that_cannot_be_closed_fails_a_command_that_ends_by_itself() -> 
     def close() -> None:
         raise CacheError("replies.sqlite: another process holds it")
 
-    client = ChatClient(sender=SlowSender(), store=None, prices=PriceTable(as_of="", models={}), on_close=close)
+    client = ChatClient(sender=SlowSender(), cache=None, prices=PriceTable(as_of="", models={}), on_close=close)
     with pytest.raises(CacheError, match="another process holds it"), closing(client):
         pass
 

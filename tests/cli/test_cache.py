@@ -13,10 +13,10 @@ import pytest
 
 from command_line import FORMATS, Command
 from evidencebench.models.embedding.formats import EncodedText
-from evidencebench.models.embedding.store import Store
+from evidencebench.models.embedding.vector_cache import VectorCache
+from evidencebench.models.llm.batch_queue import BatchGroup, BatchQueue
 from evidencebench.models.llm.chat import ChatRequest
-from evidencebench.models.llm.spool import Group, Spool
-from evidencebench.models.llm.store import Replies
+from evidencebench.models.llm.reply_cache import ReplyCache
 from evidencebench.pages.app.search_index import growing_index, index_file
 from replies import keep, numbered, reply_to
 
@@ -37,24 +37,24 @@ def filled(folder: Path) -> Path:
     """Keep five replies, one of each age in days from 0, two of them unpriced; three vectors; one open batch."""
     now = 4_000_000_000.0
     for n, model in enumerate(MODELS):
-        store = Replies(folder, clock=lambda n=n: now - n * DAY)  # type: ignore[misc]
-        keep(store, numbered(n, model), reply_to(n), None if n in {1, 4} else 0.25)
-        store.close()
-    store = Replies(folder, clock=lambda: now)
-    asyncio.run(_open_batch(Spool(store), numbered(9, "openai/a")))
-    store.close()
-    vectors = Store(folder, "minilm")
+        cache = ReplyCache(folder, clock=lambda n=n: now - n * DAY)  # type: ignore[misc]
+        keep(cache, numbered(n, model), reply_to(n), None if n in {1, 4} else 0.25)
+        cache.close()
+    cache = ReplyCache(folder, clock=lambda: now)
+    asyncio.run(_open_batch(BatchQueue(cache), numbered(9, "openai/a")))
+    cache.close()
+    vectors = VectorCache(folder, "minilm")
     vectors.put([EncodedText(text) for text in "abc"], np.ones((3, 4), np.float32), [False] * 3)
     vectors.close()
     return folder
 
 
-async def _open_batch(spool: Spool, request: ChatRequest) -> None:
-    await spool.record(request, sender="me", n_bytes=100)
-    batch = await spool.intend(Group.of(request), sender="me", intent="ours", most_requests=10, most_bytes=1000)
+async def _open_batch(queue: BatchQueue, request: ChatRequest) -> None:
+    await queue.record(request, sender="me", n_bytes=100)
+    batch = await queue.intend(BatchGroup.of(request), sender="me", intent="ours", most_requests=10, most_bytes=1000)
     assert batch is not None
-    await spool.name(batch, "batch_77")
-    await spool.record(numbered(10, "openai/a"), sender="me", n_bytes=100)
+    await queue.name(batch, "batch_77")
+    await queue.record(numbered(10, "openai/a"), sender="me", n_bytes=100)
 
 
 def listed(command: Command) -> Any:
@@ -159,20 +159,20 @@ def test_older_replies_go_and_younger_stay(command: Command, folder: Path) -> No
     import time  # noqa: PLC0415 - the command's own clock, which decides here
 
     for n, days in enumerate((0.0, 9.5, 10.5)):
-        store = Replies(folder, clock=lambda days=days: time.time() - days * DAY)  # type: ignore[misc]
-        keep(store, numbered(n), reply_to(n), None)
-        store.close()
+        cache = ReplyCache(folder, clock=lambda days=days: time.time() - days * DAY)  # type: ignore[misc]
+        keep(cache, numbered(n), reply_to(n), None)
+        cache.close()
     assert command("cache prune --older-than 10 --json --yes").json == {"removed": True, "replies": 1}
-    store = Replies(folder)
-    assert [store.find(numbered(n).key) is not None for n in range(3)] == [True, True, False]
-    store.close()
+    cache = ReplyCache(folder)
+    assert [cache.find(numbered(n).key) is not None for n in range(3)] == [True, True, False]
+    cache.close()
 
 
 def test_pruning_gives_the_space_back(command: Command, folder: Path) -> None:
-    store = Replies(folder)
+    cache = ReplyCache(folder)
     for n in range(200):
-        keep(store, numbered(n), reply_to(n), None)
-    store.close()
+        keep(cache, numbered(n), reply_to(n), None)
+    cache.close()
     before = listed(command)["replies"]["size_bytes"]
     assert command("cache prune --replies --yes").code == 0
     assert listed(command)["replies"]["size_bytes"] < before / 2

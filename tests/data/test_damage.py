@@ -13,12 +13,12 @@ from evidencebench.errors import CacheError, ModelError
 from evidencebench.execution.system_table import make_system
 from evidencebench.models.embedding import onnx
 from evidencebench.models.embedding.embedder import embed
-from evidencebench.models.embedding.encoder import Batch
+from evidencebench.models.embedding.encoder import VectorBatch
 from evidencebench.models.embedding.folder import require_model
 from evidencebench.models.embedding.formats import EncodedText
-from evidencebench.models.embedding.store import Store
 from evidencebench.models.embedding.transformer import LocalModel
-from evidencebench.models.llm.store import Replies
+from evidencebench.models.embedding.vector_cache import VectorCache
+from evidencebench.models.llm.reply_cache import ReplyCache
 from evidencebench.pages.app.search_index import SearchIndex, growing_index, index_file, kept_index
 from evidencebench.query import Query
 from evidencebench.storage.cached_file import digest_file, is_intact, remove_cached
@@ -39,9 +39,9 @@ class Hashes:
 
     identity = "hashes"
 
-    def batches(self, texts: Sequence[EncodedText]) -> Iterator[Batch]:
+    def batches(self, texts: Sequence[EncodedText]) -> Iterator[VectorBatch]:
         vectors = np.array([[len(text.text), sum(text.text.encode()), 1] for text in texts], np.float32)
-        yield Batch(positions=range(len(texts)), vectors=vectors, is_truncated=[False] * len(texts))
+        yield VectorBatch(positions=range(len(texts)), vectors=vectors, is_truncated=[False] * len(texts))
 
 
 def flipped(content: bytes, place: int) -> bytes:
@@ -61,14 +61,14 @@ def without_log(path: Path) -> None:
 
 
 def test_no_flipped_byte_of_the_vectors_changes_one(tmp_path: Path) -> None:
-    store = Store(tmp_path, Hashes.identity)
-    intact = embed(Hashes(), store, TEXTS)
-    store.close()
-    content = store.path.read_bytes()
+    cache = VectorCache(tmp_path, Hashes.identity)
+    intact = embed(Hashes(), cache, TEXTS)
+    cache.close()
+    content = cache.path.read_bytes()
     for place in places(content, 60):
-        without_log(store.path)
-        store.path.write_bytes(flipped(content, place))
-        again = Store(tmp_path, Hashes.identity)
+        without_log(cache.path)
+        cache.path.write_bytes(flipped(content, place))
+        again = VectorCache(tmp_path, Hashes.identity)
         try:
             found = embed(Hashes(), again, TEXTS)
         except CacheError:
@@ -80,15 +80,15 @@ def test_no_flipped_byte_of_the_vectors_changes_one(tmp_path: Path) -> None:
 
 
 def test_no_flipped_byte_of_the_replies_changes_one(tmp_path: Path) -> None:
-    store = Replies(tmp_path)
+    cache = ReplyCache(tmp_path)
     for number in range(12):
-        keep(store, numbered(number), reply_to(number), 0.5)
-    store.close()
-    content = store.path.read_bytes()
+        keep(cache, numbered(number), reply_to(number), 0.5)
+    cache.close()
+    content = cache.path.read_bytes()
     for place in places(content, 40):
-        without_log(store.path)
-        store.path.write_bytes(flipped(content, place))
-        again = Replies(tmp_path)
+        without_log(cache.path)
+        cache.path.write_bytes(flipped(content, place))
+        again = ReplyCache(tmp_path)
         for number in range(12):
             try:
                 found = again.find(numbered(number).key)

@@ -18,10 +18,10 @@ from embedding_server import embeddings, put, vector_of
 from evidencebench import Brief, Query, load_sample, make_system
 from evidencebench.errors import EndpointError, EvidenceBenchError, ModelError, SystemSpecError
 from evidencebench.models.embedding.embedder import embed
-from evidencebench.models.embedding.encoder import Batch
+from evidencebench.models.embedding.encoder import VectorBatch
 from evidencebench.models.embedding.endpoint import Endpoint, EndpointEncoder
 from evidencebench.models.embedding.formats import EncodedText
-from evidencebench.models.embedding.store import Store
+from evidencebench.models.embedding.vector_cache import VectorCache
 from evidencebench.systems.retrievers.dense_api import DenseApi
 from hostile_server import (
     Behaviour,
@@ -52,7 +52,7 @@ def served(*script: Behaviour, **limits: Any) -> Iterator[tuple[HostileServer, E
         yield server, EndpointEncoder(of, sleep=waits.append, jitter=lambda: 0.5), waits
 
 
-def vectors(batches: Iterator[Batch]) -> np.ndarray[Any, Any]:
+def vectors(batches: Iterator[VectorBatch]) -> np.ndarray[Any, Any]:
     return np.concatenate([batch.vectors for batch in batches])
 
 
@@ -183,22 +183,22 @@ def test_a_reply_that_is_wrong_is_an_error_and_nothing_of_it_is_kept(
     behaviour: Behaviour, message: str, tmp_path: Path
 ) -> None:
     with served(behaviour, max_attempts=2) as (_, encoder, _):
-        store = Store(tmp_path, encoder.identity)
+        cache = VectorCache(tmp_path, encoder.identity)
         with pytest.raises(EndpointError, match=message):
-            embed(encoder, store, TEXTS)
-        assert store.get(TEXTS) == {}
+            embed(encoder, cache, TEXTS)
+        assert cache.get(TEXTS) == {}
 
 
 def test_a_vector_of_another_length_than_before_is_an_error(tmp_path: Path) -> None:
     with served(embeddings(), embeddings(dimension=5), batch_texts=3) as (_, encoder, _):
-        store = Store(tmp_path, encoder.identity)
+        cache = VectorCache(tmp_path, encoder.identity)
         with pytest.raises(EndpointError, match="expected vectors of 4 numbers, got 5"):
-            embed(encoder, store, TEXTS)
-        assert set(store.get(TEXTS)) == set(TEXTS[:3])
+            embed(encoder, cache, TEXTS)
+        assert set(cache.get(TEXTS)) == set(TEXTS[:3])
     with served(embeddings(dimension=5)) as (_, another, _):
         with pytest.raises(ModelError, match="expected vectors of 4 numbers, got 5"):
-            embed(another, store, TEXTS)
-        assert set(store.get(TEXTS)) == set(TEXTS[:3])
+            embed(another, cache, TEXTS)
+        assert set(cache.get(TEXTS)) == set(TEXTS[:3])
 
 
 def test_a_redirect_is_not_followed_and_takes_no_key_along(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -229,13 +229,13 @@ def test_the_key_is_sent_and_shown_nowhere(monkeypatch: pytest.MonkeyPatch, tmp_
     monkeypatch.setenv("MY_KEY", KEY)
     wrong = answer(401, f"wrong key {KEY}".encode())
     with served(embeddings(), wrong, key_env="MY_KEY") as (server, encoder, _):
-        store = Store(tmp_path, encoder.identity)
-        embed(encoder, store, TEXTS[:2])
+        cache = VectorCache(tmp_path, encoder.identity)
+        embed(encoder, cache, TEXTS[:2])
         with pytest.raises(EndpointError, match=r"wrong key \*\*\*") as caught:
-            embed(encoder, store, TEXTS)
+            embed(encoder, cache, TEXTS)
         system = make_system(f"dense_api:model=m,base_url=[{server.address('v1')}],key_env=MY_KEY")
     assert [asked.headers["Authorization"] for asked in server.log] == [f"Bearer {KEY}"] * 2
-    store.close()
+    cache.close()
     shown = f"{caught.value!r}{caught.value.__cause__!r}{system}{system.options}{system.versions()}{encoder.identity}"
     assert KEY not in shown
     assert not any(KEY.encode() in path.read_bytes() for path in tmp_path.rglob("*"))

@@ -14,15 +14,15 @@ from evidencebench.cli.numbers import Finite, Whole
 from evidencebench.cli.progress import Shown
 from evidencebench.errors import CacheError, EvidenceBenchError, StopError
 from evidencebench.execution.waiting import DEFAULT_MAX_WAITING, Waiting
-from evidencebench.models.llm.batch_apis.calls import Patience
+from evidencebench.models.llm.batch_apis.calls import CallSettings
 from evidencebench.models.llm.batch_status import BatchStatus
 from evidencebench.models.llm.batches import BatchSender
 from evidencebench.models.llm.client import ChatClient, make_client
 from evidencebench.models.llm.estimating import EstimatingSender
-from evidencebench.models.llm.ledger import Ledger, Totals
+from evidencebench.models.llm.open_batches import collect_open_batches
 from evidencebench.models.llm.prices import PriceTable
-from evidencebench.models.llm.sparing import collect_open
-from evidencebench.models.llm.store import Replies
+from evidencebench.models.llm.reply_cache import ReplyCache
+from evidencebench.models.llm.totals import RequestTotals, RunningTotals
 from evidencebench.storage.cache import cache_folder
 from evidencebench.tables import printable
 
@@ -82,12 +82,12 @@ class Desk:
     @property
     def status(self) -> Callable[[], str] | None:
         """Says what was asked so far, for whoever shows progress."""
-        return None if self.client is None else self.client.ledger.summary
+        return None if self.client is None else self.client.totals.summary
 
     def tell(self) -> None:
         """Say what was asked."""
         if self.client is not None:
-            click.echo(f"asked: {self.client.ledger.summary()}", err=True)
+            click.echo(f"asked: {self.client.totals.summary()}", err=True)
 
     def waiting(self, shown: Shown) -> Waiting:
         """Return how systems that wait for a server are asked, where progress is shown so."""
@@ -118,14 +118,14 @@ def opened_desk(asking: Asking, *, asks: bool) -> Iterator[Desk]:
         with closing(client):  # first, so that what was on its way is counted
             yield desk
     except (EvidenceBenchError, KeyboardInterrupt) as error:
-        if isinstance(error, StopError | KeyboardInterrupt) or client.ledger.totals != Totals():
+        if isinstance(error, StopError | KeyboardInterrupt) or client.totals.now != RequestTotals():
             desk.tell()
         raise
 
 
 @contextmanager
 def closing(client: ChatClient) -> Iterator[None]:
-    """Close a client behind the block. An interrupt stays one where a store that others hold cannot be closed."""
+    """Close a client behind the block. An interrupt stays one where a cache that others hold cannot be closed."""
     try:
         yield
     except KeyboardInterrupt:
@@ -142,9 +142,9 @@ def closing(client: ChatClient) -> Iterator[None]:
 def estimating(asking: Asking, prices: PriceTable) -> Iterator[tuple[ChatClient, EstimatingSender]]:
     """Give a client that sends nothing, and what counts in its place."""
     sender = EstimatingSender(prices, completion_tokens=asking.assumed_tokens, batch=asking.batch)
-    store = _store()
+    cache = _cache()
     client = ChatClient(
-        sender=sender, store=store, prices=prices, on_close=store.close if store is not None else lambda: None
+        sender=sender, cache=cache, prices=prices, on_close=cache.close if cache is not None else lambda: None
     )
     with closing(client):
         yield client, sender
@@ -160,33 +160,33 @@ def _sending(asking: Asking) -> ChatClient:
         prices=asking.prices,
         max_cost_usd=asking.max_cost_usd,
     )
-    if (store := _store()) is not None:  # what an earlier --batch left behind is paid for already
+    if (cache := _cache()) is not None:  # what an earlier --batch left behind is paid for already
         prices = PriceTable.load(asking.prices)
         try:
-            client.run(collect_open(store, prices=prices, ledger=client.ledger, on_status=_tell))
+            client.run(collect_open_batches(cache, prices=prices, totals=client.totals, on_status=_tell))
         except BaseException:
             client.close()
             raise
         finally:
-            store.close()
+            cache.close()
     return client
 
 
 def _batching(asking: Asking) -> tuple[ChatClient, Callable[[], bool]]:
-    prices, ledger, store = PriceTable.load(asking.prices), Ledger(), _store()
-    patience = Patience(
+    prices, totals, cache = PriceTable.load(asking.prices), RunningTotals(), _cache()
+    patience = CallSettings(
         max_attempts=asking.max_attempts,
         timeout_seconds=asking.timeout_seconds,
         total_timeout_seconds=max(_HOUR_SECONDS, asking.timeout_seconds),
     )
-    sender = BatchSender(store, prices=prices, ledger=ledger, max_cost_usd=asking.max_cost_usd, patience=patience)
+    sender = BatchSender(cache, prices=prices, totals=totals, max_cost_usd=asking.max_cost_usd, patience=patience)
     client = ChatClient(
         sender=sender,
-        store=store,
+        cache=cache,
         prices=prices,
-        ledger=ledger,
+        totals=totals,
         max_in_flight=asking.max_connections,
-        on_close=store.close if store is not None else lambda: None,
+        on_close=cache.close if cache is not None else lambda: None,
     )
 
     def settle() -> bool:
@@ -202,9 +202,9 @@ def _batching(asking: Asking) -> tuple[ChatClient, Callable[[], bool]]:
     return client, settle
 
 
-def _store() -> Replies | None:
+def _cache() -> ReplyCache | None:
     folder = cache_folder(os.environ)
-    return None if folder is None else Replies(folder)
+    return None if folder is None else ReplyCache(folder)
 
 
 def _tell(status: BatchStatus) -> None:

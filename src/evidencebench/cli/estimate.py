@@ -10,8 +10,8 @@ from evidencebench.cli.output import print_json, print_prose, print_table
 from evidencebench.cli.progress import Shown, progress
 from evidencebench.execution.gathering import Rehearsal
 from evidencebench.models.llm.client import ChatClient
-from evidencebench.models.llm.ledger import shown_usd
 from evidencebench.models.llm.prices import PriceTable
+from evidencebench.models.llm.totals import shown_usd
 from evidencebench.one_line import counted
 from evidencebench.tables import Cell, Table, printable
 
@@ -46,7 +46,7 @@ def print_estimate(
         click.echo(
             f"{counted(found.n_failed, 'answer')} would fail; the first: {printable(found.first_error)}", err=True
         )
-    n_stored = client.ledger.totals.stored
+    n_stored = client.totals.now.stored
     estimates = sender.estimates()
     if as_json:
         models = [asdict(estimate) for estimate in estimates]

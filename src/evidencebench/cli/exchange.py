@@ -12,8 +12,8 @@ from evidencebench.cli.output import print_json
 from evidencebench.data.dataset import Dataset, open_dataset
 from evidencebench.errors import UnreadableError
 from evidencebench.execution.exchanges import Exchange
-from evidencebench.models.llm.ledger import shown_usd
 from evidencebench.models.llm.tokens import prompt_tokens_of
+from evidencebench.models.llm.totals import shown_usd
 from evidencebench.runs.run_file import RunFile
 from evidencebench.tables import printable
 

@@ -114,7 +114,7 @@ def command(
             {"sentence": index, "kind": query.kinds[index].value, "text": query.sentences[index]} for index in found
         ]
         given = {"hypothesis": hypothesis, "system": spec, "budget": budget, "scope": scope}
-        spent = {} if desk.client is None else {"asked": desk.client.ledger.fields()}
+        spent = {} if desk.client is None else {"asked": desk.client.totals.fields()}
         print_json({**given, "evidence": rows, "notes": dict(answer.notes), **spent})
         return
     if not found:

@@ -32,7 +32,7 @@ from evidencebench.execution.ask import default_tasks, require_answerable
 from evidencebench.execution.exchanges import first_requests
 from evidencebench.execution.execute import RunReport, execute, rehearse
 from evidencebench.execution.system_table import asks_model, make_system
-from evidencebench.models.llm.ledger import Ledger
+from evidencebench.models.llm.totals import RunningTotals
 from evidencebench.one_line import counted
 from evidencebench.scoring.presentation import notes_line
 from evidencebench.tables import WIDTH, printable
@@ -132,13 +132,13 @@ def command(
             on_interrupt=desk.waiting(shown).on_interrupt,
             on_progress=shown,
         )
-    ledger = client.ledger if client is not None else None
+    totals = client.totals if client is not None else None
     print_trace(report.first_trace)
     if as_json:
-        asked = {"asked": ledger.fields()} if ledger is not None else {}
+        asked = {"asked": totals.fields()} if totals is not None else {}
         print_json({"run": str(output), **asdict(report), **asked})
     else:
-        _print(output, data, report, ledger)
+        _print(output, data, report, totals)
     ctx.exit(EXIT_STOPPED if report.n_unanswered else 1 if report.n_failed else 0)
 
 
@@ -151,10 +151,10 @@ def _show_prompt(
     print_exchanges(first_requests(system, dataset, asked, seed=seed, hypothesis=hypothesis), as_json=as_json)
 
 
-def _advice(ledger: Ledger | None, *, is_own_code: bool) -> str:
+def _advice(totals: RunningTotals | None, *, is_own_code: bool) -> str:
     if is_own_code:
         return "asks again;\n  own code that was edited starts over, with --overwrite"
-    if ledger is None:
+    if totals is None:
         return "asks again"
     return (
         "asks again where no reply came;\n  what was replied is read again, not bought again: for other replies, run "
@@ -165,15 +165,15 @@ def _advice(ledger: Ledger | None, *, is_own_code: bool) -> str:
 _SPENT = {"requests", "prompt_tokens", "completion_tokens", "reasoning_tokens", "cost_microusd", "unpriced_replies"}
 
 
-def _print(output: Path, data: str, report: RunReport, ledger: Ledger | None) -> None:
+def _print(output: Path, data: str, report: RunReport, totals: RunningTotals | None) -> None:
     resumed = f", {report.n_resumed} of them already there" if report.n_resumed else ""
     n_instances, n_failed = counted(report.n_instances, "instance"), counted(report.n_failed, "answer")
     click.echo(f"{output}: {n_instances}{resumed}; {n_failed} failed")
-    if ledger is not None:
-        click.echo(f"  asked: {ledger.summary()}", err=True)
+    if totals is not None:
+        click.echo(f"  asked: {totals.summary()}", err=True)
     if report.first_error:
         click.echo(f"  first failure: {printable(report.first_error)}", err=True)
-        again = _advice(ledger, is_own_code=report.first_trace is not None)
+        again = _advice(totals, is_own_code=report.first_trace is not None)
         click.echo(f"  failed answers score 0 and are counted; --retry-failed {again}", err=True)
     if report.n_unanswered:
         left = f"{counted(report.n_unanswered, 'instance')} {'is' if report.n_unanswered == 1 else 'are'} unanswered"

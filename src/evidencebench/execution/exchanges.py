@@ -1,4 +1,4 @@
-"""What a language model is asked for an instance, and what it replied: made again from data, options and the store."""
+"""What a language model is asked for an instance, and what it replied: made again from data, options and the cache."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -15,7 +15,7 @@ from evidencebench.execution.system_table import asks_model, make_system
 from evidencebench.models.llm.client import ChatClient
 from evidencebench.models.llm.prices import PriceTable
 from evidencebench.models.llm.replaying import Replayed, ReplayingSender
-from evidencebench.models.llm.store import Replies
+from evidencebench.models.llm.reply_cache import ReplyCache
 from evidencebench.one_line import counted
 from evidencebench.runs.run_file import RunFile, RunHeader
 from evidencebench.specification import write_specification
@@ -81,7 +81,7 @@ def first_requests(
 
 
 def exchanges_of(
-    run: RunFile, dataset: Dataset, ids: Sequence[str], *, store: Replies | None, tasks: Sequence[Task] = ()
+    run: RunFile, dataset: Dataset, ids: Sequence[str], *, cache: ReplyCache | None, tasks: Sequence[Task] = ()
 ) -> Iterator[Exchange]:
     """Yield what was asked and replied for instances of a run, all turns of each answer.
 
@@ -95,7 +95,7 @@ def exchanges_of(
         What it was made on.
     ids
         Of the instances.
-    store
+    cache
         Where replies are kept; None: nowhere.
     tasks
         Which answers; empty: all that the run has.
@@ -114,7 +114,7 @@ def exchanges_of(
         if header.per_task and task.name not in header.tasks:
             raise TaskError(f"{run.path}: expected one of its tasks {', '.join(header.tasks)}, got '{task.name}'")
     swapped = _swapped(dataset, header.hypothesis, header.seed)
-    sender = ReplayingSender(store=store)
+    sender = ReplayingSender(cache=cache)
     client = _client(sender)
     try:
         named = make_system(write_specification(header.system.name, header.system.options), client=client)
@@ -158,7 +158,7 @@ def _header_of(run: RunFile, dataset: Dataset) -> RunHeader:
 
 
 def _client(sender: ReplayingSender) -> ChatClient:
-    return ChatClient(sender=sender, store=None, prices=PriceTable(as_of="", models={}))
+    return ChatClient(sender=sender, cache=None, prices=PriceTable(as_of="", models={}))
 
 
 def _swapped(dataset: Dataset, hypothesis: str, seed: int) -> Mapping[str, str] | None:

@@ -24,14 +24,14 @@ from evidencebench.errors import (
     StopError,
 )
 from evidencebench.integrations.fake_server.faults import Fault
-from evidencebench.models.llm.batch_apis.calls import Patience
+from evidencebench.models.llm.batch_apis.calls import CallSettings
+from evidencebench.models.llm.batch_queue import BatchQueue
 from evidencebench.models.llm.batch_status import BatchStatus
 from evidencebench.models.llm.batches import BatchSender
 from evidencebench.models.llm.chat import ChatReply, ChatRequest
-from evidencebench.models.llm.ledger import Ledger
-from evidencebench.models.llm.sparing import SparingSender, collect_open
-from evidencebench.models.llm.spool import Spool
-from evidencebench.models.llm.store import Replies
+from evidencebench.models.llm.open_batches import BatchGuardedSender, collect_open_batches
+from evidencebench.models.llm.reply_cache import ReplyCache
+from evidencebench.models.llm.totals import RunningTotals
 from fake_models import RunningServer, running_fake_server
 from mutations import mutations
 from proxy import Passing, proxied
@@ -64,7 +64,7 @@ def test_all_that_is_asked_comes_back_in_batches_of_the_size_allowed(
     assert n_replies(found) == 10
     assert [status.n_requests for status in told if status.state == "submitted"] == [4, 4, 2]
     assert len(paid_keys(server)) == len(set(paid_keys(server))) == 10
-    assert Spool(Replies(tmp_path)).batches() == []
+    assert BatchQueue(ReplyCache(tmp_path)).batches() == []
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -89,23 +89,23 @@ def test_each_model_has_batches_of_its_own(tmp_path: Path, server: RunningServer
 
 
 def test_a_reply_is_kept_at_the_price_of_batches(tmp_path: Path, server: RunningServer) -> None:
-    ledger = Ledger()
-    (reply,) = one_pass(tmp_path, requests_to(server.base_url, "openai/gpt-x", 1), ledger=ledger)
+    totals = RunningTotals()
+    (reply,) = one_pass(tmp_path, requests_to(server.base_url, "openai/gpt-x", 1), totals=totals)
     assert isinstance(reply, ChatReply)
     cost_usd = PRICES.cost_usd("openai/gpt-x", reply.usage, batch=True)
     assert cost_usd is not None
-    assert Replies(tmp_path).find(numbered(0, "openai/gpt-x", server.base_url).key) == (reply, cost_usd)
-    assert (ledger.totals.requests, ledger.totals.cost_usd, ledger.totals.unpriced) == (1, cost_usd, 0)
+    assert ReplyCache(tmp_path).find(numbered(0, "openai/gpt-x", server.base_url).key) == (reply, cost_usd)
+    assert (totals.now.requests, totals.now.cost_usd, totals.now.unpriced) == (1, cost_usd, 0)
 
 
 def test_a_price_that_is_not_known_for_batches_stays_unknown(tmp_path: Path, server: RunningServer) -> None:
-    ledger = Ledger()
-    one_pass(tmp_path, requests_to(server.base_url, "anthropic/x", 2), ledger=ledger)
-    assert (ledger.totals.requests, ledger.totals.unpriced) == (2, 2)
+    totals = RunningTotals()
+    one_pass(tmp_path, requests_to(server.base_url, "anthropic/x", 2), totals=totals)
+    assert (totals.now.requests, totals.now.unpriced) == (2, 2)
 
 
 def test_without_a_store_batches_are_refused_with_the_reason() -> None:
-    with pytest.raises(CacheError, match=r"need the store of replies, .* EVIDENCEBENCH_CACHE is 'off'; set"):
+    with pytest.raises(CacheError, match=r"need the cache of replies, .* EVIDENCEBENCH_CACHE is 'off'; set"):
         BatchSender(None, prices=PRICES)
 
 
@@ -120,7 +120,7 @@ def test_without_a_store_batches_are_refused_with_the_reason() -> None:
 )
 def test_what_cannot_be_batched_stops_the_run(tmp_path: Path, request_: ChatRequest, message: str) -> None:
     async def send() -> None:
-        await sender_of(Replies(tmp_path), folder=tmp_path).send(request_)
+        await sender_of(ReplyCache(tmp_path), folder=tmp_path).send(request_)
 
     with pytest.raises(FailingServerError, match=message):
         asyncio.run(send())
@@ -163,7 +163,7 @@ def test_with_a_third_of_all_calls_failing_everything_is_answered_and_paid_once(
 ) -> None:
     with running_fake_server(SAMPLE, fault_rate=0.3, seed=seed, hang_seconds=0.05, retry_after_seconds=0.01) as server:
         requests = requests_to(server.base_url, model, 30)
-        patience = Patience(sleep=at_once, timeout_seconds=10, max_attempts=30)
+        patience = CallSettings(sleep=at_once, timeout_seconds=10, max_attempts=30)
         found = one_pass(tmp_path, requests, most_requests=7, patience=patience)
         while n_replies(found) < 30:
             found = one_pass(tmp_path, requests, most_requests=7, patience=patience)
@@ -271,12 +271,12 @@ def test_a_batch_in_doubt_is_named_and_nothing_of_it_is_submitted_again(tmp_path
                 FailingServerError, match=r"may have been submitted, .*its id may be msgbatch_.*; run again"
             ):
                 one_pass(tmp_path, requests)
-            store = Replies(tmp_path)
+            cache = ReplyCache(tmp_path)
 
             async def begin_again() -> list[BatchStatus]:
-                sender = sender_of(store)
+                sender = sender_of(cache)
                 await sender.collect(wait=False, on_status=told.append)
-                assert {type(one) for one in await asked(sender, store, requests)} == {PendingError}
+                assert {type(one) for one in await asked(sender, cache, requests)} == {PendingError}
                 return await sender.submit()
 
             assert asyncio.run(begin_again()) == []
@@ -290,16 +290,16 @@ import asyncio, os, signal, sys
 from pathlib import Path
 from batching import one_pass, requests_to
 from evidencebench.models.llm.batch_apis import anthropic, openai
-from evidencebench.models.llm.spool import Spool
+from evidencebench.models.llm.batch_queue import BatchQueue
 
 async def die(*args):
     os.kill(os.getpid(), signal.SIGKILL)
 
 moment = sys.argv[4]
 if moment == "before POST":
-    openai.OpenaiBatches.create = anthropic.AnthropicBatches.create = die
+    openai.OpenaiBatchApi.create = anthropic.AnthropicBatchApi.create = die
 if moment == "after POST":
-    Spool.name = die
+    BatchQueue.name = die
 print("started", flush=True)
 one_pass(Path(sys.argv[1]), requests_to(sys.argv[2], sys.argv[3], 12), most_requests=5)
 """
@@ -343,22 +343,22 @@ def test_kill_9_at_random_moments_pays_nothing_twice_and_loses_nothing(tmp_path:
 
 def test_ids_are_collected_first_at_the_next_start(tmp_path: Path, server: RunningServer) -> None:
     requests = requests_to(server.base_url, "openai/gpt-x", 6)
-    store = Replies(tmp_path)
+    cache = ReplyCache(tmp_path)
 
     async def submit_and_leave() -> None:
-        sender = sender_of(store)
-        await asked(sender, store, requests)
+        sender = sender_of(cache)
+        await asked(sender, cache, requests)
         await sender.submit()
 
     asyncio.run(submit_and_leave())
-    store.close()
+    cache.close()
     before = len(server.log_entries())
 
     async def begin_again() -> int:
-        sender = sender_of(store)
-        while Spool(store).batches():
+        sender = sender_of(cache)
+        while BatchQueue(cache).batches():
             await sender.collect(wait=False)
-        return n_replies(await asked(sender, store, requests))
+        return n_replies(await asked(sender, cache, requests))
 
     assert asyncio.run(begin_again()) == 6
     assert not any("POST" in entry["request"] for entry in server.log_entries()[before:] if entry["outcome"] != "paid")
@@ -375,9 +375,9 @@ def test_two_processes_with_the_same_requests_share_their_batches(tmp_path: Path
 def test_requests_of_a_run_that_was_never_submitted_are_not_submitted_by_another(
     tmp_path: Path, server: RunningServer
 ) -> None:
-    store = Replies(tmp_path)
-    asyncio.run(asked(sender_of(store), store, requests_to(server.base_url, "openai/gpt-x", 6)))
-    store.close()
+    cache = ReplyCache(tmp_path)
+    asyncio.run(asked(sender_of(cache), cache, requests_to(server.base_url, "openai/gpt-x", 6)))
+    cache.close()
     assert n_replies(one_pass(tmp_path, requests_to(server.base_url, "openai/gpt-x", 2))) == 2
     assert len(paid_keys(server)) == 2
 
@@ -457,21 +457,21 @@ def test_a_batch_that_is_refused_as_a_whole_stops_the_run_and_is_asked_again(
             one_pass(tmp_path, requests, told.append)
         proxy.change = lambda _: None
         assert n_replies(one_pass(tmp_path, requests)) == 3
-    assert Spool(Replies(tmp_path)).batches() == []
+    assert BatchQueue(ReplyCache(tmp_path)).batches() == []
 
 
 def test_a_batch_that_is_refused_for_one_row_fails_that_row_alone(tmp_path: Path, server: RunningServer) -> None:
     with proxied(server.root_url) as proxy:
-        requests, store = requests_to(proxy.url, "openai/gpt-x", 3), Replies(tmp_path)
+        requests, cache = requests_to(proxy.url, "openai/gpt-x", 3), ReplyCache(tmp_path)
 
         async def two_passes() -> list[ChatReply | EvidenceBenchError]:
-            sender = sender_of(store)
+            sender = sender_of(cache)
             for change in (failed('{"code": "bad_row", "message": "No such parameter", "line": 2}'), lambda _: None):
                 proxy.change = change
-                await asked(sender, store, requests)
+                await asked(sender, cache, requests)
                 await sender.submit()
                 await sender.collect(wait=True)
-            return await asked(sender, store, requests)
+            return await asked(sender, cache, requests)
 
         found = asyncio.run(two_passes())
     assert [type(one) for one in found] == [ChatReply, EndpointError, ChatReply]
@@ -488,7 +488,7 @@ def test_a_reply_that_cannot_be_read_fails_alone_and_its_batch_is_collected(
     with proxied(server.root_url, results_changed(spoiled)) as proxy:
         found = one_pass(tmp_path, requests_to(proxy.url, model, 5))
     assert sorted(type(one).__name__ for one in found) == ["ChatReply"] * 4 + ["EndpointError"]
-    assert Spool(Replies(tmp_path)).batches() == []
+    assert BatchQueue(ReplyCache(tmp_path)).batches() == []
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -508,7 +508,7 @@ def test_results_that_are_damaged_are_not_taken_for_all_there_is(
     with proxied(server.root_url, results_changed(change)) as proxy:
         requests = requests_to(proxy.url, model, 5)
         with pytest.raises(FailingServerError, match=message):
-            one_pass(tmp_path, requests, patience=Patience(sleep=at_once, max_attempts=2), max_misses=2)
+            one_pass(tmp_path, requests, patience=CallSettings(sleep=at_once, max_attempts=2), max_misses=2)
         proxy.change = lambda _: None
         assert n_replies(one_pass(tmp_path, requests)) == 5
         assert len(paid_keys(server)) == 5
@@ -523,7 +523,7 @@ def test_rows_that_stay_away_are_not_looked_for_for_half_an_hour_at_every_start(
         with pytest.raises(FailingServerError, match=r"expected 3 replies in batch .*, got 2"):
             one_pass(tmp_path, requests)
         assert sum(path.endswith(("/content", "/results")) for _, path in proxy.asked) <= 3 * QUICK.max_attempts
-        assert len(Spool(Replies(tmp_path)).batches()) == 1
+        assert len(BatchQueue(ReplyCache(tmp_path)).batches()) == 1
         proxy.change = lambda _: None
         assert n_replies(one_pass(tmp_path, requests)) == 3
 
@@ -545,10 +545,10 @@ def test_a_row_that_stays_damaged_is_one_failure_and_all_others_are_collected(
     told: list[BatchStatus] = []
     with proxied(server.root_url, results_changed(change)) as proxy:
         requests = requests_to(proxy.url, model, 5)
-        found = one_pass(tmp_path, requests, told.append, patience=Patience(sleep=at_once, max_attempts=3))
+        found = one_pass(tmp_path, requests, told.append, patience=CallSettings(sleep=at_once, max_attempts=3))
         assert sorted(type(one).__name__ for one in found) == ["ChatReply"] * 4 + ["EndpointError"]
         assert "its row of the results cannot be read; run again to ask again" in str(found)
-        assert Spool(Replies(tmp_path)).batches() == []
+        assert BatchQueue(ReplyCache(tmp_path)).batches() == []
         assert "not reached" not in {status.state for status in told}
         proxy.change = lambda _: None
         assert n_replies(one_pass(tmp_path, requests)) == 5
@@ -556,23 +556,23 @@ def test_a_row_that_stays_damaged_is_one_failure_and_all_others_are_collected(
 
 
 def test_a_row_that_stays_damaged_spends_its_worst_case_of_a_limit(tmp_path: Path, server: RunningServer) -> None:
-    ledger = Ledger()
+    totals = RunningTotals()
     with proxied(server.root_url, results_changed(_damaged_in_its_reply)) as proxy:
         requests = requests_to(proxy.url, "openai/gpt-x", 3)
         most = PRICES.most_usd("openai/gpt-x", 30, requests[0].max_tokens, batch=True)
         assert most is not None
-        store = Replies(tmp_path)
+        cache = ReplyCache(tmp_path)
 
         async def work() -> list[ChatReply | EvidenceBenchError]:
-            sender = sender_of(store, ledger=ledger, max_cost_usd=2.5 * most)
-            await asked(sender, store, requests[:2])
+            sender = sender_of(cache, totals=totals, max_cost_usd=2.5 * most)
+            await asked(sender, cache, requests[:2])
             await sender.submit()
             await sender.collect(wait=True)
-            return await asked(sender, store, [*requests[2:], *requests_to(proxy.url, "openai/gpt-x", 4)[3:]])
+            return await asked(sender, cache, [*requests[2:], *requests_to(proxy.url, "openai/gpt-x", 4)[3:]])
 
         found = asyncio.run(work())
-        store.close()
-    assert ledger.totals.maybe_charged == 1
+        cache.close()
+    assert totals.now.maybe_charged == 1
     assert [type(one) for one in found] == [PendingError, CostLimitError]
 
 
@@ -586,10 +586,10 @@ def test_a_row_repeated_under_another_spelling_of_its_id_changes_nothing(
         key = line[line.index(b'"custom_id"') :].split(b'"')[3]
         return body + line.replace(key, shape(key))
 
-    ledger = Ledger()
+    totals = RunningTotals()
     with proxied(server.root_url, results_changed(doubled)) as proxy:
-        assert n_replies(one_pass(tmp_path, requests_to(proxy.url, model, 3), ledger=ledger)) == 3
-    assert ledger.totals.requests == 3
+        assert n_replies(one_pass(tmp_path, requests_to(proxy.url, model, 3), totals=totals)) == 3
+    assert totals.now.requests == 3
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -607,7 +607,7 @@ def test_ids_that_come_back_in_capitals_are_ours(tmp_path: Path, server: Running
 def test_rows_that_nobody_asked_for_or_that_come_twice_change_nothing(
     tmp_path: Path, server: RunningServer, model: str
 ) -> None:
-    ledger = Ledger()
+    totals = RunningTotals()
     strange = numbered(99, model)
 
     def doubled(body: bytes) -> bytes:
@@ -616,9 +616,9 @@ def test_rows_that_nobody_asked_for_or_that_come_twice_change_nothing(
         return body + line + line.replace(key, strange.key.encode()) + line.replace(key, b"no key")
 
     with proxied(server.root_url, results_changed(doubled)) as proxy:
-        assert n_replies(one_pass(tmp_path, requests_to(proxy.url, model, 5), ledger=ledger)) == 5
-    assert ledger.totals.requests == 5
-    assert Replies(tmp_path).find(strange.key) is None
+        assert n_replies(one_pass(tmp_path, requests_to(proxy.url, model, 5), totals=totals)) == 5
+    assert totals.now.requests == 5
+    assert ReplyCache(tmp_path).find(strange.key) is None
 
 
 @pytest.mark.parametrize("name", ["../../x", "a/b", "a?b", "..", "", "é"])
@@ -664,20 +664,20 @@ def test_a_batch_that_is_not_needed_and_cannot_be_reached_does_not_stop_a_run(
     tmp_path: Path, server: RunningServer
 ) -> None:
     with proxied(server.root_url) as proxy:
-        store = Replies(tmp_path)
+        cache = ReplyCache(tmp_path)
         requests = requests_to(proxy.url, "openai/gpt-x", 2)
 
         async def submit_and_leave() -> None:
-            sender = sender_of(store)
-            await asked(sender, store, requests)
+            sender = sender_of(cache)
+            await asked(sender, cache, requests)
             await sender.submit()
 
         asyncio.run(submit_and_leave())
-        store.close()
+        cache.close()
     told: list[BatchStatus] = []
     assert n_replies(one_pass(tmp_path, requests_to(server.base_url, "openai/gpt-x", 2), told.append)) == 2
     assert "not reached" in {status.state for status in told}
-    assert len(Spool(Replies(tmp_path)).batches()) == 1
+    assert len(BatchQueue(ReplyCache(tmp_path)).batches()) == 1
 
 
 def test_polling_outlives_an_outage(tmp_path: Path) -> None:
@@ -705,14 +705,14 @@ def test_a_cost_limit_counts_all_that_is_spooled(tmp_path: Path, server: Running
 
 
 def test_what_batches_did_not_cost_pays_for_more_until_nothing_fits(tmp_path: Path, server: RunningServer) -> None:
-    requests, store = requests_to(server.base_url, "openai/gpt-x", 6), Replies(tmp_path)
+    requests, cache = requests_to(server.base_url, "openai/gpt-x", 6), ReplyCache(tmp_path)
     most = PRICES.most_usd("openai/gpt-x", 30, requests[0].max_tokens, batch=True)
     assert most is not None
 
     async def work() -> list[int]:
-        sender, n_found = sender_of(store, max_cost_usd=1.5 * most), list[int]()
+        sender, n_found = sender_of(cache, max_cost_usd=1.5 * most), list[int]()
         while True:
-            n_found.append(n_replies(await asked(sender, store, requests)))
+            n_found.append(n_replies(await asked(sender, cache, requests)))
             if not await sender.submit():
                 return n_found
             await sender.collect(wait=True)
@@ -733,37 +733,37 @@ def test_what_an_open_batch_holds_is_not_sent_one_by_one_and_is_collected_when_d
         async def aclose(self) -> None:
             """Free nothing."""
 
-    store, counting = Replies(tmp_path), Counting()
+    cache, counting = ReplyCache(tmp_path), Counting()
     in_batch, other = requests_to(server.base_url, "openai/gpt-x", 2)
 
     async def work() -> None:
-        sparing = SparingSender(counting, store)
-        await collect_open(store, prices=PRICES, patience=QUICK)
-        assert not store.path.exists()
-        sender = sender_of(store)
-        await asked(sender, store, [in_batch])
-        await sparing.send(in_batch)
+        guarded = BatchGuardedSender(counting, cache)
+        await collect_open_batches(cache, prices=PRICES, patience=QUICK)
+        assert not cache.path.exists()
+        sender = sender_of(cache)
+        await asked(sender, cache, [in_batch])
+        await guarded.send(in_batch)
         await sender.submit()
         with pytest.raises(StopError, match=r"part of batch batch_\w+, submitted 20\d\d-.* UTC, .*; run with --batch"):
-            await sparing.send(in_batch)
-        await sparing.send(other)
-        ledger = Ledger()
-        while Spool(store).batches():
-            await collect_open(store, prices=PRICES, ledger=ledger, patience=QUICK, environ={})
-        assert ledger.totals.requests == 1
-        assert store.find(in_batch.key) is not None
+            await guarded.send(in_batch)
+        await guarded.send(other)
+        totals = RunningTotals()
+        while BatchQueue(cache).batches():
+            await collect_open_batches(cache, prices=PRICES, totals=totals, patience=QUICK, environ={})
+        assert totals.now.requests == 1
+        assert cache.find(in_batch.key) is not None
 
     asyncio.run(work())
     assert counting.n_sent == 2
 
 
 def test_a_damaged_waiting_request_is_refused_with_what_to_do(tmp_path: Path, server: RunningServer) -> None:
-    store = Replies(tmp_path)
+    cache = ReplyCache(tmp_path)
 
     async def damage_and_submit() -> None:
-        sender = sender_of(store)
-        await asked(sender, store, requests_to(server.base_url, "openai/gpt-x", 2))
-        await store.change(lambda: lambda connection: connection.execute("UPDATE waiting SET request = x'00'"))
+        sender = sender_of(cache)
+        await asked(sender, cache, requests_to(server.base_url, "openai/gpt-x", 2))
+        await cache.change(lambda: lambda connection: connection.execute("UPDATE waiting SET request = x'00'"))
         await sender.submit()
 
     with pytest.raises(CacheError, match=r"the waiting request .* is damaged; forget .* prune --batches"):
@@ -774,40 +774,40 @@ def test_a_damaged_waiting_request_is_refused_with_what_to_do(tmp_path: Path, se
 def test_a_waiting_request_that_is_damaged_loses_its_own_reply_and_no_other(
     tmp_path: Path, server: RunningServer, model: str
 ) -> None:
-    store, requests = Replies(tmp_path), requests_to(server.base_url, model, 4)
+    cache, requests = ReplyCache(tmp_path), requests_to(server.base_url, model, 4)
 
     async def work() -> list[ChatReply | EvidenceBenchError]:
-        sender = sender_of(store)
-        await asked(sender, store, requests)
+        sender = sender_of(cache)
+        await asked(sender, cache, requests)
         await sender.submit()
         damage = "UPDATE waiting SET request = x'00' WHERE id = (SELECT min(id) FROM waiting)"
-        await store.change(lambda: lambda connection: connection.execute(damage))
+        await cache.change(lambda: lambda connection: connection.execute(damage))
         await sender.collect(wait=True)
-        return await asked(sender, store, requests)
+        return await asked(sender, cache, requests)
 
     found = asyncio.run(work())
     assert [type(one) for one in found] == [EndpointError] + [ChatReply] * 3
     assert "the waiting request" in str(found[0])
-    assert Spool(store).batches() == []
-    store.close()
+    assert BatchQueue(cache).batches() == []
+    cache.close()
     assert n_replies(one_pass(tmp_path, requests)) == 4
 
 
 def test_on_a_full_disk_a_batch_stays_open_and_is_collected_when_there_is_room(
     tmp_path: Path, server: RunningServer
 ) -> None:
-    store, requests = Replies(tmp_path), requests_to(server.base_url, "openai/gpt-x", 4)
+    cache, requests = ReplyCache(tmp_path), requests_to(server.base_url, "openai/gpt-x", 4)
 
     async def work() -> None:
-        sender = sender_of(store)
-        await asked(sender, store, requests)
+        sender = sender_of(cache)
+        await asked(sender, cache, requests)
         await sender.submit()
         with no_file_longer_than(500), pytest.raises(CacheError, match="File too large; free the disk"):
             await sender.collect(wait=True)
         await sender.collect(wait=True)
 
     asyncio.run(work())
-    store.close()
+    cache.close()
     assert n_replies(one_pass(tmp_path, requests)) == 4
     assert len(paid_keys(server)) == 4
 
@@ -818,19 +818,19 @@ def test_a_reply_without_its_tokens_spends_its_worst_case_of_a_limit_in_a_batch_
     requests = requests_to(server.base_url, "openai/gpt-x", 3)
     most = PRICES.most_usd("openai/gpt-x", 30, requests[0].max_tokens, batch=True)
     assert most is not None
-    store = Replies(tmp_path)
+    cache = ReplyCache(tmp_path)
     with proxied(server.root_url, results_changed(lambda body: body.replace(b'"usage"', b'"used"'))) as proxy:
         requests = requests_to(proxy.url, "openai/gpt-x", 3)
 
         async def work() -> list[ChatReply | EvidenceBenchError]:
-            sender = sender_of(store, max_cost_usd=2.5 * most)
-            await asked(sender, store, requests[:2])
+            sender = sender_of(cache, max_cost_usd=2.5 * most)
+            await asked(sender, cache, requests[:2])
             await sender.submit()
             await sender.collect(wait=True)
-            return await asked(sender, store, requests)
+            return await asked(sender, cache, requests)
 
         found = asyncio.run(work())
-    store.close()
+    cache.close()
     assert [type(one) for one in found] == [ChatReply, ChatReply, CostLimitError]
 
 
@@ -851,7 +851,7 @@ def test_answers_about_batches_that_are_damaged_anyhow_end_in_errors_of_ours_and
             if number == 4:
                 proxy.change = lambda _: None
             try:
-                found = one_pass(tmp_path, requests, patience=Patience(sleep=at_once, max_attempts=2), max_misses=2)
+                found = one_pass(tmp_path, requests, patience=CallSettings(sleep=at_once, max_attempts=2), max_misses=2)
             except EvidenceBenchError:
                 continue
         assert n_replies(found) == 4

@@ -23,22 +23,22 @@ from evidencebench.errors import (
     CostLimitError,
     DrainingError,
     EndpointError,
+    FailingCacheError,
     FailingServerError,
-    FailingStoreError,
     PendingError,
     StopError,
     SystemSpecError,
 )
+from evidencebench.models.llm.budget import Budget
 from evidencebench.models.llm.chat import NOTHING_USED, ChatReply, ChatRequest, Received, Usage
 from evidencebench.models.llm.client import ChatClient, default_client, make_client
 from evidencebench.models.llm.estimating import EstimatingSender
-from evidencebench.models.llm.ledger import Ledger
+from evidencebench.models.llm.http_sender import HttpSender
 from evidencebench.models.llm.prices import Price, PriceTable
-from evidencebench.models.llm.purse import Purse
-from evidencebench.models.llm.transport import HttpSender
+from evidencebench.models.llm.totals import RunningTotals
 from examples import examples
 from hostile_server import Behaviour, answer, cut_after, hostile_server
-from llm_servers import KEY, USAGE, DictStore, FakeTime, SlowSender, drip, replies, request_to, sent, with_seed
+from llm_servers import KEY, USAGE, DictCache, FakeTime, SlowSender, drip, replies, request_to, sent, with_seed
 
 REQUEST = request_to("http://127.0.0.1:9/v1", max_tokens=100)
 DOLLARS = PriceTable(as_of="2026-01-01", models={"openai/m": Price(input=1e4, output=1e4)})  # a cent a token
@@ -46,12 +46,12 @@ NO_PRICES = PriceTable(as_of="2026-01-01", models={})
 
 
 @contextmanager
-def asking(sender: SlowSender | None = None, **more: Any) -> Iterator[tuple[ChatClient, SlowSender, DictStore]]:
-    sender, store = sender or SlowSender(), DictStore()
-    options: dict[str, Any] = {"sender": sender, "store": store, "prices": DOLLARS}
+def asking(sender: SlowSender | None = None, **more: Any) -> Iterator[tuple[ChatClient, SlowSender, DictCache]]:
+    sender, cache = sender or SlowSender(), DictCache()
+    options: dict[str, Any] = {"sender": sender, "cache": cache, "prices": DOLLARS}
     client = ChatClient(**options | more)
     try:
-        yield client, sender, store
+        yield client, sender, cache
     finally:
         client.close()
 
@@ -71,31 +71,31 @@ def ask(client: ChatClient, *seeds: int) -> list[Received | BaseException]:
 
 
 def test_a_reply_is_stored_before_it_is_used_and_never_asked_for_again() -> None:
-    with asking() as (client, sender, store):
+    with asking() as (client, sender, cache):
         (first,) = ask(client, 1)
-        assert store.n_puts == 1
+        assert cache.n_puts == 1
         (second,) = ask(client, 1)
     assert isinstance(first, Received)
     assert (first.reply, first.is_stored) == (ChatReply(text="reply to seed 1", usage=USAGE), False)
     assert first.cost_usd == pytest.approx(1.1)
     assert second == Received(reply=first.reply, is_stored=True, cost_usd=first.cost_usd)
     assert len(sender.asked) == 1
-    assert (client.ledger.totals.requests, client.ledger.totals.stored) == (1, 1)
+    assert (client.totals.now.requests, client.totals.now.stored) == (1, 1)
 
 
 @examples(25)
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=40), st.integers(1, 4))
 def test_no_request_is_sent_twice_however_many_ask_at_once(seeds: list[int], in_flight: int) -> None:
-    with asking(max_in_flight=in_flight) as (client, sender, store):
+    with asking(max_in_flight=in_flight) as (client, sender, cache):
         found = ask(client, *seeds)
         again = ask(client, *seeds)
     assert again == [msgspec.structs.replace(one, is_stored=True) for one in found if isinstance(one, Received)]
     assert [one.reply.text for one in found if isinstance(one, Received)] == [f"reply to seed {n}" for n in seeds]
     assert sorted(request.seed for request in sender.asked) == sorted(set(seeds))
     assert sender.most_at_once <= in_flight
-    assert store.n_puts == len(set(seeds)) == client.ledger.totals.requests
-    assert client.ledger.totals.stored == 2 * len(seeds) - len(set(seeds))
-    assert client.ledger.totals.in_flight == 0
+    assert cache.n_puts == len(set(seeds)) == client.totals.now.requests
+    assert client.totals.now.stored == 2 * len(seeds) - len(set(seeds))
+    assert client.totals.now.in_flight == 0
 
 
 def test_many_threads_may_ask() -> None:
@@ -112,40 +112,40 @@ def test_a_failure_reaches_all_who_wait_for_it_and_the_next_asks_anew() -> None:
     assert [type(one) for one in found] == [EndpointError] * 3
     assert isinstance(after, Received)
     assert len(sender.asked) == 2
-    assert client.ledger.totals.failures == 1
+    assert client.totals.now.failures == 1
 
 
 @pytest.mark.parametrize("error", [FailingServerError("bad key"), PendingError("in a batch")])
 def test_a_stop_or_a_batch_is_no_failure(error: Exception) -> None:
-    with asking(SlowSender(failures=[error])) as (client, _, store):
+    with asking(SlowSender(failures=[error])) as (client, _, cache):
         assert ask(client, 1) == [error]
-        assert store.n_puts == 0
-    assert client.ledger.totals.failures == 0
+        assert cache.n_puts == 0
+    assert client.totals.now.failures == 0
 
 
 def test_a_reply_that_cannot_be_stored_stops_everything_but_its_cost_is_counted() -> None:
-    with asking() as (client, _, store):
-        store.failure = CacheError("replies.sqlite: disk full; make room")
+    with asking() as (client, _, cache):
+        cache.failure = CacheError("replies.sqlite: disk full; make room")
         (found,) = ask(client, 1)
-    assert isinstance(found, FailingStoreError)
+    assert isinstance(found, FailingCacheError)
     assert "replies.sqlite: disk full; make room; nothing more is sent" in str(found)
-    assert client.ledger.totals.cost_usd == pytest.approx(1.1)
+    assert client.totals.now.cost_usd == pytest.approx(1.1)
 
 
 def test_a_store_that_cannot_be_read_stops_everything_before_anything_is_sent() -> None:
-    class Unreadable(DictStore):
+    class Unreadable(DictCache):
         async def get(self, key: str) -> tuple[ChatReply, float | None] | None:
             raise CacheError(f"replies.sqlite: damaged at {key[:4]}; delete it")
 
-    with asking(store=Unreadable()) as (client, sender, _):
+    with asking(cache=Unreadable()) as (client, sender, _):
         (found,) = ask(client, 1)
-    assert isinstance(found, FailingStoreError)
+    assert isinstance(found, FailingCacheError)
     assert isinstance(found, StopError)
     assert sender.asked == []
 
 
 def test_a_reply_that_does_not_say_its_tokens_spends_the_worst_case_of_a_limit() -> None:
-    with asking(SlowSender(usage=Usage()), purse=Purse(DOLLARS, 2.0)) as (client, sender, _):
+    with asking(SlowSender(usage=Usage()), budget=Budget(DOLLARS, 2.0)) as (client, sender, _):
         first, second = ask(client, 1)[0], ask(client, 2)[0]
     assert isinstance(first, Received)
     assert first.cost_usd is None
@@ -161,18 +161,18 @@ def test_a_reply_that_does_not_say_its_tokens_spends_the_worst_case_of_a_limit()
 def test_limits_that_are_no_numbers_above_0_are_refused_by_name(name: str, value: float) -> None:
     pytest.importorskip("httpx", reason="needs the extra 'llm'")
     with pytest.raises(SystemSpecError, match=f"{name}: expected more than 0, got {value}"):
-        make_client(store=False, **{name: value})  # type: ignore[arg-type] # mypy takes the value for any option's
+        make_client(cache=False, **{name: value})  # type: ignore[arg-type] # mypy takes the value for any option's
 
 
 def test_a_second_loop_is_refused_while_the_first_one_runs_and_not_when_it_has_ended() -> None:
     async def work(client: ChatClient) -> Received:
         return await client.ask(REQUEST, stand_in="")
 
-    with asking() as (client, _, _store):
+    with asking() as (client, _, _cache):
         assert not client.run(work(client)).is_stored
         with pytest.raises(RuntimeError, match="a client asks in one event loop at a time"):
             asyncio.run(work(client))
-    with asking() as (client, _, _store):
+    with asking() as (client, _, _cache):
         assert not asyncio.run(work(client)).is_stored
         assert client.run(work(client)).is_stored
 
@@ -189,37 +189,37 @@ def test_a_slash_at_the_end_of_an_address_makes_no_other_request(one: str, other
     assert request_to(one).key != request_to(one.replace("http", "x")).key
 
 
-def asked_over_http(*script: Behaviour, limit: float) -> tuple[Received | BaseException, Ledger, Purse, int]:
+def asked_over_http(*script: Behaviour, limit: float) -> tuple[Received | BaseException, RunningTotals, Budget, int]:
     """Ask one request under a limit; return what came, what was counted and spent, and how often it was sent."""
-    purse, ledger, fake_time = Purse(DOLLARS, limit), Ledger(), FakeTime()
-    sender = HttpSender(ledger=ledger, purse=purse, clock=fake_time.clock, sleep=fake_time.sleep, environ={})
-    client = ChatClient(sender=sender, store=None, prices=DOLLARS, purse=purse, ledger=ledger)
+    budget, totals, fake_time = Budget(DOLLARS, limit), RunningTotals(), FakeTime()
+    sender = HttpSender(totals=totals, budget=budget, clock=fake_time.clock, sleep=fake_time.sleep, environ={})
+    client = ChatClient(sender=sender, cache=None, prices=DOLLARS, budget=budget, totals=totals)
     with hostile_server(b"{", *script) as server:
         request = request_to(server.address("v1") if script else "http://127.0.0.1:9/v1", max_tokens=100)
 
         (found,) = client.run(gathered(client, 0, request=request))
         client.close()
-    return found, ledger, purse, len(server.log)
+    return found, totals, budget, len(server.log)
 
 
 WORST = 0.01 * (int(1.5 * (8 + 1)) + 1 + 100)
 
 
 def test_an_attempt_that_may_have_been_charged_spends_its_worst_case() -> None:
-    found, ledger, purse, _ = asked_over_http(cut_after(0), answer(200, b"?"), replies(), limit=5.0)
+    found, totals, budget, _ = asked_over_http(cut_after(0), answer(200, b"?"), replies(), limit=5.0)
     assert isinstance(found, Received)
-    assert purse.spent_usd == pytest.approx(2 * WORST + 0.12)
-    assert ledger.totals.cost_usd == pytest.approx(0.12)
-    assert (ledger.totals.attempts, ledger.fields()["maybe_charged"]) == (3, 2)
+    assert budget.spent_usd == pytest.approx(2 * WORST + 0.12)
+    assert totals.now.cost_usd == pytest.approx(0.12)
+    assert (totals.now.attempts, totals.fields()["maybe_charged"]) == (3, 2)
 
 
 def test_an_attempt_that_was_refused_or_reached_nobody_spends_nothing() -> None:
-    found, ledger, purse, _ = asked_over_http(answer(500), answer(429), answer(400), limit=5.0)
+    found, totals, budget, _ = asked_over_http(answer(500), answer(429), answer(400), limit=5.0)
     assert isinstance(found, EndpointError)
-    assert (purse.spent_usd, ledger.totals.maybe_charged, ledger.totals.attempts) == (0, 0, 3)
-    found, ledger, purse, _ = asked_over_http(limit=5.0)
+    assert (budget.spent_usd, totals.now.maybe_charged, totals.now.attempts) == (0, 0, 3)
+    found, totals, budget, _ = asked_over_http(limit=5.0)
     assert isinstance(found, EndpointError)
-    assert (purse.spent_usd, ledger.totals.maybe_charged) == (0, 0)
+    assert (budget.spent_usd, totals.now.maybe_charged) == (0, 0)
 
 
 WITHHELD = b'{"error": {"message": "filtered", "code": "content_filter"}}'
@@ -227,11 +227,11 @@ WITHHELD = b'{"error": {"message": "filtered", "code": "content_filter"}}'
 
 @pytest.mark.parametrize("status", [400, 403])
 def test_a_prompt_that_is_refused_before_a_model_runs_costs_nothing(status: int) -> None:
-    found, ledger, purse, _ = asked_over_http(answer(status, WITHHELD), limit=5.0)
+    found, totals, budget, _ = asked_over_http(answer(status, WITHHELD), limit=5.0)
     assert isinstance(found, Received)
-    assert (found.reply.finish, found.cost_usd, purse.spent_usd) == ("refused", 0.0, 0.0)
-    assert ledger.summary() == "1 sent, 0 stored, 0 failed, $0.00"
-    assert ledger.fields()["unpriced"] == 0
+    assert (found.reply.finish, found.cost_usd, budget.spent_usd) == ("refused", 0.0, 0.0)
+    assert totals.summary() == "1 sent, 0 stored, 0 failed, $0.00"
+    assert totals.fields()["unpriced"] == 0
 
 
 def test_a_prompt_that_is_refused_costs_nothing_at_a_price_that_is_not_known_either() -> None:
@@ -252,17 +252,17 @@ def test_azure_may_charge_for_a_prompt_that_its_filter_refuses_so_that_its_cost_
 
 @pytest.mark.parametrize("status", [408, 504, 524])
 def test_an_attempt_behind_which_a_model_may_have_run_spends_its_worst_case(status: int) -> None:
-    found, ledger, purse, _ = asked_over_http(answer(status), answer(status), replies(), limit=5.0)
+    found, totals, budget, _ = asked_over_http(answer(status), answer(status), replies(), limit=5.0)
     assert isinstance(found, Received)
-    assert purse.spent_usd == pytest.approx(2 * WORST + 0.12)
-    assert ledger.totals.maybe_charged == 2
-    assert ledger.summary() == "1 sent, 0 stored, 0 failed, $0.12 + 2 unknown"
+    assert budget.spent_usd == pytest.approx(2 * WORST + 0.12)
+    assert totals.now.maybe_charged == 2
+    assert totals.summary() == "1 sent, 0 stored, 0 failed, $0.12 + 2 unknown"
 
 
 def test_what_was_on_its_way_when_everything_ended_counts_as_sent_at_an_unknown_cost() -> None:
-    ledger, purse = Ledger(), Purse(DOLLARS, 5.0)
-    sender = HttpSender(ledger=ledger, purse=purse, environ={})
-    client = ChatClient(sender=sender, store=None, prices=DOLLARS, purse=purse, ledger=ledger)
+    totals, budget = RunningTotals(), Budget(DOLLARS, 5.0)
+    sender = HttpSender(totals=totals, budget=budget, environ={})
+    client = ChatClient(sender=sender, cache=None, prices=DOLLARS, budget=budget, totals=totals)
     with hostile_server(b"{", drip) as server:
         request = request_to(server.address("v1"), max_tokens=100)
 
@@ -277,38 +277,38 @@ def test_what_was_on_its_way_when_everything_ended_counts_as_sent_at_an_unknown_
             time.sleep(0.005)
         client.close()
         waiting.join()
-    assert ledger.summary() == "1 sent, 0 stored, 0 failed, cost unknown"
-    assert ledger.fields()["cost_usd"] is None
-    assert purse.spent_usd == pytest.approx(WORST)
+    assert totals.summary() == "1 sent, 0 stored, 0 failed, cost unknown"
+    assert totals.fields()["cost_usd"] is None
+    assert budget.spent_usd == pytest.approx(WORST)
 
 
 def test_what_reached_no_server_is_not_sent_and_costs_nothing() -> None:
-    _, ledger, _, _ = asked_over_http(limit=5.0)
-    assert ledger.summary() == "0 sent, 0 stored, 1 failed, $0.00"
+    _, totals, _, _ = asked_over_http(limit=5.0)
+    assert totals.summary() == "0 sent, 0 stored, 1 failed, $0.00"
 
 
 def test_what_a_server_refused_was_sent() -> None:
-    _, ledger, _, _ = asked_over_http(answer(401), limit=5.0)
-    assert ledger.summary().startswith("1 sent, 0 stored, ")
+    _, totals, _, _ = asked_over_http(answer(401), limit=5.0)
+    assert totals.summary().startswith("1 sent, 0 stored, ")
 
 
 def test_no_attempt_is_made_that_could_go_beyond_the_limit_with_those_that_may_have_been_charged() -> None:
-    found, ledger, _, n_sent = asked_over_http(cut_after(0), limit=2.5 * WORST)
+    found, totals, _, n_sent = asked_over_http(cut_after(0), limit=2.5 * WORST)
     assert isinstance(found, CostLimitError)
-    assert n_sent == ledger.totals.maybe_charged == 2
+    assert n_sent == totals.now.maybe_charged == 2
 
 
 def test_a_reply_that_does_not_say_its_tokens_is_unpriced() -> None:
-    with asking(SlowSender(usage=Usage())) as (client, _, _store):
+    with asking(SlowSender(usage=Usage())) as (client, _, _cache):
         (found,) = ask(client, 1)
     assert isinstance(found, Received)
     assert found.cost_usd is None
-    assert client.ledger.summary() == "1 sent, 0 stored, 0 failed, price unknown"
+    assert client.totals.summary() == "1 sent, 0 stored, 0 failed, price unknown"
 
 
 def test_who_stops_waiting_loses_no_reply_that_was_sent_for() -> None:
     sender = SlowSender(is_open=False)
-    with asking(sender) as (client, _, store):
+    with asking(sender) as (client, _, cache):
 
         async def work() -> Received:
             impatient = asyncio.create_task(client.ask(REQUEST, stand_in=""))
@@ -321,13 +321,13 @@ def test_who_stops_waiting_loses_no_reply_that_was_sent_for() -> None:
             return await patient
 
         assert client.run(work()).reply.text == "reply to seed 0"
-        assert store.n_puts == 1
+        assert cache.n_puts == 1
     assert len(sender.asked) == 1
 
 
 def test_what_nobody_waits_for_any_more_is_finished_if_sent_and_dropped_if_not() -> None:
     sender = SlowSender(is_open=False)
-    with asking(sender, max_in_flight=2) as (client, _, store):
+    with asking(sender, max_in_flight=2) as (client, _, cache):
 
         async def work() -> None:
             asked = [asyncio.create_task(client.ask(with_seed(REQUEST, seed), stand_in="")) for seed in range(6)]
@@ -336,10 +336,10 @@ def test_what_nobody_waits_for_any_more_is_finished_if_sent_and_dropped_if_not()
                 one.cancel()
             await asyncio.gather(*asked, return_exceptions=True)
             sender.gate.set()
-            await until(lambda: store.n_puts == 2)
+            await until(lambda: cache.n_puts == 2)
 
         client.run(work())
-        assert store.n_puts == 2
+        assert cache.n_puts == 2
         assert all(isinstance(one, Received) for one in ask(client, *range(6)))
     assert len(sender.asked) == 6
 
@@ -347,7 +347,7 @@ def test_what_nobody_waits_for_any_more_is_finished_if_sent_and_dropped_if_not()
 def test_draining_finishes_what_is_in_flight_and_sends_nothing_more() -> None:
     sender = SlowSender(is_open=False)
     drained: list[str] = []
-    with asking(sender, max_in_flight=2, on_drain=lambda: drained.append("drained")) as (client, _, store):
+    with asking(sender, max_in_flight=2, on_drain=lambda: drained.append("drained")) as (client, _, cache):
 
         async def work() -> list[Received | BaseException]:
             waiting = asyncio.create_task(gathered(client, *range(6)))
@@ -359,7 +359,7 @@ def test_draining_finishes_what_is_in_flight_and_sends_nothing_more() -> None:
         found = client.run(work())
         assert [isinstance(one, Received) for one in found] == [True, True] + [False] * 4
         assert all(isinstance(one, DrainingError) for one in found[2:])
-        assert store.n_puts == 2
+        assert cache.n_puts == 2
         (stored, refused) = ask(client, 0, 9)
     assert isinstance(stored, Received)
     assert stored.is_stored
@@ -386,9 +386,9 @@ def test_no_more_is_spent_than_allowed_and_nothing_is_kept_back_that_fits(
             return ChatReply(text="x", usage=Usage(prompt_tokens=prompt % 12, completion_tokens=completion))
 
     worst = 0.01 * (100 + 1.5 * (8 + 2) + 1)
-    with asking(Sender(), purse=Purse(DOLLARS, limit), max_in_flight=in_flight) as (client, sender, _):
+    with asking(Sender(), budget=Budget(DOLLARS, limit), max_in_flight=in_flight) as (client, sender, _):
         found = ask(client, *range(len(tokens)))
-        spent = client.ledger.totals.cost_usd
+        spent = client.totals.now.cost_usd
     assert spent <= limit
     refused = [one for one in found if not isinstance(one, Received)]
     assert all(isinstance(one, CostLimitError) for one in refused)
@@ -397,7 +397,7 @@ def test_no_more_is_spent_than_allowed_and_nothing_is_kept_back_that_fits(
 
 
 def test_the_cost_limit_says_what_is_spent_and_what_to_do() -> None:
-    with asking(purse=Purse(DOLLARS, 1.2)) as (client, _, _store):
+    with asking(budget=Budget(DOLLARS, 1.2)) as (client, _, _cache):
         (first,) = ask(client, 1)
         (second,) = ask(client, 2)
     assert isinstance(first, Received)
@@ -410,7 +410,7 @@ def test_the_cost_limit_says_what_is_spent_and_what_to_do() -> None:
 
 
 def test_a_cost_limit_needs_a_known_price() -> None:
-    with asking(purse=Purse(NO_PRICES, 10.0), prices=NO_PRICES) as (client, sender, _):
+    with asking(budget=Budget(NO_PRICES, 10.0), prices=NO_PRICES) as (client, sender, _):
         (found,) = ask(client, 1)
     assert isinstance(found, CostLimitError)
     assert "openai/m: expected a known price, since a cost limit is set, got none; give a table" in str(found)
@@ -422,7 +422,7 @@ def test_closing_ends_what_runs_and_the_thread_and_may_be_done_twice() -> None:
     closed: list[str] = []
     sender = SlowSender(is_open=False)
     with (
-        asking(sender, on_close=lambda: closed.append("closed")) as (client, _, _store),
+        asking(sender, on_close=lambda: closed.append("closed")) as (client, _, _cache),
         ThreadPoolExecutor(1) as pool,
     ):
         waiting = pool.submit(ask, client, 1)
@@ -445,7 +445,7 @@ def _threads_of(client: ChatClient) -> list[threading.Thread]:
 
 
 def test_a_client_that_is_dropped_ends_its_thread() -> None:
-    client = ChatClient(sender=SlowSender(), store=None, prices=NO_PRICES)
+    client = ChatClient(sender=SlowSender(), cache=None, prices=NO_PRICES)
     ask(client, 1)
     (thread,) = _threads_of(client)
     del client
@@ -455,7 +455,7 @@ def test_a_client_that_is_dropped_ends_its_thread() -> None:
 
 
 def test_waiting_for_ones_own_thread_is_refused() -> None:
-    with asking() as (client, _, _store):
+    with asking() as (client, _, _cache):
 
         async def work() -> None:
             client.run(gathered(client, 1))
@@ -468,7 +468,7 @@ def test_errors_of_the_work_reach_who_runs_it() -> None:
     async def work() -> None:
         raise ValueError("mine")
 
-    with asking() as (client, _, _store), pytest.raises(ValueError, match="mine"):
+    with asking() as (client, _, _cache), pytest.raises(ValueError, match="mine"):
         client.run(work())
 
 
@@ -479,7 +479,7 @@ from evidencebench.models.llm.client import ChatClient
 from evidencebench.models.llm.prices import PriceTable
 from llm_servers import SlowSender, request_to, with_seed
 sender = SlowSender(is_open={is_open})
-client = ChatClient(sender=sender, store=None, prices=PriceTable(as_of="", models={{}}), max_in_flight=2)
+client = ChatClient(sender=sender, cache=None, prices=PriceTable(as_of="", models={{}}), max_in_flight=2)
 async def work(n):
     asked = (client.ask(with_seed(request_to("http://127.0.0.1:9/v1"), seed), stand_in="") for seed in range(n))
     return await asyncio.gather(*asked)
@@ -553,9 +553,9 @@ client.close()
 
 
 def test_an_estimate_counts_each_request_once_sends_nothing_and_takes_what_is_stored_for_free() -> None:
-    estimating, store = EstimatingSender(DOLLARS, completion_tokens=40), DictStore()
-    store.kept[with_seed(REQUEST, 3).key] = (ChatReply(text="stored"), 0.1)
-    client = ChatClient(sender=estimating, store=store, prices=DOLLARS)
+    estimating, cache = EstimatingSender(DOLLARS, completion_tokens=40), DictCache()
+    cache.kept[with_seed(REQUEST, 3).key] = (ChatReply(text="stored"), 0.1)
+    client = ChatClient(sender=estimating, cache=cache, prices=DOLLARS)
     other = request_to("http://127.0.0.1:9/v1", model="local/x", max_tokens=7)
 
     async def work() -> list[Received]:
@@ -570,8 +570,8 @@ def test_an_estimate_counts_each_request_once_sends_nothing_and_takes_what_is_st
     assert (known.model, known.requests, known.completion_tokens) == ("openai/m", 2, 80)
     assert known.prompt_tokens == 2 * (8 + 1)
     assert known.cost_usd == pytest.approx(0.01 * (known.prompt_tokens + 80))
-    assert store.n_puts == 0
-    assert client.ledger.totals.stored == 1
+    assert cache.n_puts == 0
+    assert client.totals.now.stored == 1
 
 
 def test_a_client_over_http_stores_and_counts_and_shows_no_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -591,7 +591,7 @@ def test_a_client_over_http_stores_and_counts_and_shows_no_key(tmp_path: Path, m
         assert not asked(first, 0).is_stored
         with pytest.raises(FailingServerError) as caught:
             asked(first, 1)
-        shown = f"{caught.value!r} {first!r} {first.ledger.fields()} {first.ledger.summary()}"
+        shown = f"{caught.value!r} {first!r} {first.totals.fields()} {first.totals.summary()}"
         first.close()
         second = make_client()
         received = asked(second, 0)

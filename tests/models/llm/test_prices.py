@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from evidencebench.errors import FormatError, UnreadableError
 from evidencebench.models.llm.chat import Usage
-from evidencebench.models.llm.ledger import Ledger, shown_usd
 from evidencebench.models.llm.prices import Price, PriceTable
+from evidencebench.models.llm.totals import RunningTotals, shown_usd
 
 TABLE = PriceTable(
     as_of="2026-01-01",
@@ -160,21 +160,21 @@ def test_no_sum_above_nothing_is_shown_as_nothing(cost: float) -> None:
 def test_the_summary_is_one_line_of_at_most_60_characters(
     requests: int, stored: int, failures: int, cost: float, unpriced: int
 ) -> None:
-    ledger = Ledger()
-    ledger.count_reply(Usage(), cost)
-    ledger.count(requests=requests, stored=stored, failures=failures, unpriced=unpriced)
-    assert len(ledger.summary()) <= 60
-    assert "\n" not in ledger.summary()
+    totals = RunningTotals()
+    totals.count_reply(Usage(), cost)
+    totals.count(requests=requests, stored=stored, failures=failures, unpriced=unpriced)
+    assert len(totals.summary()) <= 60
+    assert "\n" not in totals.summary()
 
 
 def test_a_price_that_is_not_known_is_said_in_the_summary_and_the_fields() -> None:
-    ledger = Ledger()
-    ledger.count_reply(Usage(prompt_tokens=3, completion_tokens=4), None)
-    assert ledger.summary() == "1 sent, 0 stored, 0 failed, price unknown"
-    assert ledger.fields()["cost_usd"] is None
-    ledger.count_reply(Usage(), 0.5)
-    assert ledger.summary() == "2 sent, 0 stored, 0 failed, $0.50 + 1 unpriced"
-    assert ledger.fields() | {"cost_usd": 0.5, "unpriced": 1, "prompt_tokens": 3} == ledger.fields()
+    totals = RunningTotals()
+    totals.count_reply(Usage(prompt_tokens=3, completion_tokens=4), None)
+    assert totals.summary() == "1 sent, 0 stored, 0 failed, price unknown"
+    assert totals.fields()["cost_usd"] is None
+    totals.count_reply(Usage(), 0.5)
+    assert totals.summary() == "2 sent, 0 stored, 0 failed, $0.50 + 1 unpriced"
+    assert totals.fields() | {"cost_usd": 0.5, "unpriced": 1, "prompt_tokens": 3} == totals.fields()
 
 
 def test_a_pipe_or_a_device_in_the_place_of_a_table_is_refused_and_not_waited_for(tmp_path: Path) -> None:

@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evidencebench.models.endpoints import PassingError
-from evidencebench.models.llm.batch_apis.anthropic import AnthropicBatches
-from evidencebench.models.llm.batch_apis.nouns import BatchApi, Row
-from evidencebench.models.llm.batch_apis.openai import OpenaiBatches
+from evidencebench.models.llm.batch_apis.anthropic import AnthropicBatchApi
+from evidencebench.models.llm.batch_apis.contract import BatchApi, ResultRow
+from evidencebench.models.llm.batch_apis.openai import OpenaiBatchApi
 from evidencebench.models.llm.chat import ChatModel, ChatReply, Message, Usage
 from evidencebench.models.llm.providers import Wire
 from evidencebench.models.llm.refusals import is_withheld, said_in
-from evidencebench.models.llm.store import Replies
+from evidencebench.models.llm.reply_cache import ReplyCache
 from evidencebench.models.llm.wire import posted, reply_of
 from examples import examples
 from llm_servers import completion
@@ -52,10 +52,10 @@ def line(wire: Wire, body: dict[str, Any]) -> dict[str, Any]:
     return {"custom_id": KEY, "result": {"type": "succeeded", "message": body}}
 
 
-API: dict[Wire, BatchApi] = {"openai": OpenaiBatches(), "anthropic": AnthropicBatches()}
+API: dict[Wire, BatchApi] = {"openai": OpenaiBatchApi(), "anthropic": AnthropicBatchApi()}
 
 
-def row_in(wire: Wire, content: bytes) -> Row:
+def row_in(wire: Wire, content: bytes) -> ResultRow:
     (row,) = API[wire].rows(io.BytesIO(content))
     return row
 
@@ -91,10 +91,10 @@ def test_a_reply_whose_text_is_not_unicode_is_kept_with_what_can_be_read_of_it(
     reply = reply_of(wire, content)
     assert reply.text == text
     assert reply.usage.prompt_tokens == 10
-    store = Replies(tmp_path)
-    keep(store, numbered(0), reply, 0.5)
-    assert store.find(numbered(0).key) == (reply, 0.5)
-    store.close()
+    cache = ReplyCache(tmp_path)
+    keep(cache, numbered(0), reply, 0.5)
+    assert cache.find(numbered(0).key) == (reply, 0.5)
+    cache.close()
 
 
 @pytest.mark.parametrize("strange", [None, True, 7, 1.5, "x", [], [[]], {}, {"a": 1}])

@@ -12,11 +12,11 @@ import pytest
 from evidencebench.data.sample import load_sample
 from evidencebench.errors import DrainingError
 from evidencebench.models.llm.chat import ChatReply
-from evidencebench.models.llm.claims import Claims
 from evidencebench.models.llm.client import ChatClient
 from evidencebench.models.llm.prices import PriceTable
+from evidencebench.models.llm.request_locks import RequestLocks
 from fake_models import running_fake_server
-from llm_servers import DictStore, SlowSender
+from llm_servers import DictCache, SlowSender
 from replies import numbered, reply_to
 
 TESTS = Path(__file__).parents[2]
@@ -33,15 +33,15 @@ async def work():
     return len(await asyncio.gather(*asked))
 print("ready", flush=True)
 sys.stdin.readline()
-print(client.run(work()), client.ledger.totals.requests, client.ledger.totals.stored)
+print(client.run(work()), client.totals.now.requests, client.totals.now.stored)
 client.close()
 """
 
 HOLD = """
 import sys
 from pathlib import Path
-from evidencebench.models.llm.claims import Claims
-claims = Claims(Path(sys.argv[1]))
+from evidencebench.models.llm.request_locks import RequestLocks
+claims = RequestLocks(Path(sys.argv[1]))
 print(claims.take(sys.argv[2]), flush=True)
 sys.stdin.readline()
 """
@@ -78,7 +78,7 @@ def test_two_of_the_same_run_at_once_pay_for_each_reply_once(tmp_path: Path) -> 
 
 
 def test_what_a_process_asks_is_free_when_it_is_killed(tmp_path: Path) -> None:
-    claims = Claims(tmp_path / "asking")
+    claims = RequestLocks(tmp_path / "asking")
     with started(HOLD, str(tmp_path / "asking"), KEY) as process:
         assert line_of(process) == "True\n"
         assert not claims.take(KEY)
@@ -89,7 +89,7 @@ def test_what_a_process_asks_is_free_when_it_is_killed(tmp_path: Path) -> None:
 
 
 def test_what_is_given_back_may_be_asked_by_others(tmp_path: Path) -> None:
-    claims = Claims(tmp_path / "asking")
+    claims = RequestLocks(tmp_path / "asking")
     assert claims.take(KEY)
     for is_free in (False, True):
         if is_free:
@@ -101,20 +101,20 @@ def test_what_is_given_back_may_be_asked_by_others(tmp_path: Path) -> None:
 
 
 def test_where_nothing_can_be_locked_everything_may_be_asked(tmp_path: Path) -> None:
-    claims = Claims(tmp_path / "no such folder" / "asking")
+    claims = RequestLocks(tmp_path / "no such folder" / "asking")
     assert claims.take(KEY)
     claims.give_back(KEY)
     claims.close()
 
 
 def test_a_request_that_another_process_sends_is_waited_for_and_its_reply_is_taken() -> None:
-    store, sender = DictStore(claimed_elsewhere={KEY}), SlowSender()
-    client = ChatClient(sender=sender, store=store, prices=NO_PRICES)
+    cache, sender = DictCache(claimed_elsewhere={KEY}), SlowSender()
+    client = ChatClient(sender=sender, cache=cache, prices=NO_PRICES)
 
     async def answered_elsewhere() -> None:
         await asyncio.sleep(0.05)
-        store.kept[KEY] = (reply_to(7), 0.5)
-        store.claimed_elsewhere.clear()
+        cache.kept[KEY] = (reply_to(7), 0.5)
+        cache.claimed_elsewhere.clear()
 
     async def work() -> list[ChatReply]:
         asked = asyncio.gather(*(client.ask(numbered(0), stand_in="") for _ in range(2)))
@@ -124,17 +124,17 @@ def test_a_request_that_another_process_sends_is_waited_for_and_its_reply_is_tak
     assert client.run(work()) == [reply_to(7)] * 2
     client.close()
     assert sender.asked == []
-    assert (client.ledger.totals.requests, client.ledger.totals.stored) == (0, 2)
+    assert (client.totals.now.requests, client.totals.now.stored) == (0, 2)
 
 
 def test_a_request_that_another_process_failed_to_send_is_sent() -> None:
-    store, sender = DictStore(claimed_elsewhere={KEY}), SlowSender()
-    client = ChatClient(sender=sender, store=store, prices=NO_PRICES)
+    cache, sender = DictCache(claimed_elsewhere={KEY}), SlowSender()
+    client = ChatClient(sender=sender, cache=cache, prices=NO_PRICES)
 
     async def work() -> bool:
         asked = asyncio.ensure_future(client.ask(numbered(0), stand_in=""))
         await asyncio.sleep(0.05)
-        store.claimed_elsewhere.clear()
+        cache.claimed_elsewhere.clear()
         return (await asked).is_stored
 
     assert not client.run(work())
@@ -143,8 +143,8 @@ def test_a_request_that_another_process_failed_to_send_is_sent() -> None:
 
 
 def test_waiting_for_another_process_ends_when_nothing_more_is_to_be_sent() -> None:
-    store, sender = DictStore(claimed_elsewhere={KEY}), SlowSender()
-    client = ChatClient(sender=sender, store=store, prices=NO_PRICES)
+    cache, sender = DictCache(claimed_elsewhere={KEY}), SlowSender()
+    client = ChatClient(sender=sender, cache=cache, prices=NO_PRICES)
 
     async def work() -> None:
         asked = asyncio.ensure_future(client.ask(numbered(0), stand_in=""))

@@ -21,9 +21,9 @@ from evidencebench.execution.ask import answers_from
 from evidencebench.execution.execute import RunReport, execute
 from evidencebench.execution.system_table import make_system
 from evidencebench.models.llm.client import make_client
-from evidencebench.models.llm.inventory import Kept, kept_replies
+from evidencebench.models.llm.inventory import KeptReply, kept_replies
 from evidencebench.models.llm.providers import provider_of
-from evidencebench.models.llm.store import Replies
+from evidencebench.models.llm.reply_cache import ReplyCache
 from evidencebench.models.llm.wire.openai import body_of
 from evidencebench.runs.run_file import read_run
 from evidencebench.scoring.evaluation import answers_of, evaluate
@@ -215,13 +215,13 @@ def test_killed_again_and_again_it_ends_in_the_same_run_and_asks_for_no_stored_r
     n_kills = 10 if IS_THOROUGH else 3
     dataset = many(tmp_path, 6 * n_kills)
     generator = random.Random(3)
-    whole, pieced, store = tmp_path / "whole.jsonl", tmp_path / "pieced.jsonl", tmp_path / "pieces"
+    whole, pieced, cache = tmp_path / "whole.jsonl", tmp_path / "pieced.jsonl", tmp_path / "pieces"
     with running_fake_server(dataset, personality="oracle", fault_rate=0.1, latency_seconds=0.05, seed=2) as server:
         spec = f"llm_base:model=local/fake,base_url={server.base_url}"
         words = ("run", spec, "--data", str(dataset.path), "-t", "er_at_optimal", "-o", str(pieced))
-        environment = os.environ | {"EVIDENCEBENCH_CACHE": str(store)}
+        environment = os.environ | {"EVIDENCEBENCH_CACHE": str(cache)}
         for _ in range(n_kills):
-            stored, n_asked = stored_keys(store), len(server.log_entries())
+            stored, n_asked = stored_keys(cache), len(server.log_entries())
             process = start(*words, env=environment)
             enough = n_asked + generator.randrange(1, 40)
             deadline = time.monotonic() + 60
@@ -232,7 +232,7 @@ def test_killed_again_and_again_it_ends_in_the_same_run_and_asks_for_no_stored_r
             process.communicate(timeout=60)
             asked_now = {entry["key"] for entry in server.log_entries()[n_asked:]}
             assert not asked_now & stored
-        stored, n_asked = stored_keys(store), len(server.log_entries())
+        stored, n_asked = stored_keys(cache), len(server.log_entries())
         assert 0 < len(stored) < len(dataset)
         process = start(*words, env=environment)
         _, errors = process.communicate(timeout=300)
@@ -247,9 +247,9 @@ def test_killed_again_and_again_it_ends_in_the_same_run_and_asks_for_no_stored_r
 
 def stored_keys(folder: Path) -> set[str]:
     """Return the keys of stored requests as the server's log has them."""
-    store = Replies(folder)
-    kept = [one.request for one in kept_replies(store) if isinstance(one, Kept)]
-    store.close()
+    cache = ReplyCache(folder)
+    kept = [one.request for one in kept_replies(cache) if isinstance(one, KeptReply)]
+    cache.close()
     bodies = (body_of(request, provider_of(request.model)) for request in kept)
     return {sha256(msgspec.json.encode(body, order="sorted")).hexdigest() for body in bodies}
 

@@ -13,8 +13,8 @@ from evidencebench.cli.output import OutputFile, json_text, refuse_existing, tel
 from evidencebench.cli.progress import progress
 from evidencebench.errors import CacheError
 from evidencebench.execution.exchanges import exchanges_of
-from evidencebench.models.llm.inventory import Kept, Which, kept_replies
-from evidencebench.models.llm.store import Replies
+from evidencebench.models.llm.inventory import KeptReply, ReplyFilter, kept_replies
+from evidencebench.models.llm.reply_cache import ReplyCache
 from evidencebench.one_line import counted
 from evidencebench.runs.run_file import RunFile, read_run
 from evidencebench.storage.whole_file import is_stream, whole_file
@@ -55,7 +55,7 @@ def command(
     .jsonl.gz to be packed. It never holds a key. Damaged replies are left
     out and counted, with exit code 1.
 
-    The store knows requests, and not who asked them. With --run the requests of
+    The cache knows requests, and not who asked them. With --run the requests of
     RUN are made again, as by 'llm show', and its lines name their instances.
 
     \b
@@ -71,11 +71,11 @@ def command(
     if not path.exists():
         raise CacheError(f"{path}: holds no replies yet; run a strategy first")
     n_written = n_damaged = 0
-    store = Replies(path.parent)
+    cache = ReplyCache(path.parent)
     try:
-        asked_for = None if run_path is None else _asked_for(read_run(run_path), data, store)
+        asked_for = None if run_path is None else _asked_for(read_run(run_path), data, cache)
         with progress("exporting", progress_style), whole_file(output) as file:
-            for kept in kept_replies(store, Which(model=model)):
+            for kept in kept_replies(cache, ReplyFilter(model=model)):
                 key = kept if isinstance(kept, str) else kept.key
                 if asked_for is not None and key not in asked_for:
                     continue
@@ -86,22 +86,22 @@ def command(
                     file.write(msgspec.json.encode(named | _line(kept)) + b"\n")
                     n_written += 1
     finally:
-        store.close()
+        cache.close()
     _tell(output, n_written, n_damaged, as_json=as_json)
     ctx.exit(1 if n_damaged else 0)
 
 
-def _asked_for(run: RunFile, data: str | None, store: Replies) -> dict[str, list[dict[str, Any]]]:
+def _asked_for(run: RunFile, data: str | None, cache: ReplyCache) -> dict[str, list[dict[str, Any]]]:
     """Return the key of each request of a run -> for which instances and tasks it was made, in which turn."""
     found: dict[str, list[dict[str, Any]]] = {}
     dataset = data_of(run, data)
-    for one in exchanges_of(run, dataset, [name for name in dataset.ids if name in run.ids], store=store):
+    for one in exchanges_of(run, dataset, [name for name in dataset.ids if name in run.ids], cache=cache):
         asked = {"instance": one.instance_id, "task": one.task, "turn": one.turn}
         found.setdefault(one.replayed.request.key, []).append(asked)
     return found
 
 
-def _line(kept: Kept) -> dict[str, Any]:
+def _line(kept: KeptReply) -> dict[str, Any]:
     return {
         "key": kept.key,
         "model": kept.request.model,

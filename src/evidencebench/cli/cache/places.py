@@ -5,9 +5,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from evidencebench.errors import CacheError
-from evidencebench.models.embedding.store import FILE_NAME as EMBEDDINGS_NAME
-from evidencebench.models.llm.ledger import shown_usd
-from evidencebench.models.llm.reply_file import FILE_NAME as REPLIES_NAME
+from evidencebench.models.embedding.vector_cache import FILE_NAME as EMBEDDINGS_NAME
+from evidencebench.models.llm.reply_database import FILE_NAME as REPLIES_NAME
+from evidencebench.models.llm.totals import shown_usd
 from evidencebench.storage.cache import cache_folder
 
 

@@ -14,9 +14,10 @@ from evidencebench.cli.numbers import Finite
 from evidencebench.cli.options import json_option
 from evidencebench.cli.output import print_json
 from evidencebench.models.embedding.inventory import remove_vectors, vectors_by_encoder
+from evidencebench.models.llm.batch_queue import BatchQueue
 from evidencebench.models.llm.inventory import (
     ModelReplies,
-    Which,
+    ReplyFilter,
     damaged_keys,
     n_waiting,
     remove_batches,
@@ -24,9 +25,8 @@ from evidencebench.models.llm.inventory import (
     remove_replies,
     replies_by_model,
 )
-from evidencebench.models.llm.reply_file import REPLIES
-from evidencebench.models.llm.spool import Spool
-from evidencebench.models.llm.store import Replies
+from evidencebench.models.llm.reply_cache import ReplyCache
+from evidencebench.models.llm.reply_database import REPLIES
 from evidencebench.one_line import counted
 from evidencebench.pages.app.search_index import kept_files
 from evidencebench.storage.cached_file import remove_cached
@@ -80,16 +80,16 @@ def command(
         "search": search or everything,
     }
     _require_clear(wanted, is_about_replies=replies or everything, has_filter=has_filter)
-    which = Which(model=model, before=None if older_than is None else time.time() - older_than * _DAY_SECONDS)
+    which = ReplyFilter(model=model, before=None if older_than is None else time.time() - older_than * _DAY_SECONDS)
     folder = kept_folder()
-    with _store_in(folder) as store:
-        found = {} if store is None else _of_replies(store, which)
+    with _cache_in(folder) as cache:
+        found = {} if cache is None else _of_replies(cache, which)
         if embeddings_file(folder).exists():
             found["embeddings"] = lambda: _embeddings(embeddings_file(folder))
         found["search"] = lambda: _search(kept_files(folder))
         parts = [part for name, find in found.items() if wanted[name] and (part := find()).n]
         if yes:
-            _remove(parts, store)
+            _remove(parts, cache)
     _print(parts, removed=yes, as_json=as_json)
 
 
@@ -106,11 +106,11 @@ def _require_clear(wanted: dict[str, bool], *, is_about_replies: bool, has_filte
         raise click.UsageError("--damaged chooses among replies, so it goes without --replies and --all")
 
 
-def _remove(parts: "list[_Part]", store: Replies | None) -> None:
+def _remove(parts: "list[_Part]", cache: ReplyCache | None) -> None:
     for part in parts:
         part.remove()
-    if store is not None and any(part.is_of_replies for part in parts):
-        _compact(store)
+    if cache is not None and any(part.is_of_replies for part in parts):
+        _compact(cache)
 
 
 def _print(parts: "list[_Part]", *, removed: bool, as_json: bool) -> None:
@@ -134,29 +134,29 @@ class _Part:
 
 
 @contextmanager
-def _store_in(folder: Path) -> Iterator[Replies | None]:
-    """Give the store of replies, or None where there is none."""
+def _cache_in(folder: Path) -> Iterator[ReplyCache | None]:
+    """Give the cache of replies, or None where there is none."""
     if not replies_file(folder).exists():
         yield None
         return
-    store = Replies(folder)
+    cache = ReplyCache(folder)
     try:
-        yield store
+        yield cache
     finally:
-        store.close()
+        cache.close()
 
 
-def _of_replies(store: Replies, which: Which) -> dict[str, Callable[[], _Part]]:
-    """Return what finds each part of the store of replies."""
+def _of_replies(cache: ReplyCache, which: ReplyFilter) -> dict[str, Callable[[], _Part]]:
+    """Return what finds each part of the cache of replies."""
     return {
-        "replies": lambda: _replies(store, which),
-        "damaged": lambda: _damaged(store),
-        "batches": lambda: _batches(store),
+        "replies": lambda: _replies(cache, which),
+        "damaged": lambda: _damaged(cache),
+        "batches": lambda: _batches(cache),
     }
 
 
-def _replies(store: Replies, which: Which) -> _Part:
-    models = replies_by_model(store, which)
+def _replies(cache: ReplyCache, which: ReplyFilter) -> _Part:
+    models = replies_by_model(cache, which)
     lines = [
         f"{counted(model.n_replies, 'reply', 'replies')} of {printable(model.model)}, cost {_cost(model)}"
         for model in models
@@ -165,7 +165,7 @@ def _replies(store: Replies, which: Which) -> _Part:
         name="replies",
         n=sum(model.n_replies for model in models),
         line="\n".join(lines),
-        remove=lambda: remove_replies(store, which),
+        remove=lambda: remove_replies(cache, which),
     )
 
 
@@ -173,20 +173,20 @@ def _cost(model: ModelReplies) -> str:
     return shown_cost(model.cost_usd, model.n_unpriced)
 
 
-def _damaged(store: Replies) -> _Part:
-    keys = damaged_keys(store)
+def _damaged(cache: ReplyCache) -> _Part:
+    keys = damaged_keys(cache)
     return _Part(
-        name="damaged", n=len(keys), line=f"{len(keys)} damaged replies", remove=lambda: remove_keys(store, keys)
+        name="damaged", n=len(keys), line=f"{len(keys)} damaged replies", remove=lambda: remove_keys(cache, keys)
     )
 
 
-def _batches(store: Replies) -> _Part:
-    batches, n_requests = Spool(store).batches(), n_waiting(store)
+def _batches(cache: ReplyCache) -> _Part:
+    batches, n_requests = BatchQueue(cache).batches(), n_waiting(cache)
     lines = [f"batch {batch.name or 'without an id'} of {printable(batch.group.model)}" for batch in batches]
     if n_requests:
         lines.append(f"{counted(n_requests, 'request')} waiting for a batch")
     return _Part(
-        name="batches", n=len(batches) + n_requests, line="\n".join(lines), remove=lambda: remove_batches(store)
+        name="batches", n=len(batches) + n_requests, line="\n".join(lines), remove=lambda: remove_batches(cache)
     )
 
 
@@ -216,9 +216,9 @@ def _search(files: list[Path]) -> _Part:
     )
 
 
-def _compact(store: Replies) -> None:
-    store.close()
+def _compact(cache: ReplyCache) -> None:
+    cache.close()
     try:
-        compact(store.path, REPLIES)
+        compact(cache.path, REPLIES)
     except sqlite3.Error as error:
         click.echo(f"removed, but the space is not free yet: {error}; prune again later", err=True)

@@ -11,9 +11,9 @@ from evidencebench.cli.cache.places import embeddings_file, replies_file, shown_
 from evidencebench.cli.options import format_option, json_option
 from evidencebench.cli.output import print_json, print_table
 from evidencebench.models.embedding.inventory import vectors_by_encoder
+from evidencebench.models.llm.batch_queue import BatchJob, BatchQueue
 from evidencebench.models.llm.inventory import ModelReplies, n_waiting, replies_by_model
-from evidencebench.models.llm.spool import Batch, Spool
-from evidencebench.models.llm.store import Replies
+from evidencebench.models.llm.reply_cache import ReplyCache
 from evidencebench.one_line import counted
 from evidencebench.pages.app.search_index import kept_files
 from evidencebench.storage.cache import cache_folder
@@ -61,16 +61,16 @@ def _found(folder: Path) -> dict[str, Any]:
 
 
 def _replies_json(path: Path) -> dict[str, Any]:
-    store = Replies(path.parent)
+    cache = ReplyCache(path.parent)
     try:
         return {
             **_file_json(path),
-            "models": [_model_json(model) for model in replies_by_model(store)],
-            "n_waiting": n_waiting(store),
-            "batches": [_batch_json(batch) for batch in Spool(store).batches()],
+            "models": [_model_json(model) for model in replies_by_model(cache)],
+            "n_waiting": n_waiting(cache),
+            "batches": [_batch_json(batch) for batch in BatchQueue(cache).batches()],
         }
     finally:
-        store.close()
+        cache.close()
 
 
 def _file_json(path: Path) -> dict[str, Any]:
@@ -81,7 +81,7 @@ def _model_json(model: ModelReplies) -> dict[str, Any]:
     return asdict(model) | {"oldest": shown_time(model.oldest), "newest": shown_time(model.newest)}
 
 
-def _batch_json(batch: Batch) -> dict[str, Any]:
+def _batch_json(batch: BatchJob) -> dict[str, Any]:
     return {
         "name": batch.name,
         "model": batch.group.model,

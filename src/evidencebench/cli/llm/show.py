@@ -10,8 +10,8 @@ from evidencebench.cli.options import json_option, task_options
 from evidencebench.data.tasks import Task
 from evidencebench.errors import CacheError
 from evidencebench.execution.exchanges import Exchange, changed_since, exchanges_of
-from evidencebench.models.llm.reply_file import FILE_NAME
-from evidencebench.models.llm.store import Replies
+from evidencebench.models.llm.reply_cache import ReplyCache
+from evidencebench.models.llm.reply_database import FILE_NAME
 from evidencebench.one_line import counted
 from evidencebench.runs.run_file import RunFile, read_run
 from evidencebench.storage.cache import cache_folder
@@ -27,7 +27,7 @@ def command(*, run: Path, instance_id: str, data: str | None, tasks: tuple[Task,
     """Show what a model was asked for an instance, and its replies.
 
     The requests are made again from the run's header and its data, all turns of
-    them, and the replies are read from the store of this machine (see 'cache').
+    them, and the replies are read from the cache of this machine (see 'cache').
     Nothing is sent, and no key is needed or shown.
 
     \b
@@ -38,12 +38,12 @@ def command(*, run: Path, instance_id: str, data: str | None, tasks: tuple[Task,
     made = read_run(run)
     dataset = data_of(made, data)
     folder = cache_folder(os.environ)
-    store = None if folder is None or not (folder / FILE_NAME).exists() else Replies(folder)
+    cache = None if folder is None or not (folder / FILE_NAME).exists() else ReplyCache(folder)
     try:
-        found = list(exchanges_of(made, dataset, [instance_id], store=store, tasks=tasks))
+        found = list(exchanges_of(made, dataset, [instance_id], cache=cache, tasks=tasks))
     finally:
-        if store is not None:
-            store.close()
+        if cache is not None:
+            cache.close()
     print_exchanges(found, as_json=as_json)
     if not found:
         click.echo(f"{run}: {instance_id}: nobody was asked, since none of the tasks wants a sentence of it", err=True)

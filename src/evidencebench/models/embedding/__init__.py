@@ -1,1 +1,1 @@
-"""Texts to vectors: models, endpoints and the store that keeps what they computed."""
+"""Texts to vectors: models, endpoints and the cache that keeps what they computed."""

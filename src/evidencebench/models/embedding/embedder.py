@@ -1,4 +1,4 @@
-"""Texts to vectors through the store: duplicates once, what is known is read, what is new is kept batch by batch."""
+"""Texts to vectors through the cache: duplicates once, what is known is read, what is new is kept batch by batch."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ import numpy as np
 from evidencebench.errors import ModelError
 from evidencebench.models.embedding.encoder import Encoder, Floats, vector_faults
 from evidencebench.models.embedding.formats import EncodedText
-from evidencebench.models.embedding.store import Store, Stored
+from evidencebench.models.embedding.vector_cache import CachedVector, VectorCache
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,14 +27,14 @@ class Embedded:
     n_truncated: int
 
 
-def embed(encoder: Encoder, store: Store | None, texts: Sequence[EncodedText]) -> Embedded:
+def embed(encoder: Encoder, cache: VectorCache | None, texts: Sequence[EncodedText]) -> Embedded:
     """Return one vector a text, in the order of the texts.
 
     Parameters
     ----------
     encoder
         What computes a vector that is not kept yet.
-    store
+    cache
         Where vectors of this encoder are kept; None: nowhere.
     texts
         What to encode, duplicates allowed.
@@ -44,24 +44,24 @@ def embed(encoder: Encoder, store: Store | None, texts: Sequence[EncodedText]) -
     ModelError
         If the encoder gives vectors that are not finite, or of another number or length than expected.
     CacheError
-        If the store cannot be used.
+        If the cache cannot be used.
     """
-    known: dict[EncodedText, Stored] = {} if store is None else store.get(texts)
+    known: dict[EncodedText, CachedVector] = {} if cache is None else cache.get(texts)
     missing = [text for text in dict.fromkeys(texts) if text not in known]
     dimension = next((len(found.vector) for found in known.values()), None)
-    if missing and store is not None:
-        store.require_writable()
-        dimension = store.dimension() if dimension is None else dimension
+    if missing and cache is not None:
+        cache.require_writable()
+        dimension = cache.dimension() if dimension is None else dimension
     if missing:
         for batch in encoder.batches(missing):
             of_batch = [missing[position] for position in batch.positions]
             if fault := vector_faults(batch.vectors, len(of_batch), dimension):
                 raise ModelError(f"{encoder.identity}: {fault}; nothing of this batch is kept")
             dimension = batch.vectors.shape[1]
-            if store is not None:
-                store.put(of_batch, batch.vectors, batch.is_truncated)
+            if cache is not None:
+                cache.put(of_batch, batch.vectors, batch.is_truncated)
             known |= {
-                text: Stored(vector, bool(is_cut))
+                text: CachedVector(vector, bool(is_cut))
                 for text, vector, is_cut in zip(of_batch, batch.vectors, batch.is_truncated, strict=True)
             }
     found = [known[text] for text in texts]

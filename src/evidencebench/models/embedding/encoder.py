@@ -13,7 +13,7 @@ Floats = NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Batch:
+class VectorBatch:
     """Vectors as an encoder hands them over.
 
     Attributes
@@ -45,7 +45,7 @@ class Encoder(Protocol):
         """Return what vectors are kept under."""
         ...
 
-    def batches(self, texts: Sequence[EncodedText]) -> Iterator[Batch]:
+    def batches(self, texts: Sequence[EncodedText]) -> Iterator[VectorBatch]:
         """Yield vectors batch by batch, in any order, each text once."""
         ...
 

@@ -15,7 +15,7 @@ import msgspec
 import numpy as np
 
 from evidencebench.errors import EndpointError, SystemSpecError
-from evidencebench.models.embedding.encoder import Batch, Floats, vector_faults
+from evidencebench.models.embedding.encoder import Floats, VectorBatch, vector_faults
 from evidencebench.models.embedding.formats import EncodedText
 from evidencebench.models.endpoints import (
     PassingError,
@@ -141,7 +141,7 @@ class EndpointEncoder:
         self._dimension = of.dimensions
         self.identity = f"endpoint|{of.address}|{of.model}|dimensions={of.dimensions}"
 
-    def batches(self, texts: Sequence[EncodedText]) -> Iterator[Batch]:
+    def batches(self, texts: Sequence[EncodedText]) -> Iterator[VectorBatch]:
         """Yield vectors, one request a batch.
 
         Raises
@@ -155,7 +155,7 @@ class EndpointEncoder:
             if fault := vector_faults(vectors, len(wanted), self._dimension):
                 raise EndpointError(f"{self._where}: {fault}; nothing of this batch is kept")
             self._dimension = vectors.shape[1]
-            yield Batch(positions=positions, vectors=vectors, is_truncated=[False] * len(wanted))
+            yield VectorBatch(positions=positions, vectors=vectors, is_truncated=[False] * len(wanted))
 
     def _split(self, texts: Sequence[EncodedText]) -> Iterator[range]:
         start, n_characters = 0, 0

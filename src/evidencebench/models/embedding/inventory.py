@@ -1,4 +1,4 @@
-"""What a store of embeddings holds: counted and removed."""
+"""What a cache of embeddings holds: counted and removed."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from evidencebench.errors import CacheError
-from evidencebench.models.embedding.store import EMBEDDINGS
+from evidencebench.models.embedding.vector_cache import EMBEDDINGS
 from evidencebench.storage.database import compact, connect
 
 
@@ -36,7 +36,7 @@ def vectors_by_encoder(path: Path) -> list[EncoderVectors]:
     Raises
     ------
     CacheError
-        If it cannot be read or is not a store.
+        If it cannot be read or is not a cache.
     """
     with _opened(path) as connection:
         rows = connection.execute(

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evidencebench.errors import CacheError, DataError, ModelError
-from evidencebench.models.embedding.encoder import Batch, Floats
+from evidencebench.models.embedding.encoder import Floats, VectorBatch
 from evidencebench.models.embedding.folder import library_versions
 from evidencebench.models.embedding.formats import EncodedText
 from evidencebench.models.embedding.transformer import LocalModel, load_transformer
@@ -58,7 +58,7 @@ class OnnxEncoder:
         versions = ",".join(f"{name}={number}" for name, number in library_versions(*LIBRARIES).items())
         self.identity = f"onnx{_CONVERSION}|{identity}|{'int8' if int8 else 'float32'}|{versions}"
 
-    def batches(self, texts: Sequence[EncodedText]) -> Iterator[Batch]:
+    def batches(self, texts: Sequence[EncodedText]) -> Iterator[VectorBatch]:
         """Yield vectors in the texts' order; a batch is what is kept at a time, not what is computed at a time."""
         for start in range(0, len(texts), _TEXTS_A_BATCH):
             of_batch = texts[start : start + _TEXTS_A_BATCH]
@@ -70,7 +70,7 @@ class OnnxEncoder:
             )
             with ThreadPoolExecutor(min(len(found), _n_processors())) as pool:
                 vectors = np.concatenate(list(pool.map(self._vector, found)))
-            yield Batch(
+            yield VectorBatch(
                 positions=range(start, start + len(of_batch)),
                 vectors=vectors,
                 is_truncated=[bool(one.overflowing) for one in found],

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from evidencebench.errors import ModelError
-from evidencebench.models.embedding.encoder import Batch
+from evidencebench.models.embedding.encoder import VectorBatch
 from evidencebench.models.embedding.folder import library_versions, model_digest, model_folder
 from evidencebench.models.embedding.formats import EncodedText, Pooling
 
@@ -86,7 +86,7 @@ class TransformerEncoder:
             f"dtype={of.dtype}|device={self._device.partition(':')[0]}|{versions}"
         )
 
-    def batches(self, texts: Sequence[EncodedText]) -> Iterator[Batch]:
+    def batches(self, texts: Sequence[EncodedText]) -> Iterator[VectorBatch]:
         """Yield vectors, longest texts first."""
         lengths = token_lengths(self._model.tokenizer, texts)
         limit = self._model.max_seq_length or max(lengths, default=1)
@@ -100,7 +100,7 @@ class TransformerEncoder:
                 show_progress_bar=False,
                 convert_to_tensor=True,
             )
-            yield Batch(
+            yield VectorBatch(
                 positions=positions,
                 vectors=vectors.float().cpu().numpy(),
                 is_truncated=[lengths[position] > limit for position in positions],

@@ -1,1 +1,1 @@
-"""Language models behind a server: what is asked, the client, the store of replies, prices, the reader of replies."""
+"""Language models behind a server: what is asked, the client, the cache of replies, prices, the reader of replies."""

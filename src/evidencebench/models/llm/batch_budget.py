@@ -1,11 +1,11 @@
 """Money for batches: the worst case of every request is set aside until its batch is collected."""
 
 from evidencebench.errors import CostLimitError
+from evidencebench.models.llm.budget import PROMPT_MARGIN
 from evidencebench.models.llm.chat import ChatRequest
-from evidencebench.models.llm.ledger import shown_usd
 from evidencebench.models.llm.prices import PriceTable
-from evidencebench.models.llm.purse import PROMPT_MARGIN
 from evidencebench.models.llm.tokens import prompt_tokens_of
+from evidencebench.models.llm.totals import shown_usd
 
 
 class BatchBudget:

@@ -10,20 +10,20 @@ from typing import IO
 from evidencebench.errors import EndpointError, PendingError
 from evidencebench.models.endpoints import PassingError
 from evidencebench.models.llm.batch_apis.calls import Calls
-from evidencebench.models.llm.batch_apis.nouns import BatchApi, Remote, Row
+from evidencebench.models.llm.batch_apis.contract import BatchApi, RemoteBatch, ResultRow
+from evidencebench.models.llm.batch_queue import BatchJob, BatchQueue, DamagedRequestError
 from evidencebench.models.llm.chat import ChatReply, ChatRequest
-from evidencebench.models.llm.reply_file import explained
-from evidencebench.models.llm.spool import Batch, DamagedRequestError, Spool
-from evidencebench.models.llm.store import Replies
+from evidencebench.models.llm.reply_cache import ReplyCache
+from evidencebench.models.llm.reply_database import explained
 from evidencebench.one_line import counted
 
 _WINDOW_ROWS = 256
 _MOST_FILE_BYTES = 16 << 30
 
-Lost = Callable[[str], object]
+OnLost = Callable[[str], object]
 """Called with the key of a request that was charged for, though its reply cannot be read."""
 
-Kept = Callable[[str, ChatRequest, ChatReply], float | None]
+OnKept = Callable[[str, ChatRequest, ChatReply], float | None]
 """Called with the key, the request and the reply of each row that is stored now; returns what it cost."""
 
 
@@ -65,22 +65,24 @@ class Collector:
     ----------
     api, calls
         Whose batch it is.
-    store, spool
+    cache, queue
         Where replies go, and where requests are.
     kept, lost
-        See `Kept` and `Lost`.
+        See `OnKept` and `OnLost`.
     """
 
-    def __init__(self, api: BatchApi, calls: Calls, *, store: Replies, spool: Spool, kept: Kept, lost: Lost) -> None:
-        self._api, self._calls, self._store, self._spool, self._kept, self._lost = api, calls, store, spool, kept, lost
+    def __init__(
+        self, api: BatchApi, calls: Calls, *, cache: ReplyCache, queue: BatchQueue, kept: OnKept, lost: OnLost
+    ) -> None:
+        self._api, self._calls, self._cache, self._queue, self._kept, self._lost = api, calls, cache, queue, kept, lost
         self.failures: dict[str, str] = {}
         self.answered: set[str] = set()
         self._done: set[str] = set()
         self._seen: set[str] = set()
-        self._damaged: list[Row] = []
+        self._damaged: list[ResultRow] = []
         self.is_short = False  # whether everything came that there is, and rows are missing
 
-    async def collect(self, batch: Batch, remote: Remote) -> None:
+    async def collect(self, batch: BatchJob, remote: RemoteBatch) -> None:
         """Take in all rows of a batch that is over. A row that stays damaged is a failure; the others are stored.
 
         Raises
@@ -92,7 +94,7 @@ class Collector:
         async def attempt() -> None:
             self._seen, self._damaged, self.is_short = set(), [], False
             for path in remote.paths:
-                with TemporaryFile(dir=self._store.path.parent) as file:
+                with TemporaryFile(dir=self._cache.path.parent) as file:
                     await self._calls.fetch(path, file, most_bytes=_MOST_FILE_BYTES)
                     await self._take_all(batch, file)
             self.is_short = True
@@ -106,22 +108,22 @@ class Collector:
             self.is_short = False
 
         try:
-            with explained(self._store.path):  # a disk that is full
+            with explained(self._cache.path):  # a disk that is full
                 await self._calls.tried(attempt)
         except EndpointError:
             if not self._is_damaged_only(batch, remote):
                 raise
             self._give_up_damaged(batch)
 
-    async def _take_all(self, batch: Batch, file: IO[bytes]) -> None:
+    async def _take_all(self, batch: BatchJob, file: IO[bytes]) -> None:
         rows = self._api.rows(file)
         while window := list(islice(rows, _WINDOW_ROWS)):
             self._damaged += [row for row in window if row.is_damaged]
             await asyncio.gather(*(self._take(batch, row) for row in window if not row.is_damaged))
 
-    async def _take(self, batch: Batch, row: Row) -> None:
+    async def _take(self, batch: BatchJob, row: ResultRow) -> None:
         try:
-            request = self._spool.request(batch, row.key)
+            request = self._queue.request(batch, row.key)
         except DamagedRequestError as error:  # which loses this reply and no other
             self._seen.add(row.key)
             self.failures[row.key] = f"{error}"
@@ -133,12 +135,12 @@ class Collector:
             self._done.add(row.key)
         if row.key in self.answered:  # one that came twice, or in another attempt
             return
-        if self._store.find(row.key) is not None:
+        if self._cache.find(row.key) is not None:
             self._answer(row.key)
         elif row.reply is not None:
             self._answer(row.key)
             reply = self._calls.without_key(row.reply)
-            await self._store.put(request, reply, self._kept(row.key, request, reply))
+            await self._cache.put(request, reply, self._kept(row.key, request, reply))
         elif row.failure:
             self._fail(batch, request, self._calls.shown(row.failure), is_charged=row.is_done)
 
@@ -146,13 +148,13 @@ class Collector:
         self.answered.add(key)
         self.failures.pop(key, None)
 
-    def _fail(self, batch: Batch, request: ChatRequest, why: str, *, is_charged: bool) -> None:
+    def _fail(self, batch: BatchJob, request: ChatRequest, why: str, *, is_charged: bool) -> None:
         if is_charged and request.key not in self.failures:
             self._lost(request.key)
         where = f"{self._calls.where}: model '{request.model_name}': batch {batch.name}"
         self.failures[request.key] = f"{where}: {why}"
 
-    def _is_damaged_only(self, batch: Batch, remote: Remote) -> bool:
+    def _is_damaged_only(self, batch: BatchJob, remote: RemoteBatch) -> bool:
         """Say whether every row came, though some are damaged: no further attempt would bring more.
 
         Rows without a key count only among readable ones: a page of HTML is no list of lost replies.
@@ -163,13 +165,13 @@ class Collector:
             return False
         return len(keys) + n_nameless >= min(remote.n_done + remote.n_failed, batch.n_requests)
 
-    def _give_up_damaged(self, batch: Batch) -> None:
+    def _give_up_damaged(self, batch: BatchJob) -> None:
         """Count what came damaged as failures: by their keys, and where a key is damaged too, what else is missing."""
         named = {row.key for row in self._damaged} - self._seen
-        missing = [key for key in self._spool.keys(batch) if key not in self._seen | named]
+        missing = [key for key in self._queue.keys(batch) if key not in self._seen | named]
         if len(missing) <= sum(not row.key for row in self._damaged):
             named.update(missing)
         for key in named:
-            if (request := self._spool.request(batch, key)) is not None and self._store.find(key) is None:
+            if (request := self._queue.request(batch, key)) is not None and self._cache.find(key) is None:
                 why = "its row of the results cannot be read; run again to ask again, which is paid again"
                 self._fail(batch, request, why, is_charged=True)

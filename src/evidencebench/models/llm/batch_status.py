@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from evidencebench.models.llm.batch_apis.nouns import Remote
-from evidencebench.models.llm.spool import Batch
+from evidencebench.models.llm.batch_apis.contract import RemoteBatch
+from evidencebench.models.llm.batch_queue import BatchJob
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +36,14 @@ class BatchStatus:
 
     @classmethod
     def of(
-        cls, batch: Batch, state: str, *, name: str | None = None, n_done: int = 0, n_failed: int = 0, message: str = ""
+        cls,
+        batch: BatchJob,
+        state: str,
+        *,
+        name: str | None = None,
+        n_done: int = 0,
+        n_failed: int = 0,
+        message: str = "",
     ) -> "BatchStatus":
         """Return the status of a batch; its name may be new."""
         return cls(
@@ -50,7 +57,7 @@ class BatchStatus:
         )
 
     @classmethod
-    def seen(cls, batch: Batch, remote: Remote) -> "BatchStatus":
+    def seen(cls, batch: BatchJob, remote: RemoteBatch) -> "BatchStatus":
         """Return the status of a batch as its provider tells it."""
         return cls.of(batch, remote.state, n_done=remote.n_done, n_failed=remote.n_failed, message=remote.fault)
 

@@ -11,9 +11,9 @@ from tempfile import TemporaryFile
 from evidencebench.errors import CacheError, EvidenceBenchError, FailingServerError
 from evidencebench.models.endpoints import PassingError
 from evidencebench.models.llm.batch_apis.calls import Calls, UnsureError
-from evidencebench.models.llm.batch_apis.nouns import BatchApi, Found, Sought
-from evidencebench.models.llm.reply_file import FILE_NAME, explained
-from evidencebench.models.llm.spool import Batch, Spool
+from evidencebench.models.llm.batch_apis.contract import BatchApi, BatchSearch, SearchResult
+from evidencebench.models.llm.batch_queue import BatchJob, BatchQueue
+from evidencebench.models.llm.reply_database import FILE_NAME, explained
 from evidencebench.one_line import counted
 
 _LOOK_AGAIN_SECONDS = 0.5
@@ -24,7 +24,7 @@ class UnresolvedError(FailingServerError):
 
 
 async def submit_one(
-    api: BatchApi, calls: Calls, spool: Spool, batch: Batch, *, folder: Path, settle_seconds: float
+    api: BatchApi, calls: Calls, queue: BatchQueue, batch: BatchJob, *, folder: Path, settle_seconds: float
 ) -> str:
     """Submit a batch that is written down already; return the provider's id.
 
@@ -32,7 +32,7 @@ async def submit_one(
     ----------
     api, calls
         Whose batch it is.
-    spool, batch
+    queue, batch
         What is in it.
     folder
         Where the body is built, which can be large.
@@ -51,7 +51,7 @@ async def submit_one(
         If it was not, since its body cannot be written.
     """
     with explained(folder / FILE_NAME), TemporaryFile(dir=folder) as body:  # the disk may be full
-        rows = (api.row_of(key, request) for key, request in spool.requests(batch))
+        rows = (api.row_of(key, request) for key, request in queue.requests(batch))
         await asyncio.to_thread(api.write, rows, body)
         prepared = await api.prepare(calls, body, batch.intent)
         number = 0
@@ -61,7 +61,7 @@ async def submit_one(
                 return await api.create(calls, prepared)
             except UnsureError as error:
                 await calls.nap(settle_seconds)
-                if (name := await _name_after(error, api, calls, spool, batch)) is not None:
+                if (name := await _name_after(error, api, calls, queue, batch)) is not None:
                     return name
                 failure: PassingError = error
             except PassingError as error:
@@ -69,10 +69,12 @@ async def submit_one(
             await calls.waited(failure, number)
 
 
-async def _name_after(error: UnsureError, api: BatchApi, calls: Calls, spool: Spool, batch: Batch) -> str | None:
+async def _name_after(
+    error: UnsureError, api: BatchApi, calls: Calls, queue: BatchQueue, batch: BatchJob
+) -> str | None:
     """Return the id of a batch whose submission was not answered, or None where it never arrived."""
     try:
-        found = await search(api, calls, spool, batch)
+        found = await search(api, calls, queue, batch)
     except EvidenceBenchError as failure:
         raise _unresolved(batch, f"{error}; {failure}") from failure
     if found.perhaps:
@@ -80,35 +82,35 @@ async def _name_after(error: UnsureError, api: BatchApi, calls: Calls, spool: Sp
     return found.name
 
 
-def _unresolved(batch: Batch, why: str) -> UnresolvedError:
+def _unresolved(batch: BatchJob, why: str) -> UnresolvedError:
     return UnresolvedError(
         f"{batch.group.model}: a batch of {counted(batch.n_requests, 'request')} may have been submitted, but no "
         f"answer says so: {why}; run again: it is looked for first, and not submitted twice"
     )
 
 
-async def search(api: BatchApi, calls: Calls, spool: Spool, batch: Batch) -> Found:
+async def search(api: BatchApi, calls: Calls, queue: BatchQueue, batch: BatchJob) -> SearchResult:
     """Look for a batch of which nobody has seen an id, at its provider."""
-    sought = Sought(
+    sought = BatchSearch(
         intent=batch.intent,
         since=batch.created,
         n_requests=batch.n_requests,
-        known=spool.known_names(),
-        holds=lambda key: spool.request(batch, key) is not None,
+        known=queue.known_names(),
+        holds=lambda key: queue.request(batch, key) is not None,
     )
     return await api.find(calls, sought)
 
 
 @asynccontextmanager
-async def only_submitter(store: Path, sleep: Callable[[float], Awaitable[object]] | None) -> AsyncIterator[bool]:
+async def only_submitter(cache: Path, sleep: Callable[[float], Awaitable[object]] | None) -> AsyncIterator[bool]:
     """Hold what one process at a time holds: it alone submits, so a submission without an id was cut off.
 
     The lock ends with its process, however that ends.
 
     Parameters
     ----------
-    store
-        The store's file.
+    cache
+        The cache's file.
     sleep
         What waits until it is free; None: do not wait, but give False where it is not.
 
@@ -117,7 +119,7 @@ async def only_submitter(store: Path, sleep: Callable[[float], Awaitable[object]
     CacheError
         If there can be no lock.
     """
-    path = store.with_name(f"{store.name}.submitting")
+    path = cache.with_name(f"{cache.name}.submitting")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)

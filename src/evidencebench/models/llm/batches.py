@@ -20,19 +20,19 @@ from evidencebench.errors import (
     SystemSpecError,
 )
 from evidencebench.models.llm.batch_apis import batches_of
-from evidencebench.models.llm.batch_apis.calls import Calls, Patience, RefusedError, calls_to
-from evidencebench.models.llm.batch_apis.nouns import BatchApi, Remote
+from evidencebench.models.llm.batch_apis.calls import Calls, CallSettings, RefusedBatchError, calls_to
+from evidencebench.models.llm.batch_apis.contract import BatchApi, RemoteBatch
 from evidencebench.models.llm.batch_budget import BatchBudget
 from evidencebench.models.llm.batch_collection import Collector, Outcomes
+from evidencebench.models.llm.batch_queue import BatchGroup, BatchJob, BatchQueue
 from evidencebench.models.llm.batch_status import BatchStatus, OnStatus, ignore
 from evidencebench.models.llm.batch_submission import UnresolvedError, only_submitter, search, submit_one
 from evidencebench.models.llm.chat import ChatReply, ChatRequest
 from evidencebench.models.llm.credentials import key_for
-from evidencebench.models.llm.ledger import Ledger
 from evidencebench.models.llm.prices import PriceTable
 from evidencebench.models.llm.providers import server_of
-from evidencebench.models.llm.spool import Batch, Group, Spool
-from evidencebench.models.llm.store import Replies
+from evidencebench.models.llm.reply_cache import ReplyCache
+from evidencebench.models.llm.totals import RunningTotals
 
 if TYPE_CHECKING:
     import httpx
@@ -43,15 +43,15 @@ _MOST_SHORT_LOOKS = 3  # at results that lack rows: what a provider does not hav
 
 
 class BatchSender:
-    """Spools requests in the place of sending them, submits them in batches, and stores what comes back.
+    """Queues requests in the place of sending them, submits them in batches, and stores what comes back.
 
     Parameters
     ----------
-    store
+    cache
         Where replies, waiting requests and batch ids are kept; None is refused.
     prices
         What replies cost, in batches.
-    ledger
+    totals
         Where replies that were collected are counted; None: nowhere.
     max_cost_usd
         The most that all that is spooled here may cost; None: no limit.
@@ -75,34 +75,34 @@ class BatchSender:
     Raises
     ------
     CacheError
-        Without a store.
+        Without a cache.
     """
 
     def __init__(
         self,
-        store: Replies | None,
+        cache: ReplyCache | None,
         *,
         prices: PriceTable,
-        ledger: Ledger | None = None,
+        totals: RunningTotals | None = None,
         max_cost_usd: float | None = None,
         most_requests: int | None = None,
         most_bytes: int | None = None,
         poll_seconds: float = 60.0,
         max_misses: int = 30,
         settle_seconds: float = 60.0,
-        patience: Patience = Patience(),  # noqa: B008 - frozen
+        patience: CallSettings = CallSettings(),  # noqa: B008 - frozen
         environ: Mapping[str, str] | None = None,
         folder: Path | None = None,
         new_name: Callable[[], str] = lambda: secrets.token_hex(16),
         transport: "httpx.AsyncBaseTransport | None" = None,
     ) -> None:
-        if store is None:
+        if cache is None:
             raise CacheError(
-                "batches: need the store of replies, where their ids are kept, but EVIDENCEBENCH_CACHE is 'off'; set "
+                "batches: need the cache of replies, where their ids are kept, but EVIDENCEBENCH_CACHE is 'off'; set "
                 "it to a folder, or send the requests one by one"
             )
-        self._store, self._spool = store, Spool(store)
-        self._prices, self._ledger = prices, Ledger() if ledger is None else ledger
+        self._cache, self._queue = cache, BatchQueue(cache)
+        self._prices, self._totals = prices, RunningTotals() if totals is None else totals
         self._budget = BatchBudget(prices, max_cost_usd)
         self._most_requests, self._most_bytes = most_requests, most_bytes
         self._poll_seconds, self._max_misses, self._settle_seconds = poll_seconds, max_misses, settle_seconds
@@ -113,11 +113,11 @@ class BatchSender:
         self._submitted: set[int] = set()
         self._counted: set[int] = set()  # those of them that the provider took
         self._misses: Counter[int] = Counter()
-        self._known: set[Group] = set()
+        self._known: set[BatchGroup] = set()
         self._refusals: list[str] = []
 
     async def send(self, request: ChatRequest) -> ChatReply:
-        """Spool a request; returns never.
+        """Put a request into the queue for the next batch; never returns, since no reply is there yet.
 
         Raises
         ------
@@ -135,17 +135,17 @@ class BatchSender:
         """
         key = request.key
         self._outcomes.raise_for(key)
-        api = self._api_for(Group.of(request))
-        if self._spool.batch_of(key) is None:
+        api = self._api_for(BatchGroup.of(request))
+        if self._queue.batch_of(key) is None:
             self._budget.reserve(key, request)
         n_bytes = len(api.row_of(key, request)) + 1
-        await self._spool.record(request, sender=self._name, n_bytes=n_bytes)
+        await self._queue.record(request, sender=self._name, n_bytes=n_bytes)
         raise PendingError(f"{request.model}: waits for its batch; it is answered when that is done")
 
     async def submit(self, on_status: OnStatus = ignore) -> list[BatchStatus]:
         """Submit all that was spooled here; return the batches that it made, empty where nothing waited.
 
-        Only one process submits to a store at a time; the others wait.
+        Only one process submits to a cache at a time; the others wait.
 
         Raises
         ------
@@ -154,10 +154,10 @@ class BatchSender:
             A batch that may have been submitted all the same stays written down, and is looked for at the next start.
         """
         made: list[BatchStatus] = []
-        async with only_submitter(self._store.path, self._patience.sleep):
+        async with only_submitter(self._cache.path, self._patience.sleep):
             await self._search_lost(on_status)
-            await self._spool.forget_older(self._store.clock() - _STALE_SECONDS)
-            for group in self._spool.groups(self._name):
+            await self._queue.forget_older(self._cache.clock() - _STALE_SECONDS)
+            for group in self._queue.groups(self._name):
                 made += [status async for status in self._submitted_of(group, on_status)]
         return made
 
@@ -183,11 +183,11 @@ class BatchSender:
         """
         seconds = _FIRST_POLL_SECONDS
         while True:
-            async with only_submitter(self._store.path, None) as is_alone:
+            async with only_submitter(self._cache.path, None) as is_alone:
                 if is_alone:
                     await self._search_lost(on_status)
             n_awaited = 0
-            for batch in self._spool.batches():
+            for batch in self._queue.batches():
                 is_collected = batch.name is not None and await self._collected(batch, on_status, is_patient=wait)
                 n_awaited += not is_collected and self._is_wanted(batch)
             if self._refusals:
@@ -200,7 +200,7 @@ class BatchSender:
     async def aclose(self) -> None:
         """Free connections: there are none between calls."""
 
-    def _api_for(self, group: Group) -> BatchApi:
+    def _api_for(self, group: BatchGroup) -> BatchApi:
         """Return the provider's batches; the first time, require that they can be used."""
         try:
             api = batches_of(group.model)
@@ -212,16 +212,16 @@ class BatchSender:
         return api
 
     @asynccontextmanager
-    async def _talking(self, group: Group) -> AsyncIterator[tuple[BatchApi, Calls]]:
+    async def _talking(self, group: BatchGroup) -> AsyncIterator[tuple[BatchApi, Calls]]:
         api = self._api_for(group)
         server = server_of(group)
         key = key_for(server, environ=self._environ, folder=self._folder)
         async with calls_to(server, key, self._patience, transport=self._transport) as calls:
             yield api, calls
 
-    async def _submitted_of(self, group: Group, on_status: OnStatus) -> AsyncIterator[BatchStatus]:
+    async def _submitted_of(self, group: BatchGroup, on_status: OnStatus) -> AsyncIterator[BatchStatus]:
         async with self._talking(group) as (api, calls):
-            while batch := await self._spool.intend(
+            while batch := await self._queue.intend(
                 group,
                 sender=self._name,
                 intent=self._new_name(),
@@ -232,49 +232,49 @@ class BatchSender:
                 on_status(status)
                 yield status
 
-    async def _submit(self, api: BatchApi, calls: Calls, batch: Batch) -> BatchStatus:
+    async def _submit(self, api: BatchApi, calls: Calls, batch: BatchJob) -> BatchStatus:
         self._submitted.add(batch.id)
-        folder = self._store.path.parent
+        folder = self._cache.path.parent
         try:
-            name = await submit_one(api, calls, self._spool, batch, folder=folder, settle_seconds=self._settle_seconds)
+            name = await submit_one(api, calls, self._queue, batch, folder=folder, settle_seconds=self._settle_seconds)
         except UnresolvedError:
             raise
-        except RefusedError as error:
-            self._outcomes.failures.update(dict.fromkeys(self._spool.keys(batch), str(error)))
+        except RefusedBatchError as error:
+            self._outcomes.failures.update(dict.fromkeys(self._queue.keys(batch), str(error)))
             await self._release(batch)
             return BatchStatus.of(batch, "refused", message=str(error))
         except (EndpointError, StopError) as error:
             await self._release(batch)
             raise FailingServerError(str(error)) from error
-        await self._spool.name(batch, name)
-        self._ledger.count(sent=batch.n_requests, in_batches=batch.n_requests)
+        await self._queue.name(batch, name)
+        self._totals.count(sent=batch.n_requests, in_batches=batch.n_requests)
         self._counted.add(batch.id)
         return BatchStatus.of(batch, "submitted", name=name)
 
     async def _search_lost(self, on_status: OnStatus) -> None:
         """Look for batches whose submission was cut off; nobody else is submitting now."""
-        for batch in self._spool.batches():
+        for batch in self._queue.batches():
             if batch.name is None:
                 try:
                     on_status(await self._searched(batch))
                 except EvidenceBenchError as error:
                     self._pass_over(batch, error, on_status)
 
-    async def _searched(self, batch: Batch) -> BatchStatus:
-        age = self._store.clock() - batch.created
+    async def _searched(self, batch: BatchJob) -> BatchStatus:
+        age = self._cache.clock() - batch.created
         if age < self._settle_seconds:
             await self._patience.sleep(min(self._settle_seconds, self._settle_seconds - age))
         async with self._talking(batch.group) as (api, calls):
-            found = await search(api, calls, self._spool, batch)
+            found = await search(api, calls, self._queue, batch)
         if found.name is not None:
-            await self._spool.name(batch, found.name)
+            await self._queue.name(batch, found.name)
             return BatchStatus.of(batch, "found", name=found.name, message="its submission had been cut off")
         if found.perhaps:
             return BatchStatus.of(batch, "unresolved", message=f"its id may be {' or '.join(found.perhaps)}")
-        await self._spool.forget(batch)
+        await self._queue.forget(batch)
         return BatchStatus.of(batch, "forgotten", message="it was never submitted, so its requests are asked again")
 
-    async def _collected(self, batch: Batch, on_status: OnStatus, *, is_patient: bool) -> bool:
+    async def _collected(self, batch: BatchJob, on_status: OnStatus, *, is_patient: bool) -> bool:
         """Store what has come of a batch that has an id; say whether it is over."""
         collector: Collector | None = None
         try:
@@ -285,7 +285,7 @@ class BatchSender:
                     self._misses[batch.id] = 0
                     return False
                 collector = Collector(
-                    api, calls, store=self._store, spool=self._spool, kept=self._kept, lost=self._lost
+                    api, calls, cache=self._cache, queue=self._queue, kept=self._kept, lost=self._lost
                 )
                 await collector.collect(batch, remote)
         except EvidenceBenchError as error:
@@ -296,9 +296,9 @@ class BatchSender:
             self._pass_over(batch, error, on_status, is_hopeful=is_hopeful)
             return False
         if batch.id in self._counted:
-            self._ledger.count(in_batches=-batch.n_requests)
+            self._totals.count(in_batches=-batch.n_requests)
         else:  # submitted by another start
-            self._ledger.count(sent=len(collector.answered))
+            self._totals.count(sent=len(collector.answered))
         if remote.is_refused:
             self._learn_refusal(batch, remote)
         else:
@@ -309,16 +309,16 @@ class BatchSender:
     def _kept(self, key: str, request: ChatRequest, reply: ChatReply) -> float | None:
         """Count a reply that is stored now; return what it cost."""
         cost_usd = self._prices.cost_of(request.model, reply, batch=True)
-        self._ledger.count_collected(key, reply.usage, cost_usd)
+        self._totals.count_collected(key, reply.usage, cost_usd)
         self._budget.settle(key, cost_usd)
         return cost_usd
 
     def _lost(self, key: str) -> None:
         """Count a reply that was charged for and cannot be read, at its worst case."""
-        self._ledger.count(maybe_charged=1)
+        self._totals.count(maybe_charged=1)
         self._budget.settle(key, None)
 
-    def _learn(self, batch: Batch, remote: Remote, collector: Collector) -> None:
+    def _learn(self, batch: BatchJob, remote: RemoteBatch, collector: Collector) -> None:
         """Keep in mind what this run does not ask again."""
         self._outcomes.failures.update(collector.failures)
         if batch.id in self._submitted:
@@ -326,11 +326,11 @@ class BatchSender:
                 f"{_where(batch)}: ended as {remote.state} before this request was answered; run again to ask again"
             )
             known = collector.answered | collector.failures.keys()
-            self._outcomes.unfinished.update((key, reason) for key in self._spool.keys(batch) if key not in known)
+            self._outcomes.unfinished.update((key, reason) for key in self._queue.keys(batch) if key not in known)
 
-    def _learn_refusal(self, batch: Batch, remote: Remote) -> None:
+    def _learn_refusal(self, batch: BatchJob, remote: RemoteBatch) -> None:
         """Keep in mind which rows are at fault, or that nothing more can be submitted now."""
-        keys = dict(enumerate(self._spool.keys(batch), start=1))
+        keys = dict(enumerate(self._queue.keys(batch), start=1))
         found = {keys[place]: fault for place, fault in remote.row_faults.items() if place in keys}
         self._outcomes.failures.update((key, f"{_where(batch)}: {fault}") for key, fault in found.items())
         if self._is_wanted(batch) and (remote.fault or not found):
@@ -340,17 +340,17 @@ class BatchSender:
                 "again: nothing of it was asked or paid"
             )
 
-    async def _release(self, batch: Batch) -> None:
+    async def _release(self, batch: BatchJob) -> None:
         """Forget a batch, and give back what is still set aside for its requests."""
-        for key in self._spool.keys(batch):
+        for key in self._queue.keys(batch):
             self._budget.release(key)
-        await self._spool.forget(batch)
+        await self._queue.forget(batch)
 
-    def _is_wanted(self, batch: Batch) -> bool:
-        return self._spool.is_wanted(batch, self._name)
+    def _is_wanted(self, batch: BatchJob) -> bool:
+        return self._queue.is_wanted(batch, self._name)
 
     def _pass_over(
-        self, batch: Batch, error: EvidenceBenchError, on_status: OnStatus, *, is_hopeful: bool = False
+        self, batch: BatchJob, error: EvidenceBenchError, on_status: OnStatus, *, is_hopeful: bool = False
     ) -> None:
         """Raise if this sender needs the batch and there is no hope for it, else tell."""
         if isinstance(error, CacheError) or (self._is_wanted(batch) and not is_hopeful):
@@ -358,5 +358,5 @@ class BatchSender:
         on_status(BatchStatus.of(batch, "not reached", message=str(error)))
 
 
-def _where(batch: Batch) -> str:
+def _where(batch: BatchJob) -> str:
     return f"{batch.group.model}: batch {batch.name}"

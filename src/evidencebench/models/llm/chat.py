@@ -107,7 +107,7 @@ class ChatRequest(msgspec.Struct, frozen=True, kw_only=True, dict=True):  # a pl
 
     @cached_property
     def key(self) -> str:
-        """The request's name in the store: the SHA-256 of its canonical JSON, all but `key_env`.
+        """The request's name in the cache: the SHA-256 of its canonical JSON, all but `key_env`.
 
         Slashes at the end of `base_url` do not count. A provider's own address, spelled out, is another than None.
         """
@@ -185,7 +185,7 @@ class Received(msgspec.Struct, frozen=True, kw_only=True):
     reply
         What the model replied.
     is_stored
-        Whether it was in the store already, so that nothing was sent and nothing paid now.
+        Whether it was in the cache already, so that nothing was sent and nothing paid now.
     cost_usd
         What it cost when it was sent; None where the model's price is not known. Never 0 for want of a price.
     """

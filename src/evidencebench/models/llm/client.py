@@ -12,21 +12,21 @@ from evidencebench.errors import (
     CacheError,
     DrainingError,
     EvidenceBenchError,
-    FailingStoreError,
+    FailingCacheError,
     PendingError,
     StopError,
 )
+from evidencebench.models.llm.budget import Budget
 from evidencebench.models.llm.chat import ChatReply, ChatRequest, Received
+from evidencebench.models.llm.contracts import KeepsReplies, Sender
 from evidencebench.models.llm.estimating import EstimatingSender
-from evidencebench.models.llm.ledger import Ledger
-from evidencebench.models.llm.limits import Limits
+from evidencebench.models.llm.http_sender import Bounds, HttpSender
 from evidencebench.models.llm.loop_thread import LoopThread
-from evidencebench.models.llm.parts import ReplyStore, Sender
+from evidencebench.models.llm.open_batches import BatchGuardedSender
 from evidencebench.models.llm.prices import PriceTable
-from evidencebench.models.llm.purse import Purse
-from evidencebench.models.llm.sparing import SparingSender
-from evidencebench.models.llm.store import Replies
-from evidencebench.models.llm.transport import Bounds, HttpSender
+from evidencebench.models.llm.rate_limits import RateLimits
+from evidencebench.models.llm.reply_cache import ReplyCache
+from evidencebench.models.llm.totals import RunningTotals
 from evidencebench.storage.cache import cache_folder
 from evidencebench.storage.reading import PathText
 
@@ -55,15 +55,15 @@ class ChatClient:
     ----------
     sender
         What carries requests. An `EstimatingSender` sends nothing.
-    store
+    cache
         Where replies are kept; None: nowhere.
     prices
         What replies cost.
-    purse
+    budget
         What may be spent from now on; None: no limit. Pass the sender's, so that it pays for its attempts too.
     max_in_flight
         Requests on their way at a time; the others wait.
-    ledger
+    totals
         Where is counted; None: a new one. Pass the sender's, so that attempts stand there too.
     on_drain, on_close
         Called by `drain` and behind `close`.
@@ -73,24 +73,24 @@ class ChatClient:
         self,
         *,
         sender: Sender,
-        store: ReplyStore | None,
+        cache: KeepsReplies | None,
         prices: PriceTable,
-        purse: Purse | None = None,
+        budget: Budget | None = None,
         max_in_flight: int = 16,
-        ledger: Ledger | None = None,
+        totals: RunningTotals | None = None,
         on_drain: Callable[[], None] = lambda: None,
         on_close: Callable[[], None] = lambda: None,
     ) -> None:
-        self.ledger = Ledger() if ledger is None else ledger
-        self._sender, self._store, self._prices = sender, store, prices
-        self._purse = Purse(prices, None) if purse is None else purse
+        self.totals = RunningTotals() if totals is None else totals
+        self._sender, self._cache, self._prices = sender, cache, prices
+        self._budget = Budget(prices, None) if budget is None else budget
         self._max_in_flight, self._on_drain, self._on_close = max_in_flight, on_drain, on_close
         self._is_draining = False
         self._loop_thread = LoopThread(sender.aclose)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._process_id = os.getpid()
         self._slots, self._proving = asyncio.Semaphore(max_in_flight), asyncio.Lock()
-        self._is_writable = store is None
+        self._is_writable = cache is None
         self._flights: dict[str, _Flight] = {}
         self._tasks: set[asyncio.Task[Received | None]] = set()
 
@@ -121,7 +121,7 @@ class ChatClient:
         EndpointError
             If the request failed for good.
         StopError
-            If no more requests may be sent: the cost limit, a failing server, a failing store, or `drain`.
+            If no more requests may be sent: the cost limit, a failing server, a failing cache, or `drain`.
         PendingError
             If the reply is part of a batch that is not done.
         RuntimeError
@@ -131,7 +131,7 @@ class ChatClient:
         self._enter_loop()
         while (flight := self._flights.get(key)) is not None:
             if (received := await self._joined(flight)) is not None:
-                self.ledger.count(stored=1)
+                self.totals.count(stored=1)
                 return Received(reply=received.reply, is_stored=True, cost_usd=received.cost_usd)
         flight = self._flights[key] = _Flight(done=asyncio.get_running_loop().create_future())
         if (stored := await self._looked_up(key, flight)) is not None:
@@ -165,15 +165,15 @@ class ChatClient:
             raise RuntimeError("a client asks in one event loop at a time; use run(), or make a client for each loop")
         self._loop, self._process_id, self._flights, self._tasks = loop, os.getpid(), {}, set()
         self._slots, self._proving = asyncio.Semaphore(self._max_in_flight), asyncio.Lock()
-        self._purse.forget_reserved()
-        self.ledger.after_fork()
+        self._budget.forget_reserved()
+        self.totals.after_fork()
 
     async def _looked_up(self, key: str, flight: _Flight) -> Received | None:
         """Return the stored reply; whoever asks the same meanwhile waits, so that it is not sent for twice."""
         found = None
         try:
             with _stopping_where_nothing_is_kept():
-                found = None if self._store is None else await self._store.get(key)
+                found = None if self._cache is None else await self._cache.get(key)
         except BaseException:
             self._land(key, flight, None)
             raise
@@ -181,7 +181,7 @@ class ChatClient:
             return None
         received = Received(reply=found[0], is_stored=True, cost_usd=found[1])
         self._land(key, flight, received)
-        self.ledger.count_stored(key)
+        self.totals.count_stored(key)
         return received
 
     async def _joined(self, flight: _Flight) -> Received | None:
@@ -193,7 +193,7 @@ class ChatClient:
             flight.n_waiting -= 1
 
     async def _fly(self, request: ChatRequest, flight: _Flight) -> Received | None:
-        async with self._slots, self._purse.reserved(request):
+        async with self._slots, self._budget.reserved(request):
             if flight.n_waiting == 0:  # whoever asked was interrupted while this waited for its turn
                 return None
             self._require_not_draining()
@@ -204,32 +204,32 @@ class ChatClient:
     @asynccontextmanager
     async def _claimed(self, key: str) -> AsyncIterator[Received | None]:
         """Keep other processes from sending a request while the block runs; give its reply if one of them has it."""
-        if self._store is None:
+        if self._cache is None:
             yield None
             return
         n_looks = 0
-        while not (is_ours := self._store.claim(key)) and n_looks < _MOST_LOOKS:  # one that is stopped keeps its claims
+        while not (is_ours := self._cache.claim(key)) and n_looks < _MOST_LOOKS:  # one that is stopped keeps its claims
             n_looks += 1
             await asyncio.sleep(_LOOK_AGAIN_SECONDS)
             self._require_not_draining()
         try:
             with _stopping_where_nothing_is_kept():
-                found = await self._store.get(key)
+                found = await self._cache.get(key)
             if found is not None:
-                self.ledger.count_stored(key)
+                self.totals.count_stored(key)
             yield None if found is None else Received(reply=found[0], is_stored=True, cost_usd=found[1])
         finally:
             if is_ours:
-                self._store.give_back(key)
+                self._cache.give_back(key)
 
     async def _bought(self, request: ChatRequest) -> Received:
         reply = await self._sent(request)
         cost_usd = self._prices.cost_of(request.model, reply)
-        self._purse.settle(request, cost_usd)
-        self.ledger.count_reply(reply.usage, cost_usd)
-        if self._store is not None:
+        self._budget.settle(request, cost_usd)
+        self.totals.count_reply(reply.usage, cost_usd)
+        if self._cache is not None:
             with _stopping_where_nothing_is_kept():
-                await self._store.put(request, reply, cost_usd)
+                await self._cache.put(request, reply, cost_usd)
         return Received(reply=reply, is_stored=False, cost_usd=cost_usd)
 
     def _require_not_draining(self) -> None:
@@ -237,25 +237,25 @@ class ChatClient:
             raise DrainingError("no more requests are sent, as was asked; run again to go on")
 
     async def _require_writable(self) -> None:
-        """Write to the store before the first request, since a reply that cannot be kept is paid for at every start."""
+        """Write to the cache before the first request, since a reply that cannot be kept is paid for at every start."""
         async with self._proving:
-            if not self._is_writable and self._store is not None:
+            if not self._is_writable and self._cache is not None:
                 with _stopping_where_nothing_is_kept():
-                    await self._store.require_writable()
+                    await self._cache.require_writable()
                 self._is_writable = True
 
     async def _sent(self, request: ChatRequest) -> ChatReply:
-        self.ledger.count(in_flight=1)
+        self.totals.count(in_flight=1)
         try:
-            with _stopping_where_nothing_is_kept():  # batches are kept in the store too
+            with _stopping_where_nothing_is_kept():  # batches are kept in the cache too
                 return await self._sender.send(request)
         except (StopError, PendingError):
             raise
         except EvidenceBenchError:
-            self.ledger.count(failures=1)
+            self.totals.count(failures=1)
             raise
         finally:
-            self.ledger.count(in_flight=-1)
+            self.totals.count(in_flight=-1)
 
     def _land(self, key: str, flight: _Flight, received: Received | None) -> None:
         if self._flights.get(key) is flight:
@@ -280,7 +280,7 @@ def _stopping_where_nothing_is_kept() -> Iterator[None]:
     except StopError:
         raise
     except CacheError as error:
-        raise FailingStoreError(
+        raise FailingCacheError(
             f"{error}; nothing more is sent, since replies that cannot be kept would be paid for again; mend that "
             "and run again, or set EVIDENCEBENCH_CACHE=off to keep none"
         ) from error
@@ -296,7 +296,7 @@ def make_client(
     max_attempts: int = 6,
     prices: PathText | None = None,
     max_cost_usd: float | None = None,
-    store: bool = True,
+    cache: bool = True,
     environ: Mapping[str, str] | None = None,
     transport: "httpx.AsyncBaseTransport | None" = None,
 ) -> ChatClient:
@@ -319,7 +319,7 @@ def make_client(
         A table in the place of the package's own.
     max_cost_usd
         The most that may be spent; None: no limit.
-    store
+    cache
         Whether replies are kept between runs, where the environment does not switch that off.
     environ
         The environment; None: this process's.
@@ -336,18 +336,18 @@ def make_client(
         If a limit is no number above 0.
     """
     found = os.environ if environ is None else environ
-    table, ledger = PriceTable.load(prices), Ledger()
-    purse = Purse(table, max_cost_usd)
+    table, totals = PriceTable.load(prices), RunningTotals()
+    budget = Budget(table, max_cost_usd)
     if total_timeout_seconds is None:
         total_timeout_seconds = max(_HOUR_SECONDS, timeout_seconds * max_attempts)
     sender = HttpSender(
-        limits=Limits(
+        limits=RateLimits(
             max_connections=max_connections,
             requests_per_minute=requests_per_minute,
             tokens_per_minute=tokens_per_minute,
         ),
-        ledger=ledger,
-        purse=purse,
+        totals=totals,
+        budget=budget,
         bounds=Bounds(
             timeout_seconds=timeout_seconds,
             total_timeout_seconds=total_timeout_seconds,
@@ -356,15 +356,15 @@ def make_client(
         environ=environ,
         transport=transport,
     )
-    folder = cache_folder(found) if store else None
-    replies = None if folder is None else Replies(folder)
+    folder = cache_folder(found) if cache else None
+    replies = None if folder is None else ReplyCache(folder)
     return ChatClient(
-        sender=sender if replies is None else SparingSender(sender, replies),
-        store=replies,
+        sender=sender if replies is None else BatchGuardedSender(sender, replies),
+        cache=replies,
         prices=table,
-        purse=purse,
+        budget=budget,
         max_in_flight=max_connections,
-        ledger=ledger,
+        totals=totals,
         on_drain=sender.stop_retrying,
         on_close=(lambda: None) if replies is None else replies.close,
     )
@@ -372,5 +372,5 @@ def make_client(
 
 @lru_cache(maxsize=1)
 def default_client() -> ChatClient:
-    """Return the client of this process: standard settings, and a store unless the environment switches it off."""
+    """Return the client of this process: standard settings, and a cache unless the environment switches it off."""
     return make_client()

@@ -30,7 +30,7 @@ class NotSentError(PassingError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Came:
+class HttpAnswer:
     """What a server sent back, whatever its status; `headers` are found in any case of letters."""
 
     status: int
@@ -62,7 +62,7 @@ class Connections:
 
     async def exchange(
         self, address: str, *, headers: Mapping[str, str], body: bytes, seconds: float, max_bytes: int, key: str
-    ) -> Came:
+    ) -> HttpAnswer:
         """Post JSON and return what comes back.
 
         Parameters
@@ -127,7 +127,7 @@ class Connections:
 
 async def _posted(
     client: "httpx.AsyncClient", address: str, headers: dict[str, str], body: bytes, max_bytes: int
-) -> Came:
+) -> HttpAnswer:
     async with client.stream("POST", address, content=body, headers=headers) as reply:
         content = bytearray()
         async for block in reply.aiter_raw():
@@ -137,7 +137,7 @@ async def _posted(
         decoded = _decoded(bytes(content), reply.headers.get("Content-Encoding", ""), max_bytes)
         if len(decoded) > max_bytes:
             raise EndpointError(f"{address.partition('?')[0]}: expected a reply of at most {max_bytes} bytes")
-        return Came(status=reply.status_code, headers=reply.headers, content=decoded)
+        return HttpAnswer(status=reply.status_code, headers=reply.headers, content=decoded)
 
 
 def _decoded(content: bytes, coding: str, max_bytes: int) -> bytes:

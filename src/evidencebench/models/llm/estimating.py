@@ -8,7 +8,7 @@ from evidencebench.models.llm.tokens import prompt_tokens_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Estimate:
+class ModelEstimate:
     """What would be sent to one model.
 
     Attributes
@@ -47,7 +47,7 @@ class EstimatingSender:
 
     def __init__(self, prices: PriceTable, *, completion_tokens: int = 400, batch: bool = False) -> None:
         self._prices, self._completion_tokens, self._batch = prices, completion_tokens, batch
-        self._by_model: dict[str, Estimate] = {}
+        self._by_model: dict[str, ModelEstimate] = {}
         self._seen: set[str] = set()
 
     def estimated(self, request: ChatRequest, stand_in: str) -> ChatReply:
@@ -61,7 +61,7 @@ class EstimatingSender:
             self._count(request.model, usage)
         return ChatReply(text=stand_in, usage=usage)
 
-    def estimates(self) -> tuple[Estimate, ...]:
+    def estimates(self) -> tuple[ModelEstimate, ...]:
         """Return what was counted, a model each, in the order of their names."""
         return tuple(sorted(self._by_model.values(), key=lambda estimate: estimate.model))
 
@@ -78,7 +78,7 @@ class EstimatingSender:
         n_prompt += usage.prompt_tokens or 0
         n_reply += usage.completion_tokens or 0
         everything = Usage(prompt_tokens=n_prompt, completion_tokens=n_reply)
-        self._by_model[model] = Estimate(
+        self._by_model[model] = ModelEstimate(
             model=model,
             requests=n_requests + 1,
             prompt_tokens=n_prompt,

@@ -11,7 +11,7 @@ from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
 from evidencebench.errors import CacheError, EvidenceBenchError
-from evidencebench.models.llm.reply_file import Reopening
+from evidencebench.models.llm.reply_database import Reopening
 
 T = TypeVar("T")
 

@@ -1,4 +1,4 @@
-"""What a store of replies holds: counted, read one after the other, and removed."""
+"""What a cache of replies holds: counted, read one after the other, and removed."""
 
 import sqlite3
 import zlib
@@ -9,7 +9,7 @@ import msgspec
 
 from evidencebench.errors import CacheError
 from evidencebench.models.llm.chat import ChatReply, ChatRequest
-from evidencebench.models.llm.store import Replies, unpacked
+from evidencebench.models.llm.reply_cache import ReplyCache, unpacked
 
 _PAGE_ROWS = 64
 # Which replies: those of a model if one is given, and of before a time if one is given.
@@ -56,7 +56,7 @@ class ModelReplies:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Which:
+class ReplyFilter:
     """Which replies are meant.
 
     Attributes
@@ -77,13 +77,13 @@ class Which:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kept:
+class KeptReply:
     """One reply with its request.
 
     Attributes
     ----------
     key
-        Its name in the store.
+        Its name in the cache.
     created
         When it was kept, in seconds since 1970.
     cost_usd
@@ -99,15 +99,15 @@ class Kept:
     reply: ChatReply
 
 
-def replies_by_model(store: Replies, which: Which = Which()) -> list[ModelReplies]:
-    """Return what a store holds of each model, in the order of their names.
+def replies_by_model(cache: ReplyCache, which: ReplyFilter = ReplyFilter()) -> list[ModelReplies]:
+    """Return what a cache holds of each model, in the order of their names.
 
     Raises
     ------
     CacheError
         If the file cannot be read.
     """
-    with store.reading() as connection:
+    with cache.reading() as connection:
         rows = connection.execute(_BY_MODEL, which.values).fetchall()
     return [
         ModelReplies(
@@ -124,7 +124,7 @@ def replies_by_model(store: Replies, which: Which = Which()) -> list[ModelReplie
     ]
 
 
-def kept_replies(store: Replies, which: Which = Which()) -> Iterator[Kept | str]:
+def kept_replies(cache: ReplyCache, which: ReplyFilter = ReplyFilter()) -> Iterator[KeptReply | str]:
     """Yield every reply, oldest first, with a few in memory; the key alone of one that is damaged.
 
     Others may write meanwhile: what comes while this runs may be yielded too.
@@ -136,53 +136,53 @@ def kept_replies(store: Replies, which: Which = Which()) -> Iterator[Kept | str]
     """
     last = 0
     while True:
-        with store.reading() as connection:
+        with cache.reading() as connection:
             rows = connection.execute(_PAGE, (*which.values, last, _PAGE_ROWS)).fetchall()
         for _, key, created, packed in rows:
-            yield _kept(store, key.hex(), created, packed) or key.hex()
+            yield _kept(cache, key.hex(), created, packed) or key.hex()
         if len(rows) < _PAGE_ROWS:
             return
         last = rows[-1][0]
 
 
-def _kept(store: Replies, key: str, created: float, packed: bytes) -> Kept | None:
+def _kept(cache: ReplyCache, key: str, created: float, packed: bytes) -> KeptReply | None:
     try:
-        found = store.find(key)
+        found = cache.find(key)
         request = msgspec.json.decode(unpacked(packed), type=ChatRequest)
     except (CacheError, zlib.error, ValueError, TypeError):
         return None
     if found is None or request.key != key:
         return None
-    return Kept(key=key, created=created, cost_usd=found[1], request=request, reply=found[0])
+    return KeptReply(key=key, created=created, cost_usd=found[1], request=request, reply=found[0])
 
 
-def damaged_keys(store: Replies) -> list[str]:
+def damaged_keys(cache: ReplyCache) -> list[str]:
     """Return the keys of the replies that are damaged."""
-    return [found for found in kept_replies(store) if isinstance(found, str)]
+    return [found for found in kept_replies(cache) if isinstance(found, str)]
 
 
-def remove_replies(store: Replies, which: Which) -> None:
+def remove_replies(cache: ReplyCache, which: ReplyFilter) -> None:
     """Remove replies."""
-    store.change_now(lambda: lambda connection: connection.execute(_REMOVE, which.values))
+    cache.change_now(lambda: lambda connection: connection.execute(_REMOVE, which.values))
 
 
-def remove_keys(store: Replies, keys: list[str]) -> None:
+def remove_keys(cache: ReplyCache, keys: list[str]) -> None:
     """Remove the replies of these keys."""
 
     def remove(connection: sqlite3.Connection) -> None:
         connection.executemany("DELETE FROM reply WHERE key = ?", [(bytes.fromhex(key),) for key in keys])
 
-    store.change_now(lambda: remove)
+    cache.change_now(lambda: remove)
 
 
-def n_waiting(store: Replies) -> int:
+def n_waiting(cache: ReplyCache) -> int:
     """Return how many requests are written down for batches and not submitted."""
-    with store.reading() as connection:
+    with cache.reading() as connection:
         count: int = connection.execute("SELECT count(*) FROM waiting WHERE batch IS NULL").fetchone()[0]
     return count
 
 
-def remove_batches(store: Replies) -> None:
+def remove_batches(cache: ReplyCache) -> None:
     """Forget all open batches and all requests that wait."""
 
     def remove(connection: sqlite3.Connection) -> None:
@@ -190,4 +190,4 @@ def remove_batches(store: Replies) -> None:
         connection.execute("DELETE FROM batch WHERE name IS NULL")
         connection.execute("UPDATE batch SET state = 'over'")
 
-    store.change_now(lambda: remove)
+    cache.change_now(lambda: remove)

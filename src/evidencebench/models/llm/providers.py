@@ -147,7 +147,7 @@ def provider_of(model: str) -> Provider:
     return PROVIDERS[name]
 
 
-class Asked(Protocol):
+class ModelAddress(Protocol):
     """What says who is asked: a `ChatModel` or a `ChatRequest`."""
 
     @property
@@ -195,7 +195,7 @@ class Server:
         return f"{before.rstrip('/')}{path}{question_mark}{query}"
 
 
-def server_of(asked: Asked) -> Server:
+def server_of(asked: ModelAddress) -> Server:
     """Return where requests to a model go; nothing is sent, and no key is looked for.
 
     Raises

@@ -1,10 +1,10 @@
-"""What a strategy asks, told without sending anything: replies come from a store, or not at all."""
+"""What a strategy asks, told without sending anything: replies come from a cache, or not at all."""
 
 from dataclasses import dataclass, field
 
 from evidencebench.errors import CacheError, PendingError
 from evidencebench.models.llm.chat import ChatReply, ChatRequest
-from evidencebench.models.llm.store import Replies
+from evidencebench.models.llm.reply_cache import ReplyCache
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,13 +30,13 @@ class ReplayingSender:
 
     Attributes
     ----------
-    store
+    cache
         Where replies are; None: there are none, so that only first requests come.
     noted
         All that was asked, in order.
     """
 
-    store: Replies | None = None
+    cache: ReplyCache | None = None
     noted: list[Replayed] = field(default_factory=list)
 
     async def send(self, request: ChatRequest) -> ChatReply:
@@ -48,7 +48,7 @@ class ReplayingSender:
             If there is none, so that what else is asked at once is noted too.
         """
         try:
-            found = None if self.store is None else self.store.find(request.key)
+            found = None if self.cache is None else self.cache.find(request.key)
         except CacheError:  # damaged, so not to be had
             found = None
         if found is None:

@@ -1,4 +1,4 @@
-"""What dense systems share: formats with own prefixes, vectors through the store, and rankings by similarity."""
+"""What dense systems share: formats with own prefixes, vectors through the cache, and rankings by similarity."""
 
 import os
 from collections.abc import Collection, Sequence
@@ -12,7 +12,7 @@ from evidencebench.errors import ModelError, SystemSpecError
 from evidencebench.models.embedding.embedder import Embedded, embed
 from evidencebench.models.embedding.encoder import Encoder, Floats, normalised
 from evidencebench.models.embedding.formats import FORMATS, EncodedText, Pooling, Similarity, TextFormat
-from evidencebench.models.embedding.store import Store
+from evidencebench.models.embedding.vector_cache import VectorCache
 from evidencebench.storage.cache import cache_folder
 from evidencebench.system import Ranking, rank_by_score
 
@@ -54,14 +54,14 @@ def text_format_of(
 
 
 def embed_texts(encoder: Encoder, texts: Sequence[EncodedText]) -> Embedded:
-    """Return the vectors of texts through the store that the environment names; see `cache_folder`."""
+    """Return the vectors of texts through the cache that the environment names; see `cache_folder`."""
     folder = cache_folder(os.environ)
-    return embed(encoder, None if folder is None else _store(folder, encoder.identity), texts)
+    return embed(encoder, None if folder is None else _cache(folder, encoder.identity), texts)
 
 
 @lru_cache(maxsize=8)  # an open file each
-def _store(folder: Path, identity: str) -> Store:
-    return Store(folder, identity)
+def _cache(folder: Path, identity: str) -> VectorCache:
+    return VectorCache(folder, identity)
 
 
 def at_length(vectors: Floats, similarity: Similarity) -> Floats:

@@ -184,7 +184,7 @@ async def _reply(
 
 
 def _notes_of(received: Received) -> dict[str, int]:
-    """Return what a reply used and cost. It cost that much whether it was sent now or lay in the store."""
+    """Return what a reply used and cost. It cost that much whether it was sent now or lay in the cache."""
     usage, cost_usd = received.reply.usage, received.cost_usd
     notes = {
         "requests": 1,

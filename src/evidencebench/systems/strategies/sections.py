@@ -33,7 +33,7 @@ class LlmSections:
     there is no budget.
 
     A section whose replies hold no answer gives nothing and is counted in ``unread_sections``: to ask again would bring
-    the same replies from the store. One whose request failed for good, an answer such as HTTP 400 included, fails the
+    the same replies from the cache. One whose request failed for good, an answer such as HTTP 400 included, fails the
     whole query instead, after all sections have been asked: nothing of it is stored, so that asking the failed queries
     again asks for what is missing and nothing else.
 

@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from evidencebench.errors import SystemSpecError
-from evidencebench.models.llm.batch_apis.anthropic import AnthropicBatches
-from evidencebench.models.llm.batch_apis.nouns import BatchApi
-from evidencebench.models.llm.batch_apis.openai import OpenaiBatches
+from evidencebench.models.llm.batch_apis.anthropic import AnthropicBatchApi
+from evidencebench.models.llm.batch_apis.contract import BatchApi
+from evidencebench.models.llm.batch_apis.openai import OpenaiBatchApi
 from evidencebench.models.llm.providers import PROVIDERS, Wire, provider_of
 
-_APIS: Mapping[Wire, BatchApi] = MappingProxyType({"openai": OpenaiBatches(), "anthropic": AnthropicBatches()})
+_APIS: Mapping[Wire, BatchApi] = MappingProxyType({"openai": OpenaiBatchApi(), "anthropic": AnthropicBatchApi()})
 
 
 def batches_of(model: str) -> BatchApi:

@@ -10,8 +10,8 @@ import msgspec
 
 from evidencebench.models.endpoints import PassingError
 from evidencebench.models.llm.batch_apis.calls import Calls
-from evidencebench.models.llm.batch_apis.nouns import Found, Remote, Row, Sought
-from evidencebench.models.llm.batch_apis.reading import asked, key_of, read_rows, safe_id, told_id
+from evidencebench.models.llm.batch_apis.checks import asked, key_of, read_rows, safe_id, told_id
+from evidencebench.models.llm.batch_apis.contract import BatchSearch, RemoteBatch, ResultRow, SearchResult
 from evidencebench.models.llm.chat import ChatRequest
 from evidencebench.models.llm.refusals import is_withheld, said_in, withheld_reply
 from evidencebench.models.llm.wire import body_of, reply_of
@@ -69,7 +69,7 @@ class _Line(msgspec.Struct, frozen=True):
     result: _Result
 
 
-class AnthropicBatches:
+class AnthropicBatchApi:
     """The batches of Anthropic."""
 
     most_requests = 100_000
@@ -94,7 +94,7 @@ class AnthropicBatches:
         """Submit in one attempt; see `BatchApi.create`."""
         return told_id(await calls.once("POST", _PATH, content=prepared), "a batch")
 
-    async def find(self, calls: Calls, sought: Sought) -> Found:
+    async def find(self, calls: Calls, sought: BatchSearch) -> SearchResult:
         """Look for a batch of the same age and size whose results are for our requests, which only its end tells."""
         perhaps: list[str] = []
         async for batch in _listed(calls, sought.since - _CLOCK_SKEW_SECONDS):
@@ -103,15 +103,15 @@ class AnthropicBatches:
             if batch.processing_status != "ended":
                 perhaps.append(safe_id(batch.id))
             elif await self._holds(calls, safe_id(batch.id), sought):
-                return Found(name=batch.id)
-        return Found(perhaps=tuple(perhaps))
+                return SearchResult(name=batch.id)
+        return SearchResult(perhaps=tuple(perhaps))
 
-    async def look(self, calls: Calls, name: str) -> Remote:
+    async def look(self, calls: Calls, name: str) -> RemoteBatch:
         """Return how a batch does."""
         batch = await asked(calls, f"{_PATH}/{safe_id(name)}", _Batch, "a batch")
         counts = batch.request_counts
         is_over = batch.processing_status == "ended"
-        return Remote(
+        return RemoteBatch(
             name=name,
             state=calls.shown(batch.processing_status),
             is_over=is_over,
@@ -120,11 +120,11 @@ class AnthropicBatches:
             paths=(_results(name),) if is_over else (),
         )
 
-    def rows(self, file: IO[bytes]) -> Iterator[Row]:
+    def rows(self, file: IO[bytes]) -> Iterator[ResultRow]:
         """Return what became of the requests."""
         return read_rows(file, _Line, _row)
 
-    async def _holds(self, calls: Calls, name: str, sought: Sought) -> bool:
+    async def _holds(self, calls: Calls, name: str, sought: BatchSearch) -> bool:
         """Say whether all results of a batch are for our requests; a part of the results is no answer."""
 
         async def attempt() -> bool:
@@ -159,17 +159,17 @@ def _results(name: str) -> str:
     return f"{_PATH}/{safe_id(name)}/results"
 
 
-def _row(line: _Line) -> Row:
+def _row(line: _Line) -> ResultRow:
     key, result = key_of(line.custom_id), line.result
     if result.type in ("canceled", "expired"):
-        return Row(key=key)
+        return ResultRow(key=key)
     if result.type != "errored":
         try:
-            return Row(key=key, reply=reply_of("anthropic", result.message), is_done=True)
+            return ResultRow(key=key, reply=reply_of("anthropic", result.message), is_done=True)
         except PassingError as error:
             if result.type == "succeeded":
-                return Row(key=key, failure=str(error), is_done=True)
+                return ResultRow(key=key, failure=str(error), is_done=True)
     said = bytes(result.error)
     if is_withheld(_BAD_REQUEST, said):
-        return Row(key=key, reply=withheld_reply())
-    return Row(key=key, failure=said_in(said))
+        return ResultRow(key=key, reply=withheld_reply())
+    return ResultRow(key=key, failure=said_in(said))

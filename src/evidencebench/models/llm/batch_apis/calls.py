@@ -29,7 +29,7 @@ _CHUNK_BYTES = 1 << 20
 _MOST_SHOWN_BYTES = 1 << 20
 
 
-class RefusedError(EndpointError):
+class RefusedBatchError(EndpointError):
     """The server refuses what was sent, for what stands in it."""
 
 
@@ -38,7 +38,7 @@ class UnsureError(PassingError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Patience:
+class CallSettings:
     """How long calls are tried.
 
     Attributes
@@ -77,7 +77,7 @@ class Calls:
         How long they are tried.
     """
 
-    def __init__(self, client: "httpx.AsyncClient", server: Server, key: Key, patience: Patience) -> None:
+    def __init__(self, client: "httpx.AsyncClient", server: Server, key: Key, patience: CallSettings) -> None:
         self._client, self._server, self._key, self._patience = client, server, key, patience
 
     @property
@@ -234,12 +234,12 @@ class Calls:
         is_unsure = status >= _FIRST_SERVER_ERROR or status == _REQUEST_TIMEOUT
         if isinstance(error, PassingError) and is_unsure:
             return UnsureError(str(error), error.wait_seconds)
-        return RefusedError(str(error)) if isinstance(error, EndpointError) else error
+        return RefusedBatchError(str(error)) if isinstance(error, EndpointError) else error
 
 
 @asynccontextmanager
 async def calls_to(
-    server: Server, key: Key, patience: Patience, *, transport: "httpx.AsyncBaseTransport | None" = None
+    server: Server, key: Key, patience: CallSettings, *, transport: "httpx.AsyncBaseTransport | None" = None
 ) -> AsyncIterator[Calls]:
     """Give calls to a server, over connections that are closed when the block ends.
 

@@ -8,8 +8,8 @@ import msgspec
 
 from evidencebench.models.endpoints import PassingError
 from evidencebench.models.llm.batch_apis.calls import Calls
-from evidencebench.models.llm.batch_apis.nouns import Found, Remote, Row, Sought
-from evidencebench.models.llm.batch_apis.reading import Named, asked, decoded, key_of, read_rows, safe_id, told_id
+from evidencebench.models.llm.batch_apis.checks import Named, asked, decoded, key_of, read_rows, safe_id, told_id
+from evidencebench.models.llm.batch_apis.contract import BatchSearch, RemoteBatch, ResultRow, SearchResult
 from evidencebench.models.llm.chat import ChatRequest
 from evidencebench.models.llm.refusals import is_withheld, said_in, withheld_reply
 from evidencebench.models.llm.wire import body_of, reply_of
@@ -87,7 +87,7 @@ class _Line(msgspec.Struct, frozen=True):
     error: Any = None
 
 
-class OpenaiBatches:
+class OpenaiBatchApi:
     """The batches of OpenAI, and of servers that speak as it does."""
 
     most_requests = 50_000
@@ -130,26 +130,26 @@ class OpenaiBatches:
         content = await calls.once("POST", "/batches", content=prepared)
         return told_id(content, "a batch")
 
-    async def find(self, calls: Calls, sought: Sought) -> Found:
+    async def find(self, calls: Calls, sought: BatchSearch) -> SearchResult:
         """Look for the batch that has our intent in its metadata."""
         after: dict[str, str] = {}
         for _ in range(_MOST_PAGES):
             page = await asked(calls, "/batches", _Page, "a list of batches", limit=_PAGE, **after)
             for batch in page.data:
                 if batch.intent == sought.intent:
-                    return Found(name=safe_id(batch.id))
+                    return SearchResult(name=safe_id(batch.id))
             if not page.has_more or not page.data or page.data[-1].created < sought.since - _CLOCK_SKEW_SECONDS:
                 break
             after = {"after": safe_id(page.data[-1].id)}
-        return Found()
+        return SearchResult()
 
-    async def look(self, calls: Calls, name: str) -> Remote:
+    async def look(self, calls: Calls, name: str) -> RemoteBatch:
         """Return how a batch does."""
         batch = await asked(calls, f"/batches/{safe_id(name)}", _Batch, "a batch")
         counts = batch.request_counts or _Counts()
         files = [file for file in (batch.output_file_id, batch.error_file_id) if file]
         faults = _faults(batch) if batch.status == "failed" else []
-        return Remote(
+        return RemoteBatch(
             name=name,
             state=calls.shown(batch.status),
             is_over=batch.status in _OVER,
@@ -160,7 +160,7 @@ class OpenaiBatches:
             row_faults={fault.row: calls.shown(fault.said) for fault in faults if fault.row is not None},
         )
 
-    def rows(self, file: IO[bytes]) -> Iterator[Row]:
+    def rows(self, file: IO[bytes]) -> Iterator[ResultRow]:
         """Return what became of the requests, from the file of replies or that of errors."""
         return read_rows(file, _Line, _row)
 
@@ -170,21 +170,21 @@ def _faults(batch: _Batch) -> list[_Fault]:
     return (found.data if found else None) or [_Fault()]
 
 
-def _row(line: _Line) -> Row:
+def _row(line: _Line) -> ResultRow:
     key = key_of(line.custom_id)
     if line.response is not None and not _is_refusal(line.response):
         try:
-            return Row(key=key, reply=reply_of("openai", line.response.body), is_done=True)
+            return ResultRow(key=key, reply=reply_of("openai", line.response.body), is_done=True)
         except PassingError as error:
-            return Row(key=key, failure=str(error), is_done=True)
+            return ResultRow(key=key, failure=str(error), is_done=True)
     if line.error is not None:
-        return Row(key=key, failure=_failure(line.error))
+        return ResultRow(key=key, failure=_failure(line.error))
     if line.response is None:
-        return Row(key=key, failure="expected a response or an error, got neither")
+        return ResultRow(key=key, failure="expected a response or an error, got neither")
     status, body = line.response.status_code, bytes(line.response.body)
     if is_withheld(status, body):
-        return Row(key=key, reply=withheld_reply())
-    return Row(key=key, failure=f"status {status}: {said_in(body)}")
+        return ResultRow(key=key, reply=withheld_reply())
+    return ResultRow(key=key, failure=f"status {status}: {said_in(body)}")
 
 
 def _is_refusal(response: _Response) -> bool:

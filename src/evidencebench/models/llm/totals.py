@@ -13,7 +13,7 @@ _SIZES = ((10**9, "G"), (10**6, "M"), (10**3, "k"))  # so that no count is longe
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Totals:
+class RequestTotals:
     """All that was counted up to one moment.
 
     Attributes
@@ -21,13 +21,13 @@ class Totals:
     sent
         Requests that were sent, whatever became of them; those that reached no server are not.
     requests
-        Replies received and not in the store before.
+        Replies received and not in the cache before.
     attempts
         Times that something was sent, those that failed included.
     retries
         Part of `attempts`: those behind the first of a request.
     stored
-        Requests answered without sending: from the store, or by the same request that was on its way already.
+        Requests answered without sending: from the cache, or by the same request that was on its way already.
     maybe_charged
         Part of `attempts`: those that ended without a usable reply and without a refusal, such as by a timeout or by
         our own end, so that the provider may have charged for them. They are in no other sum.
@@ -72,16 +72,16 @@ class Totals:
         return self.requests > self.unpriced or not (self.of_unknown_cost or self.in_flight)
 
 
-class Ledger:
+class RunningTotals:
     """Totals that grow."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._totals = Totals()
+        self._totals = RequestTotals()
         self._collected: set[str] = set()
 
     @property
-    def totals(self) -> Totals:
+    def now(self) -> RequestTotals:
         """The totals at this moment."""
         return self._totals
 
@@ -95,12 +95,12 @@ class Ledger:
             self._totals = replace(self._totals, **{name: getattr(self._totals, name) + n for name, n in more.items()})
 
     def count_collected(self, key: str, usage: Usage, cost_usd: float | None) -> None:
-        """Add a reply that came in a batch; who asks for it next finds it in the store, which is not counted again."""
+        """Add a reply that came in a batch; who asks for it next finds it in the cache, which is not counted again."""
         self._collected.add(key)
         self.count_reply(usage, cost_usd)
 
     def count_stored(self, key: str) -> None:
-        """Add a reply that was found in the store, unless it came there here and this is the first to ask for it."""
+        """Add a reply that was found in the cache, unless it came there here and this is the first to ask for it."""
         if key in self._collected:
             self._collected.discard(key)
         else:
@@ -126,10 +126,10 @@ class Ledger:
 
         Examples
         --------
-        >>> ledger = Ledger()
-        >>> ledger.count(stored=2)
-        >>> ledger.count_reply(Usage(prompt_tokens=10, completion_tokens=5), 0.25)
-        >>> ledger.summary()
+        >>> totals = RunningTotals()
+        >>> totals.count(stored=2)
+        >>> totals.count_reply(Usage(prompt_tokens=10, completion_tokens=5), 0.25)
+        >>> totals.summary()
         '1 sent, 2 stored, 0 failed, $0.25'
         """
         now = self._totals
@@ -140,11 +140,11 @@ class Ledger:
     def fields(self) -> dict[str, Any]:
         """Return the totals by name; the cost is None where nothing is known of it though something was charged."""
         now = self._totals
-        shown = {name: getattr(now, name) for name in Totals.__slots__ if name != "in_flight"}
+        shown = {name: getattr(now, name) for name in RequestTotals.__slots__ if name != "in_flight"}
         return shown | {"cost_usd": now.cost_usd if now.has_known_cost else None}
 
 
-def _cost(totals: Totals) -> str:
+def _cost(totals: RequestTotals) -> str:
     if not totals.has_known_cost:
         return "price unknown" if totals.unpriced else "cost unknown"
     shown, n_unknown = shown_usd(totals.cost_usd), totals.of_unknown_cost

@@ -21,16 +21,16 @@ from evidencebench.errors import (
     SystemSpecError,
 )
 from evidencebench.models.endpoints import BusyError, PassingError, shown, wait_before
+from evidencebench.models.llm.budget import Budget
 from evidencebench.models.llm.chat import ChatReply, ChatRequest
-from evidencebench.models.llm.connections import Came, Connections, NotSentError
+from evidencebench.models.llm.connections import Connections, HttpAnswer, NotSentError
 from evidencebench.models.llm.credentials import Key, key_for, reply_without_key
-from evidencebench.models.llm.ledger import Ledger
-from evidencebench.models.llm.limits import Gate, Limits, spread
 from evidencebench.models.llm.prices import PriceTable
 from evidencebench.models.llm.providers import Server, server_of
-from evidencebench.models.llm.purse import Purse
+from evidencebench.models.llm.rate_limits import RateLimiter, RateLimits, spread
 from evidencebench.models.llm.refusals import failure_of, is_withheld, may_have_run, withheld_reply
 from evidencebench.models.llm.tokens import prompt_tokens_of
+from evidencebench.models.llm.totals import RunningTotals
 from evidencebench.models.llm.wire import posted, reply_of
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class _Line:
     """What one server is asked through."""
 
     connections: Connections
-    gate: Gate
+    gate: RateLimiter
     n_failures: int = 0
     n_failed_attempts: int = 0
     has_replied: bool = False
@@ -113,9 +113,9 @@ class HttpSender:
         Kept for each server.
     bounds
         For each request.
-    ledger
+    totals
         Where attempts are counted; None: nowhere.
-    purse
+    budget
         What pays for attempts that may have been charged though no reply came; None: nothing does.
     clock, sleep
         Seconds that always grow, and what waits for seconds of that clock.
@@ -139,10 +139,10 @@ class HttpSender:
     def __init__(
         self,
         *,
-        limits: Limits = Limits(),  # noqa: B008 - frozen
+        limits: RateLimits = RateLimits(),  # noqa: B008 - frozen
         bounds: Bounds = Bounds(),
-        ledger: Ledger | None = None,
-        purse: Purse | None = None,
+        totals: RunningTotals | None = None,
+        budget: Budget | None = None,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], Coroutine[Any, Any, object]] = asyncio.sleep,
         jitter: Callable[[], float] = random.random,
@@ -152,8 +152,8 @@ class HttpSender:
         transport: "httpx.AsyncBaseTransport | None" = None,
     ) -> None:
         _require_usable(limits, bounds)
-        self._limits, self._bounds, self._ledger = limits, bounds, Ledger() if ledger is None else ledger
-        self._purse = Purse(PriceTable(as_of="", models={}), None) if purse is None else purse
+        self._limits, self._bounds, self._totals = limits, bounds, RunningTotals() if totals is None else totals
+        self._budget = Budget(PriceTable(as_of="", models={}), None) if budget is None else budget
         self._clock, self._sleep, self._jitter, self._today = clock, sleep, jitter, today
         self._environ, self._folder, self._transport = environ, folder, transport
         self._lines: dict[str, _Line] = {}
@@ -232,7 +232,7 @@ class HttpSender:
         if server.base_url not in self._lines:
             self._lines[server.base_url] = _Line(
                 connections=Connections(is_loopback=server.is_loopback, transport=self._transport),
-                gate=Gate(self._limits, clock=self._clock, sleep=self._nap, jitter=self._jitter),
+                gate=RateLimiter(self._limits, clock=self._clock, sleep=self._nap, jitter=self._jitter),
             )
         return self._lines[server.base_url]
 
@@ -290,11 +290,11 @@ class HttpSender:
 
     async def _attempted(self, post: _Post, line: _Line) -> ChatReply:
         asked_at = self._clock()
-        await self._purse.reserve(post.request)  # again, where the attempt before may have been charged
+        await self._budget.reserve(post.request)  # again, where the attempt before may have been charged
         async with line.gate.entered(lambda: prompt_tokens_of(post.request) + post.request.max_tokens) as sent:
             post.deadline += self._clock() - asked_at
             is_first = not post.is_sent
-            self._ledger.count(attempts=1, retries=int(post.n_attempts > 0), sent=int(is_first))
+            self._totals.count(attempts=1, retries=int(post.n_attempts > 0), sent=int(is_first))
             post.is_sent = True
             try:
                 came = await line.connections.exchange(
@@ -308,7 +308,7 @@ class HttpSender:
                 reply = _read(post, came) if came.status in _OK else None
             except (NotSentError, StopError):
                 line.gate.correct(sent, 0)
-                self._ledger.count(sent=-int(is_first))
+                self._totals.count(sent=-int(is_first))
                 post.is_sent = not is_first
                 raise
             except (PassingError, EndpointError, asyncio.CancelledError):
@@ -322,10 +322,10 @@ class HttpSender:
             return reply
 
     def _maybe_charged(self, post: _Post) -> None:
-        self._ledger.count(maybe_charged=1)
-        self._purse.settle(post.request, None)
+        self._totals.count(maybe_charged=1)
+        self._budget.settle(post.request, None)
 
-    def _refused(self, post: _Post, came: Came) -> ChatReply:
+    def _refused(self, post: _Post, came: HttpAnswer) -> ChatReply:
         if is_withheld(came.status, came.content):
             return withheld_reply(is_charged=post.server.provider.charges_for_withheld)
         if may_have_run(came.status):
@@ -347,7 +347,7 @@ class HttpSender:
             raise DrainingError("a request would have to be sent again, but no more are sent; run again to go on")
 
 
-def _read(post: _Post, came: Came) -> ChatReply:
+def _read(post: _Post, came: HttpAnswer) -> ChatReply:
     """Return the reply in a body; what is sound is read whatever its media type says, since it is paid for."""
     try:
         reply = reply_of(post.server.provider.wire, came.content)
@@ -359,7 +359,7 @@ def _read(post: _Post, came: Came) -> ChatReply:
     raise PassingError(failure)
 
 
-def _require_usable(limits: Limits, bounds: Bounds) -> None:
+def _require_usable(limits: RateLimits, bounds: Bounds) -> None:
     if importlib.util.find_spec("httpx") is None:
         raise MissingExtraError("language models: need httpx, which is not installed: pip install 'evidencebench[llm]'")
     for settings in (limits, bounds):

@@ -36,14 +36,14 @@ EMBEDDINGS = DatabaseFormat(keeps="embeddings", application_id=0x45424D42, versi
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class CachedVector:
     """One text's vector, and whether the model could not read the text to its end."""
 
     vector: Floats
     is_truncated: bool
 
 
-class Store:
+class VectorCache:
     """The vectors of one encoder in a file that others share; made when first written to.
 
     Parameters
@@ -67,16 +67,16 @@ class Store:
             row = self._encoder(connection)
             return None if row is None else row[1]
 
-    def get(self, texts: Sequence[EncodedText]) -> dict[EncodedText, Stored]:
+    def get(self, texts: Sequence[EncodedText]) -> dict[EncodedText, CachedVector]:
         """Return what is known of these texts; a vector that is damaged is none, and is computed again.
 
         Raises
         ------
         CacheError
-            If the file cannot be read or is not a store.
+            If the file cannot be read or is not a cache.
         """
         keys = {digest_of(text): text for text in texts}
-        found: dict[EncodedText, Stored] = {}
+        found: dict[EncodedText, CachedVector] = {}
         with self._opened() as connection:
             row = self._encoder(connection)
             if row is None:
@@ -91,7 +91,7 @@ class Store:
                 ):
                     vector = self._vector(key, is_truncated, blob)
                     if vector is not None and len(vector) == row[1] and key in keys:
-                        found[keys[key]] = Stored(vector, bool(is_truncated))
+                        found[keys[key]] = CachedVector(vector, bool(is_truncated))
         return found
 
     def require_writable(self) -> None:

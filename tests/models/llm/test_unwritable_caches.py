@@ -1,4 +1,4 @@
-"""Stores that can be read and not written: nothing is paid for or computed that could not be kept."""
+"""Caches that can be read and not written: nothing is paid for or computed that could not be kept."""
 
 import asyncio
 import os
@@ -10,19 +10,19 @@ import numpy as np
 import pytest
 
 from batching import requests_to, sender_of
-from evidencebench.errors import CacheError, FailingStoreError, PendingError
+from evidencebench.errors import CacheError, FailingCacheError, PendingError
 from evidencebench.models.embedding.embedder import embed
 from evidencebench.models.embedding.encoder import Encoder
 from evidencebench.models.embedding.formats import EncodedText
 from evidencebench.models.embedding.inventory import remove_vectors
-from evidencebench.models.embedding.store import Store
+from evidencebench.models.embedding.vector_cache import VectorCache
 from evidencebench.models.llm.batches import BatchSender
 from evidencebench.models.llm.chat import ChatReply, ChatRequest
 from evidencebench.models.llm.client import ChatClient
-from evidencebench.models.llm.inventory import Which, remove_replies
+from evidencebench.models.llm.inventory import ReplyFilter, remove_replies
 from evidencebench.models.llm.prices import PriceTable
-from evidencebench.models.llm.store import Replies
-from llm_servers import DictStore, SlowSender
+from evidencebench.models.llm.reply_cache import ReplyCache
+from llm_servers import DictCache, SlowSender
 from replies import keep, numbered, reply_to
 from unwritable import no_file_longer_than, open_to_all, read_only
 
@@ -47,9 +47,9 @@ def full_disk(path: Path) -> AbstractContextManager[None]:
 WAYS = pytest.mark.parametrize("way", [another_users_file, another_users_folder, full_disk])
 
 
-def ask(store: Replies | DictStore, sender: SlowSender, *numbers: int) -> list[object]:
+def ask(cache: ReplyCache | DictCache, sender: SlowSender, *numbers: int) -> list[object]:
     """Ask as a run that starts now does."""
-    client = ChatClient(sender=sender, store=store, prices=NO_PRICES)
+    client = ChatClient(sender=sender, cache=cache, prices=NO_PRICES)
 
     async def work() -> list[object]:
         requests = (client.ask(numbered(number), stand_in="") for number in numbers)
@@ -64,13 +64,13 @@ def ask(store: Replies | DictStore, sender: SlowSender, *numbers: int) -> list[o
 @WAYS
 def test_nothing_is_asked_where_its_reply_could_not_be_kept(way: Ways) -> None:
     with open_to_all() as folder:
-        store, sender = Replies(folder), SlowSender()
-        keep(store, numbered(0), reply_to(0), None)
-        store.close()
-        with way(store.path):
-            found = ask(store, sender, 1, 2)
-            store.close()
-    assert [type(one) for one in found] == [FailingStoreError] * 2
+        cache, sender = ReplyCache(folder), SlowSender()
+        keep(cache, numbered(0), reply_to(0), None)
+        cache.close()
+        with way(cache.path):
+            found = ask(cache, sender, 1, 2)
+            cache.close()
+    assert [type(one) for one in found] == [FailingCacheError] * 2
     assert "replies.sqlite: cannot be used to keep replies: " in str(found[0])
     assert "; nothing more is sent, since replies that cannot be kept would be paid for again" in str(found[0])
     assert sender.asked == []
@@ -81,46 +81,46 @@ def test_nothing_is_asked_where_its_reply_could_not_be_kept(way: Ways) -> None:
 def test_nothing_is_asked_where_something_else_stands_in_the_place_of_a_file(
     tmp_path: Path, make: Callable[[Path], None], name: str
 ) -> None:
-    store, sender = Replies(tmp_path), SlowSender()
-    keep(store, numbered(0), reply_to(0), None)
-    store.close()
+    cache, sender = ReplyCache(tmp_path), SlowSender()
+    keep(cache, numbered(0), reply_to(0), None)
+    cache.close()
     (tmp_path / name).unlink(missing_ok=True)
     make(tmp_path / name)
-    (found,) = ask(store, sender, 1)
-    assert isinstance(found, FailingStoreError)
+    (found,) = ask(cache, sender, 1)
+    assert isinstance(found, FailingCacheError)
     assert sender.asked == []
 
 
 def test_what_another_user_has_kept_is_read_all_the_same() -> None:
     with open_to_all() as folder:
-        store, sender = Replies(folder), SlowSender()
-        keep(store, numbered(0), reply_to(0), None)
-        store.close()
-        with another_users_file(store.path):
-            (found,) = ask(store, sender, 0)
-            store.close()
+        cache, sender = ReplyCache(folder), SlowSender()
+        keep(cache, numbered(0), reply_to(0), None)
+        cache.close()
+        with another_users_file(cache.path):
+            (found,) = ask(cache, sender, 0)
+            cache.close()
     assert getattr(found, "reply", found) == reply_to(0)
 
 
 def test_a_store_is_written_to_once_before_many_requests_and_grows_no_further(tmp_path: Path) -> None:
-    store, sender = Replies(tmp_path), SlowSender()
-    ask(store, sender, 1)
-    store.close()
-    size = store.path.stat().st_size
+    cache, sender = ReplyCache(tmp_path), SlowSender()
+    ask(cache, sender, 1)
+    cache.close()
+    size = cache.path.stat().st_size
     for number in range(2, 8):
-        ask(store, sender, number)
-    store.close()
-    assert store.path.stat().st_size == size
-    with store.reading() as connection:
+        ask(cache, sender, number)
+    cache.close()
+    assert cache.path.stat().st_size == size
+    with cache.reading() as connection:
         assert connection.execute("SELECT name FROM sqlite_master WHERE name = 'room'").fetchall() == []
 
 
 def test_a_store_that_can_be_written_again_is_asked_for_again_by_the_same_client() -> None:
-    store, sender = DictStore(is_read_only=True), SlowSender()
-    client = ChatClient(sender=sender, store=store, prices=NO_PRICES)
-    with pytest.raises(FailingStoreError, match="attempt to write a readonly database; nothing more is sent"):
+    cache, sender = DictCache(is_read_only=True), SlowSender()
+    client = ChatClient(sender=sender, cache=cache, prices=NO_PRICES)
+    with pytest.raises(FailingCacheError, match="attempt to write a readonly database; nothing more is sent"):
         client.run(client.ask(numbered(0), stand_in=""))
-    store.is_read_only = False
+    cache.is_read_only = False
     assert client.run(client.ask(numbered(0), stand_in="")).reply == ChatReply(
         text="reply to seed 0", usage=sender.usage
     )
@@ -134,20 +134,20 @@ async def spooled(sender: BatchSender, requests: list[ChatRequest]) -> list[obje
 @WAYS
 def test_no_batch_is_made_that_could_not_be_written_down(way: Ways) -> None:
     with open_to_all() as folder:
-        store = Replies(folder)
-        keep(store, numbered(0), reply_to(0), None)
-        store.close()
-        with way(store.path):
+        cache = ReplyCache(folder)
+        keep(cache, numbered(0), reply_to(0), None)
+        cache.close()
+        with way(cache.path):
             requests = requests_to("http://127.0.0.1:9/v1", "openai/gpt-x", 400)
-            found = asyncio.run(spooled(sender_of(store), requests))
-            store.close()
+            found = asyncio.run(spooled(sender_of(cache), requests))
+            cache.close()
     assert CacheError in {type(one) for one in found} <= {CacheError, PendingError}
 
 
 @WAYS
 def test_what_cannot_be_removed_from_a_store_is_said(way: Ways) -> None:
     with open_to_all() as folder:
-        replies, vectors = Replies(folder), Store(folder, "x")
+        replies, vectors = ReplyCache(folder), VectorCache(folder, "x")
         keep(replies, numbered(0), reply_to(0), None)
         vectors.put([EncodedText(f"{n}") for n in range(500)], np.ones((500, 300), np.float32), [False] * 500)
         replies.close()
@@ -157,7 +157,7 @@ def test_what_cannot_be_removed_from_a_store_is_said(way: Ways) -> None:
                 remove_vectors(vectors.path)
             return
         with way(replies.path), pytest.raises(CacheError, match="attempt to write a readonly database; free the disk"):
-            remove_replies(replies, Which())
+            remove_replies(replies, ReplyFilter())
         with way(vectors.path), pytest.raises(CacheError, match="readonly database; make it yours to write, or delete"):
             remove_vectors(vectors.path)
         replies.close()
@@ -180,12 +180,12 @@ class Costly:
 def test_nothing_is_encoded_where_its_vectors_could_not_be_kept(way: Ways) -> None:
     encoder: Encoder = Costly()  # type: ignore[assignment]
     with open_to_all() as folder:
-        store = Store(folder, "costly")
-        store.put([EncodedText("known")], np.ones((1, 3), np.float32), [False])
-        store.close()
-        with way(store.path):
-            known = embed(encoder, store, [EncodedText("known")]) if way is not another_users_folder else None
+        cache = VectorCache(folder, "costly")
+        cache.put([EncodedText("known")], np.ones((1, 3), np.float32), [False])
+        cache.close()
+        with way(cache.path):
+            known = embed(encoder, cache, [EncodedText("known")]) if way is not another_users_folder else None
             with pytest.raises(CacheError, match=r"cannot be used to keep embeddings: .*; set EVIDENCEBENCH_CACHE to"):
-                embed(encoder, store, [EncodedText("known"), EncodedText("new")])
-            store.close()
+                embed(encoder, cache, [EncodedText("known"), EncodedText("new")])
+            cache.close()
     assert known is None or known.vectors.tolist() == [[1.0, 1.0, 1.0]]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evidencebench.models.llm.limits import Gate, Limits
+from evidencebench.models.llm.rate_limits import RateLimiter, RateLimits
 from llm_servers import FakeTime
 
 ARRIVALS = st.lists(
@@ -16,10 +16,10 @@ ARRIVALS = st.lists(
 )  # the wait before each, and its tokens
 
 
-def passed(limits: Limits, arrivals: list[tuple[float, int]], after: Callable[[int], int] = int) -> list[float]:
+def passed(limits: RateLimits, arrivals: list[tuple[float, int]], after: Callable[[int], int] = int) -> list[float]:
     """Return when each of the arrivals was let through, one at a time; each turns out to have `after` tokens."""
     time = FakeTime(now=0.0)
-    gate = Gate(limits, clock=time.clock, sleep=time.sleep)
+    gate = RateLimiter(limits, clock=time.clock, sleep=time.sleep)
     starts: list[float] = []
 
     async def work() -> None:
@@ -35,7 +35,7 @@ def passed(limits: Limits, arrivals: list[tuple[float, int]], after: Callable[[i
 
 @given(ARRIVALS, st.integers(1, 7))
 def test_no_minute_holds_more_requests_than_allowed(arrivals: list[tuple[float, int]], most: int) -> None:
-    starts = passed(Limits(requests_per_minute=most), arrivals)
+    starts = passed(RateLimits(requests_per_minute=most), arrivals)
     minute = 60 - 1e-6  # naps are added up
     assert all(sum(start <= other < start + minute for other in starts) <= most for start in starts)
 
@@ -44,7 +44,7 @@ def test_no_minute_holds_more_requests_than_allowed(arrivals: list[tuple[float, 
 def test_no_minute_holds_more_tokens_than_allowed_unless_in_a_single_request(
     arrivals: list[tuple[float, int]], most: int
 ) -> None:
-    starts = passed(Limits(tokens_per_minute=most), arrivals)
+    starts = passed(RateLimits(tokens_per_minute=most), arrivals)
     sizes = [n_tokens for _, n_tokens in arrivals]
     for start in starts:
         inside = [n for other, n in zip(starts, sizes, strict=True) if start <= other < start + 60 - 1e-6]
@@ -54,24 +54,24 @@ def test_no_minute_holds_more_tokens_than_allowed_unless_in_a_single_request(
 @given(ARRIVALS)
 def test_what_comes_slowly_enough_never_waits(arrivals: list[tuple[float, int]]) -> None:
     slow = [(60 + wait, n_tokens) for wait, n_tokens in arrivals]
-    starts = passed(Limits(requests_per_minute=1, tokens_per_minute=1), slow)
+    starts = passed(RateLimits(requests_per_minute=1, tokens_per_minute=1), slow)
     assert starts == pytest.approx([sum(wait for wait, _ in slow[: n + 1]) for n in range(len(slow))])
 
 
 def test_tokens_are_corrected_to_what_was_used() -> None:
     arrivals = [(0.0, 100)] * 10
-    assert passed(Limits(tokens_per_minute=200), arrivals, after=lambda _: 10) == [0.0] * 10
-    assert passed(Limits(tokens_per_minute=100), arrivals[:3]) == pytest.approx([0.0, 60.0, 120.0])
+    assert passed(RateLimits(tokens_per_minute=200), arrivals, after=lambda _: 10) == [0.0] * 10
+    assert passed(RateLimits(tokens_per_minute=100), arrivals[:3]) == pytest.approx([0.0, 60.0, 120.0])
 
 
 def test_less_than_one_request_a_minute_is_one_in_several() -> None:
-    assert passed(Limits(requests_per_minute=0.5), [(0.0, 0)] * 3) == pytest.approx([0.0, 120.0, 240.0])
+    assert passed(RateLimits(requests_per_minute=0.5), [(0.0, 0)] * 3) == pytest.approx([0.0, 120.0, 240.0])
 
 
-@pytest.mark.parametrize("limits", [Limits(), Limits(requests_per_minute=1000)])
-def test_a_pause_holds_all_and_the_longest_one_counts(limits: Limits) -> None:
+@pytest.mark.parametrize("limits", [RateLimits(), RateLimits(requests_per_minute=1000)])
+def test_a_pause_holds_all_and_the_longest_one_counts(limits: RateLimits) -> None:
     time = FakeTime(now=0.0)
-    gate = Gate(limits, clock=time.clock, sleep=time.sleep)
+    gate = RateLimiter(limits, clock=time.clock, sleep=time.sleep)
     starts: list[float] = []
 
     async def one() -> None:
@@ -97,7 +97,7 @@ def test_those_who_sat_out_a_pause_do_not_all_go_at_once() -> None:
         time.now = 100.0
 
     time = FakeTime(now=0.0)
-    gate = Gate(Limits(), clock=time.clock, sleep=sleep, jitter=lambda: next(drawn))
+    gate = RateLimiter(RateLimits(), clock=time.clock, sleep=sleep, jitter=lambda: next(drawn))
 
     async def one() -> None:
         async with gate.entered(lambda: 0):
@@ -113,7 +113,7 @@ def test_those_who_sat_out_a_pause_do_not_all_go_at_once() -> None:
 
 def test_connections_are_limited_and_given_back_also_by_those_that_fail_or_are_cancelled() -> None:
     time, at_once = FakeTime(), [0, 0]
-    gate = Gate(Limits(max_connections=3), clock=time.clock, sleep=time.sleep)
+    gate = RateLimiter(RateLimits(max_connections=3), clock=time.clock, sleep=time.sleep)
 
     async def one(number: int) -> None:
         async with gate.entered(lambda: 0):

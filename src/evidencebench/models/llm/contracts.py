@@ -27,7 +27,7 @@ class Sender(Protocol):
         ...
 
 
-class ReplyStore(Protocol):
+class KeepsReplies(Protocol):
     """Where replies are kept between runs."""
 
     async def get(self, key: str) -> tuple[ChatReply, float | None] | None:

@@ -1,6 +1,6 @@
 """Replies on disk: one SQLite file for all models and processes, every reply durable before it is used.
 
-A killed process loses no reply whose `Replies.put` has returned. Any number of processes may use the file at once.
+A killed process loses no reply whose `ReplyCache.put` has returned. Any number of processes may use the file at once.
 """
 
 import asyncio
@@ -20,9 +20,9 @@ import msgspec
 
 from evidencebench.errors import CacheError
 from evidencebench.models.llm.chat import ChatReply, ChatRequest
-from evidencebench.models.llm.claims import Claims
 from evidencebench.models.llm.group_commit import Change, GroupCommit
-from evidencebench.models.llm.reply_file import FILE_NAME, Reopening, explained, opened
+from evidencebench.models.llm.reply_database import FILE_NAME, Reopening, explained, opened
+from evidencebench.models.llm.request_locks import RequestLocks
 from evidencebench.storage.database import give_room_back, take_room
 
 T = TypeVar("T")
@@ -34,7 +34,7 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO NOTHING
 """
 
 
-class Replies:
+class ReplyCache:
     """The replies in a file that others share; made when first used.
 
     Parameters
@@ -65,7 +65,7 @@ class Replies:
         Raises
         ------
         CacheError
-            If the file cannot be read, is not a store, or the row is damaged.
+            If the file cannot be read, is not a cache, or the row is damaged.
         """
         return self.find(key)  # some ten microseconds: a thread would cost more than it frees
 
@@ -175,8 +175,8 @@ class Replies:
             self._lock, self._process_id = threading.Lock(), os.getpid()
             self._reading, self._claims = self._unopened(), self._unclaimed()
 
-    def _unclaimed(self) -> Claims:
-        return Claims(self.path.with_name(f"{FILE_NAME}.asking"))
+    def _unclaimed(self) -> RequestLocks:
+        return RequestLocks(self.path.with_name(f"{FILE_NAME}.asking"))
 
     def _unopened(self) -> Reopening:
         return Reopening(self.path, partial(opened, self.path))

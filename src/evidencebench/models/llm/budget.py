@@ -7,15 +7,15 @@ from contextlib import asynccontextmanager
 
 from evidencebench.errors import CostLimitError, SystemSpecError
 from evidencebench.models.llm.chat import ChatRequest
-from evidencebench.models.llm.ledger import shown_usd
 from evidencebench.models.llm.prices import PriceTable
 from evidencebench.models.llm.tokens import prompt_tokens_of
+from evidencebench.models.llm.totals import shown_usd
 
 PROMPT_MARGIN = 1.5
 """By what an estimate of prompt tokens is multiplied where it must not be too low."""
 
 
-class Purse:
+class Budget:
     """What was spent, what is set aside, and the limit. All but the reading of it happens in one asyncio loop.
 
     Parameters

@@ -19,9 +19,9 @@ import pytest
 
 from evidencebench.errors import DrainingError, EndpointError, FailingServerError, SystemSpecError
 from evidencebench.models.llm.chat import NOTHING_USED, ChatReply, Usage
-from evidencebench.models.llm.ledger import Ledger
-from evidencebench.models.llm.limits import Limits
-from evidencebench.models.llm.transport import Bounds, HttpSender
+from evidencebench.models.llm.http_sender import Bounds, HttpSender
+from evidencebench.models.llm.rate_limits import RateLimits
+from evidencebench.models.llm.totals import RunningTotals
 from hostile_server import (
     Behaviour,
     Exchange,
@@ -49,7 +49,7 @@ BODY = json.dumps(completion()).encode()
 
 @contextmanager
 def served(
-    *script: Behaviour, environ: dict[str, str] | None = None, limits: Limits | None = None, **bounds: Any
+    *script: Behaviour, environ: dict[str, str] | None = None, limits: RateLimits | None = None, **bounds: Any
 ) -> Iterator[tuple[HostileServer, HttpSender, FakeTime]]:
     """Give the server, a sender, and the time that it waits by."""
     time = FakeTime()
@@ -57,7 +57,7 @@ def served(
         yield (
             server,
             HttpSender(
-                limits=limits or Limits(),
+                limits=limits or RateLimits(),
                 bounds=Bounds(**{"timeout_seconds": 5.0} | bounds),
                 clock=time.clock,
                 sleep=time.sleep,
@@ -266,7 +266,7 @@ def test_too_many_requests_are_waited_out_for_longer_each_time_and_only_the_tota
 
 
 def test_waiting_for_our_own_limits_takes_nothing_of_the_time_of_a_request() -> None:
-    limits = Limits(requests_per_minute=1)
+    limits = RateLimits(requests_per_minute=1)
     with served(replies(), limits=limits, total_timeout_seconds=30.0) as (server, sender, time):
         found = sent(sender, *(request_to(server.address("v1"), seed=seed) for seed in range(3)))
     assert all(isinstance(one, ChatReply) for one in found)
@@ -274,7 +274,7 @@ def test_waiting_for_our_own_limits_takes_nothing_of_the_time_of_a_request() -> 
 
 
 def test_a_server_that_never_replies_stops_everything_after_so_many_attempts_and_one_that_did_does_not() -> None:
-    bounds: dict[str, Any] = {"max_failures_in_a_row": 5, "max_attempts": 4, "limits": Limits(max_connections=2)}
+    bounds: dict[str, Any] = {"max_failures_in_a_row": 5, "max_attempts": 4, "limits": RateLimits(max_connections=2)}
     with served(answer(500), **bounds) as (server, sender, _):
         first, second = sent(sender, *(request_to(server.address("v1"), seed=seed) for seed in range(2)))
     assert isinstance(first, EndpointError)
@@ -326,12 +326,12 @@ def test_so_many_failures_in_a_row_stop_everything_and_a_success_begins_the_coun
 
 
 def test_attempts_and_retries_are_counted() -> None:
-    ledger = Ledger()
+    totals = RunningTotals()
     with hostile_server(b"", answer(500), answer(500), replies()) as server:
         time = FakeTime()
-        sender = HttpSender(ledger=ledger, clock=time.clock, sleep=time.sleep, environ={}, folder=Path("/nowhere"))
+        sender = HttpSender(totals=totals, clock=time.clock, sleep=time.sleep, environ={}, folder=Path("/nowhere"))
         sent(sender, request_to(server.address("v1")))
-    assert (ledger.totals.attempts, ledger.totals.retries) == (3, 2)
+    assert (totals.now.attempts, totals.now.retries) == (3, 2)
 
 
 @pytest.mark.parametrize(
@@ -472,7 +472,7 @@ def test_connections_are_limited_and_all_requests_are_answered_under_faults() ->
         with lock:
             at_once -= 1
 
-    with served(behave, limits=Limits(max_connections=4), max_attempts=40) as (server, sender, _):
+    with served(behave, limits=RateLimits(max_connections=4), max_attempts=40) as (server, sender, _):
 
         async def work() -> list[ChatReply]:
             found = await asyncio.gather(

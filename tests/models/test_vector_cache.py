@@ -1,4 +1,4 @@
-"""The store of embeddings: what it keeps through kill -9, with several processes, and what it refuses."""
+"""The cache of embeddings: what it keeps through kill -9, with several processes, and what it refuses."""
 
 import os
 import signal
@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 
 from evidencebench.errors import CacheError, ModelError
 from evidencebench.models.embedding.embedder import embed
-from evidencebench.models.embedding.encoder import Batch, Floats
+from evidencebench.models.embedding.encoder import Floats, VectorBatch
 from evidencebench.models.embedding.formats import EncodedText
-from evidencebench.models.embedding.store import Store, digest_of
+from evidencebench.models.embedding.vector_cache import VectorCache, digest_of
 from evidencebench.storage.cache import cache_folder
 
 TESTS = Path(__file__).parents[1]
@@ -34,7 +34,7 @@ class Slow:
         self.asked: list[EncodedText] = []
         self._seconds, self._dimension, self._bad = seconds, dimension, bad
 
-    def batches(self, texts: Sequence[EncodedText]) -> Iterator[Batch]:
+    def batches(self, texts: Sequence[EncodedText]) -> Iterator[VectorBatch]:
         for start in range(0, len(texts), 4):
             of_batch = texts[start : start + 4]
             time.sleep(self._seconds)
@@ -43,7 +43,9 @@ class Slow:
             if self._bad is not None and start:
                 vectors[-1, 0] = self._bad
             positions = range(start, start + len(of_batch))
-            yield Batch(positions=positions, vectors=vectors, is_truncated=[len(text.text) > 3 for text in of_batch])
+            yield VectorBatch(
+                positions=positions, vectors=vectors, is_truncated=[len(text.text) > 3 for text in of_batch]
+            )
 
 
 def vector_of(text: EncodedText, dimension: int = 3) -> Floats:
@@ -63,12 +65,12 @@ def test_with_a_store_every_text_is_encoded_once_and_the_vectors_are_those_witho
     asked: list[list[EncodedText]], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     encoder = Slow()
-    store = Store(tmp_path_factory.mktemp("store"), encoder.identity)
+    cache = VectorCache(tmp_path_factory.mktemp("cache"), encoder.identity)
     for texts in asked:
-        found, plain = embed(encoder, store, texts), embed(Slow(), None, texts)
+        found, plain = embed(encoder, cache, texts), embed(Slow(), None, texts)
         assert np.array_equal(found.vectors, plain.vectors) or not texts
         assert found.n_truncated == plain.n_truncated == sum(len(text.text) > 3 for text in texts)
-    store.close()
+    cache.close()
     assert len(encoder.asked) == len(set(encoder.asked)) == len({text for texts in asked for text in texts})
 
 
@@ -78,40 +80,40 @@ def test_texts_differ_by_prefix_and_title_too() -> None:
 
 
 def test_encoders_do_not_see_each_others_vectors(tmp_path: Path) -> None:
-    embed(Slow("one"), Store(tmp_path, "one"), numbered(5))
+    embed(Slow("one"), VectorCache(tmp_path, "one"), numbered(5))
     other = Slow("other", dimension=7)
-    embed(other, Store(tmp_path, "other"), numbered(5))
+    embed(other, VectorCache(tmp_path, "other"), numbered(5))
     assert len(other.asked) == 5
-    assert (Store(tmp_path, "one").dimension(), Store(tmp_path, "other").dimension()) == (3, 7)
+    assert (VectorCache(tmp_path, "one").dimension(), VectorCache(tmp_path, "other").dimension()) == (3, 7)
 
 
 @pytest.mark.parametrize("bad", [float("nan"), float("inf")])
 def test_a_batch_with_a_number_that_is_not_finite_is_not_kept(tmp_path: Path, bad: float) -> None:
-    store = Store(tmp_path, "slow")
+    cache = VectorCache(tmp_path, "slow")
     with pytest.raises(ModelError, match="slow: expected finite numbers, got others; nothing of this batch is kept"):
-        embed(Slow(bad=bad), store, numbered(12))
-    assert set(store.get(numbered(12))) == set(numbered(4))
+        embed(Slow(bad=bad), cache, numbered(12))
+    assert set(cache.get(numbered(12))) == set(numbered(4))
 
 
 def test_a_model_that_changed_its_dimension_under_its_name_is_refused(tmp_path: Path) -> None:
-    store = Store(tmp_path, "slow")
-    embed(Slow(), store, numbered(4))
+    cache = VectorCache(tmp_path, "slow")
+    embed(Slow(), cache, numbered(4))
     with pytest.raises(ModelError, match="expected vectors of 3 numbers, got 7"):
-        embed(Slow(dimension=7), store, numbered(5))
+        embed(Slow(dimension=7), cache, numbered(5))
     with pytest.raises(CacheError, match="expected vectors of 3 numbers for this model, got 7"):
-        store.put(numbered(1), np.ones((1, 7), np.float32), [False])
-    assert len(store.get(numbered(5))) == 4
+        cache.put(numbered(1), np.ones((1, 7), np.float32), [False])
+    assert len(cache.get(numbered(5))) == 4
 
 
 _ENCODE = """
 import sys
 from pathlib import Path
-from models.test_embedding_store import Slow, numbered
+from models.test_vector_cache import Slow, numbered
 from evidencebench.models.embedding.embedder import embed
-from evidencebench.models.embedding.store import Store
+from evidencebench.models.embedding.vector_cache import VectorCache
 encoder = Slow(seconds=float(sys.argv[2]))
 texts = numbered(int(sys.argv[3]))
-embed(encoder, Store(Path(sys.argv[1]), "slow"), texts if len(sys.argv) < 5 else texts[::-1])
+embed(encoder, VectorCache(Path(sys.argv[1]), "slow"), texts if len(sys.argv) < 5 else texts[::-1])
 print(len(encoder.asked))
 """
 
@@ -124,12 +126,13 @@ def encoding(folder: Path, seconds: float, n_texts: int, *order: str) -> subproc
 
 def test_kill_9_while_encoding_loses_at_most_one_batch(tmp_path: Path) -> None:
     with encoding(tmp_path, 0.05, 400) as process:
-        store = Store(tmp_path, "slow")
-        while not (tmp_path / "embeddings.sqlite").exists() or len(store.get(numbered(400))) < 12:
+        cache = VectorCache(tmp_path, "slow")
+        while not (tmp_path / "embeddings.sqlite").exists() or len(cache.get(numbered(400))) < 12:
+            assert process.poll() is None
             time.sleep(0.01)
-        n_before = len(store.get(numbered(400)))
+        n_before = len(cache.get(numbered(400)))
         process.send_signal(signal.SIGKILL)
-    kept = store.get(numbered(400))
+    kept = cache.get(numbered(400))
     assert n_before <= len(kept) < 400
     assert set(kept) == set(numbered(len(kept)))
     assert len(kept) % 4 == 0
@@ -141,7 +144,7 @@ def test_kill_9_while_encoding_loses_at_most_one_batch(tmp_path: Path) -> None:
 def test_two_processes_fill_one_store(tmp_path: Path) -> None:
     with encoding(tmp_path, 0.001, 400) as one, encoding(tmp_path, 0.001, 400, "backwards") as other:
         assert (one.wait(), other.wait()) == (0, 0)
-    found = Store(tmp_path, "slow").get(numbered(400))
+    found = VectorCache(tmp_path, "slow").get(numbered(400))
     assert len(found) == 400
     assert all(np.array_equal(stored.vector, vector_of(text)) for text, stored in found.items())
 
@@ -153,10 +156,10 @@ def test_a_file_that_is_something_else_is_left_alone(tmp_path: Path) -> None:
     theirs.close()
     before = path.read_bytes()
     with pytest.raises(CacheError, match="expected a cache of embeddings, got something else; move it away"):
-        Store(tmp_path, "slow").get(numbered(1))
+        VectorCache(tmp_path, "slow").get(numbered(1))
     path.write_text("Dear Ada,", encoding="utf-8")
     with pytest.raises(CacheError, match=r"cannot be used to keep embeddings: .*; set EVIDENCEBENCH_CACHE"):
-        Store(tmp_path, "slow").get(numbered(1))
+        VectorCache(tmp_path, "slow").get(numbered(1))
     assert path.read_text(encoding="utf-8") == "Dear Ada,"
     assert before != b""
 
@@ -164,7 +167,7 @@ def test_a_file_that_is_something_else_is_left_alone(tmp_path: Path) -> None:
 def test_a_folder_that_cannot_be_made_is_named_with_the_way_out(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(CacheError, match=r"file/cache/embeddings.sqlite: cannot be used .*or to 'off' to keep none"):
-        Store(tmp_path / "file" / "cache", "slow").get(numbered(1))
+        VectorCache(tmp_path / "file" / "cache", "slow").get(numbered(1))
 
 
 @pytest.mark.parametrize(
@@ -182,18 +185,18 @@ def test_a_folder_that_cannot_be_made_is_named_with_the_way_out(tmp_path: Path) 
     ],
 )
 def test_a_damaged_vector_is_computed_again_and_then_kept(damage: str, tmp_path: Path) -> None:
-    store = Store(tmp_path, "slow")
-    intact = embed(Slow(), store, numbered(4))
-    store.close()
-    with sqlite3.connect(store.path) as connection:
+    cache = VectorCache(tmp_path, "slow")
+    intact = embed(Slow(), cache, numbered(4))
+    cache.close()
+    with sqlite3.connect(cache.path) as connection:
         first = "SELECT min(text) FROM embedding"
         connection.execute(f"UPDATE embedding SET {damage} WHERE text = ({first})")  # noqa: S608 - ours
     connection.close()
-    assert len(store.get(numbered(4))) == 3
-    again = embed(Slow(), store, numbered(4))
+    assert len(cache.get(numbered(4))) == 3
+    again = embed(Slow(), cache, numbered(4))
     assert again.vectors.tolist() == intact.vectors.tolist()
     assert again.n_truncated == intact.n_truncated
-    assert len(store.get(numbered(4))) == 4
+    assert len(cache.get(numbered(4))) == 4
 
 
 @pytest.mark.parametrize(

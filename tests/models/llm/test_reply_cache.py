@@ -1,4 +1,4 @@
-"""The store of replies: what it gives back, through kill -9 and with several processes, and what it refuses."""
+"""The cache of replies: what it gives back, through kill -9 and with several processes, and what it refuses."""
 
 import asyncio
 import gc
@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 from evidencebench.errors import CacheError
 from evidencebench.models.llm.chat import ChatReply, ChatRequest, Message, Usage
 from evidencebench.models.llm.group_commit import GroupCommit
-from evidencebench.models.llm.reply_file import opened
-from evidencebench.models.llm.store import Replies
+from evidencebench.models.llm.reply_cache import ReplyCache
+from evidencebench.models.llm.reply_database import opened
 from examples import examples
 from replies import keep, numbered, reply_to, requests_and_replies
 
@@ -30,38 +30,38 @@ from replies import keep, numbered, reply_to, requests_and_replies
 def test_what_was_put_is_got_back_equal_by_this_and_by_another_reader(
     pairs: list[tuple[ChatRequest, ChatReply, float | None]], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    folder = tmp_path_factory.mktemp("store")
-    store, other = Replies(folder), Replies(folder)
+    folder = tmp_path_factory.mktemp("cache")
+    cache, other = ReplyCache(folder), ReplyCache(folder)
 
     async def put_and_get() -> None:
-        await asyncio.gather(*(store.put(*pair) for pair in pairs))
+        await asyncio.gather(*(cache.put(*pair) for pair in pairs))
         for request, reply, cost_usd in {pair[0].key: pair for pair in reversed(pairs)}.values():
-            assert await store.get(request.key) == await other.get(request.key) == (reply, cost_usd)
+            assert await cache.get(request.key) == await other.get(request.key) == (reply, cost_usd)
 
     asyncio.run(put_and_get())
-    store.close()
+    cache.close()
     other.close()
 
 
 def test_a_request_that_was_never_put_has_no_reply(tmp_path: Path) -> None:
-    store = Replies(tmp_path)
-    keep(store, numbered(0), reply_to(0), None)
-    assert store.find(numbered(1).key) is None
+    cache = ReplyCache(tmp_path)
+    keep(cache, numbered(0), reply_to(0), None)
+    assert cache.find(numbered(1).key) is None
 
 
 def test_the_first_reply_to_a_request_stays(tmp_path: Path) -> None:
-    store, other = Replies(tmp_path), Replies(tmp_path)
-    keep(store, numbered(0), reply_to(0), 0.5)
+    cache, other = ReplyCache(tmp_path), ReplyCache(tmp_path)
+    keep(cache, numbered(0), reply_to(0), 0.5)
     keep(other, numbered(0), reply_to(1), None)
-    assert store.find(numbered(0).key) == other.find(numbered(0).key) == (reply_to(0), 0.5)
+    assert cache.find(numbered(0).key) == other.find(numbered(0).key) == (reply_to(0), 0.5)
 
 
 def test_the_name_of_a_keys_variable_and_the_key_are_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MY_SECRET_NAME", "sk-secret-value")
-    store = Replies(tmp_path)
+    cache = ReplyCache(tmp_path)
     request = ChatRequest(model="openai/x", messages=(Message("user", "hi"),), key_env="MY_SECRET_NAME")
-    keep(store, request, reply_to(0), None)
-    store.close()
+    keep(cache, request, reply_to(0), None)
+    cache.close()
     content = b"".join(path.read_bytes() for path in tmp_path.iterdir())
     assert b"MY_SECRET_NAME" not in content
     assert b"sk-secret-value" not in content
@@ -89,17 +89,17 @@ def test_all_that_waits_is_written_in_one_transaction(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_prepared_fails_alone(tmp_path: Path) -> None:
-    store = Replies(tmp_path)
+    cache = ReplyCache(tmp_path)
 
     async def put() -> list[object]:
         replies = [reply_to(0), ChatReply(text="\ud800"), reply_to(2)]
-        puts = (store.put(numbered(n), reply, None) for n, reply in enumerate(replies))
+        puts = (cache.put(numbered(n), reply, None) for n, reply in enumerate(replies))
         return await asyncio.gather(*puts, return_exceptions=True)
 
     first, bad, last = asyncio.run(put())
     assert (first, last) == (None, None)
     assert isinstance(bad, UnicodeEncodeError)
-    assert [store.find(numbered(n).key) for n in range(3)] == [(reply_to(0), None), None, (reply_to(2), None)]
+    assert [cache.find(numbered(n).key) for n in range(3)] == [(reply_to(0), None), None, (reply_to(2), None)]
 
 
 def test_a_change_that_fails_for_a_reason_of_its_own_fails_alone(tmp_path: Path) -> None:
@@ -118,7 +118,7 @@ def test_a_change_that_fails_for_a_reason_of_its_own_fails_alone(tmp_path: Path)
         sqlite3.OperationalError if number == 2 else type(None) for number in range(5)
     ]
     writer.close()
-    with Replies(tmp_path).reading() as connection:
+    with ReplyCache(tmp_path).reading() as connection:
         kept = connection.execute("SELECT sender FROM wanted ORDER BY sender").fetchall()
     assert [sender for (sender,) in kept] == ["0", "1", "3", "4"]
 
@@ -138,43 +138,43 @@ def test_closing_does_not_wait_for_ever_for_a_file_that_another_process_holds(tm
 
 
 def test_a_put_that_nobody_waits_for_any_more_is_kept_all_the_same(tmp_path: Path) -> None:
-    store = Replies(tmp_path)
+    cache = ReplyCache(tmp_path)
 
     async def put_and_leave() -> None:
-        task = asyncio.create_task(store.put(numbered(0), reply_to(0), 0.5))
+        task = asyncio.create_task(cache.put(numbered(0), reply_to(0), 0.5))
         await asyncio.sleep(0)
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
 
     asyncio.run(put_and_leave())
-    store.close()
-    assert store.find(numbered(0).key) == (reply_to(0), 0.5)
+    cache.close()
+    assert cache.find(numbered(0).key) == (reply_to(0), 0.5)
 
 
 def test_a_store_that_is_closed_opens_again(tmp_path: Path) -> None:
-    store = Replies(tmp_path)
+    cache = ReplyCache(tmp_path)
     for n in range(3):
-        keep(store, numbered(n), reply_to(n), None)
-        store.close()
-    assert [store.find(numbered(n).key) for n in range(3)] == [(reply_to(n), None) for n in range(3)]
+        keep(cache, numbered(n), reply_to(n), None)
+        cache.close()
+    assert [cache.find(numbered(n).key) for n in range(3)] == [(reply_to(n), None) for n in range(3)]
 
 
 def test_a_store_that_is_dropped_leaves_no_thread_and_no_warning(tmp_path: Path) -> None:
-    store = Replies(tmp_path)
-    keep(store, numbered(0), reply_to(0), None)
-    store.find(numbered(0).key)
-    del store
+    cache = ReplyCache(tmp_path)
+    keep(cache, numbered(0), reply_to(0), None)
+    cache.find(numbered(0).key)
+    del cache
     gc.collect()
-    assert Replies(tmp_path).find(numbered(0).key) == (reply_to(0), None)
+    assert ReplyCache(tmp_path).find(numbered(0).key) == (reply_to(0), None)
 
 
 def test_a_reader_is_not_held_up_by_a_writer_in_the_middle_of_a_transaction(tmp_path: Path) -> None:
-    store = Replies(tmp_path)
-    keep(store, numbered(0), reply_to(0), None)
-    with sqlite3.connect(store.path, isolation_level=None) as writer:
+    cache = ReplyCache(tmp_path)
+    keep(cache, numbered(0), reply_to(0), None)
+    with sqlite3.connect(cache.path, isolation_level=None) as writer:
         writer.execute("BEGIN EXCLUSIVE")
         writer.execute("DELETE FROM reply")
-        assert store.find(numbered(0).key) == (reply_to(0), None)
+        assert cache.find(numbered(0).key) == (reply_to(0), None)
         writer.execute("ROLLBACK")
     writer.close()
 
@@ -182,28 +182,29 @@ def test_a_reader_is_not_held_up_by_a_writer_in_the_middle_of_a_transaction(tmp_
 def test_a_forked_process_reads_and_writes_too(tmp_path: Path) -> None:
     code = (
         "import os, sys; from pathlib import Path; from replies import keep, numbered, reply_to\n"
-        "from evidencebench.models.llm.store import Replies\n"
-        "store = Replies(Path(sys.argv[1])); keep(store, numbered(0), reply_to(0), None); store.find(numbered(0).key)\n"
+        "from evidencebench.models.llm.reply_cache import ReplyCache\n"
+        "cache = ReplyCache(Path(sys.argv[1])); keep(cache, numbered(0), reply_to(0), None)\n"
+        "cache.find(numbered(0).key)\n"
         "child = os.fork()\n"
-        "keep(store, numbered(2 if child else 1), reply_to(1), None)\n"
-        "store.find(numbered(0).key)\n"
+        "keep(cache, numbered(2 if child else 1), reply_to(1), None)\n"
+        "cache.find(numbered(0).key)\n"
         "if child: assert os.waitpid(child, 0)[1] == 0\n"
-        "store.close()\n"
+        "cache.close()\n"
     )
     arguments = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", code, str(tmp_path)]
     subprocess.run(arguments, env=environ(), check=True, timeout=60)
-    store = Replies(tmp_path)
-    assert all(store.find(numbered(n).key) is not None for n in range(3))
+    cache = ReplyCache(tmp_path)
+    assert all(cache.find(numbered(n).key) is not None for n in range(3))
 
 
 _WRITE = """
 import asyncio, sys
 from pathlib import Path
-from evidencebench.models.llm.store import Replies
+from evidencebench.models.llm.reply_cache import ReplyCache
 from replies import numbered, reply_to
-store, start, stop = Replies(Path(sys.argv[1])), int(sys.argv[2]), int(sys.argv[3])
+cache, start, stop = ReplyCache(Path(sys.argv[1])), int(sys.argv[2]), int(sys.argv[3])
 async def put(n):
-    await store.put(numbered(n), reply_to(n), n / 8)
+    await cache.put(numbered(n), reply_to(n), n / 8)
     print(n, flush=True)
 async def put_all():
     step = 1 if start < stop else -1
@@ -230,27 +231,27 @@ def test_kill_9_loses_nothing_whose_put_had_returned(tmp_path: Path, seed: int) 
         acknowledged = [int(process.stdout.readline()) for _ in range(n_before)]
         process.send_signal(signal.SIGKILL)
         acknowledged += [int(line) for line in process.stdout if line.endswith("\n")]
-    store = Replies(tmp_path)
+    cache = ReplyCache(tmp_path)
     assert len(acknowledged) >= n_before
-    assert all(store.find(numbered(n).key) == (reply_to(n), n / 8) for n in acknowledged)
-    with store.reading() as connection:
+    assert all(cache.find(numbered(n).key) == (reply_to(n), n / 8) for n in acknowledged)
+    with cache.reading() as connection:
         assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
-    keep(store, numbered(-1), reply_to(0), None)
+    keep(cache, numbered(-1), reply_to(0), None)
 
 
 def test_two_processes_fill_one_store_from_both_ends(tmp_path: Path) -> None:
     with writing(tmp_path, 0, 200) as one, writing(tmp_path, 199, -1) as other:
         assert one.communicate(timeout=60)[0].count("\n") == other.communicate(timeout=60)[0].count("\n") == 200
-    store = Replies(tmp_path)
-    assert all(store.find(numbered(n).key) == (reply_to(n), n / 8) for n in range(200))
+    cache = ReplyCache(tmp_path)
+    assert all(cache.find(numbered(n).key) == (reply_to(n), n / 8) for n in range(200))
 
 
-def filled(folder: Path) -> Replies:
-    store = Replies(folder)
+def filled(folder: Path) -> ReplyCache:
+    cache = ReplyCache(folder)
     for n in range(30):
-        keep(store, numbered(n), reply_to(n), n / 8)
-    store.close()
-    return store
+        keep(cache, numbered(n), reply_to(n), n / 8)
+    cache.close()
+    return cache
 
 
 @pytest.mark.parametrize(
@@ -266,13 +267,13 @@ def filled(folder: Path) -> Replies:
     ],
 )
 def test_a_damaged_row_is_refused_with_what_to_do(tmp_path: Path, change: str) -> None:
-    store = filled(tmp_path)
-    with sqlite3.connect(store.path) as connection:
+    cache = filled(tmp_path)
+    with sqlite3.connect(cache.path) as connection:
         connection.execute(f"{change} WHERE id = 4")
     connection.close()
     with pytest.raises(CacheError, match=r"the reply .* is damaged, so it is not used; remove all damaged ones with"):
-        store.find(numbered(3).key)
-    assert store.find(numbered(6).key) == (reply_to(6), 6 / 8)
+        cache.find(numbered(3).key)
+    assert cache.find(numbered(6).key) == (reply_to(6), 6 / 8)
 
 
 @given(data=st.data())
@@ -280,19 +281,19 @@ def test_a_damaged_row_is_refused_with_what_to_do(tmp_path: Path, change: str) -
 def test_a_file_with_any_bytes_overwritten_never_gives_a_wrong_reply(
     data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    store = filled(tmp_path_factory.mktemp("store"))
-    content = bytearray(store.path.read_bytes())
+    cache = filled(tmp_path_factory.mktemp("cache"))
+    content = bytearray(cache.path.read_bytes())
     place = data.draw(st.integers(0, len(content) - 1))
     rubbish = data.draw(st.binary(min_size=1, max_size=200))
     content[place : place + len(rubbish)] = rubbish
-    store.path.write_bytes(content)
+    cache.path.write_bytes(content)
     for n in range(30):
         try:
-            found = store.find(numbered(n).key)
+            found = cache.find(numbered(n).key)
         except CacheError:
             continue
         assert found in {None, (reply_to(n), n / 8)}
-    store.close()
+    cache.close()
 
 
 def _letter(path: Path) -> None:
@@ -331,48 +332,48 @@ def test_a_file_that_is_something_else_is_left_alone(
     path = tmp_path / "replies.sqlite"
     make(path)
     before = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
-    store = Replies(tmp_path)
+    cache = ReplyCache(tmp_path)
     with pytest.raises(CacheError, match=message):
-        store.find(numbered(0).key)
+        cache.find(numbered(0).key)
     with pytest.raises(CacheError, match=message):
-        keep(store, numbered(0), reply_to(0), None)
-    store.close()
+        keep(cache, numbered(0), reply_to(0), None)
+    cache.close()
     assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == before
 
 
 def test_a_file_that_is_moved_away_while_it_is_written_gets_a_successor(tmp_path: Path) -> None:
-    store = Replies(tmp_path)
-    keep(store, numbered(0), reply_to(0), None)
+    cache = ReplyCache(tmp_path)
+    keep(cache, numbered(0), reply_to(0), None)
     for path in list(tmp_path.iterdir()):
         path.unlink()
-    keep(store, numbered(1), reply_to(1), None)
-    assert Replies(tmp_path).find(numbered(1).key) == (reply_to(1), None)
+    keep(cache, numbered(1), reply_to(1), None)
+    assert ReplyCache(tmp_path).find(numbered(1).key) == (reply_to(1), None)
 
 
 def test_a_reader_notices_that_its_file_was_replaced(tmp_path: Path) -> None:
-    store = Replies(tmp_path / "one")
-    keep(store, numbered(0), reply_to(0), None)
-    assert store.find(numbered(0).key) is not None
-    other = Replies(tmp_path / "other")
+    cache = ReplyCache(tmp_path / "one")
+    keep(cache, numbered(0), reply_to(0), None)
+    assert cache.find(numbered(0).key) is not None
+    other = ReplyCache(tmp_path / "other")
     keep(other, numbered(1), reply_to(1), None)
     other.close()
-    for path in list(store.path.parent.iterdir()):
+    for path in list(cache.path.parent.iterdir()):
         path.unlink()
-    other.path.rename(store.path)
-    assert store.find(numbered(0).key) is None
-    assert store.find(numbered(1).key) == (reply_to(1), None)
+    other.path.rename(cache.path)
+    assert cache.find(numbered(0).key) is None
+    assert cache.find(numbered(1).key) == (reply_to(1), None)
 
 
 def test_a_folder_that_cannot_be_made_is_named_with_the_way_out(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    store = Replies(tmp_path / "file" / "cache")
+    cache = ReplyCache(tmp_path / "file" / "cache")
     with pytest.raises(CacheError, match=r"file/cache/replies.sqlite: cannot be used .*or to 'off' to keep none"):
-        keep(store, numbered(0), reply_to(0), None)
+        keep(cache, numbered(0), reply_to(0), None)
 
 
 def test_tokens_and_time_stand_beside_the_reply(tmp_path: Path) -> None:
-    store = Replies(tmp_path, clock=lambda: 1234.5)
-    keep(store, numbered(0), ChatReply(text="", usage=Usage(prompt_tokens=3, completion_tokens=4)), None)
-    with store.reading() as connection:
+    cache = ReplyCache(tmp_path, clock=lambda: 1234.5)
+    keep(cache, numbered(0), ChatReply(text="", usage=Usage(prompt_tokens=3, completion_tokens=4)), None)
+    with cache.reading() as connection:
         row = connection.execute("SELECT model, created, prompt_tokens, completion_tokens, cost_usd FROM reply")
         assert row.fetchone() == (numbered(0).model, 1234.5, 3, 4, None)

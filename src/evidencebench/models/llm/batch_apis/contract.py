@@ -9,7 +9,7 @@ from evidencebench.models.llm.chat import ChatReply, ChatRequest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Remote:
+class RemoteBatch:
     """A batch as its provider describes it.
 
     Attributes
@@ -46,7 +46,7 @@ class Remote:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class ResultRow:
     """What became of one request of a batch.
 
     Attributes
@@ -74,7 +74,7 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sought:
+class BatchSearch:
     """A batch of which nobody knows whether it was submitted.
 
     Attributes
@@ -99,7 +99,7 @@ class Sought:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class SearchResult:
     """What a search for a batch came to.
 
     Attributes
@@ -151,14 +151,14 @@ class BatchApi(Protocol):
         """
         ...
 
-    async def find(self, calls: Calls, sought: Sought) -> Found:
+    async def find(self, calls: Calls, sought: BatchSearch) -> SearchResult:
         """Look for a batch among those that the provider has."""
         ...
 
-    async def look(self, calls: Calls, name: str) -> Remote:
+    async def look(self, calls: Calls, name: str) -> RemoteBatch:
         """Return how a batch does."""
         ...
 
-    def rows(self, file: IO[bytes]) -> Iterator[Row]:
+    def rows(self, file: IO[bytes]) -> Iterator[ResultRow]:
         """Yield what became of the requests, line by line; a damaged line is a row of its own."""
         ...

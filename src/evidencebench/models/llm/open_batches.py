@@ -5,30 +5,30 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from evidencebench.errors import StopError
-from evidencebench.models.llm.batch_apis.calls import Patience
+from evidencebench.models.llm.batch_apis.calls import CallSettings
+from evidencebench.models.llm.batch_queue import BatchQueue
 from evidencebench.models.llm.batch_status import OnStatus, ignore
 from evidencebench.models.llm.batches import BatchSender
 from evidencebench.models.llm.chat import ChatReply, ChatRequest
-from evidencebench.models.llm.ledger import Ledger
-from evidencebench.models.llm.parts import Sender
+from evidencebench.models.llm.contracts import Sender
 from evidencebench.models.llm.prices import PriceTable
-from evidencebench.models.llm.spool import Spool
-from evidencebench.models.llm.store import Replies
+from evidencebench.models.llm.reply_cache import ReplyCache
+from evidencebench.models.llm.totals import RunningTotals
 
 
-class SparingSender:
+class BatchGuardedSender:
     """Sends what is in no open batch.
 
     Parameters
     ----------
     sender
         What carries the others.
-    store
+    cache
         Where batches are written down.
     """
 
-    def __init__(self, sender: Sender, store: Replies) -> None:
-        self._sender, self._spool = sender, Spool(store)
+    def __init__(self, sender: Sender, cache: ReplyCache) -> None:
+        self._sender, self._queue = sender, BatchQueue(cache)
 
     async def send(self, request: ChatRequest) -> ChatReply:
         """Return the reply, as the other sender does.
@@ -38,7 +38,7 @@ class SparingSender:
         StopError
             If the request is part of a batch that is not collected.
         """
-        batch = self._spool.batch_of(request.key)
+        batch = self._queue.batch_of(request.key)
         if batch is not None:
             when = datetime.fromtimestamp(batch.created, UTC)
             raise StopError(
@@ -53,24 +53,24 @@ class SparingSender:
         await self._sender.aclose()
 
 
-async def collect_open(
-    store: Replies,
+async def collect_open_batches(
+    cache: ReplyCache,
     *,
     prices: PriceTable,
-    ledger: Ledger | None = None,
+    totals: RunningTotals | None = None,
     on_status: OnStatus = ignore,
-    patience: Patience = Patience(max_attempts=2),  # noqa: B008 - frozen
+    patience: CallSettings = CallSettings(max_attempts=2),  # noqa: B008 - frozen
     environ: Mapping[str, str] | None = None,
     folder: Path | None = None,
 ) -> None:
     """Store the replies of open batches that are done, for a run that sends one by one; wait for none.
 
     A batch that cannot be looked at is told and passed over. What is still open is kept from being sent by a
-    `SparingSender`.
+    `BatchGuardedSender`.
 
     Parameters
     ----------
-    store, prices, ledger, patience, environ, folder
+    cache, prices, totals, patience, environ, folder
         As for `BatchSender`.
     on_status
         Called with the state of each batch.
@@ -78,8 +78,8 @@ async def collect_open(
     Raises
     ------
     CacheError
-        If the store cannot be used.
+        If the cache cannot be used.
     """
-    if store.path.exists() and Spool(store).batches():
-        sender = BatchSender(store, prices=prices, ledger=ledger, patience=patience, environ=environ, folder=folder)
+    if cache.path.exists() and BatchQueue(cache).batches():
+        sender = BatchSender(cache, prices=prices, totals=totals, patience=patience, environ=environ, folder=folder)
         await sender.collect(wait=False, on_status=on_status)

@@ -18,7 +18,7 @@ def spread(seconds: float, jitter: float) -> float:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class RateLimits:
     """What a server is spared.
 
     Attributes
@@ -43,7 +43,7 @@ class Sent:
     is_counted: bool = False
 
 
-class Gate:
+class RateLimiter:
     """Lets attempts through to one server, in the order in which they came.
 
     Parameters
@@ -60,7 +60,7 @@ class Gate:
 
     def __init__(
         self,
-        limits: Limits,
+        limits: RateLimits,
         *,
         clock: Callable[[], float],
         sleep: Callable[[float], Awaitable[object]],

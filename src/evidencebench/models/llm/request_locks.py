@@ -9,10 +9,10 @@ from pathlib import Path
 _OFFSET_DIGITS = 15  # of a key: below 2**60, which every system can lock at
 
 
-class Claims:
+class RequestLocks:
     """A lock a request, on one byte of a file that all processes share. It ends with its process, however that ends.
 
-    Two stores in one process do not keep each other off, and where files cannot be locked nobody is kept off: then the
+    Two caches in one process do not keep each other off, and where files cannot be locked nobody is kept off: then the
     same request may be paid twice, as may any whose process was killed.
 
     Parameters

@@ -9,7 +9,7 @@ import msgspec
 from evidencebench.errors import EndpointError
 from evidencebench.models.endpoints import PassingError
 from evidencebench.models.llm.batch_apis.calls import Calls, UnsureError
-from evidencebench.models.llm.batch_apis.nouns import Row
+from evidencebench.models.llm.batch_apis.contract import ResultRow
 from evidencebench.web import served_json
 
 T = TypeVar("T")
@@ -84,7 +84,7 @@ def safe_id(name: str) -> str:
     return name
 
 
-def read_rows(file: IO[bytes], form: type[T], row_of: Callable[[T], Row]) -> Iterator[Row]:
+def read_rows(file: IO[bytes], form: type[T], row_of: Callable[[T], ResultRow]) -> Iterator[ResultRow]:
     """Yield a row for each line of a file that is not empty, also for one that cannot be read.
 
     Of such a line the key is told if it can be found.
@@ -110,7 +110,7 @@ def read_rows(file: IO[bytes], form: type[T], row_of: Callable[[T], Row]) -> Ite
             try:
                 yield row_of(served_json.decoded(line, form))
             except msgspec.DecodeError:
-                yield Row(key=_key_in(line), is_damaged=True, is_cut=not line.endswith(b"\n"))
+                yield ResultRow(key=_key_in(line), is_damaged=True, is_cut=not line.endswith(b"\n"))
 
 
 def key_of(custom_id: str) -> str:

@@ -1,4 +1,4 @@
-"""Requests that wait for a batch, and the batches they are in: in the store's file, durable before they are used."""
+"""Requests that wait for a batch, and the batches they are in: in the cache's file, durable before they are used."""
 
 import re
 import sqlite3
@@ -11,7 +11,7 @@ import msgspec
 
 from evidencebench.errors import CacheError
 from evidencebench.models.llm.chat import ChatRequest
-from evidencebench.models.llm.store import Replies, packed_request, unpacked
+from evidencebench.models.llm.reply_cache import ReplyCache, packed_request, unpacked
 
 State = Literal["intended", "open"]
 """Whether a batch may or may not be at the provider (nobody has seen its id), or is there.
@@ -33,7 +33,7 @@ class DamagedRequestError(CacheError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Group:
+class BatchGroup:
     """Requests that may share a batch: one model of one server, asked with one key."""
 
     model: str
@@ -41,7 +41,7 @@ class Group:
     key_env: str | None
 
     @classmethod
-    def of(cls, request: ChatRequest) -> "Group":
+    def of(cls, request: ChatRequest) -> "BatchGroup":
         """Return the group of a request."""
         return cls(model=request.model, base_url=request.base_url, key_env=request.key_env)
 
@@ -52,7 +52,7 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Batch:
+class BatchJob:
     """A batch that is not collected yet.
 
     Attributes
@@ -73,24 +73,24 @@ class Batch:
 
     id: int
     intent: str
-    group: Group
+    group: BatchGroup
     n_requests: int
     created: float
     name: str | None
     state: State
 
 
-class Spool:
-    """The waiting requests and open batches of a store, which all processes share.
+class BatchQueue:
+    """The waiting requests and open batches of a cache, which all processes share.
 
     Parameters
     ----------
-    store
+    cache
         Whose file it is.
     """
 
-    def __init__(self, store: Replies) -> None:
-        self._store = store
+    def __init__(self, cache: ReplyCache) -> None:
+        self._cache = cache
 
     async def record(self, request: ChatRequest, *, sender: str, n_bytes: int) -> None:
         """Keep a request until its batch is over; one that is in a batch already stays there.
@@ -106,27 +106,27 @@ class Spool:
         """
 
         def prepare() -> "_Recording":
-            return _Recording(request, self._store.clock(), sender, n_bytes)
+            return _Recording(request, self._cache.clock(), sender, n_bytes)
 
-        await self._store.change(prepare)
+        await self._cache.change(prepare)
 
-    def groups(self, sender: str) -> list[Group]:
+    def groups(self, sender: str) -> list[BatchGroup]:
         """Return the groups of the requests that one sender has waiting."""
-        with self._store.reading() as connection:
+        with self._cache.reading() as connection:
             rows = connection.execute(
                 "SELECT DISTINCT model, base_url, key_env FROM waiting JOIN wanted USING (key) "
                 "WHERE batch IS NULL AND sender = ?",
                 (sender,),
             ).fetchall()
-        return [Group(model=model, base_url=base_url, key_env=key_env) for model, base_url, key_env in rows]
+        return [BatchGroup(model=model, base_url=base_url, key_env=key_env) for model, base_url, key_env in rows]
 
     async def intend(
-        self, group: Group, *, sender: str, intent: str, most_requests: int, most_bytes: int
-    ) -> Batch | None:
+        self, group: BatchGroup, *, sender: str, intent: str, most_requests: int, most_bytes: int
+    ) -> BatchJob | None:
         """Put as many waiting requests as fit into a new batch; None where none waits."""
-        created = self._store.clock()
+        created = self._cache.clock()
 
-        def change(connection: sqlite3.Connection) -> Batch | None:
+        def change(connection: sqlite3.Connection) -> BatchJob | None:
             last, n_requests = _fitting(connection, group, sender, most_requests, most_bytes)
             if not n_requests:
                 return None
@@ -142,13 +142,13 @@ class Spool:
             found = connection.execute(f"SELECT {_COLUMNS} FROM batch WHERE intent = ?", (intent,))  # noqa: S608
             return _batch(found.fetchone())
 
-        return await self._store.change(lambda: change)
+        return await self._cache.change(lambda: change)
 
-    async def name(self, batch: Batch, name: str) -> None:
+    async def name(self, batch: BatchJob, name: str) -> None:
         """Keep the provider's id of a batch."""
         await self._execute("UPDATE batch SET name = ?, state = 'open' WHERE id = ?", name, batch.id)
 
-    async def forget(self, batch: Batch) -> None:
+    async def forget(self, batch: BatchJob) -> None:
         """Forget a batch and its requests: their replies are stored, or they are asked again. Its id is kept."""
 
         def change(connection: sqlite3.Connection) -> None:
@@ -156,11 +156,11 @@ class Spool:
             connection.execute("DELETE FROM batch WHERE id = ? AND name IS NULL", (batch.id,))
             connection.execute("UPDATE batch SET state = 'over' WHERE id = ?", (batch.id,))
 
-        await self._store.change(lambda: change)
+        await self._cache.change(lambda: change)
 
     def known_names(self) -> set[str]:
         """Return the ids of all batches that were ever submitted here."""
-        with self._store.reading() as connection:
+        with self._cache.reading() as connection:
             rows = connection.execute("SELECT name FROM batch WHERE name IS NOT NULL").fetchall()
         return {name for (name,) in rows}
 
@@ -168,26 +168,26 @@ class Spool:
         """Forget requests that were recorded before a time and never submitted."""
         await self._execute("DELETE FROM waiting WHERE batch IS NULL AND created < ?", created)
 
-    def batches(self) -> list[Batch]:
+    def batches(self) -> list[BatchJob]:
         """Return all that are not collected, oldest first."""
-        with self._store.reading() as connection:
+        with self._cache.reading() as connection:
             rows = connection.execute(f"SELECT {_COLUMNS} FROM batch WHERE state != 'over' ORDER BY id").fetchall()  # noqa: S608 - names only
         return [_batch(row) for row in rows]
 
-    def is_wanted(self, batch: Batch, sender: str) -> bool:
+    def is_wanted(self, batch: BatchJob, sender: str) -> bool:
         """Say whether a batch holds a request whose reply this sender wants."""
-        with self._store.reading() as connection:
+        with self._cache.reading() as connection:
             found = connection.execute(
                 "SELECT 1 FROM waiting JOIN wanted USING (key) WHERE batch = ? AND sender = ? LIMIT 1",
                 (batch.id, sender),
             ).fetchone()
         return found is not None
 
-    def requests(self, batch: Batch) -> Iterator[tuple[str, ChatRequest]]:
+    def requests(self, batch: BatchJob) -> Iterator[tuple[str, ChatRequest]]:
         """Yield the keys and requests of a batch, a few at a time in memory."""
         last = 0
         while True:
-            with self._store.reading() as connection:
+            with self._cache.reading() as connection:
                 rows = connection.execute(
                     "SELECT id, key, key_env, request FROM waiting WHERE batch = ? AND id > ? ORDER BY id LIMIT ?",
                     (batch.id, last, _PAGE_ROWS),
@@ -198,22 +198,22 @@ class Spool:
                 return
             last = rows[-1][0]
 
-    def keys(self, batch: Batch) -> Iterator[str]:
+    def keys(self, batch: BatchJob) -> Iterator[str]:
         """Yield the keys of a batch."""
-        with self._store.reading() as connection:
+        with self._cache.reading() as connection:
             rows = connection.execute("SELECT key FROM waiting WHERE batch = ? ORDER BY id", (batch.id,)).fetchall()
         yield from (key.hex() for (key,) in rows)
 
-    def batch_of(self, key: str) -> Batch | None:
+    def batch_of(self, key: str) -> BatchJob | None:
         """Return the batch that is not collected and holds a request, or None where there is none."""
-        with self._store.reading() as connection:
+        with self._cache.reading() as connection:
             row = connection.execute(
                 f"SELECT {_COLUMNS} FROM batch WHERE id = (SELECT batch FROM waiting WHERE key = ?)",  # noqa: S608 - names only
                 (bytes.fromhex(key),),
             ).fetchone()
         return None if row is None else _batch(row)
 
-    def request(self, batch: Batch, key: str) -> ChatRequest | None:
+    def request(self, batch: BatchJob, key: str) -> ChatRequest | None:
         """Return one request of a batch, or None where the batch holds none of this key, as we write it.
 
         Raises
@@ -224,7 +224,7 @@ class Spool:
         if not _KEY.fullmatch(key):
             return None
         raw = bytes.fromhex(key)  # which takes capitals and blanks too
-        with self._store.reading() as connection:
+        with self._cache.reading() as connection:
             row = connection.execute(
                 "SELECT key_env, request FROM waiting WHERE key = ? AND batch = ?", (raw, batch.id)
             ).fetchone()
@@ -241,7 +241,7 @@ class Spool:
 
     def _damaged(self, key: bytes) -> DamagedRequestError:
         return DamagedRequestError(
-            f"{self._store.path}: the waiting request {key.hex()[:12]}... is damaged; forget all that wait with "
+            f"{self._cache.path}: the waiting request {key.hex()[:12]}... is damaged; forget all that wait with "
             "'evidencebench cache prune --batches', and they are asked for again"
         )
 
@@ -249,7 +249,7 @@ class Spool:
         def change(connection: sqlite3.Connection) -> None:
             connection.execute(statement, values)
 
-        await self._store.change(lambda: change)
+        await self._cache.change(lambda: change)
 
 
 class _Recording:
@@ -271,7 +271,7 @@ class _Recording:
 
 
 def _fitting(
-    connection: sqlite3.Connection, group: Group, sender: str, most_requests: int, most_bytes: int
+    connection: sqlite3.Connection, group: BatchGroup, sender: str, most_requests: int, most_bytes: int
 ) -> tuple[int, int]:
     """Return the last row that a batch has room for, counted from the oldest, and how many rows that makes."""
     waiting = connection.execute(
@@ -286,11 +286,13 @@ def _fitting(
     return last, n_requests
 
 
-def _unsent(group: Group, sender: str) -> tuple[str | None, ...]:
+def _unsent(group: BatchGroup, sender: str) -> tuple[str | None, ...]:
     return (group.model, group.base_url, group.key_env, sender)
 
 
-def _batch(row: tuple[int, str, str, str | None, str | None, int, float, str | None, State]) -> Batch:
+def _batch(row: tuple[int, str, str, str | None, str | None, int, float, str | None, State]) -> BatchJob:
     number, intent, model, base_url, key_env, n_requests, created, name, state = row
-    group = Group(model=model, base_url=base_url, key_env=key_env)
-    return Batch(id=number, intent=intent, group=group, n_requests=n_requests, created=created, name=name, state=state)
+    group = BatchGroup(model=model, base_url=base_url, key_env=key_env)
+    return BatchJob(
+        id=number, intent=intent, group=group, n_requests=n_requests, created=created, name=name, state=state
+    )
