@@ -74,6 +74,8 @@ def test_prompts_and_replies_of_an_instance_are_shown_all_turns_of_them(
     ]
     assert "--- reply (stop; " in shown.out
     assert " tokens; price unknown)" in shown.out
+    assert "answer, er_at_10: replies: " in shown.out
+    assert "read by: answer line" in shown.out
     every = command(f"llm show run.jsonl {ID} --json").json
     assert {one["task"] for one in every} == {"er_at_10", "result_er_at_5"}
     first, second = (one for one in every if one["task"] == "er_at_10")

@@ -520,7 +520,11 @@ def test_failures_are_counted_by_cause_and_shown_by_kind(tmp_path: Path) -> None
         {"id": a, "error": "TimeoutError: no reply within 60 s", "notes": {"reply_failed": 1, "requests": 1}},
         {"id": b, "error": "TimeoutError: no reply within 61 s"},
         {"id": c, "error": "refused: I cannot", "notes": {"reply_refused": 1, "requests": 1, "unpriced_replies": 1}},
-        {"id": d, "sentences": [], "notes": {"reply_answered": 1, "requests": 2, "prompt_tokens": 70}},
+        {
+            "id": d,
+            "sentences": [],
+            "notes": {"reply_answered": 1, "read_by answer line": 1, "requests": 2, "prompt_tokens": 70},
+        },
     ]
     (tmp_path / "run.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     page = report_of([tmp_path / "run.jsonl"], SAMPLE, "er_at_10")
@@ -533,6 +537,8 @@ def test_failures_are_counted_by_cause_and_shown_by_kind(tmp_path: Path) -> None
     ]
     (replies,) = failures.table("Replies of language models by class")
     assert replies == {"run": "run.jsonl", "replies": "3", "answered": "1", "failed": "1", "refused": "1"}
+    (read_by,) = failures.table("Replies by the branch of the grammar that read them")
+    assert read_by == {"run": "run.jsonl", "replies": "1", "answer line": "1"}
     (cost,) = page.section("costs").table("Language models")
     assert (cost["requests"], cost["prompt tokens"]) == ("4", "70")
     assert cost["cost"] == "unknown: 1 reply of unknown price"

@@ -135,22 +135,24 @@ def _expected_within(selection: Selection, indices: frozenset[int]) -> float:
 
 
 def notes_line(notes: Mapping[str, int]) -> str:
-    """Return what answers note in one line: replies by class, requests, tokens, cost, and all else by name.
+    """Return what answers note in one line: replies by class and by what read them, requests, tokens, cost, all else.
 
     Examples
     --------
     >>> notes_line({"reply_answered": 9, "reply_refused": 1, "requests": 10, "prompt_tokens": 41000,
     ...             "completion_tokens": 900, "cost_microusd": 12345, "truncated_sentences": 7})
     'replies: answered 9, refused 1; 10 requests; 41,000 + 900 tokens; $0.0123; 7 truncated sentences'
+    >>> notes_line({"reply_answered": 9, "read_by answer line": 8, "read_by json": 1})
+    'replies: answered 9; read by: answer line 8, json 1'
     >>> notes_line({"requests": 1, "truncated_sentences": 1})
     '1 request; 1 truncated sentence'
     """
     left = dict(notes)
-    replies = {name: left.pop(name) for name in notes if name.startswith("reply_")}
     parts = []
-    if replies:
-        shown = (f"{name.removeprefix('reply_').replace('_', ' ')} {count:,}" for name, count in replies.items())
-        parts.append(f"replies: {', '.join(shown)}")
+    for prefix, title in (("reply_", "replies"), ("read_by ", "read by")):
+        found = {name: left.pop(name) for name in notes if name.startswith(prefix)}
+        shown = (f"{name.removeprefix(prefix).replace('_', ' ')} {count:,}" for name, count in found.items())
+        parts += [f"{title}: {', '.join(shown)}"] if found else []
     if requests := left.pop("requests", 0):
         parts.append(counted(requests, "request"))
     prompt, completion = left.pop("prompt_tokens", 0), left.pop("completion_tokens", 0)

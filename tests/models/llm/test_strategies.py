@@ -179,6 +179,7 @@ def test_an_answer_notes_what_it_took(clients: Clients) -> None:
     assert LlmBase(chat=CHAT, client=client).rank(QUERY, AT_4).notes == {
         "requests": 1,
         "reply_answered": 1,
+        "read_by answer line": 1,
         "prompt_tokens": 2000,
         "completion_tokens": 300,
         "reasoning_tokens": 200,
@@ -329,6 +330,7 @@ class Claimed:
     reply_class: ReplyClass
     indices: tuple[int, ...] = (3, 1)
     why: str = "as said"
+    read_by: str = ""
 
 
 @pytest.mark.parametrize("reply_class", [ReplyClass.TRUNCATED, ReplyClass.UNPARSEABLE])

@@ -14,6 +14,7 @@ from evidencebench.models.llm.reply_cache import ReplyCache
 from evidencebench.models.llm.reply_database import FILE_NAME
 from evidencebench.one_line import counted
 from evidencebench.runs.run_file import RunFile, read_run
+from evidencebench.scoring.presentation import notes_line
 from evidencebench.storage.cache import cache_folder
 
 
@@ -45,6 +46,10 @@ def command(*, run: Path, instance_id: str, data: str | None, tasks: tuple[Task,
         if cache is not None:
             cache.close()
     print_exchanges(found, as_json=as_json)
+    for task in dict.fromkeys(one.task for one in found if not as_json):
+        answer = made.answer(instance_id, task)
+        if answer is not None and answer.notes:
+            click.echo(f"answer{f', {task}' if task else ''}: {notes_line(answer.notes)}")
     if not found:
         click.echo(f"{run}: {instance_id}: nobody was asked, since none of the tasks wants a sentence of it", err=True)
     if missing := [one for one in found if one.replayed.reply is None]:

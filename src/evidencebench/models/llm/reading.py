@@ -1,42 +1,40 @@
 """Read a language model's reply: what it is, and which sentences it names. No reply makes the reader raise.
 
-The answer is looked for in this order, and the first place with a list is it:
+The grammar, on a page (`evidencebench.models.llm.parsing` has its parts)::
 
-1. The last of: the keyword ``ANSWER`` at the start of its line (any case, decorated, behind words such as *so my
-   final*), a tag ``<answer>``, a LaTeX box, JSON or a bracketed list that is a whole fence, and a JSON object that
-   opens a line. What stands behind it may be a list in any brackets, bare numbers, ranges, bullets, a numbered list,
-   a table, JSON, or quoted sentences. The list that begins there is taken; what follows it is a remark.
-2. A JSON key such as ``"sentences":`` in JSON that does not parse.
-3. ``answer is`` within a line; a line that begins with words such as *Selected sentences:*.
-4. Without any of these: a reply that is a list and nothing else; a bracketed list that is the last line; a bracketed
-   list at the end behind *I select* or *the best sentences are*; items below such words. A list elsewhere in prose is a
-   citation, and is not guessed to be an answer.
+    reply    what stands behind the reasoning marks (<think>...</think>), up to a next prompt that the model begins
+    answer   the last of: a line that begins with ANSWER, a tag <answer>, a LaTeX box, JSON that opens a line
+             else JSON that does not parse, by its key: "sentences": [3, 17
+             else the whole reply, its last line in brackets, or what words of choosing introduce: Selected: [3, 17]
+    value    JSON | none | numbers | items; behind it on its line only a remark without numbers, or (a remark)
+    numbers  [3, 17] | [3] [17] | 3, 5-7 and 9 | Sentences 3, 17
+    items    one a line, with or without bullets: [3] why | 3: why | Sentence 3 - why | 1. [3] why | a quoted sentence
+    scores   one a line: 12: 7 | [12] 7/10 | 12 -> 70% | JSON
 
-A reply that was cut off is read by 1 and 2 only, and an open list is not taken. A line of the reply that stands in a
-sentence of the paper is the paper's, not the reply's: where it is quoted it is left out, and otherwise it only counts
-if there is no other. A reply ends where it begins the next prompt. Where an answer may mean one list or another, as
-*none, but [3] is close*, it is none: asking again is better than a guess. Digits are ASCII's; those of other writings
-are no numbers.
+What this does not read is *unparseable*, and never guessed: a list in prose is a citation, an answer with an exception
+(*none, but [3] is close*) may mean one thing or the other, and the model is asked again. So it is where a second list
+stands behind the answer. A line of the reply that stands in a sentence of the paper is the paper's. Of a reply that was
+cut off, an open list is not taken. Digits are ASCII's; those of other writings are no numbers.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from evidencebench.models.llm.chat import ChatReply, Finish
-from evidencebench.models.llm.parsing.answers import find_alone, find_answer
-from evidencebench.models.llm.parsing.found import Found, ReadBy
-from evidencebench.models.llm.parsing.hidden import parts_before_prompts, visible_text, without_struck
+from evidencebench.models.llm.parsing.numbers import Span
 from evidencebench.models.llm.parsing.phrases import refuses
-from evidencebench.models.llm.parsing.quotes import ShownSentences
-from evidencebench.models.llm.parsing.score_lines import find_scores
-from evidencebench.models.llm.parsing.tokens import Span
+from evidencebench.models.llm.parsing.places import Branch, DoubtError, FoundAnswer, find_answer
+from evidencebench.models.llm.parsing.scores import find_scores
+from evidencebench.models.llm.parsing.shown import ShownSentences
+from evidencebench.models.llm.parsing.visible import parts_before_prompts, visible_text
 from evidencebench.one_line import counted
 
 MAX_LISTED = 20
 """So many of the numbers that name no shown sentence are kept in a reading."""
 
 _MAX_NAMED = 100_000  # no more numbers of one reply are looked at
+_MAX_IN_MESSAGE = 5
 
 
 class ReplyClass(StrEnum):
@@ -62,9 +60,6 @@ class ReplyClass(StrEnum):
     """It is as it should be."""
 
 
-_WITHOUT_INDICES = (ReplyClass.REFUSED, ReplyClass.TRUNCATED, ReplyClass.UNPARSEABLE, ReplyClass.EMPTY)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
     """What a reply says.
@@ -83,7 +78,7 @@ class Reading:
         both ends of a range that runs backwards or is longer than the paper, the whole part of a fraction, and 10**12
         for anything of more than 12 digits.
     read_by
-        How the answer was found.
+        Which branch of the grammar read it; empty where none did.
     why
         The reason of the class, for people; empty where it is answered.
     """
@@ -92,7 +87,7 @@ class Reading:
     indices: tuple[int, ...] = ()
     n_duplicates: int = 0
     out_of_range: tuple[int, ...] = ()
-    read_by: ReadBy = "none"
+    read_by: Branch = ""
     why: str = ""
 
 
@@ -110,10 +105,8 @@ class ScoreReading:
         How many of the shown sentences have none.
     n_duplicates
         How many scores were replaced by a later one.
-    out_of_range
+    out_of_range, read_by, why
         As in `Reading`.
-    why
-        The reason of the class, for people; empty where it is answered.
     """
 
     reply_class: ReplyClass
@@ -121,6 +114,7 @@ class ScoreReading:
     n_unscored: int = 0
     n_duplicates: int = 0
     out_of_range: tuple[int, ...] = ()
+    read_by: Branch = ""
     why: str = ""
 
     @property
@@ -149,61 +143,38 @@ def read_selection(
     --------
     >>> reply = ChatReply(text="Both report deaths.\n**Answer:** sentences 0, 2 and 7.")
     >>> reading = read_selection(reply, ["Tea", "We asked.", "Deaths fell."], budget=2, n_sentences=3)
-    >>> str(reading.reply_class), reading.indices, reading.out_of_range
-    ('out_of_range', (0, 2), (7,))
+    >>> str(reading.reply_class), reading.indices, reading.out_of_range, reading.read_by
+    ('out_of_range', (0, 2), (7,), 'answer line')
     """
     texts = _by_index(shown)
-    sentences = ShownSentences(texts)
-    missing, found = _find(reply, sentences)
-    if found is None:
-        return missing
-    return _judged(found, texts, budget, n_sentences)
+    missing, found = _find(reply, ShownSentences(texts))
+    return missing if found is None or missing.why else _judged(found, texts, budget, n_sentences)
 
 
 def read_order(reply: ChatReply, shown: Mapping[int, str] | Sequence[str], *, n_sentences: int) -> Reading:
     """Return what a reply to a prompt for an order says: the best sentence first, any of them may be missing.
 
     An order that is cut off is ``truncated``, and `Reading.indices` then holds what stands before the cut, without the
-    last number, which may be cut itself.
-
-    Parameters
-    ----------
-    reply, shown, n_sentences
-        As in `read_selection`.
+    last number, which may be cut itself. The parameters are those of `read_selection`.
     """
     texts = _by_index(shown)
-    missing, found = _find(reply, ShownSentences(texts), keeps_cut=True)
+    missing, found = _find(reply, ShownSentences(texts))
     if found is None:
         return missing
-    reading = _judged(found, texts, None, n_sentences)
-    if missing.reply_class is not ReplyClass.TRUNCATED:
-        return reading
-    return Reading(
-        reply_class=ReplyClass.TRUNCATED,
-        indices=reading.indices,
-        n_duplicates=reading.n_duplicates,
-        out_of_range=reading.out_of_range,
-        read_by=reading.read_by,
-        why=missing.why,
-    )
+    if not missing.why:
+        return _judged(found, texts, None, n_sentences)
+    reading = _judged(replace(found, spans=found.spans[:-1]), texts, None, n_sentences)
+    return replace(reading, reply_class=missing.reply_class, why=missing.why)
 
 
 def read_scores(reply: ChatReply, shown: Mapping[int, str] | Sequence[str], *, n_sentences: int) -> ScoreReading:
-    r"""Return what a reply to a scoring prompt says.
+    r"""Return what a reply to a scoring prompt says; the parameters are those of `read_selection`.
 
     Scores are read from lines such as ``12: 7``, ``[12] 7/10``, ``- 12 - 7.5``, from table rows, and from JSON. Those
     of another scale than 10, such as ``3/5`` or ``70%``, are brought to it; those outside 0..10 are clipped. Lines
     below the last line ``SCORES:`` count, else all lines. Of a sentence scored twice the last score counts. Of a reply
     that was cut off the last line does not count, the class is ``truncated``, and the other scores are kept. So are
-    those where fewer than half of the shown sentences have one: the class is then ``unparseable``. Nothing is read
-    where a line seems to give sentences to a score, as ``7: 3, 12``.
-
-    Parameters
-    ----------
-    reply, shown
-        As in `read_selection`.
-    n_sentences
-        How many the paper has.
+    those where fewer than half of the shown sentences have one: the class is then ``unparseable``.
 
     Examples
     --------
@@ -212,9 +183,7 @@ def read_scores(reply: ChatReply, shown: Mapping[int, str] | Sequence[str], *, n
     """
     texts = _by_index(shown)
     if reply.finish == "refused":
-        return ScoreReading(
-            reply_class=ReplyClass.REFUSED, n_unscored=len(texts), why="the provider withheld the reply"
-        )
+        return ScoreReading(reply_class=ReplyClass.REFUSED, n_unscored=len(texts), why=_WITHHELD)
     sentences = ShownSentences(texts)
     whole = visible_text(reply.text, sentences)
     text, is_cut, pairs = whole, False, list[tuple[int, float]]()
@@ -244,8 +213,14 @@ def read_scores(reply: ChatReply, shown: Mapping[int, str] | Sequence[str], *, n
         n_unscored=len(texts) - len(scores),
         n_duplicates=n_duplicates,
         out_of_range=tuple(out_of_range)[:MAX_LISTED],
+        read_by="refusal" if why == _REFUSAL else "score lines" if scores else "",
         why=why,
     )
+
+
+_WITHHELD = "the provider withheld the reply"
+_REFUSAL = "the reply says that the model will not answer"
+_DOUBT = "the reply may mean one list or another"
 
 
 def _class_of_scores(text: str, scores: Mapping[int, float], n_shown: int, *, is_cut: bool) -> tuple[ReplyClass, str]:
@@ -256,7 +231,7 @@ def _class_of_scores(text: str, scores: Mapping[int, float], n_shown: int, *, is
     if scores:
         return ReplyClass.ANSWERED, ""
     if refuses(text):
-        return ReplyClass.REFUSED, "the reply says that the model will not answer"
+        return ReplyClass.REFUSED, _REFUSAL
     return ReplyClass.UNPARSEABLE, "no scores were found in the reply" if text.strip() else "the reply is empty"
 
 
@@ -264,57 +239,50 @@ def _by_index(shown: Mapping[int, str] | Sequence[str]) -> Mapping[int, str]:
     return shown if isinstance(shown, Mapping) else dict(enumerate(shown))
 
 
-def _find(reply: ChatReply, shown: ShownSentences, *, keeps_cut: bool = False) -> tuple[Reading, Found | None]:
-    """Return the list in a reply, and the reading of a reply without one, or with one that is cut."""
+def _find(reply: ChatReply, shown: ShownSentences) -> tuple[Reading, FoundAnswer | None]:
+    """Return the reading of a reply without an answer, and the answer; both of one that is cut within its list."""
     if reply.finish == "refused":
-        return Reading(reply_class=ReplyClass.REFUSED, why="the provider withheld the reply"), None
+        return Reading(reply_class=ReplyClass.REFUSED, why=_WITHHELD), None
     whole = visible_text(reply.text, shown).rstrip()
-    missing: tuple[Reading, Found | None] = (_NO_READING, None)
+    missing: tuple[Reading, FoundAnswer | None] = (_UNREAD, None)
     for part in parts_before_prompts(whole):
         finish = reply.finish if len(part) == len(whole) else "stop"
-        missing = _find_in(without_struck(part).rstrip(), finish, shown, keeps_cut=keeps_cut)
+        missing = _find_in(part.rstrip(), finish, shown)
         if missing[1] is not None or missing[0].why == _DOUBT:
             break
     return missing
 
 
-_DOUBT = "the reply may mean one list or another"
-
-
-def _find_in(text: str, finish: Finish, shown: ShownSentences, *, keeps_cut: bool) -> tuple[Reading, Found | None]:
+def _find_in(text: str, finish: Finish, shown: ShownSentences) -> tuple[Reading, FoundAnswer | None]:
     is_cut = finish == "length"
-    found = find_answer(text, shown, is_cut=is_cut)
-    if found is None and not is_cut:
-        found = find_alone(text, shown)
-    if found is not None and found.is_doubtful:
-        return Reading(reply_class=ReplyClass.UNPARSEABLE, why=_DOUBT), None
+    try:
+        found = find_answer(text, shown, is_cut=is_cut)
+    except DoubtError:
+        if not refuses(text):
+            why = "the reply was cut off before its list" if is_cut else _DOUBT
+            return Reading(reply_class=ReplyClass.TRUNCATED if is_cut else ReplyClass.UNPARSEABLE, why=why), None
+        found = None
     # What ended for a reason that is not known may be cut, so that an open list is not taken either.
-    is_open = found is not None and ((found.is_cut and finish != "stop") or (found.may_go_on and is_cut))
+    is_open = found is not None and ((found.is_open and finish != "stop") or (found.may_go_on and is_cut))
     if is_open or (found is None and is_cut):
         why = "the reply was cut off in its list" if is_open else "the reply was cut off before its list"
-        kept = _without_last(found) if found is not None and keeps_cut else None
-        return Reading(reply_class=ReplyClass.TRUNCATED, why=why), kept
-    if found is not None and (found.spans or not found.is_cut):
-        return _NO_READING, found
+        return Reading(reply_class=ReplyClass.TRUNCATED, why=why), found
+    if found is not None and (found.spans or not found.is_open):
+        return _UNREAD, found
     if refuses(text):
-        return Reading(reply_class=ReplyClass.REFUSED, why="the reply says that the model will not answer"), None
+        return Reading(reply_class=ReplyClass.REFUSED, read_by="refusal", why=_REFUSAL), None
     why = "no list of sentences was found in the reply" if text else "the reply is empty"
     return Reading(reply_class=ReplyClass.UNPARSEABLE, why=why), None
 
 
-_NO_READING = Reading(reply_class=ReplyClass.UNPARSEABLE)
+_UNREAD = Reading(reply_class=ReplyClass.UNPARSEABLE)
 
 
-def _without_last(found: Found) -> Found:
-    return Found(spans=found.spans[:-1], read_by=found.read_by, end=found.end)
-
-
-def _judged(found: Found, shown: Mapping[int, str], budget: int | None, n_sentences: int) -> Reading:
+def _judged(found: FoundAnswer, shown: Mapping[int, str], budget: int | None, n_sentences: int) -> Reading:
     """Return the reading of a list."""
     if not found.spans:
-        return Reading(
-            reply_class=ReplyClass.EMPTY, read_by=found.read_by, why="the reply says that no sentence is selected"
-        )
+        why = "the reply says that no sentence is selected"
+        return Reading(reply_class=ReplyClass.EMPTY, read_by=found.read_by, why=why)
     indices: dict[int, None] = {}
     out_of_range: dict[int, None] = {}
     n_duplicates = 0
@@ -358,6 +326,7 @@ def _numbers(spans: Sequence[Span], n_sentences: int) -> list[tuple[int, bool]]:
 
 
 def _which(out_of_range: Mapping[int, None], n_sentences: int) -> str:
-    named = ", ".join(map(str, list(out_of_range)[:5]))
-    more = f" and {len(out_of_range) - 5} more" if len(out_of_range) > 5 else ""  # noqa: PLR2004 - as above
+    named = ", ".join(map(str, list(out_of_range)[:_MAX_IN_MESSAGE]))
+    n_more = len(out_of_range) - _MAX_IN_MESSAGE
+    more = f" and {n_more} more" if n_more > 0 else ""
     return f"{named}{more}: no sentence of this number was shown, of a paper with 0..{n_sentences - 1}"

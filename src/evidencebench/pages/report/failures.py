@@ -12,6 +12,9 @@ from evidencebench.system import is_counted_once, merged_notes
 REPLY = "reply_"
 """How the notes begin that say what a language model's replies were."""
 
+READ_BY = "read_by "
+"""How the notes begin that say which branch of the grammar read them."""
+
 _OF_A_REPLY = re.compile(r"ReplyError: [a-z_ ]{1,30}(?=:)")
 _MOST_CHARACTERS = 60
 

@@ -37,6 +37,11 @@ class Read(Protocol):
         ...
 
     @property
+    def read_by(self) -> str:
+        """Which branch of the grammar read it; empty where none did."""
+        ...
+
+    @property
     def why(self) -> str:
         """The reason of the class, for people."""
         ...
@@ -143,6 +148,8 @@ async def converse(asker: Asker, question: Question[R]) -> Outcome[R]:
         reply = await _reply(asker, messages, question, notes)
         reading = question.read(reply)
         notes[f"reply_{reading.reply_class}"] += 1
+        if reading.read_by:
+            notes[f"read_by {reading.read_by}"] += 1
         if _is_answer(reading, question):
             if longer is None and question.budget is not None and len(reading.indices) > question.budget:
                 longer = reading

@@ -1,182 +1,127 @@
-"""Lists with one item a line: bullets, numbered lists, ``[12] text``, ``12: text``, quoted sentences, tables."""
+"""A list with one item a line: ``- [3] pressure``, ``1. Sentence 3: pressure``, ``3: pressure``, quoted sentences."""
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Literal
 
-from evidencebench.models.llm.parsing.numbers import Run, read_group, read_run
-from evidencebench.models.llm.parsing.phrases import is_left_out
-from evidencebench.models.llm.parsing.quotes import ShownSentences
-from evidencebench.models.llm.parsing.tokens import Span, whole_number
+from evidencebench.models.llm.parsing.numbers import Span, read_numbers, whole_number
+from evidencebench.models.llm.parsing.phrases import MARKS, has_letter, is_left_out, without_parentheses
+from evidencebench.models.llm.parsing.shown import ShownSentences
+
+ItemKind = Literal["pure", "marked", "echo", "text", "ordinal", "unread"]
+"""Numbers alone; marked numbers with text; with their own sentence; a sentence; ``3. text``; not sure what."""
 
 _HEAD = re.compile(
-    r"(?P<indent>[ \t]*)(?P<bullet>(?:[-+>]|\*(?!\*))[ \t]+|[-+](?=[\[#(]))?(?:\[[ xX]\][ \t]+)?"
+    r"(?P<indent>[ \t]*)(?P<bullet>(?:[-+>]|->|=>|\*(?!\*))[ \t]+|[-+](?=[\[#(]))?"
     r"(?P<ordinal>\*{0,2}\(?[0-9]{1,6}[.)]\*{0,2}(?=[\s\[\"']|$))?[ \t]*"
 )
-_BEHIND_A_NUMBER = re.compile(r"[\s\"'`*_]*(?:[:|=(.,;]|-+[\s>]|->|$)")
-_BARE_NUMBER = re.compile(r"[\"'`*_\s]*([0-9]{1,9})[\"'`*_]*\s+(?=\S)")
-_LABEL_AND_LIST = re.compile(r":[\s*_]{0,9}(\[[0-9][0-9,;\s-]{0,400}\])[\s.*_]*$")
-_LABELLED_AT_THE_END = re.compile(
-    r"([\[(]\s?(?:sentences?|sent\.|indices|index|idx|\#|s(?=[0-9]))[^\[\]()\n]{1,80}[\])])[\s.*_\"']*$", re.IGNORECASE
-)
-_LETTERS = re.compile(r"[^\W\d_]{2}")
+_BEHIND_A_NUMBER = re.compile(r"[\s\"'`*_]*(?:[:|(.,;]|-+[\s>]|$)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Item:
-    """One item of a list.
+class ListItem:
+    """One line of a list, and what it names if that is sure."""
 
-    Attributes
-    ----------
-    indent
-        Blanks before it.
-    ordinal
-        The number before a dot or a bracket, as in ``3. text``, which may be the item's own or a sentence's.
-    spans
-        Numbers that are marked as such.
-    text
-        All behind bullet and ordinal.
-    whole
-        All behind the bullet.
-    is_pure
-        Whether it holds numbers alone.
-    is_left_out
-        Whether it says that its numbers are not selected.
-    """
-
+    kind: ItemKind
     indent: int
-    ordinal: int | None
-    spans: tuple[Span, ...]
-    text: str
-    whole: str
-    is_pure: bool
-    is_left_out: bool = False
+    spans: tuple[Span, ...] = ()
 
 
-def read_item(line: str, shown: ShownSentences) -> Item | None:
-    """Return the item that a line is; None where it has neither bullet, number nor quotation mark at its head."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ItemList:
+    """Items one below the other, at least one, and the position behind them."""
+
+    items: Sequence[ListItem]
+    end: int
+
+    @property
+    def spans(self) -> list[Span] | None:
+        """What the items name; None where that is not sure.
+
+        The numbers of ``3. text`` may only number the items: where the first is 0 or 1, or one follows another.
+        """
+        spans = [span for item in self.items for span in item.spans]
+        firsts = [first for first, _ in spans]
+        may_number = firsts[:1] <= [1] or any(later == one + 1 for one, later in pairwise(firsts))
+        return None if not spans or (self.items[0].kind == "ordinal" and may_number) else spans
+
+    @property
+    def is_quoted(self) -> bool:
+        """Whether every item gives the text of its sentence."""
+        return all(item.kind in {"text", "echo"} for item in self.items)
+
+
+def read_item(line: str, shown: ShownSentences) -> ListItem | None:
+    """Return the item that a line is; None where it has neither bullet nor number nor sentence."""
     head = _HEAD.match(line)
-    if head is None:  # every part may be missing
+    if head is None:  # every part of it may be missing
         return None
-    body = line[head.end() :]
+    body, indent = line[head.end() :], len(head["indent"])
     ordinal = None if head["ordinal"] is None else whole_number(head["ordinal"].strip("*(.)"))
-    run = read_run(body, 0, len(body))
-    is_marked = run is not None and (
-        run.is_pure or run.is_bracketed or run.is_labelled or _BEHIND_A_NUMBER.match(body, run.end) is not None
-    )
-    whole = line[head.start("ordinal") if head["ordinal"] else head.end() :]
-    if is_marked and (shown.index_of(whole) is not None or shown.index_of(body) is not None):
-        is_marked = False
-    spans = tuple(run.spans) if is_marked and run is not None else _spans_elsewhere(body, shown)
-    is_item = bool(spans) or ordinal is not None or head["bullet"] is not None or body[:1] in {'"', "'", "`"}
-    if not is_item:
-        return None
-    return Item(
-        indent=len(head["indent"]),
-        ordinal=ordinal,
-        spans=spans,
-        text=body,
-        whole=whole,
-        is_pure=run is not None and run.is_pure and is_marked,
-        is_left_out=run is not None and is_marked and _is_left_out(run, body, shown),
-    )
+    quoted = _quoted(line[head.end("bullet") if head["bullet"] else 0 :], body, ordinal, shown)
+    if quoted is not None:
+        return ListItem(kind="text", indent=indent, spans=((quoted, quoted),))
+    found = read_numbers(body, 0, len(body))
+    if found is not None and found.spans and not found.is_open:
+        rest = body[found.end :]
+        kind: ItemKind = "marked" if without_parentheses(rest).strip(MARKS) else "pure"
+        kind = "echo" if shown.begins(found.spans[0][0], rest.lstrip(MARKS)) else kind
+        is_marked = found.opening or found.is_labelled or kind != "marked" or _BEHIND_A_NUMBER.match(rest)
+        if is_marked and (kind == "echo" or not is_left_out(rest)):
+            return ListItem(kind=kind, indent=indent, spans=tuple(found.spans))
+    elif ordinal is not None:
+        kind = "ordinal" if body.strip(MARKS) else "pure"
+        return ListItem(kind=kind, indent=indent, spans=((ordinal, ordinal),))
+    is_item = head["bullet"] or head["ordinal"] or body[:1] in {'"', "'"}
+    return ListItem(kind="unread", indent=indent) if is_item else None
 
 
-def _is_left_out(run: Run, body: str, shown: ShownSentences) -> bool:
-    return is_left_out(body[run.end :]) and not shown.begins(run.spans[0][0], body[run.end :].lstrip(" \t:.*_`-\"'|"))
-
-
-def _spans_elsewhere(body: str, shown: ShownSentences) -> tuple[Span, ...]:
-    """Return what ``12 text``, ``label: [12]`` and ``text (sentence 12)`` name, if it is sure."""
-    bare = _BARE_NUMBER.match(body)
-    if bare is not None and shown.begins(int(bare[1]), body[bare.end() :]):
-        return ((int(bare[1]), int(bare[1])),)
-    tail = body[-500:]
-    found = _LABEL_AND_LIST.search(tail) or _LABELLED_AT_THE_END.search(tail)
-    if found is None or shown.index_of(body) is not None:
-        return ()
-    return tuple(read_group(tail, found.start(1), len(tail)).spans)
-
-
-def spans_of_items(items: Sequence[Item], shown: ShownSentences) -> tuple[list[Span], bool]:
-    """Return what items name, and whether quoted sentences alone told it.
-
-    Numbers that are marked count (``1. [12] text`` is 12). Where no item has one, texts that are sentences count.
-    Where there are none either, the numbers before dots count, unless they may only number the items: with text behind
-    them, where the first is 0 or 1, or one follows another, as 2 and 3. Items that say that they are left out are.
-    """
-    items = [item for item in items if not item.is_left_out]
-    if any(item.spans for item in items):
-        return [span for item in items for span in item.spans or _quoted(item, shown)], False
-    quoted = [span for item in items for span in _quoted(item, shown)]
-    if quoted:
-        return quoted, True
-    ordinals = [item.ordinal for item in items if item.ordinal is not None]
-    if not ordinals or len(ordinals) < len(items):
-        return [], False
-    may_number = ordinals[0] <= 1 or any(later == one + 1 for one, later in pairwise(ordinals))
-    if may_number and any(item.text.strip(" \t*_`\"'") for item in items):
-        return [], False
-    return [(ordinal, ordinal) for ordinal in ordinals], False
-
-
-def _quoted(item: Item, shown: ShownSentences) -> list[Span]:
+def _quoted(whole: str, body: str, ordinal: int | None, shown: ShownSentences) -> int | None:
     """Return the sentence whose text an item is, that of its ordinal where it is one of several."""
-    if not _LETTERS.search(item.text):
-        return []
-    whole = shown.index_of(item.whole)
-    if whole is not None:
-        return [(whole, whole)]
-    if item.ordinal is not None and shown.begins(item.ordinal, item.text):
-        return [(item.ordinal, item.ordinal)]
-    index = shown.index_of_part(item.text)
-    return [] if index is None else [(index, index)]
+    if not has_letter(body):
+        return None
+    index = shown.index_of(whole)
+    if index is None and ordinal is not None and shown.begins(ordinal, body):
+        return ordinal
+    return shown.index_of_part(body) if index is None else index
 
 
-def read_table(lines: Sequence[str], shown: ShownSentences) -> tuple[list[Span], bool]:
-    """Return what a Markdown table names: its column of sentence numbers, else its quoted sentences.
+def begins_with_number(line: str) -> bool:
+    """Whether a line that is no item may be one all the same."""
+    return line.lstrip(MARKS + "[({")[:1].isdecimal()
 
-    Of several columns of numbers the one whose head speaks of an index or a sentence counts. Where the table has no
-    head it is the first one that does not only number the rows.
+
+def read_items(text: str, start: int, end: int, shown: ShownSentences) -> ItemList | None:
+    """Return the list of items that begins at a position; None where none does, or what belongs to it is not sure.
+
+    It goes on over empty lines, over what is indented below an item, and over a remark right below one. It ends with
+    another kind of line. Where items stand behind that one, nobody can tell whether they belong to the list, unless it
+    holds numbers alone and they explain them.
     """
-    rows = [[cell.strip() for cell in line.strip().strip("|").split("|")] for line in lines]
-    rules = [n for n, row in enumerate(rows) if all(cell and not cell.strip(":- ") for cell in row)]
-    head = rows[rules[0] - 1] if rules and rules[0] > 0 else []
-    body = rows[rules[0] + 1 :] if rules else rows
-    if not body:
-        return [], False
-    if not rules and len(body) == 1:
-        run = read_run(",".join(body[0]), 0, sum(map(len, body[0])) + len(body[0]) - 1)
-        return (run.spans if run is not None and run.is_pure else []), False
-    columns: list[tuple[int, list[Span]]] = []
-    for n in range(min(len(body[0]), 30)):
-        runs = [read_run(row[n], 0, len(row[n])) if n < len(row) else None for row in body]
-        if all(run is not None and run.is_pure for run in runs):
-            spans = [span for run in runs if run is not None for span in run.spans]
-            columns.append((_rank_of_column(head[n] if n < len(head) else "", spans, has_head=bool(head)), spans))
-    best = min(columns, key=lambda column: column[0], default=None)
-    if best is not None and best[0] < _ONLY_NUMBERS_ROWS:
-        return best[1], False
-    cells = [shown.index_of_part(cell) for row in body for cell in row]
-    quoted: list[Span] = [(index, index) for index in cells if index is not None]
-    return quoted, bool(quoted)
-
-
-_ONLY_NUMBERS_ROWS = 9
-
-
-_COLUMN_WORDS = ("index", "indices", "idx", "sentence", "sentences", "id", "ids", "number", "no", "#")
-_WORD = re.compile("[a-z]+|#")
-
-
-def _rank_of_column(head: str, spans: Sequence[Span], *, has_head: bool) -> int:
-    """Return how little a column of numbers looks like one of sentences."""
-    words = _WORD.findall(head.lower())
-    firsts = [first for first, _ in spans]
-    only_numbers = firsts == list(range(1, len(firsts) + 1))
-    for rank, word in enumerate(_COLUMN_WORDS):
-        if word in words and "of" not in words:
-            is_sure = word.startswith(("ind", "idx", "sent"))
-            return _ONLY_NUMBERS_ROWS if only_numbers and not is_sure else min(rank, _ONLY_NUMBERS_ROWS - 1)
-    return _ONLY_NUMBERS_ROWS if has_head or (only_numbers and len(firsts) > 1) else _ONLY_NUMBERS_ROWS - 1
+    items: list[ListItem] = []
+    position = last = start
+    is_below_item = has_ended = False
+    for line in text[start:end].split("\n"):
+        position += len(line) + 1
+        item = read_item(line, shown) if line.strip() else None
+        if not line.strip():
+            is_below_item = False
+        elif not items and item is None:
+            return None
+        elif item is not None and (not items or item.indent <= items[0].indent):
+            explains = has_ended and items[0].kind == "pure" != item.kind
+            if has_ended and not explains:
+                return None
+            if not has_ended:
+                items.append(item)
+                last, is_below_item = position - 1, True
+        elif item is None and is_below_item and begins_with_number(line):
+            return None
+        elif item is not None and items[0].kind == "ordinal":
+            return None  # sentences below headings
+        elif item is None:
+            has_ended = has_ended or not is_below_item or line.rstrip(" *_").endswith(":")
+    kinds = {"marked" if item.kind == "echo" else item.kind for item in items}
+    return ItemList(items=items, end=last) if len(kinds) == 1 else None

@@ -1,56 +1,41 @@
-"""What models say instead of a list: that nothing is to be selected, or that they will not answer."""
+"""What models say instead of a list, or behind one: that nothing is selected, that they refuse, remarks."""
 
 import re
 
 _NONE = re.compile(
-    r"[\s\"'`*_(\[{<]*(?:none|nil|null|n/?a|nothing|not\s+applicable|empty(?:\s+(?:list|set))?|\\emptyset|\\varnothing"
-    r"|(?:there\s+(?:is|are)\s+)?(?:no|zero|0)\s+(?:(?:relevant|such|evidence|suitable|matching|supporting|of\s+the|of"
-    r"|these|single|direct|key|specific)\s+){0,4}(?:sentences?|evidence|indices|selection)"
-    r"|there\s+(?:is|are)\s+none|i\s+(?:would\s+)?select\s+(?:none|no\s+sentences?|nothing)"
-    r"|(?:an?\s+|the\s+)?(?:list\s+is\s+)?empty(?:\s+list)?)(?![^\W_])",
+    r"[\s\"'`*_(\[{<\\]*(?:none|nil|null|n/?a|nothing|not\s+applicable|empty(?:\s?(?:list|set))?|varnothing"
+    r"|(?:there\s+(?:is|are)\s+)?(?:no|zero|0)\s+(?:[a-z]+\s+){0,4}?(?:sentences?|evidence|indices|selection))(?![^\W_])",
     re.IGNORECASE,
 )
 _LEFT_OUT = re.compile(
     r"[\W_]{0,12}(?:(?:is|was|were|are)\s+)?(?:excluded|omitted|rejected|discarded|dropped|skipped|removed|left\s+out"
-    r"|not\s+(?:selected|chosen|included|relevant|needed|used|evidence))(?![^\W_])",
+    r"|not\s)",
     re.IGNORECASE,
-)
-
-_NOT = (
-    r"(?:can(?:\s?not|'t)|could\s?n(?:ot|'t)|wo(?:n't)|will\s+not|must\s+not|decline|refuse"
-    r"|am\s+(?:unable|not\s+able|not\s+allowed|not\s+comfortable))"
-)
-_DO = (
-    r"(?:to\s+)?(?:help|assist|comply|answer|provide|fulfill?|do\s+(?:this|that|so)|engage|complete|continue"
-    r"|process|respond|participate|perform|give|support)"
 )
 _REFUSAL = re.compile(
-    rf"(?<![^\W_])(?:i(?:'m)?\s+(?:(?:am\s+|really\s+|simply\s+|just\s+)?(?:sorry|afraid)[^.\n]{{0,40}}?\bi\s+)?{_NOT}\s+{_DO}"
-    rf"|i'm\s+(?:unable|not\s+able|not\s+allowed|not\s+comfortable)\s+(?:to\s+)?{_DO}"
-    rf"|as\s+an\s+ai(?:\s+(?:language\s+)?model|\s+assistant)?,?\s+i\s+{_NOT}"
-    r"|i\s+(?:must|have\s+to|respectfully)\s+(?:decline|refuse)"
-    r"|(?:violates?|against)\s+(?:my|our|the)\s+(?:\w{1,20}\s+)?(?:guidelines|polic(?:y|ies))"
-    r"|(?:this|your)\s+request\s+(?:was|has\s+been|is)\s+(?:blocked|flagged|rejected|refused)"
-    r")(?![^\W_])",
+    r"(?<![^\W_])(?:i(?:'m|\s+am)?\s+(?:[a-z]+\s+)?(?:can(?:\s?not|'t)|won't|will\s+not|must\s+not|(?:un|not\s+)able)"
+    r"\s+(?:to\s+)?(?:help|assist|comply|answer|provide|fulfill?|do|engage|complete|continue|process|respond|give)"
+    r"|i\s+(?:must|have\s+to|respectfully)\s+(?:decline|refuse)|against\s+(?:my|our|the)\s+(?:\w{1,20}\s+)?"
+    r"(?:guidelines|polic(?:y|ies)))(?![^\W_])",
     re.IGNORECASE,
 )
+_REMARK = re.compile(r"[\s*_`\"')\]}>$\\!?~]*+(?:[,;:.(-]|(?:because|since|as|for|which|that)(?![^\W_]))")
+_PARENTHESIS = re.compile(r"\([^()\n]{0,200}\)")
 _WINDOW = 400
-_DIGIT = re.compile("[0-9]")
+MARKS = " \t.!?,;:*`_\"'$\\&+/|)]}<>#~-"
+"""What may stand around a list and says nothing."""
 
 
-def says_none(text: str) -> bool | None:
-    """Whether a text begins by saying that no sentence is selected; None: it does not begin so.
-
-    It is False where a number follows in the same paragraph, since that may be a sentence which is named after all.
+def says_none(text: str) -> bool:
+    """Whether a text begins by saying that no sentence is selected; where a number follows, one may be after all.
 
     Examples
     --------
-    >>> says_none("None of them."), says_none("none but [12]"), says_none("Nonetheless [12]")
-    (True, False, None)
+    >>> says_none("None of them."), says_none("none but [12]"), says_none("Nonetheless")
+    (True, False, False)
     """
-    text = text[:_WINDOW]
-    found = _NONE.match(text)
-    return None if found is None else _DIGIT.search(text[found.end() :].split("\n\n", 1)[0]) is None
+    found = _NONE.match(text[:_WINDOW])
+    return found is not None and not _has_digit(text[found.end() : _WINDOW].split("\n\n", 1)[0])
 
 
 def is_left_out(remark: str) -> bool:
@@ -64,6 +49,18 @@ def is_left_out(remark: str) -> bool:
     return _LEFT_OUT.match(remark[:_WINDOW]) is not None
 
 
+def is_remark(rest: str) -> bool:
+    """Whether what follows a list on its line, parentheses aside, adds no sentence to it: nothing, or a mere reason.
+
+    Examples
+    --------
+    >>> is_remark(" (2 of 5)."), is_remark(", since both count"), is_remark(", but also 42"), is_remark(" men died")
+    (True, True, False, False)
+    """
+    rest = without_parentheses(rest)
+    return not _has_digit(rest) and (not has_letter(rest) or _REMARK.match(rest) is not None)
+
+
 def refuses(text: str) -> bool:
     """Whether a reply without a list says, at its beginning or end, that the model will not answer.
 
@@ -74,3 +71,17 @@ def refuses(text: str) -> bool:
     """
     text = text.strip()
     return _REFUSAL.search(text[:_WINDOW]) is not None or _REFUSAL.search(text[-_WINDOW:]) is not None
+
+
+def without_parentheses(text: str) -> str:
+    """Return a text without the remarks in parentheses, which hold words."""
+    return _PARENTHESIS.sub(lambda found: "" if has_letter(found[0]) else found[0], text)
+
+
+def has_letter(text: str) -> bool:
+    """Whether a text holds a letter."""
+    return any(map(str.isalpha, text))
+
+
+def _has_digit(text: str) -> bool:
+    return any(letter in "0123456789" for letter in text)

@@ -1,4 +1,4 @@
-"""Texts as they are compared and read: bounded, with plain marks."""
+"""Replies as they are read: bounded, with plain marks, without the reasoning that servers and models leave in them."""
 
 # ruff: noqa: RUF001 - a table of marks that look alike
 
@@ -10,10 +10,9 @@ MAX_CHARACTERS = 100_000
 
 _PLAIN_MARKS = str.maketrans(
     {
-        **dict.fromkeys("“”„‟«»「」『』＂", '"'),
-        **dict.fromkeys("‘’‚‛‹›＇´", "'"),
-        **dict.fromkeys("‐‑‒–—―−－﹣", "-"),
-        **dict.fromkeys("•◦▪▫‣●○■□⁃∙", "-"),
+        # Single marks, so that those inside a JSON text do not end it.
+        **dict.fromkeys("“”„‟«»「」『』＂‘’‚‛‹›＇´", "'"),
+        **dict.fromkeys("‐‑‒–—―−－﹣•◦▪▫‣●○■□⁃∙", "-"),
         **dict.fromkeys("（﹙", "("),
         **dict.fromkeys("）﹚", ")"),
         **dict.fromkeys("［【〔〖⟦", "["),
@@ -39,10 +38,7 @@ _PLAIN_MARKS = str.maketrans(
 )
 _ASCII_MARKS = str.maketrans({"\x0b": "\n", "\x0c": "\n", "\x00": ""})
 _NO_QUOTES = str.maketrans("", "", "\"'`*")
-
-
-SPECIAL_TOKEN = re.compile(r"<\|[^|<>\n]{0,40}\|>|</?s>|<(?:end|start)_of_turn>")
-"""What some servers leave of the marks between turns."""
+_TURN_MARK = re.compile(r"<\|[^|<>\n]{0,40}\|>|</?s>|<(?:end|start)_of_turn>")  # what servers leave between turns
 
 
 def plain_text(text: str) -> str:
@@ -62,5 +58,10 @@ def comparable(text: str) -> str:
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text.translate(_PLAIN_MARKS)).translate(_PLAIN_MARKS)
     if "<" in text:
-        text = SPECIAL_TOKEN.sub("", text)
+        text = _TURN_MARK.sub("", text)
     return "".join(text.casefold().translate(_NO_QUOTES).split()).strip(".,;:")
+
+
+def without_turn_marks(text: str) -> str:
+    """Return a text without marks such as ``<|im_end|>``."""
+    return _TURN_MARK.sub("", text)

@@ -5,7 +5,7 @@ from statistics import median
 
 from evidencebench.pages.markup import Node
 from evidencebench.pages.report.blocks import note, section, shown_table
-from evidencebench.pages.report.failures import REPLY, ErrorKind, cost_text, errors_of, notes_of
+from evidencebench.pages.report.failures import READ_BY, REPLY, ErrorKind, cost_text, errors_of, notes_of
 from evidencebench.pages.report.findings import Findings
 from evidencebench.runs.people.folder import SYSTEM_NAME
 from evidencebench.runs.run_file import RunFile
@@ -28,7 +28,9 @@ def failures_section(findings: Findings) -> Node:
     runs = findings.every_run
     graded = {label: findings.graded_answers(run) for label, run in runs.items()}
     errors = {label: errors_of(run, graded[label]) for label, run in runs.items()}
-    replies = {label: _replies(notes_of(run, graded[label])) for label, run in runs.items()}
+    notes = {label: notes_of(run, graded[label]) for label, run in runs.items()}
+    replies = {label: _counts_of(REPLY, found) for label, found in notes.items()}
+    read_by = {label: _counts_of(READ_BY, found) for label, found in notes.items()}
     return section(
         "failures",
         "Answers that failed",
@@ -40,9 +42,12 @@ def failures_section(findings: Findings) -> Node:
         ),
         shown_table(_counts(findings)),
         shown_table(_errors(errors)) if any(errors.values()) else note("No answer that is graded here failed."),
-        shown_table(_reply_table(replies))
+        shown_table(_reply_table("Replies of language models by class", replies))
         if any(replies.values())
         else note("No run notes replies of a language model."),
+        shown_table(_reply_table("Replies by the branch of the grammar that read them", read_by))
+        if any(read_by.values())
+        else None,
     )
 
 
@@ -66,11 +71,11 @@ def _errors(errors: Mapping[str, tuple[ErrorKind, ...]]) -> Table:
     return Table(title="Errors by kind", columns=columns, rows=rows)
 
 
-def _replies(notes: Mapping[str, int]) -> dict[str, int]:
-    return {name.removeprefix(REPLY).replace("_", " "): n for name, n in notes.items() if name.startswith(REPLY)}
+def _counts_of(prefix: str, notes: Mapping[str, int]) -> dict[str, int]:
+    return {name.removeprefix(prefix).replace("_", " "): n for name, n in notes.items() if name.startswith(prefix)}
 
 
-def _reply_table(replies: Mapping[str, Mapping[str, int]]) -> Table:
+def _reply_table(title: str, replies: Mapping[str, Mapping[str, int]]) -> Table:
     classes = sorted({name for found in replies.values() for name in found})
     rows: list[list[Cell]] = [
         [label, sum(found.values()), *(found.get(name, 0) for name in classes)]
@@ -78,7 +83,7 @@ def _reply_table(replies: Mapping[str, Mapping[str, int]]) -> Table:
         if found
     ]
     return Table(
-        title="Replies of language models by class",
+        title=title,
         columns=["run", "replies", *classes],
         rows=rows,
     )
