@@ -85,7 +85,8 @@ _TUNING = """\
   strength within the folds (-0.5), three times as many trees, more than a few epochs of the set model (it then falls
   behind the regression that it starts from), and averaging it with the selector (-0.3, within the noise). So `best` is
   the selector with vectors.
-* Fine-tuned MiniLM is cross-validated in [training.md](training.md#fine-tuning): 27.0 / 57.4 / 26.5 / 51.4.
+* Fine-tuned MiniLM is cross-validated in [training.md](training.md#fine-tuning): 27.0 / 57.4 / 26.5 / 51.4, with the
+  training loop of 0.1.0 up to commit 201c5db.
 """
 
 

@@ -19,12 +19,13 @@ from evidencebench.models.embedding.formats import EncodedText
 from evidencebench.models.embedding.transformer import LocalModel
 from evidencebench.models.embedding.vector_cache import VectorCache
 from evidencebench.models.llm.reply_cache import ReplyCache
+from evidencebench.models.model_card import CARD
 from evidencebench.pages.app.search_index import SearchIndex, growing_index, index_file, kept_index
 from evidencebench.query import Query
 from evidencebench.storage.cached_file import digest_file, is_intact, remove_cached
 from evidencebench.system import Brief
 from evidencebench.systems.selectors.features import FEATURES
-from evidencebench.systems.selectors.model import CARD, Card, Linear, SelectorModel
+from evidencebench.systems.selectors.model import Linear, SelectorCard, SelectorModel
 from evidencebench.systems.selectors.selector import Selector
 from evidencebench.training.selector import write_model
 from replies import keep, numbered, reply_to
@@ -155,7 +156,7 @@ def test_a_converted_model_with_a_flipped_byte_is_converted_again(embedding_mode
 
 def tiny_selector(folder: Path, weight: float) -> Path:
     member = Linear(scope="all", target="any", center=(0.0,), scale=(1.0,), weights=(weight,))
-    card = Card(features=(FEATURES[0].name,), strength=0.0, members=(member,))
+    card = SelectorCard(features=(FEATURES[0].name,), strength=0.0, members=(member,))
     write_model(SelectorModel(card, {}), folder)
     return folder
 

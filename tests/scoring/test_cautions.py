@@ -14,7 +14,7 @@ from evidencebench.data.tasks import TASKS, Task
 from evidencebench.errors import RunFormatError
 from evidencebench.execution.execute import execute
 from evidencebench.execution.system_table import make_system
-from evidencebench.models.embedding.folder import trained_on
+from evidencebench.models.model_card import fine_tuned_on
 from evidencebench.query import Query
 from evidencebench.runs.answer_files import open_run
 from evidencebench.runs.run_file import read_run
@@ -164,12 +164,12 @@ def test_a_run_begun_by_an_earlier_version_is_read_goes_on_and_says_nothing(tmp_
 
 
 def test_a_fine_tuned_model_says_what_it_was_trained_on_and_others_models_nothing(tmp_path: Path) -> None:
-    assert trained_on(str(tmp_path)) == frozenset()
+    assert fine_tuned_on(str(tmp_path)) == frozenset()
     (tmp_path / "card.json").write_text('{"evidencebench_model": "embedder", "data": {"sha256": "ab"}}')
-    assert trained_on(str(tmp_path)) == {"ab"}
+    assert fine_tuned_on(str(tmp_path)) == {"ab"}
     for content in ('{"evidencebench_model": "embedder", "data": {"sha256": 5}}', '{"model": "x"}', "["):
         (tmp_path / "card.json").write_text(content)
-        assert trained_on(str(tmp_path)) == frozenset()
+        assert fine_tuned_on(str(tmp_path)) == frozenset()
 
 
 def test_one_signature_for_all_tasks_names_each_with_its_instances(tmp_path: Path) -> None:

@@ -15,21 +15,16 @@ from evidencebench.data.solving import solve_file
 from evidencebench.data.validation.validate import validate_file
 from evidencebench.errors import EvidenceBenchError, ModelError
 from evidencebench.models.embedding.folder import require_model
+from evidencebench.models.model_card import FineTunedCard, require_replaceable
 from evidencebench.runs.answer_files import open_run
 from evidencebench.runs.people.drafts import read_drafts
 from evidencebench.storage.reading import file_sha256, open_file, read_stream, read_whole
 from evidencebench.systems.selectors.model import read_card
 from evidencebench.systems.strategies.example_file import read_examples
-from evidencebench.training.workplace import open_workplace
 
 
 def _solved(path: Path) -> None:
     solve_file(load_sample(), path.with_name(path.name.removesuffix(".partial")))
-
-
-def _trained(path: Path) -> None:
-    with open_workplace(path.parent, {}):
-        pass
 
 
 OTHER_WORDS = (
@@ -47,7 +42,7 @@ READERS: dict[str, tuple[str, Callable[[Path], object]]] = {
     "examples": ("examples.json", read_examples),
     "drafts": ("ada.drafts.json", read_drafts),
     "a selector": ("card.json", lambda path: read_card(path.parent)),
-    "a trained model": ("card.json", _trained),
+    "a fine-tuned model": ("card.json", lambda path: require_replaceable(path.parent, FineTunedCard)),
     "an embedding model": ("config.json", lambda path: require_model("dense", str(path.parent), None)),
 }
 

@@ -19,10 +19,11 @@ from evidencebench.data.instance import Instance
 from evidencebench.data.sample import load_sample
 from evidencebench.errors import DataError, MissingExtraError, ModelError, SystemSpecError
 from evidencebench.execution.system_table import make_system
+from evidencebench.models.model_card import card_digest
 from evidencebench.query import Query
 from evidencebench.system import Brief
 from evidencebench.systems.selectors.features import chosen_features
-from evidencebench.systems.selectors.model import SelectorModel, card_digest, load_model, read_card
+from evidencebench.systems.selectors.model import SelectorModel, load_model, read_card
 from evidencebench.systems.selectors.page import Page
 from evidencebench.systems.selectors.selector import Selector
 from evidencebench.training.selector import STRENGTH, TUNED_TASKS, SelectorTraining, write_model
@@ -153,7 +154,8 @@ def test_a_model_written_over_another_leaves_no_file_of_it(own_model: Path, blin
 DYING = """
 import os, signal, sys
 from pathlib import Path
-from evidencebench.systems.selectors.model import card_digest, load_model
+from evidencebench.models.model_card import card_digest
+from evidencebench.systems.selectors.model import load_model
 from evidencebench.training.selector import write_model
 
 class Dying(dict):
@@ -249,16 +251,16 @@ def test_a_weight_that_is_none_is_refused(weight: float, selector_model: Path) -
 
 # Damage
 
-Card = dict[str, Any]
+SelectorCard = dict[str, Any]
 
 
-def linear(card: Card) -> Card:
-    member: Card = next(member for member in card["members"] if member["type"] == "linear")
+def linear(card: SelectorCard) -> SelectorCard:
+    member: SelectorCard = next(member for member in card["members"] if member["type"] == "linear")
     return member
 
 
-def trees(card: Card) -> Card:
-    member: Card = next(member for member in card["members"] if member["type"] == "trees")
+def trees(card: SelectorCard) -> SelectorCard:
+    member: SelectorCard = next(member for member in card["members"] if member["type"] == "trees")
     return member
 
 
@@ -266,17 +268,17 @@ def first_tree(folder: Path) -> Path:
     return folder / str(trees(json.loads((folder / "card.json").read_text()))["file"])
 
 
-def rename_tree(folder: Path, card: Card) -> None:
+def rename_tree(folder: Path, card: SelectorCard) -> None:
     shutil.move(first_tree(folder), folder.parent / "trees.txt")
     trees(card)["file"] = "../trees.txt"
 
 
-def spoil_tree(folder: Path, card: Card) -> None:
+def spoil_tree(folder: Path, card: SelectorCard) -> None:
     first_tree(folder).write_text("tree\nversion=v4\n")
     trees(card)["sha256"] = sha256(first_tree(folder).read_bytes()).hexdigest()
 
 
-def drop_feature(_: Path, card: Card) -> None:
+def drop_feature(_: Path, card: SelectorCard) -> None:
     card["features"].pop()
     for member in card["members"]:
         if member["type"] == "linear":
@@ -284,7 +286,7 @@ def drop_feature(_: Path, card: Card) -> None:
                 member[key].pop()
 
 
-IN_CARD: Mapping[str, tuple[Callable[[Path, Card], Any], str]] = {
+IN_CARD: Mapping[str, tuple[Callable[[Path, SelectorCard], Any], str]] = {
     "strength over 1": (lambda _, card: card.update(strength=1.5), r"strength: expected a number in 0\.\.1, got 1\.5"),
     "strength below 0": (lambda _, card: card.update(strength=-1), r"strength: expected a number in 0\.\.1, got -1"),
     "strength no number": (lambda _, card: card.update(strength="much"), "Expected `float`, got `str`"),

@@ -12,53 +12,33 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
-from hypothesis import given
-from hypothesis import strategies as st
 
-from cross_encoders import make_cross_encoder
-from embedding_models import make_backbone, make_embedding_model
-from evidencebench.data.instance import Instance, Labels
+from evidencebench.data.instance import Labels
 from evidencebench.errors import DataError, MissingExtraError, ModelError, SystemSpecError
 from evidencebench.execution.system_table import make_system
 from evidencebench.models.embedding.folder import model_digest
-from evidencebench.models.embedding.formats import FORMATS
-from evidencebench.query import Kind, Query
 from evidencebench.system import Brief
 from evidencebench.training.embedder import EmbedderTraining
-from evidencebench.training.lessons import Anchor, Lesson, Scope, drawn, lessons_of, listwise_loss
 from evidencebench.training.reranker import RerankerTraining
-from examples import examples
-from strategies import instances
+from labelled_papers import PAPERS, paper
+
+torch = pytest.importorskip("torch", reason="needs the extra 'finetune'")
+pytest.importorskip("datasets", reason="needs the extra 'finetune'")
+from cross_encoders import make_cross_encoder  # noqa: E402 - torch, which may be missing
+from embedding_models import make_backbone, make_embedding_model  # noqa: E402
+from evidencebench.training.listwise_trainer import listwise_loss  # noqa: E402
 
 Training = EmbedderTraining | RerankerTraining
 
 
-def paper(number: int, *, paper_id: str = "", sources: tuple[int, ...] = (2, 5), text: str = "") -> Instance:
-    """Make a paper of eight sentences in which two hold figures, one of them Results."""
-    sentences = [f"we did thing {number} {letter}" for letter in "abcdefgh"]
-    for index in sources:
-        sentences[index] = f"p<0.0{number} at {index}"
-    aspects = tuple(f"a{index}" for index in sources)
-    return Instance(
-        query=Query(
-            instance_id=f"i{number}",
-            paper_id=paper_id or f"p{number}",
-            hypothesis=f"thing {number} works",
-            sentences=tuple(sentences),
-            kinds=(Kind.BODY,) * 8,
-        ),
-        labels=Labels(
-            aspects=aspects,
-            results=aspects[1:],
-            sources={f"a{index}": (index,) for index in sources},
-            texts={aspect: f"{text} {aspect}" for aspect in aspects} if text else {},
-        ),
-    )
-
-
-PAPERS = [paper(number) for number in range(1, 6)]
-OPTIONS: dict[str, Any] = {"epochs": 2, "batch_size": 2, "learning_rate": 1e-3, "trained_layers": None, "device": "cpu"}
+OPTIONS: dict[str, Any] = {
+    "epochs": 2,
+    "batch_size": 2,
+    "learning_rate": 1e-3,
+    "trained_layers": None,
+    "checkpoint_steps": 1,
+    "device": "cpu",
+}
 EMBEDDER = {"format": "plain", **OPTIONS}
 
 
@@ -84,84 +64,16 @@ def reranker(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Reranker
     return lambda **options: RerankerTraining(base=str(base), **{**OPTIONS, **options})
 
 
-# What a step sees
-
-
-@examples(60)
-@given(
-    papers=st.lists(instances(), min_size=1, max_size=4),
-    scope=st.sampled_from(["all", "results", "both"]),
-    counts=st.tuples(st.integers(1, 3), st.integers(1, 3)),
-    seed=st.integers(0, 9),
-)
-def test_a_source_is_never_drawn_as_wrong_and_repeats_of_a_sentence_are_one(
-    papers: list[Instance], scope: Scope, counts: tuple[int, int], seed: int
-) -> None:
-    try:
-        lessons = lessons_of(papers, FORMATS["plain"], anchors="both", scope=scope)
-    except DataError:
-        return  # nothing to find in any of them
-    for lesson in lessons:
-        assert len(set(lesson.texts)) == len(lesson.texts)
-        positions = drawn(lesson, *counts, np.random.default_rng(seed))
-        assert len(set(positions.tolist())) == len(positions)
-        right, wrong = set(lesson.positives) & set(positions), set(lesson.negatives) & set(positions)
-        assert right | wrong == set(positions)
-        assert not right & wrong
-        assert (len(right), len(wrong)) == (
-            min(counts[0], len(lesson.positives)),
-            min(counts[1], len(lesson.negatives)),
-        )
-        for anchor in lesson.anchors:
-            assert anchor.shares.sum() == pytest.approx(1)
-            assert not (anchor.is_masked & (anchor.shares > 0)).any()
-
-
-def test_a_hypothesis_asks_for_shares_of_the_aspects_of_each_scope() -> None:
-    (lesson,) = lessons_of(PAPERS[:1], FORMATS["plain"])
-    everything, results = lesson.anchors
-    assert everything.shares.tolist() == [0, 0, 0.5, 0, 0, 0.5, 0, 0]
-    assert results.shares.tolist() == [0, 0, 0, 0, 0, 1, 0, 0]
-    assert not results.is_masked.any()  # how the study was done is a wrong answer to one that asks for results
-    assert everything.text == results.text
-    scoped = lessons_of(PAPERS[:1], FORMATS["e5_mistral"])[0].anchors
-    assert scoped[0].text.prefix != scoped[1].text.prefix
-
-
-def test_sources_of_other_aspects_and_of_other_instances_of_the_paper_are_masked() -> None:
-    one, other = paper(1, paper_id="p", text="says"), paper(1, paper_id="p", sources=(5, 7))
-    sentences = list(one.query.sentences)
-    sentences[7] = other.query.sentences[7]
-    one = replace(one, query=replace(one.query, sentences=tuple(sentences)))
-    lesson = lessons_of([one, other], FORMATS["plain"], anchors="both", scope="all")[0]
-    hypothesis, first, second = lesson.anchors
-    assert np.flatnonzero(hypothesis.is_masked).tolist() == [7]
-    assert np.flatnonzero(first.is_masked).tolist() == [5, 7]
-    assert np.flatnonzero(second.is_masked).tolist() == [2, 7]
-    assert first.text.text == "says a2"
-    assert 7 not in lesson.negatives
-
-
-def test_the_loss_is_that_of_the_formula_over_what_is_not_masked() -> None:
-    text = lessons_of(PAPERS[:1], FORMATS["plain"])[0].anchors[0].text
-    shares, mask = np.array([0.75, 0.25, 0, 0]), np.array([False, False, False, True])
-    lesson = Lesson(texts=(text,) * 4, anchors=(Anchor(text=text, shares=shares, is_masked=mask),))
-    scores = torch.tensor([[1.0, 0.0, -1.0, 9.0]])
-    total = np.log(np.exp([1.0, 0.0, -1.0]).sum())
-    expected = 0.75 * (total - 1) + 0.25 * total
-    assert float(listwise_loss(lesson, np.arange(4), scores)) == pytest.approx(expected, abs=1e-6)
-    # of the positives, one was drawn: it is all that is right
-    assert float(listwise_loss(lesson, np.array([1, 2]), scores[:, 1:3])) == pytest.approx(np.log(1 + np.exp(-1)))
-
-
-def test_heavier_sentences_are_drawn_more_often() -> None:
-    (lesson,) = lessons_of(PAPERS[:1], FORMATS["plain"])
-    weights = np.where(np.arange(8) == 3, 1.0, 1e-9)
-    draws = [drawn(lesson, 1, 1, np.random.default_rng(seed), weights) for seed in range(20)]
-    assert all(3 in positions for positions in draws)
-
-
 # What is learned
+
+
+def test_the_loss_is_that_of_the_formula_over_what_takes_part() -> None:
+    scores = torch.tensor([[1.0, 0.0, -1.0, 9.0], [9.0, 9.0, 9.0, 2.0]])
+    nan = np.nan
+    labels = torch.tensor([[0.75, 0.25, 0, nan], [nan, nan, nan, 1]])
+    total = np.log(np.exp([1.0, 0.0, -1.0]).sum())
+    expected = (0.75 * (total - 1) + 0.25 * total + 0) / 2
+    assert float(listwise_loss(scores, labels)) == pytest.approx(expected, abs=1e-6)
 
 
 def test_an_embedder_learns_what_each_scope_asks_for_and_dense_loads_it(tmp_path: Path) -> None:
@@ -196,7 +108,7 @@ def test_an_embedder_learns_what_each_scope_asks_for_and_dense_loads_it(tmp_path
 def test_a_reranker_learns_and_rerank_loads_it(reranker: Callable[..., RerankerTraining], tmp_path: Path) -> None:
     reranker(epochs=1, learning_rate=1e-12).fit(PAPERS, tmp_path / "before")
     card = reranker(epochs=30).fit(PAPERS, tmp_path / "after")
-    assert card.loss[-1] < 0.7 * card.loss[0]
+    assert card.loss[-1] < 0.75 * card.loss[0]
 
     def n_right(model: str) -> int:
         system = make_system(f"rerank:system=lead,model={tmp_path / model},device=cpu")
@@ -263,12 +175,12 @@ def report(step, total):
     if step == 4:
         os.kill(os.getpid(), signal.SIGKILL)
 
-training = EmbedderTraining(base=sys.argv[1], checkpoint_steps=int(sys.argv[3]), **EMBEDDER)
+training = EmbedderTraining(base=sys.argv[1], **{**EMBEDDER, "checkpoint_steps": int(sys.argv[3])})
 training.fit(PAPERS, Path(sys.argv[2]), on_progress=report)
 """
 
 
-@pytest.mark.parametrize(("every", "first"), [(1, 5), (3, 4)])
+@pytest.mark.parametrize(("every", "first"), [(1, 4), (3, 4)])
 def test_a_killed_training_goes_on_to_the_same_weights(
     embedder: Callable[..., EmbedderTraining], embedding_model: Path, tmp_path: Path, every: int, first: int
 ) -> None:
@@ -321,16 +233,25 @@ def test_a_checkpoint_of_another_training_is_refused_and_kept(
         embedder().fit(PAPERS, tmp_path / "model", seed=7)
     steps: list[int] = []
     embedder(checkpoint_steps=5).fit(PAPERS, tmp_path / "model", on_progress=lambda step, _: steps.append(step))
-    assert steps[0] == 3
+    assert steps[0] == 2
 
 
-def test_a_damaged_checkpoint_is_named(embedder: Callable[..., EmbedderTraining], tmp_path: Path) -> None:
+def test_a_training_that_an_earlier_version_began_is_refused_and_kept(
+    embedder: Callable[..., EmbedderTraining], tmp_path: Path
+) -> None:
+    (tmp_path / "model.part").mkdir()
+    (tmp_path / "model.part" / "checkpoint.safetensors").write_bytes(b"weights")
+    with pytest.raises(ModelError, match=r"an earlier evidencebench began .*commit 201c5db.*delete it to start over"):
+        embedder().fit(PAPERS, tmp_path / "model")
+    assert (tmp_path / "model.part" / "checkpoint.safetensors").exists()
+
+
+@pytest.mark.parametrize("damaged", ["model.safetensors", "optimizer.pt", "rng_state.pth", "trainer_state.json"])
+def test_a_damaged_checkpoint_is_named(embedder: Callable[..., EmbedderTraining], tmp_path: Path, damaged: str) -> None:
     interrupted(embedder(), tmp_path / "model", at=2)
-    path = tmp_path / "model.part" / "checkpoint.safetensors"
+    path = tmp_path / "model.part" / "checkpoint-1" / damaged
     path.write_bytes(path.read_bytes()[:-100])
-    with pytest.raises(
-        ModelError, match=r"checkpoint.safetensors: cannot be read: .*delete .*model.part to start over"
-    ):
+    with pytest.raises(ModelError, match=r"checkpoint-1: cannot be read: [\s\S]*; delete .*model.part to start over"):
         embedder().fit(PAPERS, tmp_path / "model")
 
 
@@ -359,14 +280,13 @@ def test_a_full_disk_is_named_and_the_training_goes_on_later(
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert not (tmp_path / "model").exists()
-    assert not (tmp_path / "model.part" / "checkpoint.new").exists()
     embedder().fit(PAPERS, tmp_path / "model")
 
 
 def test_only_a_fine_tuned_model_is_replaced(embedder: Callable[..., EmbedderTraining], tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.txt").write_text("years of work")
-    with pytest.raises(ModelError, match="mine: holds something other than a fine-tuned model, which would be lost"):
+    with pytest.raises(ModelError, match="mine: holds something other than such a model, which would be lost"):
         embedder().fit(PAPERS, tmp_path / "mine")
     assert (tmp_path / "mine" / "thesis.txt").read_text() == "years of work"
     first = embedder().fit(PAPERS, tmp_path / "model")
@@ -422,7 +342,7 @@ def test_a_base_that_is_not_there_or_not_safe_is_refused(tmp_path: Path) -> None
 def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == "sentence_transformers" else name)
     for training in (EmbedderTraining, RerankerTraining):
-        with pytest.raises(MissingExtraError, match=r"pip install 'evidencebench\[dense\]'"):
+        with pytest.raises(MissingExtraError, match=r"pip install 'evidencebench\[finetune\]'"):
             training()
 
 

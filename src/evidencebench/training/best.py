@@ -6,7 +6,7 @@ from typing import Any
 
 from evidencebench.data.instance import Instance
 from evidencebench.storage.reading import PathText
-from evidencebench.systems.selectors.model import Card
+from evidencebench.systems.selectors.model import SelectorCard
 from evidencebench.training.selector import Progress, SelectorTraining
 
 
@@ -31,7 +31,7 @@ class BestTraining:
         seed: int = 0,
         data: Mapping[str, Any] | None = None,
         on_progress: Progress | None = None,
-    ) -> Card:
+    ) -> SelectorCard:
         """Fit a model and write it into a folder; see `SelectorTraining.fit`."""
         training = SelectorTraining(hypothesis=self.hypothesis, embedding=True, figures=self.figures)
         return training.fit(instances, folder, seed=seed, data=data, on_progress=on_progress)

@@ -1,37 +1,25 @@
 """Fine-tune an embedder: sentences of a paper that state more of what is asked come nearer to the hypothesis."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from functools import partial
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from evidencebench.data.instance import Instance
 from evidencebench.errors import SystemSpecError
-from evidencebench.models.embedding.formats import FORMATS, EncodedText, TextFormat
+from evidencebench.models.embedding.formats import FORMATS
 from evidencebench.models.embedding.transformer import LocalModel, load_transformer
+from evidencebench.models.model_card import FineTunedCard
 from evidencebench.storage.reading import PathText
 from evidencebench.systems.retrievers.dense import FormatName
-from evidencebench.training.descent import Descent, Drawn, Progress
-from evidencebench.training.finetuning import (
-    BASE_OPTIONS,
-    Base,
-    described_data,
-    fine_tune,
-    outputs,
-    require_at_least,
-    save,
-)
-from evidencebench.training.lessons import Anchors, Floats, Lesson, Scope, lessons_of
-from evidencebench.training.workplace import FineTunedCard
+from evidencebench.training.fine_tuning import FineTuning, described_data, fine_tune, require_options
+from evidencebench.training.listwise import Anchors, Scope, listwise_examples
+from evidencebench.training.selector import Progress
 
 if TYPE_CHECKING:
-    import torch
+    from sentence_transformers import SentenceTransformer
 
 _NAME = "train embedder"
-_TINY = 1e-12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,8 +55,7 @@ class EmbedderTraining:
         How much rather negatives are drawn that are similar to the hypothesis at the outset: e to the power of this for
         each standard deviation; 0: all alike.
     trained_layers
-        How many of the last layers learn, at least 1; None: all, and the embeddings of tokens too, which is slower and
-        makes checkpoints four times as large.
+        How many of the last layers learn, at least 1; None: all, and the embeddings of tokens too, which is slower.
     max_tokens
         Where sentences are cut in training; None: where the base cuts them.
     checkpoint_steps
@@ -97,29 +84,13 @@ class EmbedderTraining:
     hardness: float = 0.0
     trained_layers: int | None = 3
     max_tokens: int | None = 64
-    checkpoint_steps: int = 1
+    checkpoint_steps: int = 10
     device: str = "auto"
 
     def __post_init__(self) -> None:
         if self.format not in FORMATS:
             raise SystemSpecError(f"{_NAME}: format: expected one of {', '.join(FORMATS)}, got '{self.format}'")
-        require_at_least(
-            _NAME,
-            {
-                "neighbours": (self.neighbours, 0),
-                "epochs": (self.epochs, 1),
-                "batch_size": (self.batch_size, 1),
-                "learning_rate": (self.learning_rate, _TINY),
-                "temperature": (self.temperature, _TINY),
-                "positives": (self.positives, 1),
-                "negatives": (self.negatives, 1),
-                "hardness": (self.hardness, 0),
-                "trained_layers": (self.trained_layers, 1),
-                "max_tokens": (self.max_tokens, 8),
-                "checkpoint_steps": (self.checkpoint_steps, 1),
-            },
-        )
-        Base(model=self.base, revision=self.revision).require(_NAME)
+        require_options(_NAME, self)
 
     @property
     def answers_with(self) -> dict[str, Any]:
@@ -139,8 +110,7 @@ class EmbedderTraining:
     ) -> FineTunedCard:
         """Fine-tune the base and save it as a sentence-transformers folder, which `Dense` loads.
 
-        What it has so far lies in a folder beside it, ``FOLDER.part``; the same call goes on from there and comes to
-        the same weights, on the same machine with as many threads.
+        The trainer's checkpoints lie in a folder beside it, ``FOLDER.part``; the same call goes on from the last one.
 
         Parameters
         ----------
@@ -165,83 +135,29 @@ class EmbedderTraining:
             If the base cannot be loaded, the folder cannot be written, holds something else or an unfinished training
             with other options or data, or the loss is not finite.
         """
-        folder = Path(folder)
-        lessons = lessons_of(
+        text_format = FORMATS[self.format]
+        examples = listwise_examples(
             instances,
-            FORMATS[self.format],
+            text_format,
             anchors=self.anchors,
             scope=self.scope,
             neighbours=self.neighbours,
             title=self.title,
         )
-        descent = Descent(
-            epochs=self.epochs,
-            batch_size=self.batch_size,
-            learning_rate=self.learning_rate,
-            positives=self.positives,
-            negatives=self.negatives,
-            checkpoint_steps=self.checkpoint_steps,
+        fine_tuning = FineTuning(
+            training=self,
             seed=seed,
+            what="embedder",
+            system="dense",
+            answers_with=self.answers_with,
+            load=self._load,
+            similarity=text_format.similarity,
+            temperature=self.temperature,
+            hardness=self.hardness,
         )
         return fine_tune(
-            partial(_Student, self),
-            lessons,
-            descent,
-            folder,
-            what="embedder",
-            base=Base(model=self.base, revision=self.revision),
-            device=self.device,
-            trained_layers=self.trained_layers,
-            options={key: value for key, value in asdict(self).items() if key not in BASE_OPTIONS} | {"seed": seed},
-            answers_with={"system": "dense", "options": self.answers_with},
-            data=described_data(instances, data),
-            on_progress=on_progress,
+            fine_tuning, examples, Path(folder), data=described_data(instances, data), on_progress=on_progress
         )
 
-
-class _Student:
-    """An embedder that learns."""
-
-    def __init__(self, training: EmbedderTraining, folder: Path, device: str) -> None:
-        self._training = training
-        self._format: TextFormat = FORMATS[training.format]
-        self.model = load_transformer(LocalModel(model=str(folder), pooling=self._format.pooling), device)
-        self._longest = self.model.max_seq_length
-
-    def score(self, batch: Drawn) -> "list[torch.Tensor]":
-        """Return anchors x texts similarities of each lesson, over the temperature."""
-        import torch  # noqa: PLC0415 - an extra, and slow to import
-
-        anchors = [anchor.text for lesson, _ in batch for anchor in lesson.anchors]
-        texts = [lesson.texts[position] for lesson, positions in batch for position in positions]
-        rows = self._vectors(anchors, self._longest)
-        columns = self._vectors(texts, self._training.max_tokens or self._longest)
-        of_anchors = torch.split(rows, [len(lesson.anchors) for lesson, _ in batch])
-        of_texts = torch.split(columns, [len(positions) for _, positions in batch])
-        return [a @ t.T / self._training.temperature for a, t in zip(of_anchors, of_texts, strict=True)]
-
-    def likelihoods(self, lessons: Sequence[Lesson]) -> list[Floats] | None:
-        """Return the draw of negatives by how similar they are to the hypothesis now."""
-        import torch  # noqa: PLC0415 - an extra, and slow to import
-
-        if not self._training.hardness:
-            return None
-        found = []
-        for lesson in lessons:
-            first = replace(lesson, anchors=lesson.anchors[:1])
-            with torch.no_grad():
-                scores = self.score([(first, np.arange(len(lesson.texts)))])[0][0].double().cpu().numpy()
-            standard = (scores - scores.mean()) / max(float(scores.std()), 1e-9)
-            found.append(np.exp(self._training.hardness * standard))
-        return found
-
-    def save(self, folder: Path) -> None:
-        """Write it as sentence-transformers does, reading as many tokens as its base."""
-        save(self.model, folder, self._longest)
-
-    def _vectors(self, texts: Sequence[EncodedText], max_tokens: int | None) -> "torch.Tensor":
-        """Return texts x dimensions, at length 1 unless the format's similarity is another."""
-        import torch  # noqa: PLC0415 - an extra, and slow to import
-
-        found = outputs(self.model, texts, max_tokens, "sentence_embedding")
-        return found if self._format.similarity == "dot" else torch.nn.functional.normalize(found, dim=-1)
+    def _load(self, folder: Path, device: str) -> "SentenceTransformer":
+        return load_transformer(LocalModel(model=str(folder), pooling=FORMATS[self.format].pooling), device)

@@ -1,7 +1,7 @@
 """Fine-tune a reranker: a model that reads the hypothesis with each sentence learns which of them state more of it."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,27 +10,17 @@ import numpy as np
 
 from evidencebench.data.instance import Instance
 from evidencebench.errors import ModelError
-from evidencebench.models.embedding.formats import FORMATS, EncodedText
+from evidencebench.models.embedding.formats import FORMATS
+from evidencebench.models.model_card import FineTunedCard
 from evidencebench.storage.reading import PathText
-from evidencebench.training.descent import Descent, Drawn, Progress
-from evidencebench.training.finetuning import (
-    BASE_OPTIONS,
-    Base,
-    described_data,
-    fine_tune,
-    outputs,
-    require_at_least,
-    save,
-)
-from evidencebench.training.lessons import Anchors, Floats, Lesson, Scope, lessons_of
-from evidencebench.training.workplace import FineTunedCard
+from evidencebench.training.fine_tuning import FineTuning, described_data, fine_tune, require_options
+from evidencebench.training.listwise import Anchors, Scope, listwise_examples
+from evidencebench.training.selector import Progress
 
 if TYPE_CHECKING:
-    import torch
     from sentence_transformers import CrossEncoder
 
 _NAME = "train reranker"
-_TINY = 1e-12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,24 +73,11 @@ class RerankerTraining:
     negatives: int = 24
     trained_layers: int | None = 3
     max_tokens: int | None = 128
-    checkpoint_steps: int = 1
+    checkpoint_steps: int = 10
     device: str = "auto"
 
     def __post_init__(self) -> None:
-        require_at_least(
-            _NAME,
-            {
-                "epochs": (self.epochs, 1),
-                "batch_size": (self.batch_size, 1),
-                "learning_rate": (self.learning_rate, _TINY),
-                "positives": (self.positives, 1),
-                "negatives": (self.negatives, 1),
-                "trained_layers": (self.trained_layers, 1),
-                "max_tokens": (self.max_tokens, 8),
-                "checkpoint_steps": (self.checkpoint_steps, 1),
-            },
-        )
-        Base(model=self.base, revision=self.revision).require(_NAME)
+        require_options(_NAME, self)
 
     @property
     def answers_with(self) -> dict[str, Any]:
@@ -133,63 +110,18 @@ class RerankerTraining:
         on_progress
             Called with (steps taken, steps in all).
         """
-        folder = Path(folder)
-        lessons = lessons_of(instances, FORMATS["plain"], anchors=self.anchors, scope=self.scope)
-        descent = Descent(
-            epochs=self.epochs,
-            batch_size=self.batch_size,
-            learning_rate=self.learning_rate,
-            positives=self.positives,
-            negatives=self.negatives,
-            checkpoint_steps=self.checkpoint_steps,
+        fine_tuning = FineTuning(
+            training=self,
             seed=seed,
-        )
-        return fine_tune(
-            partial(_Student, self, seed),
-            lessons,
-            descent,
-            folder,
             what="reranker",
-            base=Base(model=self.base, revision=self.revision),
-            device=self.device,
-            trained_layers=self.trained_layers,
-            options={key: value for key, value in asdict(self).items() if key not in BASE_OPTIONS} | {"seed": seed},
-            answers_with={"system": "rerank", "options": self.answers_with},
-            data=described_data(instances, data),
-            on_progress=on_progress,
+            system="rerank",
+            answers_with=self.answers_with,
+            load=partial(_cross_encoder, seed=seed),
         )
-
-
-class _Student:
-    """A cross-encoder that learns."""
-
-    def __init__(self, training: RerankerTraining, seed: int, folder: Path, device: str) -> None:
-        self.model = _cross_encoder(folder, device, seed)
-        self._longest = self.model.max_seq_length
-        self._cut = training.max_tokens or self._longest
-
-    def score(self, batch: Drawn) -> "list[torch.Tensor]":
-        """Return anchors x texts scores of each lesson."""
-        pairs = [
-            EncodedText(lesson.texts[position].text, "", anchor.text.text)
-            for lesson, positions in batch
-            for anchor in lesson.anchors
-            for position in positions
-        ]
-        import torch  # noqa: PLC0415 - an extra, and slow to import
-
-        found = outputs(self.model, pairs, self._cut, "scores").flatten()
-        sizes = [len(lesson.anchors) * len(positions) for lesson, positions in batch]
-        rows = torch.split(found, sizes)
-        return [one.view(len(lesson.anchors), -1) for one, (lesson, _) in zip(rows, batch, strict=True)]
-
-    def likelihoods(self, lessons: Sequence[Lesson]) -> list[Floats] | None:  # noqa: ARG002 - as `Student` has it
-        """Return None: a fresh head knows nothing of what is hard."""
-        return None
-
-    def save(self, folder: Path) -> None:
-        """Write it as sentence-transformers does, reading as many tokens as its base."""
-        save(self.model, folder, self._longest)
+        examples = listwise_examples(instances, FORMATS["plain"], anchors=self.anchors, scope=self.scope)
+        return fine_tune(
+            fine_tuning, examples, Path(folder), data=described_data(instances, data), on_progress=on_progress
+        )
 
 
 def _cross_encoder(folder: Path, device: str, seed: int) -> "CrossEncoder":

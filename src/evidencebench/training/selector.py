@@ -13,7 +13,8 @@ import numpy as np
 from evidencebench.data.instance import Instance
 from evidencebench.data.optimum.cover import coverage_of
 from evidencebench.data.tasks import TASKS, Task
-from evidencebench.errors import DataError, ModelError, SystemSpecError
+from evidencebench.errors import DataError, SystemSpecError
+from evidencebench.models.model_card import CARD, require_replaceable
 from evidencebench.query import AspectScope
 from evidencebench.scoring.measures import aspect_recall
 from evidencebench.scoring.selection import Selection
@@ -21,7 +22,7 @@ from evidencebench.storage.reading import PathText
 from evidencebench.storage.whole_file import write_folder
 from evidencebench.systems.retrievers.dense import MiniLM
 from evidencebench.systems.selectors.features import Feature, chosen_features
-from evidencebench.systems.selectors.model import CARD, Card, Linear, SelectorModel, Trees, read_card, require_lightgbm
+from evidencebench.systems.selectors.model import Linear, SelectorCard, SelectorModel, Trees, require_lightgbm
 from evidencebench.systems.selectors.page import Floats
 from evidencebench.systems.selectors.selector import selected
 from evidencebench.training.examples import SCOPES, Example, Target, examples_of
@@ -106,7 +107,7 @@ class SelectorTraining:
         seed: int = 0,
         data: Mapping[str, Any] | None = None,
         on_progress: Progress | None = None,
-    ) -> Card:
+    ) -> SelectorCard:
         """Fit a model and write it into a folder; what stood there is replaced when all of the new model is written.
 
         Parameters
@@ -131,7 +132,7 @@ class SelectorTraining:
         """
         folder = Path(folder)
         require_lightgbm("train selector")
-        require_replaceable(folder, read_card)
+        require_replaceable(folder, SelectorCard)
         papers = [instance.query.paper_id for instance in instances]
         if len(set(papers)) < LEAST_PAPERS:
             raise DataError(f"training: expected at least {LEAST_PAPERS} papers, got {len(set(papers))}")
@@ -180,24 +181,6 @@ def write_model(model: SelectorModel, folder: Path) -> None:
     write_folder(folder, {**trees, CARD: card}, names_all=CARD, owned=("trees-*.txt", *LEFT))
 
 
-def require_replaceable(folder: Path, read: Callable[[Path], object]) -> None:
-    """Raise unless a folder is not there, empty, or holds a model of the sort that is to take its place.
-
-    Raises
-    ------
-    ModelError
-        If it holds anything else, which is left alone.
-    """
-    if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
-        return
-    try:
-        read(folder)
-    except (ModelError, OSError) as error:
-        raise ModelError(
-            f"{folder}: holds something else than such a model; choose another folder ({error})"
-        ) from error
-
-
 def _fitted(examples: Sequence[Example], features: tuple[Feature, ...], *, strength: float, seed: int) -> SelectorModel:
     """Return the model of all members fitted to the examples."""
     members: list[Linear | Trees] = []
@@ -227,7 +210,7 @@ def _fitted(examples: Sequence[Example], features: tuple[Feature, ...], *, stren
             parameters = {**_TREES, **_RANKING_TREES, "objective": objective}
             text = _boosted(table, grades, parameters, n_trees=_N_RANKING_TREES, seed=seed, groups=groups)
             add_trees(scope, objective, text)
-    card = Card(features=tuple(feature.name for feature in features), strength=strength, members=tuple(members))
+    card = SelectorCard(features=tuple(feature.name for feature in features), strength=strength, members=tuple(members))
     return SelectorModel(card, trees)
 
 

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -69,24 +68,6 @@ def model_folder(model: str, revision: str | None) -> Path:
 def _place_of(model: str, revision: str | None) -> Path:
     folder = Path(model).expanduser()
     return folder if folder.is_dir() else _fetched(model, revision)
-
-
-def trained_on(model: str) -> frozenset[str]:
-    """Return the sha256 of the data that a model in a folder was trained on, if a card of ours lies there and says."""
-    try:
-        card = _card_decoder.decode(read_whole(Path(model).expanduser() / "card.json"))
-    except (OSError, ValueError, RecursionError):  # as in most folders, which others made
-        return frozenset()
-    sha256 = card.data.get("sha256")
-    return frozenset([sha256]) if isinstance(sha256, str) else frozenset()
-
-
-class _Card(msgspec.Struct):
-    evidencebench_model: str
-    data: dict[str, Any]
-
-
-_card_decoder = msgspec.json.Decoder(_Card)
 
 
 @lru_cache(maxsize=16)  # a branch could move between two calls of one process

@@ -15,7 +15,6 @@ from evidencebench.models.embedding.folder import (
     require_extra,
     require_model,
     steady_files,
-    trained_on,
 )
 from evidencebench.models.embedding.formats import (
     FORMATS,
@@ -26,6 +25,7 @@ from evidencebench.models.embedding.formats import (
     sentence_texts,
 )
 from evidencebench.models.embedding.transformer import Dtype, LocalModel
+from evidencebench.models.model_card import fine_tuned_on
 from evidencebench.query import AspectScope, Query
 from evidencebench.storage.cache import cache_folder
 from evidencebench.system import Brief, Ranking, Traits
@@ -150,7 +150,7 @@ class Dense:
 
     def _trained_on(self) -> frozenset[str]:
         """Return the sha256 of the data that its models were trained on, if they are ours and their cards say."""
-        return frozenset().union(*(trained_on(model) for model in (self.model, self.sentence_model) if model))
+        return frozenset().union(*(fine_tuned_on(model) for model in (self.model, self.sentence_model) if model))
 
     @property
     def _text_format(self) -> TextFormat:

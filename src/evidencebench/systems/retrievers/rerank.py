@@ -16,8 +16,8 @@ from evidencebench.models.embedding.folder import (
     require_extra,
     require_model,
     steady_files,
-    trained_on,
 )
+from evidencebench.models.model_card import fine_tuned_on
 from evidencebench.query import Query
 from evidencebench.system import Brief, NamedSystem, Ranking, Traits
 from evidencebench.systems.retrievers.scores import full_order, notes_of
@@ -81,7 +81,7 @@ class Rerank:
     @property
     def traits(self) -> Traits:
         """What it declares; the data that it was trained on stands in the model's card, if the model is ours."""
-        return Traits(versions=self._versions, trained_on=lambda: trained_on(self.model))
+        return Traits(versions=self._versions, trained_on=lambda: fine_tuned_on(self.model))
 
     def rank(self, query: Query, brief: Brief) -> Ranking:
         """Return all sentences, the other system's first ones by the model's score.

@@ -11,21 +11,11 @@ import msgspec
 import numpy as np
 
 from evidencebench.errors import MissingExtraError, ModelError
+from evidencebench.models.model_card import CARD, ModelCard, read_model_card, read_part
 from evidencebench.query import AspectScope
-from evidencebench.storage.reading import MOST_BYTES, read_whole
 from evidencebench.systems.retrievers.scores import standard_scores
 from evidencebench.systems.selectors.features import FEATURES, Feature, feature_table
 from evidencebench.systems.selectors.page import Floats, Page
-
-CARD = "card.json"
-MOST_PART_BYTES = 1 << 30
-"""How large a file of a trained model may be: a hundred times what training writes."""
-
-SET_SELECTOR_IS_GONE = (
-    "'set_selector' was taken away, since it measured no better than 'selector' on any task; the last evidencebench "
-    "that has it is commit 201c5db of 0.1.0; train and use 'selector' or 'best' instead"
-)
-"""What is told of a system, training or model of this name."""
 
 _BY_NAME = {feature.name: feature for feature in FEATURES}
 
@@ -49,8 +39,8 @@ class Trees(msgspec.Struct, frozen=True, kw_only=True, tag="trees"):
     sha256: str
 
 
-class Card(msgspec.Struct, frozen=True, kw_only=True):
-    """What a model's ``card.json`` holds.
+class SelectorCard(ModelCard, frozen=True, kw_only=True):
+    """The card of a trained selector.
 
     Attributes
     ----------
@@ -62,7 +52,7 @@ class Card(msgspec.Struct, frozen=True, kw_only=True):
         How much redundancy is discounted, see `discounted_order`.
     members
         What scores a sentence; those of a scope are averaged.
-    data, training, cross_validated, versions
+    training, cross_validated
         How it came to be: for readers, not read here.
     """
 
@@ -70,10 +60,8 @@ class Card(msgspec.Struct, frozen=True, kw_only=True):
     features: tuple[str, ...]
     strength: float
     members: tuple[Linear | Trees, ...]
-    data: dict[str, Any] = {}
-    training: dict[str, Any] = {}
-    cross_validated: dict[str, Any] = {}
-    versions: dict[str, str] = {}
+    training: dict[str, Any] = msgspec.field(default_factory=dict)
+    cross_validated: dict[str, Any] = msgspec.field(default_factory=dict)
 
 
 class SelectorModel:
@@ -87,7 +75,7 @@ class SelectorModel:
         File name -> model text, for every member of trees.
     """
 
-    def __init__(self, card: Card, trees: Mapping[str, str]) -> None:
+    def __init__(self, card: SelectorCard, trees: Mapping[str, str]) -> None:
         self.card = card
         self.features: tuple[Feature, ...] = tuple(_BY_NAME[name] for name in card.features)
         self.trees = trees
@@ -190,52 +178,8 @@ def load_model(folder: Path, card_sha256: str) -> SelectorModel:
         raise ModelError(f"{folder}: {error}") from error
 
 
-def card_digest(folder: Path) -> str:
-    """Return the sha256 of a model's card, which holds those of its other files.
-
-    Raises
-    ------
-    ModelError
-        If there is no model in the folder.
-    """
-    path = folder / CARD
-    if not path.is_file():
-        raise ModelError(f"{folder}: no model: expected {CARD}, as 'evidencebench train' writes it")
-    return hashlib.sha256(read_part(path, at_most=MOST_BYTES)).hexdigest()
-
-
-def read_part(path: Path, *, at_most: int = MOST_PART_BYTES) -> bytes:
-    """Return the bytes of a file of a model.
-
-    Raises
-    ------
-    ModelError
-        If it cannot be read, or is larger than any.
-    """
-    try:
-        return read_whole(path, at_most=at_most)
-    except OSError as error:
-        raise ModelError(f"{path}: cannot be read: {error.strerror}") from error
-
-
-def read_card_bytes(folder: Path, card_sha256: str | None) -> bytes:
-    """Return a model's card, which must be the one of a digest unless that is None; raises `ModelError`."""
-    card_digest(folder)
-    content = read_part(folder / CARD, at_most=MOST_BYTES)
-    if card_sha256 is not None and hashlib.sha256(content).hexdigest() != card_sha256:
-        raise ModelError(f"{folder}: the model has changed since it was first used; start again")
-    return content
-
-
-def read_card(folder: Path, card_sha256: str | None = None) -> Card:
-    """Return a model's card.
-
-    Parameters
-    ----------
-    folder
-        Written by ``evidencebench train selector``.
-    card_sha256
-        Of the card, as it must be; None: whatever it is.
+def read_card(folder: Path, card_sha256: str | None = None) -> SelectorCard:
+    """Return the card of a selector, which must have a digest unless that is None.
 
     Raises
     ------
@@ -243,13 +187,7 @@ def read_card(folder: Path, card_sha256: str | None = None) -> Card:
         If it is missing or not what a card must be.
     """
     path = folder / CARD
-    content = read_card_bytes(folder, card_sha256)
-    try:
-        card = msgspec.json.decode(content, type=Card)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        if b"evidencebench-set-model/1" in content:
-            raise ModelError(f"{path}: {SET_SELECTOR_IS_GONE}") from error
-        raise ModelError(f"{path}: {error}; expected what 'evidencebench train selector' writes") from error
+    card = read_model_card(folder, SelectorCard, sha256=card_sha256)
     if not card.features or len(set(card.features)) < len(card.features):
         raise ModelError(f"{path}: features: expected some, each once")
     if unknown := [name for name in card.features if name not in _BY_NAME]:

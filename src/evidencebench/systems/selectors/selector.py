@@ -9,12 +9,13 @@ import numpy as np
 
 from evidencebench.errors import SystemSpecError
 from evidencebench.models.embedding.folder import Steady
+from evidencebench.models.model_card import card_digest
 from evidencebench.query import AspectScope, Query
 from evidencebench.system import Brief, Ranking, Traits
 from evidencebench.systems.retrievers.dense import MiniLM
 from evidencebench.systems.retrievers.scores import standard_scores
 from evidencebench.systems.selectors.features import rank_fraction
-from evidencebench.systems.selectors.model import SelectorModel, card_digest, load_model, require_lightgbm
+from evidencebench.systems.selectors.model import SelectorModel, load_model, require_lightgbm
 from evidencebench.systems.selectors.page import Floats, Page
 from evidencebench.systems.selectors.redundancy import discounted_order
 
@@ -69,7 +70,7 @@ class Selector:
         return {**found, **(MiniLM().traits.versions() if self._loaded().needs_embedder else {})}
 
     def _trained_on(self) -> frozenset[str]:
-        return frozenset(filter(None, [self._loaded().card.data.get("sha256")]))
+        return self._loaded().card.trained_on
 
     def _loaded(self) -> SelectorModel:
         return load_model(self.model, self._card.digest())

@@ -1,8 +1,12 @@
-"""What one step of fine-tuning sees of a paper: anchors, sentences drawn for it, and what is right about them."""
+"""What fine-tuning learns from: texts to find sentences for, and how much of what is asked each sentence states.
+
+For example the hypothesis "Tea lowers pressure" is an anchor, and of the paper's sentences the two that state one of
+its two aspects each have the share 0.5. Nothing here needs torch.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from dataclasses import dataclass, fields
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,11 +16,9 @@ from evidencebench.errors import DataError
 from evidencebench.models.embedding.formats import EncodedText, TextFormat, hypothesis_text, sentence_texts
 from evidencebench.query import AspectScope
 
-if TYPE_CHECKING:
-    import torch
-
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
+Positions = NDArray[np.intp]
 
 Anchors = Literal["hypothesis", "aspects", "both"]
 """What sentences are compared with: the hypothesis, the texts of the aspects, or both."""
@@ -32,6 +34,26 @@ _SCOPES: Mapping[Scope, tuple[AspectScope, ...]] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Steps:
+    """How long, in what steps and from what draws a model learns; see `EmbedderTraining` for what each option means."""
+
+    epochs: int
+    batch_size: int
+    learning_rate: float
+    positives: int
+    negatives: int
+    max_tokens: int | None
+    checkpoint_steps: int
+    seed: int
+
+
+def steps_of(training: object, seed: int) -> Steps:
+    """Return the steps that the options of a training say."""
+    names = [field.name for field in fields(Steps) if field.name != "seed"]
+    return Steps(seed=seed, **{name: getattr(training, name) for name in names})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Anchor:
     """A text that a model is to find sentences for.
 
@@ -40,9 +62,9 @@ class Anchor:
     text
         As the model reads it.
     shares
-        One number a text of the lesson, sum 1: how much of what is to be found each of them states.
+        One number a text of the example, sum 1: how much of what is to be found each of them states.
     is_masked
-        One flag a text of the lesson: it is neither right nor wrong, so it takes no part.
+        One flag a text of the example: it is neither right nor wrong, so it takes no part.
     """
 
     text: EncodedText
@@ -51,7 +73,7 @@ class Anchor:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Lesson:
+class ListwiseExample:
     """One instance as fine-tuning reads it.
 
     Attributes
@@ -67,19 +89,37 @@ class Lesson:
     anchors: tuple[Anchor, ...]
 
     @property
-    def positives(self) -> NDArray[np.intp]:
+    def positives(self) -> Positions:
         """Which texts are right for an anchor."""
         return np.flatnonzero(np.any([anchor.shares > 0 for anchor in self.anchors], axis=0))
 
     @property
-    def negatives(self) -> NDArray[np.intp]:
+    def negatives(self) -> Positions:
         """Which texts are right for none, and wrong for an anchor at least."""
         is_wrong = np.any([~anchor.is_masked for anchor in self.anchors], axis=0)
         is_wrong[self.positives] = False
         return np.flatnonzero(is_wrong)
 
 
-def lessons_of(
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListwiseBatch:
+    """What a step reads: texts drawn from a few examples.
+
+    Attributes
+    ----------
+    anchors, texts
+        Of all the examples. Anchors with the same prefix stand together.
+    labels
+        anchors x texts: how much of what is to be found a text states; NaN where it takes no part, as it is masked or
+        of another example. The labels of an example sum to 1.
+    """
+
+    anchors: tuple[EncodedText, ...]
+    texts: tuple[EncodedText, ...]
+    labels: Floats
+
+
+def listwise_examples(
     instances: Sequence[Instance],
     text_format: TextFormat,
     *,
@@ -87,24 +127,13 @@ def lessons_of(
     scope: Scope = "both",
     neighbours: int = 0,
     title: bool = False,
-) -> list[Lesson]:
-    """Return one lesson an instance that has something to find; those without a source are left out.
+) -> list[ListwiseExample]:
+    """Return one example an instance that has something to find; those without a source are left out.
 
     A hypothesis is an anchor once a scope. Wrong for it is what states none of the scope's aspects: to one that asks
     for results, how the study was done is a wrong answer. An aspect's own text is an anchor where the data has it;
     sources of other aspects are neither right nor wrong for it. Nor are the sources of other instances of a paper for
     any anchor, unless they are its own.
-
-    Parameters
-    ----------
-    instances
-        With their labels.
-    text_format
-        How hypothesis and sentences are written.
-    anchors, scope
-        What is compared, and what is to be found.
-    neighbours, title
-        What of its surroundings is read with a sentence; see `sentence_texts`.
 
     Raises
     ------
@@ -115,10 +144,10 @@ def lessons_of(
     for instance in instances:
         of_paper.setdefault(instance.query.paper_id, set()).update(_source_sentences(instance))
     found = [
-        Lesson(texts=page.texts, anchors=tuple(chosen))
+        ListwiseExample(texts=paper.texts, anchors=tuple(chosen))
         for instance in instances
-        for page in [_Page(instance, text_format, neighbours, of_paper[instance.query.paper_id], title=title)]
-        if (chosen := [*page.anchors(anchors, _SCOPES[scope], text_format)])
+        for paper in [_Paper(instance, text_format, neighbours, of_paper[instance.query.paper_id], title=title)]
+        if (chosen := [*paper.anchors(anchors, _SCOPES[scope], text_format)])
     ]
     if not found:
         raise DataError(
@@ -130,22 +159,18 @@ def lessons_of(
 
 
 def drawn(
-    lesson: Lesson, positives: int, negatives: int, generator: np.random.Generator, weights: Floats | None = None
-) -> NDArray[np.intp]:
-    """Return positions of the texts that a step reads, ascending.
+    example: ListwiseExample,
+    positives: int,
+    negatives: int,
+    generator: np.random.Generator,
+    weights: Floats | None = None,
+) -> Positions:
+    """Return positions of the texts that a step reads, ascending, none twice.
 
-    Parameters
-    ----------
-    lesson
-        The paper.
-    positives, negatives
-        The most of either.
-    generator
-        Draws them, none twice.
-    weights
-        One positive number a text: how likely it is drawn as a negative; None: all are alike.
+    ``positives`` and ``negatives`` are the most of either; ``weights``, one positive number a text, say how likely it
+    is drawn as a negative.
     """
-    right, wrong = lesson.positives, lesson.negatives
+    right, wrong = example.positives, example.negatives
     chance = None if weights is None or not len(wrong) else weights[wrong] / weights[wrong].sum()
     return np.sort(
         np.concatenate(
@@ -157,41 +182,37 @@ def drawn(
     )
 
 
-def listwise_loss(lesson: Lesson, positions: NDArray[np.intp], scores: "torch.Tensor") -> "torch.Tensor":
-    """Return the cross-entropy of a softmax over the sentences of one paper, mean over its anchors.
+def batch_of(parts: Sequence[tuple[ListwiseExample, Positions]]) -> ListwiseBatch:
+    """Return the batch of examples with the texts drawn of each.
 
-    Parameters
-    ----------
-    lesson
-        The paper.
-    positions
-        The n texts that were drawn.
-    scores
-        anchors x n; higher is more likely right.
-
-    Notes
-    -----
-    ``-sum_i p_i log softmax(scores)_i`` over the texts that are not masked, p the shares of the texts drawn, scaled to
-    sum 1. Anchors whose sources were not drawn are left out.
-
-    References
-    ----------
-    .. [1] Cao et al., "Learning to Rank: From Pairwise Approach to Listwise Approach", ICML 2007 (ListNet).
+    An anchor's shares are those of the texts drawn, scaled to sum 1; one whose sources were not drawn is left out. The
+    anchors of an example weigh the same. Equal anchors, such as one hypothesis for two scopes, become one row.
     """
-    import torch  # noqa: PLC0415 - an extra, and slow to import
+    n_texts = sum(len(positions) for _, positions in parts)
+    rows: list[tuple[EncodedText, Floats]] = []
+    start = 0
+    for example, positions in parts:
+        place = slice(start, start + len(positions))
+        start = place.stop
+        kept = [anchor for anchor in example.anchors if anchor.shares[positions].any()]
+        of_example: dict[tuple[EncodedText, bytes], Floats] = {}
+        for anchor in kept:
+            mask, shares = anchor.is_masked[positions], anchor.shares[positions]
+            labels = of_example.setdefault((anchor.text, mask.tobytes()), np.where(mask, np.nan, 0.0))
+            labels += shares / (shares.sum() * len(kept))
+        for (text, _), labels in of_example.items():
+            row = np.full(n_texts, np.nan)
+            row[place] = labels
+            rows.append((text, row))
+    rows.sort(key=lambda row: row[0].prefix)
+    return ListwiseBatch(
+        anchors=tuple(text for text, _ in rows),
+        texts=tuple(example.texts[position] for example, positions in parts for position in positions),
+        labels=np.array([row for _, row in rows]),
+    )
 
-    losses = []
-    for anchor, row in zip(lesson.anchors, scores, strict=True):
-        shares = anchor.shares[positions]
-        if not shares.any():
-            continue
-        counts = torch.from_numpy(~anchor.is_masked[positions]).to(row.device)
-        target = torch.from_numpy(shares / shares.sum()).to(row.device, row.dtype)
-        losses.append(-(target[counts] * torch.log_softmax(row[counts], dim=0)).sum())
-    return torch.stack(losses).mean()
 
-
-class _Page:
+class _Paper:
     """The different texts of an instance's paper, and where its sources are among them."""
 
     def __init__(

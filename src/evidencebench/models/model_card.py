@@ -1,0 +1,140 @@
+"""The card of a trained model, ``card.json`` in its folder: what it was trained on, and how. All are read here."""
+
+import hashlib
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from evidencebench.errors import ModelError
+from evidencebench.storage.reading import MOST_BYTES, read_whole
+
+CARD = "card.json"
+MOST_PART_BYTES = 1 << 30
+"""How large a file beside the card may be: a hundred times what training writes."""
+
+SET_SELECTOR_IS_GONE = (
+    "'set_selector' was taken away, since it measured no better than 'selector' on any task; the last evidencebench "
+    "that has it is commit 201c5db of 0.1.0; train and use 'selector' or 'best' instead"
+)
+"""What is told of a system, training or model of this name."""
+
+
+class ModelCard(msgspec.Struct, frozen=True, kw_only=True):
+    """What the cards of all models say.
+
+    Attributes
+    ----------
+    data
+        What it was trained on: ``sha256`` of the file, its name, and counts.
+    versions
+        Of what trained it.
+    """
+
+    data: dict[str, Any] = {}
+    versions: dict[str, str] = {}
+
+    @property
+    def trained_on(self) -> frozenset[str]:
+        """The sha256 of the data that the model was trained on, if the card says."""
+        sha256 = self.data.get("sha256")
+        return frozenset([sha256]) if isinstance(sha256, str) else frozenset()
+
+
+class FineTunedCard(ModelCard, frozen=True, kw_only=True):
+    """The card of a fine-tuned embedder or reranker.
+
+    Attributes
+    ----------
+    evidencebench_model
+        ``"embedder"`` or ``"reranker"``.
+    base
+        ``model`` and ``revision`` as given, but of a folder its name only; ``sha256`` of its files.
+    options
+        Of the training, seed included.
+    answers_with
+        ``system`` and the ``options`` beside ``model`` that it needs to read texts as in training.
+    n_steps
+        Steps taken.
+    loss
+        Mean loss of each epoch.
+    """
+
+    evidencebench_model: str
+    base: dict[str, Any] = msgspec.field(default_factory=dict)
+    options: dict[str, Any] = msgspec.field(default_factory=dict)
+    answers_with: dict[str, Any] = msgspec.field(default_factory=dict)
+    n_steps: int = 0
+    loss: tuple[float, ...] = ()
+
+
+Card = TypeVar("Card", bound=ModelCard)
+
+
+def read_model_card(folder: Path, kind: type[Card], *, sha256: str | None = None) -> Card:
+    """Return the card of the model in a folder.
+
+    Parameters
+    ----------
+    folder
+        Written by ``evidencebench train``.
+    kind
+        The card that is expected.
+    sha256
+        What the card's must be; None: whatever it is.
+
+    Raises
+    ------
+    ModelError
+        If it is missing, another one, or not of this kind.
+    """
+    path = folder / CARD
+    content = _card_bytes(folder)
+    if sha256 is not None and hashlib.sha256(content).hexdigest() != sha256:
+        raise ModelError(f"{folder}: the model has changed since it was first used; start again")
+    try:
+        return msgspec.json.decode(content, type=kind)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        if b"evidencebench-set-model/1" in content:
+            raise ModelError(f"{path}: {SET_SELECTOR_IS_GONE}") from error
+        raise ModelError(f"{path}: {error}; expected what 'evidencebench train' writes") from error
+
+
+def card_digest(folder: Path) -> str:
+    """Return the sha256 of a model's card, which holds those of its other files; raises `ModelError`."""
+    return hashlib.sha256(_card_bytes(folder)).hexdigest()
+
+
+def fine_tuned_on(model: str) -> frozenset[str]:
+    """Return the sha256 of the data that an embedder or reranker was fine-tuned on; empty if it has no card of ours."""
+    try:
+        return read_model_card(Path(model).expanduser(), FineTunedCard).trained_on
+    except ModelError:  # as in most folders, which others made
+        return frozenset()
+
+
+def require_replaceable(folder: Path, kind: type[ModelCard]) -> None:
+    """Raise `ModelError` if a folder holds anything but a model of this kind, which a new one would replace."""
+    if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
+        return
+    try:
+        read_model_card(folder, kind)
+    except ModelError as error:
+        raise ModelError(
+            f"{folder}: holds something other than such a model, which would be lost; choose another folder ({error})"
+        ) from error
+
+
+def read_part(path: Path, *, at_most: int = MOST_PART_BYTES) -> bytes:
+    """Return the bytes of a file of a model; raises `ModelError`."""
+    try:
+        return read_whole(path, at_most=at_most)
+    except OSError as error:
+        raise ModelError(f"{path}: cannot be read: {error.strerror}") from error
+
+
+def _card_bytes(folder: Path) -> bytes:
+    path = folder / CARD
+    if not path.is_file():
+        raise ModelError(f"{folder}: no model: expected {CARD}, as 'evidencebench train' writes it")
+    return read_part(path, at_most=MOST_BYTES)

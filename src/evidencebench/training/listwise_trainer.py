@@ -1,0 +1,302 @@
+"""The trainers of sentence-transformers with a listwise loss. Importing it imports torch: only `fine_tune` does."""
+
+import math
+from collections.abc import Callable, Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from datasets import Dataset
+from sentence_transformers import (
+    CrossEncoder,
+    CrossEncoderTrainer,
+    CrossEncoderTrainingArguments,
+    SentenceTransformer,
+    SentenceTransformerTrainer,
+    SentenceTransformerTrainingArguments,
+)
+from transformers import PrinterCallback, TrainerCallback
+
+from evidencebench.errors import ModelError
+from evidencebench.models.embedding.formats import EncodedText
+from evidencebench.training.listwise import Floats, ListwiseBatch, ListwiseExample, Positions, Steps, batch_of, drawn
+
+Progress = Callable[[int, int], None]
+Features = dict[str, Any]
+Model = SentenceTransformer | CrossEncoder
+
+_WARM_UP = 0.1  # the share of the steps in which the learning rate rises
+_WEIGHT_DECAY = 0.01
+_LONGEST_GRADIENT = 1.0
+
+
+def make_trainer(
+    model: Model,
+    examples: Sequence[ListwiseExample],
+    steps: Steps,
+    folder: Path,
+    *,
+    similarity: str = "cosine",
+    temperature: float = 1.0,
+    hardness: float = 0.0,
+    on_progress: Progress | None = None,
+) -> "EmbedderTrainer | RerankerTrainer":
+    """Return what trains a model, with its checkpoints in a folder.
+
+    Parameters
+    ----------
+    model
+        On the device where it is to be trained.
+    examples, steps
+        What it learns, and how.
+    folder
+        Made if need be.
+    similarity, temperature
+        Of an embedder's vectors; similarities are divided by the temperature.
+    hardness
+        How much rather an embedder's negatives are drawn that are similar to the hypothesis now; 0: all alike.
+    on_progress
+        Called with (steps taken, steps in all).
+    """
+    is_embedder = isinstance(model, SentenceTransformer)
+    weights = None
+    if hardness and isinstance(model, SentenceTransformer):
+        weights = hardness_weights(model, examples, hardness, steps.max_tokens, similarity)
+    arguments = SentenceTransformerTrainingArguments if is_embedder else CrossEncoderTrainingArguments
+    given: Any = arguments(
+        output_dir=str(folder),
+        num_train_epochs=steps.epochs,
+        per_device_train_batch_size=steps.batch_size,
+        learning_rate=steps.learning_rate,
+        lr_scheduler_type="linear",
+        warmup_steps=_WARM_UP,
+        weight_decay=_WEIGHT_DECAY,
+        max_grad_norm=_LONGEST_GRADIENT,
+        seed=steps.seed,
+        use_cpu=model.device.type == "cpu",
+        save_strategy="steps",
+        save_steps=steps.checkpoint_steps,
+        save_total_limit=1,
+        logging_steps=1,
+        logging_nan_inf_filter=False,
+        report_to="none",
+        disable_tqdm=True,
+        dataloader_pin_memory=False,
+    )
+    given.device  # noqa: B018 - it counts the cards when it is asked for the first time
+    given._n_gpu = min(given._n_gpu, 1)  # noqa: SLF001 - the batch's labels cannot be split over several cards
+    collator = ListwiseCollator(model, examples, steps, weights)
+    loss = EmbedderLoss(model, similarity, temperature) if is_embedder else RerankerLoss(model)
+    make: Any = EmbedderTrainer if is_embedder else RerankerTrainer
+    trainer: EmbedderTrainer | RerankerTrainer = make(
+        model=model,
+        args=given,
+        train_dataset=Dataset.from_dict({"place": list(range(len(examples)))}),
+        data_collator=collator,
+        loss=loss,
+        callbacks=[_Watch(collator, on_progress)],
+    )
+    trainer.remove_callback(PrinterCallback)
+    return trainer
+
+
+class _PlainTrainer:
+    """What both trainers leave out: the library's own card, which would look at the data and ask the hub."""
+
+    model: Any
+    has_begun = False  # whether a step has been taken, so that a checkpoint has been read
+
+    def training_step(self, *given: Any, **named: Any) -> Any:
+        """Take a step."""
+        self.has_begun = True
+        return super().training_step(*given, **named)  # type: ignore[misc]
+
+    def add_model_card_callback(self, default_args_dict: dict[str, Any]) -> None:
+        """Add none."""
+
+    def _save(self, output_dir: str | None = None, state_dict: Any = None) -> None:  # noqa: ARG002 - the library's
+        self.model.save_pretrained(output_dir, create_model_card=False)
+
+
+class EmbedderTrainer(_PlainTrainer, SentenceTransformerTrainer):
+    """Trains an embedder."""
+
+
+class RerankerTrainer(_PlainTrainer, CrossEncoderTrainer):
+    """Trains a reranker."""
+
+
+class ListwiseCollator:
+    """Turns the places of examples into tokens and labels; draws anew in each epoch, alike for equal seeds."""
+
+    valid_label_columns: ClassVar[list[str]] = []  # which the trainer asks for
+
+    def __init__(
+        self,
+        model: Model,
+        examples: Sequence[ListwiseExample],
+        steps: Steps,
+        weights: Sequence[Floats] | None,
+    ) -> None:
+        self.epoch = 0
+        self._model, self._examples, self._steps, self._weights = model, examples, steps, weights
+        self._longest = model.max_seq_length
+        self._cut = steps.max_tokens or self._longest
+
+    def __call__(self, rows: Sequence[dict[str, int]]) -> Features:
+        """Return what the trainer hands to the loss: tokens under ``NAME_``, and ``label``."""
+        places = [row["place"] for row in rows]
+        batch = batch_of([(self._examples[place], self._draw(place)) for place in places])
+        label = torch.from_numpy(batch.labels).float()
+        try:
+            if isinstance(self._model, CrossEncoder):
+                return {"label": label, "pairs": self._tokens(pairs_of(batch), self._cut)}
+            parts = [list(of_prefix) for _, of_prefix in groupby(batch.anchors, key=lambda anchor: anchor.prefix)]
+            tokens = [self._tokens(part, self._longest) for part in parts] + [self._tokens(batch.texts, self._cut)]
+        finally:
+            self._model.max_seq_length = self._longest
+        named = {f"part{at}_{key}": value for at, part in enumerate(tokens) for key, value in part.items()}
+        return {"label": label, **named}
+
+    def _draw(self, place: int) -> Positions:
+        generator = np.random.default_rng([self._steps.seed, self.epoch, place])
+        weights = None if self._weights is None else self._weights[place]
+        return drawn(self._examples[place], self._steps.positives, self._steps.negatives, generator, weights)
+
+    def _tokens(self, texts: Sequence[EncodedText], max_tokens: int | None) -> Features:
+        """Return the tokens of texts that share a prefix and a layout."""
+        self._model.max_seq_length = max_tokens
+        found: Features = self._model.preprocess(
+            [text.text if text.title is None else (text.title, text.text) for text in texts],
+            prompt=texts[0].prefix or None,
+        )
+        return found
+
+
+def pairs_of(batch: ListwiseBatch) -> list[EncodedText]:
+    """Return each anchor with each text that takes part, row by row of the labels."""
+    return [
+        EncodedText(batch.texts[column].text, "", batch.anchors[row].text)
+        for row, column in np.argwhere(~np.isnan(batch.labels))
+    ]
+
+
+class EmbedderLoss(torch.nn.Module):
+    """The listwise loss of the similarities of anchors and texts."""
+
+    def __init__(self, model: Model, similarity: str, temperature: float) -> None:
+        super().__init__()
+        self.model = model
+        self._similarity, self._temperature = similarity, temperature
+
+    def forward(self, features: Sequence[Features], labels: torch.Tensor) -> torch.Tensor:
+        """Return the loss; the last of the features are the texts, the others the anchors."""
+        vectors = [self.model(part)["sentence_embedding"] for part in features]
+        if self._similarity != "dot":
+            vectors = [torch.nn.functional.normalize(part, dim=-1) for part in vectors]
+        return listwise_loss(torch.cat(vectors[:-1]) @ vectors[-1].T / self._temperature, labels)
+
+
+class RerankerLoss(torch.nn.Module):
+    """The listwise loss of a cross-encoder's scores of pairs."""
+
+    def __init__(self, model: Model) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(
+        self,
+        features: Sequence[Features],
+        labels: torch.Tensor,
+        prompt: str | None = None,  # noqa: ARG002 - the trainer's
+        task: str | None = None,  # noqa: ARG002 - the trainer's
+    ) -> torch.Tensor:
+        """Return the loss; the features are the pairs of `pairs_of`."""
+        scores = torch.zeros_like(labels)
+        scores[~labels.isnan()] = self.model(features[0])["scores"].flatten().to(labels.dtype)
+        return listwise_loss(scores, labels)
+
+
+def listwise_loss(scores: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+    """Return the cross-entropy of a softmax over the sentences of one paper, mean over the papers.
+
+    ``-sum_i p_i log softmax(scores)_i`` of each row, over the texts that take part.
+
+    Parameters
+    ----------
+    scores
+        anchors x texts; higher is more likely right.
+    labels
+        As in `ListwiseBatch`.
+
+    References
+    ----------
+    .. [1] Cao et al., "Learning to Rank: From Pairwise Approach to Listwise Approach", ICML 2007 (ListNet).
+    """
+    takes_part = ~labels.isnan()
+    logarithms = torch.log_softmax(scores.masked_fill(~takes_part, -math.inf), dim=1)
+    return -(labels[takes_part] * logarithms[takes_part]).sum() / labels[takes_part].sum()
+
+
+class _Watch(TrainerCallback):
+    """Tells the collator the epoch and the caller the progress, and stops where the loss is not finite."""
+
+    def __init__(self, collator: ListwiseCollator, on_progress: Progress | None) -> None:
+        self._collator, self._on_progress = collator, on_progress
+
+    def on_epoch_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ARG002 - the library's
+        self._collator.epoch = int(state.epoch)
+
+    def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: Any) -> None:  # noqa: ARG002
+        loss, length = logs.get("loss", 0.0), logs.get("grad_norm", 0.0)
+        if not (math.isfinite(loss) and math.isfinite(length)):
+            raise NotFiniteError(
+                f"training: step {state.global_step} of {state.max_steps}: expected a finite loss and gradient, got "
+                f"{loss} and {length}; nothing is kept: lower the learning rate"
+            )
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ARG002
+        if self._on_progress is not None:
+            self._on_progress(state.global_step, state.max_steps)
+
+
+class NotFiniteError(ModelError):
+    """The loss or its gradient is not finite."""
+
+
+def hardness_weights(
+    model: SentenceTransformer,
+    examples: Sequence[ListwiseExample],
+    hardness: float,
+    max_tokens: int | None,
+    similarity: str,
+) -> list[Floats]:
+    """Return how likely each text is drawn as a negative: e to the power of ``hardness`` for each standard deviation.
+
+    What deviates is the similarity to the first anchor, as the model finds it now.
+    """
+    longest = model.max_seq_length
+    found = []
+    for example in examples:
+        anchor = _vectors(model, [example.anchors[0].text], longest, similarity)[0]
+        scores = _vectors(model, example.texts, max_tokens or longest, similarity) @ anchor
+        standard = (scores - scores.mean()) / max(float(scores.std()), 1e-9)
+        found.append(np.exp(hardness * standard))
+    model.max_seq_length = longest
+    return found
+
+
+def _vectors(
+    model: SentenceTransformer, texts: Sequence[EncodedText], max_tokens: int | None, similarity: str
+) -> Floats:
+    model.max_seq_length = max_tokens
+    found: Any = model.encode(
+        [text.text if text.title is None else (text.title, text.text) for text in texts],
+        prompt=texts[0].prefix or None,
+        normalize_embeddings=similarity != "dot",
+        show_progress_bar=False,
+    )
+    vectors: Floats = found.astype(np.float64)
+    return vectors
