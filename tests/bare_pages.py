@@ -17,7 +17,7 @@ showViewer(document.getElementById("viewer"), source);
 
 def bare_page(viewed: ViewerData) -> str:
     """Return the page; its script is the viewer's, with a start of its own."""
-    script_text = script(SHARED_SCRIPTS).removesuffix("})();\n") + _START + "})();\n"
+    script_text = script((*SHARED_SCRIPTS, "embedded_source")).removesuffix("})();\n") + _START + "})();\n"
     style_text = style(("tokens", "viewer", "paper"))
     instances = list(enumerate(viewed.dataset))
     rows = [viewed.row(position, instance) for position, instance in instances]

@@ -78,7 +78,7 @@ def test_from_the_report_to_the_aspects_that_one_system_missed_in_one_paper(
     shoot(page, "list")
 
     page.get_by_role("link", name=re.compile("iron-containing micronutrient powder")).click()
-    account = page.locator(".account")
+    account = page.locator(".explanation")
     expect(account).to_contain_text("Why the score is what it is")
     expect(account).to_contain_text("Missed")
     shoot(page, "paper")
@@ -93,11 +93,11 @@ def test_from_the_report_to_the_aspects_that_one_system_missed_in_one_paper(
 
     dark = new_page(1280, 860, dark=True)
     dark.goto(page.url)
-    expect(dark.locator(".account")).to_be_visible()
+    expect(dark.locator(".explanation")).to_be_visible()
     shoot(dark, "paper-dark")
     narrow = new_page(360, 740)
     narrow.goto(page.url)
-    expect(narrow.locator(".account")).to_be_visible()
+    expect(narrow.locator(".explanation")).to_be_visible()
     assert_fits(narrow)
     shoot(narrow, "paper-narrow")
 

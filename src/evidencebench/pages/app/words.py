@@ -1,4 +1,4 @@
-"""The words of a text, as the search knows them: the same here and in ``viewer/assets/sources.js``."""
+"""The words of a text, as the search knows them: the same here and in ``viewer/assets/row_values.js``."""
 
 import re
 import unicodedata

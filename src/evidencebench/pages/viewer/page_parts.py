@@ -11,28 +11,42 @@ from evidencebench.pages.viewer.page_records import GradedInstance, ListRow, Ove
 
 SHARED_SCRIPTS = (
     "dom",
+    "storage",
     "theme",
     "route",
-    "sources",
-    "choices",
+    "row_values",
+    "choice_bar",
     "marks",
     "graded",
     "definitions",
-    "comparison",
-    "account",
-    "map",
-    "text",
-    "aspects",
-    "paper",
-    "list",
-    "pane",
-    "keys",
+    "side_by_side",
+    "score_explanation",
+    "paper_map",
+    "paper_text",
+    "aspect_panel",
+    "paper_view",
+    "paper_list",
+    "paper_pane",
+    "keyboard",
     "viewer",
 )
 """Scripts of the viewer, in the order they are joined in; a later one may use what an earlier one names."""
 
-REPORT_SCRIPTS = (*SHARED_SCRIPTS, "scatter", "report")
-APP_SCRIPTS = (*SHARED_SCRIPTS, "active", "desk", "sheet", "tabs", "picking", "review", "people", "app")
+REPORT_SCRIPTS = (*SHARED_SCRIPTS, "embedded_source", "scatter", "report")
+APP_SCRIPTS = (
+    *SHARED_SCRIPTS,
+    "server",
+    "server_source",
+    "work_clock",
+    "autosave",
+    "people_server",
+    "pick_view",
+    "merge_picks",
+    "pick_page",
+    "review_page",
+    "people",
+    "app",
+)
 REPORT_STYLES = ("tokens", "viewer", "paper", "figures", "report")
 APP_STYLES = ("tokens", "viewer", "paper", "people")
 

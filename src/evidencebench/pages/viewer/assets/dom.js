@@ -2,11 +2,11 @@
 
 const SVG_NAMESPACE = "http://www.w3.org/2000/svg";
 
-// Control characters but tab and line ends, and lone surrogates: nothing that can be shown.
-const UNSHOWABLE = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g;
+// Control characters but tab and line ends: nothing that can be shown, and no more than a lone surrogate can.
+const CONTROLS = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/g;
 
 function cleaned(text) {
-  return String(text).replace(UNSHOWABLE, "\ufffd");
+  return String(text).toWellFormed().replace(CONTROLS, "\ufffd");
 }
 
 function h(tag, attributes = {}, ...children) {

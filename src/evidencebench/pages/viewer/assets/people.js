@@ -12,17 +12,17 @@ function pickLink(id) {
 }
 
 async function showPeople(root) {
-  const desk = makeDesk();
+  const server = peopleServer();
   root.classList.add("people");
-  const pages = { sign: signPage(desk, enter), queue: queuePage(desk), pick: pickPage(desk), review: reviewPage(desk) };
-  const bar = personBar(desk, leave);
+  const pages = { sign: signPage(server, enter), queue: queuePage(server), pick: pickPage(server), review: reviewPage(server) };
+  const bar = personBar(server, leave);
   root.replaceChildren(bar.element, ...Object.values(pages).map((page) => page.element));
   let about = null;
   let shown = null;
   show(null);
   onRoute(follow);
   try {
-    about = await desk.session();
+    about = await server.session();
   } catch (error) {
     show("sign", error.message);
     return;
@@ -40,7 +40,7 @@ async function showPeople(root) {
     bar.update();
     document.title = about.title;
     const route = readRoute();
-    if (desk.name() === null) return show("sign", about);
+    if (server.name() === null) return show("sign", about);
     const pick = readPick();
     if (pick !== null) return show("pick", pick.id, pick.sentence);
     if (route.place === "papers" && route.id !== null) return show("review", route);
@@ -54,14 +54,14 @@ async function showPeople(root) {
 
   async function leave() {
     await pages[shown]?.leave?.();
-    await desk.signOut();
+    await server.signOut();
     about = { ...about, person: null };
     if (location.hash === "" || location.hash === "#/") await follow();
     else location.hash = "#/";
   }
 }
 
-function personBar(desk, leave) {
+function personBar(server, leave) {
   const name = foreign("strong", {}, "");
   const bar = h("div", { class: "person-bar" },
     h("span", {}, "Signed in as ", name),
@@ -70,12 +70,12 @@ function personBar(desk, leave) {
   return { element: bar, update };
 
   function update() {
-    bar.hidden = desk.name() === null;
-    name.textContent = cleaned(desk.name() ?? "");
+    bar.hidden = server.name() === null;
+    name.textContent = cleaned(server.name() ?? "");
   }
 }
 
-function signPage(desk, enter) {
+function signPage(server, enter) {
   const field = h("input", { id: "person-name", name: "name", autocomplete: "off", maxlength: 200, required: true, dir: "auto" });
   const error = h("p", { class: "people-error", role: "alert" });
   const about = h("div", {});
@@ -98,7 +98,7 @@ function signPage(desk, enter) {
     event.preventDefault();
     error.textContent = "";
     try {
-      await enter(await desk.signIn(field.value));
+      await enter(await server.signIn(field.value));
       field.value = "";
     } catch (refusal) {
       error.textContent = refusal.message;
@@ -130,14 +130,14 @@ function guide(scope) {
       "point adds nothing. The abstract often states several points at once."));
 }
 
-function queuePage(desk) {
+function queuePage(server) {
   const body = h("div", {});
   return { element: h("section", { class: "people-page", hidden: true }, body), show };
 
   async function show(about) {
     let found;
     try {
-      found = await desk.queue();
+      found = await server.queue();
     } catch (error) {
       body.replaceChildren(h("p", { class: "people-error", role: "alert" }, error.message));
       return;

@@ -3,23 +3,6 @@
 const THEMES = { auto: "as the system", light: "light", dark: "dark" };
 const THEME_KEY = "evidencebench-theme";
 
-// A page opened from a file, or in a private window, may be refused its storage: then nothing is remembered.
-function recall(key) {
-  try {
-    return localStorage.getItem(key);
-  } catch {
-    return null;
-  }
-}
-
-function remember(key, value) {
-  try {
-    localStorage.setItem(key, value);
-  } catch {
-    // Nothing is lost but the memory of it.
-  }
-}
-
 function setTheme(name) {
   if (name === "auto") delete document.documentElement.dataset.theme;
   else document.documentElement.dataset.theme = name;

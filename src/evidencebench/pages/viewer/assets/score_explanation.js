@@ -3,19 +3,19 @@
 const MOST_GISTS = 8;
 
 // The score of each chosen system explained, side by side where there are two.
-function accountOf(graded, onChoose) {
+function scoreExplanation(graded, onChoose) {
   const { chosen } = graded;
   return h(
     "section",
-    { class: "account", "aria-labelledby": "account-title" },
-    h("h2", { id: "account-title" }, accountTitle(chosen)),
+    { class: "explanation", "aria-labelledby": "explanation-title" },
+    h("h2", { id: "explanation-title" }, explanationTitle(chosen)),
     h("p", { class: "terms" }, taskTerms(graded).join(" ")),
     uncoverable(graded, onChoose),
     graded.terms && chosen.length
       ? h(
           "div",
           { class: "sides" },
-          chosen.map((side) => sideAccount(graded, side, onChoose)),
+          chosen.map((side) => sideExplanation(graded, side, onChoose)),
         )
       : null,
     graded.terms && chosen.length === 2 && chosen.every(({ judged }) => judged) ? comparison(graded, onChoose) : null,
@@ -23,7 +23,7 @@ function accountOf(graded, onChoose) {
   );
 }
 
-function accountTitle(chosen) {
+function explanationTitle(chosen) {
   if (!chosen.length) return "What is asked";
   return chosen.some(({ judged }) => judged) ? "Why the score is what it is" : "Why there is no score";
 }
@@ -72,7 +72,7 @@ function uncoverable({ terms, counting }, onChoose) {
   return h("p", { class: "uncoverable" }, `${words}, but ${theyCount}: `, chips(barren, onChoose));
 }
 
-function sideAccount(graded, side, onChoose) {
+function sideExplanation(graded, side, onChoose) {
   return h(
     "div",
     { class: `side side-${side.letter.toLowerCase()}` },

@@ -4,7 +4,7 @@ const IDLE_SECONDS = 60;
 const LONGEST_TICK_SECONDS = 2; // a machine that slept wakes up in one tick
 
 // Seconds go on from what was counted before; stop() ends it.
-function activeClock(before) {
+function workClock(before) {
   const inputs = ["pointermove", "pointerdown", "keydown", "wheel", "scroll", "touchmove"];
   let counted = before;
   let ticked = performance.now();

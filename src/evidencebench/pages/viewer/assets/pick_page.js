@@ -2,7 +2,7 @@
 
 const SAVE_TIME_EVERY_SECONDS = 20;
 
-function pickPage(desk) {
+function pickPage(server) {
   const body = h("div", {});
   const element = h("section", { class: "pick-page", hidden: true, "aria-label": "Pick sentences" }, body);
   let work = null;
@@ -19,9 +19,9 @@ function pickPage(desk) {
     await leave();
     body.replaceChildren(h("p", { class: "people-note", role: "status" }, "Loading…"));
     try {
-      const found = await desk.paper(id);
+      const found = await server.paper(id);
       if (asked !== id) return;
-      work = pickWork(desk, found, body, keys);
+      work = pickWork(server, found, body, keys);
       work.focusOn(sentence ?? 0, { quietly: sentence === null });
     } catch (error) {
       if (asked !== id) return;
@@ -53,7 +53,7 @@ function pickCommands(work) {
 }
 
 // Everything about one paper while it is on the page: picks, the time, and what of it the server has.
-function pickWork(desk, { paper, budget, scope, sentences, seconds, revision }, body, keys) {
+function pickWork(server, { paper, budget, scope, sentences, seconds, revision }, body, keys) {
   const id = paper.id;
   const tab = tabName();
   let kept = { sentences, revision }; // what the server has, as far as this tab knows
@@ -61,11 +61,11 @@ function pickWork(desk, { paper, budget, scope, sentences, seconds, revision }, 
   let current = 0;
   let isOver = false;
   const history = [];
-  const clock = activeClock(seconds);
+  const clock = workClock(seconds);
   const text = pickText(paper, { toggle, move: moveFrom, reach });
   const bar = pickBar(paper, budget);
   const side = pickSide(paper, scope, { toggle, undo, askToSubmit, keys });
-  const keeper = makeKeeper(save, bar.showSaved);
+  const saver = autosave(save, bar.showSaved);
   const timer = setInterval(keepTime, 1000 * SAVE_TIME_EVERY_SECONDS);
   let keptSeconds = seconds;
   document.addEventListener("visibilitychange", keepAtOnce);
@@ -105,7 +105,7 @@ function pickWork(desk, { paper, budget, scope, sentences, seconds, revision }, 
   function drawAndKeep() {
     bar.refuse("");
     draw();
-    keeper.keep(found());
+    saver.keep(found());
   }
 
   function found() {
@@ -114,13 +114,13 @@ function pickWork(desk, { paper, budget, scope, sentences, seconds, revision }, 
   }
 
   function keepTime() {
-    if (clock.seconds() > keptSeconds) keeper.keep(found());
+    if (clock.seconds() > keptSeconds) saver.keep(found());
   }
 
   // Picks and time go to the server; where another tab was faster, what it picked comes back.
   async function save(found, options = {}) {
     try {
-      know(await desk.save({ ...found, revision: kept.revision, tab }, options));
+      know(await server.save({ ...found, revision: kept.revision, tab }, options));
     } catch (error) {
       if (!meets(error)) throw error;
     }
@@ -144,18 +144,18 @@ function pickWork(desk, { paper, budget, scope, sentences, seconds, revision }, 
     history.length = 0; // what it would undo is not what is picked now
     draw();
     bar.refuse(mergedWords(left));
-    keeper.keep(found());
+    saver.keep(found());
     return true;
   }
 
   // Somebody comes back to this tab, perhaps from another one of the same paper.
   function lookAgain() {
-    keeper.keep(found());
+    saver.keep(found());
   }
 
   // The page may be gone in a moment: the browser sends this one even then.
   function keepAtOnce() {
-    const isNews = clock.seconds() > keptSeconds || !keeper.isDone();
+    const isNews = clock.seconds() > keptSeconds || !saver.isDone();
     if (document.visibilityState === "hidden" && !isOver && isNews) save(found(), { keepalive: true }).catch(() => {});
   }
 
@@ -190,10 +190,10 @@ function pickWork(desk, { paper, budget, scope, sentences, seconds, revision }, 
   }
 
   async function submit() {
-    keeper.forget();
-    await keeper.settled();
+    saver.forget();
+    await saver.settled();
     try {
-      await desk.submit({ ...found(), revision: kept.revision, tab });
+      await server.submit({ ...found(), revision: kept.revision, tab });
     } catch (error) {
       if (meets(error)) return;
       bar.refuse(error.message);
@@ -205,9 +205,9 @@ function pickWork(desk, { paper, budget, scope, sentences, seconds, revision }, 
 
   async function end({ isKept = false } = {}) {
     if (isOver) return;
-    if (!isKept && clock.seconds() > keptSeconds) keeper.keep(found());
+    if (!isKept && clock.seconds() > keptSeconds) saver.keep(found());
     stop();
-    await Promise.race([keeper.settled(), new Promise((resume) => setTimeout(resume, 1500))]);
+    await Promise.race([saver.settled(), new Promise((resume) => setTimeout(resume, 1500))]);
   }
 
   function stop() {

@@ -141,7 +141,7 @@ def test_the_account_says_why_the_score_is_what_it_is(
     page: Page, tmp_path: Path, task: TaskRecord, record: GradedInstance, said: str
 ) -> None:
     show_paper(page, tmp_path, overview_of(["bm25"], task), record)
-    expect(page.locator(".account")).to_contain_text(said, use_inner_text=True)
+    expect(page.locator(".explanation")).to_contain_text(said, use_inner_text=True)
 
 
 def test_the_account_names_what_was_missed_and_a_click_goes_there(page: Page, tmp_path: Path) -> None:
@@ -185,8 +185,8 @@ def test_a_task_that_does_not_apply_is_not_shown_as_a_score_of_nothing(page: Pag
 def test_two_systems_are_not_set_side_by_side_where_one_cannot_answer(page: Page, tmp_path: Path) -> None:
     terms = TaskTerms(budget=None, n_aspects=4, ceiling=1.0)
     show_paper(page, tmp_path, overview_of(["bm25", "llm"], UNLIMITED), record_of(None, HALF, terms=terms), State(b=1))
-    expect(page.locator(".account")).to_contain_text("bm25 cannot answer this task")
-    expect(page.locator(".account")).to_contain_text("llm selected 2 sentences.")
+    expect(page.locator(".explanation")).to_contain_text("bm25 cannot answer this task")
+    expect(page.locator(".explanation")).to_contain_text("llm selected 2 sentences.")
     expect(page.locator(".comparison")).to_have_count(0)
 
 

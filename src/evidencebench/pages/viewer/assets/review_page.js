@@ -1,6 +1,6 @@
 // What a person is shown after submitting a paper: the viewer's paper, with the person as the first system.
 
-function reviewPage(desk) {
+function reviewPage(server) {
   const status = h("p", { class: "viewer-status", role: "status" });
   const head = h("div", { class: "review-head" });
   const bar = h("div", {});
@@ -34,13 +34,13 @@ function reviewPage(desk) {
     held = { id };
     status.textContent = "Loading…";
     try {
-      const queue = await desk.queue();
+      const queue = await server.queue();
       if (queue.rows.find((row) => row.id === id)?.status !== "submitted") {
         held = null;
         go(pickLink(id), { replaces: true });
         return;
       }
-      const found = await desk.review(id);
+      const found = await server.review(id);
       if (held?.id !== id) return;
       held = { id, ...found };
       next = nextRow(queue.rows, id);

@@ -24,7 +24,7 @@ function paperView(overview, record, state, onReach = () => {}) {
   element.append(
     paperHead(graded, state.heading ?? "h1"),
     h("button", { type: "button", class: "to-text", onclick: toText }, "To the paper's text"),
-    accountOf(graded, goTo),
+    scoreExplanation(graded, goTo),
     h(
       "div",
       { class: "paper-columns" },

@@ -1,30 +1,9 @@
-// Where the records come from: the page itself, or the server of the app. Both answer the same questions alike.
-
-const PAGE_SIZE = 50;
-const LONGEST_ASKED = 2000;
-
-// Words as the server takes them apart: letters and digits, without case and accents.
-function wordsOf(text) {
-  const plain = text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
-  return plain.match(/[\p{L}\p{N}]+/gu) ?? [];
-}
+// The records of a page that holds them itself; it answers as the server of the app does.
 
 // All words of a text so that a word's beginning is found by looking for " beginning".
 function searchable(texts) {
   return ` ${texts.flatMap(wordsOf).join(" ")}`;
 }
-
-function scoreOf(row, system, task) {
-  return system === null || task === null ? null : (row.recalls[system]?.[task] ?? null);
-}
-
-function differenceOf(row, { task, a, b }) {
-  const [first, second] = [scoreOf(row, a, task), scoreOf(row, b, task)];
-  return first === null || second === null ? null : first - second;
-}
-
-// Recalls are quotients of small numbers: what differs at all differs by more.
-const SAME = 1e-9;
 
 // The highest recall there can be, where the ceiling is shown as a system; else 1.
 function ceilingOf(row, overview, task) {
@@ -129,42 +108,5 @@ class EmbeddedSource {
   #textOf(row) {
     const held = document.getElementById(`instance-${row.position}`) ? this.#record(row.position).paper.sentences : [];
     return searchable([row.id, row.hypothesis, ...held]);
-  }
-}
-
-// Everything is asked of the server that the page came from.
-class ServerSource {
-  #positions = new Map();
-
-  async overview() {
-    return this.#ask("/api/overview", {});
-  }
-
-  async rows(asked) {
-    const found = await this.#ask("/api/rows", asked);
-    for (const row of found.rows) this.#positions.set(row.id, row.position);
-    return found;
-  }
-
-  // An id that is too long for an address is asked for by its position, which the list has told.
-  async instance(id) {
-    const isLong = encodeURIComponent(id).length > LONGEST_ASKED && this.#positions.has(id);
-    return this.#ask("/api/instances", isLong ? { position: this.#positions.get(id) } : { id });
-  }
-
-  async #ask(path, parameters) {
-    const query = new URLSearchParams();
-    for (const [name, value] of Object.entries(parameters)) {
-      if (value !== null && value !== undefined) query.set(name, value);
-    }
-    let reply;
-    try {
-      reply = await fetch(`${path}?${query}`, { headers: { Accept: "application/json" } });
-    } catch {
-      throw new Error("The app does not answer; is “evidencebench view” still running?");
-    }
-    const body = await reply.json().catch(() => ({}));
-    if (!reply.ok) throw new Error(body.error ?? `The app answers with status ${reply.status}.`);
-    return body;
   }
 }

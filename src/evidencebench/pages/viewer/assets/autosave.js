@@ -1,0 +1,40 @@
+// Saves picks while they are made, one request at a time.
+
+// Sends what changes, the newest only, one request at a time; what fails is sent again until it arrives.
+function autosave(send, say) {
+  let waiting = null;
+  let running = null;
+  return { keep, settled, forget, isDone: () => running === null };
+
+  function keep(picks) {
+    waiting = picks;
+    running ??= run();
+  }
+
+  async function settled() {
+    await running;
+  }
+
+  function forget() {
+    waiting = null;
+  }
+
+  async function run() {
+    say("saving");
+    while (waiting !== null) {
+      const picks = waiting;
+      waiting = null;
+      try {
+        await send(picks);
+      } catch (error) {
+        say("failed", error);
+        if (error.status >= 400) break; // the server has an answer to it, which will not change
+        waiting ??= picks;
+        await new Promise((resume) => setTimeout(resume, 2000));
+        continue;
+      }
+      if (waiting === null) say("saved");
+    }
+    running = null;
+  }
+}

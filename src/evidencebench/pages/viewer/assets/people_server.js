@@ -1,0 +1,68 @@
+// What a person asks of the server: to be signed in, for papers, to keep picks and to submit them.
+
+const NAME_KEY = "evidencebench-person";
+
+// The name is remembered for this tab, so that a server that was started anew is signed in to again unasked.
+function peopleServer() {
+  let name = recall(NAME_KEY, "sessionStorage");
+  let submitted = null;
+  return { session, signIn, signOut, queue, paper, save, submit, review, name: () => name };
+
+  async function session() {
+    const found = await asked("session");
+    name = name ?? found.person;
+    remember(NAME_KEY, name, "sessionStorage");
+    return { ...found, person: name };
+  }
+
+  async function signIn(typed) {
+    const found = await asked("session", { method: "POST", body: { name: typed } });
+    if (name !== found.person) submitted = null;
+    name = found.person;
+    remember(NAME_KEY, name, "sessionStorage");
+    return found;
+  }
+
+  async function signOut() {
+    await asked("session", { method: "DELETE" });
+    name = submitted = null;
+    remember(NAME_KEY, null, "sessionStorage");
+  }
+
+  async function queue() {
+    return asPerson(() => asked("queue", { query: { person: name } }));
+  }
+
+  async function paper(id) {
+    return asPerson(() => asked("paper", { query: { person: name, id } }));
+  }
+
+  // What came with the submission need not be asked for again.
+  async function review(id) {
+    if (submitted?.id === id) return submitted.found;
+    return asPerson(() => asked("review", { query: { person: name, id } }));
+  }
+
+  async function save(picks, options = {}) {
+    return asPerson(() => asked("draft", { method: "PUT", body: { person: name, ...picks }, ...options }));
+  }
+
+  async function submit(picks) {
+    submitted = { id: picks.id, found: await asPerson(() => asked("submit", { method: "POST", body: { person: name, ...picks } })) };
+  }
+
+  // Another tab of this browser may have signed somebody else in meanwhile: signs in again, once.
+  async function asPerson(ask) {
+    try {
+      return await ask();
+    } catch (error) {
+      if (error.status !== 401 || name === null) throw error;
+      await signIn(name);
+      return ask();
+    }
+  }
+}
+
+function asked(path, request) {
+  return askServer(`/api/people/${path}`, request);
+}

@@ -1,0 +1,23 @@
+// Asks the server that the page came from; what it refuses is thrown, in its words and with its status.
+
+class RefusalError extends Error {
+  constructor(status, message, details = {}) {
+    super(message);
+    Object.assign(this, details, { status });
+  }
+}
+
+// What of the query is null or undefined is left out; a body is sent as JSON.
+async function askServer(path, { method = "GET", query = {}, body, ...options } = {}) {
+  const given = Object.entries(query).filter(([, value]) => value !== null && value !== undefined);
+  const headers = { Accept: "application/json", ...(body && { "Content-Type": "application/json" }) };
+  let reply;
+  try {
+    reply = await fetch(`${path}?${new URLSearchParams(given)}`, { method, headers, body: body && JSON.stringify(body), ...options });
+  } catch {
+    throw new RefusalError(0, "The app does not answer; is “evidencebench view” still running?");
+  }
+  const found = await reply.json().catch(() => ({}));
+  if (!reply.ok) throw new RefusalError(reply.status, found.error ?? `The app answers with status ${reply.status}.`, found);
+  return found;
+}
