@@ -12,11 +12,10 @@ import msgspec
 
 from evidencebench.data.dataset import Dataset
 from evidencebench.integrations.fake_server.app import FakeModelApp
-from evidencebench.integrations.fake_server.faults import PASSING_FAULTS, Fault
-from evidencebench.integrations.fake_server.personalities import Personality
+from evidencebench.integrations.fake_server.connection import ConnectionLimits
 from evidencebench.integrations.fake_server.request_log import LogEntry
 from evidencebench.integrations.fake_server.serving import served
-from evidencebench.integrations.fake_server.settings import ConnectionLimits, Settings
+from evidencebench.integrations.fake_server.settings import PASSING_FAULTS, Fault, Personality, Settings
 
 T = TypeVar("T")
 
@@ -44,7 +43,7 @@ class RunningServer:
         return self._between_requests(lambda: list(map(msgspec.structs.asdict, self.entries)))
 
     def totals(self) -> dict[str, Any]:
-        return self._between_requests(lambda: msgspec.structs.asdict(self.app.log.totals))
+        return self._between_requests(lambda: dict(self.app.log.totals))
 
     def _between_requests(self, make: Callable[[], T]) -> T:
         async def made() -> T:

@@ -23,7 +23,7 @@ from evidencebench.errors import (
     PendingError,
     StopError,
 )
-from evidencebench.integrations.fake_server.faults import Fault
+from evidencebench.integrations.fake_server.settings import Fault
 from evidencebench.models.llm.batch_apis.calls import CallSettings
 from evidencebench.models.llm.batch_queue import BatchQueue
 from evidencebench.models.llm.batch_status import BatchStatus

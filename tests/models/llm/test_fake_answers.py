@@ -19,7 +19,8 @@ from evidencebench.data.tasks import TASKS, Task
 from evidencebench.integrations.fake_server import openai_api
 from evidencebench.integrations.fake_server.calls import Reply, key_of
 from evidencebench.integrations.fake_server.known_papers import KnownPapers
-from evidencebench.integrations.fake_server.personalities import FakeModel, Personality
+from evidencebench.integrations.fake_server.model import FakeModel
+from evidencebench.integrations.fake_server.settings import Personality, Settings
 from evidencebench.query import Query
 from evidencebench.scoring.measures import aspect_recall
 from evidencebench.scoring.selection import Selection
@@ -43,7 +44,8 @@ def speak(
     structured: bool = False,
     repairable: bool = False,
 ) -> Reply:
-    model = FakeModel(papers=papers, personality=Personality(personality), seed=seed, repairable=repairable)
+    settings = Settings(personality=Personality(personality), seed=seed, repairable=repairable)
+    model = FakeModel(papers, settings)
     body = openai_body(*texts, **({"response_format": SCHEMA} if structured else {}))
     return model.reply(openai_api.read_call(body), key=key_of(body))
 
@@ -273,7 +275,7 @@ def test_structured_replies_are_json_of_the_members_that_the_schema_declares() -
     assert {pair["sentence"]: pair["score"] for pair in scores} == scored(speak(prompt(FIRST.query, mode=SCORE)))
     only = {"type": "json_schema", "json_schema": {"name": "a", "schema": {"properties": {"sentences": {}}}}}
     call = openai_api.read_call(openai_body(QUESTION, response_format=only))
-    assert json.loads(FakeModel(papers=PAPERS).reply(call, "key").text) == {"sentences": list(GOLD)}
+    assert json.loads(FakeModel(PAPERS, Settings()).reply(call, "key").text) == {"sentences": list(GOLD)}
 
 
 def test_random_depends_on_seed_and_prompt_alone_and_mixed_draws_every_personality() -> None:
@@ -286,13 +288,13 @@ def test_random_depends_on_seed_and_prompt_alone_and_mixed_draws_every_personali
 
 def test_a_model_named_like_a_personality_has_it() -> None:
     call = openai_api.read_call({**openai_body(QUESTION), "model": "lead"})
-    spoken = FakeModel(papers=PAPERS).reply(call, "key")
+    spoken = FakeModel(PAPERS, Settings()).reply(call, "key")
     assert named(spoken) == tuple(range(len(GOLD)))
 
 
 def test_a_share_of_prompts_is_refused_whatever_the_personality() -> None:
     call = openai_api.read_call(openai_body(QUESTION))
-    model = FakeModel(papers=PAPERS, refuse_rate=0.25)
+    model = FakeModel(PAPERS, Settings(refuse_rate=0.25))
     n_refused = sum(model.reply(call, f"key {at}").finish == "refused" for at in range(1000))
     assert 200 < n_refused < 300
 

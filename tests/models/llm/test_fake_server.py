@@ -17,8 +17,8 @@ from evidencebench.data.sample import load_sample
 from evidencebench.errors import UnreadableError
 from evidencebench.integrations.fake_server import anthropic_api, openai_api
 from evidencebench.integrations.fake_server.calls import BadCallError, Reply, key_of, within_limit
-from evidencebench.integrations.fake_server.faults import NAMED_FAULTS, PASSING_FAULTS, Fault, FaultPlan
-from evidencebench.integrations.fake_server.settings import ConnectionLimits
+from evidencebench.integrations.fake_server.connection import ConnectionLimits
+from evidencebench.integrations.fake_server.settings import NAMED_FAULTS, PASSING_FAULTS, Fault, Settings
 from examples import examples
 from fake_models import RunningServer, running_fake_server
 from marked_prompts import anthropic_body, openai_body, prompt
@@ -290,23 +290,23 @@ def test_malformed_json_and_a_wrong_content_type_and_an_empty_body_come_whole_wi
 def test_whether_a_request_meets_a_fault_does_not_depend_on_the_others(
     rate: float, seed: int, keys: list[str], chance: Any
 ) -> None:
-    plan = FaultPlan(rate=rate, seed=seed)
-    expected = {key: [plan.meets(key, attempt) for attempt in (1, 2, 3)] for key in keys}
+    plan = Settings(fault_rate=rate, seed=seed)
+    expected = {key: [plan.fault_met(key, attempt) for attempt in (1, 2, 3)] for key in keys}
     shuffled = list(expected)
     chance.shuffle(shuffled)
-    assert {key: [plan.meets(key, attempt) for attempt in (1, 2, 3)] for key in shuffled} == expected
+    assert {key: [plan.fault_met(key, attempt) for attempt in (1, 2, 3)] for key in shuffled} == expected
     if rate == 0:
         assert not any(fault for faults in expected.values() for fault in faults)
 
 
 def test_faults_come_at_their_rate_in_all_their_kinds_and_a_retry_may_pass() -> None:
-    plan = FaultPlan(rate=0.3)
-    drawn = [plan.meets(f"key {at}", 1) for at in range(5000)]
+    plan = Settings(fault_rate=0.3)
+    drawn = [plan.fault_met(f"key {at}", 1) for at in range(5000)]
     assert 1400 < sum(fault is not None for fault in drawn) < 1600
     assert {fault for fault in drawn if fault} == set(PASSING_FAULTS) == set(Fault) - set(NAMED_FAULTS)
-    assert FaultPlan(rate=1.0, kinds=(Fault.CUT,)).meets("key", 1) is Fault.CUT
+    assert Settings(fault_rate=1.0, fault_kinds=(Fault.CUT,)).fault_met("key", 1) is Fault.CUT
     met_first = [at for at, fault in enumerate(drawn) if fault]
-    assert 0.2 < sum(plan.meets(f"key {at}", 2) is not None for at in met_first) / len(met_first) < 0.4
+    assert 0.2 < sum(plan.fault_met(f"key {at}", 2) is not None for at in met_first) / len(met_first) < 0.4
 
 
 def test_requests_that_are_tried_until_they_pass_are_paid_once_each() -> None:

@@ -8,9 +8,7 @@ import click
 
 from evidencebench.cli.numbers import Finite, Whole
 from evidencebench.cli.options import data_option, open_data, seed_option
-from evidencebench.integrations.fake_server.faults import NAMED_FAULTS, PASSING_FAULTS, Fault
-from evidencebench.integrations.fake_server.personalities import Personality
-from evidencebench.integrations.fake_server.settings import Settings
+from evidencebench.integrations.fake_server.settings import NAMED_FAULTS, PASSING_FAULTS, Fault, Personality, Settings
 from evidencebench.models.embedding.folder import require_extra
 
 _SHARE = Finite(0, 1)

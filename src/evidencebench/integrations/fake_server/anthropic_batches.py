@@ -10,14 +10,13 @@ from evidencebench.integrations.fake_server import anthropic_api
 from evidencebench.integrations.fake_server.anthropic_api import MESSAGES
 from evidencebench.integrations.fake_server.batches import (
     DAY_SECONDS,
-    BatchQueue,
     ServedBatch,
+    ServedBatches,
     ServedRow,
-    paged,
     refuse_repeated,
 )
 from evidencebench.integrations.fake_server.calls import BadCallError, convert
-from evidencebench.integrations.fake_server.service import EndpointTable, Incoming, Outgoing, Service, answered
+from evidencebench.integrations.fake_server.service import EndpointTable, Incoming, Outgoing, Service
 
 _BATCHES = f"{MESSAGES}/batches"
 _MAX_ROWS = 100_000
@@ -38,19 +37,13 @@ class AnthropicBatches:
 
     def __init__(self, service: Service) -> None:
         self._seed = service.settings.seed
-        self.queue = BatchQueue(service, anthropic_api, prefix="msgbatch_", path=MESSAGES)
+        self.queue = ServedBatches(service, anthropic_api, prefix="msgbatch_", path=MESSAGES, as_object=_batch_object)
 
     @property
     def endpoints(self) -> EndpointTable:
         """The endpoints."""
         return {
-            _BATCHES: {"POST": self._create, "GET": self._list},
-            f"{_BATCHES}/{{id}}": {
-                "GET": lambda incoming: answered(_as_object(self.queue.find(incoming.id), incoming)),
-            },
-            f"{_BATCHES}/{{id}}/cancel": {
-                "POST": lambda incoming: answered(_as_object(self.queue.cancel(incoming.id), incoming)),
-            },
+            **self.queue.endpoints(_BATCHES, self._create, "after_id", _MAX_LISTED),
             f"{_BATCHES}/{{id}}/results": {"GET": self._results},
         }
 
@@ -58,21 +51,17 @@ class AnthropicBatches:
         fields = convert(incoming.fields, _Creation)
         refuse_repeated(request.custom_id for request in fields.requests)
         rows = [ServedRow(custom_id=request.custom_id, body=request.params) for request in fields.requests]
-        return answered(_as_object(self.queue.start(rows), incoming))
-
-    def _list(self, incoming: Incoming) -> Outgoing:
-        page, told = paged(self.queue.newest_first(), incoming.request.query_params, "after_id", _MAX_LISTED)
-        return answered({"data": [_as_object(batch, incoming) for batch in page], **told})
+        return self.queue.told(self.queue.start(rows), incoming)
 
     def _results(self, incoming: Incoming) -> Outgoing:
         batch = self.queue.find(incoming.id)
         if batch.ended is None:
             raise BadCallError(f"{batch.id}: no results yet; they are here once the batch has ended", status=404)
         lines = [msgspec.json.encode(_result(row)) for row in batch.shuffled(self._seed)]
-        return Outgoing(response=Response(b"\n".join([*lines, b""]), media_type="application/x-jsonl"))
+        return Response(b"\n".join([*lines, b""]), media_type="application/x-jsonl"), None
 
 
-def _as_object(batch: ServedBatch, incoming: Incoming) -> dict[str, Any]:
+def _batch_object(batch: ServedBatch, incoming: Incoming) -> dict[str, Any]:
     has_ended, is_cancelled = batch.ended is not None, batch.cancelled is not None
     # As the provider has it, all rows are processing until the whole batch has ended.
     counts = {"processing": 0 if has_ended else len(batch.rows)}

@@ -17,13 +17,13 @@ from evidencebench.data.dataset import Dataset
 from evidencebench.integrations.fake_server import anthropic_api, openai_api
 from evidencebench.integrations.fake_server.anthropic_api import MESSAGES, VERSION_HEADER
 from evidencebench.integrations.fake_server.anthropic_batches import AnthropicBatches, stamp
-from evidencebench.integrations.fake_server.calls import BadCallError, ChatApi, key_of
+from evidencebench.integrations.fake_server.calls import BadCallError, ChatApi, Reply, key_of
 from evidencebench.integrations.fake_server.client import Client
-from evidencebench.integrations.fake_server.faults import Fault, FaultPlan
+from evidencebench.integrations.fake_server.connection import ConnectionLimits
 from evidencebench.integrations.fake_server.known_papers import KnownPapers
+from evidencebench.integrations.fake_server.model import FakeModel
 from evidencebench.integrations.fake_server.openai_api import CHAT
 from evidencebench.integrations.fake_server.openai_batches import OpenAIBatches
-from evidencebench.integrations.fake_server.personalities import FakeModel, Personality
 from evidencebench.integrations.fake_server.request_log import ANSWERED, PAID, REJECTED, UNPAID, LogEntry, RequestLog
 from evidencebench.integrations.fake_server.service import (
     Endpoint,
@@ -34,7 +34,7 @@ from evidencebench.integrations.fake_server.service import (
     answered,
     json_response,
 )
-from evidencebench.integrations.fake_server.settings import ConnectionLimits, Settings
+from evidencebench.integrations.fake_server.settings import Fault, Personality, Settings
 
 _JSON = "application/json"
 _MODELS_SINCE = 1_735_689_600  # the first day of 2025
@@ -58,16 +58,9 @@ class FakeModelApp:
         clock: Callable[[], float] = time.time,
         entries: list[LogEntry] | None = None,
     ) -> None:
-        self.limits, self.log = limits, RequestLog(settings.log, clock, entries)
-        model = FakeModel(
-            papers=KnownPapers(dataset),
-            personality=settings.personality,
-            seed=settings.seed,
-            repairable=settings.repairable,
-            refuse_rate=settings.refuse_rate,
-        )
-        plan = FaultPlan(rate=settings.fault_rate, kinds=settings.fault_kinds, seed=settings.seed)
-        self._service = Service(settings=settings, model=model, faults=plan, log=self.log, clock=clock)
+        self.limits, self.log, self._settings = limits, RequestLog(settings.log, clock, entries), settings
+        model = FakeModel(KnownPapers(dataset), settings)
+        self._service = Service(settings=settings, model=model, log=self.log, clock=clock)
         self._batches = (OpenAIBatches(self._service), AnthropicBatches(self._service))
         self._serials = itertools.count(1)
         table: EndpointTable = {
@@ -78,7 +71,7 @@ class FakeModelApp:
         }
         for batches in self._batches:
             table |= batches.endpoints
-        routes = [Route(path, _Routed(self, methods)) for path, methods in table.items()]
+        routes = [Route(path, _Routed(self, endpoints)) for path, endpoints in table.items()]
         self._router = Router([Route("/log", self._told), *routes], redirect_slashes=False, default=_Routed(self, {}))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -91,38 +84,35 @@ class FakeModelApp:
             await batches.queue.close()
         self.log.close()
 
-    async def exchange(self, endpoints: dict[str, Endpoint], scope: Scope, receive: Receive, send: Send) -> None:
+    async def exchange(self, endpoints: dict[str, Endpoint], request: Request, client: Client) -> None:
         """Answer a request to a path, whose endpoints are given by method."""
-        request, client = Request(scope, receive), Client(scope, receive, send)
+        line, api = f"{request.method} {request.url.path}", _api_of(request)
         try:
-            content = await self._received(request)
+            content = await self._content_of(request)
         except ClientDisconnect:
             return
         except BadCallError as error:
-            body = openai_api.error_body(error, "")
-            await client.send(json_response(body, error.status, {"connection": "close"}))
+            told = api.error_body(error, "")
+            await client.send(json_response(told, error.status, {"connection": "close"}))
             return
-        line = f"{request.method} {request.url.path}"
         body = _decoded(request, content)
         key = hashlib.sha256(f"{line}\n".encode() + content).hexdigest() if body is None else key_of(body)
         serial = f"{next(self._serials):08x}{key[:16]}"
         incoming = Incoming(request=request, content=content, body=body, key=key, serial=serial)
-        attempt, reply = self.log.attempt(key), None
-        with self.log.totals.counted_in_flight():
-            fault, api = self._service.faults.meets(key, attempt), _api_of(request)
-            outcome = UNPAID
-            if await client.stays(self._service.settings.latency_seconds):
+        attempt, outcome, reply = self.log.attempt(key), UNPAID, None
+        with self.log.in_flight():
+            fault = self._settings.fault_met(key, attempt)
+            if await client.stays(self._settings.latency_seconds):
                 if fault is None or fault is Fault.LOST_REPLY:
-                    outcome, outgoing = _handled(incoming, endpoints, api)
-                    reply = outgoing.reply
+                    outcome, response, reply = _handled(incoming, endpoints, api)
                 if fault is not None:
                     outcome, reply = str(fault), None
-                    await client.meet(fault, api, self._service.settings, f"req_{serial}")
-                elif not await client.send(outgoing.response):
+                    await client.meet(fault, api, self._settings, f"req_{serial}")
+                elif not await client.send(response):
                     outcome = UNPAID
             self.log.write(outcome, key=key, request=line, attempt=attempt, reply=reply)
 
-    async def _received(self, request: Request) -> bytes:
+    async def _content_of(self, request: Request) -> bytes:
         if {"content-length", "transfer-encoding"} <= set(request.headers):
             # Two readers on its way could see two other ends of it (RFC 9112, section 6.1).
             raise BadCallError("expected Content-Length or Transfer-Encoding, got both")
@@ -136,15 +126,13 @@ class FakeModelApp:
     def _reply(self, api: ChatApi, incoming: Incoming) -> Outgoing:
         reply = self._service.reply(api, incoming.fields, key=incoming.key, serial=incoming.serial)
         if not reply.call.streams:
-            return Outgoing(response=json_response(api.whole(reply)), reply=reply)
+            return json_response(api.whole(reply)), reply
 
         async def pieces() -> AsyncIterator[bytes]:
             for event in api.events(reply):
                 yield event
 
-        headers = {"cache-control": "no-cache"}
-        response = StreamingResponse(pieces(), headers=headers, media_type="text/event-stream")
-        return Outgoing(response=response, reply=reply)
+        return StreamingResponse(pieces(), 200, {"cache-control": "no-cache"}, "text/event-stream"), reply
 
     async def _told(self, request: Request) -> Response:  # noqa: ARG002 - starlette's signature
         return json_response(self.log.totals)
@@ -158,21 +146,20 @@ class _Routed:
     endpoints: dict[str, Endpoint]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await self.app.exchange(self.endpoints, scope, receive, send)
+        await self.app.exchange(self.endpoints, Request(scope, receive), Client(scope, receive, send))
 
 
-def _handled(incoming: Incoming, endpoints: dict[str, Endpoint], api: ChatApi) -> tuple[str, Outgoing]:
+def _handled(incoming: Incoming, endpoints: dict[str, Endpoint], api: ChatApi) -> tuple[str, Response, Reply | None]:
     """Return what becomes of a request, and what it gets, with its id under the names that both providers use."""
-    request, request_id = incoming.request, f"req_{incoming.serial}"
+    request_id, reply = f"req_{incoming.serial}", None
     try:
-        outgoing = _endpoint_for(request, endpoints, api)(incoming)
-        outcome = PAID if outgoing.reply else ANSWERED
+        response, reply = _endpoint_for(incoming.request, endpoints, api)(incoming)
+        outcome = PAID if reply else ANSWERED
     except BadCallError as error:
-        outgoing = Outgoing(response=json_response(api.error_body(error, request_id), error.status))
-        outcome = REJECTED
+        response, outcome = json_response(api.error_body(error, request_id), error.status), REJECTED
     for name in ("x-request-id", "request-id"):
-        outgoing.response.headers[name] = request_id
-    return outcome, outgoing
+        response.headers[name] = request_id
+    return outcome, response, reply
 
 
 def _endpoint_for(request: Request, endpoints: dict[str, Endpoint], api: ChatApi) -> Endpoint:
@@ -203,7 +190,7 @@ def _decoded(request: Request, content: bytes) -> Any:
 
 def _list_models(incoming: Incoming) -> Outgoing:
     """List the models: one a personality, though any other name is answered, too."""
-    models = [_model(str(personality), incoming) for personality in Personality]
+    models = [_model_object(name, incoming) for name in Personality]
     if VERSION_HEADER in incoming.request.headers:
         return answered({"data": models, "has_more": False, "first_id": models[0]["id"], "last_id": models[-1]["id"]})
     return answered({"object": "list", "data": models})
@@ -212,10 +199,10 @@ def _list_models(incoming: Incoming) -> Outgoing:
 def _one_model(incoming: Incoming) -> Outgoing:
     if incoming.id not in set(Personality):
         raise BadCallError(f"The model '{incoming.id}' does not exist", param="model", status=404)
-    return answered(_model(incoming.id, incoming))
+    return answered(_model_object(incoming.id, incoming))
 
 
-def _model(name: str, incoming: Incoming) -> dict[str, Any]:
+def _model_object(name: str, incoming: Incoming) -> dict[str, Any]:
     if VERSION_HEADER in incoming.request.headers:
         since = stamp(_MODELS_SINCE)
         return {"type": "model", "id": name, "display_name": name, "created_at": since, "lifecycle": "active"}

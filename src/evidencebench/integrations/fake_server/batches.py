@@ -2,14 +2,20 @@
 
 import asyncio
 import random
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol, TypeVar
+from typing import Any, Literal
 
 from evidencebench.integrations.fake_server.calls import BadCallError, ChatApi, key_of
-from evidencebench.integrations.fake_server.faults import draw
 from evidencebench.integrations.fake_server.request_log import EXPIRED, PAID, REJECTED
-from evidencebench.integrations.fake_server.service import Service
+from evidencebench.integrations.fake_server.service import (
+    Endpoint,
+    EndpointTable,
+    Incoming,
+    Outgoing,
+    Service,
+    answered,
+)
 
 DAY_SECONDS = 86_400
 """How long a provider has for a batch."""
@@ -19,18 +25,6 @@ _ROWS_AT_ONCE = 20  # before other requests are answered in between
 _FAILED = BadCallError("The server had an error while processing this request.", status=500)
 
 RowOutcome = Literal["waiting", "succeeded", "errored", "expired", "canceled"]
-
-
-class HasId(Protocol):
-    """Anything that is listed page by page."""
-
-    @property
-    def id(self) -> str:
-        """Its name."""
-        ...
-
-
-Item = TypeVar("Item", bound=HasId)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -67,8 +61,11 @@ class ServedBatch:
         return rows
 
 
-class BatchQueue:
-    """The batches of one API: `prefix` begins their ids, `path` is where a single request would go."""
+class ServedBatches:
+    """The batches of one API: `prefix` begins their ids, `path` is where a single request would go.
+
+    `as_object` writes what is told about a batch to who asks; `on_end` is called with each that has ended.
+    """
 
     def __init__(
         self,
@@ -77,11 +74,30 @@ class BatchQueue:
         *,
         prefix: str,
         path: str,
+        as_object: Callable[[ServedBatch, Incoming], dict[str, Any]],
         on_end: Callable[[ServedBatch], object] = lambda _: None,
     ) -> None:
-        self._service, self._api, self._prefix, self._path, self._on_end = service, api, prefix, path, on_end
+        self._service, self._api, self._prefix, self._path = service, api, prefix, path
+        self._as_object, self._on_end = as_object, on_end
         self._batches: dict[str, ServedBatch] = {}
         self._tasks: set[asyncio.Task[None]] = set()
+
+    def endpoints(self, path: str, create: Endpoint, after: str, most: int, **told: str) -> EndpointTable:
+        """Return the endpoints for batches at a path; pages of the list are as `paged` has them, with what is told."""
+
+        def listed(incoming: Incoming) -> Outgoing:
+            batches = [self._as_object(batch, incoming) for batch in reversed(self._batches.values())]
+            return answered({**told, **paged(batches, incoming, after, most)})
+
+        return {
+            path: {"POST": create, "GET": listed},
+            f"{path}/{{id}}": {"GET": lambda incoming: self.told(self.find(incoming.id), incoming)},
+            f"{path}/{{id}}/cancel": {"POST": lambda incoming: self.told(self._cancelled(incoming.id), incoming)},
+        }
+
+    def told(self, batch: ServedBatch, incoming: Incoming) -> Outgoing:
+        """Return a batch as an answer."""
+        return answered(self._as_object(batch, incoming))
 
     def start(self, rows: list[ServedRow], **details: Any) -> ServedBatch:
         """Begin a batch and return it."""
@@ -104,22 +120,18 @@ class BatchQueue:
             raise BadCallError(f"No such batch: {batch_id}", param="batch_id", status=404)
         return self._batches[batch_id]
 
-    def cancel(self, batch_id: str) -> ServedBatch:
-        """Let a batch end before its next portion, with the same error as `find`; one that has ended stays as it is."""
-        batch = self.find(batch_id)
-        if batch.ended is None and batch.cancelled is None:
-            batch.cancelled = self._service.clock()
-        return batch
-
-    def newest_first(self) -> list[ServedBatch]:
-        """Return all batches."""
-        return list(reversed(self._batches.values()))
-
     async def close(self) -> None:
         """End all work."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def _cancelled(self, batch_id: str) -> ServedBatch:
+        """Let a batch end before its next portion; one that has ended stays as it is."""
+        batch = self.find(batch_id)
+        if batch.ended is None and batch.cancelled is None:
+            batch.cancelled = self._service.clock()
+        return batch
 
     async def _work(self, batch: ServedBatch) -> None:
         n_rows = max(1, -(-len(batch.rows) // _STEPS))
@@ -141,10 +153,10 @@ class BatchQueue:
         attempt = service.log.attempt(key)
         serial = f"{key[:16]}{attempt:04x}"
         row.request_id = f"req_{serial}"
-        with service.log.totals.counted_in_flight():
-            if draw(service.settings.seed, "expire", key, attempt) < service.settings.expire_rate:
+        with service.log.in_flight():
+            if service.settings.draw("expire", key, attempt) < service.settings.expire_rate:
                 row.outcome, logged = "expired", EXPIRED
-            elif fault := service.faults.meets(key, attempt):
+            elif fault := service.settings.fault_met(key, attempt):
                 self._err(row, _FAILED)
                 logged = str(fault)
             else:
@@ -154,31 +166,31 @@ class BatchQueue:
                 except BadCallError as error:
                     self._err(row, error)
                     logged = REJECTED
-            service.log.write(
-                logged, key=key, request=f"POST {self._path}", attempt=attempt, reply=reply, batch=batch.id
-            )
+            request = f"POST {self._path}"
+            service.log.write(logged, key=key, request=request, attempt=attempt, reply=reply, batch=batch.id)
 
     def _err(self, row: ServedRow, error: BadCallError) -> None:
         row.outcome, row.status = "errored", error.status
         row.reply = self._api.error_body(error, row.request_id)
 
 
-def paged(items: list[Item], query: Mapping[str, str], after: str, most: int) -> tuple[list[Item], dict[str, Any]]:
-    """Return a page of items, and what a list tells about it.
+def paged(items: list[dict[str, Any]], incoming: Incoming, after: str, most: int) -> dict[str, Any]:
+    """Return the page of a list that is asked for.
 
     The query's ``limit`` is 1 to `most` (default 20); its field named `after` gives the id that the page starts behind.
     """
+    query = incoming.request.query_params
     limit = query.get("limit", "20")
     if not limit.isascii() or not limit.isdigit() or not 1 <= int(limit[:9]) <= most:
         raise BadCallError(f"limit: expected 1 to {most}, got '{limit[:20]}'", param="limit")
-    ids = [item.id for item in items]
+    ids = [item["id"] for item in items]
     if after in query and query[after] not in ids:
         raise BadCallError(f"{after}: no such id", param=after)
     start = ids.index(query[after]) + 1 if after in query else 0
     end = start + int(limit)
     page = items[start:end]
-    first, last = (page[0].id, page[-1].id) if page else (None, None)
-    return page, {"first_id": first, "last_id": last, "has_more": end < len(items)}
+    first, last = (page[0]["id"], page[-1]["id"]) if page else (None, None)
+    return {"data": page, "first_id": first, "last_id": last, "has_more": end < len(items)}
 
 
 def refuse_repeated(custom_ids: Iterable[str]) -> None:

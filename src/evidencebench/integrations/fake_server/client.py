@@ -7,10 +7,9 @@ from starlette.types import Receive, Scope, Send
 
 from evidencebench.integrations.fake_server import anthropic_api
 from evidencebench.integrations.fake_server.calls import BadCallError, ChatApi
-from evidencebench.integrations.fake_server.connection import connection_in
-from evidencebench.integrations.fake_server.faults import Fault
+from evidencebench.integrations.fake_server.connection import BoundedConnection
 from evidencebench.integrations.fake_server.service import json_response
-from evidencebench.integrations.fake_server.settings import Settings
+from evidencebench.integrations.fake_server.settings import Fault, Settings
 
 _JSON = "application/json"
 _BROKEN = b'{"id":"chatcmpl-broken","choices":[{"index":0,"message":{"role":"assistant","content":"These sentences'
@@ -35,11 +34,11 @@ _WRONG_REPLIES = {
 
 
 class Client:
-    """The client that waits for the answer to one request."""
+    """The client that waits for the answer to one request; without a server there is no connection."""
 
     def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
         self._scope, self._receive, self._send = scope, receive, send
-        self._connection = connection_in(scope)
+        self._connection: BoundedConnection | None = scope.get("state", {}).get("connection")
         self._cycle = None if self._connection is None else self._connection.cycle
 
     async def stays(self, seconds: float) -> bool:
@@ -62,22 +61,17 @@ class Client:
         """Let the client meet a fault."""
         if fault in _ERRORS:
             await self.send(_error_response(fault, api, settings, request_id))
-        elif fault in _WRONG_REPLIES:
-            await self._send_part(_WRONG_REPLIES[fault], is_whole=fault is not Fault.TRUNCATED_BODY)
+        elif response := _WRONG_REPLIES.get(fault):
+            # Where more is promised, uvicorn closes the connection when this returns.
+            await self._send({"type": "http.response.start", "status": 200, "headers": response.raw_headers})
+            more_body = fault is Fault.TRUNCATED_BODY
+            await self._send({"type": "http.response.body", "body": response.body, "more_body": more_body})
         else:
             await self.stays(settings.hang_seconds if fault is Fault.HANG else 0.0)
-            await self._cut()
-
-    async def _send_part(self, response: Response, *, is_whole: bool) -> None:
-        """Send a response; one that is not whole leaves the client waiting, until uvicorn closes the connection."""
-        await self._send({"type": "http.response.start", "status": 200, "headers": response.raw_headers})
-        await self._send({"type": "http.response.body", "body": response.body, "more_body": not is_whole})
-
-    async def _cut(self) -> None:
-        if self._connection is None:
-            raise ConnectionResetError("a fault that was drawn")
-        self._connection.cut()
-        await self._left()  # so that uvicorn sees it before it asks why there is no response
+            if self._connection is None:
+                raise ConnectionResetError("a fault that was drawn")
+            self._connection.cut()
+            await self._left()  # so that uvicorn does not ask where the response is
 
     async def _left(self) -> None:
         while (await self._receive())["type"] != "http.disconnect":

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 
 from evidencebench.data.dataset import Dataset
 from evidencebench.data.instance import Instance
@@ -23,8 +23,7 @@ class RightAnswers:
 
     def __init__(self, instance: Instance) -> None:
         self._sentences = tuple(map(normalised, instance.query.sentences))
-        self._labels = instance.labels
-        self._coverage = cache(self._coverage_of)
+        self._coverage = cache(partial(coverage_of, instance.labels))
         self._optimum = cache(self._optimum_of)
 
     def own_numbers(self, shown: Iterable[tuple[int, str]]) -> frozenset[int]:
@@ -65,9 +64,6 @@ class RightAnswers:
         rest = [index for index in sorted(scores, key=lambda index: (-scores[index], index)) if index not in first]
         return (*first, *rest)
 
-    def _coverage_of(self, scope: AspectScope) -> Coverage:
-        return coverage_of(self._labels, scope)
-
     def _optimum_of(self, scope: AspectScope, budget: int | None) -> tuple[int, ...]:
         coverage = self._coverage(scope)
         try:
@@ -89,14 +85,13 @@ class KnownPapers:
     """The data, indexed once by numbered sentence; an instance is decoded again when a prompt asks about it."""
 
     def __init__(self, dataset: Dataset) -> None:
-        self._dataset = dataset
         self._first_of: list[str] = []  # paper -> id of its first instance
         self._instances_of: dict[str, list[tuple[int, str]]] = {}  # hypothesis -> papers and ids of its instances
         # The hash of (number, text) -> the papers that have that sentence there: an index of 64-bit hashes is a tenth
         # of one of texts. What is found by it is compared with the texts before it counts.
         self._papers_with: dict[int, tuple[int, ...]] = {}
-        self._right = lru_cache(maxsize=_KEPT_INSTANCES)(self._read)
-        self._index()
+        self._right = lru_cache(maxsize=_KEPT_INSTANCES)(lambda instance_id: RightAnswers(dataset[instance_id]))
+        self._index(dataset)
 
     def find(self, content: PromptContent) -> KnownPaper | None:
         """Return the paper that has most of the shown sentences under their numbers, or None where none has any.
@@ -122,9 +117,9 @@ class KnownPapers:
         found = self._papers_with.get(hash(sentence))
         return self._papers_with.get(hash((number, normalised(text))), ()) if found is None else found
 
-    def _index(self) -> None:
+    def _index(self, dataset: Dataset) -> None:
         paper_of: dict[int, int] = {}
-        for query in self._dataset.queries():
+        for query in dataset.queries():
             sentences = tuple(enumerate(map(normalised, query.sentences)))
             paper = paper_of.setdefault(hash(sentences), len(self._first_of))
             self._instances_of.setdefault(normalised(query.hypothesis), []).append((paper, query.instance_id))
@@ -134,9 +129,6 @@ class KnownPapers:
             for sentence in sentences:
                 held = self._papers_with.get(hash(sentence), ())
                 self._papers_with[hash(sentence)] = (*held, paper)
-
-    def _read(self, instance_id: str) -> RightAnswers:
-        return RightAnswers(self._dataset[instance_id])
 
 
 def _filling(coverage: Coverage, chosen: Iterable[int], shown: Iterable[int], room: int) -> list[int]:

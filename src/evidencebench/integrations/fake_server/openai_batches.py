@@ -10,8 +10,8 @@ from starlette.responses import Response
 from evidencebench.integrations.fake_server import openai_api
 from evidencebench.integrations.fake_server.batches import (
     DAY_SECONDS,
-    BatchQueue,
     ServedBatch,
+    ServedBatches,
     ServedRow,
     paged,
     refuse_repeated,
@@ -58,19 +58,6 @@ class ServedFile:
     created: int  # in seconds since 1970
     content: bytes
 
-    @property
-    def as_object(self) -> dict[str, Any]:
-        """What is told about it."""
-        return {
-            "id": self.id,
-            "object": "file",
-            "bytes": len(self.content),
-            "created_at": self.created,
-            "filename": self.name,
-            "purpose": self.purpose,
-            "status": "processed",
-        }
-
 
 class OpenAIBatches:
     """Files and batches of this API."""
@@ -79,7 +66,9 @@ class OpenAIBatches:
         self._service = service
         self._files: dict[str, ServedFile] = {}
         self._n_files_made = 0
-        self.queue = BatchQueue(service, openai_api, prefix="batch_", path=CHAT, on_end=self._write_results)
+        self.queue = ServedBatches(
+            service, openai_api, prefix="batch_", path=CHAT, as_object=_batch_object, on_end=self._write_results
+        )
 
     @property
     def endpoints(self) -> EndpointTable:
@@ -87,13 +76,11 @@ class OpenAIBatches:
         return {
             "/v1/files": {"POST": self._upload, "GET": self._list_files},
             "/v1/files/{id}": {
-                "GET": lambda incoming: answered(self._file(incoming.id).as_object),
+                "GET": lambda incoming: answered(_file_object(self._file(incoming.id))),
                 "DELETE": self._delete,
             },
             "/v1/files/{id}/content": {"GET": self._content},
-            "/v1/batches": {"POST": self._create, "GET": self._list},
-            "/v1/batches/{id}": {"GET": lambda incoming: answered(_as_object(self.queue.find(incoming.id)))},
-            "/v1/batches/{id}/cancel": {"POST": lambda incoming: answered(_as_object(self.queue.cancel(incoming.id)))},
+            **self.queue.endpoints("/v1/batches", self._create, "after", _MAX_BATCHES_LISTED, object="list"),
         }
 
     def _file(self, file_id: str) -> ServedFile:
@@ -113,19 +100,18 @@ class OpenAIBatches:
 
     def _upload(self, incoming: Incoming) -> Outgoing:
         content_type = incoming.request.headers.get("content-type", "")
-        return answered(self._keep(*_uploaded(content_type, incoming.content)).as_object)
+        return answered(_file_object(self._keep(*_uploaded(content_type, incoming.content))))
 
     def _list_files(self, incoming: Incoming) -> Outgoing:
-        page, told = paged(list(self._files.values()), incoming.request.query_params, "after", _MAX_FILES_LISTED)
-        return answered({"object": "list", "data": [file.as_object for file in page], **told})
+        files = [_file_object(file) for file in self._files.values()]
+        return answered({"object": "list", **paged(files, incoming, "after", _MAX_FILES_LISTED)})
 
     def _delete(self, incoming: Incoming) -> Outgoing:
         del self._files[self._file(incoming.id).id]
         return answered({"id": incoming.id, "object": "file", "deleted": True})
 
     def _content(self, incoming: Incoming) -> Outgoing:
-        content = self._file(incoming.id).content
-        return Outgoing(response=Response(content, media_type="application/octet-stream"))
+        return Response(self._file(incoming.id).content, media_type="application/octet-stream"), None
 
     def _create(self, incoming: Incoming) -> Outgoing:
         fields = convert(incoming.fields, _Creation)
@@ -137,12 +123,8 @@ class OpenAIBatches:
             rows = _rows(file.content)
         except BadCallError as error:
             failure = {"code": "invalid_request", "message": str(error), "param": error.param, "line": None}
-            return answered(_as_object(self.queue.add([], failure=failure, **details)))
-        return answered(_as_object(self.queue.start(rows, **details)))
-
-    def _list(self, incoming: Incoming) -> Outgoing:
-        page, told = paged(self.queue.newest_first(), incoming.request.query_params, "after", _MAX_BATCHES_LISTED)
-        return answered({"object": "list", "data": list(map(_as_object, page)), **told})
+            return self.queue.told(self.queue.add([], failure=failure, **details), incoming)
+        return self.queue.told(self.queue.start(rows, **details), incoming)
 
     def _write_results(self, batch: ServedBatch) -> None:
         """Write what came of a batch into its two files; one that would be empty is not written."""
@@ -186,6 +168,18 @@ def _rows(content: bytes) -> list[ServedRow]:
     return rows
 
 
+def _file_object(file: ServedFile) -> dict[str, Any]:
+    return {
+        "id": file.id,
+        "object": "file",
+        "bytes": len(file.content),
+        "created_at": file.created,
+        "filename": file.name,
+        "purpose": file.purpose,
+        "status": "processed",
+    }
+
+
 def _result(row: ServedRow) -> dict[str, Any]:
     response = {"status_code": row.status, "request_id": row.request_id, "body": row.reply} if row.status else None
     code, message = _ERRORS.get(row.outcome, (None, None))
@@ -209,7 +203,7 @@ def _status(batch: ServedBatch) -> str:
     return "expired" if batch.count("expired") else "completed"
 
 
-def _as_object(batch: ServedBatch) -> dict[str, Any]:
+def _batch_object(batch: ServedBatch, incoming: Incoming) -> dict[str, Any]:  # noqa: ARG001 - as the other API
     status, created = _status(batch), int(batch.created)
     ended = None if batch.ended is None else int(batch.ended)
     failure = batch.details.get("failure")

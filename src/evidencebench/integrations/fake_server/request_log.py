@@ -4,15 +4,16 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
 from evidencebench.errors import UnreadableError
 from evidencebench.integrations.fake_server.calls import Reply
-from evidencebench.integrations.fake_server.faults import Fault
+from evidencebench.integrations.fake_server.settings import Fault
 
-PAID, UNPAID, ANSWERED, REJECTED, EXPIRED = "paid", "unpaid", "answered", "rejected", "expired"
-_FAULTS = frozenset(map(str, Fault))
+PAID, UNPAID, ANSWERED, REJECTED, EXPIRED = _OUTCOMES = ("paid", "unpaid", "answered", "rejected", "expired")
+_FAULTS = frozenset(Fault)
 
 
 class LogEntry(msgspec.Struct, frozen=True, kw_only=True):
@@ -34,44 +35,12 @@ class LogEntry(msgspec.Struct, frozen=True, kw_only=True):
     batch: str | None = None  # that it is a row of
 
 
-class LogTotals(msgspec.Struct, kw_only=True):
-    """What became of all requests so far, as in `LogEntry`; rows of batches count as requests."""
-
-    requests: int = 0
-    paid: int = 0
-    unpaid: int = 0
-    answered: int = 0
-    rejected: int = 0
-    expired: int = 0
-    paid_in_batches: int = 0
-    faults: dict[str, int] = {}
-    in_flight: int = 0
-    most_in_flight: int = 0
-    connections: int = 0
-    most_connections: int = 0
-    paid_more_than_once: int = 0  # different requests
-    prompt_tokens: int = 0  # of what was paid
-    completion_tokens: int = 0
-    unknown_papers: int = 0  # replies to prompts whose paper is not in the data
-
-    @contextmanager
-    def counted_in_flight(self) -> Iterator[None]:
-        """Count a request as in flight until the block ends."""
-        self.in_flight += 1
-        self.most_in_flight = max(self.most_in_flight, self.in_flight)
-        try:
-            yield
-        finally:
-            self.in_flight -= 1
-
-    def count_connection(self, change: int) -> None:
-        """Count a connection that is made (1) or lost (-1)."""
-        self.connections += change
-        self.most_connections = max(self.most_connections, self.connections)
-
-
 class RequestLog:
-    """The log of one server: a file, totals, and all entries where `entries` is a list.
+    """The log of one server; where `entries` is a list, it gets them, too.
+
+    `totals` tells of all requests so far, rows of batches included: how many there were, how they ended, how many are
+    in flight and how many were at most, likewise of connections, how many different requests were paid more than
+    once, the tokens of what was paid, and the replies to prompts whose paper is not in the data.
 
     Raises
     ------
@@ -80,7 +49,9 @@ class RequestLog:
     """
 
     def __init__(self, path: Path | None, clock: Callable[[], float], entries: list[LogEntry] | None = None) -> None:
-        self.totals = LogTotals()
+        others = ("paid_in_batches", "paid_more_than_once", "prompt_tokens", "completion_tokens", "unknown_papers")
+        now = ("in_flight", "most_in_flight", "connections", "most_connections")
+        self.totals: dict[str, Any] = {"faults": {}, **dict.fromkeys(("requests", *_OUTCOMES, *others, *now), 0)}
         self._clock, self._entries = clock, entries
         self._attempts: Counter[bytes] = Counter()
         self._times_paid: Counter[bytes] = Counter()
@@ -95,6 +66,20 @@ class RequestLog:
         name = bytes.fromhex(key)
         self._attempts[name] += 1
         return self._attempts[name]
+
+    @contextmanager
+    def in_flight(self) -> Iterator[None]:
+        """Count a request as in flight until the block ends."""
+        self.count_now("in_flight", 1)
+        try:
+            yield
+        finally:
+            self.count_now("in_flight", -1)
+
+    def count_now(self, name: str, change: int) -> None:
+        """Change the number of what there is now, and the most that there ever was."""
+        self.totals[name] += change
+        self.totals[f"most_{name}"] = max(self.totals[f"most_{name}"], self.totals[name])
 
     def write(
         self,
@@ -113,7 +98,7 @@ class RequestLog:
             outcome=outcome,
             request=request,
             attempt=attempt,
-            in_flight=self.totals.in_flight,
+            in_flight=self.totals["in_flight"],
             prompt_tokens=reply.call.prompt_tokens if reply else 0,
             completion_tokens=reply.completion_tokens if reply else 0,
             batch=batch,
@@ -131,15 +116,15 @@ class RequestLog:
 
     def _count(self, entry: LogEntry) -> None:
         totals = self.totals
-        totals.requests += 1
+        totals["requests"] += 1
         if entry.outcome in _FAULTS:
-            totals.faults[entry.outcome] = totals.faults.get(entry.outcome, 0) + 1
+            totals["faults"][entry.outcome] = totals["faults"].get(entry.outcome, 0) + 1
             return
-        setattr(totals, entry.outcome, getattr(totals, entry.outcome) + 1)
+        totals[entry.outcome] += 1
         if entry.outcome == PAID:
-            totals.paid_in_batches += entry.batch is not None
-            totals.prompt_tokens += entry.prompt_tokens
-            totals.completion_tokens += entry.completion_tokens
             name = bytes.fromhex(entry.key)
             self._times_paid[name] += 1
-            totals.paid_more_than_once += self._times_paid[name] == 2  # noqa: PLR2004 - the second time
+            totals["paid_in_batches"] += entry.batch is not None
+            totals["paid_more_than_once"] += self._times_paid[name] == 2  # noqa: PLR2004 - the second time
+            totals["prompt_tokens"] += entry.prompt_tokens
+            totals["completion_tokens"] += entry.completion_tokens

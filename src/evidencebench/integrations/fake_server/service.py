@@ -1,4 +1,4 @@
-"""What all endpoints work with: the model with its log and its faults, a request as it came, and what it gets."""
+"""What all endpoints work with: the model with its log, a request as it came, and what it gets."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -9,8 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from evidencebench.integrations.fake_server.calls import BadCallError, ChatApi, Reply, within_limit
-from evidencebench.integrations.fake_server.faults import FaultPlan
-from evidencebench.integrations.fake_server.personalities import FakeModel
+from evidencebench.integrations.fake_server.model import FakeModel
 from evidencebench.integrations.fake_server.request_log import RequestLog
 from evidencebench.integrations.fake_server.settings import Settings
 
@@ -21,7 +20,6 @@ class Service:
 
     settings: Settings
     model: FakeModel
-    faults: FaultPlan
     log: RequestLog
     clock: Callable[[], float]  # seconds since 1970
 
@@ -31,7 +29,7 @@ class Service:
         if call.streams and not may_stream:
             raise BadCallError("stream: expected false in a batch", param="stream")
         reply = within_limit(self.model.reply(call, key))
-        self.log.totals.unknown_papers += not reply.knows_paper
+        self.log.totals["unknown_papers"] += not reply.knows_paper
         return replace(reply, serial=serial, created=int(self.clock()))
 
 
@@ -59,13 +57,8 @@ class Incoming:
         return found
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outgoing:
-    """What an endpoint gives back: the response, and the reply that it is paid for."""
-
-    response: Response
-    reply: Reply | None = None
-
+Outgoing = tuple[Response, Reply | None]
+"""What an endpoint gives back: the response, and the reply that is paid for."""
 
 Endpoint = Callable[[Incoming], Outgoing]
 EndpointTable = dict[str, dict[str, Endpoint]]
@@ -79,4 +72,4 @@ def json_response(value: object, status: int = 200, headers: dict[str, str] | No
 
 def answered(value: object) -> Outgoing:
     """Return the answer to a request that costs nothing: a JSON value."""
-    return Outgoing(response=json_response(value))
+    return json_response(value), None

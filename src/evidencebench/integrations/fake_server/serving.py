@@ -41,7 +41,7 @@ async def served(app: FakeModelApp, host: str, port: int) -> AsyncIterator[str]:
     config.load()
     state = ServerState()
     listener = await asyncio.get_running_loop().create_server(
-        lambda: BoundedConnection(config, state, limits=app.limits, totals=app.log.totals), host, port, backlog=_BACKLOG
+        lambda: BoundedConnection(config, state, app.limits, app.log), host, port, backlog=_BACKLOG
     )
     try:
         bound_host, bound_port = listener.sockets[0].getsockname()[:2]

@@ -1,10 +1,65 @@
-"""How a fake server behaves, and what it bears from a client."""
+"""How a fake server behaves: how its model answers, which requests fail, and how long all takes."""
 
+import hashlib
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
+from typing import Self
 
-from evidencebench.integrations.fake_server.faults import PASSING_FAULTS, Fault
-from evidencebench.integrations.fake_server.personalities import Personality
+
+class Personality(StrEnum):
+    """One way to answer every prompt, and what it answers in a line."""
+
+    meaning: str
+
+    def __new__(cls, name: str, meaning: str = "") -> Self:
+        """Keep the meaning beside the name."""
+        member = str.__new__(cls, name)
+        member._value_, member.meaning = name, meaning
+        return member
+
+    ORACLE = "oracle", "the best selection, by the labels"
+    LEAD = "lead", "the first that are shown; equal scores; paper order"
+    RANDOM = "random", "sentences drawn by seed and prompt"
+    VERBOSE = "verbose", "the oracle's, behind reasoning with numbers and false lists"
+    RANGES = "ranges", "the oracle's, written as ranges such as 3-5"
+    QUOTES = "quotes", "the oracle's, quoting sentences instead of numbers"
+    WRONG_FORMAT = "wrong_format", "prose without a list"
+    REFUSES = "refuses", "a refusal"
+    EMPTY = "empty", "an answer that names nothing"
+    SILENT = "silent", "no text at all"
+    OVER_LENGTH = "over_length", "more than the budget; in a follow-up turn the oracle's"
+    OUT_OF_RANGE = "out_of_range", "the oracle's and a sentence that the paper does not have"
+    DUPLICATES = "duplicates", "the oracle's, each sentence twice"
+    TRUNCATED = "truncated", "the beginning of the reasoning, cut by length"
+    MIXED = "mixed", "one of the others for each prompt, drawn by seed"
+
+
+class Fault(StrEnum):
+    """One way in which a server fails."""
+
+    RATE_LIMIT = "rate_limit"
+    SERVER_ERROR = "server_error"
+    HANG = "hang"
+    CUT = "cut"
+    TRUNCATED_BODY = "truncated_body"
+    MALFORMED_JSON = "malformed_json"
+    WRONG_CONTENT_TYPE = "wrong_content_type"
+    UNAVAILABLE = "unavailable"
+    EMPTY_BODY = "empty_body"
+    BAD_REQUEST = "bad_request"
+    UNAUTHORIZED = "unauthorized"
+    LOST_REPLY = "lost_reply"
+
+
+NAMED_FAULTS = (Fault.BAD_REQUEST, Fault.UNAUTHORIZED, Fault.LOST_REPLY)
+"""Faults that are drawn only where they are asked for by name.
+
+Two no retry may try to mend. With the third the request is done and its reply lost, so that a retry does it twice.
+"""
+
+PASSING_FAULTS = tuple(fault for fault in Fault if fault not in NAMED_FAULTS)
+"""Faults with which nothing is done, so that a retry is right: those drawn where no others are asked for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -13,7 +68,7 @@ class Settings:
 
     personality: Personality = Personality.ORACLE  # unless a request's model is named like another one
     fault_rate: float = 0.0  # of attempts
-    fault_kinds: tuple[Fault, ...] = PASSING_FAULTS
+    fault_kinds: tuple[Fault, ...] = PASSING_FAULTS  # each as likely
     seed: int = 0  # of everything that is drawn
     latency_seconds: float = 0.0  # of each reply, at least
     hang_seconds: float = 30.0  # of silence with the fault `hang`, before the connection is cut
@@ -24,13 +79,17 @@ class Settings:
     repairable: bool = False  # whether `wrong_format` and `truncated` answer rightly in a follow-up turn
     log: Path | None = None  # gets a line of JSON a request
 
+    def fault_met(self, key: str, attempt: int) -> Fault | None:
+        """Return the fault that the n-th attempt at a request meets, from 1 on, or None, whatever came before."""
+        if not self.fault_kinds or self.draw("meets", key, attempt) >= self.fault_rate:
+            return None
+        return self.fault_kinds[int(self.draw("kind", key, attempt) * len(self.fault_kinds))]
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ConnectionLimits:
-    """What a client may ask of a connection."""
+    def draw(self, *parts: object) -> float:
+        """Return a number in [0, 1) that the parts and the seed decide.
 
-    max_head_bytes: int = 1 << 14  # request line and headers
-    max_body_bytes: int = 256 << 20  # a provider's longest batch
-    idle_seconds: float = 120.0  # between two requests
-    request_seconds: float = 60.0  # from a request's first byte to its last
-    write_seconds: float = 60.0  # until the client takes a reply, or a piece of one
+        >>> Settings().draw("refuse", "request") == Settings().draw("refuse", "request")
+        True
+        """
+        digest = hashlib.sha256("\x1f".join(map(str, (self.seed, *parts))).encode()).digest()
+        return int.from_bytes(digest[:6], "big") / 2**48

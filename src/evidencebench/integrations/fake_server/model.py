@@ -1,0 +1,160 @@
+"""How the model answers: rightly, by rule, by chance, or in one of the ways that go wrong."""
+
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from evidencebench.integrations.fake_server.calls import Call, Reply
+from evidencebench.integrations.fake_server.known_papers import BEST_SCORE, KnownPaper, KnownPapers
+from evidencebench.integrations.fake_server.prompt_content import PromptContent, read_prompt
+from evidencebench.integrations.fake_server.settings import Personality, Settings
+
+_NAMES = frozenset(Personality)
+_UNMIXED = tuple(personality for personality in Personality if personality is not Personality.MIXED)
+_REPAIRABLE = frozenset({Personality.WRONG_FORMAT, Personality.TRUNCATED})
+_FAR_NUMBER = 1_000_000  # no paper has as many sentences
+_SURPLUS = 3  # sentences over the budget
+
+_REASONING = "These sentences together report what was measured and found that bears on the hypothesis."
+_UNKNOWN = "No paper that this server was started with is shown between the marks, so it has nothing to answer."
+_NOTHING = "None of these sentences bears on the hypothesis."
+_REFUSAL = "I'm sorry, but I can't help with that request."
+_PROSE = (
+    "The paper bears on the hypothesis mainly through its trial, whose primary outcome improved. "
+    "I would read the abstract and the tables first, and would not rely on the discussion."
+)
+_BROKEN_OFF = (
+    "To decide which sentences matter, consider first how the participants were chosen. The methods say that they "
+    "were recruited from several clinics, and that those who"
+)
+_WITHOUT_ANSWER = {Personality.WRONG_FORMAT: _PROSE, Personality.SILENT: ""}
+
+_Named = list[tuple[int, int]]
+"""Sentences that are named, in order, each with its score, which is written where scores are asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class FakeModel:
+    """A model that knows the labels."""
+
+    papers: KnownPapers
+    settings: Settings
+
+    def reply(self, call: Call, key: str) -> Reply:
+        """Return the reply to a call, hidden reasoning left out; the key, with the seed, decides what is drawn."""
+        content = read_prompt(call.turns)
+        personality = self._personality_for(call, content, key)
+        if personality is Personality.REFUSES:
+            return Reply(call=call, text=_REFUSAL, finish="refused")
+        if personality is Personality.TRUNCATED:
+            begin = "" if call.properties is None else '{"reasoning":"'
+            return Reply(call=call, text=begin + _BROKEN_OFF, finish="length")
+        if personality in _WITHOUT_ANSWER:
+            return Reply(call=call, text=_WITHOUT_ANSWER[personality])
+        paper = self.papers.find(content)
+        chance = random.Random(f"{self.settings.seed} {key}")  # noqa: S311 - no secret
+        reasoning, named = _answer(personality, content, paper, chance)
+        if personality is Personality.VERBOSE:
+            reasoning = _with_false_lists(reasoning, content)
+        if call.properties is None:
+            text = f"{reasoning}\n\n{_in_words(personality, named, content)}"
+        else:
+            text = _as_object(reasoning, named, content, call.properties)
+        return Reply(call=call, text=text, is_object=call.properties is not None, knows_paper=paper is not None)
+
+    def _personality_for(self, call: Call, content: PromptContent, key: str) -> Personality:
+        settings = self.settings
+        if settings.draw("refuse", key) < settings.refuse_rate:
+            return Personality.REFUSES
+        personality = Personality(call.model) if call.model in _NAMES else settings.personality
+        if personality is Personality.MIXED:
+            personality = _UNMIXED[int(settings.draw("mixed", key) * len(_UNMIXED))]
+        mends = content.is_follow_up and (
+            personality is Personality.OVER_LENGTH or (settings.repairable and personality in _REPAIRABLE)
+        )
+        return Personality.ORACLE if mends else personality
+
+
+def _answer(
+    personality: Personality, content: PromptContent, paper: KnownPaper | None, chance: random.Random
+) -> tuple[str, _Named]:
+    """Return reasoning, and what is named."""
+    numbers = content.numbers if content.mode == "score" else content.numbers[: content.budget]
+    if personality is Personality.LEAD:
+        return "A paper says what matters first.", [(number, BEST_SCORE // 2) for number in numbers]
+    if personality is Personality.RANDOM:
+        drawn = numbers if content.mode == "score" else chance.sample(content.numbers, len(numbers))
+        return "Any of these may matter.", [(number, chance.randint(0, BEST_SCORE)) for number in drawn]
+    if paper is None:
+        return _UNKNOWN, []
+    if personality is Personality.EMPTY:
+        return _NOTHING, []
+    named = _right(content, paper)
+    if personality is Personality.OVER_LENGTH and content.budget is not None and content.mode == "select":
+        unused = [(number, 0) for number in content.numbers if (number, 0) not in named]
+        named += unused[: content.budget + _SURPLUS - len(named)]
+    elif personality is Personality.OUT_OF_RANGE:
+        named.append((_FAR_NUMBER, BEST_SCORE // 2))
+    elif personality is Personality.DUPLICATES:
+        named = [one for one in named for _ in range(2)]
+    return _REASONING, named
+
+
+def _right(content: PromptContent, paper: KnownPaper) -> _Named:
+    if content.mode == "select":
+        return [(number, 0) for number in paper.right.selection(content.scope, content.budget, paper.numbers)]
+    shown = [number for number in content.numbers if number in paper.numbers]
+    if content.mode == "order":
+        return [(number, 0) for number in paper.right.order(content.scope, shown)[: content.budget]]
+    return list(paper.right.scores(content.scope, shown).items())
+
+
+def _as_object(reasoning: str, named: _Named, content: PromptContent, properties: frozenset[str]) -> str:
+    """Return an answer as a JSON object with those of its members that are declared (none declared: all)."""
+    numbers = [number for number, _ in named]
+    scores = [{"sentence": number, "score": score} for number, score in named]
+    found: Mapping[str, Any] = {"scores": scores} if content.mode == "score" else {"sentences": numbers}
+    members = {"reasoning": reasoning, **found}
+    return msgspec.json.encode({k: v for k, v in members.items() if not properties or k in properties}).decode()
+
+
+def _in_words(personality: Personality, named: _Named, content: PromptContent) -> str:
+    """Return what stands below the reasoning: a line ``ANSWER:``, quotes, or the lines below ``SCORES:``."""
+    if content.mode == "score":
+        return "\n".join(["SCORES:", *(f"{number}: {score}" for number, score in named)])
+    numbers = [number for number, _ in named]
+    if personality is Personality.QUOTES:
+        texts = dict(content.shown)
+        return "\n".join(["ANSWER:", *(f'- "{texts[number]}"' for number in numbers)])
+    if personality is Personality.RANGES:
+        return f"ANSWER: {', '.join(_ranges(numbers)) or 'none'}"
+    return f"ANSWER: [{', '.join(map(str, numbers))}]"
+
+
+def _ranges(numbers: list[int]) -> list[str]:
+    """Return numbers with what follows one on another written as a range, such as 3-5."""
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    return [f"{run[0]}-{run[-1]}" if len(run) > 1 else f"{run[0]}" for run in runs]
+
+
+def _with_false_lists(reasoning: str, content: PromptContent) -> str:
+    """Return long reasoning with numbers and lists that are not the answer."""
+    numbers = content.numbers or (0,)
+    first, last = numbers[0], numbers[-1]
+    return "\n".join(
+        [
+            f"Let me go through the paper. Sentence [{first}] sets the scene, as do [{first}, {last}].",
+            f"1. A first list could be [{', '.join(map(str, numbers[:5]))}], but most of it is background.",
+            f"2. If I had to answer now I would write ANSWER: [{last}], which would be wrong.",
+            f"3. The interval (95% CI 1.2-3.4, p = 0.03) is reported later [see ref. {last + 7}].",
+            reasoning,
+        ]
+    )
