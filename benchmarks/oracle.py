@@ -13,8 +13,8 @@ import numpy as np
 import pulp
 
 from evidencebench.data.dataset import open_dataset
-from evidencebench.data.evaluations import derive_optima
 from evidencebench.data.instance import Instance
+from evidencebench.data.optima import derive_optima
 from evidencebench.data.optimum.cover import (
     Cover,
     Coverage,

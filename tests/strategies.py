@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 from hypothesis import strategies as st
 
-from evidencebench.data.formats.published import EVALUATION_KEYS
+from evidencebench.data.formats.json_instance import EVALUATION_KEYS
 from evidencebench.data.instance import Evaluation, Instance, Labels
 from evidencebench.data.optimum.cover import Coverage, coverage_from
 from evidencebench.query import Kind, Query

@@ -37,7 +37,7 @@ from evidencebench import (
 from evidencebench.data.download import fetch
 from evidencebench.data.oracle import Oracle
 from evidencebench.data.sample import sample_path
-from evidencebench.data.solving import solve_file
+from evidencebench.data.solve_file import solve_file
 from evidencebench.data.validation.validate import validate_files
 from evidencebench.errors import (
     AnswerError,

@@ -123,7 +123,7 @@ def test_text_from_elsewhere_breaks_no_line_and_is_cut() -> None:
 def test_a_data_set_whose_file_is_gone_shows_itself_all_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("evidencebench.storage.content.MOST_HELD_BYTES", 0)  # read from the disk, as large files are
+    monkeypatch.setattr("evidencebench.storage.snapshot.MOST_HELD_BYTES", 0)  # read from the disk, as large files are
     path = tmp_path / "gone.json"
     path.write_text('{"one": {}}')
     dataset = open_dataset(path)

@@ -25,9 +25,9 @@ from pathlib import Path
 from typing import Any
 
 from evidencebench.data.dataset import write_dataset
-from evidencebench.data.evaluations import derive_optima, with_optima
-from evidencebench.data.formats.published import decode_instance
+from evidencebench.data.formats.json_instance import decode_instance
 from evidencebench.data.instance import Origin
+from evidencebench.data.optima import derive_optima, with_optima
 from evidencebench.data.sample import sample_path
 
 SAMPLE_FOLDER = Path(__file__).resolve().parent / "sample"

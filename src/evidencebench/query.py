@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
 
-from evidencebench.one_line import counted, one_line
+from evidencebench.wording import counted, one_line
 
 AspectScope = Literal["all", "results"]
 """Which aspects count: all of them, or those labelled Results. A system may know it; it may not know the aspects."""

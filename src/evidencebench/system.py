@@ -9,9 +9,9 @@ from types import ModuleType
 from typing import Any, Protocol, SupportsIndex, cast, get_args
 
 from evidencebench.errors import OutOfRangeError, RunMismatchError, SystemSpecError
-from evidencebench.one_line import first_few, one_line
 from evidencebench.provenance import differences, merged_versions, versions_of_code
 from evidencebench.query import AspectScope, Query
+from evidencebench.wording import first_few, one_line
 
 KNOWING_SYSTEMS = frozenset({"oracle", "greedy_oracle"})
 """Names in run files of the systems whose traits say that they know the labels: ceilings, not competitors."""

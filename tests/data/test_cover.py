@@ -10,7 +10,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from evidencebench.data.dataset import Dataset
-from evidencebench.data.evaluations import derive_optima
+from evidencebench.data.optima import derive_optima
 from evidencebench.data.optimum import integer_program as hard_cover
 from evidencebench.data.optimum.branch_and_bound import union_of
 from evidencebench.data.optimum.cover import (

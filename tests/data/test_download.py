@@ -15,10 +15,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evidencebench.data.catalog import CATALOG, CatalogEntry, Fetched, check_file, data_folder, sha256_matches
+from evidencebench.data.catalog import CATALOG, CatalogEntry, Fetched, check_file, sha256_matches
 from evidencebench.data.download import doubling_pause, fetch
 from evidencebench.errors import DownloadError
 from evidencebench.storage.reading import file_sha256
+from evidencebench.storage.user_folders import data_folder
 from examples import examples
 from hostile_server import (
     Behaviour,

@@ -12,7 +12,7 @@ import pytest
 
 from evidencebench.data.dataset import Dataset, open_dataset, write_dataset
 from evidencebench.data.sample import load_sample
-from evidencebench.data.solving import solve_file
+from evidencebench.data.solve_file import solve_file
 from evidencebench.errors import ChangedDataError, RunError, RunMismatchError
 from evidencebench.execution.execute import execute
 from evidencebench.query import Query
@@ -109,7 +109,7 @@ def test_a_file_that_is_replaced_before_its_checksum_is_asked_for_has_that_of_wh
 def test_a_large_file_that_is_replaced_before_its_checksum_is_asked_for_gives_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("evidencebench.storage.content.MOST_HELD_BYTES", 0)
+    monkeypatch.setattr("evidencebench.storage.snapshot.MOST_HELD_BYTES", 0)
     dataset = many(tmp_path / "data.json", 3)
     many(tmp_path / "data.json", 3, first=1)
     with pytest.raises(ChangedDataError, match="has changed since it was opened"):

@@ -19,7 +19,7 @@ from evidencebench.models.embedding.embedder import embed
 from evidencebench.models.embedding.encoder import Floats, VectorBatch
 from evidencebench.models.embedding.formats import EncodedText
 from evidencebench.models.embedding.vector_cache import VectorCache, digest_of
-from evidencebench.storage.cache import cache_folder
+from evidencebench.storage.user_folders import cache_folder
 
 TESTS = Path(__file__).parents[1]
 

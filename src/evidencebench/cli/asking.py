@@ -23,7 +23,7 @@ from evidencebench.models.llm.open_batches import collect_open_batches
 from evidencebench.models.llm.prices import PriceTable
 from evidencebench.models.llm.reply_cache import ReplyCache
 from evidencebench.models.llm.totals import RequestTotals, RunningTotals
-from evidencebench.storage.cache import cache_folder
+from evidencebench.storage.user_folders import cache_folder
 from evidencebench.tables import printable
 
 _HOUR_SECONDS = 3600.0

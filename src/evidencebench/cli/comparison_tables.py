@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from string import ascii_uppercase
 
 from evidencebench.cli.output import print_table
-from evidencebench.one_line import counted
 from evidencebench.scoring.cautions import TRAINED_ON_IT
 from evidencebench.scoring.comparison import Comparison
 from evidencebench.scoring.evaluation import Counts
 from evidencebench.scoring.presentation import percent
 from evidencebench.tables import Cell, Table, printable
+from evidencebench.wording import counted
 
 ALPHA = 0.05
 """Below it, a difference has a star."""

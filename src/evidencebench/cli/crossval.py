@@ -26,7 +26,6 @@ from evidencebench.data.tasks import Task, task_named
 from evidencebench.execution.gathering import Rehearsal
 from evidencebench.execution.system_table import asks_model, make_system
 from evidencebench.models.llm.client import ChatClient
-from evidencebench.one_line import counted
 from evidencebench.runs.run_file import code_text
 from evidencebench.scoring.presentation import percent, signature
 from evidencebench.scoring.significance import Estimate, Resampling
@@ -36,6 +35,7 @@ from evidencebench.training.crossval.figures import SystemFigures
 from evidencebench.training.crossval.validate import cross_validate, planned
 from evidencebench.training.crossval.waiting_cells import rehearse_cells
 from evidencebench.training.trainings import trainable
+from evidencebench.wording import counted
 
 
 @click.command

@@ -12,8 +12,8 @@ from evidencebench.execution.gathering import Rehearsal
 from evidencebench.models.llm.client import ChatClient
 from evidencebench.models.llm.prices import PriceTable
 from evidencebench.models.llm.totals import shown_usd
-from evidencebench.one_line import counted
 from evidencebench.tables import Cell, Table, printable
+from evidencebench.wording import counted
 
 
 def print_estimate(

@@ -16,7 +16,6 @@ from evidencebench.cli.progress import progress
 from evidencebench.errors import EvidenceBenchError, PendingError, ReplyError, UnreadableError
 from evidencebench.execution.gathering import Rehearsal
 from evidencebench.execution.system_table import asks_model, make_system
-from evidencebench.one_line import counted
 from evidencebench.papers.foreign import text_of
 from evidencebench.papers.plain import read_plain
 from evidencebench.query import AspectScope, Kind, Query
@@ -24,6 +23,7 @@ from evidencebench.scoring.presentation import notes_line
 from evidencebench.storage.reading import read_stream, read_whole
 from evidencebench.system import Brief, NamedSystem, Ranking
 from evidencebench.tables import WIDTH, printable
+from evidencebench.wording import counted
 
 
 @click.command

@@ -7,7 +7,7 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
-from evidencebench.spelling import did_you_mean
+from evidencebench.wording import did_you_mean
 
 
 class LazyGroup(click.Group):

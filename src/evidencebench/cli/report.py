@@ -19,13 +19,13 @@ from evidencebench.cli.options import (
 from evidencebench.cli.output import OutputFile, print_cautions, refuse_existing, tell_written
 from evidencebench.cli.progress import progress
 from evidencebench.data.tasks import Task
-from evidencebench.one_line import counted
 from evidencebench.pages.report.page import Wish, argument_of, report_page, shareable
 from evidencebench.scoring.cautions import Caution
 from evidencebench.scoring.evaluation import Rules
 from evidencebench.scoring.significance import Resampling
 from evidencebench.storage.whole_file import is_stream, whole_file
 from evidencebench.tables import printable
+from evidencebench.wording import counted
 
 # Without one, it is anything: a pipe, a terminal.
 _SUFFIXES = {".html", ".htm", ""}

@@ -16,7 +16,7 @@ from evidencebench.cli.options import data_option, limit_option, open_data, rule
 from evidencebench.data.tasks import TASKS, Task
 from evidencebench.errors import MissingExtraError
 from evidencebench.scoring.evaluation import Rules
-from evidencebench.storage.cache import cache_folder
+from evidencebench.storage.user_folders import cache_folder
 from evidencebench.tables import printable
 
 

@@ -25,11 +25,11 @@ from evidencebench.execution.ask import default_tasks
 from evidencebench.execution.gathering import Rehearsal, rehearse_all
 from evidencebench.execution.system_table import asks_model, make_system
 from evidencebench.models.llm.client import ChatClient
-from evidencebench.one_line import counted
 from evidencebench.runs.run_file import SystemHeader, code_text
 from evidencebench.scoring.comparison import wrong_hypothesis_control, wrong_hypothesis_inquiries
 from evidencebench.scoring.presentation import comparison_fields, signature
 from evidencebench.scoring.significance import Resampling, holm
+from evidencebench.wording import counted
 
 
 @click.command

@@ -12,9 +12,9 @@ from pathlib import Path
 from types import MappingProxyType
 
 from evidencebench.errors import DownloadError, UnreadableError
-from evidencebench.spelling import did_you_mean
-from evidencebench.storage.folders import user_folder
 from evidencebench.storage.reading import PathText, file_sha256
+from evidencebench.storage.user_folders import data_folder
+from evidencebench.wording import did_you_mean
 
 _GITHUB = "https://raw.githubusercontent.com/EvidenceBench/EvidenceBench/main/datasets"
 _HUGGING_FACE = "https://huggingface.co/datasets/EvidenceBench/EvidenceBench-100k/resolve/main"
@@ -138,35 +138,6 @@ CATALOG: Mapping[str, CatalogEntry] = MappingProxyType({entry.name: entry for en
 
 SAMPLE = "sample"
 """The name of the data set that ships with this package."""
-
-
-def data_folder(environ: Mapping[str, str]) -> Path:
-    """Return the folder that fetched files are kept in; it need not exist yet.
-
-    Parameters
-    ----------
-    environ
-        The environment, usually `os.environ`. The first of these that is set and not empty decides:
-        `EVIDENCEBENCH_DATA` (the folder itself), `XDG_DATA_HOME` (ours is `evidencebench` in it; ignored unless
-        absolute), `HOME`. Without any of them the user's home folder is asked of the system.
-
-    Raises
-    ------
-    EvidenceBenchError
-        If a home folder is needed, and there is none.
-
-    Source
-    ------
-    XDG Base Directory Specification 0.8: the default, and that a relative path there is invalid.
-
-    Examples
-    --------
-    >>> data_folder({"EVIDENCEBENCH_DATA": "data", "HOME": "/home/ada"}).as_posix()
-    'data'
-    >>> data_folder({"HOME": "/home/ada"}).as_posix()
-    '/home/ada/.local/share/evidencebench'
-    """
-    return user_folder(environ, own="EVIDENCEBENCH_DATA", shared="XDG_DATA_HOME", default=".local/share")
 
 
 def data_path(name: PathText) -> Path:

@@ -18,13 +18,13 @@ from http.client import HTTPResponse
 from pathlib import Path
 
 from evidencebench.data.catalog import CatalogEntry, Fetched, check_file
-from evidencebench.data.dataset import index_file
+from evidencebench.data.formats.table import open_source
 from evidencebench.errors import DataError, DownloadError
-from evidencebench.one_line import counted
 from evidencebench.storage.reading import PathText
 from evidencebench.storage.whole_file import put_in_place
 from evidencebench.web.fetch import PassingError, ask, blocks_of, passing_errors, require_web_address, wrong_file
 from evidencebench.web.part_file import Origin, alone_with, discard, disk_errors, held_bytes, read_origin, write_origin
+from evidencebench.wording import counted
 
 Progress = Callable[[int, int | None], None]
 """Told after each block: the bytes held so far, and the bytes of the whole file (None: not known)."""
@@ -195,11 +195,11 @@ def _checked(entry: CatalogEntry, path: Path) -> Fetched:
     if entry.sha256 is not None and "..." not in entry.sha256:
         return fetched
     try:
-        index = index_file(path)
+        source = open_source(path)
     except DataError as error:
         raise DownloadError(f"{error}; expected {counted(entry.n_instances, 'instance')}") from error
-    if index.duplicates or len(index.places) != entry.n_instances:
-        got = f"'{index.duplicates[0]}' more than once" if index.duplicates else f"{len(index.places):,}"
+    if source.repeated_ids or len(source.ids) != entry.n_instances:
+        got = f"'{source.repeated_ids[0]}' more than once" if source.repeated_ids else f"{len(source.ids):,}"
         raise DownloadError(f"{path}: expected {counted(entry.n_instances, 'instance')}, got {got}")
     return fetched
 

@@ -6,8 +6,8 @@ from typing import TypeAlias
 
 import msgspec
 
-from evidencebench.one_line import counted, one_line
 from evidencebench.query import AspectScope, Query
+from evidencebench.wording import counted, one_line
 
 Buffer: TypeAlias = bytes | msgspec.Raw
 

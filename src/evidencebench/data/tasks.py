@@ -10,8 +10,8 @@ from evidencebench.data.instance import Instance, Labels
 from evidencebench.data.optimum.cover import coverage_of, minimum_cover
 from evidencebench.errors import FormatError, TaskError, UndefinedScoreError
 from evidencebench.query import AspectScope
-from evidencebench.spelling import did_you_mean
 from evidencebench.system import Brief, require_budget, require_scope
+from evidencebench.wording import did_you_mean
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

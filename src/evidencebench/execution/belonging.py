@@ -6,9 +6,9 @@ from evidencebench.data.dataset import Dataset
 from evidencebench.data.instance import Instance
 from evidencebench.data.tasks import TASKS, Task, task_named
 from evidencebench.errors import RunFormatError, RunMismatchError, TaskError
-from evidencebench.one_line import counted
 from evidencebench.runs.run_file import RunFile
 from evidencebench.system import Ranking
+from evidencebench.wording import counted
 
 
 def require_known(name: str, answered: Collection[str], data: Dataset | list[Instance]) -> None:

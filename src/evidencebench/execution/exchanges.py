@@ -16,11 +16,11 @@ from evidencebench.models.llm.client import ChatClient
 from evidencebench.models.llm.prices import PriceTable
 from evidencebench.models.llm.replaying import Replayed, ReplayingSender
 from evidencebench.models.llm.reply_cache import ReplyCache
-from evidencebench.one_line import counted
 from evidencebench.runs.run_file import RunFile, RunHeader
 from evidencebench.specification import write_specification
 from evidencebench.system import NamedSystem
 from evidencebench.systems.derangement import derange_hypotheses
+from evidencebench.wording import counted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

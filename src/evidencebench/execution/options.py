@@ -12,8 +12,8 @@ import msgspec
 from evidencebench.errors import SystemSpecError
 from evidencebench.models.llm.client import ChatClient
 from evidencebench.specification import elements, unbracketed
-from evidencebench.spelling import did_you_mean
 from evidencebench.system import NamedSystem
+from evidencebench.wording import did_you_mean
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,8 +15,8 @@ from typing import Any
 
 from evidencebench.errors import SystemSpecError
 from evidencebench.execution.own_traces import trace_of
-from evidencebench.spelling import did_you_mean
 from evidencebench.storage.reading import open_file
+from evidencebench.wording import did_you_mean
 
 _FILE_SUFFIX = ".py"
 

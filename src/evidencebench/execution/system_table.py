@@ -23,13 +23,13 @@ from evidencebench.execution.own_traces import trace_of
 from evidencebench.models.llm.client import ChatClient
 from evidencebench.models.model_card import SET_SELECTOR_IS_GONE
 from evidencebench.specification import MAX_DEPTH, parse_specification
-from evidencebench.spelling import did_you_mean
 from evidencebench.system import KNOWING_SYSTEMS, KnowingSystem, NamedSystem, System, traits_of
 from evidencebench.systems import controls
 from evidencebench.systems import stored_answers as stored
 from evidencebench.systems.retrievers import bm25, dense, dense_api, fusion, rerank, tfidf
 from evidencebench.systems.selectors import cues, diverse, selector
 from evidencebench.systems.strategies import base, in_context, ranking, reranking, sections, voting
+from evidencebench.wording import did_you_mean
 
 SYSTEMS: Mapping[str, Callable[..., System | KnowingSystem]] = MappingProxyType(
     {

@@ -7,8 +7,8 @@ from itertools import islice, pairwise
 import msgspec
 
 from evidencebench.errors import UnreadableError
-from evidencebench.one_line import counted
 from evidencebench.tables import shortened
+from evidencebench.wording import counted
 
 # How a file begins -> what it is, and how its text is got.
 _BEGINNINGS = (

@@ -11,12 +11,11 @@ from typing import Any
 import msgspec
 
 from evidencebench.errors import RunFormatError
-from evidencebench.one_line import counted
 from evidencebench.runs.run_file import RUN_BEGINS, Answer, Failure, RunFile, read_content, read_run
-from evidencebench.storage.content import lines_of
+from evidencebench.storage.json_lines import lines_of, repeated_keys
 from evidencebench.storage.reading import PathText
-from evidencebench.storage.repeated_keys import repeated_keys
 from evidencebench.system import Ranking
+from evidencebench.wording import counted
 
 _TREC_COLUMNS = 6
 # Plain digits: int() and float() would take 1_0 and the digits of every script too. The lengths that matter by far.

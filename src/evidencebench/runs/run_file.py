@@ -10,14 +10,12 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from evidencebench.errors import RunFormatError, RunMismatchError
-from evidencebench.one_line import counted, one_line
 from evidencebench.provenance import CODE_OF, differences
 from evidencebench.specification import MAX_DEPTH
-from evidencebench.storage.content import lines_of
-from evidencebench.storage.journal import is_whole
+from evidencebench.storage.json_lines import has_checksum, is_whole_object, lines_of, with_checksum
 from evidencebench.storage.reading import PathText, read_whole
-from evidencebench.storage.seal import is_sealed_with, sealed
 from evidencebench.system import Ranking
+from evidencebench.wording import counted, one_line
 
 FORMAT_VERSION = 1
 MOST_RUN_BYTES = 8 << 30
@@ -163,7 +161,7 @@ class RunHeader(msgspec.Struct, frozen=True, kw_only=True):
 class AnswerLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One answer: sentences, or the error that stands in their place.
 
-    ``answered`` says when, of people only; ``crc`` is the checksum of the line, as `storage.seal` makes it.
+    ``answered`` says when, of people only; ``crc`` is the checksum of the line, as `storage.json_lines` makes it.
     """
 
     id: str
@@ -320,7 +318,7 @@ def encode_answer(instance_id: str, task: str | None, answer: Answer, *, answere
             notes=dict(answer.notes),
             answered=answered,
         )
-    return sealed(msgspec.json.encode(line))
+    return with_checksum(msgspec.json.encode(line))
 
 
 def read_run(path: PathText, *, needs_header: bool = True, content: bytes | None = None) -> RunFile:
@@ -347,7 +345,7 @@ def read_run(path: PathText, *, needs_header: bool = True, content: bytes | None
     header: RunHeader | None = None
     lines: dict[tuple[str, str | None], memoryview | Answer] = {}
     for number, _, line, is_ended in lines_of(content):
-        if not is_ended and not is_whole(line):
+        if not is_ended and not is_whole_object(line):
             break
         try:
             if header is None and needs_header:
@@ -366,7 +364,7 @@ def read_run(path: PathText, *, needs_header: bool = True, content: bytes | None
 def _add(path: Path, number: int, lines: dict[tuple[str, str | None], memoryview | Answer], line: memoryview) -> None:
     # Decoded once in full here, so that a bad line is found now and by its number.
     decoded = _line_decoder.decode(line)
-    if decoded.crc is not None and not is_sealed_with(line, decoded.crc):
+    if decoded.crc is not None and not has_checksum(line, decoded.crc):
         _require_same_answer(path, number, decoded, decoded.crc)
     key = (decoded.id, decoded.task)
     if (decoded.sentences is None) == (decoded.error is None):
@@ -378,7 +376,7 @@ def _add(path: Path, number: int, lines: dict[tuple[str, str | None], memoryview
 
 def _require_same_answer(path: Path, number: int, line: AnswerLine, crc: str) -> None:
     """Raise unless a line differs from what was sealed in its spelling only, as another program writes it again."""
-    if not is_sealed_with(sealed(msgspec.json.encode(msgspec.structs.replace(line, crc=None))), crc):
+    if not has_checksum(with_checksum(msgspec.json.encode(msgspec.structs.replace(line, crc=None))), crc):
         raise RunFormatError(
             f"{path}: line {number}: the answer to '{line.id}' is not the one that was written: its crc {crc} does not "
             "fit; restore the line, or take the crc out of it to have it read as it stands"

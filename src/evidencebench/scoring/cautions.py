@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from evidencebench.one_line import counted
 from evidencebench.scoring.evaluation import TaskScores
 from evidencebench.scoring.graded_runs import Graded
+from evidencebench.wording import counted
 
 TRAINED_ON_IT = "trained on this data, so its scores say nothing of other papers"
 """What is said of a system whose model saw the data that it is scored on."""

@@ -11,7 +11,6 @@ from evidencebench.errors import RunMismatchError, UndefinedScoreError
 from evidencebench.execution.ask import answers_from, named_system, require_answerable
 from evidencebench.execution.gathering import Inquiry, gather
 from evidencebench.execution.waiting import Waiting
-from evidencebench.one_line import one_line
 from evidencebench.scoring import significance
 from evidencebench.scoring.evaluation import AnswerSource, Counts, TaskScores, evaluate
 from evidencebench.scoring.selection import Selection
@@ -30,6 +29,7 @@ from evidencebench.scoring.significance import (
 from evidencebench.storage.reading import PathText
 from evidencebench.system import NamedSystem, System
 from evidencebench.systems.derangement import derange_hypotheses
+from evidencebench.wording import one_line
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,15 +23,14 @@ from evidencebench.errors import (
 )
 from evidencebench.execution.ask import answers_from
 from evidencebench.execution.belonging import check_belongs, require_known
-from evidencebench.one_line import one_line
 from evidencebench.runs.answer_dicts import GivenAnswer
 from evidencebench.runs.run_file import Answer, Failure, RunFile
 from evidencebench.scoring.measures import MEASURES
 from evidencebench.scoring.selection import OutOfRange, OverLength, Selection, Ties, check_answer, select
 from evidencebench.scoring.significance import DEFAULT_RESAMPLING, Estimate, Floats, Resampling, bootstrap_defined
-from evidencebench.spelling import did_you_mean
 from evidencebench.storage.reading import PathText
 from evidencebench.system import NamedSystem, Ranking, System
+from evidencebench.wording import did_you_mean, one_line
 
 AnswerSource: TypeAlias = Callable[[Instance, Task], Answer | None]
 Answering: TypeAlias = NamedSystem | System | RunFile | Mapping[str, GivenAnswer] | AnswerSource

@@ -12,7 +12,6 @@ from evidencebench.data.tasks import Task, TaskOrName, tasks_from
 from evidencebench.errors import RunError, RunMismatchError, TaskError
 from evidencebench.execution.ask import answers_from
 from evidencebench.execution.belonging import check_answers, check_belongs, tasks_of
-from evidencebench.one_line import counted, one_line
 from evidencebench.runs.answer_files import open_run
 from evidencebench.runs.people.folder import SYSTEM_NAME as PERSON
 from evidencebench.runs.run_file import RunFile, option_text
@@ -29,6 +28,7 @@ from evidencebench.scoring.significance import Resampling
 from evidencebench.storage.reading import PathText, paths_from
 from evidencebench.system import KnowingSystem, NamedSystem, System
 from evidencebench.systems.controls import AbstractBackwards, Lead, RandomControl
+from evidencebench.wording import counted, one_line
 
 # Made here rather than by `make_system`, which imports every system there is.
 _CONTROLS: Mapping[str, System | KnowingSystem] = {

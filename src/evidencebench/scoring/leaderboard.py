@@ -6,12 +6,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from evidencebench.data.tasks import Task
-from evidencebench.one_line import counted, one_line
 from evidencebench.scoring.comparison import estimates_of, pairwise_p_values
 from evidencebench.scoring.evaluation import TaskScores
 from evidencebench.scoring.graded_runs import Graded, signature_of
 from evidencebench.scoring.significance import DEFAULT_RESAMPLING, Estimate, Resampling, ranges_from
 from evidencebench.system import KNOWING_SYSTEMS
+from evidencebench.wording import counted, one_line
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,6 @@ import numpy as np
 from evidencebench.data.dataset import Dataset
 from evidencebench.data.optimum.cover import Coverage, coverage_of
 from evidencebench.data.tasks import Task
-from evidencebench.one_line import counted
 from evidencebench.query import Kind
 from evidencebench.scoring.comparison import Comparison
 from evidencebench.scoring.evaluation import MEASURE_NAMES, Rules, TaskScores
@@ -18,6 +17,7 @@ from evidencebench.scoring.selection import Selection
 from evidencebench.scoring.significance import DEFAULT_RESAMPLING, Estimate, Resampling
 from evidencebench.tables import printable
 from evidencebench.version import __version__
+from evidencebench.wording import counted
 
 
 def signature(

@@ -5,8 +5,8 @@ from operator import gt
 from typing import Literal
 
 from evidencebench.errors import AnswerError, OutOfRangeError
-from evidencebench.one_line import counted
 from evidencebench.system import Ranking, require_budget
+from evidencebench.wording import counted
 
 OverLength = Literal["expected", "first"]
 Ties = Literal["index", "expected"]

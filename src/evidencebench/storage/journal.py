@@ -13,9 +13,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import msgspec
-
 from evidencebench.errors import RunError
+from evidencebench.storage.json_lines import is_whole_object
 from evidencebench.storage.whole_file import put_in_place
 
 _SYNC_SECONDS = 1.0
@@ -178,19 +177,10 @@ def _repair(descriptor: int) -> None:
     tail = os.pread(descriptor, size - tail_start, tail_start)
     if not tail:
         return
-    if is_whole(tail):
+    if is_whole_object(tail):
         os.write(descriptor, b"\n")
     else:
         os.ftruncate(descriptor, tail_start)
-
-
-def is_whole(line: bytes | memoryview) -> bool:
-    """Say whether a line without its line end is all of a JSON object, which no torn line is."""
-    try:
-        msgspec.json.decode(line, type=dict[str, msgspec.Raw])
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return False
-    return True
 
 
 def _start_of_last_line(descriptor: int, size: int) -> int:

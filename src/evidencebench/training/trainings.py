@@ -12,11 +12,11 @@ from evidencebench.execution.options import options_of
 from evidencebench.execution.own_code import find_own_code, is_file
 from evidencebench.execution.system_table import SYSTEMS, TAKEN_AWAY, factory_of, make_options
 from evidencebench.specification import parse_specification, write_specification
-from evidencebench.spelling import did_you_mean
 from evidencebench.training.best import BestTraining
 from evidencebench.training.embedder import EmbedderTraining
 from evidencebench.training.reranker import RerankerTraining
 from evidencebench.training.selector import Progress, SelectorTraining
+from evidencebench.wording import did_you_mean
 
 
 class Training(Protocol):

@@ -15,9 +15,9 @@ from evidencebench.errors import CacheError
 from evidencebench.execution.exchanges import exchanges_of
 from evidencebench.models.llm.inventory import KeptReply, ReplyFilter, kept_replies
 from evidencebench.models.llm.reply_cache import ReplyCache
-from evidencebench.one_line import counted
 from evidencebench.runs.run_file import RunFile, read_run
 from evidencebench.storage.whole_file import is_stream, whole_file
+from evidencebench.wording import counted
 
 
 @click.command(name="export")

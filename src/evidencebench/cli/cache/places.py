@@ -8,7 +8,7 @@ from evidencebench.errors import CacheError
 from evidencebench.models.embedding.vector_cache import FILE_NAME as EMBEDDINGS_NAME
 from evidencebench.models.llm.reply_database import FILE_NAME as REPLIES_NAME
 from evidencebench.models.llm.totals import shown_usd
-from evidencebench.storage.cache import cache_folder
+from evidencebench.storage.user_folders import cache_folder
 
 
 def kept_folder() -> Path:

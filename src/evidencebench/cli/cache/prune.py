@@ -27,11 +27,11 @@ from evidencebench.models.llm.inventory import (
 )
 from evidencebench.models.llm.reply_cache import ReplyCache
 from evidencebench.models.llm.reply_database import REPLIES
-from evidencebench.one_line import counted
 from evidencebench.pages.app.search_index import kept_files
 from evidencebench.storage.cached_file import remove_cached
 from evidencebench.storage.database import compact
 from evidencebench.tables import printable
+from evidencebench.wording import counted
 
 _DAY_SECONDS = 86_400.0
 

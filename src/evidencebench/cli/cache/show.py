@@ -14,11 +14,11 @@ from evidencebench.models.embedding.inventory import vectors_by_encoder
 from evidencebench.models.llm.batch_queue import BatchJob, BatchQueue
 from evidencebench.models.llm.inventory import ModelReplies, n_waiting, replies_by_model
 from evidencebench.models.llm.reply_cache import ReplyCache
-from evidencebench.one_line import counted
 from evidencebench.pages.app.search_index import kept_files
-from evidencebench.storage.cache import cache_folder
 from evidencebench.storage.database import size_bytes
+from evidencebench.storage.user_folders import cache_folder
 from evidencebench.tables import Table, printable
+from evidencebench.wording import counted
 
 
 @click.command(name="list")

@@ -9,7 +9,7 @@ from evidencebench.cli.options import open_data, progress_option
 from evidencebench.cli.output import OutputFile, refuse_existing, tell_written
 from evidencebench.cli.progress import progress
 from evidencebench.data.dataset import write_dataset
-from evidencebench.one_line import counted
+from evidencebench.wording import counted
 
 
 @click.command(name="convert")

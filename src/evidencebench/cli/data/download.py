@@ -12,9 +12,10 @@ from evidencebench.cli.numbers import Whole
 from evidencebench.cli.options import progress_option
 from evidencebench.cli.output import prose_width
 from evidencebench.cli.progress import progress
-from evidencebench.data.catalog import CATALOG, data_folder
+from evidencebench.data.catalog import CATALOG
 from evidencebench.data.download import fetch
-from evidencebench.spelling import did_you_mean
+from evidencebench.storage.user_folders import data_folder
+from evidencebench.wording import did_you_mean
 
 
 class _Name(click.Choice[str]):

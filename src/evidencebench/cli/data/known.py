@@ -8,8 +8,9 @@ import click
 
 from evidencebench.cli.options import format_option, json_option
 from evidencebench.cli.output import print_json, print_prose, print_table
-from evidencebench.data.catalog import CATALOG, CatalogEntry, data_folder
+from evidencebench.data.catalog import CATALOG, CatalogEntry
 from evidencebench.data.sample import load_sample, sample_path
+from evidencebench.storage.user_folders import data_folder
 from evidencebench.tables import Cell, Table
 
 

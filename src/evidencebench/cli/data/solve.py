@@ -9,9 +9,9 @@ from evidencebench.cli.completion import complete_data
 from evidencebench.cli.options import jobs_option, json_option, open_data, progress_option
 from evidencebench.cli.output import OutputFile, print_json, refuse_existing, require_file
 from evidencebench.cli.progress import progress
-from evidencebench.data.solving import solve_file
-from evidencebench.one_line import counted
+from evidencebench.data.solve_file import solve_file
 from evidencebench.tables import printable
+from evidencebench.wording import counted
 
 
 @click.command(name="solve")

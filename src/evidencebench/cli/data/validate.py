@@ -11,8 +11,8 @@ from evidencebench.cli.output import print_json
 from evidencebench.cli.progress import progress
 from evidencebench.data.catalog import data_path
 from evidencebench.data.validation.validate import FileReport, count_by_rule, validate_files
-from evidencebench.one_line import counted
 from evidencebench.tables import printable
+from evidencebench.wording import counted
 
 _MAX_SHOWN = 50
 

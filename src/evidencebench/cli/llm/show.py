@@ -12,10 +12,10 @@ from evidencebench.errors import CacheError
 from evidencebench.execution.exchanges import Exchange, changed_since, exchanges_of
 from evidencebench.models.llm.reply_cache import ReplyCache
 from evidencebench.models.llm.reply_database import FILE_NAME
-from evidencebench.one_line import counted
 from evidencebench.runs.run_file import RunFile, read_run
 from evidencebench.scoring.presentation import notes_line
-from evidencebench.storage.cache import cache_folder
+from evidencebench.storage.user_folders import cache_folder
+from evidencebench.wording import counted
 
 
 @click.command(name="show")

@@ -15,8 +15,8 @@ from evidencebench.data.instance import Labels
 from evidencebench.data.optimum import integer_program as hard_cover
 from evidencebench.data.optimum.branch_and_bound import OutOfNodesError, Search, greedy_count, union_of
 from evidencebench.errors import UndefinedScoreError
-from evidencebench.one_line import counted, one_line
 from evidencebench.query import AspectScope
+from evidencebench.wording import counted, one_line
 
 # On the real data no cover needs 100 nodes.
 DEFAULT_NODES = 2_500

@@ -4,13 +4,13 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from evidencebench.data.evaluations import derive_optima
-from evidencebench.data.formats.published import EVALUATION_KEYS, decode_instance, spells_with_spaces
+from evidencebench.data.formats.json_instance import EVALUATION_KEYS, decode_instance, spells_with_spaces
 from evidencebench.data.instance import Origin
+from evidencebench.data.optima import derive_optima
 from evidencebench.data.tasks import TASKS
 from evidencebench.errors import DataError
-from evidencebench.one_line import counted
 from evidencebench.query import Kind
+from evidencebench.wording import counted
 
 _MAX_SHOWN_CHARACTERS = 80
 # Both dialects' spellings, each once.
@@ -52,7 +52,7 @@ class Violation:
 
 
 @dataclass(slots=True)
-class _Place:
+class _Checked:
     """One instance under examination: its parts as far as they have the right type, and what was found."""
 
     instance_id: str
@@ -89,7 +89,7 @@ class _Place:
 
 def check_record(instance_id: str, record: Any) -> list[Violation]:
     """Return everything in which an instance departs from the format, optimality aside."""
-    place = _Place(instance_id, record if isinstance(record, dict) else {})
+    place = _Checked(instance_id, record if isinstance(record, dict) else {})
     if not place.expect("$", record, _is_object, "an object"):
         return place.found
     place.is_100k = _is_100k(record)
@@ -110,7 +110,7 @@ def check_record(instance_id: str, record: Any) -> list[Violation]:
 
 def check_optima(instance_id: str, raw: bytes) -> list[Violation]:
     """Return where the stored optima of a valid instance are not optimal."""
-    place = _Place(instance_id, {})
+    place = _Checked(instance_id, {})
     try:
         instance = decode_instance(instance_id, Origin(raw=raw))
         optima = derive_optima(instance)
@@ -135,7 +135,7 @@ def _is_100k(record: Mapping[str, Any]) -> bool:
     return "systematic_review_id" in record or (isinstance(kinds, list) and spells_with_spaces(kinds))
 
 
-def _check_texts(place: _Place) -> None:
+def _check_texts(place: _Checked) -> None:
     for key in ("hypothesis", "paper_id"):
         place.expect(f"$.{key}", place.record.get(key, _MISSING), _is_text, "a string")
     sentences = place.record.get("paper_as_candidate_pool", _MISSING)
@@ -147,7 +147,7 @@ def _check_texts(place: _Place) -> None:
             place.expect(f"$.paper_as_candidate_pool[{index}]", sentence, _is_text, "a string")
 
 
-def _check_extras(place: _Place) -> None:
+def _check_extras(place: _Checked) -> None:
     """Check what only some files have."""
     texts = place.record.get("aspect_id2aspect")
     if texts is not None and place.expect("$.aspect_id2aspect", texts, _is_object, "an object: aspect id -> text"):
@@ -158,7 +158,7 @@ def _check_extras(place: _Place) -> None:
         place.note("$.systematic_review_id", "type", "a string or a whole number", _shown(review))
 
 
-def _check_kinds(place: _Place) -> None:
+def _check_kinds(place: _Checked) -> None:
     path = "$.sentence_types_in_candidate_pool"
     kinds = place.record.get("sentence_types_in_candidate_pool", _MISSING)
     if not place.expect(path, kinds, _is_list, "a list of sentence types"):
@@ -170,7 +170,7 @@ def _check_kinds(place: _Place) -> None:
             place.note(f"{path}[{index}]", "kind", f"one of {', '.join(_KINDS)}", _shown(kind))
 
 
-def _check_aspects(place: _Place) -> None:
+def _check_aspects(place: _Checked) -> None:
     aspects = _id_list(place, "aspect_list_ids")
     if aspects is None:
         return
@@ -179,7 +179,7 @@ def _check_aspects(place: _Place) -> None:
         place.note("$.aspect_list_ids", "length", "at least one aspect", "none")
 
 
-def _check_results(place: _Place) -> None:
+def _check_results(place: _Checked) -> None:
     key = "results_aspect_list_ids"
     if place.record.get(key) is None:
         if key not in place.record and not place.is_100k:
@@ -195,7 +195,7 @@ def _check_results(place: _Place) -> None:
             place.note(f"$.{key}[{index}]", "subset", "an id of aspect_list_ids", _shown(aspect))
 
 
-def _id_list(place: _Place, key: str) -> list[str] | None:
+def _id_list(place: _Checked, key: str) -> list[str] | None:
     """Return the strings of a list of ids, each bad or repeated one recorded; None if it is no list."""
     values = place.record.get(key, _MISSING)
     if not place.expect(f"$.{key}", values, _is_list, "a list of aspect ids"):
@@ -210,7 +210,7 @@ def _id_list(place: _Place, key: str) -> list[str] | None:
     return list(seen)
 
 
-def _check_sources(place: _Place) -> None:
+def _check_sources(place: _Checked) -> None:
     path = "$.aspect2sentence_indices"
     sources = place.record.get("aspect2sentence_indices", _MISSING)
     if not place.expect(path, sources, _is_object, "an object: aspect id -> sentence indices"):
@@ -228,7 +228,7 @@ def _check_sources(place: _Place) -> None:
             place.note(f"{path}[{_shown(aspect)}]", "source", "at least one sentence", "none", bends=True)
 
 
-def _indices(place: _Place, path: str, values: list[Any]) -> list[int]:
+def _indices(place: _Checked, path: str, values: list[Any]) -> list[int]:
     """Return the usable indices of a list, each bad or repeated one recorded."""
     kept: dict[int, None] = {}
     for position, index in enumerate(values):
@@ -240,7 +240,7 @@ def _indices(place: _Place, path: str, values: list[Any]) -> list[int]:
     return list(kept)
 
 
-def _check_inverse(place: _Place) -> None:
+def _check_inverse(place: _Checked) -> None:
     path = "$.sentence_index2aspects"
     inverse = place.record.get("sentence_index2aspects", _MISSING)
     if not place.expect(path, inverse, _is_object, "an object: sentence index -> aspect ids"):
@@ -277,7 +277,7 @@ def _inverse_violations(aspects: list[Any], expected: set[str]) -> Iterator[tupl
         yield "inverse", f"{_shown(aspect)}, whose sources hold this sentence", "a list without it"
 
 
-def _check_evaluation(place: _Place, task: str) -> None:
+def _check_evaluation(place: _Checked, task: str) -> None:
     key = EVALUATION_KEYS[task]
     value = place.record.get(key, _MISSING)
     scope = TASKS[task].scope
@@ -303,7 +303,7 @@ def _check_evaluation(place: _Place, task: str) -> None:
     _check_covered(place, f"$.{key}.covered_aspects", value, indices, _texts(aspects))
 
 
-def _check_selection_length(place: _Place, task: str, value: Mapping[str, Any], length: int) -> None:
+def _check_selection_length(place: _Checked, task: str, value: Mapping[str, Any], length: int) -> None:
     path = f"$.{EVALUATION_KEYS[task]}"
     budget = TASKS[task].budget
     if isinstance(budget, int):
@@ -320,7 +320,9 @@ def _check_selection_length(place: _Place, task: str, value: Mapping[str, Any], 
         place.note(f"{path}.one_selection_of_sentences", "length", counted(expected, "sentence"), str(length))
 
 
-def _check_covered(place: _Place, path: str, value: Mapping[str, Any], indices: list[int], aspects: list[str]) -> None:
+def _check_covered(
+    place: _Checked, path: str, value: Mapping[str, Any], indices: list[int], aspects: list[str]
+) -> None:
     covered = value.get("covered_aspects", _MISSING)
     if not place.expect(path, covered, _is_list, "a list of aspect ids"):
         return

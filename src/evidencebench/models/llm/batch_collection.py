@@ -15,7 +15,7 @@ from evidencebench.models.llm.batch_queue import BatchJob, BatchQueue, DamagedRe
 from evidencebench.models.llm.chat import ChatReply, ChatRequest
 from evidencebench.models.llm.reply_cache import ReplyCache
 from evidencebench.models.llm.reply_database import explained
-from evidencebench.one_line import counted
+from evidencebench.wording import counted
 
 _WINDOW_ROWS = 256
 _MOST_FILE_BYTES = 16 << 30

@@ -14,7 +14,7 @@ from evidencebench.models.llm.batch_apis.calls import Calls, UnsureError
 from evidencebench.models.llm.batch_apis.contract import BatchApi, BatchSearch, SearchResult
 from evidencebench.models.llm.batch_queue import BatchJob, BatchQueue
 from evidencebench.models.llm.reply_database import FILE_NAME, explained
-from evidencebench.one_line import counted
+from evidencebench.wording import counted
 
 _LOOK_AGAIN_SECONDS = 0.5
 

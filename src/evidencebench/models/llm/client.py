@@ -27,8 +27,8 @@ from evidencebench.models.llm.prices import PriceTable
 from evidencebench.models.llm.rate_limits import RateLimits
 from evidencebench.models.llm.reply_cache import ReplyCache
 from evidencebench.models.llm.totals import RunningTotals
-from evidencebench.storage.cache import cache_folder
 from evidencebench.storage.reading import PathText
+from evidencebench.storage.user_folders import cache_folder
 
 if TYPE_CHECKING:
     import httpx

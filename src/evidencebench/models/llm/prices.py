@@ -13,8 +13,8 @@ import msgspec
 
 from evidencebench.errors import FormatError, UnreadableError
 from evidencebench.models.llm.chat import NOTHING_USED, ChatReply, Usage
+from evidencebench.storage.json_lines import repeated_keys
 from evidencebench.storage.reading import PathText, read_whole
-from evidencebench.storage.repeated_keys import repeated_keys
 
 _MILLION = 1_000_000
 _MOST_BYTES = 16 << 20

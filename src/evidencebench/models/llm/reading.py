@@ -28,7 +28,7 @@ from evidencebench.models.llm.parsing.places import Branch, DoubtError, FoundAns
 from evidencebench.models.llm.parsing.scores import find_scores
 from evidencebench.models.llm.parsing.shown import ShownSentences
 from evidencebench.models.llm.parsing.visible import parts_before_prompts, visible_text
-from evidencebench.one_line import counted
+from evidencebench.wording import counted
 
 MAX_LISTED = 20
 """So many of the numbers that name no shown sentence are kept in a reading."""

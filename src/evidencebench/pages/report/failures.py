@@ -5,9 +5,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from evidencebench.one_line import counted
 from evidencebench.runs.run_file import Failure, RunFile
 from evidencebench.system import is_counted_once, merged_notes
+from evidencebench.wording import counted
 
 REPLY = "reply_"
 """How the notes begin that say what a language model's replies were."""

@@ -10,7 +10,6 @@ import msgspec
 
 from evidencebench.data.dataset import Dataset, dataset_from
 from evidencebench.data.tasks import TaskOrName, tasks_from
-from evidencebench.one_line import counted
 from evidencebench.pages.markup import Node, as_html, node, shown
 from evidencebench.pages.report.blocks import shortened
 from evidencebench.pages.report.breakdowns import breakdowns_of
@@ -41,6 +40,7 @@ from evidencebench.scoring.cautions import Caution, cautions_of
 from evidencebench.scoring.evaluation import Rules
 from evidencebench.scoring.significance import DEFAULT_RESAMPLING, Resampling
 from evidencebench.storage.reading import PathText, paths_from
+from evidencebench.wording import counted
 
 MOST_PAPERS = 500
 """Up to so many instances, the papers are in the page unless it is asked to leave them out."""

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from evidencebench.errors import PeopleError
-from evidencebench.one_line import counted
+from evidencebench.wording import counted
 
 
 def checked_picks(sentences: Sequence[int], *, n_sentences: int, budget: int) -> tuple[int, ...]:

@@ -27,7 +27,7 @@ from evidencebench.models.embedding.formats import (
 from evidencebench.models.embedding.transformer import Dtype, LocalModel
 from evidencebench.models.model_card import fine_tuned_on
 from evidencebench.query import AspectScope, Query
-from evidencebench.storage.cache import cache_folder
+from evidencebench.storage.user_folders import cache_folder
 from evidencebench.system import Brief, Ranking, Traits
 from evidencebench.systems.retrievers.vectors import at_length, embed_texts, ranked, require_format, text_format_of
 

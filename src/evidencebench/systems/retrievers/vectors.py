@@ -13,7 +13,7 @@ from evidencebench.models.embedding.embedder import Embedded, embed
 from evidencebench.models.embedding.encoder import Encoder, Floats, normalised
 from evidencebench.models.embedding.formats import FORMATS, EncodedText, Pooling, Similarity, TextFormat
 from evidencebench.models.embedding.vector_cache import VectorCache
-from evidencebench.storage.cache import cache_folder
+from evidencebench.storage.user_folders import cache_folder
 from evidencebench.system import Ranking, rank_by_score
 
 # Scores are rounded to this, so that noise in the last bits of a vector decides no order.

@@ -12,8 +12,9 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from evidencebench.data.dataset import DataFile, Dataset, reopen_dataset
+from evidencebench.data.dataset import Dataset, reopen_dataset
 from evidencebench.data.instance import Instance
+from evidencebench.data.source import DataFile
 from evidencebench.data.tasks import Task, task_named
 from evidencebench.engine.processes import engine_of
 from evidencebench.errors import AnswerError, RunFormatError, RunMismatchError
@@ -24,8 +25,8 @@ from evidencebench.provenance import differences, merged_versions, versions_of_c
 from evidencebench.runs.run_file import Answer, Failure
 from evidencebench.scoring.evaluation import AnswerSource
 from evidencebench.scoring.selection import check_answer
-from evidencebench.storage.content import lines_of
 from evidencebench.storage.journal import open_journal
+from evidencebench.storage.json_lines import lines_of
 from evidencebench.system import NamedSystem, Ranking
 from evidencebench.systems.derangement import derange_hypotheses
 from evidencebench.training.folding import paper_folds, parted

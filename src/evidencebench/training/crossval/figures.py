@@ -8,12 +8,12 @@ import numpy as np
 
 from evidencebench.data.dataset import Dataset
 from evidencebench.data.tasks import Task
-from evidencebench.one_line import one_line
 from evidencebench.scoring.comparison import overlap_of
 from evidencebench.scoring.evaluation import AnswerSource, TaskScores, evaluate
 from evidencebench.scoring.significance import Estimate, Floats, PairedTest, Resampling, bootstrap, paired_test
 from evidencebench.training.crossval.cells import Finished, Picks, Plan, source_of
 from evidencebench.training.trainings import trainable
+from evidencebench.wording import one_line
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-from evidencebench.one_line import counted
 from evidencebench.pages.figures import Line, line_chart
 from evidencebench.pages.markup import Node
 from evidencebench.pages.report.blocks import code, figure, note, recall_text, section, shortened
@@ -10,6 +9,7 @@ from evidencebench.pages.report.curves import Curve, Curves
 from evidencebench.pages.report.findings import Findings
 from evidencebench.scoring.significance import Estimate
 from evidencebench.tables import Cell, Table
+from evidencebench.wording import counted
 
 _SCOPES = {"all": "All aspects", "results": "Results aspects"}
 

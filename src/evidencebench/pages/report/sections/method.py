@@ -1,6 +1,5 @@
 """What decides every score, how it was computed, and how to compute it again."""
 
-from evidencebench.one_line import counted
 from evidencebench.pages.markup import Node, node
 from evidencebench.pages.report.blocks import (
     code,
@@ -16,6 +15,7 @@ from evidencebench.pages.report.findings import Findings
 from evidencebench.scoring.presentation import score_text
 from evidencebench.tables import Cell, Table
 from evidencebench.version import __version__
+from evidencebench.wording import counted
 
 _FILE_NAMES = "Files that were given by their full paths are shown by their names."
 

@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 
 from evidencebench.data.tasks import Task
-from evidencebench.one_line import counted
 from evidencebench.pages.markup import Child, Node, node
 from evidencebench.pages.report.blocks import code, foreign, note, paragraph, points, shown_list
 from evidencebench.pages.report.findings import Findings
@@ -14,6 +13,7 @@ from evidencebench.scoring.leaderboard import Standing
 from evidencebench.scoring.presentation import percent
 from evidencebench.scoring.significance import can_be_significant
 from evidencebench.version import __version__
+from evidencebench.wording import counted
 
 ALPHA = 0.05
 """Below it, a p-value is called significant."""

@@ -1,6 +1,5 @@
 """The runs compared, pair by pair."""
 
-from evidencebench.one_line import counted
 from evidencebench.pages.figures import Bar, difference_chart, stacked
 from evidencebench.pages.figures.differences import reach_of
 from evidencebench.pages.markup import Node
@@ -10,6 +9,7 @@ from evidencebench.pages.report.pairs import Pair, Pairs
 from evidencebench.pages.report.sections.opening import ALPHA
 from evidencebench.scoring.significance import can_be_significant
 from evidencebench.tables import Cell, Table
+from evidencebench.wording import counted
 
 _MOST_DRAWN = 30
 

@@ -11,8 +11,8 @@ import msgspec
 
 from evidencebench.data.instance import Origin
 from evidencebench.errors import UnreadableError
-from evidencebench.storage.content import Content, Held, Line, blocks, lines_in, start_of
-from evidencebench.storage.repeated_keys import repeated_keys
+from evidencebench.storage.json_lines import TextLine, lines_in, repeated_keys, start_of
+from evidencebench.storage.snapshot import InMemory, Snapshot, blocks
 
 # Above this size a broken file is not parsed again just to word its error.
 _MAX_DIAGNOSED_BYTES = 64 << 20
@@ -51,15 +51,15 @@ class Index:
     ----------
     places
         Instance id -> where it stands in the content, or what stands there.
-    content
+    snapshot
         Of the file.
-    duplicates
+    repeated
         The ids that stand more than once.
     """
 
     places: Mapping[str, Span | Origin]
-    content: Content
-    duplicates: tuple[str, ...] = ()
+    snapshot: Snapshot
+    repeated: tuple[str, ...] = ()
 
     def origin(self, instance_id: str) -> Origin:
         """Return what stands under an id.
@@ -72,10 +72,10 @@ class Index:
         place = self.places[instance_id]
         if isinstance(place, Origin):
             return place
-        return Origin(raw=self.content.read(place.start, place.stop), names_itself=place.names_itself)
+        return Origin(raw=self.snapshot.read(place.start, place.stop), names_itself=place.names_itself)
 
 
-def index_json(content: Content) -> Index:
+def index_json(snapshot: Snapshot) -> Index:
     """Index one JSON object: id -> instance.
 
     Raises
@@ -85,56 +85,56 @@ def index_json(content: Content) -> Index:
     ChangedDataError
         If the file changes meanwhile.
     """
-    part_bytes = content.size if isinstance(content, Held) else _PART_BYTES
-    if (stepped := _step_through(content, part_bytes)) is not None:
-        return Index(places=stepped, content=content)
-    whole = _copy_of(content)
+    part_bytes = snapshot.size if isinstance(snapshot, InMemory) else _PART_BYTES
+    if (stepped := _step_through(snapshot, part_bytes)) is not None:
+        return Index(places=stepped, snapshot=snapshot)
+    whole = _copy_of(snapshot)
     text = memoryview(whole)[start_of(whole) :]
     raws = _decode_members(text)
     places = {instance_id: Origin(raw=raw) for instance_id, raw in raws.items()}
-    duplicates = () if _fills(text, raws) else _repeated_keys(text)
-    return Index(places=places, content=content, duplicates=duplicates)
+    repeated = () if _fills(text, raws) else _repeated_keys(text)
+    return Index(places=places, snapshot=snapshot, repeated=repeated)
 
 
-def _copy_of(content: Content) -> _Whole:
-    """Return all of a content; what is large in a file without a name, since it may be more than memory holds."""
-    if isinstance(content, Held):
-        return content.content
+def _copy_of(snapshot: Snapshot) -> _Whole:
+    """Return all of a file; what is large in a file without a name, since it may be more than memory holds."""
+    if isinstance(snapshot, InMemory):
+        return snapshot.content
     with tempfile.TemporaryFile() as copy:
-        copy.writelines(blocks(content))
+        copy.writelines(blocks(snapshot))
         copy.flush()
         return mmap(copy.fileno(), 0, access=ACCESS_READ)
 
 
 class _Window:
-    """The part of a content that is looked at: ``view``, which begins at byte ``base``."""
+    """The part of a file that is looked at: ``view``, which begins at byte ``base``."""
 
-    def __init__(self, content: Content, part_bytes: int) -> None:
-        self._content, self._part_bytes = content, part_bytes
-        self.base, self.view = 0, content.read(0, min(part_bytes, content.size))
+    def __init__(self, snapshot: Snapshot, part_bytes: int) -> None:
+        self._snapshot, self._part_bytes = snapshot, part_bytes
+        self.base, self.view = 0, snapshot.read(0, min(part_bytes, snapshot.size))
 
     @property
     def is_last(self) -> bool:
         """Whether it goes to the end."""
-        return self.base + len(self.view) == self._content.size
+        return self.base + len(self.view) == self._snapshot.size
 
     def move(self, position: int) -> bool:
         """Let it begin at a position of the view and go further than before; say whether that could be done."""
         n_kept, end = len(self.view) - position, self.base + len(self.view)
         if self.is_last or n_kept > _MOST_PARTS * self._part_bytes:
             return False
-        more = self._content.read(end, min(end + max(self._part_bytes, n_kept), self._content.size))
+        more = self._snapshot.read(end, min(end + max(self._part_bytes, n_kept), self._snapshot.size))
         self.base, self.view = self.base + position, self.view[position:] + more
         return True
 
 
-def _step_through(content: Content, part_bytes: int) -> dict[str, Span] | None:
+def _step_through(snapshot: Snapshot, part_bytes: int) -> dict[str, Span] | None:
     """Index one JSON object a value at a time, with a part of it in memory; None where anything is amiss.
 
     A value's end is where the decoder says that what follows is too much. Whatever is unexpected, that message too, is
     left to the decoder of the whole, which says what is wrong.
     """
-    window, places = _Window(content, part_bytes), dict[str, Span]()
+    window, places = _Window(snapshot, part_bytes), dict[str, Span]()
     position = start_of(window.view)
     while not (window.is_last and places and _LAST_END.fullmatch(window.view, position)):
         member = _member_at(window.view, position)
@@ -172,7 +172,7 @@ def _member_at(view: bytes, position: int) -> tuple[str, int, int] | None:
     return None  # nothing follows, so that the value may go on
 
 
-def index_lines(content: Content) -> Index:
+def index_lines(snapshot: Snapshot) -> Index:
     """Index JSON Lines: an instance with its ``id``, or ``{id: instance}``, a line; blank lines are skipped.
 
     Raises
@@ -184,7 +184,7 @@ def index_lines(content: Content) -> Index:
     """
     places: dict[str, Span | Origin] = {}
     repeated: list[str] = []
-    for line in lines_in(blocks(content)):
+    for line in lines_in(blocks(snapshot)):
         try:
             instance_id, place, is_repeated = _line_member(line)
         except UnreadableError as error:
@@ -192,10 +192,10 @@ def index_lines(content: Content) -> Index:
         if is_repeated or instance_id in places:
             repeated.append(instance_id)
         places[instance_id] = place
-    return Index(places=places, content=content, duplicates=tuple(dict.fromkeys(repeated)))
+    return Index(places=places, snapshot=snapshot, repeated=tuple(dict.fromkeys(repeated)))
 
 
-def _line_member(line: Line) -> tuple[str, Span | Origin, bool]:
+def _line_member(line: TextLine) -> tuple[str, Span | Origin, bool]:
     """Return the id of the instance in a line and where it stands, and whether the id stands there more than once."""
     members = _decode_members(line.content)
     if "id" in members:

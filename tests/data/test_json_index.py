@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evidencebench.data.dataset import open_dataset
-from evidencebench.data.formats import indexing
-from evidencebench.storage.content import Held
+from evidencebench.data.formats import json_index
+from evidencebench.storage.snapshot import InMemory
 
 values = st.recursive(
     st.one_of(st.none(), st.booleans(), st.integers(), st.text(max_size=4), st.sampled_from(['}, "a": {', '"', "\\"])),
@@ -36,19 +36,19 @@ def spelled(draw: st.DrawFn) -> tuple[dict[str, Any], bytes]:
     return found, f"{draw(spaces)}{{{','.join(members)}}}{draw(spaces)}".encode()
 
 
-def held(text: bytes) -> Held:
-    return Held(text, Path("held.json"))
+def held(text: bytes) -> InMemory:
+    return InMemory(text, Path("held.json"))
 
 
 def stepped(text: bytes) -> dict[str, bytes] | None:
     """Step through a text with windows of several sizes, which must all find the same."""
-    found = [indexing._step_through(held(text), part_bytes) for part_bytes in (9, 50, 10_000)]  # noqa: SLF001 - as for large files
+    found = [json_index._step_through(held(text), part_bytes) for part_bytes in (9, 50, 10_000)]  # noqa: SLF001 - as for large files
     assert found[0] == found[1] == found[2]
     return None if found[0] is None else {name: text[span.start : span.stop] for name, span in found[0].items()}
 
 
 def whole(text: bytes) -> dict[str, bytes]:
-    index = indexing.index_json(held(text))
+    index = json_index.index_json(held(text))
     return {name: bytes(index.origin(name).raw) for name in index.places}
 
 

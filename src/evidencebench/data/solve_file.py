@@ -6,11 +6,14 @@ from pathlib import Path
 
 import msgspec
 
-from evidencebench.data.dataset import DataFile, Dataset, dataset_from, reopen_dataset, require_data_name, write_dataset
-from evidencebench.data.evaluations import Optima, derive_optima, with_optima
+from evidencebench.data.dataset import Dataset, dataset_from, reopen_dataset, write_dataset
+from evidencebench.data.formats.table import format_to_write
 from evidencebench.data.instance import Evaluation, Instance
+from evidencebench.data.optima import Optima, derive_optima, with_optima
+from evidencebench.data.source import DataFile
 from evidencebench.engine.ordering import map_in_order
 from evidencebench.engine.processes import engine_of
+from evidencebench.engine.protocol import Engine
 from evidencebench.errors import RunFormatError, RunMismatchError
 from evidencebench.storage.journal import open_journal
 from evidencebench.storage.reading import PathText
@@ -20,12 +23,12 @@ _BEGINS = b'{"evidencebench_solve":'
 _MIN_INSTANCES_A_JOB = 500
 
 
-class _Header(msgspec.Struct, frozen=True, kw_only=True):
+class _SolveHeader(msgspec.Struct, frozen=True, kw_only=True):
     evidencebench_solve: str
     sha256: str
 
 
-class _Line(msgspec.Struct, frozen=True, kw_only=True):
+class _SolvedInstance(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     evaluations: dict[str, Evaluation]
     unproven: tuple[str, ...] = ()
@@ -55,6 +58,7 @@ def solve_file(
     path: PathText,
     *,
     jobs: int = 1,
+    engine: Engine | None = None,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> SolveReport:
     """Write a copy of a data set with all four evaluations derived from its labels.
@@ -70,6 +74,8 @@ def solve_file(
         The copy, in any form that `write_dataset` knows.
     jobs
         Processes.
+    engine
+        Where the work runs instead, such as ``evidencebench.engine.threads.Threads(4)``.
     on_progress
         Called with (instances solved, instances in all).
 
@@ -85,15 +91,15 @@ def solve_file(
         If an optimum is beyond the built-in search and scipy is not installed.
     """
     dataset, path = dataset_from(dataset), Path(path)
-    require_data_name(path)
+    format_to_write(path)  # before anything is solved
     partial = path.with_name(f"{path.name}.partial")
-    header = msgspec.json.encode(_Header(evidencebench_solve=__version__, sha256=dataset.sha256))
+    header = msgspec.json.encode(_SolveHeader(evidencebench_solve=__version__, sha256=dataset.sha256))
     with open_journal(partial, _BEGINS) as journal:
         journal.begin(header)
         solved = _read_partial(partial, header)
         todo = [instance_id for instance_id in dataset.ids if instance_id not in solved]
         n_resumed = len(dataset) - len(todo)
-        engine = engine_of(min(jobs, 1 + len(todo) // _MIN_INSTANCES_A_JOB))
+        engine = engine or engine_of(min(jobs, 1 + len(todo) // _MIN_INSTANCES_A_JOB))
         for n_done, line in enumerate(map_in_order(engine, _solver, (dataset.file,), todo), n_resumed + 1):
             encoded = msgspec.json.encode(line)
             journal.append(encoded)
@@ -106,12 +112,12 @@ def solve_file(
     return SolveReport(n_instances=len(dataset), n_resumed=n_resumed, unproven=unproven)
 
 
-def _solver(data: DataFile) -> Callable[[str], _Line]:
+def _solver(data: DataFile) -> Callable[[str], _SolvedInstance]:
     dataset = reopen_dataset(data)
 
-    def solve(instance_id: str) -> _Line:
+    def solve(instance_id: str) -> _SolvedInstance:
         optima = derive_optima(dataset[instance_id])
-        return _Line(id=instance_id, evaluations=dict(optima.evaluations), unproven=optima.unproven)
+        return _SolvedInstance(id=instance_id, evaluations=dict(optima.evaluations), unproven=optima.unproven)
 
     return solve
 
@@ -123,7 +129,7 @@ def _read_partial(path: Path, header: bytes) -> dict[str, bytes]:
     solved: dict[str, bytes] = {}
     for number, line in enumerate(lines[1:], 2):
         try:
-            solved[msgspec.json.decode(line, type=_Line).id] = line
+            solved[msgspec.json.decode(line, type=_SolvedInstance).id] = line
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise RunFormatError(f"{path}: line {number}: {error}; remove the file to start over") from error
     return solved
@@ -133,7 +139,7 @@ def _with_solutions(
     dataset: Dataset, solved: dict[str, bytes], unproven: dict[str, tuple[str, ...]]
 ) -> Iterator[Instance]:
     for instance in dataset:
-        line = msgspec.json.decode(solved[instance.id], type=_Line)
+        line = msgspec.json.decode(solved[instance.id], type=_SolvedInstance)
         if line.unproven:
             unproven[instance.id] = line.unproven
         yield with_optima(instance, Optima(evaluations=line.evaluations))

@@ -13,13 +13,14 @@ from typing import Any
 import pytest
 
 from command_line import SAMPLE
-from evidencebench.data.dataset import Dataset, index_again, index_file, open_dataset, reopen_dataset, write_dataset
-from evidencebench.data.formats.indexing import index_json, index_lines
-from evidencebench.data.formats.published import encode_instance
+from evidencebench.data.dataset import Dataset, open_dataset, reopen_dataset, write_dataset
+from evidencebench.data.formats.json_index import index_json, index_lines
+from evidencebench.data.formats.json_instance import encode_instance
+from evidencebench.data.formats.table import open_source
 from evidencebench.data.instance import Instance
 from evidencebench.data.validation.validate import validate_files
-from evidencebench.errors import ChangedDataError, UnreadableError
-from evidencebench.storage.content import OnDisk, lines_in, state_of
+from evidencebench.errors import ChangedDataError
+from evidencebench.storage.snapshot import OnDisk, state_of
 
 SUFFIXES = (".json", ".jsonl")
 CHANGED = r"data\.jsonl?: the data file has changed since it was opened; start again"
@@ -29,7 +30,7 @@ CHANGED = r"data\.jsonl?: the data file has changed since it was opened; start a
 def size(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Take any file for a small one, or for a large one."""
     if request.param == "read from the disk":
-        monkeypatch.setattr("evidencebench.storage.content.MOST_HELD_BYTES", 10)
+        monkeypatch.setattr("evidencebench.storage.snapshot.MOST_HELD_BYTES", 10)
 
 
 @pytest.fixture(params=SUFFIXES)
@@ -178,7 +179,7 @@ def test_another_process_opens_the_very_same_file_or_none(suffix: str, tmp_path:
     assert reopen_dataset(dataset.file).ids == dataset.ids
     write_dataset(path, list(SAMPLE)[:3])
     with pytest.raises(ChangedDataError, match="the data file has changed since it was opened; start again"):
-        index_again(dataset.file)
+        reopen_dataset(dataset.file)
 
 
 def test_a_worker_that_finds_another_file_than_was_asked_for_says_so(tmp_path: Path) -> None:
@@ -204,24 +205,8 @@ def test_repeated_ids_of_a_large_file_are_found_as_those_of_a_small_one(
 ) -> None:
     path = tmp_path / "data.json"
     path.write_bytes(b'{"a": {"x": 1}, "b": {}, "a": {"x": 2}}')
-    small = index_file(path)
-    monkeypatch.setattr("evidencebench.storage.content.MOST_HELD_BYTES", 10)
-    large = index_file(path)
-    assert large.duplicates == small.duplicates == ("a",)
-    assert bytes(large.origin("a").raw) == bytes(small.origin("a").raw) == b'{"x": 2}'
-
-
-def test_lines_are_the_same_however_the_text_comes_in_parts() -> None:
-    text = b"\xef\xbb\xbfone\n\n  \ntwo\r\n\xef\xbb\xbfthree\n\nfour"
-    whole = [(line.number, line.start, bytes(line.content), line.is_ended) for line in lines_in([text])]
-    assert [number for number, *_ in whole] == [1, 4, 5, 7]
-    assert [text[start : start + len(content)] for _, start, content, _ in whole] == [line[2] for line in whole]
-    for n in range(3, len(text)):
-        parts = [text[start : start + n] for start in range(0, len(text), n)]
-        assert [(line.number, line.start, bytes(line.content), line.is_ended) for line in lines_in(parts)] == whole
-
-
-def test_a_line_without_end_is_refused_before_it_fills_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("evidencebench.storage.content._MOST_LINE_BYTES", 1000)
-    with pytest.raises(UnreadableError, match="line 2: expected a line, got more than 1,000 bytes of it"):
-        list(lines_in([b"one\n", *([b"x" * 100] * 50)]))
+    small = open_source(path)
+    monkeypatch.setattr("evidencebench.storage.snapshot.MOST_HELD_BYTES", 10)
+    large = open_source(path)
+    assert large.repeated_ids == small.repeated_ids == ("a",)
+    assert large.fields("a") == small.fields("a") == ({"x": 2}, [])

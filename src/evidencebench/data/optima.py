@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from evidencebench.data.formats.published import EVALUATION_KEYS
+from evidencebench.data.formats.json_instance import EVALUATION_KEYS
 from evidencebench.data.instance import Evaluation, Instance
 from evidencebench.data.optimum.cover import Cover, Coverage, coverage_of, maximum_coverage, minimum_cover
 from evidencebench.data.tasks import TASKS, Task

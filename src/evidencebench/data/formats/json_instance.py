@@ -8,8 +8,8 @@ import msgspec
 
 from evidencebench.data.instance import Evaluation, Instance, Labels, Origin
 from evidencebench.errors import FormatError
-from evidencebench.one_line import counted
 from evidencebench.query import Kind, Query
+from evidencebench.wording import counted
 
 # Task name -> the key under which its stored optimum stands.
 EVALUATION_KEYS: Mapping[str, str] = {
@@ -20,13 +20,13 @@ EVALUATION_KEYS: Mapping[str, str] = {
 }
 
 
-class _EvaluationRecord(msgspec.Struct):
+class _PublishedEvaluation(msgspec.Struct):
     one_selection_of_sentences: tuple[int, ...]
     covered_aspects: tuple[str, ...]
     optimal: int | None = None
 
 
-class _InstanceRecord(msgspec.Struct):
+class _PublishedInstance(msgspec.Struct):
     """The fields that are read. ``sentence_index2aspects`` is the inverse of a map that is read, so it is skipped."""
 
     hypothesis: str
@@ -36,15 +36,15 @@ class _InstanceRecord(msgspec.Struct):
     sentence_types_in_candidate_pool: tuple[Kind, ...]
     paper_id: str
     results_aspect_list_ids: tuple[str, ...] | None = None
-    evidence_retrieval_at_optimal_evaluation: _EvaluationRecord | None = None
-    evidence_retrieval_at_10_evaluation: _EvaluationRecord | None = None
-    results_evidence_retrieval_at_optimal_evaluation: _EvaluationRecord | None = None
-    results_evidence_retrieval_at_5_evaluation: _EvaluationRecord | None = None
+    evidence_retrieval_at_optimal_evaluation: _PublishedEvaluation | None = None
+    evidence_retrieval_at_10_evaluation: _PublishedEvaluation | None = None
+    results_evidence_retrieval_at_optimal_evaluation: _PublishedEvaluation | None = None
+    results_evidence_retrieval_at_5_evaluation: _PublishedEvaluation | None = None
     aspect_id2aspect: dict[str, str] | None = None
     systematic_review_id: str | int | None = None
 
 
-_decoder = msgspec.json.Decoder(_InstanceRecord)
+_decoder = msgspec.json.Decoder(_PublishedInstance)
 
 
 def decode_instance(instance_id: str, origin: Origin) -> Instance:
@@ -89,13 +89,13 @@ def decode_instance(instance_id: str, origin: Origin) -> Instance:
     return Instance(query=query, labels=labels, origin=origin)
 
 
-def _evaluation(record: _EvaluationRecord) -> Evaluation:
+def _evaluation(record: _PublishedEvaluation) -> Evaluation:
     return Evaluation(
         sentences=record.one_selection_of_sentences, covered=record.covered_aspects, optimal=record.optimal
     )
 
 
-def _check_lengths(instance_id: str, record: _InstanceRecord) -> None:
+def _check_lengths(instance_id: str, record: _PublishedInstance) -> None:
     n_sentences = len(record.paper_as_candidate_pool)
     if len(record.sentence_types_in_candidate_pool) != n_sentences:
         raise FormatError(

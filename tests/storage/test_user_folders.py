@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from evidencebench.data.catalog import data_folder
 from evidencebench.errors import EvidenceBenchError
-from evidencebench.storage.cache import cache_folder
+from evidencebench.storage.user_folders import cache_folder, data_folder
 
 FOLDERS: list[tuple[Callable[[Mapping[str, str]], Path | None], str, str]] = [
     (cache_folder, "EVIDENCEBENCH_CACHE", ".cache"),

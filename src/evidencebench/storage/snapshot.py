@@ -1,21 +1,19 @@
-"""The bytes of a data file: only what is asked for is read, and what is handed out is a copy.
+"""A file as it was when it was opened: only what is asked for is read, and a change is an error.
 
 No page of a file is ever mapped: who looks at one that was cut off meanwhile is killed by the system (SIGBUS), and no
-check that comes before can close the gap. A copy was there as a whole, of the file as it was opened, or is an error.
+check that comes before can close the gap. What is handed out is a copy.
 """
 
-import codecs
 import gzip
 import hashlib
 import os
 import tempfile
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from mmap import mmap
 from pathlib import Path
-from typing import IO, NamedTuple, Protocol
+from typing import IO, Protocol
 
 from evidencebench.errors import ChangedDataError, UnreadableError
 from evidencebench.storage.reading import open_file
@@ -26,69 +24,52 @@ MOST_HELD_BYTES = 64 << 20
 # A gzip bomb ends here rather than on a full disk; the largest published file unpacks to 3 GB.
 MAX_UNPACKED_BYTES = 64 << 30
 _BLOCK_BYTES = 1 << 20
-_MOST_LINE_BYTES = 256 << 20
+_QUICKLY_READ_BYTES = 64 << 20
 
 FileState = tuple[int, int, int, int, int]
 """Device, inode, bytes, and nanoseconds since 1970 of the last change: as tools set it, as the system saw it."""
 
 
-class Content(Protocol):
-    """What a file held when it was opened.
-
-    Attributes
-    ----------
-    size
-        How many bytes there are, unpacked.
-    state
-        By which a change of the file is noticed; None of what was unpacked, which is a copy that stays.
-    sha256
-        The checksum of the file as it lay on disk, in hexadecimal; of these very bytes.
-    """
+class Snapshot(Protocol):
+    """What a file held when it was opened, unpacked where it is packed."""
 
     @property
     def size(self) -> int:
-        """Return how many bytes there are."""
+        """Return how many bytes there are, unpacked."""
         ...
 
     @property
     def state(self) -> FileState | None:
-        """Return by which a change of the file is noticed."""
+        """Return by which a change of the file is noticed; None of what was unpacked, which is a copy that stays."""
         ...
 
     @property
     def sha256(self) -> str:
-        """Return the checksum of the file."""
+        """Return the checksum of the file as it lay on disk, in hexadecimal; made when first asked for."""
+        ...
+
+    @property
+    def is_sha256_at_hand(self) -> bool:
+        """Return whether the checksum is known, or is made in moments."""
         ...
 
     def read(self, start: int, stop: int) -> bytes:
-        """Return bytes start..stop-1.
-
-        Raises
-        ------
-        ChangedDataError
-            If the file is another one by now.
-        """
+        """Return bytes start..stop-1; raises `ChangedDataError` if the file is another one by now."""
         ...
 
 
 @dataclass(frozen=True)
-class Held:
-    """Content in memory, of a file that is small.
+class InMemory:
+    """A small file, or what one was unpacked to.
 
-    Attributes
-    ----------
-    content
-        All of it.
-    path, state
-        The file, and by which a change of it is noticed; None of what was unpacked.
-    packed_sha256
-        The checksum of what it was unpacked from; None: of nothing.
+    ``state`` is None of what was unpacked; ``packed_sha256`` is the checksum of what it was unpacked from.
     """
 
     content: bytes
     path: Path
     state: FileState | None = None
     packed_sha256: str | None = None
+    is_sha256_at_hand = True
 
     @property
     def size(self) -> int:
@@ -109,7 +90,7 @@ class Held:
 
 @dataclass(frozen=True)
 class OnDisk:
-    """Content of a file that stays where it is, and must stay as it is."""
+    """A file that stays where it is, and must stay as it is."""
 
     path: Path
     state: FileState
@@ -118,6 +99,11 @@ class OnDisk:
     def size(self) -> int:
         """How many bytes there are."""
         return self.state[2]
+
+    @property
+    def is_sha256_at_hand(self) -> bool:
+        """Whether the checksum was made already, or there is little to read."""
+        return "sha256" in vars(self) or self.size <= _QUICKLY_READ_BYTES
 
     @cached_property
     def sha256(self) -> str:
@@ -146,17 +132,10 @@ class OnDisk:
 
 
 class Unpacked:
-    """Content in a file without a name, which nobody else can cut.
-
-    Parameters
-    ----------
-    file
-        The file; it may be closed.
-    packed_sha256
-        The checksum of the file that it was unpacked from.
-    """
+    """What a file was unpacked to: a file without a name, which nobody else can cut."""
 
     state = None
+    is_sha256_at_hand = True
 
     def __init__(self, file: IO[bytes], packed_sha256: str) -> None:
         self.sha256 = packed_sha256
@@ -171,15 +150,10 @@ class Unpacked:
         return os.pread(self._descriptor, stop - start, start)
 
 
-def open_content(path: Path) -> Content:
+def open_snapshot(path: Path) -> Snapshot:
     """Return what a file holds, unpacked where its name ends in ``.gz``.
 
-    Raises
-    ------
-    UnreadableError
-        If it cannot be read; the message names it.
-    ChangedDataError
-        If it changes meanwhile.
+    Raises `UnreadableError` if it cannot be read, and `ChangedDataError` if it changes meanwhile.
     """
     if path.is_dir():
         raise UnreadableError(f"{path}: is a folder; expected a data file (.json, .jsonl, or .gz of either)")
@@ -189,82 +163,16 @@ def open_content(path: Path) -> Content:
                 return _unpacked(file, path)
             state = _state(os.fstat(file.fileno()))
             on_disk = OnDisk(path, state)
-            return Held(on_disk.read(0, on_disk.size), path, state) if on_disk.size <= MOST_HELD_BYTES else on_disk
+            return InMemory(on_disk.read(0, on_disk.size), path, state) if on_disk.size <= MOST_HELD_BYTES else on_disk
     except (OSError, EOFError, ValueError, zlib.error) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise UnreadableError(f"{path}: cannot be read: {reason}") from error
 
 
-def blocks(content: Content) -> Iterator[bytes]:
-    """Yield all of a content in order, a piece at a time."""
-    for start in range(0, content.size, _BLOCK_BYTES):
-        yield content.read(start, min(start + _BLOCK_BYTES, content.size))
-
-
-class Line(NamedTuple):
-    """A line of a text.
-
-    Attributes
-    ----------
-    number
-        From 1.
-    start
-        Where it begins, in bytes.
-    content
-        Its bytes without the line end.
-    is_ended
-        Whether there is one.
-    """
-
-    number: int
-    start: int
-    content: memoryview
-    is_ended: bool
-
-
-def lines_of(text: bytes) -> Iterator[Line]:
-    r"""Yield the lines of a text that are not blank, as every reader of lines takes them.
-
-    Examples
-    --------
-    >>> [(line.number, bytes(line.content)) for line in lines_of(codecs.BOM_UTF8 + b"one\n\ntwo")]
-    [(1, b'one'), (3, b'two')]
-    """
-    return lines_in([text])
-
-
-def lines_in(parts: Iterable[bytes]) -> Iterator[Line]:
-    """Yield the lines of a text that comes in parts, as `lines_of` does.
-
-    Raises
-    ------
-    UnreadableError
-        If a line goes on over several parts and has no end in sight.
-    """
-    rest, base, number = b"", 0, 0
-    for part in parts:
-        text = rest + part if rest else part
-        view = memoryview(text)
-        start = 0 if base or rest else start_of(text)
-        while (end := text.find(b"\n", start)) >= 0:
-            number += 1
-            if not _is_blank(view[start:end]):
-                yield Line(number, base + start, view[start:end], is_ended=True)
-            start = end + 1
-        rest, base = text[start:], base + start
-        if len(rest) > max(len(part), _MOST_LINE_BYTES):
-            raise UnreadableError(f"line {number + 1}: expected a line, got more than {_MOST_LINE_BYTES:,} bytes of it")
-    if not _is_blank(memoryview(rest)):
-        yield Line(number + 1, base, memoryview(rest), is_ended=False)
-
-
-def _is_blank(line: memoryview) -> bool:
-    return not bytes(line[:64]).strip() and not bytes(line).strip()
-
-
-def start_of(text: bytes | mmap) -> int:
-    """Return where a text begins: behind the byte-order mark that some editors put before UTF-8."""
-    return len(codecs.BOM_UTF8) if text[: len(codecs.BOM_UTF8)] == codecs.BOM_UTF8 else 0
+def blocks(snapshot: Snapshot) -> Iterator[bytes]:
+    """Yield all of it in order, a piece at a time."""
+    for start in range(0, snapshot.size, _BLOCK_BYTES):
+        yield snapshot.read(start, min(start + _BLOCK_BYTES, snapshot.size))
 
 
 def state_of(path: Path) -> FileState | None:
@@ -299,7 +207,7 @@ class _Hashed:
         raise OSError(f"asked to go back to byte {offset} of what is hashed as it is read")
 
 
-def _unpacked(file: IO[bytes], path: Path) -> Content:
+def _unpacked(file: IO[bytes], path: Path) -> Snapshot:
     """Return what a gzip file unpacks to, with the checksum of the very bytes that were unpacked."""
     packed = _Hashed(file)
     with tempfile.SpooledTemporaryFile(max_size=MOST_HELD_BYTES) as unpacked:
@@ -313,6 +221,6 @@ def _unpacked(file: IO[bytes], path: Path) -> Content:
         sha256 = packed.total.hexdigest()
         if unpacked.tell() <= MOST_HELD_BYTES:
             unpacked.seek(0)
-            return Held(unpacked.read(), path, packed_sha256=sha256)
+            return InMemory(unpacked.read(), path, packed_sha256=sha256)
         unpacked.flush()
         return Unpacked(unpacked, sha256)

@@ -1,6 +1,7 @@
-"""What an object shows of itself: one line with what a person needs, however much it holds."""
+"""Parts of messages and of what objects show of themselves: counts, lists cut short, names that may be meant."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
 
 _MAX_PART, _MAX_LINE = 70, 118
 _N_SHOWN = 8
@@ -9,15 +10,8 @@ _N_SHOWN = 8
 def one_line(shown: object, *parts: str) -> str:
     """Return ``Kind(part, part)``, cut where it is long.
 
-    Parameters
-    ----------
-    shown
-        What is shown; its class is named.
-    parts
-        What is said of it; text from elsewhere goes in by `repr`, so that it holds no line end.
+    Text from elsewhere goes in by `repr`, so that it holds no line end.
 
-    Examples
-    --------
     >>> one_line({}, repr("sample.json"), counted(10, "instance"))
     "dict('sample.json', 10 instances)"
     """
@@ -28,8 +22,6 @@ def one_line(shown: object, *parts: str) -> str:
 def counted(n: int, noun: str, many: str = "") -> str:
     """Return a number with its noun, in the plural but for one; ``many`` is a plural that is more than an s.
 
-    Examples
-    --------
     >>> counted(1, "sentence"), counted(2000, "reply", "replies")
     ('1 sentence', '2,000 replies')
     """
@@ -39,14 +31,25 @@ def counted(n: int, noun: str, many: str = "") -> str:
 def first_few(values: Sequence[object]) -> str:
     """Return a tuple as Python writes it, cut behind the first ones.
 
-    Examples
-    --------
     >>> first_few((3, 1)), first_few(range(100))
     ('(3, 1)', '(0, 1, 2, 3, 4, 5, 6, 7, ... 92 more)')
     """
     if len(values) <= _N_SHOWN:
         return repr(tuple(values))
     return f"({', '.join(map(repr, values[:_N_SHOWN]))}, ... {len(values) - _N_SHOWN:,} more)"
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return a question to put behind a name in a message, or nothing where no known name is like it.
+
+    >>> f"no system 'BM52'{did_you_mean('BM52', ['lead', 'bm25'])}"
+    "no system 'BM52' (did you mean 'bm25'?)"
+    >>> did_you_mean("zzz", ["lead", "bm25"])
+    ''
+    """
+    by_lower = {one.lower(): one for one in known}
+    close = get_close_matches(name.lower(), by_lower, n=1)
+    return f" (did you mean '{by_lower[close[0]]}'?)" if close else ""
 
 
 def _cut(text: str, width: int) -> str:

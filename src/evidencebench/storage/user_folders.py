@@ -1,4 +1,4 @@
-"""The folders of this user, where files are kept between runs."""
+"""The folders of this user: where data and the cache lie unless the environment says otherwise."""
 
 import os
 import pwd
@@ -6,6 +6,36 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from evidencebench.errors import EvidenceBenchError
+
+OFF = "off"
+"""The value of `EVIDENCEBENCH_CACHE` that switches the cache off."""
+
+
+def cache_folder(environ: Mapping[str, str]) -> Path | None:
+    """Return the folder of the cache, or None where nothing is to be cached.
+
+    The first that is set and not empty decides: `EVIDENCEBENCH_CACHE` (the folder itself, or ``off``),
+    `XDG_CACHE_HOME`, `HOME`; see `user_folder`.
+
+    >>> cache_folder({"HOME": "/home/ada"}).as_posix()
+    '/home/ada/.cache/evidencebench'
+    >>> cache_folder({"EVIDENCEBENCH_CACHE": "off", "HOME": "/home/ada"}) is None
+    True
+    """
+    if environ.get("EVIDENCEBENCH_CACHE") == OFF:
+        return None
+    return user_folder(environ, own="EVIDENCEBENCH_CACHE", shared="XDG_CACHE_HOME", default=".cache")
+
+
+def data_folder(environ: Mapping[str, str]) -> Path:
+    """Return the folder that downloaded data lies in: `EVIDENCEBENCH_DATA`, or as for the cache.
+
+    >>> data_folder({"EVIDENCEBENCH_DATA": "data", "HOME": "/home/ada"}).as_posix()
+    'data'
+    >>> data_folder({"HOME": "/home/ada"}).as_posix()
+    '/home/ada/.local/share/evidencebench'
+    """
+    return user_folder(environ, own="EVIDENCEBENCH_DATA", shared="XDG_DATA_HOME", default=".local/share")
 
 
 def user_folder(environ: Mapping[str, str], *, own: str, shared: str, default: str) -> Path:
@@ -31,15 +61,6 @@ def user_folder(environ: Mapping[str, str], *, own: str, shared: str, default: s
     Source
     ------
     XDG Base Directory Specification 0.8: that an empty variable is as good as none, and a relative path invalid.
-
-    Examples
-    --------
-    >>> user_folder({"HOME": "/home/ada"}, own="OURS", shared="XDG_DATA_HOME", default=".local/share").as_posix()
-    '/home/ada/.local/share/evidencebench'
-    >>> user_folder({"OURS": "~nobody-of-that-name/x"}, own="OURS", shared="XDG_DATA_HOME", default=".local/share")
-    Traceback (most recent call last):
-    evidencebench.errors.EvidenceBenchError: OURS: expected a folder, got '~nobody-of-that-name/x', whose home folder \
-is not known; write the whole path
     """
     if named := environ.get(own):
         return _expanded(named, environ, own)
@@ -62,17 +83,15 @@ def _expanded(named: str, environ: Mapping[str, str], variable: str) -> Path:
 
 def _home(environ: Mapping[str, str], variable: str) -> Path:
     """Return this user's home folder; never the root of the disk because `HOME` is empty."""
-    home = environ.get("HOME") or _home_by_the_system()
+    home = environ.get("HOME")
+    if not home:
+        try:
+            home = pwd.getpwuid(os.getuid()).pw_dir
+        except KeyError:  # a user of a number only, as in a container
+            home = None
     if not home:
         raise EvidenceBenchError(
             f"HOME: expected this user's home folder, got nothing, and the system knows of none; set HOME, or "
             f"{variable} to a folder"
         )
     return Path(home)
-
-
-def _home_by_the_system() -> str | None:
-    try:
-        return pwd.getpwuid(os.getuid()).pw_dir
-    except KeyError:  # a user of a number only, as in a container
-        return None
