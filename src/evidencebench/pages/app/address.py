@@ -39,10 +39,7 @@ class Address:
 def listening_socket(host: str, port: int) -> socket.socket:
     """Return a socket bound to an address or name of this machine; port 0 takes a free one.
 
-    Raises
-    ------
-    OSError
-        If the port is taken or may not be used, or the machine has no such address.
+    Raises `OSError` if the port is taken or may not be used, or the machine has no such address.
     """
     family, kind, protocol, _, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
     bound = socket.socket(family, kind, protocol)

@@ -13,20 +13,12 @@ from evidencebench.errors import DataError, TaskError
 from evidencebench.pages.paper import paper_of
 from evidencebench.pages.picking.assignment import Assignment, Offer, QueuedPaper
 from evidencebench.pages.picking.routes import PickingPages
-from evidencebench.pages.viewer.page_records import GradedInstance, Overview, SystemRecord
+from evidencebench.pages.viewer.page_records import SystemRecord
 from evidencebench.pages.viewer.viewer_data import ViewerData, judged
 from evidencebench.runs.people.folder import PeopleFolder, utc_now
 from evidencebench.runs.people.person import Clock, Submission
 from evidencebench.runs.run_file import DataHeader
 from evidencebench.scoring.evaluation import Rules, case_of
-
-
-class Revealed(msgspec.Struct, frozen=True, kw_only=True):
-    """What a person is shown after submitting: the person is the first of the systems."""
-
-    overview: Overview
-    record: GradedInstance
-    seconds: int
 
 
 def picking_pages(
@@ -37,14 +29,8 @@ def picking_pages(
     The systems of ``viewed`` stand beside a person's answer once it is submitted. ``limit``: only the first so many
     instances; None: all.
 
-    Raises
-    ------
-    RunError
-        If the folder cannot be made.
-    DataError
-        If an id is too long to be asked for.
-    TaskError
-        If the task has no budget, or applies to none of the instances.
+    Raises `RunError` if the folder cannot be made, `DataError` if an id is too long to be asked for, and `TaskError` if
+    the task has no budget or applies to none of the instances.
     """
     if task.budget is None:
         raise TaskError(f"task '{task.name}' has no budget, and people are told how many to pick; take er_at_optimal")
@@ -57,7 +43,7 @@ def picking_pages(
     def offer(instance_id: str) -> Offer:
         return _offer(dataset, task, queue[instance_id])
 
-    def reveal(name: str, signature: str, instance_id: str, submission: Submission) -> Revealed:
+    def reveal(name: str, signature: str, instance_id: str, submission: Submission) -> object:
         shown = SystemRecord(label=f"{name} (you)", signature=signature)
         return _revealed(viewed, task, shown, queue[instance_id].position, submission)
 
@@ -116,7 +102,8 @@ def _offer(dataset: Dataset, task: Task, listed: QueuedPaper) -> Offer:
     return Offer(paper=paper_of(listed.position, instance.query), budget=budget)
 
 
-def _revealed(viewed: ViewerData, task: Task, person: SystemRecord, position: int, submission: Submission) -> Revealed:
+def _revealed(viewed: ViewerData, task: Task, person: SystemRecord, position: int, submission: Submission) -> object:
+    """Return what a person is shown after submitting: the person is the first of the systems."""
     instance = viewed.dataset[position]
     overview, record = viewed.overview(), viewed.record(position, instance)
     case = case_of(instance, task)
@@ -124,8 +111,8 @@ def _revealed(viewed: ViewerData, task: Task, person: SystemRecord, position: in
         judged(case, submission.as_ranking(), Rules()) if shown == task and case is not None else None
         for shown in viewed.tasks
     )
-    return Revealed(
-        overview=msgspec.structs.replace(overview, systems=(person, *overview.systems)),
-        record=msgspec.structs.replace(record, answers=(own, *record.answers)),
-        seconds=submission.seconds,
-    )
+    return {
+        "overview": msgspec.structs.replace(overview, systems=(person, *overview.systems)),
+        "record": msgspec.structs.replace(record, answers=(own, *record.answers)),
+        "seconds": submission.seconds,
+    }

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from html import escape
-from typing import Any, Protocol, get_args
+from typing import Protocol, get_args
 
 import msgspec
 from starlette.applications import Starlette
@@ -23,8 +23,7 @@ from evidencebench.pages.app.background_scan import BackgroundScan
 from evidencebench.pages.app.listing import ListQuery, Only, Order, Sort, listed
 from evidencebench.pages.app.security import BODY_SECONDS, SecuredApp
 from evidencebench.pages.markup import shown
-from evidencebench.pages.page_json import encoded
-from evidencebench.pages.refused import DATA_CHANGED, RefusedError
+from evidencebench.pages.responses import DATA_CHANGED, RefusedError, json_response
 from evidencebench.pages.viewer.page_parts import APP_SCRIPTS, APP_STYLES, script, style
 from evidencebench.pages.viewer.page_records import ListRow
 from evidencebench.pages.viewer.viewer_data import ViewerData
@@ -100,18 +99,18 @@ def make_app(
 
 def _refused(request: Request, error: Exception) -> Response:  # noqa: ARG001 - starlette's signature
     assert isinstance(error, RefusedError)
-    return _json({"error": str(error)}, error.status)
+    return json_response({"error": str(error)}, error.status)
 
 
 def _unknown(request: Request, error: Exception) -> Response:  # noqa: ARG001 - as above
     assert isinstance(error, HTTPException)
     known = {404: "there is no such page", 405: "this page cannot be asked in that way"}
     words = known.get(error.status_code, "the request cannot be answered")
-    return _json({"error": words}, error.status_code, headers=error.headers)
+    return json_response({"error": words}, error.status_code, headers=error.headers)
 
 
 def _failed(request: Request, error: Exception) -> Response:  # noqa: ARG001 - as above
-    return _json({"error": "the app failed; the terminal that it runs in says how"}, 500)
+    return json_response({"error": "the app failed; the terminal that it runs in says how"}, 500)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,13 +132,13 @@ class _Pages:
         return _static(request, _ICON, "image/svg+xml")
 
     async def overview(self, request: Request) -> Response:
-        return _json(self.viewed.overview() if self.picking is None else self.picking.overview(request))
+        return json_response(self.viewed.overview() if self.picking is None else self.picking.overview(request))
 
     async def rows(self, request: Request) -> Response:
         if self.picking is not None:
             raise RefusedError(403, "the list with its scores is not shown while people pick")
         listing, text = self._listing(request), _text(request)
-        return await self._with_priority(lambda: _json(self._found(listing, text)))
+        return await self._with_priority(lambda: json_response(self._found(listing, text)))
 
     async def instance(self, request: Request) -> Response:
         dataset = self.viewed.dataset
@@ -222,13 +221,13 @@ class _Pages:
         dataset = self.viewed.dataset
         try:
             instance = dataset[instance_id]
-            return _json(self.viewed.record(self.scan.position_of(instance_id), instance))
+            return json_response(self.viewed.record(self.scan.position_of(instance_id), instance))
         except ChangedDataError:
             raise RefusedError(503, DATA_CHANGED) from None
         except EvidenceBenchError as error:
             _log.warning("%s: %s", instance_id, error)
             # Its place on this machine is nobody's business, its name is on the page.
-            return _json({"error": str(error).replace(str(dataset.path), dataset.name)}, 500)
+            return json_response({"error": str(error).replace(str(dataset.path), dataset.name)}, 500)
 
 
 def _text(request: Request) -> str:
@@ -255,10 +254,6 @@ def _choice(request: Request, name: str, choices: Sequence[str]) -> str | None:
     if text is not None and text not in choices:
         raise RefusedError(400, f"{name}: expected one of {', '.join(filter(None, choices))}")
     return text
-
-
-def _json(found: object, status: int = 200, headers: Any = None) -> Response:
-    return Response(encoded(found), status_code=status, media_type="application/json", headers=headers)
 
 
 def _static(request: Request, text: str, media_type: str) -> Response:

@@ -43,10 +43,7 @@ class SearchIndex:
     def find(self, text: str) -> npt.NDArray[np.intp] | None:
         """Return the positions of instances that hold all words of a text, ascending; None where it has no words.
 
-        Raises
-        ------
-        CacheError
-            If the index is damaged.
+        A damaged index raises `CacheError`.
         """
         words = words_of(text)
         if not words:
@@ -116,12 +113,7 @@ def growing_index(path: Path) -> Iterator[tuple[SearchIndex, Callable[[], None]]
     """Give an index in a file that is not there yet, with what puts it there once all is in it.
 
     Only one process at a time makes a file: None for every other one. A process that is killed leaves a part, which the
-    next one removes.
-
-    Raises
-    ------
-    OSError, sqlite3.Error
-        If the file cannot be made.
+    next one removes. Raises `OSError` or `sqlite3.Error` if the file cannot be made.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     lock = os.open(path.with_suffix(".lock"), os.O_RDWR | os.O_CREAT, 0o600)

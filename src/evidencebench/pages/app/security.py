@@ -15,12 +15,10 @@ from collections.abc import Callable
 
 from starlette.datastructures import MutableHeaders
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from evidencebench.pages.app.address import Address
-from evidencebench.pages.page_json import encoded
-from evidencebench.pages.refused import RefusedError
+from evidencebench.pages.responses import RefusedError, json_response
 
 MAX_BODY_BYTES = 64 << 10
 MAX_TARGET_BYTES = 8 << 10
@@ -80,9 +78,7 @@ class SecuredApp:
             body = await self._body(request)
         except RefusedError as refused:
             # The connection ends: what else comes on it is not to be trusted.
-            response = Response(
-                encoded({"error": str(refused)}), refused.status, {"connection": "close"}, "application/json"
-            )
+            response = json_response({"error": str(refused)}, refused.status, {"connection": "close"})
             await response(scope, receive, send_secured)
             return
         except ClientDisconnect:

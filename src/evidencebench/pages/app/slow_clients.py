@@ -2,7 +2,7 @@
 
 import asyncio
 
-from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 MAX_CONNECTIONS = 512
 HEAD_SECONDS = 10.0
@@ -20,7 +20,7 @@ class TimedConnection(H11Protocol):
     max_connections = MAX_CONNECTIONS
 
     _deadline: asyncio.TimerHandle | None = None
-    _is_answering = False
+    _answered: RequestResponseCycle | None = None
     _is_late = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn's
@@ -28,29 +28,23 @@ class TimedConnection(H11Protocol):
         super().connection_made(transport)
         if len(self.connections) > self.max_connections:
             transport.abort()
-            return
-        self._wait(self.head_seconds)
+        else:
+            self._wait(self.head_seconds)
 
     def data_received(self, data: bytes) -> None:
         """Begin an answer where a request's head is whole."""
         super().data_received(data)
-        is_answering = self.cycle is not None and not self.cycle.response_complete
-        if is_answering and not self._is_answering:
-            self._wait(self.answer_seconds)
-        self._is_answering = is_answering
+        self._follow()
 
     def on_response_complete(self) -> None:
-        """Wait for the next request."""
-        self._is_answering = False
-        self._wait(self.head_seconds)
-        super().on_response_complete()  # which may find that request here already
-        if self.cycle is not None and not self.cycle.response_complete:
-            self._is_answering = True
-            self._wait(self.answer_seconds)
+        """Wait for the next request, which may be here already."""
+        super().on_response_complete()
+        self._follow()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Wait for nothing more."""
-        self._stop_waiting()
+        if self._deadline is not None:
+            self._deadline.cancel()
         super().connection_lost(exc)
 
     def send_400_response(self, msg: str) -> None:
@@ -61,8 +55,16 @@ class TimedConnection(H11Protocol):
         )
         self.transport.close()
 
+    def _follow(self) -> None:
+        """Begin to count anew where another request is answered than before, or none any more."""
+        answered = None if self.cycle is None or self.cycle.response_complete else self.cycle
+        if answered is not self._answered:
+            self._answered = answered
+            self._wait(self.head_seconds if answered is None else self.answer_seconds)
+
     def _wait(self, seconds: float) -> None:
-        self._stop_waiting()
+        if self._deadline is not None:
+            self._deadline.cancel()
         self._deadline = self.loop.call_later(seconds, self._end)
 
     def _end(self) -> None:
@@ -72,8 +74,3 @@ class TimedConnection(H11Protocol):
             self._wait(self.answer_seconds)
         else:
             self.transport.abort()
-
-    def _stop_waiting(self) -> None:
-        if self._deadline is not None:
-            self._deadline.cancel()
-            self._deadline = None

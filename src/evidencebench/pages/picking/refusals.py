@@ -4,7 +4,7 @@ import logging
 from collections.abc import Mapping
 
 from evidencebench.errors import ChangedDataError, FinalError, PeopleError, RunError, StaleError, UnopenedError
-from evidencebench.pages.refused import DATA_CHANGED, RefusedError
+from evidencebench.pages.responses import DATA_CHANGED, RefusedError
 from evidencebench.runs.people.folder import PeopleFolder
 
 _log = logging.getLogger(__name__)

@@ -11,11 +11,10 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from evidencebench.errors import EvidenceBenchError
-from evidencebench.pages.page_json import encoded
 from evidencebench.pages.picking.assignment import Assignment, Offer
 from evidencebench.pages.picking.refusals import refusal
 from evidencebench.pages.picking.sessions import Sessions
-from evidencebench.pages.refused import RefusedError
+from evidencebench.pages.responses import RefusedError, json_response
 from evidencebench.runs.people.drafts import Draft
 from evidencebench.runs.people.folder import PeopleFolder
 from evidencebench.runs.people.person import Person, Picks
@@ -47,11 +46,6 @@ _Endpoint = Callable[[Request], Awaitable[Response]]
 
 def _kept(draft: Draft) -> Mapping[str, object]:
     return {"sentences": draft.sentences, "seconds": draft.seconds, "revision": draft.revision}
-
-
-def _json(found: object, status: int = 200) -> Response:
-    headers = {"Cache-Control": "no-store"}
-    return Response(encoded(found), status_code=status, media_type="application/json", headers=headers)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,7 +84,7 @@ class PickingPages:
                 return await endpoint(request)
             except (RefusedError, EvidenceBenchError) as error:
                 status, told = refusal(error, self.people)
-                return _json(told, status)
+                return json_response(told, status)
 
         return answer
 
@@ -119,7 +113,7 @@ class PickingPages:
 
     async def show_session(self, request: Request) -> Response:
         """Say who is signed in here."""
-        return _json(self.overview(request))
+        return json_response(self.overview(request))
 
     async def sign_in(self, request: Request) -> Response:
         """Sign a person in by name, in this browser."""
@@ -127,14 +121,14 @@ class PickingPages:
         person = await run_in_threadpool(self.people.person, body.name)
         self._forget(request)
         token = self.sessions.begin(person.name)
-        response = _json({"person": person.name, "is_new": person.is_new})
+        response = json_response({"person": person.name, "is_new": person.is_new})
         response.set_cookie(_cookie_name(request), token, path="/api", httponly=True, samesite="strict")
         return response
 
     async def sign_out(self, request: Request) -> Response:
         """Forget who was signed in in this browser; what was picked stays."""
         self._forget(request)
-        response = _json({})
+        response = json_response({})
         response.delete_cookie(_cookie_name(request), path="/api", httponly=True, samesite="strict")
         return response
 
@@ -149,7 +143,7 @@ class PickingPages:
             }
             for instance_id, listed in self.assignment.queue.items()
         ]
-        return _json({"person": person.name, "task": self.assignment.task, "rows": rows})
+        return json_response({"person": person.name, "task": self.assignment.task, "rows": rows})
 
     async def show_paper(self, request: Request) -> Response:
         """Give a paper that is not submitted, with what was picked in it so far; the time begins to count."""
@@ -158,7 +152,7 @@ class PickingPages:
         person = self._required_person(request, request.query_params.get("person"))
         offer = await run_in_threadpool(self._offer, _asked_id(request))
         draft = await run_in_threadpool(person.begin, offer.paper.id)
-        return _json(
+        return json_response(
             {
                 "person": person.name,
                 "paper": offer.paper,
@@ -171,7 +165,7 @@ class PickingPages:
     async def save_draft(self, request: Request) -> Response:
         """Keep picks that are not final; those that another tab has changed meanwhile are given back instead."""
         person, offer, body = await self._picks(request)
-        return _json(_kept(await run_in_threadpool(person.save, offer.paper.id, body.as_picks())))
+        return json_response(_kept(await run_in_threadpool(person.save, offer.paper.id, body.as_picks())))
 
     async def submit(self, request: Request) -> Response:
         """Make picks final, and reveal the answer."""
@@ -182,17 +176,14 @@ class PickingPages:
     async def review(self, request: Request) -> Response:
         """Reveal the answer to an instance that the person has submitted."""
         person = self._required_person(request, request.query_params.get("person"))
-        instance_id = _asked_id(request)
-        if not self.may_see(request, instance_id):
-            raise RefusedError(403, "the answer is shown once you have submitted yours")
-        return await self._revealed(person, instance_id)
+        return await self._revealed(person, _asked_id(request))
 
     async def _revealed(self, person: Person, instance_id: str) -> Response:
-        submission = person.submission(instance_id)
+        submission = person.submission(instance_id) if instance_id in self.assignment.queue else None
         if submission is None:
             raise RefusedError(403, "the answer is shown once you have submitted yours")
         reveal = self.assignment.reveal
-        return _json(await run_in_threadpool(reveal, person.name, person.signature, instance_id, submission))
+        return json_response(await run_in_threadpool(reveal, person.name, person.signature, instance_id, submission))
 
     async def _picks(self, request: Request) -> tuple[Person, Offer, _PicksBody]:
         """Return whose picks came for what, checked."""

@@ -1,0 +1,23 @@
+"""What the app answers: JSON, or why it does not do what it is asked."""
+
+from collections.abc import Mapping
+
+from starlette.responses import Response
+
+from evidencebench.pages.page_json import encoded
+
+DATA_CHANGED = "the data file has changed since the app was started; start it again"
+"""The reason where the data file is not the one that was opened."""
+
+
+class RefusedError(Exception):
+    """A request that is answered with an HTTP status and a reason in words."""
+
+    def __init__(self, status: int, reason: str) -> None:
+        super().__init__(reason)
+        self.status = status
+
+
+def json_response(found: object, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+    """Return a record as a response."""
+    return Response(encoded(found), status, headers, "application/json")
