@@ -11,7 +11,7 @@ import msgspec
 from evidencebench.data.dataset import Dataset
 from evidencebench.data.tasks import Task, task_named
 from evidencebench.pages.report.page import Wish, report_page
-from evidencebench.scoring.significance import Resampling
+from evidencebench.scoring.resampling import Resampling
 
 QUICK = Resampling(n_draws=50)
 _VOID = {"meta", "br", "img", "input", "link", "hr"}

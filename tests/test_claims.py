@@ -17,7 +17,8 @@ from evidencebench.models.llm.http_sender import _FIRST_BUSY_SECONDS, _LONGEST_B
 from evidencebench.pages.app.search_index import MOST_IN_MEMORY
 from evidencebench.pages.app.slow_clients import HEAD_SECONDS, MAX_CONNECTIONS
 from evidencebench.pages.report.page import MOST_PAPERS
-from evidencebench.scoring.significance import _MAX_ENUMERATED_CLUSTERS, DEFAULT_DRAWS
+from evidencebench.scoring.resampling import DEFAULT_DRAWS
+from evidencebench.scoring.sign_flips import MAX_ENUMERATED_CLUSTERS
 from evidencebench.specification import MAX_DEPTH
 from evidencebench.systems.retrievers.fusion import Fuse
 from evidencebench.systems.selectors.cues import WEIGHTS
@@ -162,7 +163,7 @@ def test_nine_papers_cannot_show_a_difference_among_twenty_one_pairs() -> None:
         ("docs/llm.md", f"else {_FIRST_BUSY_SECONDS:.0f} to {_LONGEST_BUSY_SECONDS:.0f} s"),
         ("docs/llm.md", f"{Bounds().max_failures_in_a_row} requests in a row that failed for good"),
         ("docs/tasks-and-measures.md", f"{DEFAULT_DRAWS:,} draws"),
-        ("docs/tasks-and-measures.md", f"exact where at most {_MAX_ENUMERATED_CLUSTERS} papers differ"),
+        ("docs/tasks-and-measures.md", f"exact where at most {MAX_ENUMERATED_CLUSTERS} papers differ"),
     ],
 )
 def test_a_number_that_a_document_tells_is_the_one_of_the_code(document: str, claim: str) -> None:

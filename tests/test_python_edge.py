@@ -50,8 +50,8 @@ from evidencebench.errors import (
 from evidencebench.execution.ask import answer_instance, named_system
 from evidencebench.pages.report.page import report_page
 from evidencebench.runs.run_file import Failure, read_run
-from evidencebench.scoring.graded_runs import grade
-from evidencebench.scoring.significance import Resampling
+from evidencebench.scoring.resampling import Resampling
+from evidencebench.scoring.score_runs import score_runs
 from evidencebench.system import Traits
 from evidencebench.systems.retrievers.fusion import Fuse
 from evidencebench.systems.retrievers.tfidf import TfIdf
@@ -173,7 +173,7 @@ def test_a_task_is_a_task_or_its_name_and_one_needs_no_list(tmp_path: Path) -> N
     for tasks in ("er_at_10", ["er_at_10"], TASK, (TASK, "er_at_10")):
         assert set(evaluate({"bm25": BM25()}, SAMPLE, tasks)["bm25"]) == {"er_at_10"}
         execute("bm25", SAMPLE, tmp_path / "run.jsonl", tasks=tasks)  # the same run each time
-        assert set(grade(tmp_path / "run.jsonl", SAMPLE, tasks).scores["bm25"]) == {"er_at_10"}
+        assert set(score_runs(tmp_path / "run.jsonl", SAMPLE, tasks).scores["bm25"]) == {"er_at_10"}
         assert set(wrong_hypothesis_control(BM25(), SAMPLE, tasks, resampling=FEW)) == {"er_at_10"}
         (found,) = cross_validate("bm25", SAMPLE, tasks=tasks, n_folds=2, n_seeds=1, resampling=FEW)
         assert set(found.tasks) == {"er_at_10"}
@@ -336,7 +336,7 @@ PUBLIC: list[Callable[..., Any]] = [
         for name in evidencebench.__all__
         if inspect.isfunction(getattr(evidencebench, name))
     ),
-    *(cross_validate, fetch, grade, read_run, report_page, solve_file, validate_files, write_examples),
+    *(cross_validate, fetch, score_runs, read_run, report_page, solve_file, validate_files, write_examples),
     *(BestTraining.fit, EmbedderTraining.fit, RerankerTraining.fit, SelectorTraining.fit),
 ]
 
@@ -359,7 +359,7 @@ def test_text_is_a_path_wherever_a_path_is(tmp_path: Path, selector_model: Path)
     assert [report.n_instances for report in validate_files(copy)] == [len(SAMPLE)]
     execute("bm25", copy, run, tasks="er_at_10")
     assert open_run(run).name == read_run(run).name
-    assert grade([run], copy).tasks == (TASK,)
+    assert score_runs([run], copy).tasks == (TASK,)
     assert report_page(run, copy, "er_at_10", resampling=FEW).startswith("<!DOCTYPE html>")
     assert solve_file(copy, str(tmp_path / "solved.json")).n_instances == len(SAMPLE)
     SelectorTraining(figures=False).fit(list(SAMPLE), page)

@@ -26,9 +26,9 @@ from evidencebench import (
 )
 from evidencebench.data.dataset import open_dataset
 from evidencebench.data.sample import sample_path
-from evidencebench.scoring.graded_runs import grade
 from evidencebench.scoring.leaderboard import board_of
-from evidencebench.scoring.significance import Resampling
+from evidencebench.scoring.resampling import Resampling
+from evidencebench.scoring.score_runs import score_runs
 from evidencebench.training.crossval.validate import cross_validate
 
 TASK = TASKS["er_at_10"]
@@ -104,12 +104,12 @@ def test_an_object_shows_itself_in_one_line(name: str) -> None:
 
 def test_runs_and_what_they_are_graded_to_show_themselves_in_one_line(run: Path) -> None:
     check(open_run(run), "RunFile('bm25.jsonl', 'bm25(k1=0.9,b=0.4,stopwords=True)', 10 answers, 0 failed)")
-    graded = grade([run], load_sample(), [TASK], rules=Rules())
+    graded = score_runs([run], load_sample(), [TASK], rules=Rules())
     check(open_run(run).header, "RunHeader('bm25(k1=0.9,b=0.4,stopwords=True)', 'sample.json', 10 instances, er_at_")
     board = board_of(graded, TASK, FEW)
     check(board, "Board(5 systems, oracle, ")
     check(board.standings[0], "Standing('oracle', aspect recall 0.986, n=10)")
-    check(graded, "Graded('sample.json', er_at_10, 1 run: 'bm25')")
+    check(graded, "ScoredRuns('sample.json', er_at_10, 1 run: 'bm25')")
 
 
 def test_text_from_elsewhere_breaks_no_line_and_is_cut() -> None:

@@ -14,9 +14,11 @@ import numpy as np
 
 from evidencebench import open_dataset
 from evidencebench.data.dataset import Dataset
-from evidencebench.scoring.presentation import percent
 from evidencebench.scoring.published_results import PUBLISHED
-from evidencebench.scoring.significance import DEFAULT_RESAMPLING, Floats, paired_test, rank_ranges
+from evidencebench.scoring.ranks import rank_ranges
+from evidencebench.scoring.resampling import DEFAULT_RESAMPLING, Floats
+from evidencebench.scoring.score_texts import percent
+from evidencebench.scoring.sign_flips import paired_test
 from evidencebench.training.crossval.figures import SystemFigures
 from evidencebench.training.crossval.validate import DEFAULT_TASKS, cross_validate
 from evidencebench.version import __version__
@@ -142,7 +144,7 @@ def _recalls(dataset: Dataset, figures: Sequence[SystemFigures]) -> Iterator[str
     ranks = {}
     for task in DEFAULT_TASKS:
         values = {one.system: _values(one, task) for one in figures}
-        ranks[task] = rank_ranges(values, _clusters(dataset, figures[0], task), DEFAULT_RESAMPLING.generator())
+        ranks[task] = rank_ranges(values, _clusters(dataset, figures[0], task), DEFAULT_RESAMPLING)
     yield "## Aspect recall and ranks\n"
     yield f"| system | {' | '.join(DEFAULT_TASKS)} | ms a paper |"
     yield f"| :-- | {' | '.join('--:' for _ in DEFAULT_TASKS)} | --: |"
@@ -183,7 +185,7 @@ def _differences(dataset: Dataset, figures: Sequence[SystemFigures]) -> Iterator
         cells = []
         for task in DEFAULT_TASKS:
             clusters = _clusters(dataset, one, task)
-            test = paired_test(_values(best, task), _values(one, task), clusters, DEFAULT_RESAMPLING.generator())
+            test = paired_test(_values(best, task), _values(one, task), clusters, DEFAULT_RESAMPLING)
             cells.append(percent(test.difference))
         yield f"| `{one.system}` | {' | '.join(cells)} |"
     yield ""

@@ -30,14 +30,14 @@ if TYPE_CHECKING:  # the same table for type checkers, which cannot follow it; a
     from evidencebench.query import Kind as Kind
     from evidencebench.query import Query as Query
     from evidencebench.runs.answer_files import open_run as open_run
-    from evidencebench.scoring.comparison import compare as compare
-    from evidencebench.scoring.comparison import wrong_hypothesis_control as wrong_hypothesis_control
-    from evidencebench.scoring.evaluation import Rules as Rules
-    from evidencebench.scoring.evaluation import TaskScores as TaskScores
-    from evidencebench.scoring.evaluation import answers_of as answers_of
-    from evidencebench.scoring.evaluation import evaluate as evaluate
+    from evidencebench.scoring.compare import compare as compare
+    from evidencebench.scoring.evaluate import answers_of as answers_of
+    from evidencebench.scoring.evaluate import evaluate as evaluate
     from evidencebench.scoring.measures import aspect_recall as aspect_recall
+    from evidencebench.scoring.selection import Rules as Rules
     from evidencebench.scoring.selection import select as select
+    from evidencebench.scoring.task_scores import TaskScores as TaskScores
+    from evidencebench.scoring.wrong_hypothesis import wrong_hypothesis_control as wrong_hypothesis_control
     from evidencebench.system import Brief as Brief
     from evidencebench.system import Ranking as Ranking
     from evidencebench.system import System as System
@@ -58,19 +58,19 @@ _MODULE_OF = {
     "Labels": "data.instance",
     "Query": "query",
     "Ranking": "system",
-    "Rules": "scoring.evaluation",
+    "Rules": "scoring.selection",
     "SYSTEMS": "execution.system_table",
     "System": "system",
     "TASKS": "data.tasks",
     "Task": "data.tasks",
-    "TaskScores": "scoring.evaluation",
+    "TaskScores": "scoring.task_scores",
     "Traits": "system",
     "answers_from": "execution.ask",
-    "answers_of": "scoring.evaluation",
+    "answers_of": "scoring.evaluate",
     "aspect_recall": "scoring.measures",
-    "compare": "scoring.comparison",
+    "compare": "scoring.compare",
     "coverage_of": "data.optimum.cover",
-    "evaluate": "scoring.evaluation",
+    "evaluate": "scoring.evaluate",
     "execute": "execution.execute",
     "load_sample": "data.sample",
     "make_system": "execution.system_table",
@@ -83,7 +83,7 @@ _MODULE_OF = {
     "task_named": "data.tasks",
     "validate_file": "data.validation.validate",
     "write_dataset": "data.dataset",
-    "wrong_hypothesis_control": "scoring.comparison",
+    "wrong_hypothesis_control": "scoring.wrong_hypothesis",
 }
 
 __all__ = ["__version__", *sorted(_MODULE_OF)]  # noqa: PLE0604 - the table above is the one list of names

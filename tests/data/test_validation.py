@@ -26,7 +26,7 @@ from evidencebench.data.validation.validate import (
 from evidencebench.errors import FormatError, UnreadableError
 from evidencebench.execution.ask import answers_from
 from evidencebench.execution.system_table import make_system
-from evidencebench.scoring.evaluation import evaluate
+from evidencebench.scoring.evaluate import evaluate
 from examples import examples
 from strategies import json_values
 

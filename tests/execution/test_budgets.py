@@ -5,8 +5,8 @@ import pytest
 
 from evidencebench import BM25, Brief, Ranking, Rules, Task, load_sample, select
 from evidencebench.errors import RunError, RunMismatchError, SystemSpecError
-from evidencebench.scoring.comparison import estimates_of, pairwise_p_values, ranks
-from evidencebench.scoring.graded_runs import grade
+from evidencebench.scoring.compare import mean_recalls
+from evidencebench.scoring.score_runs import score_runs
 from evidencebench.training.crossval.validate import cross_validate
 
 
@@ -46,10 +46,9 @@ def test_a_scope_that_there_is_not_is_refused(scope: str) -> None:
 
 
 def test_nothing_is_graded_compared_or_validated_of_nothing() -> None:
-    with pytest.raises(RunError, match="grade: expected at least one run file, got none"):
-        grade([], load_sample(), [], rules=Rules())
-    for compared in (lambda: estimates_of([]), lambda: ranks({}), lambda: pairwise_p_values({})):
-        with pytest.raises(RunMismatchError, match="expected the scores of at least one system, got none"):
-            compared()
+    with pytest.raises(RunError, match="expected at least one run file, got none"):
+        score_runs([], load_sample(), [], rules=Rules())
+    with pytest.raises(RunMismatchError, match="expected the scores of at least one system, got none"):
+        mean_recalls([])
     with pytest.raises(SystemSpecError, match="expected at least one system to validate, got none"):
         cross_validate([], load_sample())

@@ -17,7 +17,7 @@ from evidencebench.errors import ChangedDataError, RunError, RunMismatchError
 from evidencebench.execution.execute import execute
 from evidencebench.query import Query
 from evidencebench.runs.run_file import read_run
-from evidencebench.scoring.significance import Resampling
+from evidencebench.scoring.resampling import Resampling
 from evidencebench.system import Brief, Ranking
 from evidencebench.training.crossval.validate import cross_validate
 from runs.test_runs import wait_until

@@ -14,8 +14,8 @@ from evidencebench.execution.gathering import Inquiry, gather, rehearse_all
 from evidencebench.execution.system_table import make_system
 from evidencebench.execution.waiting import Waiting
 from evidencebench.query import Query
-from evidencebench.scoring.comparison import wrong_hypothesis_control
-from evidencebench.scoring.significance import Resampling
+from evidencebench.scoring.resampling import Resampling
+from evidencebench.scoring.wrong_hypothesis import wrong_hypothesis_control
 from evidencebench.system import Brief, NamedSystem, Ranking, Traits
 from evidencebench.training.crossval.validate import cross_validate
 from scripted_models import ScriptedSender, client_of, lead

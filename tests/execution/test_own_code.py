@@ -16,7 +16,7 @@ from evidencebench import Brief, load_sample, make_system, write_dataset
 from evidencebench.code_digest import code_digest
 from evidencebench.errors import SystemSpecError
 from evidencebench.execution.own_code import find_own_code
-from evidencebench.scoring.significance import Resampling
+from evidencebench.scoring.resampling import Resampling
 from evidencebench.specification import parse_specification, write_specification
 from evidencebench.training.crossval.validate import cross_validate
 from evidencebench.training.trainings import trainable

@@ -27,11 +27,13 @@ from evidencebench.pages.report.sections.curves import curves_section
 from evidencebench.pages.viewer.page_parts import content_hash
 from evidencebench.pages.viewer.viewer_data import viewer_data_of
 from evidencebench.runs.run_file import read_run
-from evidencebench.scoring.comparison import compare, compare_all
-from evidencebench.scoring.evaluation import Rules
-from evidencebench.scoring.graded_runs import grade
-from evidencebench.scoring.presentation import percent
-from evidencebench.scoring.significance import enough_draws, paired_test, paired_tests
+from evidencebench.scoring.compare import compare, compare_all
+from evidencebench.scoring.ranks import enough_draws
+from evidencebench.scoring.resampling import Resampling, bootstrap
+from evidencebench.scoring.score_runs import score_runs
+from evidencebench.scoring.score_texts import percent
+from evidencebench.scoring.selection import Rules
+from evidencebench.scoring.sign_flips import paired_test, paired_tests
 from report_pages import QUICK, Element, parsed, report_of
 
 SAMPLE = load_sample()
@@ -142,7 +144,7 @@ def test_the_opening_names_the_leader_its_ranks_and_the_best_control(report: Ele
     leader = next(row for row in findings.board[task.name] if not row.is_control)
     (said,) = report.section("summary").all("p", **{"class": "finding"})
     assert said.text.startswith(f"On {task.name} (all aspects; ")
-    assert f"the best of 2 runs, {leader.system}, covers {percent(leader.aspect_recall)} % of the aspects" in said.text
+    assert f"the best of 2 runs, {leader.system}, covers {percent(leader.recall)} % of the aspects" in said.text
     assert findings.label_free_controls(task)[0] in said.text
     assert re.search(r"It is ((not )?significantly (above|below)|level with) the best control", said.text)
 
@@ -223,7 +225,7 @@ def test_the_leaderboard_shows_the_standings(report: Element, findings: Findings
     for task in findings.tasks:
         rows = report.section("leaderboard").table(task.name)
         assert [
-            [row.system, percent(row.aspect_recall), row.n, row.failed, row.empty, row.missing]
+            [row.system, percent(row.recall), row.n, row.failed, row.empty, row.missing]
             for row in findings.board[task.name]
         ] == [
             [
@@ -244,7 +246,7 @@ def test_the_table_of_all_tasks_says_mean_interval_and_ranks(report: Element, fi
     for task in findings.tasks:
         for row in findings.board[task.name]:
             ranks = "" if row.rank is None else f" ({'-'.join(map(str, dict.fromkeys(row.rank)))})"
-            assert found[findings.name_of(row)][task.name] == f"{percent(row.aspect_recall)}{ranks}"
+            assert found[findings.name_of(row)][task.name] == f"{percent(row.recall)}{ranks}"
 
 
 def test_the_charts_of_few_tasks_are_all_open_and_of_many_the_first(report: Element, folder: Path) -> None:
@@ -306,7 +308,7 @@ def test_curves_are_the_scores_at_every_budget(folder: Path) -> None:
     for curves in found:
         prefix = "result_" if curves.scope == "results" else ""
         tasks = [task_named(f"{prefix}er_at_{k}") for k in range(1, 13)]
-        graded = grade(paths, SAMPLE, tasks, rules=Rules())
+        graded = score_runs(paths, SAMPLE, tasks, rules=Rules())
         for curve in (*curves.curves, curves.ceiling):
             name, measure = ("random", "ceiling") if curve is curves.ceiling else (curve.system, "aspect_recall")
             scores = (graded.controls if curve.is_control else graded.scores)[name]
@@ -382,7 +384,7 @@ def test_pairs_are_compared_as_compare_does(report: Element, findings: Findings)
 
 def test_comparisons_together_are_those_one_by_one(folder: Path) -> None:
     paths = [folder / name for name in ("bm25.jsonl", "tfidf.jsonl", "answers.json", "lead.jsonl")]
-    graded = grade(paths, SAMPLE, [TASKS["er_at_10"]], rules=Rules(), with_selections=True)
+    graded = score_runs(paths, SAMPLE, [TASKS["er_at_10"]], rules=Rules(), with_selections=True)
     scores = {name: found["er_at_10"] for name, found in (*graded.scores.items(), *graded.controls.items())}
     pairs = list(combinations(scores, 2))
     assert compare_all(scores, pairs, resampling=QUICK) == [
@@ -395,17 +397,20 @@ def test_paired_tests_together_are_those_one_by_one(n_clusters: int) -> None:
     generator = np.random.default_rng(0)
     scores = generator.integers(0, 5, (300, 4)) / 4
     clusters = [str(number % n_clusters) for number in range(300)]
-    together = paired_tests(scores[:, :3] - scores[:, 3:], clusters, np.random.default_rng(1), n_draws=300)
+    few = Resampling(seed=1, n_draws=300)
+    means, together = paired_tests(scores, [(column, 3) for column in range(3)], clusters, few)
+    assert means[3] == bootstrap(scores[:, 3], clusters, few)
     for column, found in enumerate(together):
-        alone = paired_test(scores[:, column], scores[:, 3], clusters, np.random.default_rng(1), n_draws=300)
-        assert found == alone
+        assert found == paired_test(scores[:, column], scores[:, 3], clusters, few)
 
 
 def test_a_run_with_wrong_hypotheses_stands_beside_its_own_and_on_no_leaderboard(
     report: Element, findings: Findings, folder: Path
 ) -> None:
     rows = report.section("hypotheses").table("Own against wrong hypothesis: aspect recall in %")
-    graded = grade([folder / "bm25.jsonl", folder / "wrong.jsonl"], SAMPLE, (), rules=Rules(), with_selections=True)
+    graded = score_runs(
+        [folder / "bm25.jsonl", folder / "wrong.jsonl"], SAMPLE, (), rules=Rules(), with_selections=True
+    )
     for row, task in zip(rows, findings.tasks, strict=True):
         own, wrong = (scores[task.name] for scores in graded.scores.values())
         found = compare(own, wrong, resampling=QUICK)

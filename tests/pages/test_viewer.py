@@ -33,8 +33,9 @@ from evidencebench.pages.viewer.page_records import AspectRecord, GradedInstance
 from evidencebench.pages.viewer.viewer_data import SHOWN_CONTROLS, judged, viewer_data_of
 from evidencebench.runs.answer_files import open_run
 from evidencebench.runs.run_file import Failure
-from evidencebench.scoring.evaluation import Rules, answers_of, case_of, evaluate
-from evidencebench.scoring.selection import OverLength, Ties
+from evidencebench.scoring.case import case_of
+from evidencebench.scoring.evaluate import answers_of, evaluate
+from evidencebench.scoring.selection import OverLength, Rules, Ties
 from evidencebench.system import Ranking
 from strategies import instances, json_values
 

@@ -32,8 +32,8 @@ from evidencebench.runs.people.names import MAX_NAME_LENGTH, checked_name, file_
 from evidencebench.runs.people.person import Person, Picks, Submission
 from evidencebench.runs.people.picks import checked_picks
 from evidencebench.runs.run_file import AnswerLine, DataHeader, read_run
-from evidencebench.scoring.evaluation import Rules
-from evidencebench.scoring.graded_runs import grade
+from evidencebench.scoring.score_runs import score_runs
+from evidencebench.scoring.selection import Rules
 from evidencebench.system import Ranking
 from evidencebench.tables import printable
 from examples import examples
@@ -438,7 +438,7 @@ def test_people_of_one_folder_are_graded_beside_each_other(tmp_path: Path) -> No
     for name, picks in (("Ada", [2, 4]), ("Bob, M.D. (x)", [0])):
         submit(people.person(name), A, picks, 0)
     people.close()
-    graded = grade(sorted(tmp_path.glob("*.jsonl")), SAMPLE, (), rules=Rules(), limit=1)
+    graded = score_runs(sorted(tmp_path.glob("*.jsonl")), SAMPLE, (), rules=Rules(), limit=1)
     assert set(graded.runs) == {"person(name=Ada)", "person(name=Bob, M.D. (x))"}
     assert [task.name for task in graded.tasks] == ["er_at_optimal"]
     assert all(len(scores["er_at_optimal"].ids) == 1 for scores in graded.scores.values())
@@ -450,7 +450,9 @@ def test_what_a_person_has_not_answered_yet_scores_0_unless_left_out_by_a_limit(
         oracle = SAMPLE[instance_id].labels.evaluations["er_at_optimal"].sentences
         submit(person, instance_id, oracle, 0)
     whole, part = (
-        grade([person.run_path], SAMPLE, (), rules=Rules(), limit=limit).scores["person(name=Ada)"]["er_at_optimal"]
+        score_runs([person.run_path], SAMPLE, (), rules=Rules(), limit=limit).scores["person(name=Ada)"][
+            "er_at_optimal"
+        ]
         for limit in (None, 2)
     )
     assert (len(whole.ids), whole.counts.missing) == (10, 8)
@@ -467,8 +469,8 @@ def test_runs_over_other_parts_are_told_which_limit_makes_them_comparable(tmp_pa
         submit(person, A, [1], 0)
         paths.append(person.run_path)
     with pytest.raises(RunMismatchError, match=r"\(person\(name=Ada\): 3, person\(name=Bob\): 10\).*--limit 3"):
-        grade(paths, SAMPLE, (), rules=Rules())
-    assert len(grade(paths, SAMPLE, (), rules=Rules(), limit=3).runs) == 2
+        score_runs(paths, SAMPLE, (), rules=Rules())
+    assert len(score_runs(paths, SAMPLE, (), rules=Rules(), limit=3).runs) == 2
 
 
 def test_a_disk_that_fails_loses_nothing_that_was_there(tmp_path: Path) -> None:

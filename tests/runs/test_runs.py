@@ -27,9 +27,9 @@ from evidencebench.execution.system_table import make_system
 from evidencebench.query import Kind, Query
 from evidencebench.runs.answer_files import open_run
 from evidencebench.runs.run_file import RUN_BEGINS, Failure, read_run
-from evidencebench.scoring.comparison import wrong_hypothesis_control
-from evidencebench.scoring.evaluation import answers_of, evaluate
-from evidencebench.scoring.significance import Resampling
+from evidencebench.scoring.evaluate import answers_of, evaluate
+from evidencebench.scoring.resampling import Resampling
+from evidencebench.scoring.wrong_hypothesis import wrong_hypothesis_control
 from evidencebench.storage.journal import open_journal
 from evidencebench.system import Brief, Ranking, Traits
 

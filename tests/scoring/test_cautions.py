@@ -19,10 +19,11 @@ from evidencebench.query import Query
 from evidencebench.runs.answer_files import open_run
 from evidencebench.runs.run_file import read_run
 from evidencebench.scoring.cautions import cautions_of, is_complete
-from evidencebench.scoring.evaluation import Rules
-from evidencebench.scoring.graded_runs import Graded, grade, signature_of, signature_of_all
-from evidencebench.scoring.leaderboard import standings
-from evidencebench.scoring.significance import Resampling
+from evidencebench.scoring.leaderboard import board_of
+from evidencebench.scoring.resampling import Resampling
+from evidencebench.scoring.score_runs import ScoredRuns, score_runs
+from evidencebench.scoring.selection import Rules
+from evidencebench.scoring.signature import signature_of, signature_of_all
 from evidencebench.system import Brief, Ranking, Traits
 from evidencebench.systems.controls import Lead
 from evidencebench.systems.retrievers.bm25 import BM25
@@ -65,8 +66,8 @@ def told(path: Path, tasks: Sequence[Task] = (AT_10,), **rules: Any) -> list[str
     return [str(one) for one in cautions_of(graded(path, tasks, **rules))]
 
 
-def graded(path: Path, tasks: Sequence[Task] = (AT_10,), **rules: Any) -> Graded:
-    return grade([path], SAMPLE, tasks, rules=Rules(**rules))
+def graded(path: Path, tasks: Sequence[Task] = (AT_10,), **rules: Any) -> ScoredRuns:
+    return score_runs([path], SAMPLE, tasks, rules=Rules(**rules))
 
 
 def whole(query: Query) -> list[int]:
@@ -127,7 +128,7 @@ def test_what_was_trained_on_the_data_is_marked_wherever_it_is_scored(tmp_path: 
     found = graded(path)
     (label,) = found.runs
     assert "|trained_on:this_data|" in signature_of(found, label, AT_10, FEW)
-    marks = {row.system: row.trained_on_it for row in standings(found, AT_10, FEW)}
+    marks = {row.system: row.trained_on_it for row in board_of(found, AT_10, FEW).standings}
     assert marks == {label: True, "random": False, "lead": False, "abstract_backwards": False, "oracle": False}
 
 

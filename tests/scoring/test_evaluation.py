@@ -20,11 +20,18 @@ from evidencebench.execution.ask import answers_from
 from evidencebench.execution.system_table import make_system
 from evidencebench.query import Kind, Query
 from evidencebench.runs.answer_files import open_run
-from evidencebench.scoring.comparison import compare, overlap_of, ranks, wrong_hypothesis_control
-from evidencebench.scoring.evaluation import MEASURE_NAMES, AnswerSource, Rules, TaskScores, answers_of, evaluate
-from evidencebench.scoring.presentation import comparison_fields, kind_breakdown, score_fields, signature
-from evidencebench.scoring.selection import Selection
-from evidencebench.scoring.significance import Estimate, Resampling
+from evidencebench.scoring.compare import compare, mean_recalls
+from evidencebench.scoring.evaluate import AnswerSource, answers_of, evaluate
+from evidencebench.scoring.kind_breakdown import kind_breakdown
+from evidencebench.scoring.measures import MEASURES
+from evidencebench.scoring.overlap import overlap_of
+from evidencebench.scoring.ranks import rank_ranges
+from evidencebench.scoring.resampling import Estimate, Resampling
+from evidencebench.scoring.score_fields import comparison_fields, score_fields
+from evidencebench.scoring.selection import Rules, Selection
+from evidencebench.scoring.signature import signature
+from evidencebench.scoring.task_scores import TaskScores
+from evidencebench.scoring.wrong_hypothesis import wrong_hypothesis_control
 from evidencebench.system import Brief, NamedSystem, Ranking
 from specs import STANDALONE
 from strategies import selections
@@ -97,7 +104,7 @@ def test_recall_of_all_aspects_and_of_coverable_ones_have_their_own_denominators
         "regret": [1 / 4, 0],
         "relative_recall": [1 / 2, nan],
     }
-    assert set(expected) == set(MEASURE_NAMES)
+    assert set(expected) == set(MEASURES)
     for measure, values in expected.items():
         np.testing.assert_array_equal(scores.scores[measure], values, err_msg=measure)
     fields = score_fields(scores, FEW)
@@ -140,6 +147,13 @@ def test_repeats_and_answers_over_length_are_counted(made: Callable[..., Dataset
     assert first.scores["aspect_recall"][0] == 0
 
 
+def test_the_scores_of_nothing_and_on_nothing_are_undefined() -> None:
+    with pytest.raises(UndefinedScoreError, match=r"the scores of no source are undefined: give at least one, such as"):
+        evaluate({}, SAMPLE, AT_10)
+    with pytest.raises(UndefinedScoreError, match=r"the scores on no task are undefined: give at least one, such as"):
+        evaluate({"it": {}}, SAMPLE, [])
+
+
 def test_a_sentence_that_does_not_exist_is_an_error_with_its_place_or_dropped_and_counted(
     made: Callable[..., Dataset],
 ) -> None:
@@ -164,7 +178,7 @@ def test_several_sources_and_tasks_in_one_pass_score_as_each_alone() -> None:
             alone = scores_of(name, task)
             assert together[name][task.name].selections == alone.selections
             assert together[name][task.name].counts == alone.counts
-            for measure in MEASURE_NAMES:
+            for measure in MEASURES:
                 np.testing.assert_array_equal(together[name][task.name].scores[measure], alone.scores[measure])
 
 
@@ -294,7 +308,7 @@ def test_runs_over_different_instances_are_not_compared() -> None:
     with pytest.raises(RunMismatchError, match=r"the runs cover different instances \(10 and 4\)"):
         compare(scores_of("lead"), scores_of("lead", limit=4))
     with pytest.raises(RunMismatchError, match="different instances"):
-        ranks({"a": scores_of("lead"), "b": scores_of("lead", limit=4)})
+        mean_recalls([scores_of("lead"), scores_of("lead", limit=4)])
 
 
 def test_a_measure_is_compared_where_both_define_it(made: Callable[..., Dataset]) -> None:
@@ -362,8 +376,9 @@ def test_ranks_tell_a_clear_winner_and_leave_equals_together(made: Callable[...,
         name: scores_of(system, dataset=one_paper_each)
         for name, system in {"best": "oracle", "lead": "lead", "again": "lead_no_headings"}.items()
     }
-    assert ranks(scores, resampling=FEW) == {"best": (1, 1), "lead": (2, 3), "again": (2, 3)}
-    assert ranks({"lead": scores["lead"]}) == {"lead": (1, 1)}
+    recalls, clusters = {name: found.recalls for name, found in scores.items()}, scores["lead"].clusters
+    assert rank_ranges(recalls, clusters, FEW) == {"best": (1, 1), "lead": (2, 3), "again": (2, 3)}
+    assert rank_ranges({"lead": recalls["lead"]}, clusters) == {"lead": (1, 1)}
 
 
 @pytest.mark.parametrize("system", [*BLIND, "oracle"])

@@ -18,9 +18,9 @@ from evidencebench.errors import AnswerError, UndefinedScoreError
 from evidencebench.execution.ask import answer_instance, answers_from
 from evidencebench.execution.system_table import make_system
 from evidencebench.query import Query
-from evidencebench.scoring.evaluation import evaluate
-from evidencebench.scoring.measures import aspect_recall, coverable_aspect_recall, expected_covered, precision
-from evidencebench.scoring.selection import Selection, check_answer, select
+from evidencebench.scoring.evaluate import evaluate
+from evidencebench.scoring.measures import MEASURES, Measure, aspect_recall, expected_covered, outcome_of
+from evidencebench.scoring.selection import Rules, Selection, check_answer, select
 from evidencebench.system import Brief, Ranking, rank_by_score
 from evidencebench.systems.controls import RandomControl
 from examples import IS_THOROUGH, examples
@@ -30,6 +30,10 @@ from strategies import coverages, queries, rankings, selections
 CUTOFFS = (1, 5, 10, 20)
 
 some_coverages = coverages().filter(lambda coverage: coverage.n_aspects > 0)
+
+
+def value_of(measure: str, selection: Selection, coverage: Coverage) -> float:
+    return MEASURES[measure].value(outcome_of(selection, coverage))
 
 
 def draws(selection: Selection) -> Iterator[Selection]:
@@ -45,7 +49,7 @@ def test_recall_is_in_0_to_1_and_at_most_the_recall_of_coverable_aspects(
     recall = aspect_recall(selection, coverage)
     assert 0 <= recall <= 1
     if coverage.coverable:
-        assert recall <= coverable_aspect_recall(selection, coverage) <= 1
+        assert recall <= value_of("coverable_aspect_recall", selection, coverage) <= 1
 
 
 @given(selections(), some_coverages, st.integers(0, 7))
@@ -71,8 +75,8 @@ def test_the_expectation_is_the_mean_over_every_draw(selection: Selection, cover
     assert expected == pytest.approx(fmean(counted), abs=1e-12)
     assert min(counted) <= expected <= max(counted)
     if selection.size:
-        counted = [precision(drawn, coverage) for drawn in draws(selection)]
-        assert precision(selection, coverage) == pytest.approx(fmean(counted), abs=1e-12)
+        counted = [value_of("precision", drawn, coverage) for drawn in draws(selection)]
+        assert value_of("precision", selection, coverage) == pytest.approx(fmean(counted), abs=1e-12)
 
 
 @examples(200)
@@ -116,7 +120,7 @@ def test_a_constant_scorer_with_expected_ties_is_random_selection(
 def test_recall_worked_by_hand() -> None:
     coverage = coverage_from({"a": [0, 1], "b": [1], "c": [2], "d": []})
     assert aspect_recall(Selection(certain=(1,)), coverage) == 2 / 4
-    assert coverable_aspect_recall(Selection(certain=(1,)), coverage) == 2 / 3
+    assert value_of("coverable_aspect_recall", Selection(certain=(1,)), coverage) == 2 / 3
     assert aspect_recall(Selection(certain=()), coverage) == 0
     # Two of 0, 1, 2, 3: a is missed by {2,3} only, b by 3 of 6 pairs, c by 3 of 6, d always.
     over_length = select(Ranking(sentences=(0, 1, 2, 3), ordered=False), 2)
@@ -135,17 +139,25 @@ def test_ties_worked_by_hand() -> None:
 
 def test_precision_worked_by_hand() -> None:
     coverage = coverage_from({"a": [0, 1], "b": [1]})
-    assert precision(Selection(certain=(0, 1, 5, 6)), coverage) == 2 / 4
-    assert precision(Selection(certain=(0,), tied=(1, 5, 6), n_drawn=1), coverage) == pytest.approx((1 + 1 / 3) / 2)
+    assert value_of("precision", Selection(certain=(0, 1, 5, 6)), coverage) == 2 / 4
+    assert value_of("precision", Selection(certain=(0,), tied=(1, 5, 6), n_drawn=1), coverage) == pytest.approx(
+        (1 + 1 / 3) / 2
+    )
 
 
 def test_a_measure_without_a_value_raises_instead_of_giving_0() -> None:
     with pytest.raises(UndefinedScoreError, match="no aspect counts"):
         aspect_recall(Selection(certain=(0,)), coverage_from({}))
     with pytest.raises(UndefinedScoreError, match="no aspect has a sentence"):
-        coverable_aspect_recall(Selection(certain=(0,)), coverage_from({"a": []}))
+        value_of("coverable_aspect_recall", Selection(certain=(0,)), coverage_from({"a": []}))
     with pytest.raises(UndefinedScoreError, match="nothing is selected"):
-        precision(Selection(certain=()), coverage_from({"a": [0]}))
+        value_of("precision", Selection(certain=()), coverage_from({"a": [0]}))
+
+
+def test_a_measure_with_parameters_is_called_by_them_and_its_function_is_given_them() -> None:
+    weighted = Measure(name="weighted", of=lambda _, weight: weight / 2, label="weighted", parameters={"weight": 0.5})
+    assert weighted.key == "weighted(weight=0.5)"
+    assert weighted.value(outcome_of(Selection(certain=()), coverage_from({}))) == 0.25
 
 
 @given(rankings(), st.booleans())
@@ -166,7 +178,7 @@ def test_a_sentence_that_does_not_exist_is_an_error_or_on_request_dropped_and_co
     answer = Ranking(sentences=(4, 5, 4, -1, 0), scores=(5, 4, 3, 2, 1))
     with pytest.raises(AnswerError, match=r"selects sentence 5, but the paper has sentences 0\.\.4"):
         check_answer(answer, n_sentences=5)
-    checked = check_answer(answer, n_sentences=5, out_of_range="drop")
+    checked = check_answer(answer, n_sentences=5, rules=Rules(out_of_range="drop"))
     assert checked.ranking == Ranking(sentences=(4, 0), scores=(5, 1))
     assert (checked.n_duplicates, checked.n_out_of_range) == (1, 2)
 

@@ -14,16 +14,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from evidencebench.errors import UndefinedScoreError
-from evidencebench.scoring.significance import (
-    Estimate,
-    Floats,
-    bootstrap,
-    holm,
-    minimum_detectable_difference,
-    paired_test,
-    rank_ranges,
-    sign_flip,
-)
+from evidencebench.scoring.ranks import holm, rank_ranges
+from evidencebench.scoring.resampling import Estimate, Floats, Resampling, bootstrap
+from evidencebench.scoring.sign_flips import minimum_detectable_difference, paired_test, sign_flip
 from examples import examples
 
 # Eighths add up without rounding.
@@ -51,17 +44,17 @@ def width(estimate: Estimate) -> float:
 
 
 def test_one_paper_has_a_mean_and_no_interval() -> None:
-    estimate = bootstrap([1.0, 0.5], ["p", "p"], new_generator())
+    estimate = bootstrap([1.0, 0.5], ["p", "p"])
     assert (estimate.mean, estimate.low, estimate.high, estimate.interval) == (0.75, None, None, None)
-    test = paired_test([1.0, 0.5], [0.0, 0.0], ["p", "p"], new_generator())
+    test = paired_test([1.0, 0.5], [0.0, 0.0], ["p", "p"])
     assert (test.difference.mean, test.difference.interval, test.p_value) == (0.75, None, 1.0)
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=12), st.integers(0, 9))
 def test_the_interval_holds_the_mean_and_the_same_seed_gives_the_same_digits(values: list[float], seed: int) -> None:
     clusters = [f"paper {n // 2}" for n in range(len(values))]
-    estimate = bootstrap(values, clusters, new_generator(seed), n_draws=2000)
-    assert estimate == bootstrap(values, clusters, new_generator(seed), n_draws=2000)
+    estimate = bootstrap(values, clusters, Resampling(seed=seed, n_draws=2000))
+    assert estimate == bootstrap(values, clusters, Resampling(seed=seed, n_draws=2000))
     assert estimate.mean == pytest.approx(float(np.mean(values)))
     if estimate.n_clusters == 1:
         assert estimate.interval is None  # which another draw could only repeat
@@ -74,9 +67,9 @@ def test_the_interval_holds_the_mean_and_the_same_seed_gives_the_same_digits(val
 def test_a_95_percent_interval_holds_the_truth_about_95_times_in_100() -> None:
     truth, generator = 0.3, new_generator()
     n_held = 0
-    for _ in range(400):
+    for n in range(400):
         values = (generator.random(60) < truth).astype(float)
-        estimate = bootstrap(values, one_each(values), generator, n_draws=400)
+        estimate = bootstrap(values, one_each(values), Resampling(seed=n, n_draws=400))
         low, high = ends(estimate)
         n_held += low <= truth <= high
     assert 0.92 <= n_held / 400 <= 0.98
@@ -84,7 +77,7 @@ def test_a_95_percent_interval_holds_the_truth_about_95_times_in_100() -> None:
 
 def test_the_interval_is_the_percentile_interval_of_scipy() -> None:
     values = new_generator(1).random(50)
-    ours = bootstrap(values, one_each(values), new_generator(2))
+    ours = bootstrap(values, one_each(values), Resampling(seed=2))
     theirs = scipy.stats.bootstrap((values,), np.mean, n_resamples=10_000, method="percentile", rng=new_generator(3))
     assert ours.low == pytest.approx(theirs.confidence_interval.low, abs=0.005)
     assert ours.high == pytest.approx(theirs.confidence_interval.high, abs=0.005)
@@ -93,8 +86,8 @@ def test_the_interval_is_the_percentile_interval_of_scipy() -> None:
 @given(st.lists(eighths, min_size=1, max_size=20), st.integers(2, 4))
 def test_repeating_the_instances_of_each_cluster_adds_no_certainty(values: list[float], times: int) -> None:
     clusters = one_each(values)
-    once = paired_test(values, [0.0] * len(values), clusters, new_generator(), n_draws=300)
-    again = paired_test(values * times, [0.0] * len(values) * times, clusters * times, new_generator(), n_draws=300)
+    once = paired_test(values, [0.0] * len(values), clusters, Resampling(n_draws=300))
+    again = paired_test(values * times, [0.0] * len(values) * times, clusters * times, Resampling(n_draws=300))
     for field in ("mean", "interval", "n_clusters"):
         assert getattr(again.difference, field) == pytest.approx(getattr(once.difference, field), abs=1e-12)
     assert again.p_value == once.p_value
@@ -104,16 +97,16 @@ def test_repeating_the_instances_of_each_cluster_adds_no_certainty(values: list[
 
 def test_instances_that_agree_within_a_paper_widen_the_interval() -> None:
     values = new_generator().random(30).repeat(2)
-    by_paper = bootstrap(values, [f"paper {n // 2}" for n in range(60)], new_generator())
-    alone = bootstrap(values, one_each(values), new_generator())
+    by_paper = bootstrap(values, [f"paper {n // 2}" for n in range(60)])
+    alone = bootstrap(values, one_each(values))
     assert width(by_paper) > 1.2 * width(alone)
 
 
 def test_larger_papers_weigh_more_worked_by_hand() -> None:
     # Two papers are drawn: p twice gives 1, both give 3/4, q twice gives 0, with chances 1/4, 1/2 and 1/4.
-    estimate = bootstrap([1.0, 1.0, 1.0, 0.0], list("pppq"), new_generator(), level=0.4)
+    estimate = bootstrap([1.0, 1.0, 1.0, 0.0], list("pppq"), Resampling(level=0.4))
     assert (estimate.mean, estimate.low, estimate.high) == (0.75, 0.75, 0.75)
-    assert bootstrap([1.0, 1.0, 1.0, 0.0], list("pppq"), new_generator(), level=0.6).high == 1.0
+    assert bootstrap([1.0, 1.0, 1.0, 0.0], list("pppq"), Resampling(level=0.6)).high == 1.0
 
 
 @given(st.lists(eighths, min_size=2, max_size=8))
@@ -121,7 +114,7 @@ def test_few_sign_flips_are_enumerated_and_equal_scipys_exact_test(differences: 
     theirs = scipy.stats.permutation_test(
         (differences,), np.mean, permutation_type="samples", n_resamples=1 << 8, vectorized=True
     )
-    p_value, exact = sign_flip(differences, one_each(differences), new_generator())
+    p_value, exact = sign_flip(differences, one_each(differences))
     assert exact
     assert p_value == pytest.approx(theirs.pvalue)
 
@@ -129,7 +122,7 @@ def test_few_sign_flips_are_enumerated_and_equal_scipys_exact_test(differences: 
 @pytest.mark.parametrize("shift", [0.0, 0.03, 0.1])
 def test_many_sign_flips_agree_with_scipys_randomisation_within_simulation_error(shift: float) -> None:
     differences = new_generator(4).normal(shift, 0.3, size=80)
-    ours, exact = sign_flip(differences, one_each(differences), new_generator(5))
+    ours, exact = sign_flip(differences, one_each(differences), Resampling(seed=5))
     theirs = scipy.stats.permutation_test(
         (differences,), np.mean, permutation_type="samples", n_resamples=10_000, vectorized=True, rng=new_generator(6)
     )
@@ -142,46 +135,46 @@ def test_signs_are_flipped_by_cluster_and_swapping_the_systems_changes_nothing(
     differences: list[float], clusters: list[str]
 ) -> None:
     clusters = clusters[: len(differences)]
-    p_value, exact = sign_flip(differences, clusters, new_generator())
+    p_value, exact = sign_flip(differences, clusters)
     sums = [
         sum(value for value, name in zip(differences, clusters, strict=True) if name == cluster) for cluster in "pqr"
     ]
     assert exact
     assert 0 < p_value <= 1
-    assert p_value == sign_flip(sums, list("pqr"), new_generator())[0]
-    assert p_value == sign_flip([-value for value in differences], clusters, new_generator())[0]
+    assert p_value == sign_flip(sums, list("pqr"))[0]
+    assert p_value == sign_flip([-value for value in differences], clusters)[0]
 
 
 def test_a_sign_flip_worked_by_hand() -> None:
     # Of the 8 patterns of +-1 +-2 +-3 only all plus and all minus reach a sum of 6.
-    assert sign_flip([1.0, 2.0, 3.0], ["p", "q", "r"], new_generator()) == (2 / 8, True)
+    assert sign_flip([1.0, 2.0, 3.0], ["p", "q", "r"]) == (2 / 8, True)
 
 
 def test_a_randomised_p_value_is_never_0() -> None:
-    assert sign_flip([1.0] * 200, one_each([1.0] * 200), new_generator(), n_draws=99) == (1 / 100, False)
+    assert sign_flip([1.0] * 200, one_each([1.0] * 200), Resampling(n_draws=99)) == (1 / 100, False)
 
 
 def test_a_paired_test_counts_wins_ties_and_losses() -> None:
-    test = paired_test([0.5, 0.1 + 0.2, 1.0, 0.0], [0.25, 0.3, 0.5, 0.5], list("pqrs"), new_generator())
+    test = paired_test([0.5, 0.1 + 0.2, 1.0, 0.0], [0.25, 0.3, 0.5, 0.5], list("pqrs"))
     assert (test.n_better, test.n_equal, test.n_worse) == (2, 1, 1)
     assert test.difference.mean == pytest.approx(0.0625)
 
 
 def test_a_paired_test_of_different_numbers_of_instances_is_refused() -> None:
     with pytest.raises(ValueError, match=r"2\D+1"):
-        paired_test([1.0, 0.0], [1.0], ["p", "q"], new_generator())
+        paired_test([1.0, 0.0], [1.0], ["p", "q"])
 
 
 def test_values_without_a_cluster_are_refused() -> None:
     with pytest.raises(ValueError, match="expected one cluster for each of 2 values, got 1"):
-        bootstrap([1.0, 0.0], ["p"], new_generator())
+        bootstrap([1.0, 0.0], ["p"])
 
 
 def test_the_mean_of_nothing_is_undefined() -> None:
     with pytest.raises(UndefinedScoreError, match="the mean of no instance is undefined"):
-        bootstrap([], [], new_generator())
+        bootstrap([], [])
     with pytest.raises(UndefinedScoreError, match="the mean of no instance is undefined"):
-        paired_test([], [], [], new_generator())
+        paired_test([], [], [])
 
 
 def test_no_instance_detects_no_difference() -> None:
@@ -222,17 +215,17 @@ def test_ranks_lie_within_the_table_and_do_not_depend_on_its_order(
     data: st.DataObject, table: dict[str, Floats]
 ) -> None:
     clusters = one_each(next(iter(table.values())))
-    ranges = rank_ranges(table, clusters, new_generator())
+    ranges = rank_ranges(table, clusters)
     assert all(1 <= best <= worst <= len(table) for best, worst in ranges.values())
     names = data.draw(st.permutations(list(table)))
-    assert ranges == rank_ranges({name: table[name] for name in names}, clusters, new_generator())
+    assert ranges == rank_ranges({name: table[name] for name in names}, clusters)
     by_mean = sorted(table, key=lambda name: -table[name].mean())
     assert all(ranges[name][0] <= place <= ranges[name][1] for place, name in enumerate(by_mean, 1))
 
 
 def test_equal_systems_share_all_ranks_and_a_clear_winner_has_the_first_alone() -> None:
     low, high = np.zeros(12), np.ones(12)
-    ranges = rank_ranges({"low": low, "high": high, "low too": low}, one_each(low), new_generator())
+    ranges = rank_ranges({"low": low, "high": high, "low too": low}, one_each(low))
     assert ranges == {"high": (1, 1), "low": (2, 3), "low too": (2, 3)}
 
 
@@ -248,12 +241,12 @@ def test_the_minimum_detectable_difference_is_2_8_standard_errors(differences: l
 def test_differences_without_spread_detect_nothing(differences: list[float], clusters: list[str]) -> None:
     with pytest.raises(UndefinedScoreError, match="no spread"):
         minimum_detectable_difference(differences, clusters)
-    assert paired_test(differences, [0.0, 0.0], clusters, new_generator()).minimum_detectable is None
+    assert paired_test(differences, [0.0, 0.0], clusters).minimum_detectable is None
 
 
 def test_many_systems_far_apart_are_still_told_apart() -> None:
     scores = {f"s{n}": np.full(20, n / 40) for n in range(36)}
-    ranges = rank_ranges(scores, [f"p{n}" for n in range(20)], new_generator(), n_draws=100)
+    ranges = rank_ranges(scores, [f"p{n}" for n in range(20)], Resampling(n_draws=100))
     assert ranges["s35"] == (1, 1)
     assert ranges["s0"] == (36, 36)
 
@@ -271,7 +264,7 @@ def test_gpt_4o_by_sections_is_2_8_points_above_base_and_barely_more_than_chance
 ) -> None:
     sections = official["gpt-4o-2024-05-13", "section_by_section"]
     base = official["gpt-4o-2024-05-13", "base"]
-    test = paired_test(sections, base, one_each(base), new_generator())
+    test = paired_test(sections, base, one_each(base))
     assert 100 * test.difference.mean == pytest.approx(2.8, abs=0.05)
     low, high = ends(test.difference)
     assert (100 * low, 100 * high) == pytest.approx((-0.03, 5.6), abs=0.15)
@@ -292,6 +285,6 @@ def test_the_intervals_of_published_runs_are_as_wide_as_their_standard_errors(
     official: dict[tuple[str, str], Floats],
 ) -> None:
     for scores in official.values():
-        estimate = bootstrap(scores, one_each(scores), new_generator(), n_draws=2000)
+        estimate = bootstrap(scores, one_each(scores), Resampling(n_draws=2000))
         standard_error = 100 * width(estimate) / (2 * 1.96)
         assert 1.0 < standard_error < 2.3

@@ -14,7 +14,7 @@ from evidencebench.errors import SystemSpecError
 from evidencebench.execution.ask import answers_from
 from evidencebench.execution.system_table import make_system
 from evidencebench.query import AspectScope, Kind, Query
-from evidencebench.scoring.evaluation import evaluate
+from evidencebench.scoring.evaluate import evaluate
 from evidencebench.system import Brief
 from evidencebench.systems.selectors.cues import WEIGHTS, Cues
 from evidencebench.systems.selectors.features import FEATURES

@@ -16,8 +16,8 @@ from evidencebench.execution.belonging import check_answers
 from evidencebench.execution.execute import execute
 from evidencebench.execution.system_table import make_system
 from evidencebench.runs.run_file import DataHeader, Failure, RunFile, RunHeader, SystemHeader, read_run
-from evidencebench.scoring.comparison import wrong_hypothesis_control
-from evidencebench.scoring.graded_runs import labelled
+from evidencebench.scoring.run_labels import labelled
+from evidencebench.scoring.wrong_hypothesis import wrong_hypothesis_control
 from evidencebench.system import Brief, Ranking
 
 SAMPLE = load_sample()

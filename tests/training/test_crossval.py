@@ -32,9 +32,9 @@ from evidencebench.errors import (
 from evidencebench.execution.ask import answers_from
 from evidencebench.execution.execute import execute
 from evidencebench.execution.system_table import make_system
-from evidencebench.scoring.comparison import wrong_hypothesis_control
-from evidencebench.scoring.evaluation import evaluate
-from evidencebench.scoring.significance import Resampling
+from evidencebench.scoring.evaluate import evaluate
+from evidencebench.scoring.resampling import Resampling
+from evidencebench.scoring.wrong_hypothesis import wrong_hypothesis_control
 from evidencebench.training.crossval.figures import SystemFigures
 from evidencebench.training.crossval.validate import DEFAULT_TASKS, cross_validate
 from evidencebench.training.folding import paper_folds, parted

@@ -24,11 +24,13 @@ from evidencebench.cli.plotting import comparison_chart, plot_option, write_pict
 from evidencebench.cli.progress import progress
 from evidencebench.data.tasks import Task
 from evidencebench.scoring.cautions import cautions_of, is_complete
-from evidencebench.scoring.comparison import compare
-from evidencebench.scoring.evaluation import Rules
-from evidencebench.scoring.graded_runs import grade, signature_of, signature_of_all
-from evidencebench.scoring.presentation import comparison_fields
-from evidencebench.scoring.significance import Resampling, enough_draws, holm
+from evidencebench.scoring.compare import compare
+from evidencebench.scoring.ranks import enough_draws, holm
+from evidencebench.scoring.resampling import Resampling
+from evidencebench.scoring.score_fields import comparison_fields
+from evidencebench.scoring.score_runs import score_runs
+from evidencebench.scoring.selection import Rules
+from evidencebench.scoring.signature import signature_of, signature_of_all
 
 
 @click.command
@@ -76,7 +78,7 @@ def command(
         raise click.UsageError("expected at least two runs to compare")
     dataset = open_data(data)
     with progress("scoring", progress_style) as on_progress:
-        graded = grade(
+        graded = score_runs(
             runs,
             dataset,
             tasks,

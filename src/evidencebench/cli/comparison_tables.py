@@ -5,14 +5,11 @@ from string import ascii_uppercase
 
 from evidencebench.cli.output import print_table
 from evidencebench.scoring.cautions import TRAINED_ON_IT
-from evidencebench.scoring.comparison import Comparison
-from evidencebench.scoring.evaluation import Counts
-from evidencebench.scoring.presentation import percent
+from evidencebench.scoring.compare import Comparison
+from evidencebench.scoring.ranks import ALPHA
+from evidencebench.scoring.score_texts import percent
 from evidencebench.tables import Cell, Table, printable
 from evidencebench.wording import counted
-
-ALPHA = 0.05
-"""Below it, a difference has a star."""
 
 SEEN = f"† {TRAINED_ON_IT}"
 """What the mark behind a run's label means."""
@@ -108,13 +105,8 @@ def _detail_row(found: Comparison) -> list[Cell]:
     test = found.test
     counts: list[Cell] = [test.n_better, test.n_equal, test.n_worse]
     detectable = None if test.minimum_detectable is None else 100 * test.minimum_detectable
-    unanswered = f"{_unanswered(found.first_counts)}, {_unanswered(found.second_counts)}"
+    unanswered = f"{found.first_counts.unanswered}, {found.second_counts.unanswered}"
     return [found.task.name, percent(found.overlap), *counts, detectable, unanswered]
-
-
-def _unanswered(counts: Counts) -> int:
-    """Return how many answers failed, are empty or are missing; each scores 0."""
-    return counts.failed + counts.empty + counts.missing
 
 
 _CSV_COLUMNS = (
@@ -128,7 +120,7 @@ def _csv_row(found: Comparison, p_value: float) -> list[Cell]:
     test = found.test
     difference = test.difference
     overlap = None if found.overlap is None else found.overlap.mean
-    unanswered = [_unanswered(counts) for counts in (found.first_counts, found.second_counts)]
+    unanswered = [counts.unanswered for counts in (found.first_counts, found.second_counts)]
     numbers: list[Cell] = [found.first.mean, found.second.mean, difference.mean, difference.low, difference.high]
     counts: list[Cell] = [difference.n, test.n_better, test.n_equal, test.n_worse]
     return [found.task.name, *numbers, test.p_value, p_value, *counts, overlap, test.minimum_detectable, *unanswered]

@@ -27,8 +27,9 @@ from evidencebench.execution.gathering import Rehearsal
 from evidencebench.execution.system_table import asks_model, make_system
 from evidencebench.models.llm.client import ChatClient
 from evidencebench.runs.run_file import code_text
-from evidencebench.scoring.presentation import percent, signature
-from evidencebench.scoring.significance import Estimate, Resampling
+from evidencebench.scoring.resampling import Estimate, Resampling
+from evidencebench.scoring.score_texts import percent
+from evidencebench.scoring.signature import signature
 from evidencebench.tables import Cell, Table
 from evidencebench.training.crossval.cells import versions_before_training
 from evidencebench.training.crossval.figures import SystemFigures

@@ -16,12 +16,13 @@ from evidencebench.data.validation.validate import validate_file
 from evidencebench.errors import EvidenceBenchError
 from evidencebench.execution.execute import execute
 from evidencebench.execution.system_table import make_system
-from evidencebench.scoring.comparison import wrong_hypothesis_control
-from evidencebench.scoring.evaluation import Rules
-from evidencebench.scoring.graded_runs import grade
-from evidencebench.scoring.leaderboard import standings
-from evidencebench.scoring.presentation import percent, signature
-from evidencebench.scoring.significance import Resampling
+from evidencebench.scoring.leaderboard import board_of
+from evidencebench.scoring.resampling import Resampling
+from evidencebench.scoring.score_runs import score_runs
+from evidencebench.scoring.score_texts import percent
+from evidencebench.scoring.selection import Rules
+from evidencebench.scoring.signature import signature
+from evidencebench.scoring.wrong_hypothesis import wrong_hypothesis_control
 from evidencebench.tables import Cell, Table
 
 _SYSTEMS = ("lead", "abstract_backwards", "bm25", "bm25_abstract_first", "tfidf", "cues", "greedy_oracle")
@@ -92,8 +93,8 @@ def _run(dataset: Dataset, folder: Path, seed: int) -> list[Path]:
 def _rank(dataset: Dataset, runs: list[Path], seed: int) -> None:
     click.echo("4. Leaderboard: aspect recall in %, with 95 % intervals over papers.\n")
     tasks = [TASKS[name] for name in _SHOWN]
-    graded = grade(runs, dataset, tasks, rules=Rules())
-    board = {task.name: standings(graded, task, Resampling(seed=seed)) for task in tasks}
+    graded = score_runs(runs, dataset, tasks, rules=Rules())
+    board = {task.name: board_of(graded, task, Resampling(seed=seed)).standings for task in tasks}
     print_board(board, "text")
     click.echo("   A rank is a range: 1-7 of seven means that none is significantly better or")
     click.echo("   worse, which nine papers can hardly show.\n")

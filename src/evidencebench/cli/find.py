@@ -19,7 +19,7 @@ from evidencebench.execution.system_table import asks_model, make_system
 from evidencebench.papers.foreign import text_of
 from evidencebench.papers.plain import read_plain
 from evidencebench.query import AspectScope, Kind, Query
-from evidencebench.scoring.presentation import notes_line
+from evidencebench.scoring.score_texts import notes_line
 from evidencebench.storage.reading import read_stream, read_whole
 from evidencebench.system import Brief, NamedSystem, Ranking
 from evidencebench.tables import WIDTH, printable

@@ -1,7 +1,6 @@
 """``evidencebench leaderboard``."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -21,18 +20,18 @@ from evidencebench.cli.options import (
     task_options,
 )
 from evidencebench.cli.output import print_cautions, print_json, print_prose, print_signatures, print_table
-from evidencebench.cli.plotting import board_bars, board_chart, plot_option, print_bars, rank_text, write_picture
+from evidencebench.cli.plotting import board_bars, board_chart, plot_option, print_bars, write_picture
 from evidencebench.cli.progress import progress
 from evidencebench.data.catalog import CATALOG, sha256_matches
 from evidencebench.data.dataset import Dataset
 from evidencebench.data.tasks import Task
 from evidencebench.scoring.cautions import TRAINED_ON_IT, cautions_of, is_complete
-from evidencebench.scoring.evaluation import Rules
-from evidencebench.scoring.graded_runs import Graded, grade
-from evidencebench.scoring.leaderboard import Standing, standings
-from evidencebench.scoring.presentation import percent
+from evidencebench.scoring.leaderboard import Standing, board_of
 from evidencebench.scoring.published_results import PUBLISHED, PublishedResult
-from evidencebench.scoring.significance import Resampling
+from evidencebench.scoring.resampling import Resampling
+from evidencebench.scoring.score_runs import ScoredRuns, score_runs
+from evidencebench.scoring.score_texts import percent
+from evidencebench.scoring.selection import Rules
 from evidencebench.tables import Cell, Table
 
 
@@ -79,19 +78,21 @@ def command(
     """
     dataset = open_data(data)
     with progress("scoring", progress_style) as on_progress:
-        graded = grade(runs, dataset, tasks, rules=rules, with_controls=controls, limit=limit, on_progress=on_progress)
+        graded = score_runs(
+            runs, dataset, tasks, rules=rules, with_controls=controls, limit=limit, on_progress=on_progress
+        )
     cautions = cautions_of(graded)
     print_cautions(cautions)
     code = 1 if require_complete and not is_complete(graded) else 0
     with progress("ranking", progress_style):
-        board = {task.name: standings(graded, task, resampling) for task in graded.tasks}
+        board = {task.name: board_of(graded, task, resampling).standings for task in graded.tasks}
     if plot:
         write_picture(plot, board_chart(board, dataset.name, resampling))
     if as_json:
         shown: dict[str, Any] = {
             "data": str(dataset.path),
             "warnings": [str(caution) for caution in cautions],
-            "tasks": {task: [asdict(row) for row in rows] for task, rows in board.items()},
+            "tasks": {task: [row.fields() for row in rows] for task, rows in board.items()},
         }
         print_json(shown | ({"published": _published_fields(dataset)} if published else {}))
         ctx.exit(code)
@@ -112,8 +113,8 @@ def print_board(board: Mapping[str, Sequence[Standing]], table_format: str) -> N
         body: list[list[Cell]] = [
             [
                 marked(row),
-                percent(row.aspect_recall),
-                "" if row.rank is None else rank_text(row.rank),
+                percent(row.recall),
+                row.rank_text,
                 row.n,
                 row.failed,
                 row.empty,
@@ -154,7 +155,7 @@ _CSV_COLUMNS = (
 )
 
 
-def _flat(board: Mapping[str, Sequence[Standing]], graded: Graded, *, published: bool) -> Table:
+def _flat(board: Mapping[str, Sequence[Standing]], graded: ScoredRuns, *, published: bool) -> Table:
     """Return one table for programs; published figures, on another split, have a mean only."""
     rows: list[list[Cell]] = [_csv_row(task, row, graded) for task, found in board.items() for row in found]
     rows += [
@@ -170,8 +171,8 @@ def _published_name(row: PublishedResult) -> str:
     return f"{row.system}, {row.strategy}" if row.strategy else row.system
 
 
-def _csv_row(task: str, row: Standing, graded: Graded) -> list[Cell]:
-    estimate = row.aspect_recall
+def _csv_row(task: str, row: Standing, graded: ScoredRuns) -> list[Cell]:
+    estimate = row.recall
     best, worst = row.rank or (None, None)
     numbers: list[Cell] = [estimate.mean, estimate.low, estimate.high, best, worst]
     counts: list[Cell] = [row.n, row.failed, row.empty, row.missing]
@@ -213,7 +214,7 @@ def _published_fields(dataset: Dataset) -> dict[str, Any]:
     }
 
 
-def _print_published(dataset: Dataset, graded: Graded, table_format: str) -> None:
+def _print_published(dataset: Dataset, graded: ScoredRuns, table_format: str) -> None:
     tasks = [task.name for task in graded.tasks if any(task.name in row.recalls for row in PUBLISHED)]
     shown = [row for row in PUBLISHED if any(task in row.recalls for task in tasks)]
     shown.sort(key=lambda row: -row.recalls.get(tasks[0], -1.0))

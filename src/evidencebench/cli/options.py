@@ -12,8 +12,8 @@ from evidencebench.cli.numbers import Finite, Whole
 from evidencebench.data.dataset import Dataset, open_dataset
 from evidencebench.data.tasks import Task, task_named
 from evidencebench.errors import EvidenceBenchError
-from evidencebench.scoring.evaluation import Rules
-from evidencebench.scoring.significance import DEFAULT_DRAWS, DEFAULT_LEVEL, MAX_DRAWS, Resampling
+from evidencebench.scoring.resampling import DEFAULT_DRAWS, DEFAULT_LEVEL, MAX_DRAWS, Resampling
+from evidencebench.scoring.selection import Rules
 from evidencebench.tables import RENDERERS
 
 Command = TypeVar("Command", bound=Callable[..., Any])

@@ -18,10 +18,10 @@ from evidencebench.pages.figures.lines import Line, line_chart
 from evidencebench.pages.figures.terminal import NEEDED, Mark, terminal_bars
 from evidencebench.pages.markup import Node
 from evidencebench.query import AspectScope
-from evidencebench.scoring.comparison import Comparison
-from evidencebench.scoring.graded_runs import Graded
+from evidencebench.scoring.compare import Comparison
 from evidencebench.scoring.leaderboard import Standing
-from evidencebench.scoring.significance import Estimate, Resampling
+from evidencebench.scoring.resampling import Estimate, Resampling
+from evidencebench.scoring.score_runs import ScoredRuns
 from evidencebench.storage.whole_file import whole_file
 from evidencebench.tables import printable
 
@@ -95,7 +95,7 @@ def control_marks(controls: Sequence[Mapping[str, float]]) -> list[Mark]:
     ]
 
 
-def score_chart(graded: Graded, label: str, resampling: Resampling) -> Node:
+def score_chart(graded: ScoredRuns, label: str, resampling: Resampling) -> Node:
     """Return a run beside the controls, a group a task."""
     groups = []
     for task in graded.tasks:
@@ -109,7 +109,7 @@ def score_chart(graded: Graded, label: str, resampling: Resampling) -> Node:
 
 
 def curve_chart(
-    curves: Mapping[AspectScope, Sequence[Mapping[str, Any]]], graded: Graded, label: str, resampling: Resampling
+    curves: Mapping[AspectScope, Sequence[Mapping[str, Any]]], graded: ScoredRuns, label: str, resampling: Resampling
 ) -> Node:
     """Return recall by budget, a line for all aspects and one for Results."""
     lines = [
@@ -139,7 +139,7 @@ def board_bars(rows: Sequence[Standing]) -> list[Bar]:
     return [
         bar_of(
             row.system,
-            row.aspect_recall,
+            row.recall,
             note=_note(row),
             is_control=row.is_control,
         )

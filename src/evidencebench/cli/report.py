@@ -21,8 +21,8 @@ from evidencebench.cli.progress import progress
 from evidencebench.data.tasks import Task
 from evidencebench.pages.report.page import Wish, argument_of, report_page, shareable
 from evidencebench.scoring.cautions import Caution
-from evidencebench.scoring.evaluation import Rules
-from evidencebench.scoring.significance import Resampling
+from evidencebench.scoring.resampling import Resampling
+from evidencebench.scoring.selection import Rules
 from evidencebench.storage.whole_file import is_stream, whole_file
 from evidencebench.tables import printable
 from evidencebench.wording import counted

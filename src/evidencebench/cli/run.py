@@ -33,7 +33,7 @@ from evidencebench.execution.exchanges import first_requests
 from evidencebench.execution.execute import RunReport, execute, rehearse
 from evidencebench.execution.system_table import asks_model, make_system
 from evidencebench.models.llm.totals import RunningTotals
-from evidencebench.scoring.presentation import notes_line
+from evidencebench.scoring.score_texts import notes_line
 from evidencebench.tables import WIDTH, printable
 from evidencebench.wording import counted
 

@@ -56,10 +56,13 @@ from evidencebench.cli.score_tables import (
 from evidencebench.data.tasks import Task, task_named
 from evidencebench.query import AspectScope
 from evidencebench.scoring.cautions import TRAINED_ON_IT, cautions_of, is_complete
-from evidencebench.scoring.evaluation import Rules
-from evidencebench.scoring.graded_runs import Graded, grade, signature_of
-from evidencebench.scoring.presentation import kind_breakdown, mean_percent, notes_line, score_fields, score_text
-from evidencebench.scoring.significance import Estimate, Resampling
+from evidencebench.scoring.kind_breakdown import kind_breakdown
+from evidencebench.scoring.resampling import Estimate, Resampling
+from evidencebench.scoring.score_fields import score_fields
+from evidencebench.scoring.score_runs import ScoredRuns, score_runs
+from evidencebench.scoring.score_texts import notes_line, score_text
+from evidencebench.scoring.selection import Rules
+from evidencebench.scoring.signature import signature_of
 from evidencebench.tables import printable
 
 
@@ -115,7 +118,7 @@ def command(
         raise click.UsageError("--kinds has no CSV form; use --json")
     dataset = open_data(data)
     with progress("scoring", progress_style) as on_progress:
-        graded = grade(
+        graded = score_runs(
             [run],
             dataset,
             tasks,
@@ -152,15 +155,15 @@ def command(
     ctx.exit(1 if require_complete and not is_complete(graded) else 0)
 
 
-def _scopes(graded: Graded) -> list[AspectScope]:
+def _scopes(graded: ScoredRuns) -> list[AspectScope]:
     return list(dict.fromkeys(task.scope for task in graded.tasks))
 
 
-def _fields(graded: Graded, label: str, task: Task, resampling: Resampling) -> dict[str, Any]:
+def _fields(graded: ScoredRuns, label: str, task: Task, resampling: Resampling) -> dict[str, Any]:
     return {
         **score_fields(graded.scores[label][task.name], resampling),
         "controls": {
-            name: mean_percent(scores, task.name) / 100
+            name: 100 * scores[task.name].mean_recall / 100
             for name, scores in graded.controls.items()
             if task.name in scores
         },
@@ -171,7 +174,7 @@ def _fields(graded: Graded, label: str, task: Task, resampling: Resampling) -> d
 
 def _curve(
     run: Path,
-    graded: Graded,
+    graded: ScoredRuns,
     scope: AspectScope,
     *,
     largest: int,
@@ -181,7 +184,7 @@ def _curve(
 ) -> list[dict[str, Any]]:
     """Return aspect recall at every budget up to the largest."""
     budgets = [task_named(f"{'result_' if scope == 'results' else ''}er_at_{k}") for k in range(1, largest + 1)]
-    drawn = grade(
+    drawn = score_runs(
         [run],
         graded.dataset,
         budgets,
@@ -195,7 +198,7 @@ def _curve(
     return [{"k": k, **asdict(estimate)} for k, estimate in enumerate(estimates, 1)]
 
 
-def _print(fields: Fields, curves: Curves, graded: Graded, table_format: str) -> None:
+def _print(fields: Fields, curves: Curves, graded: ScoredRuns, table_format: str) -> None:
     (run,) = graded.runs.values()
     if table_format == "csv":
         print_table(flat_curves(curves) if curves else flat_table(fields), "csv")

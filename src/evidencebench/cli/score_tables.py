@@ -5,8 +5,8 @@ from typing import Any
 
 from evidencebench.cli.plotting import CONTROL_NAMES
 from evidencebench.query import AspectScope
-from evidencebench.scoring.presentation import percent
-from evidencebench.scoring.significance import Estimate
+from evidencebench.scoring.resampling import Estimate
+from evidencebench.scoring.score_texts import percent
 from evidencebench.tables import Cell, Table
 
 Fields = Mapping[str, Any]

@@ -15,7 +15,7 @@ from evidencebench.cli.numbers import Whole
 from evidencebench.cli.options import data_option, limit_option, open_data, rule_options, task_options
 from evidencebench.data.tasks import TASKS, Task
 from evidencebench.errors import MissingExtraError
-from evidencebench.scoring.evaluation import Rules
+from evidencebench.scoring.selection import Rules
 from evidencebench.storage.user_folders import cache_folder
 from evidencebench.tables import printable
 

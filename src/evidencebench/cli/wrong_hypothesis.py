@@ -26,9 +26,11 @@ from evidencebench.execution.gathering import Rehearsal, rehearse_all
 from evidencebench.execution.system_table import asks_model, make_system
 from evidencebench.models.llm.client import ChatClient
 from evidencebench.runs.run_file import SystemHeader, code_text
-from evidencebench.scoring.comparison import wrong_hypothesis_control, wrong_hypothesis_inquiries
-from evidencebench.scoring.presentation import comparison_fields, signature
-from evidencebench.scoring.significance import Resampling, holm
+from evidencebench.scoring.ranks import holm
+from evidencebench.scoring.resampling import Resampling
+from evidencebench.scoring.score_fields import comparison_fields
+from evidencebench.scoring.signature import signature
+from evidencebench.scoring.wrong_hypothesis import wrong_hypothesis_control, wrong_hypothesis_inquiries
 from evidencebench.wording import counted
 
 

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from evidencebench.scoring.evaluation import TaskScores
-from evidencebench.scoring.graded_runs import Graded
+from evidencebench.scoring.score_runs import ScoredRuns
+from evidencebench.scoring.task_scores import TaskScores
 from evidencebench.wording import counted
 
 TRAINED_ON_IT = "trained on this data, so its scores say nothing of other papers"
@@ -40,7 +40,7 @@ class Caution:
         return f"{self.path}: {self.text}"
 
 
-def cautions_of(graded: Graded) -> tuple[Caution, ...]:
+def cautions_of(graded: ScoredRuns) -> tuple[Caution, ...]:
     """Return what makes scores of runs mean less than they seem to; nothing where all is well."""
     return tuple(
         Caution(label=label, path=run.path, text=text)
@@ -49,13 +49,13 @@ def cautions_of(graded: Graded) -> tuple[Caution, ...]:
     )
 
 
-def is_complete(graded: Graded) -> bool:
+def is_complete(graded: ScoredRuns) -> bool:
     """Say whether no answer of any run failed or is missing."""
     counts = (found.counts for scores in graded.scores.values() for found in scores.values())
     return not any(one.failed or one.missing for one in counts)
 
 
-def _cautions(graded: Graded, label: str) -> Iterator[str]:
+def _cautions(graded: ScoredRuns, label: str) -> Iterator[str]:
     run, scores = graded.runs[label], graded.scores[label]
     if worst := max(scores.values(), key=_share_unanswered, default=None):
         counts, n = worst.counts, len(worst.ids)

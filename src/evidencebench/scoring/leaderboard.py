@@ -1,16 +1,20 @@
-"""Who is ahead, and how sure that is: systems on one task, the best first, controls among them."""
+"""Who is ahead, and how sure that is: runs and controls on one task, the best first."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
 
 import numpy as np
 
 from evidencebench.data.tasks import Task
-from evidencebench.scoring.comparison import estimates_of, pairwise_p_values
-from evidencebench.scoring.evaluation import TaskScores
-from evidencebench.scoring.graded_runs import Graded, signature_of
-from evidencebench.scoring.significance import DEFAULT_RESAMPLING, Estimate, Resampling, ranges_from
-from evidencebench.system import KNOWING_SYSTEMS
+from evidencebench.scoring.compare import mean_recalls
+from evidencebench.scoring.controls import CONTROLS, knows_labels
+from evidencebench.scoring.measures import ASPECT_RECALL
+from evidencebench.scoring.ranks import pairwise_p_values, ranges_from
+from evidencebench.scoring.resampling import DEFAULT_RESAMPLING, Estimate, Resampling
+from evidencebench.scoring.score_runs import ScoredRuns
+from evidencebench.scoring.signature import signature_of
+from evidencebench.tables import Cell
 from evidencebench.wording import counted, one_line
 
 
@@ -22,10 +26,10 @@ class Standing:
     ----------
     system
         The label of a run, or the name of a control.
-    aspect_recall
-        Its mean with its interval.
+    recall
+        Its mean aspect recall with its interval.
     rank
-        The best and worst rank it can claim (see `ranks`); None for a system that knows the labels.
+        The best and worst rank it can claim (see `ranges_from`); None for a system that knows the labels.
     n
         Instances behind the mean.
     failed, empty, missing
@@ -39,7 +43,7 @@ class Standing:
     """
 
     system: str
-    aspect_recall: Estimate
+    recall: Estimate
     rank: tuple[int, int] | None
     n: int
     failed: int
@@ -47,12 +51,86 @@ class Standing:
     missing: int
     is_control: bool
     signature: str | None
+    trained_on_it: bool | None = None
 
     def __repr__(self) -> str:
         rank = "" if self.rank is None else f"rank {self.rank[0]}..{self.rank[1]}"
-        return one_line(self, repr(self.system), f"aspect recall {self.aspect_recall.mean:.3f}", f"n={self.n}", rank)
+        return one_line(self, repr(self.system), f"aspect recall {self.recall.mean:.3f}", f"n={self.n}", rank)
 
-    trained_on_it: bool | None = None
+    @property
+    def rank_text(self) -> str:
+        """Its range of ranks, such as ``1-3`` or ``2``; empty where it has none."""
+        return "" if self.rank is None else "-".join(map(str, dict.fromkeys(self.rank)))
+
+    def fields(self) -> dict[str, Any]:
+        """Return it as a JSON object."""
+        return {ASPECT_RECALL.key if name == "recall" else name: value for name, value in asdict(self).items()}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Column:
+    """What a leaderboard tells of every system, wherever one is shown; one more is one more entry of `COLUMNS`.
+
+    Attributes
+    ----------
+    heading, page_heading
+        In the tables of ``leaderboard`` and of the report; empty: not shown there.
+    cell
+        What people read; an estimate is put into words by whoever shows it.
+    csv
+        Column of the CSV -> its value.
+    """
+
+    heading: str = ""
+    page_heading: str = ""
+    cell: Callable[[Standing], Cell | Estimate] = lambda _: None
+    csv: Mapping[str, Callable[[Standing], Cell]] = field(default_factory=dict)
+
+
+def _plain(name: str, page_heading: str) -> Column:
+    value: Callable[[Standing], Cell] = lambda row: getattr(row, name)  # noqa: E731 - typed at once
+    return Column(heading=name, page_heading=page_heading, cell=value, csv={name: value})
+
+
+def _flag(value: bool | None) -> str | None:  # noqa: FBT001 - what is shown
+    return None if value is None else str(value).lower()
+
+
+COLUMNS: tuple[Column, ...] = (
+    Column(
+        heading="aspect recall",
+        page_heading="aspect recall, %",
+        cell=lambda row: row.recall,
+        csv={
+            "mean": lambda row: row.recall.mean,
+            "low": lambda row: row.recall.low,
+            "high": lambda row: row.recall.high,
+        },
+    ),
+    Column(
+        heading="ranks",
+        page_heading="ranks",
+        cell=lambda row: row.rank_text,
+        csv={
+            "rank_best": lambda row: row.rank and row.rank[0],
+            "rank_worst": lambda row: row.rank and row.rank[1],
+        },
+    ),
+    _plain("n", "instances"),
+    Column(page_heading="papers", cell=lambda row: row.recall.n_clusters),
+    *(_plain(name, name) for name in ("failed", "empty", "missing")),
+    Column(
+        csv={
+            "is_control": lambda row: _flag(row.is_control),
+            "signature": lambda row: row.signature,
+            "trained_on_it": lambda row: _flag(row.trained_on_it),
+        }
+    ),
+)
+"""Behind the name of the system."""
+
+SystemKey = tuple[str, bool]
+"""A label or name, and whether it is a control's, since a run may have a control's name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,13 +140,13 @@ class Board:
     Attributes
     ----------
     standings
-        The systems, the best first.
+        The systems, the best first; a control that is among the runs too stands there once.
     p_values
-        Two systems that have ranks, each by (system, is_control) -> p, adjusted by Holm over all such pairs.
+        Two systems that have ranks -> p, adjusted by Holm over all such pairs.
     """
 
     standings: tuple[Standing, ...]
-    p_values: Mapping[frozenset[tuple[str, bool]], float]
+    p_values: Mapping[frozenset[SystemKey], float]
 
     def __repr__(self) -> str:
         return one_line(self, counted(len(self.standings), "system"), ", ".join(one.system for one in self.standings))
@@ -78,79 +156,51 @@ class Board:
         return self.p_values[frozenset({(first.system, first.is_control), (second.system, second.is_control)})]
 
 
-def standings(graded: Graded, task: Task, resampling: Resampling = DEFAULT_RESAMPLING) -> list[Standing]:
-    """Return the systems on one task, the best first; a control that is among the runs too stands there once."""
-    return list(board_of(graded, task, resampling).standings)
-
-
-def board_of(graded: Graded, task: Task, resampling: Resampling = DEFAULT_RESAMPLING) -> Board:
-    """Return the `standings` with the tests behind their ranks."""
-    runs = {label: scores[task.name] for label, scores in graded.scores.items()}
-    controls = {
-        name: scores[task.name]
-        for name, scores in graded.controls.items()
-        if task.name in scores and stand_in(graded, name, task) is None
+def board_of(scored: ScoredRuns, task: Task, resampling: Resampling = DEFAULT_RESAMPLING) -> Board:
+    """Return who is ahead on a task."""
+    columns = {(label, False): scores[task.name] for label, scores in scored.scores.items()} | {
+        (name, True): scores[task.name]
+        for name, scores in scored.controls.items()
+        if task.name in scores and stand_in(scored, name, task) is None
     }
-    # Keyed by both, since a run may have a control's name.
-    columns = {(label, False): found for label, found in runs.items()}
-    columns |= {(name, True): found for name, found in controls.items()}
-    ranked = {key: found for key, found in columns.items() if not _knows_labels(graded, *key)}
-    p_values = _p_values(ranked, resampling)
-    rank_of = _ranks(ranked, p_values)
-    recalls = estimates_of(list(columns.values()), resampling)
+    recalls = dict(zip(columns, mean_recalls(list(columns.values()), resampling), strict=True))
+    ranked = {key: found.recalls for key, found in columns.items() if not _knows_labels(scored, key)}
+    p_values = pairwise_p_values(ranked, next(iter(columns.values())).clusters, resampling)
+    rank_of = ranges_from({key: recalls[key].mean for key in ranked}, p_values)
     rows = [
         Standing(
             system=label,
-            aspect_recall=recall,
+            recall=recalls[label, is_control],
             rank=rank_of.get((label, is_control)),
             n=len(found.ids),
             failed=found.counts.failed,
             empty=found.counts.empty,
             missing=found.counts.missing,
             is_control=is_control,
-            signature=None if is_control else signature_of(graded, label, task, resampling),
-            trained_on_it=False if is_control else graded.trained_on_it(label),
+            signature=None if is_control else signature_of(scored, label, task, resampling),
+            trained_on_it=False if is_control else scored.trained_on_it(label),
         )
-        for ((label, is_control), found), recall in zip(columns.items(), recalls, strict=True)
+        for (label, is_control), found in columns.items()
     ]
     return Board(
-        standings=tuple(sorted(rows, key=lambda row: -row.aspect_recall.mean)),
+        standings=tuple(sorted(rows, key=lambda row: -row.recall.mean)),
         p_values={frozenset(pair): p_value for pair, p_value in p_values.items()},
     )
 
 
-def stand_in(graded: Graded, control: str, task: Task) -> str | None:
+def stand_in(scored: ScoredRuns, control: str, task: Task) -> str | None:
     """Return the label of a run that is a control by name and by every score, and so stands for it; None: no run.
 
     A run that only says that it is one, or lacks answers, is a run like any other.
     """
-    computed = graded.controls[control][task.name].scores["aspect_recall"]
-    for label, run in graded.runs.items():
+    computed = scored.controls[control][task.name].recalls
+    for label, run in scored.runs.items():
         is_named = run.header is not None and run.header.hypothesis == "own" and run.header.system.name == control
-        if is_named and np.array_equal(graded.scores[label][task.name].scores["aspect_recall"], computed):
+        if is_named and np.array_equal(scored.scores[label][task.name].recalls, computed):
             return label
     return None
 
 
-_Key = tuple[str, bool]
-
-
-def _p_values(columns: Mapping[_Key, TaskScores], resampling: Resampling) -> dict[tuple[_Key, _Key], float]:
-    if not columns:
-        return {}
-    keys = {str(number): key for number, key in enumerate(columns)}
-    found = pairwise_p_values(dict(zip(keys, columns.values(), strict=True)), resampling=resampling)
-    return {(keys[first], keys[second]): p_value for (first, second), p_value in found.items()}
-
-
-def _ranks(
-    columns: Mapping[_Key, TaskScores], p_values: Mapping[tuple[_Key, _Key], float]
-) -> dict[_Key, tuple[int, int]]:
-    return ranges_from({key: float(found.scores["aspect_recall"].mean()) for key, found in columns.items()}, p_values)
-
-
-def _knows_labels(graded: Graded, label: str, is_control: bool) -> bool:  # noqa: FBT001 - the two halves of a key
-    if is_control:
-        return label in KNOWING_SYSTEMS
-    header = graded.runs[label].header
-    return header is not None and header.system.name in KNOWING_SYSTEMS
+def _knows_labels(scored: ScoredRuns, key: SystemKey) -> bool:
+    label, is_control = key
+    return CONTROLS[label].knows_labels if is_control else knows_labels(scored.runs[label])

@@ -1,4 +1,4 @@
-"""Grade what counts of an answer: (selection, coverage) -> a number in 0..1, exact also where sentences are drawn.
+"""The measures: what a selection is worth, as a number in 0..1, exact also where sentences are drawn.
 
 Where an answer is cut by chance, the value is the exact expectation. With n tied sentences of which c cover an aspect,
 and k drawn, the aspect stays uncovered with probability C(n - c, k) / C(n, k), so
@@ -9,6 +9,7 @@ where m aspects count. The published code draws 100,000 shuffles for the same nu
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from math import comb
 from types import MappingProxyType
 
@@ -16,8 +17,84 @@ from evidencebench.data.optimum.branch_and_bound import bits
 from evidencebench.data.optimum.cover import Coverage
 from evidencebench.errors import UndefinedScoreError
 from evidencebench.scoring.selection import Selection
+from evidencebench.wording import did_you_mean
 
-Measure = Callable[[Selection, Coverage], float]
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What a measure is a function of: a selection beside the labels.
+
+    Attributes
+    ----------
+    selection
+        The sentences that count.
+    coverage
+        Which sentence covers which of the aspects that count.
+    ceiling
+        The highest aspect recall that the budget allows; NaN where it could not be proven.
+    n_covered
+        How many aspects are covered, in expectation.
+    """
+
+    selection: Selection
+    coverage: Coverage
+    ceiling: float
+    n_covered: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measure:
+    """A measure; one more is one more entry of `MEASURES`, which every command, report and file then shows.
+
+    Attributes
+    ----------
+    name
+        Of its function.
+    parameters
+        What the function takes beside the outcome; they are part of the `key`.
+    of
+        Its value for an outcome; raises `UndefinedScoreError` where it has none.
+    label
+        What tables for people call it.
+    formula
+        What explains the label there; empty where it says enough.
+    of_no_sentence
+        Its value for an answer without any sentence; None: what the function says.
+    in_tables
+        Whether tables and CSV show it beside aspect recall; JSON shows all.
+    higher_is_better
+        Whether more of it is better.
+
+    Examples
+    --------
+    >>> Measure(name="f_measure", parameters={"beta": 2}, of=lambda outcome, beta: 0.5, label="F2").key
+    'f_measure(beta=2)'
+    """
+
+    name: str
+    of: Callable[..., float]
+    label: str
+    parameters: Mapping[str, float] = field(default_factory=dict)
+    formula: str = ""
+    of_no_sentence: float | None = None
+    in_tables: bool = True
+    higher_is_better: bool = True
+
+    @property
+    def key(self) -> str:
+        """What it is called in JSON, CSV and signatures."""
+        parameters = ",".join(f"{name}={value:g}" for name, value in self.parameters.items())
+        return f"{self.name}({parameters})" if parameters else self.name
+
+    def value(self, outcome: Outcome) -> float:
+        """Return its value for an outcome.
+
+        Raises
+        ------
+        UndefinedScoreError
+            If it has none.
+        """
+        return self.of(outcome, **self.parameters)
 
 
 def expected_covered(selection: Selection, coverage: Coverage) -> float:
@@ -45,6 +122,12 @@ def expected_covered(selection: Selection, coverage: Coverage) -> float:
     return covered.bit_count() + open_aspects.bit_count() - n_missed / n_draws
 
 
+def outcome_of(selection: Selection, coverage: Coverage, ceiling: float = float("nan")) -> Outcome:
+    """Return what measures are functions of."""
+    n_covered = expected_covered(selection, coverage)
+    return Outcome(selection=selection, coverage=coverage, ceiling=ceiling, n_covered=n_covered)
+
+
 def aspect_recall(selection: Selection, coverage: Coverage) -> float:
     """Return covered aspects / all aspects that count, coverable or not.
 
@@ -61,49 +144,102 @@ def aspect_recall(selection: Selection, coverage: Coverage) -> float:
     >>> aspect_recall(Selection(certain=(7,)), coverage_from({"a": [4, 7], "b": [5]}))
     0.5
     """
-    if not coverage.n_aspects:
+    return _recall(outcome_of(selection, coverage))
+
+
+def _recall(outcome: Outcome) -> float:
+    if not outcome.coverage.n_aspects:
         raise UndefinedScoreError("aspect recall is undefined: no aspect counts")
-    return expected_covered(selection, coverage) / coverage.n_aspects
+    return outcome.n_covered / outcome.coverage.n_aspects
 
 
-def coverable_aspect_recall(selection: Selection, coverage: Coverage) -> float:
+def _coverable_recall(outcome: Outcome) -> float:
     """Return covered aspects / aspects that at least one sentence covers.
 
-    It differs from `aspect_recall` where aspects have no sentence, as 34 % have in the EvidenceBench-100k test split.
-
-    Raises
-    ------
-    UndefinedScoreError
-        If no aspect is coverable.
+    It differs from aspect recall where aspects have no sentence, as 34 % have in the EvidenceBench-100k test split.
     """
-    n_coverable = coverage.coverable.bit_count()
+    n_coverable = outcome.coverage.coverable.bit_count()
     if not n_coverable:
         raise UndefinedScoreError("coverable aspect recall is undefined: no aspect has a sentence")
-    return expected_covered(selection, coverage) / n_coverable
+    return outcome.n_covered / n_coverable
 
 
-def precision(selection: Selection, coverage: Coverage) -> float:
-    """Return selected sentences that cover an aspect that counts / selected sentences.
-
-    Raises
-    ------
-    UndefinedScoreError
-        If nothing is selected.
-    """
+def _precision(outcome: Outcome) -> float:
+    """Return selected sentences that cover an aspect that counts / selected sentences."""
+    selection, masks = outcome.selection, outcome.coverage.masks
     if not selection.size:
         raise UndefinedScoreError("precision is undefined: nothing is selected")
-    n_relevant = float(sum(index in coverage.masks for index in selection.certain))
+    n_relevant = float(sum(index in masks for index in selection.certain))
     if selection.n_drawn:
-        n_tied_relevant = sum(index in coverage.masks for index in selection.tied)
-        n_relevant += n_tied_relevant * selection.n_drawn / len(selection.tied)
+        n_relevant += sum(index in masks for index in selection.tied) * selection.n_drawn / len(selection.tied)
     return n_relevant / selection.size
 
 
+def _relative_recall(outcome: Outcome) -> float:
+    if not outcome.ceiling:
+        raise UndefinedScoreError("relative recall is undefined: no aspect can be covered")
+    return _recall(outcome) / outcome.ceiling
+
+
+ASPECT_RECALL = Measure(name="aspect_recall", of=_recall, label="aspect recall", in_tables=False)
+"""What systems are ranked, compared and drawn by; tables show it with its interval, in a column of its own."""
+
+COVERABLE_RECALL = Measure(name="coverable_aspect_recall", of=_coverable_recall, label="coverable")
+# Undefined of nothing, but giving no answer must never pay.
+PRECISION = Measure(name="precision", of=_precision, label="precision", of_no_sentence=0.0)
+
 MEASURES: Mapping[str, Measure] = MappingProxyType(
     {
-        "aspect_recall": aspect_recall,
-        "coverable_aspect_recall": coverable_aspect_recall,
-        "precision": precision,
+        measure.key: measure
+        for measure in (
+            ASPECT_RECALL,
+            COVERABLE_RECALL,
+            PRECISION,
+            Measure(name="relative_recall", of=_relative_recall, label="relative", formula="recall / ceiling"),
+            Measure(
+                name="regret",
+                of=lambda outcome: outcome.ceiling - _recall(outcome),
+                label="regret",
+                formula="ceiling - recall",
+                higher_is_better=False,
+            ),
+            Measure(name="ceiling", of=lambda outcome: outcome.ceiling, label="ceiling", in_tables=False),
+        )
     }
 )
-"""The measures that need an answer and its labels only, by name."""
+"""Every measure of `TaskScores.scores`, by its key."""
+
+MeasureOrName = Measure | str
+"""A measure, or its key in `MEASURES`."""
+
+
+def measure_named(given: MeasureOrName) -> Measure:
+    """Return a measure from itself or from its key.
+
+    Raises
+    ------
+    ValueError
+        If there is no measure of that key.
+    """
+    if isinstance(given, Measure):
+        return given
+    if given not in MEASURES:
+        raise ValueError(f"no measure '{given}'{did_you_mean(given, MEASURES)}; expected one of {', '.join(MEASURES)}")
+    return MEASURES[given]
+
+
+def scores_of(outcome: Outcome, *, is_empty: bool) -> dict[str, float]:
+    """Return every measure of an outcome by its key, NaN where it is undefined.
+
+    ``is_empty`` says that the answer names no sentence though some were asked for.
+    """
+    scores = {}
+    for key, measure in MEASURES.items():
+        if is_empty and measure.of_no_sentence is not None:
+            scores[key] = measure.of_no_sentence
+            continue
+        try:
+            scores[key] = measure.value(outcome)
+        except UndefinedScoreError:
+            scores[key] = float("nan")
+    return scores

@@ -1,16 +1,83 @@
-"""From an answer to the sentences that count: checked, without repeats, cut to the budget."""
+"""From an answer to the sentences that count: checked, without repeats, cut to the budget by rules."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
 from operator import gt
+from types import MappingProxyType
 from typing import Literal
 
 from evidencebench.errors import AnswerError, OutOfRangeError
+from evidencebench.runs.run_file import Answer, Failure
 from evidencebench.system import Ranking, require_budget
 from evidencebench.wording import counted
 
 OverLength = Literal["expected", "first"]
 Ties = Literal["index", "expected"]
 OutOfRange = Literal["error", "drop"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """How answers that do not fit the budget are read; the defaults are those of the benchmark.
+
+    Attributes
+    ----------
+    over_length
+        How an *unordered* answer longer than the budget is cut: ``"expected"`` takes every subset of the budget's
+        size as equally likely, ``"first"`` takes the first ones named.
+    ties
+        How an *ordered* answer with equal scores across the cut is cut: ``"index"`` as it is ordered, ``"expected"``
+        takes every order of the tied sentences as equally likely.
+    out_of_range
+        A sentence that does not exist: ``"error"`` raises, ``"drop"`` removes and counts it.
+
+    Examples
+    --------
+    >>> Rules(ties="expected").unusual
+    {'ties': 'expected'}
+    """
+
+    over_length: OverLength = "expected"
+    ties: Ties = "index"
+    out_of_range: OutOfRange = "error"
+
+    @property
+    def unusual(self) -> dict[str, str]:
+        """Those that are not the default, by name."""
+        return {one.name: value for one in fields(self) if (value := getattr(self, one.name)) != one.default}
+
+
+DEFAULT_RULES = Rules()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuleText:
+    """What people read of a rule: the help of its option, and what a report says of each choice, the default first."""
+
+    help: str
+    choices: Mapping[str, str]
+
+
+RULE_TEXTS: Mapping[str, RuleText] = MappingProxyType(
+    {
+        "over_length": RuleText(
+            help="Unordered answers over budget: the exact mean over all subsets, or the first.",
+            choices={
+                "expected": "by its exact mean over all subsets of the budget's size",
+                "first": "by the sentences that it names first",
+            },
+        ),
+        "ties": RuleText(
+            help="Equal scores at the cut: in the order given, or the exact mean over all orders.",
+            choices={"index": "as it orders them", "expected": "by the exact mean over all their orders"},
+        ),
+        "out_of_range": RuleText(
+            help="A sentence that does not exist: stop, or drop and count it.",
+            choices={"error": "stops the computation", "drop": "is dropped and counted"},
+        ),
+    }
+)
+"""Field of `Rules` -> its words."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,65 +104,91 @@ class Selection:
         return len(self.certain) + self.n_drawn
 
 
+NOTHING = Ranking(sentences=())
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckedAnswer:
-    """An answer fit to be cut, and what was wrong with it."""
+    """An answer fit to be cut, and what was wrong with it.
+
+    Attributes
+    ----------
+    ranking
+        The answer; nothing where it failed or is missing.
+    rules
+        By which it is read.
+    error
+        Why it failed; None: it did not.
+    is_missing
+        Whether there is no answer at all.
+    n_duplicates, n_out_of_range
+        How many repeats, and sentences that do not exist, were removed.
+    """
 
     ranking: Ranking
+    rules: Rules
+    error: str | None = None
+    is_missing: bool = False
     n_duplicates: int = 0
     n_out_of_range: int = 0
 
+    def is_over(self, budget: int | None) -> bool:
+        """Say whether it is a set with more sentences than the budget."""
+        return not self.ranking.ordered and budget is not None and len(self.ranking.sentences) > budget
 
-def check_answer(ranking: Ranking, n_sentences: int, out_of_range: OutOfRange = "error") -> CheckedAnswer:
-    """Return the answer without repeated sentences, the first mention kept.
+    def selection(self, budget: int | None) -> Selection:
+        """Return the sentences that count under a budget."""
+        return select(self.ranking, budget, over_length=self.rules.over_length, ties=self.rules.ties)
 
-    Parameters
-    ----------
-    ranking
-        A system's answer.
-    n_sentences
-        How many sentences the paper has.
-    out_of_range
-        ``"error"``: a sentence that does not exist raises. ``"drop"``: it is removed and counted.
+
+def check_answer(answer: Answer | None, n_sentences: int, rules: Rules = DEFAULT_RULES) -> CheckedAnswer:
+    """Return an answer as it can be cut: the only way from what a system said to the sentences that count.
+
+    Repeated sentences are removed, the first mention kept. ``n_sentences`` is how many the paper has.
 
     Raises
     ------
     AnswerError
-        If a sentence does not exist, or scores are not one a sentence, descending.
+        If it is no answer, a sentence does not exist (unless the rules drop those), or scores are not one a sentence,
+        descending.
 
     Examples
     --------
-    >>> check_answer(Ranking(sentences=(3, 1, 3)), n_sentences=5).ranking.sentences
-    (3, 1)
+    >>> check_answer(Ranking(sentences=(3, 1, 3)), n_sentences=5).selection(budget=1).certain
+    (3,)
     """
-    if ranking.scores is not None and len(ranking.scores) != len(ranking.sentences):
-        raise AnswerError(
-            f"expected {counted(len(ranking.sentences), 'score')}, one a sentence, got {len(ranking.scores)}"
-        )
-    if ranking.scores is not None and any(map(gt, ranking.scores[1:], ranking.scores)):
+    if answer is None:
+        return CheckedAnswer(ranking=NOTHING, rules=rules, is_missing=True)
+    if isinstance(answer, Failure):
+        return CheckedAnswer(ranking=NOTHING, rules=rules, error=answer.error)
+    if not isinstance(answer, Ranking):
+        raise AnswerError(f"expected a Ranking, a Failure, or None where there is none, got {type(answer).__name__}")
+    sentences, scores = answer.sentences, answer.scores
+    if scores is not None and len(scores) != len(sentences):
+        raise AnswerError(f"expected {counted(len(sentences), 'score')}, one a sentence, got {len(scores)}")
+    if scores is not None and any(map(gt, scores[1:], scores)):
         raise AnswerError("expected scores that descend, best first, got one that rises")
-    sentences = ranking.sentences
     if len(set(sentences)) == len(sentences) and (
         not sentences or (min(sentences) >= 0 and max(sentences) < n_sentences)
     ):
-        return CheckedAnswer(ranking=ranking)
+        return CheckedAnswer(ranking=answer, rules=rules)
     kept: dict[int, int] = {}
     n_out_of_range = 0
-    for position, index in enumerate(ranking.sentences):
+    for position, index in enumerate(sentences):
         if 0 <= index < n_sentences:
             kept.setdefault(index, position)
-        elif out_of_range == "error":
+        elif rules.out_of_range == "error":
             raise OutOfRangeError(f"selects sentence {index}, but the paper has sentences 0..{n_sentences - 1}")
         else:
             n_out_of_range += 1
-    scores = ranking.scores
     return CheckedAnswer(
         ranking=Ranking(
             sentences=tuple(kept),
             scores=None if scores is None else tuple(scores[position] for position in kept.values()),
-            ordered=ranking.ordered,
+            ordered=answer.ordered,
         ),
-        n_duplicates=len(ranking.sentences) - len(kept) - n_out_of_range,
+        rules=rules,
+        n_duplicates=len(sentences) - len(kept) - n_out_of_range,
         n_out_of_range=n_out_of_range,
     )
 
@@ -111,12 +204,8 @@ def select(
         An answer without repeats.
     budget
         How many sentences count; None counts them all. A shorter answer is neither padded nor punished.
-    over_length
-        How an *unordered* answer longer than the budget is cut: ``"expected"`` takes every subset of the budget's
-        size as equally likely, ``"first"`` takes the first ones named.
-    ties
-        How an *ordered* answer with equal scores across the cut is cut: ``"index"`` as it is ordered, ``"expected"``
-        takes every order of the tied sentences as equally likely.
+    over_length, ties
+        How it is cut where the budget does not fit; see `Rules`.
 
     Raises
     ------

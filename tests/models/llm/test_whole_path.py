@@ -26,7 +26,7 @@ from evidencebench.models.llm.providers import provider_of
 from evidencebench.models.llm.reply_cache import ReplyCache
 from evidencebench.models.llm.wire.openai import body_of
 from evidencebench.runs.run_file import read_run
-from evidencebench.scoring.evaluation import answers_of, evaluate
+from evidencebench.scoring.evaluate import answers_of, evaluate
 from evidencebench.training.prompt_examples import draw_examples, write_examples
 from examples import IS_THOROUGH
 from fake_models import running_fake_server

@@ -12,7 +12,7 @@ from evidencebench.data.dataset import open_dataset
 from evidencebench.data.sample import load_sample, sample_path
 from evidencebench.data.tasks import TASKS
 from evidencebench.pages.report.page import Wish, report_page
-from evidencebench.scoring.significance import Resampling
+from evidencebench.scoring.resampling import Resampling
 
 SAMPLE = load_sample()
 HOSTILE = "\u202e</script><img src=x onerror='window.owned=1'><svg onload=window.owned=1>\x00"

@@ -29,8 +29,8 @@ from evidencebench.pages.picking.routes import PickingPages
 from evidencebench.pages.picking.sessions import Sessions
 from evidencebench.pages.viewer.viewer_data import viewer_data_of
 from evidencebench.runs.run_file import read_run
-from evidencebench.scoring.evaluation import Rules
-from evidencebench.scoring.graded_runs import grade
+from evidencebench.scoring.score_runs import score_runs
+from evidencebench.scoring.selection import Rules
 from evidencebench.system import Ranking
 
 SAMPLE = load_sample()
@@ -263,7 +263,7 @@ def test_the_way_from_the_first_pick_to_the_score(serve: Serve, tmp_path: Path) 
         assert queue(client, "Ada")[0]["status"] == "submitted"
     (path,) = asked.folder.glob("*.jsonl")
     assert read_run(path).answer(A, "er_at_optimal") == Ranking(sentences=oracle, ordered=False)
-    scores = grade([path], SAMPLE, (), rules=Rules(), limit=1).scores["person(name=Ada)"]["er_at_optimal"]
+    scores = score_runs([path], SAMPLE, (), rules=Rules(), limit=1).scores["person(name=Ada)"]["er_at_optimal"]
     assert scores.scores["aspect_recall"].tolist() == [1.0]
 
 
@@ -272,7 +272,7 @@ def test_the_recall_that_a_person_is_shown_is_the_recall_that_score_gives(n_pick
     with serve() as asked, asked.browser("Ada") as client:
         shown = submit(client, "Ada", A, range(2, 2 + n_picked)).json()["record"]["answers"][0][0]
     (path,) = asked.folder.glob("*.jsonl")
-    scores = grade([path], SAMPLE, (), rules=Rules(), limit=1).scores["person(name=Ada)"]["er_at_optimal"]
+    scores = score_runs([path], SAMPLE, (), rules=Rules(), limit=1).scores["person(name=Ada)"]["er_at_optimal"]
     assert [shown["recall"]] == scores.scores["aspect_recall"].tolist()
     assert shown["status"] == ("answered" if n_picked else "empty")
     assert scores.counts.empty == (not n_picked)

@@ -13,7 +13,7 @@ from evidencebench.execution.exchanges import Exchange, changed_since, exchanges
 from evidencebench.models.llm.reply_cache import ReplyCache
 from evidencebench.models.llm.reply_database import FILE_NAME
 from evidencebench.runs.run_file import RunFile, read_run
-from evidencebench.scoring.presentation import notes_line
+from evidencebench.scoring.score_texts import notes_line
 from evidencebench.storage.user_folders import cache_folder
 from evidencebench.wording import counted
 

@@ -18,7 +18,8 @@ from evidencebench.pages.viewer.viewer_data import ViewerData, judged
 from evidencebench.runs.people.folder import PeopleFolder, utc_now
 from evidencebench.runs.people.person import Clock, Submission
 from evidencebench.runs.run_file import DataHeader
-from evidencebench.scoring.evaluation import Rules, case_of
+from evidencebench.scoring.case import case_of
+from evidencebench.scoring.selection import Rules
 
 
 def picking_pages(

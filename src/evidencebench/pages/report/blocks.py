@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 from evidencebench.pages.figures import Bar
 from evidencebench.pages.markup import Child, Node, node
-from evidencebench.scoring.presentation import percent
-from evidencebench.scoring.significance import Estimate
+from evidencebench.scoring.resampling import Estimate
+from evidencebench.scoring.score_texts import percent
 from evidencebench.tables import Cell, Table
 
 FOREIGN: dict[str, str | int | float] = {"class": "foreign", "dir": "auto"}

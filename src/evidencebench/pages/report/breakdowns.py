@@ -11,8 +11,8 @@ from evidencebench.data.optimum.cover import Coverage, coverage_of
 from evidencebench.data.tasks import Task
 from evidencebench.pages.report.findings import Findings
 from evidencebench.query import Kind
-from evidencebench.scoring.evaluation import TaskScores
-from evidencebench.scoring.significance import Estimate, Resampling, bootstrap_columns
+from evidencebench.scoring.resampling import Estimate, Resampling, bootstrap_columns
+from evidencebench.scoring.task_scores import TaskScores
 
 _ASPECT_BINS = (5, 9, 13)
 _LENGTH_BINS = (100, 150, 200, 300)
@@ -96,15 +96,14 @@ def _name_of(starts: Sequence[int], unit: str, count: int) -> str:
 def _bins(
     names: Sequence[str], found: Sequence[str], columns: Mapping[str, TaskScores], resampling: Resampling
 ) -> Iterator[Bin]:
-    recalls = np.column_stack([scores.scores["aspect_recall"] for scores in columns.values()])
+    recalls = np.column_stack([scores.recalls for scores in columns.values()])
     all_clusters = next(iter(columns.values())).clusters
     for name in names:
         inside = np.array([one == name for one in found])
         if not inside.any():
             continue
         clusters = [cluster for cluster, counts in zip(all_clusters, inside, strict=True) if counts]
-        generator, n_draws, level = resampling.generator(), resampling.n_draws, resampling.level
-        means = bootstrap_columns(recalls[inside], clusters, generator, n_draws=n_draws, level=level)
+        means = bootstrap_columns(recalls[inside], clusters, resampling)
         yield Bin(
             name=name,
             n=len(clusters),

@@ -11,12 +11,13 @@ from evidencebench.data.tasks import Task, task_named
 from evidencebench.execution.ask import answers_from
 from evidencebench.pages.report.findings import Findings
 from evidencebench.query import AspectScope
-from evidencebench.runs.run_file import Answer, Failure, RunFile
-from evidencebench.scoring.evaluation import AnswerSource, Rules, answers_of, case_of
-from evidencebench.scoring.graded_runs import control_named
+from evidencebench.runs.run_file import Answer, RunFile
+from evidencebench.scoring.case import case_of
+from evidencebench.scoring.controls import CONTROLS
+from evidencebench.scoring.evaluate import AnswerSource, answers_of
 from evidencebench.scoring.measures import aspect_recall
-from evidencebench.scoring.selection import Selection, check_answer, select
-from evidencebench.scoring.significance import Estimate, bootstrap_defined
+from evidencebench.scoring.resampling import Estimate, bootstrap_defined
+from evidencebench.scoring.selection import Rules, Selection, check_answer
 from evidencebench.system import KNOWING_SYSTEMS
 
 
@@ -105,7 +106,7 @@ def _answers(findings: Findings) -> dict[tuple[str, bool], _Answers]:
     for name in graded.controls:
         if name in on_a_board and name not in KNOWING_SYSTEMS:
             # A control is what it is, however runs are read.
-            found[name, True] = _Answers(source=answers_from(control_named(name)), rules=Rules())
+            found[name, True] = _Answers(source=answers_from(CONTROLS[name].named), rules=Rules())
     return found
 
 
@@ -146,10 +147,8 @@ def _recalls(
 
 def _cut(instance: Instance, answer: Answer | None, rules: Rules, budgets: Sequence[int]) -> list[Selection]:
     """Return what counts of an answer at each budget."""
-    if answer is None or isinstance(answer, Failure):
-        return [Selection(certain=())] * len(budgets)
-    ranking = check_answer(answer, len(instance.query.sentences), rules.out_of_range).ranking
-    return [select(ranking, k, over_length=rules.over_length, ties=rules.ties) for k in budgets]
+    checked = check_answer(answer, len(instance.query.sentences), rules)
+    return [checked.selection(budget) for budget in budgets]
 
 
 def _ceilings(instance: Instance, scope: AspectScope, largest: int) -> list[float]:

@@ -8,10 +8,11 @@ from evidencebench.data.dataset import Dataset
 from evidencebench.data.tasks import Task
 from evidencebench.errors import RunMismatchError
 from evidencebench.runs.run_file import RunFile
-from evidencebench.scoring.evaluation import Rules, TaskScores
-from evidencebench.scoring.graded_runs import Graded, grade
 from evidencebench.scoring.leaderboard import Board, Standing, board_of, stand_in
-from evidencebench.scoring.significance import Resampling
+from evidencebench.scoring.resampling import Resampling
+from evidencebench.scoring.score_runs import ScoredRuns, score_runs
+from evidencebench.scoring.selection import Rules
+from evidencebench.scoring.task_scores import TaskScores
 from evidencebench.system import KNOWING_SYSTEMS
 
 
@@ -36,7 +37,7 @@ class Findings:
         How many papers (or reviews, where the data names them) those come from; what is resampled.
     """
 
-    graded: Graded
+    graded: ScoredRuns
     swapped: Mapping[str, tuple[RunFile, Mapping[str, TaskScores]]]
     boards: Mapping[str, Board]
     resampling: Resampling
@@ -127,7 +128,7 @@ def findings_of(
     TaskError
         As in `grade`.
     """
-    graded = grade(paths, dataset, tasks, rules=rules, with_selections=True, limit=limit, on_progress=on_progress)
+    graded = score_runs(paths, dataset, tasks, rules=rules, with_selections=True, limit=limit, on_progress=on_progress)
     own = {label: run for label, run in graded.runs.items() if not is_swapped(run)}
     if not own:
         raise RunMismatchError(

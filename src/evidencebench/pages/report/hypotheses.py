@@ -10,8 +10,8 @@ from evidencebench.execution.system_table import SYSTEMS
 from evidencebench.pages.report.findings import Findings
 from evidencebench.runs.people.folder import SYSTEM_NAME
 from evidencebench.runs.run_file import RunFile, SystemHeader
-from evidencebench.scoring.comparison import Comparison, compare_all
-from evidencebench.scoring.significance import holm
+from evidencebench.scoring.compare import Comparison, compare_all
+from evidencebench.scoring.ranks import holm
 from evidencebench.specification import write_specification
 from evidencebench.system import traits_of
 

@@ -37,8 +37,8 @@ from evidencebench.pages.viewer.page_parts import (
 from evidencebench.pages.viewer.page_records import GradedInstance, ListRow, recalls_of
 from evidencebench.pages.viewer.viewer_data import ViewerData, viewer_data_of
 from evidencebench.scoring.cautions import Caution, cautions_of
-from evidencebench.scoring.evaluation import Rules
-from evidencebench.scoring.significance import DEFAULT_RESAMPLING, Resampling
+from evidencebench.scoring.resampling import DEFAULT_RESAMPLING, Resampling
+from evidencebench.scoring.selection import Rules
 from evidencebench.storage.reading import PathText, paths_from
 from evidencebench.wording import counted
 

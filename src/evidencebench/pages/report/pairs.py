@@ -5,8 +5,9 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 
 from evidencebench.pages.report.findings import Findings
-from evidencebench.scoring.comparison import Comparison, compare_all
-from evidencebench.scoring.significance import Resampling, enough_draws, holm
+from evidencebench.scoring.compare import Comparison, compare_all
+from evidencebench.scoring.ranks import enough_draws, holm
+from evidencebench.scoring.resampling import Resampling
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,16 +22,16 @@ from evidencebench.pages.viewer.page_records import (
     TaskRecord,
     TaskTerms,
 )
-from evidencebench.runs.run_file import Answer, Failure, RunFile
-from evidencebench.scoring.evaluation import AnswerSource, Case, Rules, answers_of, case_of
-from evidencebench.scoring.graded_runs import CONTROLS, common_tasks, control_named, open_runs
+from evidencebench.runs.run_file import Answer, RunFile
+from evidencebench.scoring.case import Case, case_of
+from evidencebench.scoring.controls import CONTROLS, knows_labels
+from evidencebench.scoring.evaluate import AnswerSource, answers_of
 from evidencebench.scoring.measures import aspect_recall
-from evidencebench.scoring.selection import check_answer, select
-from evidencebench.system import KNOWING_SYSTEMS
+from evidencebench.scoring.score_runs import common_tasks, open_runs
+from evidencebench.scoring.selection import Rules
 from evidencebench.version import __version__
 
-SHOWN_CONTROLS = tuple(name for name in CONTROLS if name != "random")
-"""The controls shown in a paper; random selects every sentence a little, which nobody can look at."""
+SHOWN_CONTROLS = tuple(name for name, control in CONTROLS.items() if control.is_shown_in_papers)
 
 _MOST_OF_AN_ERROR = 2_000
 
@@ -164,29 +164,27 @@ def viewer_data_of(
 
 
 def _shown_run(label: str, run: RunFile) -> ShownSystem:
-    knows = run.header is not None and run.header.system.name in KNOWING_SYSTEMS
-    return ShownSystem(
-        record=SystemRecord(label=label, signature=run.signature, knows_labels=knows), source=answers_of(run)
-    )
+    record = SystemRecord(label=label, signature=run.signature, knows_labels=knows_labels(run))
+    return ShownSystem(record=record, source=answers_of(run))
 
 
 def _shown_control(name: str) -> ShownSystem:
-    system = control_named(name)
+    system = CONTROLS[name].named
     record = SystemRecord(label=name, signature=name, is_control=True, knows_labels=system.knows_labels)
     return ShownSystem(record=record, source=answers_from(system), selects=system.selects)
 
 
 def judged(case: Case, answer: Answer | None, rules: Rules) -> GradedAnswer:
     """Return what counts of an answer, with its recall: what `evaluate` grades, seen from near."""
-    if answer is None:
-        return GradedAnswer(status="missing")
-    if isinstance(answer, Failure):
-        return GradedAnswer(status="failed", error=_shortened(answer.error))
     try:
-        checked = check_answer(answer, len(case.instance.query.sentences), rules.out_of_range)
+        checked = case.check(answer, rules)
     except AnswerError as error:
         return GradedAnswer(status="invalid", error=_shortened(str(error)))
-    selection = select(checked.ranking, case.budget, over_length=rules.over_length, ties=rules.ties)
+    if checked.is_missing:
+        return GradedAnswer(status="missing")
+    if checked.error is not None:
+        return GradedAnswer(status="failed", error=_shortened(checked.error))
+    selection = checked.selection(case.budget)
     return GradedAnswer(
         status="answered" if selection.size else "empty",
         certain=selection.certain,

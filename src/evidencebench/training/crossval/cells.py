@@ -23,7 +23,7 @@ from evidencebench.execution.system_table import make_system, module_of
 from evidencebench.models.embedding.folder import library_versions
 from evidencebench.provenance import differences, merged_versions, versions_of_code
 from evidencebench.runs.run_file import Answer, Failure
-from evidencebench.scoring.evaluation import AnswerSource
+from evidencebench.scoring.evaluate import AnswerSource
 from evidencebench.scoring.selection import check_answer
 from evidencebench.storage.journal import open_journal
 from evidencebench.storage.json_lines import lines_of
@@ -339,12 +339,12 @@ def _ask(
 
 def picked(answer: Answer, instance: Instance, task: Task) -> Picked:
     """Return what counts of an answer; one that names a sentence which does not exist has failed."""
-    if isinstance(answer, Failure):
-        return Picked(error=answer.error)
     try:
-        ranking = check_answer(answer, len(instance.query.sentences)).ranking
+        checked = check_answer(answer, len(instance.query.sentences))
     except AnswerError as error:
         return Picked(error=str(error))
-    if not ranking.ordered:
-        return Picked(ranking.sentences, ordered=False)
-    return Picked(ranking.sentences[: task.budget_for(instance)])
+    if checked.error is not None:
+        return Picked(error=checked.error)
+    if not checked.ranking.ordered:
+        return Picked(checked.ranking.sentences, ordered=False)
+    return Picked(checked.selection(task.budget_for(instance)).certain)

@@ -8,9 +8,11 @@ import numpy as np
 
 from evidencebench.data.dataset import Dataset
 from evidencebench.data.tasks import Task
-from evidencebench.scoring.comparison import overlap_of
-from evidencebench.scoring.evaluation import AnswerSource, TaskScores, evaluate
-from evidencebench.scoring.significance import Estimate, Floats, PairedTest, Resampling, bootstrap, paired_test
+from evidencebench.scoring.evaluate import AnswerSource, evaluate
+from evidencebench.scoring.overlap import overlaps
+from evidencebench.scoring.resampling import Estimate, Floats, Resampling, bootstrap, bootstrap_defined
+from evidencebench.scoring.sign_flips import PairedTest, paired_test
+from evidencebench.scoring.task_scores import TaskScores
 from evidencebench.training.crossval.cells import Finished, Picks, Plan, source_of
 from evidencebench.training.trainings import trainable
 from evidencebench.wording import one_line
@@ -148,7 +150,7 @@ def _key(system: str, seed: int, variant: str) -> str:
 def _task_figures(
     own: Sequence[TaskScores], wrong: Sequence[TaskScores], blind: Sequence[TaskScores], resampling: Resampling
 ) -> TaskFigures:
-    means = [float(one.scores["aspect_recall"].mean()) for one in own]
+    means = [one.mean_recall for one in own]
     return TaskFigures(
         recall=_estimate(own, resampling),
         seed_spread=statistics.stdev(means) if len(means) > 1 else 0.0,
@@ -162,39 +164,18 @@ def _task_figures(
 
 
 def _mean_over_seeds(scores: Sequence[TaskScores]) -> Floats:
-    means: Floats = np.mean([one.scores["aspect_recall"] for one in scores], axis=0)
+    means: Floats = np.mean([one.recalls for one in scores], axis=0)
     return means
 
 
 def _estimate(scores: Sequence[TaskScores], resampling: Resampling) -> Estimate:
-    values, clusters = _mean_over_seeds(scores), scores[0].clusters
-    return bootstrap(values, clusters, resampling.generator(), n_draws=resampling.n_draws, level=resampling.level)
+    return bootstrap(_mean_over_seeds(scores), scores[0].clusters, resampling)
 
 
 def _paired(first: Sequence[TaskScores], second: Sequence[TaskScores], resampling: Resampling) -> PairedTest:
-    return paired_test(
-        _mean_over_seeds(first),
-        _mean_over_seeds(second),
-        first[0].clusters,
-        resampling.generator(),
-        n_draws=resampling.n_draws,
-        level=resampling.level,
-    )
+    return paired_test(_mean_over_seeds(first), _mean_over_seeds(second), first[0].clusters, resampling)
 
 
 def _overlap(own: Sequence[TaskScores], wrong: Sequence[TaskScores], resampling: Resampling) -> Estimate | None:
-    rows = [
-        [
-            overlap_of(a, b) if a.size or b.size else np.nan
-            for a, b in zip(one.selections, other.selections, strict=True)
-        ]
-        for one, other in zip(own, wrong, strict=True)
-    ]
-    means = np.mean(rows, axis=0)
-    defined = ~np.isnan(means)
-    if not defined.any():
-        return None
-    clusters = [cluster for cluster, counts in zip(own[0].clusters, defined, strict=True) if counts]
-    return bootstrap(
-        means[defined], clusters, resampling.generator(), n_draws=resampling.n_draws, level=resampling.level
-    )
+    means = np.mean([overlaps(one, other) for one, other in zip(own, wrong, strict=True)], axis=0)
+    return bootstrap_defined(means[:, None], own[0].clusters, resampling)[0]

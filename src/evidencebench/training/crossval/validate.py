@@ -13,7 +13,7 @@ from evidencebench.execution.ask import require_answerable
 from evidencebench.execution.system_table import factory_of, make_options, make_system
 from evidencebench.execution.waiting import Waiting
 from evidencebench.models.llm.client import ChatClient
-from evidencebench.scoring.significance import DEFAULT_RESAMPLING, Resampling
+from evidencebench.scoring.resampling import DEFAULT_RESAMPLING, Resampling
 from evidencebench.storage.reading import PathText
 from evidencebench.system import NamedSystem, traits_of
 from evidencebench.systems.derangement import derange_hypotheses

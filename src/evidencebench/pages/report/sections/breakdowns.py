@@ -9,7 +9,7 @@ from evidencebench.pages.report.blocks import bar_of, figure, note, recall_text,
 from evidencebench.pages.report.breakdowns import Breakdown
 from evidencebench.pages.report.findings import Findings
 from evidencebench.pages.report.sections.opening import described
-from evidencebench.scoring.significance import Estimate
+from evidencebench.scoring.resampling import Estimate
 from evidencebench.tables import Cell, Table
 
 

@@ -7,7 +7,7 @@ from evidencebench.pages.markup import Node
 from evidencebench.pages.report.blocks import code, figure, note, recall_text, section, shortened
 from evidencebench.pages.report.curves import Curve, Curves
 from evidencebench.pages.report.findings import Findings
-from evidencebench.scoring.significance import Estimate
+from evidencebench.scoring.resampling import Estimate
 from evidencebench.tables import Cell, Table
 from evidencebench.wording import counted
 

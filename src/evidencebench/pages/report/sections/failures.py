@@ -9,7 +9,7 @@ from evidencebench.pages.report.failures import READ_BY, REPLY, ErrorKind, cost_
 from evidencebench.pages.report.findings import Findings
 from evidencebench.runs.people.folder import SYSTEM_NAME
 from evidencebench.runs.run_file import RunFile
-from evidencebench.scoring.presentation import notes_line
+from evidencebench.scoring.score_texts import notes_line
 from evidencebench.tables import Cell, Table
 
 _COUNTED = {

@@ -57,7 +57,7 @@ def _name(findings: Findings, row: Standing) -> str:
 
 
 def _brief(row: Standing) -> str:
-    mean = recall_text(row.aspect_recall, alone="")
+    mean = recall_text(row.recall, alone="")
     return mean if row.rank is None else f"{mean} ({_range(row)})"
 
 
@@ -70,7 +70,7 @@ def _board(findings: Findings, task: Task) -> Node:
     bars = [
         bar_of(
             row.system,
-            row.aspect_recall,
+            row.recall,
             note=f"rank {_range(row)}" if row.rank is not None else "ceiling",
             is_control=row.is_control,
             series=findings.series_of(row.system, is_control=row.is_control),
@@ -91,10 +91,10 @@ def _table(findings: Findings, task: Task, rows: Sequence[Standing]) -> Table:
     body: list[list[Cell]] = [
         [
             _name(findings, row),
-            recall_text(row.aspect_recall),
+            recall_text(row.recall),
             _range(row),
             row.n,
-            row.aspect_recall.n_clusters,
+            row.recall.n_clusters,
             row.failed,
             row.empty,
             row.missing,

@@ -12,7 +12,7 @@ from evidencebench.pages.report.blocks import (
     shown_table,
 )
 from evidencebench.pages.report.findings import Findings
-from evidencebench.scoring.presentation import score_text
+from evidencebench.scoring.score_texts import score_text
 from evidencebench.tables import Cell, Table
 from evidencebench.version import __version__
 from evidencebench.wording import counted
@@ -36,7 +36,7 @@ _OUT_OF_RANGE = {
 def signatures_section(findings: Findings) -> Node:
     """Return the signature of every score of a run."""
     rows: list[list[Cell]] = [
-        [row.system, task.name, score_text(row.aspect_recall), row.signature]
+        [row.system, task.name, score_text(row.recall), row.signature]
         for task in findings.tasks
         for row in findings.board[task.name]
         if row.signature is not None

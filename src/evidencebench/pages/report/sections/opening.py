@@ -8,15 +8,12 @@ from evidencebench.pages.report.blocks import code, foreign, note, paragraph, po
 from evidencebench.pages.report.findings import Findings
 from evidencebench.runs.run_file import RunFile
 from evidencebench.scoring.cautions import cautions_of
-from evidencebench.scoring.comparison import compare_all
+from evidencebench.scoring.compare import compare_all
 from evidencebench.scoring.leaderboard import Standing
-from evidencebench.scoring.presentation import percent
-from evidencebench.scoring.significance import can_be_significant
+from evidencebench.scoring.ranks import ALPHA, can_be_significant
+from evidencebench.scoring.score_texts import percent
 from evidencebench.version import __version__
 from evidencebench.wording import counted
-
-ALPHA = 0.05
-"""Below it, a p-value is called significant."""
 
 # The smallest difference of recalls that is shown: 0.1 points.
 _SHOWN = 0.001
@@ -85,7 +82,7 @@ def _leaders(runs: Sequence[Standing]) -> list[Child]:
     covers = f" covers {_share(leader)} of the aspects on average."
     if n_runs == 1:
         return [foreign(leader.system), covers]
-    level = [row for row in runs if is_level(row.aspect_recall.mean - leader.aspect_recall.mean)]
+    level = [row for row in runs if is_level(row.recall.mean - leader.recall.mean)]
     if len(level) == 1:
         return [f"the best of {n_runs} runs, ", foreign(leader.system), ",", covers]
     names: list[Child] = []
@@ -96,7 +93,7 @@ def _leaders(runs: Sequence[Standing]) -> list[Child]:
 
 
 def _share(row: Standing) -> str:
-    recall = row.aspect_recall
+    recall = row.recall
     if recall.interval is None:
         return f"{100 * recall.mean:.1f} % (one paper: no interval)"
     return f"{percent(recall)} %"
@@ -147,8 +144,8 @@ def is_level(difference: float) -> bool:
 def no_verdict(findings: Findings, task: Task) -> str:
     """Return why nothing can be significant on a task, or nothing where something can."""
     board = findings.boards[task.name]
-    n_papers, n_pairs = board.standings[0].aspect_recall.n_clusters, len(board.p_values)
-    if not n_pairs or can_be_significant(n_papers, n_pairs, ALPHA):
+    n_papers, n_pairs = board.standings[0].recall.n_clusters, len(board.p_values)
+    if not n_pairs or can_be_significant(n_papers, n_pairs):
         return ""
     of = f"{counted(n_papers, 'paper')} and {counted(n_pairs, 'pair')}"
     return f"With {of} no difference can be significant here, however large."

@@ -6,8 +6,7 @@ from evidencebench.pages.markup import Node
 from evidencebench.pages.report.blocks import bar_of, figure, note, overlap_text, points, section, shown_table
 from evidencebench.pages.report.findings import Findings
 from evidencebench.pages.report.pairs import Pair, Pairs
-from evidencebench.pages.report.sections.opening import ALPHA
-from evidencebench.scoring.significance import can_be_significant
+from evidencebench.scoring.ranks import can_be_significant
 from evidencebench.tables import Cell, Table
 from evidencebench.wording import counted
 
@@ -78,7 +77,7 @@ def _no_verdict(pairs: Pairs) -> Node | None:
     """Return why nothing in a table can be significant; None where something can."""
     n_papers = max(pair.comparison.test.difference.n_clusters for pair in pairs.members)
     n_tests = len(pairs.members)
-    if can_be_significant(n_papers, n_tests, ALPHA):
+    if can_be_significant(n_papers, n_tests):
         return None
     of = f"{counted(n_papers, 'paper')} and {counted(n_tests, 'test')}"
     return note(f"With {of} no difference in this table can be significant.")

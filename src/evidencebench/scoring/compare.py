@@ -1,0 +1,158 @@
+"""Compare systems on one task and the same instances: difference, certainty, overlap of what they select."""
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+
+from evidencebench.data.tasks import Task
+from evidencebench.errors import RunMismatchError, UndefinedScoreError
+from evidencebench.scoring.measures import ASPECT_RECALL, MeasureOrName, measure_named
+from evidencebench.scoring.overlap import mean_overlaps
+from evidencebench.scoring.resampling import DEFAULT_RESAMPLING, Estimate, Resampling, bootstrap_columns
+from evidencebench.scoring.sign_flips import PairedTest, paired_tests
+from evidencebench.scoring.task_scores import Counts, TaskScores
+from evidencebench.wording import one_line
+
+Name = TypeVar("Name", bound=Hashable)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """Two systems on one task.
+
+    Attributes
+    ----------
+    first, second
+        Mean of each, over the instances where both are defined, as the difference is.
+    test
+        The paired difference, first - second.
+    overlap
+        How much the selections share, in 0..1 (see `overlap_of`); None where neither selects anything.
+    first_counts, second_counts
+        What happened to the answers of each.
+    """
+
+    task: Task
+    first: Estimate
+    second: Estimate
+    test: PairedTest
+    overlap: Estimate | None
+    first_counts: Counts
+    second_counts: Counts
+
+    def __repr__(self) -> str:
+        found = self.test.difference
+        means = f"{self.task.name}: {self.first.mean:.3f} - {self.second.mean:.3f} = {found.mean:+.3f}"
+        return one_line(
+            self, means, f"[{found.low:+.3f}, {found.high:+.3f}]", f"p={self.test.p_value:.2g}", f"n={found.n}"
+        )
+
+
+def compare(
+    first: TaskScores,
+    second: TaskScores,
+    *,
+    measure: MeasureOrName = ASPECT_RECALL,
+    resampling: Resampling = DEFAULT_RESAMPLING,
+) -> Comparison:
+    """Compare two systems' scores on the same task and instances.
+
+    Parameters
+    ----------
+    first, second
+        What `evaluate` returns for each; the difference is first - second.
+    measure
+        By which, or its name.
+    resampling
+        Of intervals and test.
+
+    Raises
+    ------
+    RunMismatchError
+        If the instances differ.
+    UndefinedScoreError
+        If there is no instance where the measure is defined for both.
+
+    Examples
+    --------
+    >>> from evidencebench import BM25, evaluate, load_sample
+    >>> scores = evaluate({"mine": {}, "bm25": BM25()}, load_sample()[:1], "er_at_10")
+    >>> found = compare(scores["bm25"]["er_at_10"], scores["mine"]["er_at_10"])
+    >>> found.test.difference.mean == scores["bm25"]["er_at_10"].estimate().mean
+    True
+    """
+    require_same_instances([first, second])
+    key = measure_named(measure).key
+    values = np.column_stack([first.scores[key], second.scores[key]])
+    defined = np.flatnonzero(~np.isnan(values).any(axis=1)).tolist()
+    if not defined:
+        raise UndefinedScoreError(f"task '{first.task.name}': {key} is undefined: no instance counts for both")
+    means, (test,) = paired_tests(values[defined], [(0, 1)], [first.clusters[place] for place in defined], resampling)
+    return _comparison(first, second, means, test, mean_overlaps([(first, second)], resampling)[0])
+
+
+def compare_all(
+    scores: Mapping[Name, TaskScores],
+    pairs: Sequence[tuple[Name, Name]],
+    *,
+    resampling: Resampling = DEFAULT_RESAMPLING,
+    with_overlaps: bool = True,
+) -> list[Comparison]:
+    """Compare pairs of systems on one task by aspect recall: what `compare` returns for each, sooner.
+
+    ``with_overlaps`` says whether to measure how much the selections share.
+    """
+    if not pairs:
+        return []
+    require_same_instances(list(scores.values()))
+    place_of = {name: place for place, name in enumerate(dict.fromkeys(name for pair in pairs for name in pair))}
+    values = np.column_stack([scores[name].recalls for name in place_of])
+    places = [(place_of[first], place_of[second]) for first, second in pairs]
+    means, tests = paired_tests(values, places, next(iter(scores.values())).clusters, resampling)
+    both = [(scores[first], scores[second]) for first, second in pairs]
+    overlaps = mean_overlaps(both, resampling) if with_overlaps else [None] * len(pairs)
+    return [
+        _comparison(first, second, (means[a], means[b]), test, overlap)
+        for (first, second), (a, b), test, overlap in zip(both, places, tests, overlaps, strict=True)
+    ]
+
+
+def _comparison(
+    first: TaskScores, second: TaskScores, means: Sequence[Estimate], test: PairedTest, overlap: Estimate | None
+) -> Comparison:
+    return Comparison(
+        task=first.task,
+        first=means[0],
+        second=means[1],
+        test=test,
+        overlap=overlap,
+        first_counts=first.counts,
+        second_counts=second.counts,
+    )
+
+
+def mean_recalls(columns: Sequence[TaskScores], resampling: Resampling = DEFAULT_RESAMPLING) -> list[Estimate]:
+    """Return the mean aspect recall of each, all from the same draws: what `TaskScores.estimate` returns, sooner."""
+    require_same_instances(columns)
+    values = np.column_stack([column.recalls for column in columns])
+    return bootstrap_columns(values, columns[0].clusters, resampling)
+
+
+def require_same_instances(columns: Sequence[TaskScores]) -> None:
+    """Raise unless all scores are of the same instances in the same order.
+
+    Raises
+    ------
+    RunMismatchError
+        If they are not, or there are none.
+    """
+    if not columns:
+        raise RunMismatchError("expected the scores of at least one system, got none")
+    for other in columns[1:]:
+        if other.ids != columns[0].ids:
+            raise RunMismatchError(
+                f"task '{other.task.name}': the runs cover different instances ({len(columns[0].ids)} and "
+                f"{len(other.ids)}); run them on the same data with the same --limit"
+            )

@@ -1,0 +1,85 @@
+"""The controls: what is scored beside every run, so that a score means something. This is their only list."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from evidencebench.data.oracle import Oracle
+from evidencebench.runs.run_file import RunFile
+from evidencebench.system import KNOWING_SYSTEMS, KnowingSystem, NamedSystem, System, traits_of
+from evidencebench.systems.controls import AbstractBackwards, Lead, RandomControl
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Control:
+    """A system that is scored beside every run.
+
+    Attributes
+    ----------
+    name
+        Its name in the table of systems.
+    system
+        What answers; made here rather than by `make_system`, which imports every system there is.
+    short_name
+        What it is called where there is little room.
+    letter
+        Its mark in pictures made of characters.
+    meaning
+        What it does, in the words of the report.
+    is_shown_in_papers
+        Whether its selection is shown sentence by sentence.
+    """
+
+    name: str
+    system: System | KnowingSystem
+    short_name: str
+    letter: str
+    meaning: str
+    is_shown_in_papers: bool = True
+
+    @property
+    def knows_labels(self) -> bool:
+        """Whether it is given the labels: a ceiling, not a competitor."""
+        return traits_of(self.system).knows_labels
+
+    @property
+    def named(self) -> NamedSystem:
+        """The system with its name."""
+        return NamedSystem(name=self.name, options={}, system=self.system)
+
+
+CONTROLS: Mapping[str, Control] = MappingProxyType(
+    {
+        control.name: control
+        for control in (
+            Control(
+                name="random",
+                system=RandomControl(),
+                short_name="random",
+                letter="r",
+                meaning="sentences at random, exactly in expectation",
+                is_shown_in_papers=False,  # it selects every sentence a little, which nobody can look at
+            ),
+            Control(name="lead", system=Lead(), short_name="lead", letter="l", meaning="the paper from its start"),
+            Control(
+                name="abstract_backwards",
+                system=AbstractBackwards(),
+                short_name="abstr_back",
+                letter="a",
+                meaning="the abstract from its end",
+            ),
+            Control(
+                name="oracle",
+                system=Oracle(),
+                short_name="ceiling",
+                letter="^",
+                meaning="knows the labels, so it is the ceiling",
+            ),
+        )
+    }
+)
+
+
+def knows_labels(run: RunFile) -> bool:
+    """Say whether a run's answers were made with the labels at hand."""
+    return run.header is not None and run.header.system.name in KNOWING_SYSTEMS

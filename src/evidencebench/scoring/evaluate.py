@@ -1,0 +1,189 @@
+"""Measure answers: one pass over the data, any number of systems, runs, answers in dicts, and tasks.
+
+This is where answers and labels meet. A failed, an empty and a missing answer all score 0 and are counted apart; an
+instance that a task does not apply to is left out, and n says so.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from itertools import islice
+from typing import TypeAlias
+
+import numpy as np
+
+from evidencebench.data.dataset import Dataset, instances_from, require_limit
+from evidencebench.data.instance import Instance
+from evidencebench.data.tasks import Task, TaskOrName, tasks_from
+from evidencebench.errors import AnswerError, OutOfRangeError, UndefinedScoreError
+from evidencebench.execution.ask import answers_from
+from evidencebench.execution.belonging import check_belongs, require_known
+from evidencebench.runs.answer_dicts import GivenAnswer
+from evidencebench.runs.run_file import Answer, RunFile
+from evidencebench.scoring.case import Case, case_of
+from evidencebench.scoring.measures import MEASURES, outcome_of, scores_of
+from evidencebench.scoring.selection import DEFAULT_RULES, Rules, Selection
+from evidencebench.scoring.task_scores import Counts, TaskScores
+from evidencebench.storage.reading import PathText
+from evidencebench.system import NamedSystem, System
+
+AnswerSource: TypeAlias = Callable[[Instance, Task], Answer | None]
+Answering: TypeAlias = NamedSystem | System | RunFile | Mapping[str, GivenAnswer] | AnswerSource
+"""What can answer: see `answers_from`."""
+
+
+def evaluate(
+    sources: Mapping[str, Answering],
+    dataset: Dataset | PathText | Iterable[Instance],
+    tasks: TaskOrName | Iterable[TaskOrName],
+    *,
+    rules: Rules | Mapping[str, Rules] | None = None,
+    limit: int | None = None,
+    with_selections: bool = True,
+    on_progress: Callable[[int, int], None] | None = None,
+) -> dict[str, dict[str, TaskScores]]:
+    """Return the scores of each source of answers on each task: source name -> task name -> scores.
+
+    Parameters
+    ----------
+    sources
+        Name -> what `answers_from` takes: a system, a run, answers in a dict, or a function that gives the answer for
+        an instance and a task.
+    dataset
+        What the answers are for: a data set, its path or catalogue name, or instances.
+    tasks
+        What they are measured on: tasks or their names, or one alone.
+    rules
+        How answers that do not fit are read, for all sources or by source; the defaults for those not named.
+    limit
+        Only the first so many instances; None: all.
+    with_selections
+        Whether to keep what counted of each answer, which comparisons need and which takes memory.
+    on_progress
+        Called with (instances done, instances in all).
+
+    Raises
+    ------
+    AnswerError
+        If an answer selects a sentence that does not exist, unless the rules drop those.
+    RunMismatchError
+        If a run or a dict is not for this data.
+    TypeError
+        If a source, the data or a task is none.
+    UndefinedScoreError
+        If there is no source, or no task.
+
+    Examples
+    --------
+    >>> from evidencebench import BM25, load_sample
+    >>> sources = {"bm25": BM25(), "mine": {"evidencebench_sample_id_1": [2, 4, 5]}}
+    >>> scores = evaluate(sources, load_sample()[:2], "er_at_10")
+    >>> scores["mine"]["er_at_10"].counts.missing
+    1
+    """
+    asked, data = tasks_from(tasks), instances_from(dataset)
+    answers = _answers_by_name(sources, data)
+    if not asked:
+        raise UndefinedScoreError("the scores on no task are undefined: give at least one, such as 'er_at_10'")
+    if isinstance(rules, Rules | None):
+        rules = dict.fromkeys(answers, rules or DEFAULT_RULES)
+    collected = {
+        (name, task.name): _Collected(task, rules.get(name, DEFAULT_RULES), with_selections=with_selections)
+        for name in answers
+        for task in asked
+    }
+    require_limit(limit)
+    n_instances = min(len(data), len(data) if limit is None else limit)
+    for n_done, instance in enumerate(islice(data, n_instances), 1):
+        for task in asked:
+            case = case_of(instance, task)
+            for name, source in answers.items():
+                if case is None:
+                    collected[name, task.name].counts["not_applicable"] += 1
+                    continue
+                try:
+                    collected[name, task.name].add(case, source(instance, task))
+                except OutOfRangeError as error:
+                    what_to_do = "out_of_range='drop' (--out-of-range drop) removes and counts such sentences"
+                    raise OutOfRangeError(f"{name}: {instance.id}: {error}; {what_to_do}") from error
+                except AnswerError as error:
+                    raise AnswerError(f"{name}: {instance.id}: {error}; correct the answer") from error
+        if on_progress is not None:
+            on_progress(n_done, n_instances)
+    return {name: {task.name: collected[name, task.name].scores() for task in asked} for name in answers}
+
+
+def _answers_by_name(sources: object, data: Dataset | list[Instance]) -> dict[str, AnswerSource]:
+    """Return each source as a function; raise where one is none, or what it holds is for other data."""
+    if not isinstance(sources, Mapping):
+        raise TypeError(
+            "sources: expected a dict of name -> system, run, answers or function, such as {'bm25': BM25()}, got "
+            f"{type(sources).__name__}"
+        )
+    if not sources:
+        raise UndefinedScoreError("the scores of no source are undefined: give at least one, such as {'bm25': BM25()}")
+    answers: dict[str, AnswerSource] = {}
+    for name, source in sources.items():
+        try:
+            answers[name] = answers_from(source)
+        except TypeError as error:
+            raise TypeError(
+                f"source '{name}': {error}; a source may also be a run, or a dict of answers {{instance id: [indices]}}"
+            ) from error
+        if isinstance(source, RunFile) and isinstance(data, Dataset):
+            check_belongs(source, data)
+        elif isinstance(source, RunFile | Mapping):
+            require_known(name, source.ids if isinstance(source, RunFile) else source, data)
+    return answers
+
+
+class _Collected:
+    """The scores of one source on one task, while they are collected."""
+
+    def __init__(self, task: Task, rules: Rules, *, with_selections: bool) -> None:
+        self.counts: Counter[str] = Counter()
+        self._task, self._rules, self._with_selections = task, rules, with_selections
+        self._ids: list[str] = []
+        self._clusters: list[str] = []
+        self._selections: list[Selection] = []
+        self._columns: dict[str, list[float]] = {key: [] for key in MEASURES}
+        self._notes: Counter[str] = Counter()
+        self._over_length: list[tuple[int, int]] = []
+
+    def add(self, case: Case, answer: Answer | None) -> None:
+        checked = case.check(answer, self._rules)
+        self._notes.update(answer.notes if answer is not None else {})
+        n_sentences = len(checked.ranking.sentences)
+        is_answered = not checked.is_missing and checked.error is None
+        self.counts["missing"] += checked.is_missing
+        self.counts["failed"] += checked.error is not None
+        self.counts["empty"] += is_answered and not n_sentences
+        self.counts["duplicates"] += checked.n_duplicates
+        self.counts["out_of_range"] += checked.n_out_of_range
+        if checked.is_over(case.budget):
+            self.counts["over_length"] += 1
+            self._over_length.append((n_sentences, len(case.instance.query.sentences)))
+        selection = checked.selection(case.budget)
+        outcome = outcome_of(selection, case.coverage, case.ceiling)
+        for key, score in scores_of(outcome, is_empty=not n_sentences and case.budget != 0).items():
+            self._columns[key].append(score)
+        self._ids.append(case.instance.id)
+        self._clusters.append(case.instance.cluster)
+        if self._with_selections:
+            self._selections.append(selection)
+
+    def scores(self) -> TaskScores:
+        return TaskScores(
+            task=self._task,
+            ids=tuple(self._ids),
+            clusters=tuple(self._clusters),
+            scores={key: np.array(column) for key, column in self._columns.items()},
+            selections=tuple(self._selections),
+            counts=Counts(**self.counts),
+            notes=dict(sorted(self._notes.items())),
+            over_length=tuple(self._over_length),
+        )
+
+
+def answers_of(run: RunFile | Mapping[str, GivenAnswer]) -> AnswerSource:
+    """Return answers that are there as a function, as `answers_from` does."""
+    return answers_from(run)

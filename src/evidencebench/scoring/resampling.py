@@ -1,0 +1,198 @@
+"""How sure a mean is: percentile intervals by the bootstrap, whole clusters resampled.
+
+Instances that share a paper (or a review) are not independent, so whole clusters are resampled. The same seed gives
+the same digits.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from evidencebench.errors import UndefinedScoreError
+
+Floats = npt.NDArray[np.float64]
+
+DEFAULT_DRAWS = 10_000
+DEFAULT_LEVEL = 0.95
+MAX_DRAWS = 1_000_000
+"""What the command line draws at most; more would change no digit that is shown."""
+CACHED_ROWS = 128
+"""Draws and sign flips are weighed so many at a time, which a processor's cache holds; in whole bytes of bits."""
+# At most this many random numbers at a time: 32 MB.
+_BLOCK_NUMBERS = 4_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resampling:
+    """How intervals and tests are resampled.
+
+    Attributes
+    ----------
+    seed
+        Of the random generator; the same seed gives the same digits.
+    n_draws
+        Resamplings, at least 1.
+    level
+        Coverage of the intervals, between 0 and 1.
+    """
+
+    seed: int = 0
+    n_draws: int = DEFAULT_DRAWS
+    level: float = DEFAULT_LEVEL
+
+    def __post_init__(self) -> None:
+        if self.n_draws < 1:
+            raise ValueError(f"n_draws: expected at least 1, got {self.n_draws}")
+        if not 0 < self.level < 1:
+            raise ValueError(f"level: expected a number between 0 and 1, got {self.level}")
+
+    def generator(self) -> np.random.Generator:
+        """Return a new generator, so that every figure is drawn alike."""
+        return np.random.default_rng(self.seed)
+
+
+DEFAULT_RESAMPLING = Resampling()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Estimate:
+    """A mean over instances with its interval.
+
+    Attributes
+    ----------
+    mean
+        Mean over instances.
+    low, high
+        Ends of the percentile interval; None where all instances are of one paper, which leaves nothing to resample.
+    n
+        Instances behind the mean.
+    n_clusters
+        Papers (or reviews) behind it, which is what the interval resamples.
+    """
+
+    mean: float
+    low: float | None
+    high: float | None
+    n: int
+    n_clusters: int
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """Both ends of the interval, or None where there is none."""
+        return None if self.low is None or self.high is None else (self.low, self.high)
+
+
+def bootstrap(
+    values: Sequence[float] | Floats, clusters: Sequence[str], resampling: Resampling = DEFAULT_RESAMPLING
+) -> Estimate:
+    """Return the mean of one score an instance, of which ``clusters`` names the paper, with its interval.
+
+    Raises
+    ------
+    UndefinedScoreError
+        If there is no value.
+
+    Examples
+    --------
+    >>> estimate = bootstrap([0.0, 1.0, 1.0, 0.0], ["p", "q", "r", "s"])
+    >>> estimate.mean, estimate.low, estimate.high
+    (0.5, 0.0, 1.0)
+    """
+    return bootstrap_columns(np.asarray(values, dtype=np.float64)[:, None], clusters, resampling)[0]
+
+
+def bootstrap_columns(
+    values: Floats,
+    clusters: Sequence[str],
+    resampling: Resampling = DEFAULT_RESAMPLING,
+    generator: np.random.Generator | None = None,
+) -> list[Estimate]:
+    """Return an estimate for each column (instances x columns), all from the same draws: as `bootstrap`, sooner.
+
+    The draws come from ``generator``; None: from a new one.
+    """
+    if not len(values):
+        raise UndefinedScoreError("the mean of no instance is undefined")
+    sums, sizes = by_cluster(values, clusters)
+    observed = [float(column.mean()) for column in np.ascontiguousarray(values.T)]
+    if len(sums) == 1:
+        return [Estimate(mean=mean, low=None, high=None, n=len(values), n_clusters=1) for mean in observed]
+    means = _bootstrap_means(sums, sizes, generator or resampling.generator(), resampling.n_draws)
+    ends = np.quantile(means, [(1 - resampling.level) / 2, (1 + resampling.level) / 2], axis=0)
+    return [
+        Estimate(mean=mean, low=float(low), high=float(high), n=len(values), n_clusters=len(sums))
+        for mean, low, high in zip(observed, *ends, strict=True)
+    ]
+
+
+def bootstrap_defined(values: Floats, clusters: Sequence[str], resampling: Resampling) -> list[Estimate | None]:
+    """Return an estimate for each column over the instances where it is not NaN, and None where it is so nowhere.
+
+    Columns that are defined on the same instances are drawn together; each has the digits that it would have alone.
+
+    Examples
+    --------
+    >>> values = np.array([[1.0, np.nan, np.nan], [0.5, 0.25, np.nan]])
+    >>> [estimate and estimate.mean for estimate in bootstrap_defined(values, ["p", "q"], Resampling(n_draws=10))]
+    [0.75, 0.25, None]
+    """
+    found: list[Estimate | None] = [None] * values.shape[1]
+    alike: dict[bytes, list[int]] = {}
+    for position, column in enumerate(values.T):
+        alike.setdefault(np.isnan(column).tobytes(), []).append(position)
+    for positions in alike.values():
+        defined = np.flatnonzero(~np.isnan(values[:, positions[0]])).tolist()
+        if defined:
+            kept = [clusters[place] for place in defined]
+            means = bootstrap_columns(values[defined][:, positions], kept, resampling)
+            for position, mean in zip(positions, means, strict=True):
+                found[position] = mean
+    return found
+
+
+def by_cluster(values: Floats, clusters: Sequence[str]) -> tuple[Floats, Floats]:
+    """Return each cluster's sums (clusters x columns) and sizes, clusters in order of first appearance."""
+    position_of: dict[str, int] = {}
+    positions = [position_of.setdefault(cluster, len(position_of)) for cluster in clusters]
+    if len(positions) != len(values):
+        raise ValueError(f"expected one cluster for each of {len(values)} values, got {len(positions)}")
+    sums = np.zeros((len(position_of), values.shape[1]))
+    np.add.at(sums, positions, values)
+    return sums, np.bincount(positions, minlength=len(position_of)).astype(np.float64)
+
+
+def blocks(n_rows: int, n_columns: int) -> Iterator[int]:
+    """Yield sizes of row blocks that add up to ``n_rows`` and keep memory bounded."""
+    size = max(1, _BLOCK_NUMBERS // max(1, n_columns))
+    while n_rows > 0:
+        yield min(size, n_rows)
+        n_rows -= size
+
+
+def _bootstrap_means(sums: Floats, sizes: Floats, generator: np.random.Generator, n_draws: int) -> Floats:
+    """Return the mean of each draw, draws x columns."""
+    # A product a column, so that a column's digits do not depend on those beside it.
+    columns = [np.ascontiguousarray(column) for column in sums.T]
+    n_clusters, start = len(sums), 0
+    totals, n_drawn = np.empty((len(columns), n_draws)), np.empty(n_draws)
+    for n_rows in blocks(n_draws, n_clusters):
+        drawn = generator.integers(0, n_clusters, size=(n_rows, n_clusters), dtype=np.int32)
+        for first in range(0, n_rows, CACHED_ROWS):
+            # How often each draw holds each cluster: the same for every column.
+            weights = _counts(drawn[first : first + CACHED_ROWS], n_clusters)
+            rows = slice(start + first, start + first + len(weights))
+            np.dot(weights, sizes, out=n_drawn[rows])
+            for column, total in zip(columns, totals, strict=True):
+                np.dot(weights, column, out=total[rows])
+        start += n_rows
+    return totals.T / n_drawn[:, None]
+
+
+def _counts(drawn: npt.NDArray[np.int32], n_clusters: int) -> Floats:
+    """Return how often each cluster stands in each row."""
+    n_rows = len(drawn)
+    numbered = drawn + np.arange(0, n_rows * n_clusters, n_clusters)[:, None]
+    counts = np.bincount(numbered.ravel(), minlength=n_rows * n_clusters)
+    return counts.reshape(n_rows, n_clusters).astype(np.float64)

@@ -1,0 +1,181 @@
+"""Score run files: open them, label them, and evaluate them beside the controls."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from evidencebench.data.dataset import Dataset, dataset_from
+from evidencebench.data.tasks import Task, TaskOrName, tasks_from
+from evidencebench.errors import RunError, RunMismatchError, TaskError
+from evidencebench.execution.belonging import check_answers, check_belongs, tasks_of
+from evidencebench.runs.answer_files import open_run
+from evidencebench.runs.run_file import RunFile
+from evidencebench.scoring.controls import CONTROLS
+from evidencebench.scoring.evaluate import Answering, evaluate
+from evidencebench.scoring.run_labels import labelled
+from evidencebench.scoring.selection import DEFAULT_RULES, Rules
+from evidencebench.scoring.task_scores import TaskScores
+from evidencebench.storage.reading import PathText, paths_from
+from evidencebench.wording import counted, one_line
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScoredRuns:
+    """Runs and controls with their scores.
+
+    Attributes
+    ----------
+    dataset, rules
+        On what, and how answers that do not fit were read.
+    tasks
+        On which tasks.
+    runs
+        Label -> run.
+    scores
+        Label -> task name -> scores, of runs.
+    controls
+        Control's name -> task name -> scores; without the tasks that no budget ends, but for controls that end their
+        answers themselves: others would win by selecting everything.
+    """
+
+    dataset: Dataset
+    rules: Rules
+    tasks: tuple[Task, ...]
+    runs: Mapping[str, RunFile]
+    scores: Mapping[str, Mapping[str, TaskScores]]
+    controls: Mapping[str, Mapping[str, TaskScores]]
+
+    def __repr__(self) -> str:
+        runs = f"{counted(len(self.runs), 'run')}: {', '.join(map(repr, self.runs))}"
+        return one_line(self, repr(self.dataset.name), ", ".join(task.name for task in self.tasks), runs)
+
+    def trained_on_it(self, label: str) -> bool | None:
+        """Say whether a model of a run was trained on this very data; None where the run cannot say."""
+        return self.runs[label].trained_on(self.dataset.sha256)
+
+
+def score_runs(
+    paths: PathText | Iterable[PathText],
+    dataset: Dataset | PathText,
+    tasks: TaskOrName | Iterable[TaskOrName] = (),
+    *,
+    rules: Rules = DEFAULT_RULES,
+    with_controls: bool = True,
+    with_selections: bool = False,
+    limit: int | None = None,
+    on_progress: Callable[[int, int], None] | None = None,
+) -> ScoredRuns:
+    """Score run files on the tasks asked for, or on all that every one of them can answer.
+
+    Parameters
+    ----------
+    paths, dataset
+        The run files, and what they are for.
+    tasks
+        Tasks or their names; empty: all that every run can answer.
+    rules
+        How answers of runs are read; controls are read by the defaults.
+    with_controls
+        Whether the controls are scored too.
+    with_selections, on_progress
+        As in `evaluate`.
+    limit
+        Only the first so many instances, so that a run over fewer can stand beside one over more; None: all.
+
+    Raises
+    ------
+    RunError
+        If no run is given.
+    RunMismatchError
+        If a run does not belong to the data, or the runs cover different parts of it.
+    TaskError
+        If a run cannot answer a task that is asked for, or there is no task that all can answer.
+    """
+    paths = paths_from(paths)
+    if not paths:
+        raise RunError("expected at least one run file, got none")
+    dataset, tasks = dataset_from(dataset), tasks_from(tasks)
+    runs = open_runs(paths, dataset, tasks)
+    asked = tuple(tasks) or common_tasks(list(runs.values()), dataset)
+    controls = CONTROLS if with_controls else {}
+    # Runs may have the names of controls.
+    sources: dict[str, Answering] = {f"run {label}": run for label, run in runs.items()}
+    sources |= {f"control {name}": control.named for name, control in controls.items()}
+    found = evaluate(
+        sources,
+        dataset,
+        asked,
+        rules={f"run {label}": rules for label in runs},
+        limit=_common_limit(runs, min(limit or len(dataset), len(dataset))),
+        with_selections=with_selections,
+        on_progress=on_progress,
+    )
+    applicable = tuple(task for task in asked if next(iter(found.values()))[task.name].ids)
+    for task in asked:
+        if task not in applicable and (task in tasks or not applicable):
+            raise TaskError(f"{dataset.path}: task '{task.name}' applies to none of the instances")
+    return ScoredRuns(
+        dataset=dataset,
+        rules=rules,
+        tasks=applicable,
+        runs=runs,
+        scores={label: found[f"run {label}"] for label in runs},
+        controls={
+            name: {
+                task: scores
+                for task, scores in found[f"control {name}"].items()
+                if control.named.selects or scores.task.budget is not None
+            }
+            for name, control in controls.items()
+        },
+    )
+
+
+def open_runs(paths: Sequence[Path], dataset: Dataset, tasks: Sequence[Task]) -> dict[str, RunFile]:
+    """Return runs by their labels (see `labelled`).
+
+    Raises
+    ------
+    RunMismatchError
+        If a run does not belong to the data, or is given twice.
+    TaskError
+        If a run cannot answer one of the tasks.
+    """
+    runs = labelled([open_run(path) for path in paths])
+    for run in runs.values():
+        check_belongs(run, dataset)
+        for task in tasks:
+            check_answers(run, task, dataset)
+    return runs
+
+
+def common_tasks(runs: Sequence[RunFile], dataset: Dataset) -> tuple[Task, ...]:
+    """Return the tasks that every run can answer, in the first one's order.
+
+    Raises
+    ------
+    TaskError
+        If there is none.
+    """
+    by_run = [tasks_of(run, dataset) for run in runs]
+    common = tuple(task for task in by_run[0] if all(task in tasks for tasks in by_run))
+    if not common:
+        tasks = "; ".join(
+            f"{run.path}: {', '.join(task.name for task in found)}" for run, found in zip(runs, by_run, strict=True)
+        )
+        raise TaskError(f"the runs answer no task in common ({tasks}); name one with --task")
+    return common
+
+
+def _common_limit(runs: Mapping[str, RunFile], n_instances: int) -> int:
+    limits = {
+        label: min(run.header.limit or n_instances, n_instances) if run.header else n_instances
+        for label, run in runs.items()
+    }
+    if len(set(limits.values())) > 1:
+        parts = ", ".join(f"{label}: {limit}" for label, limit in limits.items())
+        least = min(limits.values())
+        raise RunMismatchError(
+            f"the runs cover different parts of the data ({parts}); grade what all have with --limit {least}"
+        )
+    return next(iter(limits.values()))

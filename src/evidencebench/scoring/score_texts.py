@@ -1,0 +1,76 @@
+"""Scores in the words that people read, in tables, behind signatures and on pages."""
+
+from collections.abc import Mapping
+
+from evidencebench.scoring.resampling import Estimate
+from evidencebench.tables import printable
+from evidencebench.wording import counted
+
+
+def notes_line(notes: Mapping[str, int]) -> str:
+    """Return what answers note in one line: replies by class and by what read them, requests, tokens, cost, all else.
+
+    Examples
+    --------
+    >>> notes_line({"reply_answered": 9, "reply_refused": 1, "requests": 10, "prompt_tokens": 41000,
+    ...             "completion_tokens": 900, "cost_microusd": 12345, "truncated_sentences": 7})
+    'replies: answered 9, refused 1; 10 requests; 41,000 + 900 tokens; $0.0123; 7 truncated sentences'
+    >>> notes_line({"reply_answered": 9, "read_by answer line": 8, "read_by json": 1})
+    'replies: answered 9; read by: answer line 8, json 1'
+    >>> notes_line({"requests": 1, "truncated_sentences": 1})
+    '1 request; 1 truncated sentence'
+    """
+    left = dict(notes)
+    parts = []
+    for prefix, title in (("reply_", "replies"), ("read_by ", "read by")):
+        found = {name: left.pop(name) for name in notes if name.startswith(prefix)}
+        shown = (f"{name.removeprefix(prefix).replace('_', ' ')} {count:,}" for name, count in found.items())
+        parts += [f"{title}: {', '.join(shown)}"] if found else []
+    if requests := left.pop("requests", 0):
+        parts.append(counted(requests, "request"))
+    prompt, completion = left.pop("prompt_tokens", 0), left.pop("completion_tokens", 0)
+    if prompt or completion:
+        parts.append(f"{prompt:,} + {completion:,} tokens")
+    unpriced = left.pop("unpriced_replies", 0)
+    if "cost_microusd" in left:
+        parts.append(f"${left.pop('cost_microusd') / 1e6:,.4f}")
+    if unpriced:
+        parts.append(f"{counted(unpriced, 'reply', 'replies')} of unknown price")
+    return "; ".join([*parts, *(f"{count:,} {_noted(name, count)}" for name, count in left.items())])
+
+
+def _noted(name: str, count: int) -> str:
+    """Return a note's name as words; what stands behind a space is a name of somebody's, and is left as it is."""
+    ours, space, theirs = printable(name).partition(" ")
+    ours = ours.removesuffix("s") if count == 1 and ours.endswith("_sentences") else ours
+    return f"{ours.replace('_', ' ')}{space}{theirs}"
+
+
+def percent(estimate: Estimate | None) -> str:
+    """Return a mean with its interval in percent, such as ``45.0 [38.1, 51.9]``; a dash where there is none.
+
+    Examples
+    --------
+    >>> percent(Estimate(mean=0.45, low=None, high=None, n=2, n_clusters=1))
+    '45.0 (one paper)'
+    """
+    if estimate is None:
+        return "-"
+    if estimate.interval is None:
+        return f"{100 * estimate.mean:.1f} (one paper)"
+    low, high = estimate.interval
+    return f"{100 * estimate.mean:.1f} [{100 * low:.1f}, {100 * high:.1f}]"
+
+
+def score_text(estimate: Estimate) -> str:
+    """Return a mean with its interval as it stands behind a signature.
+
+    Examples
+    --------
+    >>> score_text(Estimate(mean=0.37, low=0.29, high=0.439, n=10, n_clusters=10))
+    '0.370 [0.290, 0.439]'
+    """
+    if estimate.interval is None:
+        return f"{estimate.mean:.3f} (one paper: no interval)"
+    low, high = estimate.interval
+    return f"{estimate.mean:.3f} [{low:.3f}, {high:.3f}]"

@@ -1,0 +1,165 @@
+"""How sure the difference of two systems on the same instances is: sign flips of whole clusters."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import starmap
+from statistics import NormalDist
+
+import numpy as np
+
+from evidencebench.errors import UndefinedScoreError
+from evidencebench.scoring.resampling import (
+    CACHED_ROWS,
+    DEFAULT_RESAMPLING,
+    Estimate,
+    Floats,
+    Resampling,
+    blocks,
+    bootstrap_columns,
+    by_cluster,
+)
+
+MAX_ENUMERATED_CLUSTERS = 14
+"""Up to this many clusters with a difference, all sign patterns are enumerated and p is exact."""
+# A resampled mean equal to the observed one but for rounding counts as equal.
+_ROUNDING = 1e-12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairedTest:
+    """The difference of two systems on the same instances.
+
+    Attributes
+    ----------
+    difference
+        Mean of first - second, with the paired bootstrap's interval.
+    p_value
+        Two-sided, from sign-flip randomisation over clusters.
+    exact
+        Whether every sign pattern was enumerated.
+    minimum_detectable
+        The smallest true difference that such a test would find at the 5 % level with 80 % power; None where the
+        differences have no spread to judge by.
+    n_better, n_equal, n_worse
+        Instances on which the first system scores higher, the same, lower.
+    """
+
+    difference: Estimate
+    p_value: float
+    exact: bool
+    minimum_detectable: float | None
+    n_better: int
+    n_equal: int
+    n_worse: int
+
+
+def paired_test(
+    first: Sequence[float] | Floats,
+    second: Sequence[float] | Floats,
+    clusters: Sequence[str],
+    resampling: Resampling = DEFAULT_RESAMPLING,
+) -> PairedTest:
+    """Compare two systems by one score an instance each, the instances and their clusters in the same order."""
+    if len(first) != len(second):
+        raise ValueError(f"expected as many scores of one system as of the other, got {len(first)} and {len(second)}")
+    values = np.column_stack([np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)])
+    return paired_tests(values, [(0, 1)], clusters, resampling)[1][0]
+
+
+def paired_tests(
+    values: Floats, pairs: Sequence[tuple[int, int]], clusters: Sequence[str], resampling: Resampling
+) -> tuple[list[Estimate], list[PairedTest]]:
+    """Return the mean of each column (instances x systems) and a test for each pair of them, from the same draws.
+
+    Each has the digits that it would have alone.
+
+    Raises
+    ------
+    UndefinedScoreError
+        If there is no instance.
+    """
+    differences = np.column_stack([values[:, first] - values[:, second] for first, second in pairs])
+    generator = resampling.generator()
+    means = bootstrap_columns(np.column_stack([values, differences]), clusters, resampling, generator)
+    drawn = generator.bit_generator.state
+
+    def test(difference: Estimate, column: Floats) -> PairedTest:
+        generator.bit_generator.state = drawn
+        p_value, exact = flipped(column, clusters, generator, resampling.n_draws)
+        try:
+            detectable = minimum_detectable_difference(column, clusters)
+        except UndefinedScoreError:
+            detectable = None
+        return PairedTest(
+            difference=difference,
+            p_value=p_value,
+            exact=exact,
+            minimum_detectable=detectable,
+            n_better=int((column > _ROUNDING).sum()),
+            n_equal=int((np.abs(column) <= _ROUNDING).sum()),
+            n_worse=int((column < -_ROUNDING).sum()),
+        )
+
+    n_systems = values.shape[1]
+    tests = starmap(test, zip(means[n_systems:], np.ascontiguousarray(differences.T), strict=True))
+    return means[:n_systems], list(tests)
+
+
+def sign_flip(
+    differences: Sequence[float] | Floats, clusters: Sequence[str], resampling: Resampling = DEFAULT_RESAMPLING
+) -> tuple[float, bool]:
+    """Return the two-sided p-value that the mean difference is 0, and whether it is exact.
+
+    Were the systems equal, the sign of each cluster's difference would be a coin's toss. With few clusters all
+    patterns are enumerated; otherwise p = (1 + draws at least as extreme) / (1 + draws) [1]_.
+
+    References
+    ----------
+    .. [1] Phipson and Smyth, "Permutation p-values should never be zero", Statistical Applications in Genetics and
+       Molecular Biology 9 (2010).
+    """
+    return flipped(np.asarray(differences, dtype=np.float64), clusters, resampling.generator(), resampling.n_draws)
+
+
+def flipped(
+    differences: Floats, clusters: Sequence[str], generator: np.random.Generator, n_draws: int
+) -> tuple[float, bool]:
+    """Return what `sign_flip` does, with the flips drawn from a generator that others draw from too."""
+    sums = by_cluster(differences[:, None], clusters)[0][:, 0]
+    sums = sums[sums != 0]  # a cluster without a difference looks the same whichever way it is flipped
+    threshold = abs(sums.sum()) - _ROUNDING * max(1.0, float(np.abs(sums).sum()))
+    if len(sums) <= MAX_ENUMERATED_CLUSTERS:
+        patterns = np.arange(1 << len(sums))[:, None] >> np.arange(len(sums)) & 1
+        totals = (1 - 2 * patterns) @ sums
+        return float((np.abs(totals) >= threshold).mean()), True
+    n_extreme = 0
+    for n_rows in blocks(n_draws, len(sums)):
+        n_bits = n_rows * len(sums)
+        packed = np.frombuffer(generator.bytes(-(-n_bits // 8)), dtype=np.uint8)
+        for start in range(0, n_rows, CACHED_ROWS):
+            n_cached = min(CACHED_ROWS, n_rows - start)
+            signs = np.unpackbits(packed[start * len(sums) // 8 :], count=n_cached * len(sums))
+            totals = sums.sum() - 2 * (signs.reshape(n_cached, len(sums)).astype(np.float64) @ sums)
+            n_extreme += int((np.abs(totals) >= threshold).sum())
+    return (1 + n_extreme) / (1 + n_draws), False
+
+
+def minimum_detectable_difference(
+    differences: Sequence[float] | Floats, clusters: Sequence[str], *, alpha: float = 0.05, power: float = 0.8
+) -> float:
+    """Return the smallest true mean difference that a two-sided paired test of this size would detect.
+
+    (z(1 - alpha/2) + z(power)) times the cluster-robust standard error of the observed differences.
+
+    Raises
+    ------
+    UndefinedScoreError
+        If the differences have no spread to judge by: fewer than two clusters, or all alike.
+    """
+    values = np.asarray(differences, dtype=np.float64)
+    if len(set(clusters)) < 2 or not np.ptp(values):  # noqa: PLR2004 - no spread between fewer than two
+        raise UndefinedScoreError("the detectable difference is undefined: the differences have no spread")
+    residuals = by_cluster((values - values.mean())[:, None], clusters)[0][:, 0]
+    n_clusters = len(residuals)
+    standard_error = np.sqrt(float(residuals @ residuals) * n_clusters / (n_clusters - 1)) / len(values)
+    return float((NormalDist().inv_cdf(1 - alpha / 2) + NormalDist().inv_cdf(power)) * standard_error)

@@ -1,0 +1,118 @@
+"""What evaluation gives: the scores of one system on one task, an instance at a time."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from evidencebench.data.tasks import Task
+from evidencebench.errors import UndefinedScoreError
+from evidencebench.scoring.measures import ASPECT_RECALL, MEASURES, MeasureOrName, measure_named
+from evidencebench.scoring.resampling import DEFAULT_RESAMPLING, Estimate, Floats, Resampling, bootstrap_defined
+from evidencebench.scoring.selection import Selection
+from evidencebench.wording import one_line
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counts:
+    """What happened to the answers of one task.
+
+    Attributes
+    ----------
+    failed, empty, missing
+        Answers that failed, that select nothing, and that are not there; each scores 0.
+    duplicates
+        Repeated sentences, removed.
+    out_of_range
+        Sentences that do not exist, dropped on request.
+    over_length
+        Unordered answers with more sentences than the budget.
+    not_applicable
+        Instances left out because none of their aspects counts.
+    """
+
+    failed: int = 0
+    empty: int = 0
+    missing: int = 0
+    duplicates: int = 0
+    out_of_range: int = 0
+    over_length: int = 0
+    not_applicable: int = 0
+
+    @property
+    def unanswered(self) -> int:
+        """How many answers score 0 because they failed, are empty or are missing."""
+        return self.failed + self.empty + self.missing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskScores:
+    """The scores of one system on one task, an instance at a time.
+
+    Attributes
+    ----------
+    task
+        What was asked.
+    ids, clusters
+        Id of each instance that counts, and what it is resampled by (its review, or else its paper).
+    scores
+        Measure -> one score an instance; NaN where the measure is undefined for it, which leaves it out.
+    selections
+        What counted of each answer; empty where `evaluate` was told to keep none.
+    counts
+        What happened to the answers.
+    notes
+        What the answers note, such as how many replies of a language model were refusals, summed over instances.
+    over_length
+        Of each unordered answer over the budget, how many sentences it names and how many the paper has.
+    """
+
+    task: Task
+    ids: tuple[str, ...]
+    clusters: tuple[str, ...]
+    scores: Mapping[str, Floats]
+    selections: tuple[Selection, ...]
+    counts: Counts
+    notes: Mapping[str, int] = field(default_factory=dict)
+    over_length: tuple[tuple[int, int], ...] = ()
+
+    def __repr__(self) -> str:
+        mean = f"aspect recall {self.mean_recall:.3f}" if self.ids else "no instance"
+        counted = {"failed": self.counts.failed, "missing": self.counts.missing}
+        lacking = (f"{n} {name}" for name, n in counted.items() if n)
+        return one_line(self, f"{self.task.name}: {mean}", f"n={len(self.ids)}", *lacking)
+
+    @property
+    def recalls(self) -> Floats:
+        """Aspect recall of each instance: what systems are ranked, compared and drawn by."""
+        return self.scores[ASPECT_RECALL.key]
+
+    @property
+    def mean_recall(self) -> float:
+        """Mean aspect recall."""
+        return float(self.recalls.mean())
+
+    def estimate(self, measure: MeasureOrName = ASPECT_RECALL, resampling: Resampling = DEFAULT_RESAMPLING) -> Estimate:
+        """Return the mean of a measure with its interval, over the instances where it is defined.
+
+        Raises
+        ------
+        UndefinedScoreError
+            If it is defined nowhere.
+        """
+        found = self.estimates((measure,), resampling)
+        if not found:
+            key = measure_named(measure).key
+            raise UndefinedScoreError(f"task '{self.task.name}': {key} is undefined: no instance counts")
+        return next(iter(found.values()))
+
+    def estimates(
+        self, measures: Iterable[MeasureOrName] = tuple(MEASURES), resampling: Resampling = DEFAULT_RESAMPLING
+    ) -> dict[str, Estimate]:
+        """Return the mean of each measure with its interval, by key; a measure that is defined nowhere has no entry."""
+        keys = [measure_named(measure).key for measure in measures]
+        if not keys:
+            return {}
+        columns = np.column_stack([self.scores[key] for key in keys])
+        found = bootstrap_defined(columns, self.clusters, resampling)
+        return {key: one for key, one in zip(keys, found, strict=True) if one is not None}
