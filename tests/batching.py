@@ -28,7 +28,7 @@ QUICK = CallSettings(sleep=at_once, timeout_seconds=10)
 
 
 def sender_of(cache: ReplyCache, **options: object) -> BatchSender:
-    chosen: dict[str, object] = {"prices": PRICES, "patience": QUICK, "settle_seconds": 0.0, "environ": {}, **options}
+    chosen: dict[str, object] = {"prices": PRICES, "settings": QUICK, "settle_seconds": 0.0, "environ": {}, **options}
     return BatchSender(cache, **chosen)  # type: ignore[arg-type]
 
 

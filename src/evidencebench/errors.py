@@ -27,7 +27,7 @@
     │   ├── CostLimitError      the next request could cost more than was allowed
     │   ├── FailingServerError  nothing but failures, or the server refuses the key or the model
     │   ├── FailedAnswerError   an answer failed, and the user asked to stop there
-    │   ├── FailingStoreError   replies cannot be kept, so none are asked for; a CacheError too
+    │   ├── FailingCacheError   replies cannot be kept, so none are asked for; a CacheError too
     │   └── DrainingError       the user asked to stop
     ├── PendingError            the reply is part of a batch that is not done
     ├── CacheError              what is kept between runs cannot be read or written

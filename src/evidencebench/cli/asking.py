@@ -174,12 +174,12 @@ def _sending(asking: Asking) -> ChatClient:
 
 def _batching(asking: Asking) -> tuple[ChatClient, Callable[[], bool]]:
     prices, totals, cache = PriceTable.load(asking.prices), RunningTotals(), _cache()
-    patience = CallSettings(
+    settings = CallSettings(
         max_attempts=asking.max_attempts,
         timeout_seconds=asking.timeout_seconds,
         total_timeout_seconds=max(_HOUR_SECONDS, asking.timeout_seconds),
     )
-    sender = BatchSender(cache, prices=prices, totals=totals, max_cost_usd=asking.max_cost_usd, patience=patience)
+    sender = BatchSender(cache, prices=prices, totals=totals, max_cost_usd=asking.max_cost_usd, settings=settings)
     client = ChatClient(
         sender=sender,
         cache=cache,

@@ -39,22 +39,7 @@ def is_passing(status: int) -> bool:
 
 
 def require_address(where: str, base_url: str, *, queries: frozenset[str] = frozenset()) -> None:
-    """Raise unless an address can be asked, and can stand in a run.
-
-    Parameters
-    ----------
-    where
-        What the message begins with.
-    base_url
-        The address.
-    queries
-        Names that its query may hold.
-
-    Raises
-    ------
-    SystemSpecError
-        If it is not one of the web, or holds what may be secret.
-    """
+    """Raise unless an address can be asked, and can stand in a run."""
     try:
         parts = urlsplit(base_url)
         is_web = parts.scheme in {"http", "https"} and bool(parts.hostname) and (parts.port or 1) > 0
@@ -72,24 +57,7 @@ def require_address(where: str, base_url: str, *, queries: frozenset[str] = froz
 
 
 def require_key(where: str, base_url: str, *, key_env: str, key: str) -> None:
-    """Raise unless a key can be sent to an address without harm.
-
-    Parameters
-    ----------
-    where
-        What the message begins with.
-    base_url
-        The address.
-    key_env
-        The variable that holds the key; empty: none is sent.
-    key
-        Its value; empty where it is not set.
-
-    Raises
-    ------
-    SystemSpecError
-        If it cannot stand in a header, is missing where another machine is asked, or would travel in the open.
-    """
+    """Raise unless a key can be sent to an address without harm."""
     if key_env and not _KEY.fullmatch(key):
         raise SystemSpecError(
             f"{where}: key_env: the key in {key_env} holds something else than visible ASCII characters, such as a "
@@ -138,17 +106,6 @@ def asked_wait(headers: Mapping[str, str], now: datetime) -> float | None:
 
 def wait_before(attempt: int, *, asked_seconds: float | None, jitter: float, longest_seconds: float) -> float:
     """Return the seconds to wait before an attempt: twice as long each time, but as long as the server asks.
-
-    Parameters
-    ----------
-    attempt
-        From 2, for the first one that needs a wait.
-    asked_seconds
-        What the server asked for; None: nothing.
-    jitter
-        Drawn from 0..1, so that clients that failed together do not come back together.
-    longest_seconds
-        The bound, also of what the server asks for.
 
     Examples
     --------

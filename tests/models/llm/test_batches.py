@@ -164,9 +164,9 @@ def test_with_a_third_of_all_calls_failing_everything_is_answered_and_paid_once(
     with running_fake_server(SAMPLE, fault_rate=0.3, seed=seed, hang_seconds=0.05, retry_after_seconds=0.01) as server:
         requests = requests_to(server.base_url, model, 30)
         patience = CallSettings(sleep=at_once, timeout_seconds=10, max_attempts=30)
-        found = one_pass(tmp_path, requests, most_requests=7, patience=patience)
+        found = one_pass(tmp_path, requests, most_requests=7, settings=patience)
         while n_replies(found) < 30:
-            found = one_pass(tmp_path, requests, most_requests=7, patience=patience)
+            found = one_pass(tmp_path, requests, most_requests=7, settings=patience)
         assert len(paid_keys(server)) == len(set(paid_keys(server))) == 30
 
 
@@ -508,7 +508,7 @@ def test_results_that_are_damaged_are_not_taken_for_all_there_is(
     with proxied(server.root_url, results_changed(change)) as proxy:
         requests = requests_to(proxy.url, model, 5)
         with pytest.raises(FailingServerError, match=message):
-            one_pass(tmp_path, requests, patience=CallSettings(sleep=at_once, max_attempts=2), max_misses=2)
+            one_pass(tmp_path, requests, settings=CallSettings(sleep=at_once, max_attempts=2), max_misses=2)
         proxy.change = lambda _: None
         assert n_replies(one_pass(tmp_path, requests)) == 5
         assert len(paid_keys(server)) == 5
@@ -545,7 +545,7 @@ def test_a_row_that_stays_damaged_is_one_failure_and_all_others_are_collected(
     told: list[BatchStatus] = []
     with proxied(server.root_url, results_changed(change)) as proxy:
         requests = requests_to(proxy.url, model, 5)
-        found = one_pass(tmp_path, requests, told.append, patience=CallSettings(sleep=at_once, max_attempts=3))
+        found = one_pass(tmp_path, requests, told.append, settings=CallSettings(sleep=at_once, max_attempts=3))
         assert sorted(type(one).__name__ for one in found) == ["ChatReply"] * 4 + ["EndpointError"]
         assert "its row of the results cannot be read; run again to ask again" in str(found)
         assert BatchQueue(ReplyCache(tmp_path)).batches() == []
@@ -738,7 +738,7 @@ def test_what_an_open_batch_holds_is_not_sent_one_by_one_and_is_collected_when_d
 
     async def work() -> None:
         guarded = BatchGuardedSender(counting, cache)
-        await collect_open_batches(cache, prices=PRICES, patience=QUICK)
+        await collect_open_batches(cache, prices=PRICES, settings=QUICK)
         assert not cache.path.exists()
         sender = sender_of(cache)
         await asked(sender, cache, [in_batch])
@@ -749,7 +749,7 @@ def test_what_an_open_batch_holds_is_not_sent_one_by_one_and_is_collected_when_d
         await guarded.send(other)
         totals = RunningTotals()
         while BatchQueue(cache).batches():
-            await collect_open_batches(cache, prices=PRICES, totals=totals, patience=QUICK, environ={})
+            await collect_open_batches(cache, prices=PRICES, totals=totals, settings=QUICK, environ={})
         assert totals.now.requests == 1
         assert cache.find(in_batch.key) is not None
 
@@ -763,7 +763,7 @@ def test_a_damaged_waiting_request_is_refused_with_what_to_do(tmp_path: Path, se
     async def damage_and_submit() -> None:
         sender = sender_of(cache)
         await asked(sender, cache, requests_to(server.base_url, "openai/gpt-x", 2))
-        await cache.change(lambda: lambda connection: connection.execute("UPDATE waiting SET request = x'00'"))
+        await cache.change(lambda connection: connection.execute("UPDATE waiting SET request = x'00'"))
         await sender.submit()
 
     with pytest.raises(CacheError, match=r"the waiting request .* is damaged; forget .* prune --batches"):
@@ -781,7 +781,7 @@ def test_a_waiting_request_that_is_damaged_loses_its_own_reply_and_no_other(
         await asked(sender, cache, requests)
         await sender.submit()
         damage = "UPDATE waiting SET request = x'00' WHERE id = (SELECT min(id) FROM waiting)"
-        await cache.change(lambda: lambda connection: connection.execute(damage))
+        await cache.change(lambda connection: connection.execute(damage))
         await sender.collect(wait=True)
         return await asked(sender, cache, requests)
 
@@ -851,7 +851,7 @@ def test_answers_about_batches_that_are_damaged_anyhow_end_in_errors_of_ours_and
             if number == 4:
                 proxy.change = lambda _: None
             try:
-                found = one_pass(tmp_path, requests, patience=CallSettings(sleep=at_once, max_attempts=2), max_misses=2)
+                found = one_pass(tmp_path, requests, settings=CallSettings(sleep=at_once, max_attempts=2), max_misses=2)
             except EvidenceBenchError:
                 continue
         assert n_replies(found) == 4

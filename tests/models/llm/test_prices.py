@@ -80,7 +80,6 @@ def test_the_packages_own_table_is_sound_and_dated() -> None:
     table = PriceTable.load()
     assert table.as_of.startswith("20")
     assert table.price_of("openai/gpt-4o-2024-08-06") == Price(input=2.5, cached_input=1.25, output=10, batch=0.5)
-    assert all(price.faults() is None for price in table.models.values())
 
 
 def test_older_models_of_a_name_are_not_priced_as_the_newest_one() -> None:
@@ -120,7 +119,7 @@ def test_a_users_own_table_replaces_the_packages(tmp_path: Path) -> None:
             FormatError,
             "models: a/b: .*missing required field `output`",
         ),
-        ({"as_of": "x", "models": {"a/b": {"input": -1, "output": 1}}}, FormatError, "a/b: input: expected a number"),
+        ({"as_of": "x", "models": {"a/b": {"input": -1, "output": 1}}}, FormatError, "a/b: Expected `float` >= 0"),
         ({"as_of": "x", "models": {"a/b": {"input": "1", "output": 1}}}, FormatError, "a/b: Expected `float`"),
         (
             {"as_of": "x", "models": {"a/b": {"input": 1, "output": 1, "batsh": 1}}},

@@ -25,9 +25,9 @@ def passed(limits: RateLimits, arrivals: list[tuple[float, int]], after: Callabl
     async def work() -> None:
         for wait, n_tokens in arrivals:
             time.now += wait
-            async with gate.entered(partial(int, n_tokens)) as sent:
+            async with gate.entered(partial(int, n_tokens)) as correct:
                 starts.append(time.now)
-                gate.correct(sent, after(n_tokens))
+                correct(after(n_tokens))
 
     asyncio.run(work())
     return starts

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -76,12 +77,12 @@ def test_all_that_waits_is_written_in_one_transaction(tmp_path: Path) -> None:
         connection.set_trace_callback(statements.append)
         return connection
 
-    def prepared() -> Callable[[sqlite3.Connection], object]:
+    def change(connection: sqlite3.Connection) -> object:
         everyone_waits.wait()
-        return lambda connection: connection.execute("SELECT 7").fetchone()[0]
+        return connection.execute("SELECT 7").fetchone()[0]
 
     writer = GroupCommit(path, connect)
-    waiting = [writer.submit(prepared) for _ in range(300)]
+    waiting = [writer.submit(change) for _ in range(300)]
     everyone_waits.set()
     assert [future.result() for future in waiting] == [7] * 300
     writer.close()
@@ -106,13 +107,13 @@ def test_a_change_that_fails_for_a_reason_of_its_own_fails_alone(tmp_path: Path)
     everyone_waits = threading.Event()
     path = tmp_path / "replies.sqlite"
 
-    def prepared(number: int) -> Callable[[sqlite3.Connection], object]:
+    def change(connection: sqlite3.Connection, number: int) -> object:
         everyone_waits.wait()
         statement = "no SQL" if number == 2 else "INSERT INTO wanted (key, sender) VALUES (x'00', ?)"
-        return lambda connection: connection.execute(statement, (number,) if number != 2 else ())
+        return connection.execute(statement, (number,) if number != 2 else ())
 
     writer = GroupCommit(path, lambda: opened(path))
-    waiting = [writer.submit(lambda number=number: prepared(number)) for number in range(5)]  # type: ignore[misc]
+    waiting = [writer.submit(partial(change, number=number)) for number in range(5)]
     everyone_waits.set()
     assert [type(future.exception()) for future in waiting] == [
         sqlite3.OperationalError if number == 2 else type(None) for number in range(5)
@@ -129,7 +130,7 @@ def test_closing_does_not_wait_for_ever_for_a_file_that_another_process_holds(tm
     with sqlite3.connect(path, isolation_level=None) as holder:
         holder.execute("BEGIN IMMEDIATE")
         writer = GroupCommit(path, lambda: opened(path))
-        done = writer.submit(lambda: lambda connection: connection.execute("DELETE FROM wanted"))
+        done = writer.submit(lambda connection: connection.execute("DELETE FROM wanted"))
         with pytest.raises(CacheError, match=r"another process holds it, so what came last is not written yet"):
             writer.close(0.05)
         holder.execute("ROLLBACK")

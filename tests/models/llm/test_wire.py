@@ -56,7 +56,7 @@ def test_options_are_sent_where_they_are_given() -> None:
 def test_a_seed_is_sent_by_the_name_that_the_provider_gives_it_or_not_at_all(name: str) -> None:
     body, row = body_of(request(f"{name}/m", seed=7)), PROVIDERS[name]
     seeds = {key: value for key, value in body.items() if "seed" in key}
-    assert seeds == ({row.seed_field: 7} if row.takes_seed else {})
+    assert seeds == ({row.seed_field: 7} if row.seed_field else {})
     assert body[row.max_tokens_field] == 4096
 
 

@@ -13,39 +13,14 @@ from evidencebench.models.embedding.vector_cache import CachedVector, VectorCach
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Embedded:
-    """The vectors of some texts.
+    """The vectors of some texts."""
 
-    Attributes
-    ----------
-    vectors
-        texts x dimensions, float32, as the model gives them.
-    n_truncated
-        Texts that the model could not read to their end.
-    """
-
-    vectors: Floats
-    n_truncated: int
+    vectors: Floats  # texts x dimensions, float32, as the model gives them
+    n_truncated: int  # texts that the model could not read to their end
 
 
 def embed(encoder: Encoder, cache: VectorCache | None, texts: Sequence[EncodedText]) -> Embedded:
-    """Return one vector a text, in the order of the texts.
-
-    Parameters
-    ----------
-    encoder
-        What computes a vector that is not kept yet.
-    cache
-        Where vectors of this encoder are kept; None: nowhere.
-    texts
-        What to encode, duplicates allowed.
-
-    Raises
-    ------
-    ModelError
-        If the encoder gives vectors that are not finite, or of another number or length than expected.
-    CacheError
-        If the cache cannot be used.
-    """
+    """Return one vector a text, in the order of the texts."""
     known: dict[EncodedText, CachedVector] = {} if cache is None else cache.get(texts)
     missing = [text for text in dict.fromkeys(texts) if text not in known]
     dimension = next((len(found.vector) for found in known.values()), None)

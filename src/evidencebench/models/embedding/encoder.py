@@ -14,35 +14,19 @@ Floats = NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VectorBatch:
-    """Vectors as an encoder hands them over.
+    """Vectors as an encoder hands them over."""
 
-    Attributes
-    ----------
-    positions
-        Which of the texts asked for they belong to.
-    vectors
-        texts x dimensions, float32, as the model gives them: not normalised here.
-    is_truncated
-        Which of these texts the model could not read to their end. Endpoints do not say; theirs are False.
-    """
-
-    positions: Sequence[int]
-    vectors: Floats
-    is_truncated: Sequence[bool]
+    positions: Sequence[int]  # which of the texts asked for they belong to
+    vectors: Floats  # texts x dimensions, float32, as the model gives them: not normalised here
+    is_truncated: Sequence[bool]  # which texts the model could not read to their end; endpoints do not say: False
 
 
 class Encoder(Protocol):
-    """Anything that turns texts into vectors.
-
-    Attributes
-    ----------
-    identity
-        All that decides a vector but the text: vectors of equal identity may stand in for each other.
-    """
+    """Anything that turns texts into vectors."""
 
     @property
     def identity(self) -> str:
-        """Return what vectors are kept under."""
+        """Return all that decides a vector but the text: vectors of equal identity may stand in for each other."""
         ...
 
     def batches(self, texts: Sequence[EncodedText]) -> Iterator[VectorBatch]:
@@ -53,14 +37,7 @@ class Encoder(Protocol):
 def vector_faults(vectors: object, n_texts: int, dimension: int | None) -> str | None:
     """Return what is wrong with a batch of vectors as "expected ..., got ...", or None.
 
-    Parameters
-    ----------
-    vectors
-        What came from a model.
-    n_texts
-        How many it was given.
-    dimension
-        How long vectors of this model have been so far; None when these are its first.
+    `dimension` is how long vectors of this model have been so far; None when these are its first.
 
     Examples
     --------

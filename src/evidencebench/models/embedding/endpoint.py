@@ -34,51 +34,24 @@ if TYPE_CHECKING:
     import httpx
 
 _LONGEST_WAIT_SECONDS = 60.0
-_MOST_REPLY_BYTES = 256 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Endpoint:
-    """Where texts are sent, and within which limits.
+    """Where texts are sent, and within which limits."""
 
-    Attributes
-    ----------
-    base_url
-        What stands before ``/embeddings``, such as ``https://api.openai.com/v1``.
-    model
-        The model's name there.
-    key_env
-        The environment variable that holds the key; empty: no key is sent.
-    dimensions
-        The length of vectors to ask for; None: the model's own.
-    batch_texts, batch_characters
-        The most texts and characters in a request; a longer text is sent alone.
-    timeout_seconds
-        For a connection, and for a whole reply.
-    max_attempts
-        For each request, the first included.
-    max_reply_bytes
-        The most that is read of a reply.
-    """
-
-    base_url: str
+    base_url: str  # what stands before /embeddings, such as https://api.openai.com/v1
     model: str
-    key_env: str = "OPENAI_API_KEY"
-    dimensions: int | None = None
-    batch_texts: int = 128
-    batch_characters: int = 100_000
-    timeout_seconds: float = 60.0
-    max_attempts: int = 5
-    max_reply_bytes: int = _MOST_REPLY_BYTES
+    key_env: str = "OPENAI_API_KEY"  # the environment variable that holds the key; empty: no key is sent
+    dimensions: int | None = None  # the length of vectors to ask for; None: the model's own
+    batch_texts: int = 128  # in a request
+    batch_characters: int = 100_000  # in a request; a longer text is sent alone
+    timeout_seconds: float = 60.0  # for a connection, and for a whole reply
+    max_attempts: int = 5  # for each request, the first included
+    max_reply_bytes: int = 256 << 20
 
     def require_sound(self, system: str) -> None:
-        """Raise unless the address, the key and the limits can be used; nothing is sent.
-
-        Raises
-        ------
-        SystemSpecError
-            Naming the option.
-        """
+        """Raise unless the address, the key and the limits can be used; nothing is sent."""
         require_address(system, self.base_url)
         for name in ("dimensions", "batch_texts", "batch_characters", "timeout_seconds", "max_attempts"):
             value = getattr(self, name)
@@ -97,29 +70,17 @@ class Endpoint:
         return f"{self.base_url.rstrip('/')}/embeddings"
 
 
-class _Vector(msgspec.Struct, frozen=True):
+class _ServedVector(msgspec.Struct, frozen=True):
     index: int
     embedding: list[float] | str
 
 
-class _Reply(msgspec.Struct, frozen=True):
-    data: list[_Vector]
+class _ServedVectors(msgspec.Struct, frozen=True):
+    data: list[_ServedVector]
 
 
 class EndpointEncoder:
-    """Vectors from a server. Make one with `endpoint_encoder`.
-
-    Parameters
-    ----------
-    of
-        The server and the limits.
-    transport
-        How requests travel; None: over the network.
-    sleep
-        What waits between attempts.
-    jitter
-        Draws a number in 0..1, by which waits are spread.
-    """
+    """Vectors from a server, over a transport of httpx (None: the network). Make one with `endpoint_encoder`."""
 
     def __init__(
         self,
@@ -142,13 +103,7 @@ class EndpointEncoder:
         self.identity = f"endpoint|{of.address}|{of.model}|dimensions={of.dimensions}"
 
     def batches(self, texts: Sequence[EncodedText]) -> Iterator[VectorBatch]:
-        """Yield vectors, one request a batch.
-
-        Raises
-        ------
-        EndpointError
-            If the server refuses, gives no usable reply in the attempts allowed, or its vectors are not sound.
-        """
+        """Yield vectors, one request a batch."""
         for positions in self._split(texts):
             wanted = [sendable(texts[position].prefix + texts[position].text) for position in positions]
             vectors = self._vectors(wanted)
@@ -237,7 +192,7 @@ class EndpointEncoder:
 
     def _parse(self, content: bytes, n_texts: int) -> Floats:
         try:
-            found = decoded(content, _Reply).data
+            found = decoded(content, _ServedVectors).data
             rows = [_numbers(one.embedding) for one in sorted(found, key=lambda one: one.index)]
         except (msgspec.DecodeError, binascii.Error, ValueError) as error:
             raise PassingError(f"expected embeddings as JSON: {error}") from error

@@ -29,25 +29,13 @@ _INSTRUCTION = "{instruction}"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextFormat:
-    """How hypothesis and sentences are written for one family of models.
+    """How hypothesis and sentences are written for one family of models."""
 
-    Attributes
-    ----------
-    query_prefix, sentence_prefix
-        What stands before the text; ``{instruction}`` is replaced by the instruction for the scope.
-    has_titles
-        Whether a sentence is encoded as the second of two segments, the first being its section's title.
-    pooling
-        How token vectors become one: as the model's own files say, or by this.
-    similarity
-        What a sentence is scored by.
-    """
-
-    query_prefix: str = ""
+    query_prefix: str = ""  # before the text; {instruction} is replaced by the instruction for the scope
     sentence_prefix: str = ""
-    has_titles: bool = False
-    pooling: Pooling = "model"
-    similarity: Similarity = "cosine"
+    has_titles: bool = False  # whether a sentence is the second of two segments, the first its section's title
+    pooling: Pooling = "model"  # how token vectors become one: as the model's own files say, or by this
+    similarity: Similarity = "cosine"  # what a sentence is scored by
 
     @property
     def reads_scope(self) -> bool:
@@ -74,21 +62,11 @@ GritLM/GritLM-7B, BAAI/bge-large-en-v1.5, and ncbi/MedCPT-Query-Encoder with ncb
 
 @dataclass(frozen=True, slots=True)
 class EncodedText:
-    """One text as an encoder receives it; equal texts are encoded once.
-
-    Attributes
-    ----------
-    text
-        What it is about.
-    prefix
-        What stands before it; apart, since some models leave it out when they pool.
-    title
-        The first of two segments, or None where there is one.
-    """
+    """One text as an encoder receives it; equal texts are encoded once."""
 
     text: str
-    prefix: str = ""
-    title: str | None = None
+    prefix: str = ""  # what stands before it; apart, since some models leave it out when they pool
+    title: str | None = None  # the first of two segments; None where there is one
 
 
 def hypothesis_text(query: Query, text_format: TextFormat, scope: AspectScope) -> EncodedText:
@@ -109,18 +87,8 @@ def sentence_texts(
 ) -> list[EncodedText]:
     """Return each sentence as a model reads it, in paper order.
 
-    Parameters
-    ----------
-    query
-        The paper; its hypothesis is not read.
-    text_format
-        How the model wants it written.
-    scope
-        Which instruction is meant, for formats that put it before sentences.
-    neighbours
-        How many sentences on either side stand around it, as far as they are in the same section.
-    title
-        Whether its section's title stands before it. Formats with titles of their own always have it in its place.
+    Around it stand `neighbours` sentences on either side, as far as they are in the same section, and before it its
+    section's title if `title` says so. Formats with titles of their own always have it in its place.
 
     Examples
     --------

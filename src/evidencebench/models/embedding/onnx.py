@@ -88,24 +88,7 @@ def _n_processors() -> int:
 
 
 def onnx_encoder(of: LocalModel, *, int8: bool, folder: Path | None) -> OnnxEncoder:
-    """Return the encoder of a converted model, converted and loaded at the first call.
-
-    Parameters
-    ----------
-    of
-        The model; its dtype and device play no part.
-    int8
-        Whether weights and activations are 8-bit integers.
-    folder
-        Where converted models are kept; None: nowhere.
-
-    Raises
-    ------
-    ModelError
-        If it cannot be loaded or converted, or the conversion changes its vectors.
-    CacheError
-        If the folder cannot be written.
-    """
+    """Return the encoder of a converted model, converted and loaded at the first call."""
     loaded = _onnx_encoder(of, int8=int8, folder=folder)
     if isinstance(loaded, ModelError | CacheError):
         raise type(loaded)(str(loaded)) from loaded

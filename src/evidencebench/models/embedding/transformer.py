@@ -22,31 +22,15 @@ Dtype = Literal["float32", "float16", "bfloat16"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LocalModel:
-    """All that decides what a local model computes, beside its files' contents.
+    """All that decides what a local model computes, beside its files' contents."""
 
-    Attributes
-    ----------
-    model, revision
-        A folder, or a hub's id with its revision.
-    sha256
-        What its files must be, see `model_digest`; None: whatever they are when it is loaded.
-    pooling
-        How token vectors become one.
-    max_tokens
-        Where texts are cut; None: where the model's own files say.
-    dtype
-        What it computes in.
-    device
-        ``cpu``, ``cuda``, ``mps``, ...; ``auto`` takes the first of cuda, mps and cpu that there is.
-    """
-
-    model: str
+    model: str  # a folder, or a hub's id with its revision
     revision: str | None = None
-    sha256: str | None = None
-    pooling: Pooling = "model"
-    max_tokens: int | None = None
+    sha256: str | None = None  # what its files must be, see `model_digest`; None: what they are when it is loaded
+    pooling: Pooling = "model"  # how token vectors become one
+    max_tokens: int | None = None  # where texts are cut; None: where the model's own files say
     dtype: Dtype = "float32"
-    device: str = "cpu"
+    device: str = "cpu"  # cpu, cuda, mps, ...; auto takes the first of cuda, mps and cpu that there is
 
     @property
     def folder(self) -> Path:
@@ -54,13 +38,7 @@ class LocalModel:
         return model_folder(self.model, self.revision)
 
     def digest(self) -> str:
-        """Return the digest of its files.
-
-        Raises
-        ------
-        ModelError
-            If they are not what they must be.
-        """
+        """Return the digest of its files."""
         found = model_digest(self.folder)
         if self.sha256 not in {None, found}:
             raise ModelError(f"model '{self.model}': the model has changed since it was first used; start again")
@@ -108,13 +86,7 @@ class TransformerEncoder:
 
 
 def transformer_encoder(of: LocalModel) -> TransformerEncoder:
-    """Return the encoder of a model, loaded at the first call in a process.
-
-    Raises
-    ------
-    ModelError
-        If it cannot be loaded.
-    """
+    """Return the encoder of a model, loaded at the first call in a process."""
     loaded = _transformer_encoder(of)
     if isinstance(loaded, ModelError):
         raise ModelError(str(loaded)) from loaded
@@ -130,13 +102,7 @@ def _transformer_encoder(of: LocalModel) -> TransformerEncoder | ModelError:
 
 
 def chosen_device(device: str) -> str:
-    """Return the device to compute on, ``auto`` resolved.
-
-    Raises
-    ------
-    ModelError
-        If this machine has no such device.
-    """
+    """Return the device to compute on, ``auto`` resolved."""
     import torch  # noqa: PLC0415 - an extra, and slow to import
 
     has = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available(), "cpu": True}
@@ -150,13 +116,7 @@ def chosen_device(device: str) -> str:
 
 
 def load_transformer(of: LocalModel, device: str) -> "SentenceTransformer":
-    """Return a model, from local files and safetensors only, without code of its own.
-
-    Raises
-    ------
-    ModelError
-        If it cannot be loaded, or its weights are not finite.
-    """
+    """Return a model, from local files and safetensors only, without code of its own."""
     import torch  # noqa: PLC0415 - an extra, and slow to import
     from sentence_transformers import SentenceTransformer  # noqa: PLC0415
     from sentence_transformers.sentence_transformer import modules  # noqa: PLC0415

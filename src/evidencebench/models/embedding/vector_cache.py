@@ -44,15 +44,7 @@ class CachedVector:
 
 
 class VectorCache:
-    """The vectors of one encoder in a file that others share; made when first written to.
-
-    Parameters
-    ----------
-    folder
-        Where the file lies.
-    identity
-        What decides a vector but the text; see `Encoder`.
-    """
+    """The vectors of one encoder in a file that others share; made when first written to."""
 
     def __init__(self, folder: Path, identity: str) -> None:
         self.path = folder / FILE_NAME
@@ -68,13 +60,7 @@ class VectorCache:
             return None if row is None else row[1]
 
     def get(self, texts: Sequence[EncodedText]) -> dict[EncodedText, CachedVector]:
-        """Return what is known of these texts; a vector that is damaged is none, and is computed again.
-
-        Raises
-        ------
-        CacheError
-            If the file cannot be read or is not a cache.
-        """
+        """Return what is known of these texts; a vector that is damaged is none, and is computed again."""
         keys = {digest_of(text): text for text in texts}
         found: dict[EncodedText, CachedVector] = {}
         with self._opened() as connection:
@@ -95,13 +81,7 @@ class VectorCache:
         return found
 
     def require_writable(self) -> None:
-        """Write something the first time, so that nothing is computed or paid for that cannot be kept.
-
-        Raises
-        ------
-        CacheError
-            If the file cannot be written: it belongs to another user, or the disk is full.
-        """
+        """Write something the first time, so that nothing is computed or paid for that cannot be kept."""
         if not self._is_writable:
             for change in (take_room, give_room_back):
                 with self._opened() as connection:
@@ -111,18 +91,7 @@ class VectorCache:
             self._is_writable = True
 
     def put(self, texts: Sequence[EncodedText], vectors: Floats, is_truncated: Sequence[bool]) -> None:
-        """Keep one batch, all of it or nothing, in place of what is there and could not be used.
-
-        Parameters
-        ----------
-        texts, vectors, is_truncated
-            One of each a text; the vectors have passed `vector_faults`.
-
-        Raises
-        ------
-        CacheError
-            If the file cannot be written, or holds vectors of another length for this encoder.
-        """
+        """Keep one batch, all of it or nothing, in place of what is there and could not be used."""
         rows = np.ascontiguousarray(vectors, dtype="<f4")
         with self._opened() as connection:
             connection.execute("BEGIN IMMEDIATE")

@@ -1,107 +1,66 @@
 """How the rows of a batch that is over become stored replies and known failures."""
 
 import asyncio
-from collections.abc import Callable
-from dataclasses import dataclass, field
 from itertools import islice
 from tempfile import TemporaryFile
 from typing import IO
 
-from evidencebench.errors import EndpointError, PendingError
+from evidencebench.errors import EndpointError
 from evidencebench.models.endpoints import PassingError
 from evidencebench.models.llm.batch_apis.calls import Calls
 from evidencebench.models.llm.batch_apis.contract import BatchApi, RemoteBatch, ResultRow
 from evidencebench.models.llm.batch_queue import BatchJob, BatchQueue, DamagedRequestError
-from evidencebench.models.llm.chat import ChatReply, ChatRequest
+from evidencebench.models.llm.budget import Budget
+from evidencebench.models.llm.chat import ChatRequest
+from evidencebench.models.llm.prices import PriceTable
 from evidencebench.models.llm.reply_cache import ReplyCache
 from evidencebench.models.llm.reply_database import explained
+from evidencebench.models.llm.totals import RunningTotals
 from evidencebench.wording import counted
 
 _WINDOW_ROWS = 256
 _MOST_FILE_BYTES = 16 << 30
 
-OnLost = Callable[[str], object]
-"""Called with the key of a request that was charged for, though its reply cannot be read."""
-
-OnKept = Callable[[str, ChatRequest, ChatReply], float | None]
-"""Called with the key, the request and the reply of each row that is stored now; returns what it cost."""
-
-
-@dataclass(frozen=True, slots=True)
-class Outcomes:
-    """What became of requests of this run that have no reply, by key.
-
-    Attributes
-    ----------
-    failures
-        Why those failed that failed for good.
-    unfinished
-        Why those were not answered that the next run asks again.
-    """
-
-    failures: dict[str, str] = field(default_factory=dict)
-    unfinished: dict[str, str] = field(default_factory=dict)
-
-    def raise_for(self, key: str) -> None:
-        """Raise if the request of this key is not to be asked again in this run.
-
-        Raises
-        ------
-        EndpointError
-            If it failed.
-        PendingError
-            If its batch ended before its turn came.
-        """
-        if (failure := self.failures.get(key)) is not None:
-            raise EndpointError(failure)
-        if (reason := self.unfinished.get(key)) is not None:
-            raise PendingError(reason)
-
 
 class Collector:
-    """Takes in the rows of one batch.
-
-    Parameters
-    ----------
-    api, calls
-        Whose batch it is.
-    cache, queue
-        Where replies go, and where requests are.
-    kept, lost
-        See `OnKept` and `OnLost`.
-    """
+    """Takes in the rows of one batch: replies into the cache, counted and paid for; what failed into `failures`."""
 
     def __init__(
-        self, api: BatchApi, calls: Calls, *, cache: ReplyCache, queue: BatchQueue, kept: OnKept, lost: OnLost
+        self,
+        batch: BatchJob,
+        *,
+        cache: ReplyCache,
+        queue: BatchQueue,
+        prices: PriceTable,
+        totals: RunningTotals,
+        budget: Budget,
     ) -> None:
-        self._api, self._calls, self._cache, self._queue, self._kept, self._lost = api, calls, cache, queue, kept, lost
+        self._batch, self._cache, self._queue = batch, cache, queue
+        self._prices, self._totals, self._budget = prices, totals, budget
         self.failures: dict[str, str] = {}
         self.answered: set[str] = set()
+        self.is_short = False  # whether everything came that there is, and rows are missing
         self._done: set[str] = set()
         self._seen: set[str] = set()
         self._damaged: list[ResultRow] = []
-        self.is_short = False  # whether everything came that there is, and rows are missing
 
-    async def collect(self, batch: BatchJob, remote: RemoteBatch) -> None:
+    async def collect(self, api: BatchApi, calls: Calls, remote: RemoteBatch) -> None:
         """Take in all rows of a batch that is over. A row that stays damaged is a failure; the others are stored.
 
-        Raises
-        ------
-        EndpointError
-            If rows are missing in every attempt; what is there is stored all the same.
+        Raises `EndpointError` if rows are missing in every attempt; what is there is stored all the same.
         """
 
         async def attempt() -> None:
             self._seen, self._damaged, self.is_short = set(), [], False
             for path in remote.paths:
                 with TemporaryFile(dir=self._cache.path.parent) as file:
-                    await self._calls.fetch(path, file, most_bytes=_MOST_FILE_BYTES)
-                    await self._take_all(batch, file)
+                    await calls.fetch(path, file, most_bytes=_MOST_FILE_BYTES)
+                    await self._take_all(api, calls, file)
             self.is_short = True
-            if self._damaged and len(self._seen) < batch.n_requests:
-                raise PassingError(f"{counted(len(self._damaged), 'row')} of batch {batch.name} cannot be read")
+            if self._damaged and len(self._seen) < self._batch.n_requests:
+                raise PassingError(f"{counted(len(self._damaged), 'row')} of batch {self._batch.name} cannot be read")
             n_done, n_all = len(self._done), len(self.answered | self.failures.keys())
-            if n_done < min(remote.n_done, batch.n_requests) and n_all < remote.n_done + remote.n_failed:
+            if n_done < min(remote.n_done, self._batch.n_requests) and n_all < remote.n_done + remote.n_failed:
                 raise PassingError(
                     f"expected {counted(remote.n_done, 'reply', 'replies')} in batch {remote.name}, got {n_done}"
                 )
@@ -109,21 +68,21 @@ class Collector:
 
         try:
             with explained(self._cache.path):  # a disk that is full
-                await self._calls.tried(attempt)
+                await calls.tried(attempt)
         except EndpointError:
-            if not self._is_damaged_only(batch, remote):
+            if not self._is_damaged_only(remote):
                 raise
-            self._give_up_damaged(batch)
+            self._give_up_damaged(calls)
 
-    async def _take_all(self, batch: BatchJob, file: IO[bytes]) -> None:
-        rows = self._api.rows(file)
+    async def _take_all(self, api: BatchApi, calls: Calls, file: IO[bytes]) -> None:
+        rows = api.rows(file)
         while window := list(islice(rows, _WINDOW_ROWS)):
             self._damaged += [row for row in window if row.is_damaged]
-            await asyncio.gather(*(self._take(batch, row) for row in window if not row.is_damaged))
+            await asyncio.gather(*(self._take(calls, row) for row in window if not row.is_damaged))
 
-    async def _take(self, batch: BatchJob, row: ResultRow) -> None:
+    async def _take(self, calls: Calls, row: ResultRow) -> None:
         try:
-            request = self._queue.request(batch, row.key)
+            request = self._queue.request(self._batch, row.key)
         except DamagedRequestError as error:  # which loses this reply and no other
             self._seen.add(row.key)
             self.failures[row.key] = f"{error}"
@@ -139,22 +98,26 @@ class Collector:
             self._answer(row.key)
         elif row.reply is not None:
             self._answer(row.key)
-            reply = self._calls.without_key(row.reply)
-            await self._cache.put(request, reply, self._kept(row.key, request, reply))
+            reply = calls.without_key(row.reply)
+            cost_usd = self._prices.cost_of(request.model, reply, batch=True)
+            self._totals.count_collected(row.key, reply.usage, cost_usd)
+            self._budget.settle(row.key, cost_usd)
+            await self._cache.put(request, reply, cost_usd)
         elif row.failure:
-            self._fail(batch, request, self._calls.shown(row.failure), is_charged=row.is_done)
+            self._fail(calls, request, calls.shown(row.failure), is_charged=row.is_done)
 
     def _answer(self, key: str) -> None:
         self.answered.add(key)
         self.failures.pop(key, None)
 
-    def _fail(self, batch: BatchJob, request: ChatRequest, why: str, *, is_charged: bool) -> None:
+    def _fail(self, calls: Calls, request: ChatRequest, why: str, *, is_charged: bool) -> None:
+        """Note a request that has no reply; one that was charged for all the same counts at its worst case."""
         if is_charged and request.key not in self.failures:
-            self._lost(request.key)
-        where = f"{self._calls.where}: model '{request.model_name}': batch {batch.name}"
-        self.failures[request.key] = f"{where}: {why}"
+            self._totals.count(maybe_charged=1)
+            self._budget.settle(request.key, None)
+        self.failures[request.key] = f"{calls.where}: model '{request.model_name}': batch {self._batch.name}: {why}"
 
-    def _is_damaged_only(self, batch: BatchJob, remote: RemoteBatch) -> bool:
+    def _is_damaged_only(self, remote: RemoteBatch) -> bool:
         """Say whether every row came, though some are damaged: no further attempt would bring more.
 
         Rows without a key count only among readable ones: a page of HTML is no list of lost replies.
@@ -163,15 +126,15 @@ class Collector:
         n_nameless = sum(not row.key for row in self._damaged)
         if not self._damaged or any(row.is_cut for row in self._damaged) or n_nameless > len(self._seen):
             return False
-        return len(keys) + n_nameless >= min(remote.n_done + remote.n_failed, batch.n_requests)
+        return len(keys) + n_nameless >= min(remote.n_done + remote.n_failed, self._batch.n_requests)
 
-    def _give_up_damaged(self, batch: BatchJob) -> None:
+    def _give_up_damaged(self, calls: Calls) -> None:
         """Count what came damaged as failures: by their keys, and where a key is damaged too, what else is missing."""
         named = {row.key for row in self._damaged} - self._seen
-        missing = [key for key in self._queue.keys(batch) if key not in self._seen | named]
+        missing = [key for key in self._queue.keys(self._batch) if key not in self._seen | named]
         if len(missing) <= sum(not row.key for row in self._damaged):
             named.update(missing)
         for key in named:
-            if (request := self._queue.request(batch, key)) is not None and self._cache.find(key) is None:
+            if (request := self._queue.request(self._batch, key)) is not None and self._cache.find(key) is None:
                 why = "its row of the results cannot be read; run again to ask again, which is paid again"
-                self._fail(batch, request, why, is_charged=True)
+                self._fail(calls, request, why, is_charged=True)

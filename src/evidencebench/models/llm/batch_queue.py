@@ -5,19 +5,14 @@ import sqlite3
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
 from evidencebench.errors import CacheError
+from evidencebench.models.llm.batch_status import BatchStatus
 from evidencebench.models.llm.chat import ChatRequest
 from evidencebench.models.llm.reply_cache import ReplyCache, packed_request, unpacked
-
-State = Literal["intended", "open"]
-"""Whether a batch may or may not be at the provider (nobody has seen its id), or is there.
-
-In the file there are those that are over, too: their ids must not be taken for that of a batch in doubt.
-"""
 
 _PAGE_ROWS = 64
 _KEY = re.compile("[0-9a-f]{64}")
@@ -25,14 +20,14 @@ _UNSENT = (
     "batch IS NULL AND model = ? AND base_url IS ? AND key_env IS ? "
     "AND EXISTS (SELECT 1 FROM wanted WHERE wanted.key = waiting.key AND sender = ?)"
 )
-_COLUMNS = "id, intent, model, base_url, key_env, n_requests, created, name, state"
+_BATCH = "SELECT id, intent, model, base_url, key_env, n_requests, created, name, state FROM batch WHERE"
 
 
 class DamagedRequestError(CacheError):
     """A waiting request cannot be read any more, so that its reply cannot be kept."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class BatchGroup:
     """Requests that may share a batch: one model of one server, asked with one key."""
 
@@ -43,51 +38,47 @@ class BatchGroup:
     @classmethod
     def of(cls, request: ChatRequest) -> "BatchGroup":
         """Return the group of a request."""
-        return cls(model=request.model, base_url=request.base_url, key_env=request.key_env)
-
-    @property
-    def provider(self) -> str:
-        """What stands before the first slash of `model`."""
-        return self.model.partition("/")[0]
+        return cls(request.model, request.base_url, request.key_env)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchJob:
     """A batch that is not collected yet.
 
-    Attributes
-    ----------
-    id
-        Its number in the file.
-    intent
-        A name of ours, made before anything is sent, by which the batch is found again.
-    group, n_requests
-        What is in it.
-    created
-        When it was intended, in seconds since 1970.
-    name
-        The provider's id; None as long as nobody has seen it.
-    state
-        See `State`.
+    It is ``intended`` as long as nobody has seen its id, so that it may or may not be at the provider, then ``open``.
+    The file also holds those that are over: their ids must not be taken for that of a batch in doubt.
     """
 
     id: int
-    intent: str
+    intent: str  # a name of ours, made before anything is sent, by which the batch is found again
     group: BatchGroup
     n_requests: int
-    created: float
-    name: str | None
-    state: State
+    created: float  # when it was intended, in seconds since 1970
+    name: str | None  # the provider's id
+    state: Literal["intended", "open"]
+
+    @property
+    def where(self) -> str:
+        """What messages begin with."""
+        return f"{self.group.model}: batch {self.name}"
+
+    def status(
+        self, state: str, *, name: str | None = None, n_done: int = 0, n_failed: int = 0, message: str = ""
+    ) -> BatchStatus:
+        """Return what is told of it; its name may be new."""
+        return BatchStatus(
+            model=self.group.model,
+            name=name or self.name,
+            state=state,
+            n_requests=self.n_requests,
+            n_done=n_done,
+            n_failed=n_failed,
+            message=message,
+        )
 
 
 class BatchQueue:
-    """The waiting requests and open batches of a cache, which all processes share.
-
-    Parameters
-    ----------
-    cache
-        Whose file it is.
-    """
+    """The waiting requests and open batches of a cache, which all processes share."""
 
     def __init__(self, cache: ReplyCache) -> None:
         self._cache = cache
@@ -95,39 +86,46 @@ class BatchQueue:
     async def record(self, request: ChatRequest, *, sender: str, n_bytes: int) -> None:
         """Keep a request until its batch is over; one that is in a batch already stays there.
 
-        Parameters
-        ----------
-        request
-            What is to be asked.
-        sender
-            Who wants the reply. Whoever of those that do comes first submits it.
-        n_bytes
-            Its length in a batch.
+        Whoever of the senders that want the reply comes first submits it. `n_bytes` is its length in a batch.
         """
 
-        def prepare() -> "_Recording":
-            return _Recording(request, self._cache.clock(), sender, n_bytes)
+        def change(connection: sqlite3.Connection) -> None:
+            key = bytes.fromhex(request.key)
+            group = (request.model, request.base_url, request.key_env)
+            connection.execute(
+                "INSERT INTO waiting (key, model, base_url, key_env, created, n_bytes, request) "
+                "VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO NOTHING",
+                (key, *group, self._cache.clock(), n_bytes, packed_request(request)),
+            )
+            connection.execute("INSERT OR IGNORE INTO wanted (key, sender) VALUES (?, ?)", (key, sender))
 
-        await self._cache.change(prepare)
+        await self._cache.change(change)
 
     def groups(self, sender: str) -> list[BatchGroup]:
         """Return the groups of the requests that one sender has waiting."""
-        with self._cache.reading() as connection:
-            rows = connection.execute(
-                "SELECT DISTINCT model, base_url, key_env FROM waiting JOIN wanted USING (key) "
-                "WHERE batch IS NULL AND sender = ?",
-                (sender,),
-            ).fetchall()
-        return [BatchGroup(model=model, base_url=base_url, key_env=key_env) for model, base_url, key_env in rows]
+        rows = self._rows(
+            "SELECT DISTINCT model, base_url, key_env FROM waiting JOIN wanted USING (key) "
+            "WHERE batch IS NULL AND sender = ?",
+            sender,
+        )
+        return [BatchGroup(*row) for row in rows]
 
     async def intend(
         self, group: BatchGroup, *, sender: str, intent: str, most_requests: int, most_bytes: int
     ) -> BatchJob | None:
         """Put as many waiting requests as fit into a new batch; None where none waits."""
-        created = self._cache.clock()
+        created, unsent = self._cache.clock(), (group.model, group.base_url, group.key_env, sender)
 
         def change(connection: sqlite3.Connection) -> BatchJob | None:
-            last, n_requests = _fitting(connection, group, sender, most_requests, most_bytes)
+            waiting = connection.execute(
+                f"SELECT id, n_bytes FROM waiting WHERE {_UNSENT} ORDER BY id LIMIT ?",  # noqa: S608 - names only
+                (*unsent, most_requests),
+            )
+            n_requests, n_bytes, last = 0, 0, 0
+            for row_id, size in waiting:
+                if n_requests and n_bytes + size > most_bytes:
+                    break
+                n_requests, n_bytes, last = n_requests + 1, n_bytes + size, row_id
             if not n_requests:
                 return None
             made = connection.execute(
@@ -137,12 +135,11 @@ class BatchQueue:
             )
             connection.execute(
                 f"UPDATE waiting SET batch = ? WHERE {_UNSENT} AND id <= ?",  # noqa: S608 - names only
-                (made.lastrowid, *_unsent(group, sender), last),
+                (made.lastrowid, *unsent, last),
             )
-            found = connection.execute(f"SELECT {_COLUMNS} FROM batch WHERE intent = ?", (intent,))  # noqa: S608
-            return _batch(found.fetchone())
+            return _job(connection.execute(f"{_BATCH} intent = ?", (intent,)).fetchone())
 
-        return await self._cache.change(lambda: change)
+        return await self._cache.change(change)
 
     async def name(self, batch: BatchJob, name: str) -> None:
         """Keep the provider's id of a batch."""
@@ -156,13 +153,11 @@ class BatchQueue:
             connection.execute("DELETE FROM batch WHERE id = ? AND name IS NULL", (batch.id,))
             connection.execute("UPDATE batch SET state = 'over' WHERE id = ?", (batch.id,))
 
-        await self._cache.change(lambda: change)
+        await self._cache.change(change)
 
     def known_names(self) -> set[str]:
         """Return the ids of all batches that were ever submitted here."""
-        with self._cache.reading() as connection:
-            rows = connection.execute("SELECT name FROM batch WHERE name IS NOT NULL").fetchall()
-        return {name for (name,) in rows}
+        return {name for (name,) in self._rows("SELECT name FROM batch WHERE name IS NOT NULL")}
 
     async def forget_older(self, created: float) -> None:
         """Forget requests that were recorded before a time and never submitted."""
@@ -170,65 +165,49 @@ class BatchQueue:
 
     def batches(self) -> list[BatchJob]:
         """Return all that are not collected, oldest first."""
-        with self._cache.reading() as connection:
-            rows = connection.execute(f"SELECT {_COLUMNS} FROM batch WHERE state != 'over' ORDER BY id").fetchall()  # noqa: S608 - names only
-        return [_batch(row) for row in rows]
+        return [_job(row) for row in self._rows(f"{_BATCH} state != 'over' ORDER BY id")]
 
     def is_wanted(self, batch: BatchJob, sender: str) -> bool:
         """Say whether a batch holds a request whose reply this sender wants."""
-        with self._cache.reading() as connection:
-            found = connection.execute(
-                "SELECT 1 FROM waiting JOIN wanted USING (key) WHERE batch = ? AND sender = ? LIMIT 1",
-                (batch.id, sender),
-            ).fetchone()
-        return found is not None
+        wanted = "SELECT 1 FROM waiting JOIN wanted USING (key) WHERE batch = ? AND sender = ? LIMIT 1"
+        return bool(self._rows(wanted, batch.id, sender))
 
     def requests(self, batch: BatchJob) -> Iterator[tuple[str, ChatRequest]]:
         """Yield the keys and requests of a batch, a few at a time in memory."""
         last = 0
         while True:
-            with self._cache.reading() as connection:
-                rows = connection.execute(
-                    "SELECT id, key, key_env, request FROM waiting WHERE batch = ? AND id > ? ORDER BY id LIMIT ?",
-                    (batch.id, last, _PAGE_ROWS),
-                ).fetchall()
+            rows = self._rows(
+                "SELECT id, key, key_env, request FROM waiting WHERE batch = ? AND id > ? ORDER BY id LIMIT ?",
+                batch.id,
+                last,
+                _PAGE_ROWS,
+            )
             for _, key, key_env, packed in rows:
                 yield key.hex(), self._request(key, key_env, packed)
             if len(rows) < _PAGE_ROWS:
                 return
             last = rows[-1][0]
 
-    def keys(self, batch: BatchJob) -> Iterator[str]:
-        """Yield the keys of a batch."""
-        with self._cache.reading() as connection:
-            rows = connection.execute("SELECT key FROM waiting WHERE batch = ? ORDER BY id", (batch.id,)).fetchall()
-        yield from (key.hex() for (key,) in rows)
+    def keys(self, batch: BatchJob) -> list[str]:
+        """Return the keys of a batch."""
+        return [key.hex() for (key,) in self._rows("SELECT key FROM waiting WHERE batch = ? ORDER BY id", batch.id)]
 
     def batch_of(self, key: str) -> BatchJob | None:
         """Return the batch that is not collected and holds a request, or None where there is none."""
-        with self._cache.reading() as connection:
-            row = connection.execute(
-                f"SELECT {_COLUMNS} FROM batch WHERE id = (SELECT batch FROM waiting WHERE key = ?)",  # noqa: S608 - names only
-                (bytes.fromhex(key),),
-            ).fetchone()
-        return None if row is None else _batch(row)
+        holding = "id = (SELECT batch FROM waiting WHERE key = ?)"
+        rows = self._rows(f"{_BATCH} {holding}", bytes.fromhex(key))
+        return _job(rows[0]) if rows else None
 
     def request(self, batch: BatchJob, key: str) -> ChatRequest | None:
         """Return one request of a batch, or None where the batch holds none of this key, as we write it.
 
-        Raises
-        ------
-        DamagedRequestError
-            If it is damaged.
+        Raises `DamagedRequestError` if it is damaged.
         """
         if not _KEY.fullmatch(key):
             return None
         raw = bytes.fromhex(key)  # which takes capitals and blanks too
-        with self._cache.reading() as connection:
-            row = connection.execute(
-                "SELECT key_env, request FROM waiting WHERE key = ? AND batch = ?", (raw, batch.id)
-            ).fetchone()
-        return None if row is None else self._request(raw, *row)
+        rows = self._rows("SELECT key_env, request FROM waiting WHERE key = ? AND batch = ?", raw, batch.id)
+        return self._request(raw, *rows[0]) if rows else None
 
     def _request(self, key: bytes, key_env: str | None, packed: bytes) -> ChatRequest:
         try:
@@ -245,54 +224,22 @@ class BatchQueue:
             "'evidencebench cache prune --batches', and they are asked for again"
         )
 
+    def _rows(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
+        with self._cache.reading() as connection:
+            return connection.execute(statement, values).fetchall()
+
     async def _execute(self, statement: str, *values: object) -> None:
-        def change(connection: sqlite3.Connection) -> None:
-            connection.execute(statement, values)
-
-        await self._cache.change(lambda: change)
+        await self._cache.change(lambda connection: connection.execute(statement, values))
 
 
-class _Recording:
-    """The change that records a request; what takes long is done when it is made."""
-
-    def __init__(self, request: ChatRequest, created: float, sender: str, n_bytes: int) -> None:
-        self._key = bytes.fromhex(request.key)
-        group = (request.model, request.base_url, request.key_env)
-        packed = packed_request(msgspec.structs.replace(request, key_env=None))
-        self._row, self._sender = (self._key, *group, created, n_bytes, packed), sender
-
-    def __call__(self, connection: sqlite3.Connection) -> None:
-        connection.execute(
-            "INSERT INTO waiting (key, model, base_url, key_env, created, n_bytes, request) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO NOTHING",
-            self._row,
-        )
-        connection.execute("INSERT OR IGNORE INTO wanted (key, sender) VALUES (?, ?)", (self._key, self._sender))
-
-
-def _fitting(
-    connection: sqlite3.Connection, group: BatchGroup, sender: str, most_requests: int, most_bytes: int
-) -> tuple[int, int]:
-    """Return the last row that a batch has room for, counted from the oldest, and how many rows that makes."""
-    waiting = connection.execute(
-        f"SELECT id, n_bytes FROM waiting WHERE {_UNSENT} ORDER BY id LIMIT ?",  # noqa: S608 - names only
-        (*_unsent(group, sender), most_requests),
-    )
-    n_requests, n_bytes, last = 0, 0, 0
-    for row_id, size in waiting:
-        if n_requests and n_bytes + size > most_bytes:
-            break
-        n_requests, n_bytes, last = n_requests + 1, n_bytes + size, row_id
-    return last, n_requests
-
-
-def _unsent(group: BatchGroup, sender: str) -> tuple[str | None, ...]:
-    return (group.model, group.base_url, group.key_env, sender)
-
-
-def _batch(row: tuple[int, str, str, str | None, str | None, int, float, str | None, State]) -> BatchJob:
-    number, intent, model, base_url, key_env, n_requests, created, name, state = row
-    group = BatchGroup(model=model, base_url=base_url, key_env=key_env)
+def _job(row: tuple[Any, ...]) -> BatchJob:
+    number, intent, *group, n_requests, created, name, state = row
     return BatchJob(
-        id=number, intent=intent, group=group, n_requests=n_requests, created=created, name=name, state=state
+        id=number,
+        intent=intent,
+        group=BatchGroup(*group),
+        n_requests=n_requests,
+        created=created,
+        name=name,
+        state=state,
     )

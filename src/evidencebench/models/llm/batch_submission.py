@@ -26,29 +26,18 @@ class UnresolvedError(FailingServerError):
 async def submit_one(
     api: BatchApi, calls: Calls, queue: BatchQueue, batch: BatchJob, *, folder: Path, settle_seconds: float
 ) -> str:
-    """Submit a batch that is written down already; return the provider's id.
+    """Submit a batch that is written down already, its body built in a folder; return the provider's id.
 
-    Parameters
-    ----------
-    api, calls
-        Whose batch it is.
-    queue, batch
-        What is in it.
-    folder
-        Where the body is built, which can be large.
-    settle_seconds
-        After which a batch that was submitted shows in the provider's list.
+    After `settle_seconds` a batch that was submitted shows in the provider's list.
 
     Raises
     ------
     UnresolvedError
         If it may have been submitted.
-    RefusedError
+    RefusedBatchError
         If it was not, for what stands in it.
-    EndpointError, FailingServerError
+    EndpointError, FailingServerError, CacheError
         If it was not, for another reason.
-    CacheError
-        If it was not, since its body cannot be written.
     """
     with explained(folder / FILE_NAME), TemporaryFile(dir=folder) as body:  # the disk may be full
         rows = (api.row_of(key, request) for key, request in queue.requests(batch))
@@ -59,13 +48,12 @@ async def submit_one(
             number += 1
             try:
                 return await api.create(calls, prepared)
-            except UnsureError as error:
-                await calls.nap(settle_seconds)
-                if (name := await _name_after(error, api, calls, queue, batch)) is not None:
-                    return name
-                failure: PassingError = error
             except PassingError as error:
                 failure = error
+            if isinstance(failure, UnsureError):
+                await calls.nap(settle_seconds)
+                if (name := await _name_after(failure, api, calls, queue, batch)) is not None:
+                    return name
             await calls.waited(failure, number)
 
 
@@ -102,24 +90,13 @@ async def search(api: BatchApi, calls: Calls, queue: BatchQueue, batch: BatchJob
 
 
 @asynccontextmanager
-async def only_submitter(cache: Path, sleep: Callable[[float], Awaitable[object]] | None) -> AsyncIterator[bool]:
-    """Hold what one process at a time holds: it alone submits, so a submission without an id was cut off.
+async def only_submitter(file: Path, sleep: Callable[[float], Awaitable[object]] | None) -> AsyncIterator[bool]:
+    """Hold what one process at a time holds for a cache's file: it alone submits.
 
-    The lock ends with its process, however that ends.
-
-    Parameters
-    ----------
-    cache
-        The cache's file.
-    sleep
-        What waits until it is free; None: do not wait, but give False where it is not.
-
-    Raises
-    ------
-    CacheError
-        If there can be no lock.
+    So a submission without an id was cut off. The lock ends with its process. `sleep` waits until it is free; without
+    one the block is given whether it was.
     """
-    path = cache.with_name(f"{cache.name}.submitting")
+    path = file.with_name(f"{file.name}.submitting")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
@@ -128,10 +105,8 @@ async def only_submitter(cache: Path, sleep: Callable[[float], Awaitable[object]
             f"{path}: cannot be locked: {error.strerror}; make its folder one that can be written"
         ) from error
     try:
-        is_held = _is_locked(descriptor)
-        while not is_held and sleep is not None:
+        while not (is_held := _is_locked(descriptor)) and sleep is not None:
             await sleep(_LOOK_AGAIN_SECONDS)
-            is_held = _is_locked(descriptor)
         yield is_held
     finally:
         os.close(descriptor)

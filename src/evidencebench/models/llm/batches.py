@@ -1,6 +1,6 @@
 """Requests in batches: half the price, within a day. What is submitted is written down first, so nothing is paid twice.
 
-A run is repeated until it is complete: each pass answers what is stored and spools the rest, which becomes batches.
+A run is repeated until it is complete: each pass answers what is stored and queues the rest, which becomes batches.
 """
 
 import secrets
@@ -22,11 +22,11 @@ from evidencebench.errors import (
 from evidencebench.models.llm.batch_apis import batches_of
 from evidencebench.models.llm.batch_apis.calls import Calls, CallSettings, RefusedBatchError, calls_to
 from evidencebench.models.llm.batch_apis.contract import BatchApi, RemoteBatch
-from evidencebench.models.llm.batch_budget import BatchBudget
-from evidencebench.models.llm.batch_collection import Collector, Outcomes
+from evidencebench.models.llm.batch_collection import Collector
 from evidencebench.models.llm.batch_queue import BatchGroup, BatchJob, BatchQueue
 from evidencebench.models.llm.batch_status import BatchStatus, OnStatus, ignore
 from evidencebench.models.llm.batch_submission import UnresolvedError, only_submitter, search, submit_one
+from evidencebench.models.llm.budget import Budget
 from evidencebench.models.llm.chat import ChatReply, ChatRequest
 from evidencebench.models.llm.credentials import key_for
 from evidencebench.models.llm.prices import PriceTable
@@ -48,13 +48,11 @@ class BatchSender:
     Parameters
     ----------
     cache
-        Where replies, waiting requests and batch ids are kept; None is refused.
-    prices
-        What replies cost, in batches.
-    totals
-        Where replies that were collected are counted; None: nowhere.
+        Where replies, waiting requests and batch ids are kept; None is refused by `CacheError`.
+    prices, totals
+        What replies cost in batches, and where those that were collected are counted.
     max_cost_usd
-        The most that all that is spooled here may cost; None: no limit.
+        The most that all that is queued here may cost; None: no limit.
     most_requests, most_bytes
         The most in a batch, if that is less than the provider takes; None: as much as it takes.
     poll_seconds
@@ -63,7 +61,7 @@ class BatchSender:
         So many looks in a row at a batch that is waited for may fail; three where rows of its results are missing.
     settle_seconds
         After which a batch that was submitted shows in the provider's list.
-    patience
+    settings
         How long calls are tried.
     environ, folder
         Where keys are looked for, as in `key_for`.
@@ -71,11 +69,6 @@ class BatchSender:
         Gives a name that no other sender or batch has.
     transport
         How requests travel, such as `httpx.ASGITransport(app)`; None: over the network.
-
-    Raises
-    ------
-    CacheError
-        Without a cache.
     """
 
     def __init__(
@@ -90,7 +83,7 @@ class BatchSender:
         poll_seconds: float = 60.0,
         max_misses: int = 30,
         settle_seconds: float = 60.0,
-        patience: CallSettings = CallSettings(),  # noqa: B008 - frozen
+        settings: CallSettings = CallSettings(),  # noqa: B008 - frozen
         environ: Mapping[str, str] | None = None,
         folder: Path | None = None,
         new_name: Callable[[], str] = lambda: secrets.token_hex(16),
@@ -103,13 +96,14 @@ class BatchSender:
             )
         self._cache, self._queue = cache, BatchQueue(cache)
         self._prices, self._totals = prices, RunningTotals() if totals is None else totals
-        self._budget = BatchBudget(prices, max_cost_usd)
+        self._budget = Budget(prices, max_cost_usd, in_batches=True)
         self._most_requests, self._most_bytes = most_requests, most_bytes
         self._poll_seconds, self._max_misses, self._settle_seconds = poll_seconds, max_misses, settle_seconds
-        self._patience, self._transport = patience, transport
+        self._settings, self._transport = settings, transport
         self._environ, self._folder, self._new_name = environ, folder, new_name
         self._name = new_name()
-        self._outcomes = Outcomes()
+        self._failures: dict[str, str] = {}  # by key: why those failed that failed for good
+        self._unfinished: dict[str, str] = {}  # by key: why those were not answered that the next run asks again
         self._submitted: set[int] = set()
         self._counted: set[int] = set()  # those of them that the provider took
         self._misses: Counter[int] = Counter()
@@ -126,7 +120,7 @@ class BatchSender:
         EndpointError
             If it failed in a batch that was collected.
         CostLimitError
-            If all that is spooled could cost more than was allowed. What was spooled before stays: submit and collect
+            If all that is queued could cost more than was allowed. What was queued before stays: submit and collect
             it, and what it did not cost is free again.
         FailingServerError
             If the model's provider has no batches, or its key is missing.
@@ -134,16 +128,19 @@ class BatchSender:
             If it cannot be kept.
         """
         key = request.key
-        self._outcomes.raise_for(key)
+        if (failure := self._failures.get(key)) is not None:
+            raise EndpointError(failure)
+        if (reason := self._unfinished.get(key)) is not None:
+            raise PendingError(reason)
         api = self._api_for(BatchGroup.of(request))
         if self._queue.batch_of(key) is None:
-            self._budget.reserve(key, request)
+            await self._budget.reserve(request)
         n_bytes = len(api.row_of(key, request)) + 1
         await self._queue.record(request, sender=self._name, n_bytes=n_bytes)
         raise PendingError(f"{request.model}: waits for its batch; it is answered when that is done")
 
     async def submit(self, on_status: OnStatus = ignore) -> list[BatchStatus]:
-        """Submit all that was spooled here; return the batches that it made, empty where nothing waited.
+        """Submit all that was queued here; return the batches that it made, empty where nothing waited.
 
         Only one process submits to a cache at a time; the others wait.
 
@@ -154,26 +151,22 @@ class BatchSender:
             A batch that may have been submitted all the same stays written down, and is looked for at the next start.
         """
         made: list[BatchStatus] = []
-        async with only_submitter(self._cache.path, self._patience.sleep):
+        async with only_submitter(self._cache.path, self._settings.sleep):
             await self._search_lost(on_status)
             await self._queue.forget_older(self._cache.clock() - _STALE_SECONDS)
             for group in self._queue.groups(self._name):
-                made += [status async for status in self._submitted_of(group, on_status)]
+                async with self._talking(group) as (api, calls):
+                    while batch := await self._next_batch(group, api):
+                        made.append(await self._submit(api, calls, batch))
+                        on_status(made[-1])
         return made
 
     async def collect(self, *, wait: bool, on_status: OnStatus = ignore) -> None:
-        """Store the replies of all batches that have ended, whoever submitted them.
+        """Store the replies of all batches that have ended, whoever submitted them; `wait` for those of this sender.
 
         What ended without a reply is forgotten, so that it is asked again: by the next sender, if this one submitted
         it. Of a batch that was refused for some of its rows, these fail, and this sender takes the others again. A
         batch that cannot be looked at is told and passed over, as long as this sender can do without it.
-
-        Parameters
-        ----------
-        wait
-            Whether to wait for the end of all batches that hold requests of this sender.
-        on_status
-            Called with the state of each batch whenever it is looked at.
 
         Raises
         ------
@@ -194,7 +187,7 @@ class BatchSender:
                 raise FailingServerError(self._refusals.pop())
             if not wait or not n_awaited:
                 return
-            await self._patience.sleep(min(seconds, self._poll_seconds))
+            await self._settings.sleep(min(seconds, self._poll_seconds))
             seconds = min(2 * seconds, self._poll_seconds)
 
     async def aclose(self) -> None:
@@ -213,24 +206,19 @@ class BatchSender:
 
     @asynccontextmanager
     async def _talking(self, group: BatchGroup) -> AsyncIterator[tuple[BatchApi, Calls]]:
-        api = self._api_for(group)
-        server = server_of(group)
+        api, server = self._api_for(group), server_of(group)
         key = key_for(server, environ=self._environ, folder=self._folder)
-        async with calls_to(server, key, self._patience, transport=self._transport) as calls:
+        async with calls_to(server, key, self._settings, transport=self._transport) as calls:
             yield api, calls
 
-    async def _submitted_of(self, group: BatchGroup, on_status: OnStatus) -> AsyncIterator[BatchStatus]:
-        async with self._talking(group) as (api, calls):
-            while batch := await self._queue.intend(
-                group,
-                sender=self._name,
-                intent=self._new_name(),
-                most_requests=min(self._most_requests or api.most_requests, api.most_requests),
-                most_bytes=min(self._most_bytes or api.most_bytes, api.most_bytes),
-            ):
-                status = await self._submit(api, calls, batch)
-                on_status(status)
-                yield status
+    async def _next_batch(self, group: BatchGroup, api: BatchApi) -> BatchJob | None:
+        return await self._queue.intend(
+            group,
+            sender=self._name,
+            intent=self._new_name(),
+            most_requests=min(self._most_requests or api.most_requests, api.most_requests),
+            most_bytes=min(self._most_bytes or api.most_bytes, api.most_bytes),
+        )
 
     async def _submit(self, api: BatchApi, calls: Calls, batch: BatchJob) -> BatchStatus:
         self._submitted.add(batch.id)
@@ -240,16 +228,16 @@ class BatchSender:
         except UnresolvedError:
             raise
         except RefusedBatchError as error:
-            self._outcomes.failures.update(dict.fromkeys(self._queue.keys(batch), str(error)))
+            self._failures.update(dict.fromkeys(self._queue.keys(batch), str(error)))
             await self._release(batch)
-            return BatchStatus.of(batch, "refused", message=str(error))
+            return batch.status("refused", message=str(error))
         except (EndpointError, StopError) as error:
             await self._release(batch)
             raise FailingServerError(str(error)) from error
         await self._queue.name(batch, name)
         self._totals.count(sent=batch.n_requests, in_batches=batch.n_requests)
         self._counted.add(batch.id)
-        return BatchStatus.of(batch, "submitted", name=name)
+        return batch.status("submitted", name=name)
 
     async def _search_lost(self, on_status: OnStatus) -> None:
         """Look for batches whose submission was cut off; nobody else is submitting now."""
@@ -263,35 +251,40 @@ class BatchSender:
     async def _searched(self, batch: BatchJob) -> BatchStatus:
         age = self._cache.clock() - batch.created
         if age < self._settle_seconds:
-            await self._patience.sleep(min(self._settle_seconds, self._settle_seconds - age))
+            await self._settings.sleep(min(self._settle_seconds, self._settle_seconds - age))
         async with self._talking(batch.group) as (api, calls):
             found = await search(api, calls, self._queue, batch)
         if found.name is not None:
             await self._queue.name(batch, found.name)
-            return BatchStatus.of(batch, "found", name=found.name, message="its submission had been cut off")
+            return batch.status("found", name=found.name, message="its submission had been cut off")
         if found.perhaps:
-            return BatchStatus.of(batch, "unresolved", message=f"its id may be {' or '.join(found.perhaps)}")
+            return batch.status("unresolved", message=f"its id may be {' or '.join(found.perhaps)}")
         await self._queue.forget(batch)
-        return BatchStatus.of(batch, "forgotten", message="it was never submitted, so its requests are asked again")
+        return batch.status("forgotten", message="it was never submitted, so its requests are asked again")
 
     async def _collected(self, batch: BatchJob, on_status: OnStatus, *, is_patient: bool) -> bool:
         """Store what has come of a batch that has an id; say whether it is over."""
-        collector: Collector | None = None
+        collector = Collector(
+            batch,
+            cache=self._cache,
+            queue=self._queue,
+            prices=self._prices,
+            totals=self._totals,
+            budget=self._budget,
+        )
         try:
             async with self._talking(batch.group) as (api, calls):
                 remote = await api.look(calls, batch.name or "")
-                on_status(BatchStatus.seen(batch, remote))
+                on_status(
+                    batch.status(remote.state, n_done=remote.n_done, n_failed=remote.n_failed, message=remote.fault)
+                )
                 if not remote.is_over:
                     self._misses[batch.id] = 0
                     return False
-                collector = Collector(
-                    api, calls, cache=self._cache, queue=self._queue, kept=self._kept, lost=self._lost
-                )
-                await collector.collect(batch, remote)
+                await collector.collect(api, calls, remote)
         except EvidenceBenchError as error:
             self._misses[batch.id] += 1
-            is_short = collector is not None and collector.is_short
-            most = min(_MOST_SHORT_LOOKS, self._max_misses) if is_short else self._max_misses
+            most = min(_MOST_SHORT_LOOKS, self._max_misses) if collector.is_short else self._max_misses
             is_hopeful = is_patient and isinstance(error, EndpointError) and self._misses[batch.id] < most
             self._pass_over(batch, error, on_status, is_hopeful=is_hopeful)
             return False
@@ -306,36 +299,23 @@ class BatchSender:
         await self._release(batch)
         return True
 
-    def _kept(self, key: str, request: ChatRequest, reply: ChatReply) -> float | None:
-        """Count a reply that is stored now; return what it cost."""
-        cost_usd = self._prices.cost_of(request.model, reply, batch=True)
-        self._totals.count_collected(key, reply.usage, cost_usd)
-        self._budget.settle(key, cost_usd)
-        return cost_usd
-
-    def _lost(self, key: str) -> None:
-        """Count a reply that was charged for and cannot be read, at its worst case."""
-        self._totals.count(maybe_charged=1)
-        self._budget.settle(key, None)
-
     def _learn(self, batch: BatchJob, remote: RemoteBatch, collector: Collector) -> None:
         """Keep in mind what this run does not ask again."""
-        self._outcomes.failures.update(collector.failures)
+        self._failures.update(collector.failures)
         if batch.id in self._submitted:
-            reason = (
-                f"{_where(batch)}: ended as {remote.state} before this request was answered; run again to ask again"
-            )
             known = collector.answered | collector.failures.keys()
-            self._outcomes.unfinished.update((key, reason) for key in self._queue.keys(batch) if key not in known)
+            reason = f"ended as {remote.state} before this request was answered; run again to ask again"
+            unfinished = [key for key in self._queue.keys(batch) if key not in known]
+            self._unfinished.update(dict.fromkeys(unfinished, f"{batch.where}: {reason}"))
 
     def _learn_refusal(self, batch: BatchJob, remote: RemoteBatch) -> None:
         """Keep in mind which rows are at fault, or that nothing more can be submitted now."""
         keys = dict(enumerate(self._queue.keys(batch), start=1))
         found = {keys[place]: fault for place, fault in remote.row_faults.items() if place in keys}
-        self._outcomes.failures.update((key, f"{_where(batch)}: {fault}") for key, fault in found.items())
+        self._failures.update((key, f"{batch.where}: {fault}") for key, fault in found.items())
         if self._is_wanted(batch) and (remote.fault or not found):
             self._refusals.append(
-                f"{_where(batch)}: refused: {remote.fault or next(iter(remote.row_faults.values()))}; correct what it "
+                f"{batch.where}: refused: {remote.fault or next(iter(remote.row_faults.values()))}; correct what it "
                 "says, ask for fewer requests at a time with --limit, or wait until other batches are done; then run "
                 "again: nothing of it was asked or paid"
             )
@@ -355,8 +335,4 @@ class BatchSender:
         """Raise if this sender needs the batch and there is no hope for it, else tell."""
         if isinstance(error, CacheError) or (self._is_wanted(batch) and not is_hopeful):
             raise FailingServerError(str(error)) if isinstance(error, EndpointError) else error
-        on_status(BatchStatus.of(batch, "not reached", message=str(error)))
-
-
-def _where(batch: BatchJob) -> str:
-    return f"{batch.group.model}: batch {batch.name}"
+        on_status(batch.status("not reached", message=str(error)))

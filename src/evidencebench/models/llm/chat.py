@@ -82,20 +82,10 @@ class ChatModel:
 
 
 class ChatRequest(msgspec.Struct, frozen=True, kw_only=True, dict=True):  # a place for what is computed once
-    """One request: all that decides the reply, and nothing that does not.
-
-    Attributes
-    ----------
-    model, base_url, key_env, temperature, top_p, seed, max_tokens, reasoning_effort
-        As in `ChatModel`.
-    messages
-        The conversation so far, oldest first.
-    schema
-        JSON schema that the reply must fit; None: free text.
-    """
+    """One request: all that decides the reply, and nothing that does not. The other fields are those of `ChatModel`."""
 
     model: str
-    messages: tuple[Message, ...]
+    messages: tuple[Message, ...]  # the conversation so far, oldest first
     base_url: str | None = None
     key_env: str | None = None
     temperature: float | None = None
@@ -103,7 +93,7 @@ class ChatRequest(msgspec.Struct, frozen=True, kw_only=True, dict=True):  # a pl
     seed: int = 0
     max_tokens: int = 4096
     reasoning_effort: str | None = None
-    schema: Mapping[str, Any] | None = None
+    schema: Mapping[str, Any] | None = None  # JSON schema that the reply must fit; None: free text
 
     @cached_property
     def key(self) -> str:
@@ -132,24 +122,12 @@ class ChatRequest(msgspec.Struct, frozen=True, kw_only=True, dict=True):  # a pl
 
 
 class Usage(msgspec.Struct, frozen=True, kw_only=True):
-    """What a reply was charged for, in tokens, as the provider counted; None where it did not say.
+    """What a reply was charged for, in tokens, as the provider counted; None where it did not say."""
 
-    Attributes
-    ----------
-    prompt_tokens
-        All of the prompt, cached parts included.
-    completion_tokens
-        All of the reply, hidden reasoning included.
-    cached_tokens
-        Part of `prompt_tokens` that was read from the provider's cache.
-    reasoning_tokens
-        Part of `completion_tokens` that is hidden reasoning.
-    """
-
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
-    cached_tokens: int = 0
-    reasoning_tokens: int = 0
+    prompt_tokens: int | None = None  # all of the prompt, cached parts included
+    completion_tokens: int | None = None  # all of the reply, hidden reasoning included
+    cached_tokens: int = 0  # of the prompt: read from the provider's cache
+    reasoning_tokens: int = 0  # of the reply: hidden reasoning
 
 
 NOTHING_USED = Usage(prompt_tokens=0, completion_tokens=0)
@@ -157,39 +135,17 @@ NOTHING_USED = Usage(prompt_tokens=0, completion_tokens=0)
 
 
 class ChatReply(msgspec.Struct, frozen=True, kw_only=True):
-    """What a model replied.
+    """What a model replied."""
 
-    Attributes
-    ----------
-    text
-        The reply itself, without hidden reasoning; empty where there is none.
-    finish
-        Why it ended.
-    usage
-        Tokens.
-    served_by
-        The model's name in the reply, which often holds a date that the request does not; empty where it is not said.
-    """
-
-    text: str
+    text: str  # without hidden reasoning; empty where there is none
     finish: Finish = "stop"
     usage: Usage = Usage()
-    served_by: str = ""
+    served_by: str = ""  # the model's name in the reply, often with a date; empty where it is not said
 
 
 class Received(msgspec.Struct, frozen=True, kw_only=True):
-    """A reply as a strategy gets it: durable already, and with what it cost.
-
-    Attributes
-    ----------
-    reply
-        What the model replied.
-    is_stored
-        Whether it was in the cache already, so that nothing was sent and nothing paid now.
-    cost_usd
-        What it cost when it was sent; None where the model's price is not known. Never 0 for want of a price.
-    """
+    """A reply as a strategy gets it: durable already, and with what it cost when it was sent."""
 
     reply: ChatReply
-    is_stored: bool
-    cost_usd: float | None
+    is_stored: bool  # whether it was in the cache already, so that nothing was sent and nothing paid now
+    cost_usd: float | None  # None where the model's price is not known; never 0 for want of a price

@@ -17,7 +17,7 @@ from evidencebench.errors import (
     StopError,
 )
 from evidencebench.models.llm.budget import Budget
-from evidencebench.models.llm.chat import ChatReply, ChatRequest, Received
+from evidencebench.models.llm.chat import ChatRequest, Received
 from evidencebench.models.llm.contracts import KeepsReplies, Sender
 from evidencebench.models.llm.estimating import EstimatingSender
 from evidencebench.models.llm.http_sender import Bounds, HttpSender
@@ -64,7 +64,7 @@ class ChatClient:
     max_in_flight
         Requests on their way at a time; the others wait.
     totals
-        Where is counted; None: a new one. Pass the sender's, so that attempts stand there too.
+        Where is counted; None: new ones. Pass the sender's, so that attempts stand there too.
     on_drain, on_close
         Called by `drain` and behind `close`.
     """
@@ -97,12 +97,8 @@ class ChatClient:
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """Return what `work`, which awaits `ask`, returns; callable from any thread, which waits.
 
-        A calling thread that is interrupted cancels its work: what it has not sent yet stays unsent.
-
-        Raises
-        ------
-        DrainingError
-            If the client is closed.
+        A calling thread that is interrupted cancels its work: what it has not sent yet stays unsent. Raises
+        `DrainingError` if the client is closed.
         """
         return self._loop_thread.run(work)
 
@@ -134,7 +130,13 @@ class ChatClient:
                 self.totals.count(stored=1)
                 return Received(reply=received.reply, is_stored=True, cost_usd=received.cost_usd)
         flight = self._flights[key] = _Flight(done=asyncio.get_running_loop().create_future())
-        if (stored := await self._looked_up(key, flight)) is not None:
+        try:
+            stored = await self._stored(key)
+        except BaseException:
+            self._land(key, flight, None)
+            raise
+        if stored is not None:
+            self._land(key, flight, stored)
             return stored
         if isinstance(self._sender, EstimatingSender):
             self._land(key, flight, None)
@@ -165,24 +167,18 @@ class ChatClient:
             raise RuntimeError("a client asks in one event loop at a time; use run(), or make a client for each loop")
         self._loop, self._process_id, self._flights, self._tasks = loop, os.getpid(), {}, set()
         self._slots, self._proving = asyncio.Semaphore(self._max_in_flight), asyncio.Lock()
-        self._budget.forget_reserved()
+        self._budget.release_all()
         self.totals.after_fork()
 
-    async def _looked_up(self, key: str, flight: _Flight) -> Received | None:
-        """Return the stored reply; whoever asks the same meanwhile waits, so that it is not sent for twice."""
-        found = None
-        try:
-            with _stopping_where_nothing_is_kept():
-                found = None if self._cache is None else await self._cache.get(key)
-        except BaseException:
-            self._land(key, flight, None)
-            raise
+    async def _stored(self, key: str) -> Received | None:
+        if self._cache is None:
+            return None
+        with _stopping_where_nothing_is_kept():
+            found = await self._cache.get(key)
         if found is None:
             return None
-        received = Received(reply=found[0], is_stored=True, cost_usd=found[1])
-        self._land(key, flight, received)
         self.totals.count_stored(key)
-        return received
+        return Received(reply=found[0], is_stored=True, cost_usd=found[1])
 
     async def _joined(self, flight: _Flight) -> Received | None:
         """Wait for a flight, which goes on where the waiting ends early: what was sent for is paid for."""
@@ -213,19 +209,26 @@ class ChatClient:
             await asyncio.sleep(_LOOK_AGAIN_SECONDS)
             self._require_not_draining()
         try:
-            with _stopping_where_nothing_is_kept():
-                found = await self._cache.get(key)
-            if found is not None:
-                self.totals.count_stored(key)
-            yield None if found is None else Received(reply=found[0], is_stored=True, cost_usd=found[1])
+            yield await self._stored(key)
         finally:
             if is_ours:
                 self._cache.give_back(key)
 
     async def _bought(self, request: ChatRequest) -> Received:
-        reply = await self._sent(request)
+        """Send a request and keep its reply, which is durable when this returns."""
+        self.totals.count(in_flight=1)
+        try:
+            with _stopping_where_nothing_is_kept():  # batches are kept in the cache too
+                reply = await self._sender.send(request)
+        except (StopError, PendingError):
+            raise
+        except EvidenceBenchError:
+            self.totals.count(failures=1)
+            raise
+        finally:
+            self.totals.count(in_flight=-1)
         cost_usd = self._prices.cost_of(request.model, reply)
-        self._budget.settle(request, cost_usd)
+        self._budget.settle(request.key, cost_usd)
         self.totals.count_reply(reply.usage, cost_usd)
         if self._cache is not None:
             with _stopping_where_nothing_is_kept():
@@ -243,19 +246,6 @@ class ChatClient:
                 with _stopping_where_nothing_is_kept():
                     await self._cache.require_writable()
                 self._is_writable = True
-
-    async def _sent(self, request: ChatRequest) -> ChatReply:
-        self.totals.count(in_flight=1)
-        try:
-            with _stopping_where_nothing_is_kept():  # batches are kept in the cache too
-                return await self._sender.send(request)
-        except (StopError, PendingError):
-            raise
-        except EvidenceBenchError:
-            self.totals.count(failures=1)
-            raise
-        finally:
-            self.totals.count(in_flight=-1)
 
     def _land(self, key: str, flight: _Flight, received: Received | None) -> None:
         if self._flights.get(key) is flight:
@@ -311,8 +301,8 @@ def make_client(
     timeout_seconds
         For one attempt.
     total_timeout_seconds
-        For all attempts at a request, waits between them included; None: as long as they take at most, and an hour at
-        least.
+        For all attempts at a request and the waits between them; None: as long as they take at most, and at least an
+        hour.
     max_attempts
         For each request, the first included; those that the server refuses as too many are not counted.
     prices
@@ -335,7 +325,6 @@ def make_client(
     SystemSpecError
         If a limit is no number above 0.
     """
-    found = os.environ if environ is None else environ
     table, totals = PriceTable.load(prices), RunningTotals()
     budget = Budget(table, max_cost_usd)
     if total_timeout_seconds is None:
@@ -346,17 +335,17 @@ def make_client(
             requests_per_minute=requests_per_minute,
             tokens_per_minute=tokens_per_minute,
         ),
-        totals=totals,
-        budget=budget,
         bounds=Bounds(
             timeout_seconds=timeout_seconds,
             total_timeout_seconds=total_timeout_seconds,
             max_attempts=max_attempts,
         ),
+        totals=totals,
+        budget=budget,
         environ=environ,
         transport=transport,
     )
-    folder = cache_folder(found) if cache else None
+    folder = cache_folder(os.environ if environ is None else environ) if cache else None
     replies = None if folder is None else ReplyCache(folder)
     return ChatClient(
         sender=sender if replies is None else BatchGuardedSender(sender, replies),

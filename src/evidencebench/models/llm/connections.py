@@ -1,4 +1,4 @@
-"""Connections to one server: one exchange over HTTP at a time on each, bounded in time and size, nothing followed."""
+"""HTTP to one server: bounded in time and size, nothing followed; failures say whether anything can have arrived."""
 
 import asyncio
 import zlib
@@ -12,6 +12,8 @@ from evidencebench.models.endpoints import PassingError, shown
 from evidencebench.version import __version__
 
 if TYPE_CHECKING:
+    import ssl
+
     import httpx
 
 T = TypeVar("T")
@@ -39,46 +41,20 @@ class HttpAnswer:
 
 
 class Connections:
-    """The connections to one server, each in a client of its own, for one asyncio loop.
+    """The connections to one server for one asyncio loop, each in a client of its own.
 
     The pool of httpx looks at all of its connections for each request: with 200 of them that took 12 ms of computing.
-
-    Parameters
-    ----------
-    is_loopback
-        Whether the server is on this machine, where proxies are not used.
-    transport
-        How requests travel; None: over the network.
-
-    Raises
-    ------
-    FailingServerError
-        If the environment's settings of certificates cannot be used.
     """
 
     def __init__(self, *, is_loopback: bool, transport: "httpx.AsyncBaseTransport | None" = None) -> None:
-        self._new_client = _client_maker(is_loopback=is_loopback, transport=transport)
+        self._is_loopback, self._transport = is_loopback, transport
+        self._certificates = certificates(is_loopback=is_loopback)
         self._idle: list[httpx.AsyncClient] = []
 
     async def exchange(
         self, address: str, *, headers: Mapping[str, str], body: bytes, seconds: float, max_bytes: int, key: str
     ) -> HttpAnswer:
-        """Post JSON and return what comes back.
-
-        Parameters
-        ----------
-        address
-            Where to.
-        headers
-            Sent beside our own.
-        body
-            JSON.
-        seconds
-            From connecting to the last byte.
-        max_bytes
-            Of the reply.
-        key
-            What messages must not show.
+        """Post JSON and return what comes back within some seconds, from connecting to the last byte.
 
         Raises
         ------
@@ -91,22 +67,13 @@ class Connections:
         FailingServerError
             If the environment's settings of proxies cannot be used.
         """
-        import httpx  # noqa: PLC0415 - an extra
-
-        kind = PassingError
+        errors: tuple[type[Exception], ...] = (OSError, *way_errors())
         try:
             async with asyncio.timeout(seconds), self._client() as client:
                 return await _posted(client, address, dict(headers), body, max_bytes)
-        except TimeoutError:
-            failure = f"no whole reply within {seconds:g} s"
-        except httpx.TimeoutException:
-            failure = f"no connection within {min(_LONGEST_CONNECTING_SECONDS, seconds):g} s"
-            kind = NotSentError
-        except (httpx.HTTPError, httpx.InvalidURL, UnicodeError, OSError) as error:
-            failure = shown(str(error) or type(error).__name__, key)
-            unsent = (httpx.ConnectError, httpx.ProxyError, httpx.UnsupportedProtocol, httpx.InvalidURL, UnicodeError)
-            kind = NotSentError if isinstance(error, unsent) else PassingError
-        raise kind(failure)  # here, so that it does not hold the library's error, whose request holds the key
+        except errors as error:
+            failure = way_failure(error, key, seconds, PassingError)
+        raise failure  # here, so that it does not hold the library's error, whose request holds the key
 
     async def aclose(self) -> None:
         """Close what is idle."""
@@ -124,6 +91,37 @@ class Connections:
             raise
         self._idle.append(client)
 
+    def _new_client(self) -> "httpx.AsyncClient":
+        import httpx  # noqa: PLC0415 - an extra
+
+        return new_client(
+            is_loopback=self._is_loopback,
+            transport=self._transport,
+            verify=self._certificates,
+            timeout=httpx.Timeout(None, connect=_LONGEST_CONNECTING_SECONDS),
+            limits=httpx.Limits(max_connections=1, keepalive_expiry=_IDLE_SECONDS),
+        )
+
+
+def way_errors() -> tuple[type[Exception], ...]:
+    """Return what httpx raises where no whole answer comes."""
+    import httpx  # noqa: PLC0415 - an extra
+
+    return (TimeoutError, httpx.HTTPError, httpx.InvalidURL, UnicodeError)
+
+
+def way_failure(error: Exception, key: str, seconds: float, may_have_arrived: type[PassingError]) -> PassingError:
+    """Return `NotSentError` where nothing reached the server, else an error of the type that says that it may have."""
+    import httpx  # noqa: PLC0415 - an extra
+
+    if isinstance(error, TimeoutError):
+        return may_have_arrived(f"no whole reply within {seconds:g} s")
+    if isinstance(error, httpx.ConnectTimeout | httpx.PoolTimeout):
+        return NotSentError(f"no connection within {min(_LONGEST_CONNECTING_SECONDS, seconds):g} s")
+    unsent = (httpx.ConnectError, httpx.ProxyError, httpx.UnsupportedProtocol, httpx.InvalidURL, UnicodeError)
+    kind = NotSentError if isinstance(error, unsent) else may_have_arrived
+    return kind(shown(str(error) or type(error).__name__, key))
+
 
 async def _posted(
     client: "httpx.AsyncClient", address: str, headers: dict[str, str], body: bytes, max_bytes: int
@@ -133,9 +131,9 @@ async def _posted(
         async for block in reply.aiter_raw():
             content += block
             if len(content) > max_bytes:
-                raise EndpointError(f"{address.partition('?')[0]}: expected a reply of at most {max_bytes} bytes")
+                break
         decoded = _decoded(bytes(content), reply.headers.get("Content-Encoding", ""), max_bytes)
-        if len(decoded) > max_bytes:
+        if max(len(content), len(decoded)) > max_bytes:
             raise EndpointError(f"{address.partition('?')[0]}: expected a reply of at most {max_bytes} bytes")
         return HttpAnswer(status=reply.status_code, headers=reply.headers, content=decoded)
 
@@ -156,23 +154,34 @@ def _decoded(content: bytes, coding: str, max_bytes: int) -> bytes:
     return content
 
 
-def _client_maker(
-    *, is_loopback: bool, transport: "httpx.AsyncBaseTransport | None"
-) -> "Callable[[], httpx.AsyncClient]":
+def certificates(*, is_loopback: bool) -> "ssl.SSLContext":
+    """Return the certificates that are trusted; slow to load, so once a server."""
+    import httpx  # noqa: PLC0415 - an extra
+
+    return _made(lambda: httpx.create_ssl_context(trust_env=not is_loopback))
+
+
+def new_client(
+    *,
+    is_loopback: bool,
+    transport: "httpx.AsyncBaseTransport | None",
+    verify: "ssl.SSLContext",
+    timeout: "httpx.Timeout",
+    limits: "httpx.Limits",
+) -> "httpx.AsyncClient":
+    """Return a client that follows no redirect, keeps no cookie, and uses proxies for other machines only."""
     from http.cookiejar import CookieJar, DefaultCookiePolicy  # noqa: PLC0415 - slow to import
 
     import httpx  # noqa: PLC0415 - an extra
 
-    certificates = _made(lambda: httpx.create_ssl_context(trust_env=not is_loopback))  # slow to load: once a server
-
-    def make() -> httpx.AsyncClient:
-        return httpx.AsyncClient(
+    return _made(
+        lambda: httpx.AsyncClient(
             transport=transport,
-            verify=certificates,
-            timeout=httpx.Timeout(None, connect=_LONGEST_CONNECTING_SECONDS),
-            limits=httpx.Limits(max_connections=1, keepalive_expiry=_IDLE_SECONDS),
+            verify=verify,
+            timeout=timeout,
+            limits=limits,
             follow_redirects=False,
-            trust_env=not is_loopback,  # proxies are for other machines
+            trust_env=not is_loopback,
             cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),
             headers={
                 "Accept": "application/json",
@@ -181,8 +190,7 @@ def _client_maker(
                 "User-Agent": f"evidencebench/{__version__}",
             },
         )
-
-    return lambda: _made(make)
+    )
 
 
 def _made(make: Callable[[], T]) -> T:

@@ -28,14 +28,14 @@ class Sender(Protocol):
 
 
 class KeepsReplies(Protocol):
-    """Where replies are kept between runs."""
+    """A cache of replies; see `ReplyCache`."""
 
     async def get(self, key: str) -> tuple[ChatReply, float | None] | None:
-        """Return the reply stored under a request's key and what it cost in USD (None: not known), or None."""
+        """Return the reply kept under a request's key and what it cost in USD (None: not known), or None."""
         ...
 
     async def put(self, request: ChatRequest, reply: ChatReply, cost_usd: float | None) -> None:
-        """Store a reply; it is durable when this returns."""
+        """Keep a reply; it is durable when this returns."""
         ...
 
     def claim(self, key: str) -> bool:
@@ -47,5 +47,5 @@ class KeepsReplies(Protocol):
         ...
 
     async def require_writable(self) -> None:
-        """Raise `CacheError` unless replies can be stored, by writing something."""
+        """Raise `CacheError` unless replies can be kept, by writing something."""
         ...

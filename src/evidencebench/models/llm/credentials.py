@@ -1,21 +1,18 @@
 """Keys: read from the environment or from ``.env``, sent to their server, and shown nowhere."""
 
+import io
 import os
-import re
 from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
 
-from evidencebench.errors import SystemSpecError
+from evidencebench.errors import MissingExtraError, SystemSpecError
 from evidencebench.models.endpoints import require_key, without_key
 from evidencebench.models.llm.chat import ChatReply
 from evidencebench.models.llm.providers import Server
 from evidencebench.storage.reading import read_whole
 
-_ASSIGNMENT = re.compile(r"\s*(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)\s*=\s*(.*?)\s*", re.DOTALL)
-_QUOTED = re.compile(r"(?:\"([^\"]*)\"|'([^']*)')(?:\s+#.*)?", re.DOTALL)
-_COMMENT = re.compile(r"(?:^|\s+)#.*", re.DOTALL)
 _MOST_BYTES = 1 << 20
 _LEAST_SECRET_CHARACTERS = 8
 
@@ -35,14 +32,7 @@ class Key:
 def key_for(server: Server, *, environ: Mapping[str, str] | None = None, folder: Path | None = None) -> Key:
     """Return the key that a server is sent, empty where it needs none.
 
-    Parameters
-    ----------
-    server
-        Who is asked.
-    environ
-        The environment; None: this process's.
-    folder
-        Where ``.env`` is looked for when the environment has no such variable; None: the working directory.
+    It is looked up in the environment (None: this process's), then in ``.env`` in a folder (None: the working folder).
 
     Raises
     ------
@@ -56,20 +46,7 @@ def key_for(server: Server, *, environ: Mapping[str, str] | None = None, folder:
 
 
 def place_of_key(key_env: str, *, environ: Mapping[str, str] | None = None, folder: Path | None = None) -> str | None:
-    """Return where the key in a variable is found: ``environment`` or ``.env``; None: nowhere.
-
-    Parameters
-    ----------
-    key_env
-        The variable; empty: none is needed.
-    environ, folder
-        As in `key_for`.
-
-    Raises
-    ------
-    SystemSpecError
-        If ``.env`` is looked at and cannot be read.
-    """
+    """Return where the key in a variable is found: ``environment`` or ``.env``; None: nowhere. Looks as `key_for`."""
     value, place = _looked_up(key_env, environ, folder)
     return place if value else None
 
@@ -97,41 +74,37 @@ def reply_without_key(reply: ChatReply, key: Key) -> ChatReply:
 
 
 def read_dotenv(text: str, where: str = ".env") -> dict[str, str]:
-    r"""Return name -> value of a file of settings: ``NAME=VALUE`` a line.
-
-    ``export`` may stand before a name, quotes around a value. A ``#`` at the beginning of a line, or behind white
-    space outside quotes, begins a comment. Nothing is expanded and nothing escaped. The last value of a name counts.
+    r"""Return name -> value of a file of settings, as python-dotenv reads it; nothing is expanded, the last one counts.
 
     Raises
     ------
     SystemSpecError
-        If a line is something else; it is named by its number, since it may hold a secret.
+        If a line is no ``NAME=VALUE``; it is named by its number, since it may hold a secret.
 
     Examples
     --------
     >>> read_dotenv("# keys\nexport A='x y' # mine\nB=z#1 # another\n")
     {'A': 'x y', 'B': 'z#1'}
     """
+    try:
+        from dotenv.parser import parse_stream  # noqa: PLC0415 - an extra
+    except ImportError as error:
+        raise MissingExtraError(
+            f"{where}: needs python-dotenv, which is not installed: pip install 'evidencebench[llm]', or set the "
+            "variable in the environment"
+        ) from error
     found: dict[str, str] = {}
-    for number, line in enumerate(text.removeprefix("\ufeff").split("\n"), start=1):
-        if not line.strip() or line.lstrip().startswith("#"):
-            continue
-        assignment = _ASSIGNMENT.fullmatch(line)
-        value = None if assignment is None else _value(assignment[2])
-        if assignment is None or value is None:
+    for binding in parse_stream(io.StringIO(text.removeprefix("\ufeff"))):
+        if binding.key is not None and binding.key.isidentifier() and binding.value is not None:
+            found[binding.key] = "" if binding.value.startswith("#") else binding.value  # a comment behind NAME=
+        elif binding.error or binding.key is not None:
+            skipped = binding.original.string
+            number = binding.original.line + skipped[: len(skipped) - len(skipped.lstrip())].count("\n")
             raise SystemSpecError(
                 f"{where}: line {number}: expected NAME=VALUE, with both quotes or none around the value; correct it, "
                 "or set the variable in the environment"
             )
-        found[assignment[1]] = value
     return found
-
-
-def _value(text: str) -> str | None:
-    if text[:1] in {'"', "'"}:
-        quoted = _QUOTED.fullmatch(text)
-        return None if quoted is None else quoted[1] if quoted[1] is not None else quoted[2]
-    return _COMMENT.sub("", text, count=1)
 
 
 def _from_file(path: Path, name: str) -> str:

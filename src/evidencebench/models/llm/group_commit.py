@@ -5,7 +5,6 @@ import sqlite3
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
-from dataclasses import dataclass, field
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
@@ -16,41 +15,20 @@ from evidencebench.models.llm.reply_database import Reopening
 T = TypeVar("T")
 
 Change = Callable[[sqlite3.Connection], T]
-"""What is done inside the transaction; what it returns goes to whoever asked for it."""
+"""What is done inside the transaction, perhaps a second time; what it returns goes to whoever asked for it."""
+
+_Waiting = tuple[Change[Any], Future[Any]]
+_Queue = SimpleQueue[_Waiting | None]
 
 _MOST_CHANGES = 1024  # in a transaction
 _MOST_WAITS = 10  # of a minute each, for another process that holds the file, such as one that compacts it
 _LONGEST_CLOSING_SECONDS = 5.0
 
 
-@dataclass(frozen=True, slots=True)
-class _Wanted:
-    """One change that is waited for."""
-
-    prepare: Callable[[], Change[Any]]
-    done: Future[Any] = field(default_factory=Future)
-
-    def succeed(self, value: object) -> None:
-        if self.done.set_running_or_notify_cancel():  # who was cancelled meanwhile is not told, but it is written
-            self.done.set_result(value)
-
-    def fail(self, error: BaseException) -> None:
-        if self.done.set_running_or_notify_cancel():
-            self.done.set_exception(error)
-
-
-_Queue = SimpleQueue[_Wanted | None]
-
-
 class GroupCommit:
     """The only writer of a database in this process; its thread starts with the first change.
 
-    Parameters
-    ----------
-    path
-        The file.
-    connect
-        Opens it, durably: a commit must not return before it is on the disk.
+    `connect` opens the file durably: a commit must not return before it is on the disk.
     """
 
     def __init__(self, path: Path, connect: Callable[[], sqlite3.Connection]) -> None:
@@ -58,40 +36,27 @@ class GroupCommit:
         self._lock, self._process_id = threading.Lock(), os.getpid()
         self._started: tuple[_Queue, threading.Thread] | None = None
 
-    def submit(self, prepare: Callable[[], Change[T]]) -> Future[T]:
-        """Have a change made, from any thread.
+    def submit(self, change: Change[T]) -> Future[T]:
+        """Have a change made, from any thread, even if nobody waits for it any more.
 
-        Parameters
-        ----------
-        prepare
-            Called by the writing thread before the transaction, for what takes long; returns the change itself.
-
-        Returns
-        -------
-        Future
-            Done when the change is on the disk; fails with `CacheError` where it is not there. A change that was
-            submitted is made even if nobody waits for it any more.
+        What is returned is done when the change is on the disk, and fails with `CacheError` where it is not there.
         """
-        wanted = _Wanted(prepare)
+        done: Future[T] = Future()
         self._notice_fork()
         with self._lock:
             if self._started is None:
                 queue: _Queue = SimpleQueue()
-                thread = threading.Thread(
-                    target=_write, args=(queue, self._path, self._connect), name="replies", daemon=True
-                )
+                arguments = (queue, self._path, self._connect)
+                thread = threading.Thread(target=_write, args=arguments, name="replies", daemon=True)
                 thread.start()
                 self._started = (queue, thread)
-            self._started[0].put(wanted)
-        return wanted.done
+            self._started[0].put((change, done))
+        return done
 
     def close(self, seconds: float = _LONGEST_CLOSING_SECONDS) -> None:
         """Return when all that was submitted is written and the file given back; the next change opens it again.
 
-        Raises
-        ------
-        CacheError
-            If that takes longer than it may, since another process holds the file.
+        Raises `CacheError` if that takes longer than it may, since another process holds the file.
         """
         self._notice_fork()
         with self._lock:
@@ -116,27 +81,25 @@ class GroupCommit:
 
 
 def _write(queue: _Queue, path: Path, connect: Callable[[], sqlite3.Connection]) -> None:
-    file = Reopening(path, connect)
+    file, is_last = Reopening(path, connect), False
     try:
-        while True:
+        while not is_last:
             group, is_last = _next_group(queue)
             _commit(group, file)
-            if is_last:
-                return
     finally:
         file.close()
 
 
-def _next_group(queue: _Queue) -> tuple[list[_Wanted], bool]:
+def _next_group(queue: _Queue) -> tuple[list[_Waiting], bool]:
     """Wait for a change, then take all that are there; say whether they are the last ones."""
-    group: list[_Wanted] = []
+    group: list[_Waiting] = []
     try:
-        wanted = queue.get()
-        while wanted is not None:
-            group.append(wanted)
+        waiting = queue.get()
+        while waiting is not None:
+            group.append(waiting)
             if len(group) == _MOST_CHANGES:
                 return group, False
-            wanted = queue.get_nowait()
+            waiting = queue.get_nowait()
     except Empty:
         return group, False
     return group, True
@@ -146,68 +109,44 @@ class _BadChangeError(Exception):
     """One of several changes failed, and none was made."""
 
 
-def _commit(group: list[_Wanted], file: Reopening) -> None:
-    """Make all the changes that can be made, together if all can, then tell everyone."""
-    changes = [(wanted, change) for wanted in group if (change := _prepared(wanted)) is not None]
-    try:
-        _make(changes, file)
-    except _BadChangeError:
-        for one in changes:
-            _make([one], file)
-
-
-def _make(changes: list[tuple[_Wanted, Change[Any]]], file: Reopening) -> None:
-    """Make all the changes or none, then tell everyone.
-
-    Raises
-    ------
-    _BadChangeError
-        If one of several failed; nobody is told.
-    """
-    if not changes:
+def _commit(group: list[_Waiting], file: Reopening) -> None:
+    """Make all the changes, together if all can be made, else each by itself; then tell whoever waits."""
+    if not group:
         return
     try:
-        values = _in_one_transaction([change for _, change in changes], file)
+        values = _in_one_transaction([change for change, _ in group], file)
     except _BadChangeError:
-        raise
+        for one in group:
+            _commit([one], file)
+        return
     except BaseException as error:  # noqa: BLE001 - whatever it is, whoever waits must hear of it
         if not isinstance(error, EvidenceBenchError):
             file.close()
-        for wanted, _ in changes:
-            wanted.fail(error)
+        for _, done in group:
+            if done.set_running_or_notify_cancel():  # who was cancelled meanwhile is not told
+                done.set_exception(error)
         return
-    for (wanted, _), value in zip(changes, values, strict=True):
-        wanted.succeed(value)
-
-
-def _prepared(wanted: _Wanted) -> Change[Any] | None:
-    try:
-        return wanted.prepare()
-    except BaseException as error:  # noqa: BLE001 - as above; the others are not held up by it
-        wanted.fail(error)
-        return None
+    for (_, done), value in zip(group, values, strict=True):
+        if done.set_running_or_notify_cancel():
+            done.set_result(value)
 
 
 def _in_one_transaction(changes: list[Change[Any]], file: Reopening) -> list[Any]:
     connection = file.connection()
     _begin(connection)
     try:
-        values = _made(changes, connection)
+        try:
+            values = [change(connection) for change in changes]
+        except BaseException as error:
+            if len(changes) > 1:
+                raise _BadChangeError from error
+            raise
         connection.execute("COMMIT")
     except BaseException:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
         raise
     return values
-
-
-def _made(changes: list[Change[Any]], connection: sqlite3.Connection) -> list[Any]:
-    try:
-        return [change(connection) for change in changes]
-    except BaseException as error:
-        if len(changes) > 1:
-            raise _BadChangeError from error
-        raise
 
 
 def _begin(connection: sqlite3.Connection) -> None:

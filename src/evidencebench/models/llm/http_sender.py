@@ -45,37 +45,24 @@ _LEAST_ATTEMPTS_A_CONNECTION = 3
 class Bounds:
     """How long and how often a request is tried.
 
-    Attributes
-    ----------
-    timeout_seconds
-        For one attempt, from connecting to the last byte.
-    total_timeout_seconds
-        For all attempts at a request, waits between them included; waits for our own limits are not.
-    max_attempts
-        For each request, the first included; those that the server refuses as too many are not counted.
-    max_failures_in_a_row
-        So many requests that fail for good, with no success between, stop everything. So do as many failed attempts,
-        or three for each connection, at a server that has never replied.
-    longest_wait_seconds
-        The most that is waited before an attempt unless the server asks for more.
-    max_reply_bytes
-        The most that is read of a reply.
+    `max_failures_in_a_row` requests that fail for good, with no success between, stop everything. So do as many failed
+    attempts, or three for each connection, at a server that has never replied.
     """
 
-    timeout_seconds: float = 600.0
-    total_timeout_seconds: float = 3600.0
-    max_attempts: int = 6
+    timeout_seconds: float = 600.0  # of one attempt, from connecting to the last byte
+    total_timeout_seconds: float = 3600.0  # of all attempts and the waits between them; waits for our limits are not
+    max_attempts: int = 6  # the first included; those that the server refuses as too many are not counted
     max_failures_in_a_row: int = 25
-    longest_wait_seconds: float = 120.0
+    longest_wait_seconds: float = 120.0  # before an attempt, unless the server asks for more
     max_reply_bytes: int = 16 << 20
 
 
 @dataclass(slots=True, kw_only=True)
-class _Line:
-    """What one server is asked through."""
+class _ServerState:
+    """The connections to one server, and how it did so far."""
 
     connections: Connections
-    gate: RateLimiter
+    limiter: RateLimiter
     n_failures: int = 0
     n_failed_attempts: int = 0
     has_replied: bool = False
@@ -107,33 +94,11 @@ class _Post:
 class HttpSender:
     """Sends requests to the servers that they name.
 
-    Parameters
-    ----------
-    limits
-        Kept for each server.
-    bounds
-        For each request.
-    totals
-        Where attempts are counted; None: nowhere.
-    budget
-        What pays for attempts that may have been charged though no reply came; None: nothing does.
-    clock, sleep
-        Seconds that always grow, and what waits for seconds of that clock.
-    jitter
-        Draws a number in 0..1, by which waits are spread.
-    today
-        The time, for a date that a server asks to wait for.
-    environ, folder
-        Where keys are looked for, as in `key_for`.
-    transport
-        How requests travel, such as `httpx.ASGITransport(app)`; None: over the network.
-
-    Raises
-    ------
-    MissingExtraError
-        If httpx is not installed.
-    SystemSpecError
-        If a limit is no number above 0.
+    `limits` are kept for each server, `bounds` for each request. Attempts are counted in `totals`, and those that may
+    have been charged for without a reply are paid from `budget`. `clock` gives seconds that always grow, `sleep` waits
+    seconds of it, `jitter` draws a number in 0..1 by which waits are spread, and `today` is the time for a date that a
+    server asks to wait for. Keys are looked for in `environ` and `folder` as by `key_for`. `transport` carries
+    requests, such as `httpx.ASGITransport(app)`; None: the network.
     """
 
     def __init__(
@@ -156,7 +121,7 @@ class HttpSender:
         self._budget = Budget(PriceTable(as_of="", models={}), None) if budget is None else budget
         self._clock, self._sleep, self._jitter, self._today = clock, sleep, jitter, today
         self._environ, self._folder, self._transport = environ, folder, transport
-        self._lines: dict[str, _Line] = {}
+        self._servers: dict[str, _ServerState] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
         self._is_stopped, self._stopped = False, asyncio.Event()
         self._of_other_loops: list[object] = []
@@ -180,20 +145,20 @@ class HttpSender:
             post = self._post_for(request)
         except SystemSpecError as error:
             raise FailingServerError(str(error)) from error
-        line = self._line_to(post.server)
+        state = self._state_of(post.server)
         try:
-            reply = await self._tried(post, line)
+            reply = await self._tried(post, state)
         except StopError:
             raise
         except EvidenceBenchError as error:
-            line.n_failures += 1
-            if line.n_failures >= self._bounds.max_failures_in_a_row:
+            state.n_failures += 1
+            if state.n_failures >= self._bounds.max_failures_in_a_row:
                 raise FailingServerError(
-                    f"{error}; that was failure {line.n_failures} in a row, so nothing more is sent; correct the "
+                    f"{error}; that was failure {state.n_failures} in a row, so nothing more is sent; correct the "
                     "cause and run again: what is stored is kept"
                 ) from error
             raise
-        line.n_failures, line.has_replied = 0, True
+        state.n_failures, state.has_replied = 0, True
         return reply
 
     def stop_retrying(self) -> None:
@@ -205,9 +170,9 @@ class HttpSender:
 
     async def aclose(self) -> None:
         """Close all connections."""
-        lines, self._lines = self._lines, {}
-        for line in lines.values():
-            await line.connections.aclose()
+        servers, self._servers = self._servers, {}
+        for state in servers.values():
+            await state.connections.aclose()
 
     def _post_for(self, request: ChatRequest) -> _Post:
         server = server_of(request)
@@ -221,33 +186,33 @@ class HttpSender:
             deadline=self._clock() + self._bounds.total_timeout_seconds,
         )
 
-    def _line_to(self, server: Server) -> _Line:
+    def _state_of(self, server: Server) -> _ServerState:
         """Return the connections to a server, new ones in another loop than before, as in a forked process."""
         loop = asyncio.get_running_loop()
         if loop is not self._loop:
-            self._of_other_loops.append(self._lines)  # kept: closing them is for the process that they belong to
-            self._loop, self._lines, self._stopped = loop, {}, asyncio.Event()
+            self._of_other_loops.append(self._servers)  # kept: closing them is for the process that they belong to
+            self._loop, self._servers, self._stopped = loop, {}, asyncio.Event()
             if self._is_stopped:
                 self._stopped.set()
-        if server.base_url not in self._lines:
-            self._lines[server.base_url] = _Line(
+        if server.base_url not in self._servers:
+            self._servers[server.base_url] = _ServerState(
                 connections=Connections(is_loopback=server.is_loopback, transport=self._transport),
-                gate=RateLimiter(self._limits, clock=self._clock, sleep=self._nap, jitter=self._jitter),
+                limiter=RateLimiter(self._limits, clock=self._clock, sleep=self._nap, jitter=self._jitter),
             )
-        return self._lines[server.base_url]
+        return self._servers[server.base_url]
 
-    async def _tried(self, post: _Post, line: _Line) -> ChatReply:
+    async def _tried(self, post: _Post, state: _ServerState) -> ChatReply:
         while True:
             try:
-                return await self._attempted(post, line)
+                return await self._attempted(post, state)
             except PassingError as error:
                 last = error
             if isinstance(last, BusyError):
                 post.n_refusals += 1
             else:
                 post.n_faults += 1
-                self._count_failed_attempt(post, line, last)
-            wait = self._wait_after(last, post, line)
+                self._count_failed_attempt(post, state, last)
+            wait = self._wait_after(last, post, state)
             if post.n_faults == self._bounds.max_attempts or self._clock() + wait >= post.deadline:
                 break
             await self._nap(wait)
@@ -258,16 +223,16 @@ class HttpSender:
             "raise max_attempts or timeout_seconds"
         )
 
-    def _count_failed_attempt(self, post: _Post, line: _Line, last: PassingError) -> None:
-        line.n_failed_attempts += 1
+    def _count_failed_attempt(self, post: _Post, state: _ServerState, last: PassingError) -> None:
+        state.n_failed_attempts += 1
         most = max(self._bounds.max_failures_in_a_row, _LEAST_ATTEMPTS_A_CONNECTION * self._limits.max_connections)
-        if not line.has_replied and line.n_failed_attempts >= most:
+        if not state.has_replied and state.n_failed_attempts >= most:
             raise FailingServerError(
-                f"{post.where}: not one usable reply in the first {line.n_failed_attempts} attempts, the last one: "
+                f"{post.where}: not one usable reply in the first {state.n_failed_attempts} attempts, the last one: "
                 f"{last}; see whether the server runs and run again: what is stored is kept"
             )
 
-    def _wait_after(self, last: PassingError, post: _Post, line: _Line) -> float:
+    def _wait_after(self, last: PassingError, post: _Post, state: _ServerState) -> float:
         """Return the seconds until the next attempt; where the server wants a pause, all who ask it make one."""
         is_busy, asked = isinstance(last, BusyError), last.wait_seconds
         if asked is not None and asked > self._bounds.total_timeout_seconds:
@@ -279,7 +244,7 @@ class HttpSender:
         if is_busy and asked is None:
             asked = min(_LONGEST_BUSY_SECONDS, _FIRST_BUSY_SECONDS * 2.0 ** min(n_before - 1, 10))
         if asked:
-            line.gate.pause(asked)
+            state.limiter.pause(asked)
         grown = wait_before(
             n_before + 1,
             asked_seconds=None,
@@ -288,16 +253,16 @@ class HttpSender:
         )
         return max(grown, spread(asked or 0.0, self._jitter()))
 
-    async def _attempted(self, post: _Post, line: _Line) -> ChatReply:
+    async def _attempted(self, post: _Post, state: _ServerState) -> ChatReply:
         asked_at = self._clock()
         await self._budget.reserve(post.request)  # again, where the attempt before may have been charged
-        async with line.gate.entered(lambda: prompt_tokens_of(post.request) + post.request.max_tokens) as sent:
+        async with state.limiter.entered(lambda: prompt_tokens_of(post.request) + post.request.max_tokens) as correct:
             post.deadline += self._clock() - asked_at
             is_first = not post.is_sent
             self._totals.count(attempts=1, retries=int(post.n_attempts > 0), sent=int(is_first))
             post.is_sent = True
             try:
-                came = await line.connections.exchange(
+                came = await state.connections.exchange(
                     post.address,
                     headers=post.server.provider.headers(post.key.value),
                     body=post.body,
@@ -307,7 +272,7 @@ class HttpSender:
                 )
                 reply = _read(post, came) if came.status in _OK else None
             except (NotSentError, StopError):
-                line.gate.correct(sent, 0)
+                correct(0)
                 self._totals.count(sent=-int(is_first))
                 post.is_sent = not is_first
                 raise
@@ -315,15 +280,15 @@ class HttpSender:
                 self._maybe_charged(post)
                 raise
             if reply is None:
-                line.gate.correct(sent, 0)
+                correct(0)
                 return self._refused(post, came)
             if reply.usage.prompt_tokens is not None and reply.usage.completion_tokens is not None:
-                line.gate.correct(sent, reply.usage.prompt_tokens + reply.usage.completion_tokens)
+                correct(reply.usage.prompt_tokens + reply.usage.completion_tokens)
             return reply
 
     def _maybe_charged(self, post: _Post) -> None:
         self._totals.count(maybe_charged=1)
-        self._budget.settle(post.request, None)
+        self._budget.settle(post.request.key, None)
 
     def _refused(self, post: _Post, came: HttpAnswer) -> ChatReply:
         if is_withheld(came.status, came.content):

@@ -4,6 +4,7 @@ import sqlite3
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import msgspec
 
@@ -12,132 +13,66 @@ from evidencebench.models.llm.chat import ChatReply, ChatRequest
 from evidencebench.models.llm.reply_cache import ReplyCache, unpacked
 
 _PAGE_ROWS = 64
-# Which replies: those of a model if one is given, and of before a time if one is given.
-_BY_MODEL = """
-SELECT model, count(*), total(prompt_tokens), total(completion_tokens), sum(cost_usd), count(cost_usd),
-    min(created), max(created)
-FROM reply WHERE (?1 IS NULL OR model = ?1) AND (?2 IS NULL OR created < ?2) GROUP BY model ORDER BY model
-"""
-_PAGE = """
-SELECT id, key, created, request FROM reply
-WHERE (?1 IS NULL OR model = ?1) AND (?2 IS NULL OR created < ?2) AND id > ?3 ORDER BY id LIMIT ?4
-"""
-_REMOVE = "DELETE FROM reply WHERE (?1 IS NULL OR model = ?1) AND (?2 IS NULL OR created < ?2)"
+_CHOSEN = "(?1 IS NULL OR model = ?1) AND (?2 IS NULL OR created < ?2)"
+_BY_MODEL = f"""
+SELECT model, count(*), CAST(total(prompt_tokens) AS INTEGER), CAST(total(completion_tokens) AS INTEGER),
+    sum(cost_usd), count(*) - count(cost_usd), min(created), max(created)
+FROM reply WHERE {_CHOSEN} GROUP BY model ORDER BY model
+"""  # noqa: S608 - made of the constant above
+_PAGE = f"SELECT id, key, created, request FROM reply WHERE {_CHOSEN} AND id > ?3 ORDER BY id LIMIT ?4"  # noqa: S608
+_REMOVE = f"DELETE FROM reply WHERE {_CHOSEN}"  # noqa: S608
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplyFilter(NamedTuple):
+    """Which replies are meant: of a model (None: any), kept before a time in seconds since 1970 (None: any)."""
+
+    model: str | None = None
+    before: float | None = None
+
+
+ALL_REPLIES = ReplyFilter()
+
+
+@dataclass(frozen=True, slots=True)
 class ModelReplies:
-    """The replies of one model.
-
-    Attributes
-    ----------
-    model
-        ``provider/name``.
-    n_replies
-        How many there are.
-    prompt_tokens, completion_tokens
-        Of all of them; those that do not say count 0.
-    cost_usd
-        Of those whose price was known; None where it was of none.
-    n_unpriced
-        Those whose price was not known.
-    oldest, newest
-        When they were kept, in seconds since 1970.
-    """
+    """The replies of one model; tokens of all of them, where those that do not say count 0."""
 
     model: str
     n_replies: int
     prompt_tokens: int
     completion_tokens: int
-    cost_usd: float | None
+    cost_usd: float | None  # of those whose price was known; None where it was of none
     n_unpriced: int
-    oldest: float
+    oldest: float  # kept then, in seconds since 1970
     newest: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReplyFilter:
-    """Which replies are meant.
-
-    Attributes
-    ----------
-    model
-        ``provider/name``; None: any.
-    before
-        Those kept before this time, in seconds since 1970; None: at any time.
-    """
-
-    model: str | None = None
-    before: float | None = None
-
-    @property
-    def values(self) -> tuple[str | None, float | None]:
-        """What stands for the question marks of the condition on replies."""
-        return self.model, self.before
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class KeptReply:
-    """One reply with its request.
-
-    Attributes
-    ----------
-    key
-        Its name in the cache.
-    created
-        When it was kept, in seconds since 1970.
-    cost_usd
-        What it cost; None: not known.
-    request, reply
-        What was asked, and what came back.
-    """
+    """One reply with its request, under the request's key."""
 
     key: str
-    created: float
-    cost_usd: float | None
+    created: float  # seconds since 1970
+    cost_usd: float | None  # None: not known
     request: ChatRequest
     reply: ChatReply
 
 
-def replies_by_model(cache: ReplyCache, which: ReplyFilter = ReplyFilter()) -> list[ModelReplies]:
-    """Return what a cache holds of each model, in the order of their names.
-
-    Raises
-    ------
-    CacheError
-        If the file cannot be read.
-    """
+def replies_by_model(cache: ReplyCache, which: ReplyFilter = ALL_REPLIES) -> list[ModelReplies]:
+    """Return what a cache holds of each model, in the order of their names."""
     with cache.reading() as connection:
-        rows = connection.execute(_BY_MODEL, which.values).fetchall()
-    return [
-        ModelReplies(
-            model=model,
-            n_replies=n_replies,
-            prompt_tokens=int(prompt_tokens),
-            completion_tokens=int(completion_tokens),
-            cost_usd=cost_usd,
-            n_unpriced=n_replies - n_priced,
-            oldest=oldest,
-            newest=newest,
-        )
-        for model, n_replies, prompt_tokens, completion_tokens, cost_usd, n_priced, oldest, newest in rows
-    ]
+        return [ModelReplies(*row) for row in connection.execute(_BY_MODEL, which)]
 
 
-def kept_replies(cache: ReplyCache, which: ReplyFilter = ReplyFilter()) -> Iterator[KeptReply | str]:
+def kept_replies(cache: ReplyCache, which: ReplyFilter = ALL_REPLIES) -> Iterator[KeptReply | str]:
     """Yield every reply, oldest first, with a few in memory; the key alone of one that is damaged.
 
     Others may write meanwhile: what comes while this runs may be yielded too.
-
-    Raises
-    ------
-    CacheError
-        If the file cannot be read.
     """
     last = 0
     while True:
         with cache.reading() as connection:
-            rows = connection.execute(_PAGE, (*which.values, last, _PAGE_ROWS)).fetchall()
+            rows = connection.execute(_PAGE, (*which, last, _PAGE_ROWS)).fetchall()
         for _, key, created, packed in rows:
             yield _kept(cache, key.hex(), created, packed) or key.hex()
         if len(rows) < _PAGE_ROWS:
@@ -163,16 +98,13 @@ def damaged_keys(cache: ReplyCache) -> list[str]:
 
 def remove_replies(cache: ReplyCache, which: ReplyFilter) -> None:
     """Remove replies."""
-    cache.change_now(lambda: lambda connection: connection.execute(_REMOVE, which.values))
+    cache.change_now(lambda connection: connection.execute(_REMOVE, which))
 
 
 def remove_keys(cache: ReplyCache, keys: list[str]) -> None:
     """Remove the replies of these keys."""
-
-    def remove(connection: sqlite3.Connection) -> None:
-        connection.executemany("DELETE FROM reply WHERE key = ?", [(bytes.fromhex(key),) for key in keys])
-
-    cache.change_now(lambda: remove)
+    rows = [(bytes.fromhex(key),) for key in keys]
+    cache.change_now(lambda connection: connection.executemany("DELETE FROM reply WHERE key = ?", rows))
 
 
 def n_waiting(cache: ReplyCache) -> int:
@@ -190,4 +122,4 @@ def remove_batches(cache: ReplyCache) -> None:
         connection.execute("DELETE FROM batch WHERE name IS NULL")
         connection.execute("UPDATE batch SET state = 'over'")
 
-    cache.change_now(lambda: remove)
+    cache.change_now(remove)

@@ -29,13 +29,7 @@ class _Running:
 
 
 class LoopThread:
-    """A loop that starts when first used, and again in a process that was forked from the one it ran in.
-
-    Parameters
-    ----------
-    closing
-        Awaited in the loop when it ends.
-    """
+    """A loop that starts when first used, and again in a forked process; `closing` is awaited in it when it ends."""
 
     def __init__(self, closing: Callable[[], Awaitable[None]]) -> None:
         self._closing = closing
@@ -47,12 +41,8 @@ class LoopThread:
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """Return what `work` returns, run in the loop; blocks the calling thread, which is not the loop's own.
 
-        A calling thread that is interrupted cancels its work.
-
-        Raises
-        ------
-        DrainingError
-            If the loop is closed before the work is done.
+        A calling thread that is interrupted cancels its work. Raises `DrainingError` if the loop is closed before the
+        work is done.
         """
         try:
             running = self._started()
@@ -102,12 +92,10 @@ def _closed() -> DrainingError:
 
 
 def _start(closing: Callable[[], Awaitable[None]]) -> _Running:
-    started: concurrent.futures.Future[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = concurrent.futures.Future()
-    is_over, waited_for = threading.Event(), set[concurrent.futures.Future[Any]]()
+    loop, stop, is_over = asyncio.new_event_loop(), asyncio.Event(), threading.Event()
+    waited_for: set[concurrent.futures.Future[Any]] = set()
 
     async def live() -> None:
-        stop = asyncio.Event()
-        started.set_result((asyncio.get_running_loop(), stop))
         await stop.wait()
         others = asyncio.all_tasks() - {asyncio.current_task()}
         for task in others:
@@ -116,7 +104,6 @@ def _start(closing: Callable[[], Awaitable[None]]) -> _Running:
         await closing()
 
     def serve() -> None:
-        loop = asyncio.new_event_loop()
         try:
             loop.run_until_complete(live())
             loop.run_until_complete(loop.shutdown_asyncgens())
@@ -128,7 +115,6 @@ def _start(closing: Callable[[], Awaitable[None]]) -> _Running:
 
     thread = threading.Thread(target=serve, name="evidencebench-llm", daemon=True)
     thread.start()
-    loop, stop = started.result()
     return _Running(loop=loop, stop=stop, thread=thread, process_id=os.getpid(), is_over=is_over, waited_for=waited_for)
 
 

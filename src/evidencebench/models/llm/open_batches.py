@@ -1,4 +1,4 @@
-"""What keeps a run that sends one by one from paying for what an open batch is paid for already."""
+"""Runs that send one by one: what an open batch is paid for already is collected from it, and not sent again."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -17,27 +17,13 @@ from evidencebench.models.llm.totals import RunningTotals
 
 
 class BatchGuardedSender:
-    """Sends what is in no open batch.
-
-    Parameters
-    ----------
-    sender
-        What carries the others.
-    cache
-        Where batches are written down.
-    """
+    """Sends what is in no open batch of a cache by another sender, and raises `StopError` for what is."""
 
     def __init__(self, sender: Sender, cache: ReplyCache) -> None:
         self._sender, self._queue = sender, BatchQueue(cache)
 
     async def send(self, request: ChatRequest) -> ChatReply:
-        """Return the reply, as the other sender does.
-
-        Raises
-        ------
-        StopError
-            If the request is part of a batch that is not collected.
-        """
+        """Return the reply, as the other sender does, unless the request is part of a batch that is not collected."""
         batch = self._queue.batch_of(request.key)
         if batch is not None:
             when = datetime.fromtimestamp(batch.created, UTC)
@@ -59,27 +45,11 @@ async def collect_open_batches(
     prices: PriceTable,
     totals: RunningTotals | None = None,
     on_status: OnStatus = ignore,
-    patience: CallSettings = CallSettings(max_attempts=2),  # noqa: B008 - frozen
+    settings: CallSettings = CallSettings(max_attempts=2),  # noqa: B008 - frozen
     environ: Mapping[str, str] | None = None,
     folder: Path | None = None,
 ) -> None:
-    """Store the replies of open batches that are done, for a run that sends one by one; wait for none.
-
-    A batch that cannot be looked at is told and passed over. What is still open is kept from being sent by a
-    `BatchGuardedSender`.
-
-    Parameters
-    ----------
-    cache, prices, totals, patience, environ, folder
-        As for `BatchSender`.
-    on_status
-        Called with the state of each batch.
-
-    Raises
-    ------
-    CacheError
-        If the cache cannot be used.
-    """
+    """Store the replies of open batches that are done, and wait for none; a batch that cannot be reached is told."""
     if cache.path.exists() and BatchQueue(cache).batches():
-        sender = BatchSender(cache, prices=prices, totals=totals, patience=patience, environ=environ, folder=folder)
+        sender = BatchSender(cache, prices=prices, totals=totals, settings=settings, environ=environ, folder=folder)
         await sender.collect(wait=False, on_status=on_status)

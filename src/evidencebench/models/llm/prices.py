@@ -1,13 +1,12 @@
 """What models cost: a dated table in the package, which a user can replace. An unknown price stays unknown."""
 
 import json
-import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import msgspec
 
@@ -22,31 +21,16 @@ _MOST_BYTES = 16 << 20
 _DATE = re.compile(r"[-@](?:20\d\d-[01]\d-[0-3]\d|20\d{6}|[012]\d[0-3]\d|latest)")
 
 
+_Usd = Annotated[float, msgspec.Meta(ge=0, le=1e12)]
+
+
 class Price(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a model costs.
+    """What a model costs, in USD for a million tokens."""
 
-    Attributes
-    ----------
-    input, output
-        USD for a million tokens of prompt, and of reply with its hidden reasoning.
-    cached_input
-        USD for a million tokens of prompt that the provider had in its cache; None: as `input`.
-    batch
-        By what the others are multiplied in a batch; None: the model's batches have no known price.
-    """
-
-    input: float
-    output: float
-    cached_input: float | None = None
-    batch: float | None = None
-
-    def faults(self) -> str | None:
-        """Return which number cannot be a price, or None."""
-        for name in self.__struct_fields__:
-            value = getattr(self, name)
-            if value is not None and not (math.isfinite(value) and value >= 0):
-                return f"{name}: expected a number of at least 0, got {value}"
-        return None
+    input: _Usd
+    output: _Usd  # hidden reasoning included
+    cached_input: _Usd | None = None  # of prompt that the provider had in its cache; None: as `input`
+    batch: _Usd | None = None  # by what the others are multiplied in a batch; None: not known
 
 
 class _File(msgspec.Struct, frozen=True):
@@ -59,16 +43,11 @@ class _File(msgspec.Struct, frozen=True):
 class PriceTable:
     """Prices by ``provider/name``.
 
-    Attributes
-    ----------
-    as_of
-        The day the prices were written down.
-    models
-        Name -> price. A name stands for itself and for itself with a date behind it; one that ends in ``*`` for
-        all that begin so. The longest name that fits decides.
+    A name stands for itself and for itself with a date behind it; one that ends in ``*`` for all that begin so. The
+    longest name that fits decides.
     """
 
-    as_of: str
+    as_of: str  # the day the prices were written down
     models: Mapping[str, Price]
 
     @classmethod
@@ -171,8 +150,6 @@ def _price(value: Any, name: str, where: str) -> Price:
         raise FormatError(f"{where}: models: {name}: {error}; give USD per million tokens") from error
     if "/" not in name:
         raise FormatError(f"{where}: models: {name}: expected a name such as openai/gpt-4o; put the provider before it")
-    if fault := price.faults():
-        raise FormatError(f"{where}: models: {name}: {fault}; give USD per million tokens")
     return price
 
 

@@ -18,47 +18,18 @@ _VARIABLE = re.compile("[A-Za-z_][A-Za-z0-9_]*")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Provider:
-    """One row of the table of providers.
+    """One row of the table of providers."""
 
-    Attributes
-    ----------
-    name
-        What stands before the slash of a model.
-    base_url
-        What stands before ``/chat/completions`` or ``/messages``; None: it must be given.
-    key_env
-        The variable that holds the key; empty: none is sent unless ``key_env`` is given.
-    wire
-        In which language requests are written.
-    key_header
-        The header that carries the key; ``Authorization`` puts ``Bearer`` before it.
-    seed_field
-        What the seed is called in a request; empty: the provider takes none, and none is sent.
-    max_tokens_field
-        What the longest reply is called in a request.
-    queries
-        What the address's query may hold.
-    has_batches
-        Whether `evidencebench` can use its batches.
-    charges_for_withheld
-        Whether it may charge for a prompt that its filter does not let through.
-    """
-
-    name: str
-    base_url: str | None
-    key_env: str
-    wire: Wire = "openai"
-    key_header: str = "Authorization"
-    seed_field: str = "seed"
-    max_tokens_field: str = "max_tokens"
-    queries: frozenset[str] = frozenset()
-    has_batches: bool = False
-    charges_for_withheld: bool = False
-
-    @property
-    def takes_seed(self) -> bool:
-        """Whether a seed is sent."""
-        return self.seed_field != ""
+    name: str  # what stands before the slash of a model
+    base_url: str | None  # what stands before /chat/completions or /messages; None: it must be given
+    key_env: str  # the variable that holds the key; empty: none is sent unless the model's key_env is given
+    wire: Wire = "openai"  # the protocol in which requests are written
+    key_header: str = "Authorization"  # carries the key; Authorization puts Bearer before it
+    seed_field: str = "seed"  # what the seed is called in a request; empty: the provider takes none, and none is sent
+    max_tokens_field: str = "max_tokens"  # what the longest reply is called in a request
+    queries: frozenset[str] = frozenset()  # what the address's query may hold
+    has_batches: bool = False  # whether its batches can be used here
+    charges_for_withheld: bool = False  # whether it may charge for a prompt that its filter does not let through
 
     def headers(self, key: str) -> dict[str, str]:
         """Return what carries a key, if there is one, and the version that the provider asks for."""
@@ -121,17 +92,7 @@ PROVIDERS: Mapping[str, Provider] = MappingProxyType({row.name: row for row in _
 
 
 def provider_of(model: str) -> Provider:
-    """Return who serves a model.
-
-    Parameters
-    ----------
-    model
-        ``provider/name``.
-
-    Raises
-    ------
-    SystemSpecError
-        If it has not that form, or no such provider is known.
+    """Return who serves a model, ``provider/name``; raise `SystemSpecError` if no such provider is known.
 
     Examples
     --------
@@ -152,37 +113,27 @@ class ModelAddress(Protocol):
 
     @property
     def model(self) -> str:
-        """``provider/name``."""
+        """Return ``provider/name``."""
         ...
 
     @property
     def base_url(self) -> str | None:
-        """The address, or None for the provider's own."""
+        """Return the address, or None for the provider's own."""
         ...
 
     @property
     def key_env(self) -> str | None:
-        """The variable that holds the key, or None for the provider's own."""
+        """Return the variable that holds the key, or None for the provider's own."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Server:
-    """Where requests to a model go.
-
-    Attributes
-    ----------
-    provider
-        In whose way it is asked.
-    base_url
-        Its address.
-    key_env
-        The variable that holds its key; empty: none is sent.
-    """
+    """Where requests to a model go."""
 
     provider: Provider
     base_url: str
-    key_env: str
+    key_env: str  # empty: no key is sent
 
     @property
     def is_loopback(self) -> bool:

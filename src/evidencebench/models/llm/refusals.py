@@ -46,21 +46,21 @@ _DO = {
 }
 
 
-class _Error(msgspec.Struct, frozen=True):
+class _ServedError(msgspec.Struct, frozen=True):
     message: Any = None
     code: Any = None
     type: Any = None
     metadata: Any = None
 
 
-class _Body(msgspec.Struct, frozen=True):
-    error: _Error | str | None = None
+class _Refusal(msgspec.Struct, frozen=True):
+    error: _ServedError | str | None = None
 
 
 def said_in(content: bytes) -> str:
     """Return what a refusal says: its message and code, or all of it where it has another form."""
     error = _error_in(content)
-    if isinstance(error, _Error):
+    if isinstance(error, _ServedError):
         error = " ".join(str(part) for part in (error.message, error.code, error.type) if part)
     return error or content.decode(errors="replace")
 
@@ -70,7 +70,7 @@ def is_withheld(status: int, content: bytes) -> bool:
     if status not in _MAY_WITHHOLD:
         return False
     error = _error_in(content)
-    told = error.metadata if isinstance(error, _Error) else None
+    told = error.metadata if isinstance(error, _ServedError) else None
     return (isinstance(told, dict) and "flagged_input" in told) or _holds(said_in(content), _WITHHELD)
 
 
@@ -89,32 +89,14 @@ def may_have_run(status: int) -> bool:
 
 
 def withheld_reply(*, is_charged: bool = False) -> ChatReply:
-    """Return the reply that a prompt gets which the provider does not let through.
-
-    Parameters
-    ----------
-    is_charged
-        Whether the provider may charge for the prompt all the same, which then is not known.
-    """
+    """Return the reply to a prompt that the provider does not let through, for which it may charge all the same."""
     return ChatReply(text="", finish="refused", usage=Usage() if is_charged else NOTHING_USED)
 
 
 def failure_of(
     status: int, headers: Mapping[str, str], content: bytes, *, where: str, key: str, now: datetime
 ) -> PassingError | EvidenceBenchError:
-    """Return the error that a reply of a status other than 200 is.
-
-    Parameters
-    ----------
-    status, headers, content
-        The reply.
-    where
-        What messages begin with.
-    key
-        What they must not show.
-    now
-        The time, for a date to wait for.
-    """
+    """Return the error that a reply of a status other than 200 is, its message without the key."""
     said = said_in(content)
     message = f"status {status}: {shown(said, key)}"
     if status in _REDIRECTS:
@@ -131,8 +113,8 @@ def failure_of(
     return EndpointError(f"{where}: {message}")
 
 
-def _error_in(content: bytes) -> _Error | str | None:
-    found = told(content, _Body)
+def _error_in(content: bytes) -> _ServedError | str | None:
+    found = told(content, _Refusal)
     return None if found is None else found.error
 
 

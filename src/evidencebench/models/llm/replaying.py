@@ -9,15 +9,7 @@ from evidencebench.models.llm.reply_cache import ReplyCache
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Replayed:
-    """One request, and what is stored for it.
-
-    Attributes
-    ----------
-    request
-        What is asked.
-    reply, cost_usd
-        What was replied, and what it cost, as far as is known; None: the reply is not stored.
-    """
+    """One request, and the reply that is stored for it (None: there is none) with its cost (None: not known)."""
 
     request: ChatRequest
     reply: ChatReply | None = None
@@ -26,27 +18,13 @@ class Replayed:
 
 @dataclass(slots=True, kw_only=True)
 class ReplayingSender:
-    """Notes every request in the place of sending it.
-
-    Attributes
-    ----------
-    cache
-        Where replies are; None: there are none, so that only first requests come.
-    noted
-        All that was asked, in order.
-    """
+    """Notes every request in the place of sending it; without a cache only first requests come."""
 
     cache: ReplyCache | None = None
-    noted: list[Replayed] = field(default_factory=list)
+    noted: list[Replayed] = field(default_factory=list)  # all that was asked, in order
 
     async def send(self, request: ChatRequest) -> ChatReply:
-        """Return the stored reply.
-
-        Raises
-        ------
-        PendingError
-            If there is none, so that what else is asked at once is noted too.
-        """
+        """Return the stored reply; raise `PendingError` if there is none, so that what else is asked is noted too."""
         try:
             found = None if self.cache is None else self.cache.find(request.key)
         except CacheError:  # damaged, so not to be had

@@ -35,42 +35,21 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO NOTHING
 
 
 class ReplyCache:
-    """The replies in a file that others share; made when first used.
-
-    Parameters
-    ----------
-    folder
-        Where the file lies.
-    clock
-        Seconds since 1970, for the time that a row was made.
-    """
+    """The replies in a folder's file, which others share; made when first used. `clock` gives seconds since 1970."""
 
     def __init__(self, folder: Path, *, clock: Callable[[], float] = time.time) -> None:
         self.path = folder / FILE_NAME
         self.clock = clock
-        self._lock, self._process_id = threading.Lock(), os.getpid()
-        self._reading = self._unopened()
-        self._forked: Reopening | None = None
         self._writer = GroupCommit(self.path, partial(opened, self.path))
-        self._claims = self._unclaimed()
+        self._forked: Reopening | None = None
+        self._begin()
 
     async def get(self, key: str) -> tuple[ChatReply, float | None] | None:
-        """Return the reply to a request and what it cost in US dollars (None: its price is not known), or None.
-
-        Parameters
-        ----------
-        key
-            `ChatRequest.key`.
-
-        Raises
-        ------
-        CacheError
-            If the file cannot be read, is not a cache, or the row is damaged.
-        """
+        """Return the reply to a request and what it cost in US dollars (None: its price is not known), or None."""
         return self.find(key)  # some ten microseconds: a thread would cost more than it frees
 
     def find(self, key: str) -> tuple[ChatReply, float | None] | None:
-        """Return what `get` does, without an event loop."""
+        """Return what `get` does, without an event loop; raise `CacheError` if the row or the file is damaged."""
         with self.reading() as connection:
             row = connection.execute(
                 "SELECT reply, cost_usd, digest FROM reply WHERE key = ?", (bytes.fromhex(key),)
@@ -86,62 +65,40 @@ class ReplyCache:
             raise self._damaged(key) from error
 
     async def put(self, request: ChatRequest, reply: ChatReply, cost_usd: float | None) -> None:
-        """Keep one reply; returns when it is on the disk. What is there already stays.
-
-        Parameters
-        ----------
-        request, reply
-            What was asked, and what came back.
-        cost_usd
-            What it cost; None: the price is not known.
-
-        Raises
-        ------
-        CacheError
-            If the file cannot be written.
-        """
-        await self.change(lambda: self._insertion(request, reply, cost_usd))
+        """Keep one reply; returns when it is on the disk. What is there already stays."""
+        await self.change(lambda connection: self._insert(connection, request, reply, cost_usd))
 
     def claim(self, key: str) -> bool:
         """Say whether no other process sends this request now; then none does until `give_back`, or our end."""
         self._notice_fork()
-        return self._claims.take(key)
+        return self._locks.take(key)
 
     def give_back(self, key: str) -> None:
         """Let other processes send a request that was claimed."""
         self._notice_fork()
-        self._claims.give_back(key)
+        self._locks.give_back(key)
 
     async def require_writable(self) -> None:
         """Write something, so that nothing is paid for that cannot be kept.
 
-        Raises
-        ------
-        CacheError
-            If the file cannot be written: it belongs to another user, or the disk is full.
+        Raises `CacheError` if the file cannot be written: it belongs to another user, or the disk is full.
         """
-        await self.change(lambda: take_room)
-        await self.change(lambda: give_room_back)
+        await self.change(take_room)
+        await self.change(give_room_back)
 
-    async def change(self, prepare: Callable[[], Change[T]]) -> T:
+    async def change(self, change: Change[T]) -> T:
         """Make any change of the file together with all that wait; return when it is on the disk."""
         with explained(self.path):
-            return await asyncio.wrap_future(self._writer.submit(prepare))
+            return await asyncio.wrap_future(self._writer.submit(change))
 
-    def change_now(self, prepare: Callable[[], Change[T]]) -> T:
+    def change_now(self, change: Change[T]) -> T:
         """Do what `change` does, without an event loop."""
         with explained(self.path):
-            return self._writer.submit(prepare).result()
+            return self._writer.submit(change).result()
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
-        """Give this process's reading connection, which no writer holds up.
-
-        Raises
-        ------
-        CacheError
-            For whatever goes wrong with the file.
-        """
+        """Give this process's reading connection, which no writer holds up; what goes wrong is a `CacheError`."""
         self._notice_fork()
         with self._lock, explained(self.path):
             yield self._reading.connection()
@@ -149,10 +106,7 @@ class ReplyCache:
     def close(self) -> None:
         """Finish all writing and give the file back; the next use opens it again.
 
-        Raises
-        ------
-        CacheError
-            If another process holds the file for more than a few seconds.
+        Raises `CacheError` if another process holds the file for more than a few seconds.
         """
         try:
             self._writer.close()
@@ -164,24 +118,24 @@ class ReplyCache:
 
     def _free(self) -> None:
         self._notice_fork()
-        self._claims.close()
+        self._locks.close()
         with self._lock:
             self._reading.close()
+
+    def _begin(self) -> None:
+        self._lock, self._process_id = threading.Lock(), os.getpid()
+        self._reading = Reopening(self.path, partial(opened, self.path))
+        self._locks = RequestLocks(self.path.with_name(f"{FILE_NAME}.asking"))
 
     def _notice_fork(self) -> None:
         """Open the file again in a forked process, for which SQLite asks; the lock may be held by nobody there."""
         if self._process_id != os.getpid():
             self._forked = self._reading  # kept: closing it here would drop the other process's locks
-            self._lock, self._process_id = threading.Lock(), os.getpid()
-            self._reading, self._claims = self._unopened(), self._unclaimed()
+            self._begin()
 
-    def _unclaimed(self) -> RequestLocks:
-        return RequestLocks(self.path.with_name(f"{FILE_NAME}.asking"))
-
-    def _unopened(self) -> Reopening:
-        return Reopening(self.path, partial(opened, self.path))
-
-    def _insertion(self, request: ChatRequest, reply: ChatReply, cost_usd: float | None) -> Change[None]:
+    def _insert(
+        self, connection: sqlite3.Connection, request: ChatRequest, reply: ChatReply, cost_usd: float | None
+    ) -> None:
         key, packed = request.key, zlib.compress(msgspec.json.encode(reply), 1)
         cost_usd = None if cost_usd is None else float(cost_usd)
         row = (
@@ -194,13 +148,9 @@ class ReplyCache:
             cost_usd,
             packed,
             _digest(key, packed, cost_usd),
-            packed_request(msgspec.structs.replace(request, key_env=None)),
+            packed_request(request),
         )
-
-        def insert(connection: sqlite3.Connection) -> None:
-            connection.execute(_INSERT, row)
-
-        return insert
+        connection.execute(_INSERT, row)
 
     def _damaged(self, key: str) -> CacheError:
         return CacheError(
@@ -210,18 +160,13 @@ class ReplyCache:
 
 
 def packed_request(request: ChatRequest) -> bytes:
-    """Return the canonical JSON of a request, compressed."""
-    return zlib.compress(msgspec.json.encode(request, order="deterministic"), 1)
+    """Return the canonical JSON of a request, compressed, without the name of the key's variable."""
+    without_name = msgspec.structs.replace(request, key_env=None)
+    return zlib.compress(msgspec.json.encode(without_name, order="deterministic"), 1)
 
 
 def unpacked(packed: bytes) -> bytes:
-    """Return what was compressed.
-
-    Raises
-    ------
-    zlib.error, ValueError
-        If it is damaged, or larger than anything that is kept.
-    """
+    """Return what was compressed; raise `zlib.error` or `ValueError` if it is damaged, or larger than what is kept."""
     unpacker = zlib.decompressobj()
     content = unpacker.decompress(packed, _MOST_BYTES)
     if not unpacker.eof or unpacker.unused_data:

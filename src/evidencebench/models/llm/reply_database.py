@@ -31,7 +31,6 @@ CREATE TRIGGER waiting_is_over AFTER DELETE ON waiting BEGIN DELETE FROM wanted 
 """
 REPLIES = DatabaseFormat(keeps="replies", application_id=0x45425250, version=1, tables=_TABLES)  # "EBRP"
 
-
 _DAMAGE_CODES = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 
@@ -47,28 +46,14 @@ def opened(path: Path) -> sqlite3.Connection:
 
 
 class Reopening:
-    """A connection that is opened when needed, and again when its file has been moved away or replaced.
-
-    Parameters
-    ----------
-    path
-        The file.
-    connect
-        Opens it.
-    """
+    """A connection that is opened when needed, and again when its file has been moved away or replaced."""
 
     def __init__(self, path: Path, connect: Callable[[], sqlite3.Connection]) -> None:
         self._path, self._connect = path, connect
         self._opened: tuple[sqlite3.Connection, tuple[int, int]] | None = None
 
     def connection(self) -> sqlite3.Connection:
-        """Return the connection to the file that is there now.
-
-        Raises
-        ------
-        CacheError
-            If the file vanishes meanwhile.
-        """
+        """Return the connection to the file that is there now."""
         if self._opened is not None and self._opened[1] != _identity(self._path):
             self.close()
         if self._opened is None:
@@ -97,27 +82,15 @@ def _identity(path: Path) -> tuple[int, int] | None:
 
 @contextmanager
 def explained(path: Path) -> Iterator[None]:
-    """Turn errors of SQLite and of the disk into `CacheError` with what to do.
-
-    Raises
-    ------
-    CacheError
-        Naming the file.
-    """
+    """Turn errors of SQLite and of the disk into `CacheError`, which names the file and says what to do."""
     try:
         yield
     except (sqlite3.Error, OSError, UnicodeDecodeError) as error:  # the last: damage in what SQLite says itself
-        is_damaged = isinstance(error, UnicodeDecodeError) or _primary_code(error) in _DAMAGE_CODES
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # without the details in the higher bits
         advice = (
             f"it is damaged: move it and the files beside it whose names begin with {path.name} away; what is lost "
             "with it is asked for again"
-            if is_damaged
+            if isinstance(error, UnicodeDecodeError) or code in _DAMAGE_CODES
             else "free the disk, or set EVIDENCEBENCH_CACHE to a folder that can be written, or to 'off' to keep none"
         )
         raise CacheError(f"{path}: cannot be used to keep replies: {error}; {advice}") from error
-
-
-def _primary_code(error: Exception) -> int:
-    """Return SQLite's code for an error, without its details in the higher bits."""
-    code: int = getattr(error, "sqlite_errorcode", 0)
-    return code & 0xFF

@@ -10,15 +10,10 @@ _OFFSET_DIGITS = 15  # of a key: below 2**60, which every system can lock at
 
 
 class RequestLocks:
-    """A lock a request, on one byte of a file that all processes share. It ends with its process, however that ends.
+    """A lock a request, on one byte of an empty file that all processes share. It ends with its process.
 
     Two caches in one process do not keep each other off, and where files cannot be locked nobody is kept off: then the
     same request may be paid twice, as may any whose process was killed.
-
-    Parameters
-    ----------
-    path
-        The file, which stays empty; made when first used.
     """
 
     def __init__(self, path: Path) -> None:
@@ -27,13 +22,7 @@ class RequestLocks:
         self._descriptor: int | None = None
 
     def take(self, key: str) -> bool:
-        """Say whether a request is this process's to send, and keep it from others until it is given back.
-
-        Parameters
-        ----------
-        key
-            `ChatRequest.key`.
-        """
+        """Say whether a request is this process's to send; if so, keep it from others until it is given back."""
         try:
             fcntl.lockf(self._opened(), fcntl.LOCK_EX | fcntl.LOCK_NB, 1, _place(key))
         except (BlockingIOError, PermissionError):  # which of them depends on the system

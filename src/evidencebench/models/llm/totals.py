@@ -14,56 +14,27 @@ _SIZES = ((10**9, "G"), (10**6, "M"), (10**3, "k"))  # so that no count is longe
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestTotals:
-    """All that was counted up to one moment.
+    """All that was counted up to one moment; `cost_usd` is of the replies whose price is known."""
 
-    Attributes
-    ----------
-    sent
-        Requests that were sent, whatever became of them; those that reached no server are not.
-    requests
-        Replies received and not in the cache before.
-    attempts
-        Times that something was sent, those that failed included.
-    retries
-        Part of `attempts`: those behind the first of a request.
-    stored
-        Requests answered without sending: from the cache, or by the same request that was on its way already.
-    maybe_charged
-        Part of `attempts`: those that ended without a usable reply and without a refusal, such as by a timeout or by
-        our own end, so that the provider may have charged for them. They are in no other sum.
-    in_batches
-        Requests in batches that were submitted and are not collected, so that their cost is to come.
-    failures
-        Requests that failed for good.
-    in_flight
-        Requests on their way now.
-    prompt_tokens, cached_tokens, completion_tokens, reasoning_tokens
-        As in `Usage`, of `requests`; a reply that does not say counts 0 here.
-    cost_usd
-        Of the replies whose price is known.
-    unpriced
-        Part of `requests`: replies whose price or whose tokens are not known.
-    """
-
-    sent: int = 0
-    requests: int = 0
-    attempts: int = 0
-    retries: int = 0
-    maybe_charged: int = 0
-    in_batches: int = 0
-    stored: int = 0
-    failures: int = 0
+    sent: int = 0  # requests, whatever became of them; those that reached no server are not counted
+    requests: int = 0  # replies received and not in the cache before
+    attempts: int = 0  # times that something was sent
+    retries: int = 0  # of those: all but the first of a request
+    maybe_charged: int = 0  # of those: ended without a usable reply or a refusal, so perhaps charged for; in no sum
+    in_batches: int = 0  # requests whose batch is not collected, so that their cost is to come
+    stored: int = 0  # requests answered from the cache, or by the same request that was on its way already
+    failures: int = 0  # requests that failed for good
     in_flight: int = 0
-    prompt_tokens: int = 0
+    prompt_tokens: int = 0  # these four as in `Usage`, of `requests`; a reply that does not say counts 0
     cached_tokens: int = 0
     completion_tokens: int = 0
     reasoning_tokens: int = 0
     cost_usd: float = 0.0
-    unpriced: int = 0
+    unpriced: int = 0  # of `requests`: replies whose price or whose tokens are not known
 
     @property
     def of_unknown_cost(self) -> int:
-        """What was or may be charged for, nobody here knows how much."""
+        """How many requests were or may be charged for, nobody here knows how much."""
         return self.unpriced + self.maybe_charged + self.in_batches
 
     @property
@@ -89,8 +60,8 @@ class RunningTotals:
         """Count on in a forked process, where the lock may be held by a thread that is not there."""
         self._lock = threading.Lock()
 
-    def count(self, **more: int) -> None:
-        """Add to the totals of these names; ``in_flight`` may be added a negative number."""
+    def count(self, **more: float) -> None:
+        """Add to the totals of these names; a number may be negative."""
         with self._lock:
             self._totals = replace(self._totals, **{name: getattr(self._totals, name) + n for name, n in more.items()})
 
@@ -108,18 +79,15 @@ class RunningTotals:
 
     def count_reply(self, usage: Usage, cost_usd: float | None) -> None:
         """Add a reply that was sent for, and what it cost; None where that is not known."""
-        with self._lock:
-            old = self._totals
-            self._totals = replace(
-                old,
-                requests=old.requests + 1,
-                prompt_tokens=old.prompt_tokens + (usage.prompt_tokens or 0),
-                cached_tokens=old.cached_tokens + usage.cached_tokens,
-                completion_tokens=old.completion_tokens + (usage.completion_tokens or 0),
-                reasoning_tokens=old.reasoning_tokens + usage.reasoning_tokens,
-                cost_usd=old.cost_usd + (cost_usd or 0.0),
-                unpriced=old.unpriced + (cost_usd is None),
-            )
+        self.count(
+            requests=1,
+            prompt_tokens=usage.prompt_tokens or 0,
+            cached_tokens=usage.cached_tokens,
+            completion_tokens=usage.completion_tokens or 0,
+            reasoning_tokens=usage.reasoning_tokens,
+            cost_usd=cost_usd or 0.0,
+            unpriced=int(cost_usd is None),
+        )
 
     def summary(self) -> str:
         """Return the totals in one line of at most 60 characters.

@@ -1,4 +1,4 @@
-"""Providers' batch interfaces, one a file of one shape."""
+"""Providers' batch interfaces, one a file. Read `contract`, then `calls`, `checks`, and `openai` or `anthropic`."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -13,17 +13,7 @@ _APIS: Mapping[Wire, BatchApi] = MappingProxyType({"openai": OpenaiBatchApi(), "
 
 
 def batches_of(model: str) -> BatchApi:
-    """Return the batches of the provider of a model.
-
-    Parameters
-    ----------
-    model
-        ``provider/name``.
-
-    Raises
-    ------
-    SystemSpecError
-        If the provider has none that can be used.
+    """Return the batches of the provider of a model, ``provider/name``; raise `SystemSpecError` if it has none.
 
     Examples
     --------

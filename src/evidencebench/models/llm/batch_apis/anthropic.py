@@ -26,7 +26,7 @@ _BEFORE, _BETWEEN, _BEHIND = b'{"requests":[', b",", b"]}"
 _FRACTION = re.compile(r"\.\d+")
 
 
-class _Counts(msgspec.Struct, frozen=True):
+class _AnthropicCounts(msgspec.Struct, frozen=True):
     processing: int = 0
     succeeded: int = 0
     errored: int = 0
@@ -38,10 +38,10 @@ class _Counts(msgspec.Struct, frozen=True):
         return self.processing + self.succeeded + self.errored + self.canceled + self.expired
 
 
-class _Batch(msgspec.Struct, frozen=True):
+class _AnthropicBatch(msgspec.Struct, frozen=True):
     id: str
     processing_status: str
-    request_counts: _Counts = _Counts()
+    request_counts: _AnthropicCounts = _AnthropicCounts()
     created_at: Any = None
 
     @property
@@ -53,8 +53,8 @@ class _Batch(msgspec.Struct, frozen=True):
             return float("inf")
 
 
-class _Page(msgspec.Struct, frozen=True):
-    data: list[_Batch]
+class _AnthropicPage(msgspec.Struct, frozen=True):
+    data: list[_AnthropicBatch]
     has_more: bool = False
 
 
@@ -64,7 +64,7 @@ class _Result(msgspec.Struct, frozen=True):
     error: msgspec.Raw = msgspec.Raw(b"null")
 
 
-class _Line(msgspec.Struct, frozen=True):
+class _AnthropicLine(msgspec.Struct, frozen=True):
     custom_id: str
     result: _Result
 
@@ -108,7 +108,7 @@ class AnthropicBatchApi:
 
     async def look(self, calls: Calls, name: str) -> RemoteBatch:
         """Return how a batch does."""
-        batch = await asked(calls, f"{_PATH}/{safe_id(name)}", _Batch, "a batch")
+        batch = await asked(calls, f"{_PATH}/{safe_id(name)}", _AnthropicBatch, "a batch")
         counts = batch.request_counts
         is_over = batch.processing_status == "ended"
         return RemoteBatch(
@@ -122,7 +122,7 @@ class AnthropicBatchApi:
 
     def rows(self, file: IO[bytes]) -> Iterator[ResultRow]:
         """Return what became of the requests."""
-        return read_rows(file, _Line, _row)
+        return read_rows(file, _AnthropicLine, _row)
 
     async def _holds(self, calls: Calls, name: str, sought: BatchSearch) -> bool:
         """Say whether all results of a batch are for our requests; a part of the results is no answer."""
@@ -140,11 +140,11 @@ class AnthropicBatchApi:
         return await calls.tried(attempt)
 
 
-async def _listed(calls: Calls, since: float) -> AsyncIterator[_Batch]:
+async def _listed(calls: Calls, since: float) -> AsyncIterator[_AnthropicBatch]:
     """Yield the batches made since a time, newest first."""
     after: dict[str, str] = {}
     for _ in range(_MOST_PAGES):
-        page = await asked(calls, _PATH, _Page, "a list of batches", limit=_PAGE, **after)
+        page = await asked(calls, _PATH, _AnthropicPage, "a list of batches", limit=_PAGE, **after)
         for batch in page.data:
             if batch.created < since:
                 return
@@ -159,7 +159,7 @@ def _results(name: str) -> str:
     return f"{_PATH}/{safe_id(name)}/results"
 
 
-def _row(line: _Line) -> ResultRow:
+def _row(line: _AnthropicLine) -> ResultRow:
     key, result = key_of(line.custom_id), line.result
     if result.type in ("canceled", "expired"):
         return ResultRow(key=key)

@@ -27,15 +27,7 @@ _MOST_LINE_BYTES = 64 << 20
 
 
 async def asked(calls: Calls, path: str, form: type[T], what: str, **queries: str) -> T:
-    """Return what stands at a path, in its form.
-
-    Raises
-    ------
-    EndpointError
-        If it cannot be had, or has another form, in all attempts.
-    FailingServerError
-        If the server refuses the key, or has no such thing.
-    """
+    """Return what stands at a path, in its form; raise `EndpointError` if it has not that form in all attempts."""
 
     async def attempt() -> T:
         return decoded(await calls.once("GET", path, queries=queries), form, what)
@@ -44,13 +36,7 @@ async def asked(calls: Calls, path: str, form: type[T], what: str, **queries: st
 
 
 def decoded(content: bytes, form: type[T], what: str) -> T:
-    """Return an answer in its form.
-
-    Raises
-    ------
-    PassingError
-        If it has another.
-    """
+    """Return an answer in its form, or raise `PassingError`."""
     try:
         return served_json.decoded(content, form)
     except msgspec.DecodeError as error:
@@ -58,13 +44,7 @@ def decoded(content: bytes, form: type[T], what: str) -> T:
 
 
 def told_id(content: bytes, what: str) -> str:
-    """Return the id in the answer to a submission.
-
-    Raises
-    ------
-    UnsureError
-        If there is none, so that nobody knows what was done.
-    """
+    """Return the id in the answer to a submission; without one nobody knows what was done: `UnsureError`."""
     try:
         return safe_id(decoded(content, Named, what).id)
     except (PassingError, EndpointError) as error:
@@ -72,36 +52,16 @@ def told_id(content: bytes, what: str) -> str:
 
 
 def safe_id(name: str) -> str:
-    """Return an id that may stand in an address.
-
-    Raises
-    ------
-    EndpointError
-        If it may not.
-    """
+    """Return an id that may stand in an address, or raise `EndpointError`."""
     if not _ID.fullmatch(name) or set(name) == {"."}:
         raise EndpointError("expected an id of letters, digits, '-', '_' and '.', got something else from the server")
     return name
 
 
 def read_rows(file: IO[bytes], form: type[T], row_of: Callable[[T], ResultRow]) -> Iterator[ResultRow]:
-    """Yield a row for each line of a file that is not empty, also for one that cannot be read.
+    """Yield a row for each line of JSON that is not empty, also for one that cannot be read, with its key if it can.
 
-    Of such a line the key is told if it can be found.
-
-    Parameters
-    ----------
-    file
-        JSON lines.
-    form
-        Of a line.
-    row_of
-        Makes the row.
-
-    Raises
-    ------
-    PassingError
-        If a line is too long for any reply.
+    Raises `PassingError` if a line is too long for any reply.
     """
     while line := file.readline(_MOST_LINE_BYTES):
         if len(line) == _MOST_LINE_BYTES:

@@ -1,4 +1,4 @@
-"""What every provider's batches have in common: the words that the files beside this one are written in."""
+"""What every provider's batches have in common: the data that goes in and comes out, and the calls to write."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -10,34 +10,16 @@ from evidencebench.models.llm.chat import ChatReply, ChatRequest
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RemoteBatch:
-    """A batch as its provider describes it.
+    """A batch as its provider describes it."""
 
-    Attributes
-    ----------
-    name
-        The provider's id.
-    state
-        In the provider's words.
-    is_over
-        Whether nothing will change any more.
-    n_done, n_failed
-        Requests so far.
-    paths
-        Where the rows are, behind the base URL; empty where there are none.
-    fault
-        Why the batch as a whole was refused; empty where it was not.
-    row_faults
-        Why it was refused for single rows, by their place in it, counted from 1.
-    """
-
-    name: str
-    state: str
-    is_over: bool
+    name: str  # the provider's id
+    state: str  # in the provider's words
+    is_over: bool  # whether nothing will change any more
     n_done: int
     n_failed: int
-    paths: tuple[str, ...] = ()
-    fault: str = ""
-    row_faults: Mapping[int, str] = field(default_factory=dict)
+    paths: tuple[str, ...] = ()  # where the rows are, behind the base URL
+    fault: str = ""  # why the batch as a whole was refused
+    row_faults: Mapping[int, str] = field(default_factory=dict)  # why single rows were, by place in it, from 1
 
     @property
     def is_refused(self) -> bool:
@@ -47,71 +29,33 @@ class RemoteBatch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResultRow:
-    """What became of one request of a batch.
+    """What became of one request of a batch."""
 
-    Attributes
-    ----------
-    key
-        As `ChatRequest.key`, if the server tells the truth.
-    reply
-        The reply; None where there is none.
-    failure
-        Why there is none; empty where the batch ended before the request's turn came.
-    is_done
-        Whether the provider says that it was answered, though what it gives may be no reply.
-    is_damaged
-        Whether it cannot be read; the key may be missing then, which is empty.
-    is_cut
-        Whether it cannot be read since what came ends within it, so that more may be missing.
-    """
-
-    key: str
+    key: str  # as `ChatRequest.key`, if the server tells the truth
     reply: ChatReply | None = None
-    failure: str = ""
-    is_done: bool = False
-    is_damaged: bool = False
-    is_cut: bool = False
+    failure: str = ""  # why there is no reply; empty where the batch ended before the request's turn came
+    is_done: bool = False  # the provider says that it was answered, though what it gives may be no reply
+    is_damaged: bool = False  # it cannot be read; an empty key cannot either
+    is_cut: bool = False  # it cannot be read since what came ends within it, so that more may be missing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchSearch:
-    """A batch of which nobody knows whether it was submitted.
+    """A batch of which nobody knows whether it was submitted."""
 
-    Attributes
-    ----------
-    intent
-        Our name for it.
-    since
-        When it was intended, in seconds since 1970.
-    n_requests
-        How many are in it.
-    known
-        Ids that belong to other batches.
-    holds
-        Says whether a key is in it.
-    """
-
-    intent: str
-    since: float
+    intent: str  # our name for it
+    since: float  # when it was intended, in seconds since 1970
     n_requests: int
-    known: Collection[str]
-    holds: Callable[[str], bool]
+    known: Collection[str]  # ids that belong to other batches
+    holds: Callable[[str], bool]  # says whether a key is in it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchResult:
-    """What a search for a batch came to.
-
-    Attributes
-    ----------
-    name
-        The provider's id; None where it was not found.
-    perhaps
-        Ids that it may have, which only the end of those batches can tell.
-    """
+    """The provider's id of a batch that was looked for; None where it was not found."""
 
     name: str | None = None
-    perhaps: tuple[str, ...] = ()
+    perhaps: tuple[str, ...] = ()  # ids that it may have, which only the end of those batches can tell
 
 
 class BatchApi(Protocol):
@@ -140,15 +84,7 @@ class BatchApi(Protocol):
         ...
 
     async def create(self, calls: Calls, prepared: bytes | IO[bytes]) -> str:
-        """Submit in one attempt; return the provider's id.
-
-        Raises
-        ------
-        UnsureError
-            If it may have been submitted.
-        PassingError
-            If it was not, and the next attempt may succeed.
-        """
+        """Submit in one attempt; return the provider's id, or raise as `Calls.once`."""
         ...
 
     async def find(self, calls: Calls, sought: BatchSearch) -> SearchResult:

@@ -45,18 +45,18 @@ class _Faults(msgspec.Struct, frozen=True):
     data: list[_Fault] | None = None
 
 
-class _Counts(msgspec.Struct, frozen=True):
+class _OpenaiCounts(msgspec.Struct, frozen=True):
     completed: int | None = None
     failed: int | None = None
 
 
-class _Batch(msgspec.Struct, frozen=True):
+class _OpenaiBatch(msgspec.Struct, frozen=True):
     id: str
     status: str
     output_file_id: str | None = None
     error_file_id: str | None = None
     errors: msgspec.Raw = msgspec.Raw(b"null")
-    request_counts: _Counts | None = None
+    request_counts: _OpenaiCounts | None = None
     created_at: Any = None
     metadata: Any = None
 
@@ -71,8 +71,8 @@ class _Batch(msgspec.Struct, frozen=True):
         return self.created_at if isinstance(self.created_at, int | float) else float("inf")
 
 
-class _Page(msgspec.Struct, frozen=True):
-    data: list[_Batch]
+class _OpenaiPage(msgspec.Struct, frozen=True):
+    data: list[_OpenaiBatch]
     has_more: bool = False
 
 
@@ -81,7 +81,7 @@ class _Response(msgspec.Struct, frozen=True):
     body: msgspec.Raw = msgspec.Raw(b"null")
 
 
-class _Line(msgspec.Struct, frozen=True):
+class _OpenaiLine(msgspec.Struct, frozen=True):
     custom_id: str
     response: _Response | None = None
     error: Any = None
@@ -134,7 +134,7 @@ class OpenaiBatchApi:
         """Look for the batch that has our intent in its metadata."""
         after: dict[str, str] = {}
         for _ in range(_MOST_PAGES):
-            page = await asked(calls, "/batches", _Page, "a list of batches", limit=_PAGE, **after)
+            page = await asked(calls, "/batches", _OpenaiPage, "a list of batches", limit=_PAGE, **after)
             for batch in page.data:
                 if batch.intent == sought.intent:
                     return SearchResult(name=safe_id(batch.id))
@@ -145,8 +145,8 @@ class OpenaiBatchApi:
 
     async def look(self, calls: Calls, name: str) -> RemoteBatch:
         """Return how a batch does."""
-        batch = await asked(calls, f"/batches/{safe_id(name)}", _Batch, "a batch")
-        counts = batch.request_counts or _Counts()
+        batch = await asked(calls, f"/batches/{safe_id(name)}", _OpenaiBatch, "a batch")
+        counts = batch.request_counts or _OpenaiCounts()
         files = [file for file in (batch.output_file_id, batch.error_file_id) if file]
         faults = _faults(batch) if batch.status == "failed" else []
         return RemoteBatch(
@@ -162,15 +162,15 @@ class OpenaiBatchApi:
 
     def rows(self, file: IO[bytes]) -> Iterator[ResultRow]:
         """Return what became of the requests, from the file of replies or that of errors."""
-        return read_rows(file, _Line, _row)
+        return read_rows(file, _OpenaiLine, _row)
 
 
-def _faults(batch: _Batch) -> list[_Fault]:
+def _faults(batch: _OpenaiBatch) -> list[_Fault]:
     found = told(batch.errors, _Faults)
     return (found.data if found else None) or [_Fault()]
 
 
-def _row(line: _Line) -> ResultRow:
+def _row(line: _OpenaiLine) -> ResultRow:
     key = key_of(line.custom_id)
     if line.response is not None and not _is_refusal(line.response):
         try:

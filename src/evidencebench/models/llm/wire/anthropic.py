@@ -81,20 +81,20 @@ def _structure(request: ChatRequest) -> dict[str, Any]:
 
 
 # Only what a reply cannot be without has a type: a paid reply is not lost for what else is strange about it.
-class _Block(msgspec.Struct, frozen=True):
+class _AnthropicBlock(msgspec.Struct, frozen=True):
     type: Any = None
     text: Any = None
     input: msgspec.Raw = msgspec.Raw(b"{}")
 
 
-class _Usage(msgspec.Struct, frozen=True):
+class _AnthropicUsage(msgspec.Struct, frozen=True):
     input_tokens: Count | None = None
     output_tokens: Count | None = None
     cache_read_input_tokens: Count | None = None
     cache_creation_input_tokens: Count | None = None
 
 
-class _Reply(msgspec.Struct, frozen=True):
+class _AnthropicReply(msgspec.Struct, frozen=True):
     content: list[msgspec.Raw] | None = None
     stop_reason: Any = None
     model: Any = None
@@ -111,10 +111,10 @@ def reply_of(content: bytes | msgspec.Raw) -> ChatReply:
     msgspec.DecodeError
         If it is not JSON or has not the form of a reply.
     """
-    found = decoded(content, _Reply)
+    found = decoded(content, _AnthropicReply)
     if found.content is None:
         raise PassingError("expected a reply with content, got none")
-    blocks = [told(raw, _Block) or _Block(text=raw) for raw in found.content]
+    blocks = [told(raw, _AnthropicBlock) or _AnthropicBlock(text=raw) for raw in found.content]
     used = next((bytes(block.input).decode(errors="replace") for block in blocks if block.type == "tool_use"), None)
     return ChatReply(
         text=joined([block.text for block in blocks if is_text(block.type, _TEXTS)]) if used is None else used,
@@ -125,7 +125,7 @@ def reply_of(content: bytes | msgspec.Raw) -> ChatReply:
 
 
 def _usage(raw: msgspec.Raw) -> Usage:
-    found = told(raw, _Usage)
+    found = told(raw, _AnthropicUsage)
     if found is None:
         return Usage()
     read, written = found.cache_read_input_tokens or 0, found.cache_creation_input_tokens or 0

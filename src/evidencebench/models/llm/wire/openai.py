@@ -38,7 +38,7 @@ def body_of(request: ChatRequest, provider: Provider) -> dict[str, Any]:
     for name in ("temperature", "top_p", "reasoning_effort"):
         if (value := getattr(request, name)) is not None:
             body[name] = value
-    if provider.takes_seed:
+    if provider.seed_field:
         body[provider.seed_field] = request.seed
     if request.schema is not None:
         schema = {"name": "reply", "strict": True, "schema": request.schema}
@@ -47,35 +47,35 @@ def body_of(request: ChatRequest, provider: Provider) -> dict[str, Any]:
 
 
 # Only what a reply cannot be without has a type: a paid reply is not lost for what else is strange about it.
-class _Message(msgspec.Struct, frozen=True):
+class _OpenaiMessage(msgspec.Struct, frozen=True):
     content: Any = None
     refusal: Any = None
 
 
-class _Choice(msgspec.Struct, frozen=True):
-    message: _Message | None = None
+class _OpenaiChoice(msgspec.Struct, frozen=True):
+    message: _OpenaiMessage | None = None
     finish_reason: Any = None
     error: Any = None
 
 
-class _PromptDetails(msgspec.Struct, frozen=True):
+class _OpenaiPromptDetails(msgspec.Struct, frozen=True):
     cached_tokens: Count | None = None
 
 
-class _ReplyDetails(msgspec.Struct, frozen=True):
+class _OpenaiReplyDetails(msgspec.Struct, frozen=True):
     reasoning_tokens: Count | None = None
 
 
-class _Usage(msgspec.Struct, frozen=True):
+class _OpenaiUsage(msgspec.Struct, frozen=True):
     prompt_tokens: Count | None = None
     completion_tokens: Count | None = None
     total_tokens: Count | None = None
-    prompt_tokens_details: _PromptDetails | None = None
-    completion_tokens_details: _ReplyDetails | None = None
+    prompt_tokens_details: _OpenaiPromptDetails | None = None
+    completion_tokens_details: _OpenaiReplyDetails | None = None
     prompt_cache_hit_tokens: Count | None = None  # DeepSeek's
 
 
-class _Reply(msgspec.Struct, frozen=True):
+class _OpenaiReply(msgspec.Struct, frozen=True):
     choices: list[msgspec.Raw] | None = None
     model: Any = None
     usage: msgspec.Raw = msgspec.Raw(b"null")
@@ -92,8 +92,8 @@ def reply_of(content: bytes | msgspec.Raw) -> ChatReply:
     msgspec.DecodeError
         If it is not JSON or has not the form of a reply.
     """
-    found = decoded(content, _Reply)
-    choice = decoded(found.choices[0], _Choice) if found.choices else _Choice()
+    found = decoded(content, _OpenaiReply)
+    choice = decoded(found.choices[0], _OpenaiChoice) if found.choices else _OpenaiChoice()
     reason = choice.finish_reason.lower() if isinstance(choice.finish_reason, str) else ""
     if (error := found.error or choice.error) or reason == "error":
         said = (error.get("message") or error.get("code")) if isinstance(error, dict) else error
@@ -110,7 +110,7 @@ def reply_of(content: bytes | msgspec.Raw) -> ChatReply:
     )
 
 
-def _texts(message: _Message) -> tuple[str, str]:
+def _texts(message: _OpenaiMessage) -> tuple[str, str]:
     """Return what a message says, and what it refuses with."""
     content = message.content
     if isinstance(content, str | None):
@@ -125,7 +125,7 @@ def _texts(message: _Message) -> tuple[str, str]:
 
 
 def _usage(raw: msgspec.Raw) -> Usage:
-    found = told(raw, _Usage)
+    found = told(raw, _OpenaiUsage)
     if found is None:
         return Usage()
     prompt_details, reply_details = found.prompt_tokens_details, found.completion_tokens_details
