@@ -16,11 +16,11 @@ from evidencebench.cli.progress import progress
 from evidencebench.errors import EvidenceBenchError, PendingError, ReplyError, UnreadableError
 from evidencebench.execution.gathering import Rehearsal
 from evidencebench.execution.system_table import asks_model, make_system
-from evidencebench.papers.foreign import text_of
-from evidencebench.papers.plain import read_plain
+from evidencebench.papers.paper import Paper
+from evidencebench.papers.read import read, read_content
 from evidencebench.query import AspectScope, Kind, Query
 from evidencebench.scoring.score_texts import notes_line
-from evidencebench.storage.reading import read_stream, read_whole
+from evidencebench.storage.reading import read_stream
 from evidencebench.system import Brief, NamedSystem, Ranking
 from evidencebench.tables import WIDTH, printable
 from evidencebench.wording import counted
@@ -85,7 +85,7 @@ def command(
         --system llm_base:model=openai/gpt-4o-mini --max-cost-usd 0.05
     """
     name = "standard input" if paper == "-" else paper
-    query = read_plain(text_of(_content(paper, name), name=name), hypothesis=hypothesis, name=name)
+    query = (_from_standard_input(name) if paper == "-" else read(Path(paper))).asked(hypothesis)
     system = make_system(spec, seed=seed)
     if system.knows_labels:
         raise EvidenceBenchError(f"find: {system.name} needs the answers, which a paper does not bring along")
@@ -130,11 +130,12 @@ def command(
         click.echo(textwrap.fill(body, n_columns, initial_indent=lead, subsequent_indent=" " * len(lead)))
 
 
-def _content(paper: str, name: str) -> bytes:
+def _from_standard_input(name: str) -> Paper:
     try:
-        return read_stream(sys.stdin.buffer) if paper == "-" else read_whole(Path(paper))
+        content = read_stream(sys.stdin.buffer)
     except OSError as error:
         raise UnreadableError(f"{name}: cannot be read: {error.strerror}") from error
+    return read_content(content, name=name)
 
 
 def _rehearsed(system: NamedSystem, query: Query, brief: Brief) -> Rehearsal:

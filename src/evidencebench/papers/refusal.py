@@ -1,4 +1,4 @@
-"""What stands in a file that is no plain text of one sentence a line, told by its content."""
+"""What a file is that is no plain text of one sentence a line, told by its content, and what to do about it."""
 
 import re
 from collections.abc import Iterator
@@ -60,20 +60,9 @@ _LEAST_SIGNS = 7
 
 
 def text_of(content: bytes, *, name: str) -> str:
-    """Return the text of a file of one sentence a line, which is UTF-8.
+    """Return the text of a file of one sentence a line, which is UTF-8; messages call it ``name``.
 
-    Parameters
-    ----------
-    content
-        The file.
-    name
-        Where it comes from, for messages.
-
-    Raises
-    ------
-    UnreadableError
-        If it is something else: a PDF, an archive, markup, JSON, another encoding, or paragraphs; the message says what
-        to do.
+    Raises `UnreadableError` if it is something else: a PDF, an archive, markup, JSON, another encoding, or paragraphs.
     """
     for beginning, what, advice in _BEGINNINGS:
         if content.lstrip()[: len(beginning)] == beginning:

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from evidencebench.data.dataset import open_dataset
 from evidencebench.data.sample import load_sample
 from evidencebench.errors import UnreadableError
-from evidencebench.papers.foreign import text_of
-from evidencebench.papers.plain import MOST_SENTENCES, read_plain
+from evidencebench.papers.read import MOST_SENTENCES, read_content
+from evidencebench.papers.refusal import text_of
 
 _SENTENCES = "Tea lowered it by 3 mmHg.\nNo harm was seen (p < 0.05).\nWe asked 120 adults.\n"
 _PARAGRAPHS = "We asked 120 adults. Tea lowered it by 3 mmHg. No harm was seen [9]. The end.\n" * 3
@@ -139,4 +139,4 @@ def test_real_markup_and_real_paragraphs_are_refused() -> None:
 
 def test_more_sentences_than_a_paper_has_are_refused() -> None:
     with pytest.raises(UnreadableError, match="expected at most 50,000 sentences, got 50,001; a paper has hundreds"):
-        read_plain("Tea.\n" * (MOST_SENTENCES + 1), hypothesis="h", name="tea.txt")
+        read_content(b"Tea.\n" * (MOST_SENTENCES + 1), name="tea.txt")
