@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from command_line import Command
+from examples import IS_THOROUGH
 
 pytestmark = pytest.mark.slow
 
@@ -30,15 +31,16 @@ def test_a_run_on_a_model_of_random_weights_ends_and_counts_its_failures(
     strategy: str, served: tuple[str, Path], tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     address, model = served
+    n = 3 if IS_THOROUGH else 1
     monkeypatch.setenv("EVIDENCEBENCH_CACHE", str(tmp_path / "cache"))
     spec = f"{strategy}:model=local/{model},base_url={address},max_tokens=40,temperature=1.0"
-    arguments = f"run {spec} --data sample --limit 3 -t er_at_10 -o run.jsonl --max-connections 2 --json"
+    arguments = f"run {spec} --data sample --limit {n} -t er_at_10 -o run.jsonl --max-connections 2 --json"
     found = command(arguments).json
     classes = {name: count for name, count in found["notes"].items() if name.startswith("reply_")}
-    assert found["n_instances"] == 3
-    assert sum(classes.values()) == found["notes"]["requests"] >= 3
+    assert found["n_instances"] == n
+    assert sum(classes.values()) == found["notes"]["requests"] >= n
     assert found["n_failed"] + classes.get("reply_answered", 0) >= 1
-    assert found["notes"]["prompt_tokens"] > 3 * 1000
+    assert found["notes"]["prompt_tokens"] > n * 1000
     again = command(f"{arguments} --overwrite").json
     assert again["asked"]["requests"] == 0
     assert again["notes"] == found["notes"]

@@ -104,6 +104,7 @@ def test_what_cannot_be_reported_leaves_no_file(arguments: str, message: str, co
 
 def test_papers_are_left_out_of_large_data_unless_they_are_asked_for(command: Command) -> None:
     record = next(iter(json.loads(sample_path().read_bytes()).values()))
+    record["paper_as_candidate_pool"] = ["short"] * len(record["paper_as_candidate_pool"])
     members = {f"i{number}": record | {"paper_id": f"p{number}"} for number in range(MOST_PAPERS + 1)}
     Path("large.json").write_text(json.dumps(members))
     Path("answers.json").write_text(json.dumps({key: [1] for key in members}))

@@ -27,6 +27,7 @@ from evidencebench.systems.selectors.model import SelectorModel, load_model, rea
 from evidencebench.systems.selectors.page import Page
 from evidencebench.systems.selectors.selector import Selector
 from evidencebench.training.selector import STRENGTH, TUNED_TASKS, SelectorTraining, write_model
+from examples import IS_THOROUGH
 
 pytest.importorskip("lightgbm", reason="needs the extra 'selector'")
 
@@ -177,7 +178,7 @@ def write_and_die(model: Path, folder: Path, n_files: int) -> None:
     assert subprocess.run(words, check=False).returncode == -signal.SIGKILL
 
 
-@pytest.mark.parametrize("n_files", [0, 3, 99])
+@pytest.mark.parametrize("n_files", [0, 3, 99] if IS_THOROUGH else [3])
 def test_a_training_killed_while_it_writes_leaves_the_old_model_or_none(
     n_files: int, own_model: Path, blind_model: Path, tmp_path: Path
 ) -> None:

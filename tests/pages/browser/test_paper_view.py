@@ -14,6 +14,7 @@ from evidencebench.data.sample import load_sample
 from evidencebench.data.tasks import TASKS
 from evidencebench.pages.viewer.page_records import GradedAnswer, GradedInstance, TaskTerms
 from evidencebench.pages.viewer.viewer_data import viewer_data_of
+from examples import IS_THOROUGH
 from paper_records import HALF, OTHER, RESULTS_AT_2, TERMS, TEXTS, State, overview_of, record_of, show, show_paper
 
 
@@ -385,10 +386,10 @@ def test_the_map_of_a_small_screen_goes_there_too(new_page: NewPage, sample: Gra
 
 
 @pytest.mark.data
-def test_every_paper_of_the_real_data_is_shown(page: Page, train: Dataset, tmp_path: Path) -> None:
+def test_papers_of_the_real_data_are_shown(page: Page, train: Dataset, tmp_path: Path) -> None:
     viewed = viewer_data_of((), train, list(TASKS.values()))
     overview = viewed.overview()
-    for position, instance in enumerate(train.instances(20)):
+    for position, instance in enumerate(train.instances(20 if IS_THOROUGH else 4)):
         record = viewed.record(position, instance)
         show_paper(page, tmp_path, overview, record, State(b=1))
         for task in range(len(overview.tasks)):

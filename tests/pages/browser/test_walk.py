@@ -18,6 +18,7 @@ from asking_app import running
 from browsing import NewPage, address_of, assert_accessible, assert_fits
 from evidencebench.data.sample import load_sample
 from evidencebench.data.tasks import TASKS
+from evidencebench.execution.execute import execute
 from evidencebench.pages.app.assignments import picking_pages
 from evidencebench.pages.viewer.viewer_data import viewer_data_of
 
@@ -38,23 +39,19 @@ def shoot(tmp_path: Path) -> Shoot:
     return take
 
 
-def command(*words: str) -> str:
-    return subprocess.run(
-        [sys.executable, "-m", "evidencebench", *words], check=True, capture_output=True, text=True
-    ).stdout
-
-
 @pytest.fixture(scope="module")
 def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Give a report of three systems, one of which was also asked the wrong hypotheses."""
     folder = tmp_path_factory.mktemp("walk")
-    runs = [str(folder / name) for name in ("cues.jsonl", "bm25.jsonl", "tfidf.jsonl")]
+    runs = [folder / f"{system}.jsonl" for system in ("cues", "bm25", "tfidf")]
     for run in runs:
-        command("run", Path(run).stem, "--data", "sample", "-o", run)
-    swapped = str(folder / "bm25.wrong.jsonl")
-    command("run", "bm25", "--data", "sample", "--hypothesis", "wrong", "-o", swapped)
+        execute(run.stem, load_sample(), run)
+    swapped = folder / "bm25.wrong.jsonl"
+    execute("bm25", load_sample(), swapped, hypothesis="wrong")
     page = folder / "report.html"
-    command("report", *runs, swapped, "--data", "sample", "-o", str(page))
+    draws = [] if "EVIDENCEBENCH_SCREENSHOTS" in os.environ else ["--draws", "200"]
+    words = ["report", *map(str, (*runs, swapped)), "--data", "sample", "-o", str(page), *draws]
+    subprocess.run([sys.executable, "-m", "evidencebench", *words], check=True, capture_output=True)
     return page
 
 
