@@ -57,7 +57,8 @@ from evidencebench.systems.retrievers.fusion import Fuse
 from evidencebench.systems.retrievers.tfidf import TfIdf
 from evidencebench.systems.selectors.diverse import Diverse
 from evidencebench.training.best import BestTraining
-from evidencebench.training.crossval.validate import cross_validate
+from evidencebench.training.crossval.cross_validate import cross_validate
+from evidencebench.training.crossval.plan import CrossValidation
 from evidencebench.training.embedder import EmbedderTraining
 from evidencebench.training.prompt_examples import write_examples
 from evidencebench.training.reranker import RerankerTraining
@@ -175,7 +176,9 @@ def test_a_task_is_a_task_or_its_name_and_one_needs_no_list(tmp_path: Path) -> N
         execute("bm25", SAMPLE, tmp_path / "run.jsonl", tasks=tasks)  # the same run each time
         assert set(score_runs(tmp_path / "run.jsonl", SAMPLE, tasks).scores["bm25"]) == {"er_at_10"}
         assert set(wrong_hypothesis_control(BM25(), SAMPLE, tasks, resampling=FEW)) == {"er_at_10"}
-        (found,) = cross_validate("bm25", SAMPLE, tasks=tasks, n_folds=2, n_seeds=1, resampling=FEW)
+        (found,) = cross_validate(
+            CrossValidation(systems="bm25", tasks=tasks, n_folds=2, n_seeds=1, resampling=FEW), SAMPLE
+        )
         assert set(found.tasks) == {"er_at_10"}
 
 

@@ -29,10 +29,12 @@ from evidencebench.data.sample import sample_path
 from evidencebench.scoring.leaderboard import board_of
 from evidencebench.scoring.resampling import Resampling
 from evidencebench.scoring.score_runs import score_runs
-from evidencebench.training.crossval.validate import cross_validate
+from evidencebench.training.crossval.cross_validate import cross_validate
+from evidencebench.training.crossval.plan import CrossValidation
 
 TASK = TASKS["er_at_10"]
 FEW = Resampling(n_draws=20)
+FOLDS = CrossValidation(systems="bm25", n_folds=2, n_seeds=1, resampling=FEW)
 
 
 @pytest.fixture(scope="module")
@@ -79,11 +81,11 @@ SHOWN: dict[str, tuple[Callable[[], object], str]] = {
     "a cover": (lambda: minimum_cover(coverage_of(load_sample()[0].labels)), "Cover("),
     "a report on a file": (lambda: validate_file(sample_path()), "FileReport('"),
     "figures of a system": (
-        lambda: cross_validate(["bm25"], load_sample(), n_folds=2, n_seeds=1, resampling=FEW)[0],
+        lambda: cross_validate(FOLDS, load_sample())[0],
         "SystemFigures('bm25', er_at_optimal ",
     ),
     "figures": (
-        lambda: cross_validate(["bm25"], load_sample(), n_folds=2, n_seeds=1, resampling=FEW)[0].tasks["er_at_10"],
+        lambda: cross_validate(FOLDS, load_sample())[0].tasks["er_at_10"],
         "TaskFigures(aspect recall 0.370, n=10)",
     ),
 }

@@ -19,8 +19,9 @@ from evidencebench.scoring.ranks import rank_ranges
 from evidencebench.scoring.resampling import DEFAULT_RESAMPLING, Floats
 from evidencebench.scoring.score_texts import percent
 from evidencebench.scoring.sign_flips import paired_test
+from evidencebench.training.crossval.cross_validate import cross_validate
 from evidencebench.training.crossval.figures import SystemFigures
-from evidencebench.training.crossval.validate import DEFAULT_TASKS, cross_validate
+from evidencebench.training.crossval.plan import DEFAULT_TASKS, CrossValidation
 from evidencebench.version import __version__
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -114,10 +115,8 @@ def measured(dataset: Dataset, work: Path, jobs: int) -> Iterator[SystemFigures]
         journal = work / f"{''.join(c if c.isalnum() else '-' for c in name)}.jsonl"
         print(f"{name} ...", flush=True)
         yield from cross_validate(
-            systems,
+            CrossValidation(systems=systems, n_folds=N_FOLDS, n_seeds=n_seeds),
             dataset,
-            n_folds=N_FOLDS,
-            n_seeds=n_seeds,
             jobs=jobs,
             journal=journal,
         )

@@ -7,7 +7,8 @@ from evidencebench import BM25, Brief, Ranking, Rules, Task, load_sample, select
 from evidencebench.errors import RunError, RunMismatchError, SystemSpecError
 from evidencebench.scoring.compare import mean_recalls
 from evidencebench.scoring.score_runs import score_runs
-from evidencebench.training.crossval.validate import cross_validate
+from evidencebench.training.crossval.cross_validate import cross_validate
+from evidencebench.training.crossval.plan import CrossValidation
 
 
 @pytest.mark.parametrize("budget", [-1, -(10**9), np.int64(-3)])
@@ -51,4 +52,4 @@ def test_nothing_is_graded_compared_or_validated_of_nothing() -> None:
     with pytest.raises(RunMismatchError, match="expected the scores of at least one system, got none"):
         mean_recalls([])
     with pytest.raises(SystemSpecError, match="expected at least one system to validate, got none"):
-        cross_validate([], load_sample())
+        cross_validate(CrossValidation(systems=()), load_sample())

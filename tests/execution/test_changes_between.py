@@ -19,7 +19,8 @@ from evidencebench.query import Query
 from evidencebench.runs.run_file import read_run
 from evidencebench.scoring.resampling import Resampling
 from evidencebench.system import Brief, Ranking
-from evidencebench.training.crossval.validate import cross_validate
+from evidencebench.training.crossval.cross_validate import cross_validate
+from evidencebench.training.crossval.plan import CrossValidation
 from runs.test_runs import wait_until
 
 SAMPLE = load_sample()
@@ -179,13 +180,19 @@ def test_workers_that_would_import_edited_code_are_told(own: str) -> None:
 
 
 def test_a_cross_validation_of_own_code_is_not_continued_after_an_edit(own: str) -> None:
-    cross_validate([own], SAMPLE, n_folds=2, n_seeds=1, journal=Path("cells.jsonl"), resampling=FEW)
+    cross_validate(
+        CrossValidation(systems=own, n_folds=2, n_seeds=1, resampling=FEW), SAMPLE, journal=Path("cells.jsonl")
+    )
     Path(f"{own.partition(':')[0]}_helper.py").write_text("WORD = 22\n")
     forget(own.partition(":")[0])
     with pytest.raises(RunMismatchError, match=f"begun as another cross-validation: code of {own} was 'sha256:"):
-        cross_validate([own], SAMPLE, n_folds=2, n_seeds=1, journal=Path("cells.jsonl"), resampling=FEW)
+        cross_validate(
+            CrossValidation(systems=own, n_folds=2, n_seeds=1, resampling=FEW), SAMPLE, journal=Path("cells.jsonl")
+        )
     Path("cells.jsonl").write_bytes(Path("cells.jsonl").read_bytes().splitlines(keepends=True)[0])
-    cross_validate([own], SAMPLE, n_folds=2, n_seeds=1, journal=Path("cells.jsonl"), resampling=FEW)
+    cross_validate(
+        CrossValidation(systems=own, n_folds=2, n_seeds=1, resampling=FEW), SAMPLE, journal=Path("cells.jsonl")
+    )
 
 
 @contextmanager

@@ -17,7 +17,8 @@ from evidencebench.query import Query
 from evidencebench.scoring.resampling import Resampling
 from evidencebench.scoring.wrong_hypothesis import wrong_hypothesis_control
 from evidencebench.system import Brief, NamedSystem, Ranking, Traits
-from evidencebench.training.crossval.validate import cross_validate
+from evidencebench.training.crossval.cross_validate import cross_validate
+from evidencebench.training.crossval.plan import CrossValidation
 from scripted_models import ScriptedSender, client_of, lead
 
 SAMPLE = load_sample()
@@ -76,7 +77,10 @@ def test_the_wrong_hypothesis_is_asked_of_many_papers_at_once_with_the_same_figu
 
 def test_cross_validation_asks_a_system_that_waits_many_papers_at_once_with_the_same_figures() -> None:
     (asked,), (expected,) = (
-        cross_validate([f"execution.test_gathering:{name}"], SAMPLE, tasks=[AT_10], n_seeds=2, resampling=FEW)
+        cross_validate(
+            CrossValidation(systems=f"execution.test_gathering:{name}", tasks=[AT_10], n_seeds=2, resampling=FEW),
+            SAMPLE,
+        )
         for name in ("Waits", "Serves")
     )
     assert asked.tasks == expected.tasks
@@ -136,6 +140,7 @@ def test_a_rehearsal_names_the_tasks_that_are_asked_by_themselves() -> None:
 
 
 def test_a_training_whose_system_would_ask_a_model_in_every_fold_is_refused() -> None:
+    pytest.importorskip("datasets", reason="needs the extra 'finetune'")
     spec = "reranker:system=[llm_base:model=openai/gpt-4o]"
     with pytest.raises(SystemSpecError, match=r"expected no system that asks a language model .* no cost limit"):
-        cross_validate([spec], SAMPLE, tasks=[AT_10])
+        cross_validate(CrossValidation(systems=spec, tasks=[AT_10]), SAMPLE)

@@ -18,7 +18,8 @@ from evidencebench.errors import SystemSpecError
 from evidencebench.execution.own_code import find_own_code
 from evidencebench.scoring.resampling import Resampling
 from evidencebench.specification import parse_specification, write_specification
-from evidencebench.training.crossval.validate import cross_validate
+from evidencebench.training.crossval.cross_validate import cross_validate
+from evidencebench.training.crossval.plan import CrossValidation
 from evidencebench.training.trainings import trainable
 from own_training import OWN_TRAINING
 
@@ -194,7 +195,9 @@ def test_a_training_in_a_file_is_answered_by_the_system_beside_it_in_every_proce
     assert found is not None
     assert found.system == "sub/memory.py:Recall"
     (figures,) = cross_validate(
-        ["sub/memory.py:Memory"], load_sample(), n_folds=2, n_seeds=1, resampling=Resampling(n_draws=50), jobs=2
+        CrossValidation(systems="sub/memory.py:Memory", n_folds=2, n_seeds=1, resampling=Resampling(n_draws=50)),
+        load_sample(),
+        jobs=2,
     )
     assert figures.n_failed == 0
     papers = [json.loads(line)["papers"] for line in Path("fits.jsonl").read_text().splitlines()]

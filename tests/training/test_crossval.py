@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from command_line import start
 from evidencebench.data.sample import load_sample
 from evidencebench.data.tasks import TASKS
+from evidencebench.engine.threads import Threads
 from evidencebench.errors import (
     MissingExtraError,
     RunError,
@@ -35,8 +36,9 @@ from evidencebench.execution.system_table import make_system
 from evidencebench.scoring.evaluate import evaluate
 from evidencebench.scoring.resampling import Resampling
 from evidencebench.scoring.wrong_hypothesis import wrong_hypothesis_control
+from evidencebench.training.crossval.cross_validate import cross_validate
 from evidencebench.training.crossval.figures import SystemFigures
-from evidencebench.training.crossval.validate import DEFAULT_TASKS, cross_validate
+from evidencebench.training.crossval.plan import DEFAULT_TASKS, CrossValidation
 from evidencebench.training.folding import paper_folds, parted
 from evidencebench.training.trainings import trainable
 from own_training import OWN_TRAINING
@@ -58,7 +60,11 @@ def memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 def validated(*systems: str, **options: Any) -> list[SystemFigures]:
-    return cross_validate(systems, SAMPLE, **{"n_folds": 3, "n_seeds": 2, "resampling": FEW, **options})
+    of_work = {"jobs", "engine", "journal", "overwrite", "on_progress"} & set(options)
+    given: dict[str, Any] = {"n_folds": 3, "n_seeds": 2, "resampling": FEW} | {
+        k: options[k] for k in options if k not in of_work
+    }
+    return cross_validate(CrossValidation(systems=systems, **given), SAMPLE, **{k: options[k] for k in of_work})
 
 
 def fits() -> list[dict[str, Any]]:
@@ -259,6 +265,10 @@ def test_the_selector_is_trained_in_every_fold_and_its_choices_are_counted() -> 
 def test_two_processes_find_what_one_finds(memory: str) -> None:
     together = validated(memory, "random", jobs=2)
     assert untimed(together) == untimed(validated(memory, "random"))
+
+
+def test_threads_find_what_one_process_finds(memory: str) -> None:
+    assert untimed(validated(memory, engine=Threads(2))) == untimed(validated(memory))
 
 
 def test_a_killed_cross_validation_goes_on_and_does_nothing_twice(memory: str) -> None:

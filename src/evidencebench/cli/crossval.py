@@ -1,7 +1,6 @@
 """``evidencebench crossval``."""
 
 from pathlib import Path
-from typing import Any
 
 import click
 import msgspec
@@ -31,10 +30,10 @@ from evidencebench.scoring.resampling import Estimate, Resampling
 from evidencebench.scoring.score_texts import percent
 from evidencebench.scoring.signature import signature
 from evidencebench.tables import Cell, Table
-from evidencebench.training.crossval.cells import versions_before_training
+from evidencebench.training.crossval.cross_validate import cross_validate
 from evidencebench.training.crossval.figures import SystemFigures
-from evidencebench.training.crossval.validate import cross_validate, planned
-from evidencebench.training.crossval.waiting_cells import rehearse_cells
+from evidencebench.training.crossval.plan import CrossValidation, planned, versions_before_training
+from evidencebench.training.crossval.waiting import rehearse_splits
 from evidencebench.training.trainings import trainable
 from evidencebench.wording import counted
 
@@ -107,30 +106,28 @@ def command(
     if output is not None:
         require_file(output, "cannot be gone on in; without --output the table is printed there")
     dataset = open_data(data)
-    systems = [system, *against]
-    what: dict[str, Any] = {
-        "tasks": tasks,
-        "n_folds": n_folds,
-        "n_seeds": n_seeds,
-        "with_blind": blind,
-        "resampling": resampling,
-    }
-    asks = any(trainable(one) is None and asks_model(make_system(one)) for one in systems)
+    what = CrossValidation(
+        systems=(system, *against),
+        tasks=tasks,
+        n_folds=n_folds,
+        n_seeds=n_seeds,
+        with_blind=blind,
+        resampling=resampling,
+    )
+    asks = any(trainable(one) is None and asks_model(make_system(one)) for one in what.systems)
     require_model(asking, asks=asks)
     if asking.estimate:
 
         def rehearse(client: ChatClient, shown: Shown) -> Rehearsal:
-            plan, asked = planned(systems, dataset, **what)
-            return rehearse_cells(plan, dataset, asked, client=client, on_progress=shown)
+            return rehearse_splits(planned(what, dataset), dataset, what.asked, client=client, on_progress=shown)
 
         how = f" with the own and with a wrong hypothesis under {counted(n_seeds, 'seed')}"
         n_failed = print_estimate(asking, rehearse, how=how, as_json=as_json, progress_style=progress_style)
         ctx.exit(1 if n_failed else 0)
     with opened_desk(asking, asks=asks) as desk, progress(system, progress_style, desk.status) as shown:
         found = cross_validate(
-            systems,
+            what,
             dataset,
-            **what,
             jobs=jobs,
             journal=output,
             overwrite=overwrite,

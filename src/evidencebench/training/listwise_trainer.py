@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 import torch
-from datasets import Dataset
 from sentence_transformers import (
     CrossEncoder,
     CrossEncoderTrainer,
@@ -60,6 +59,8 @@ def make_trainer(
     on_progress
         Called with (steps taken, steps in all).
     """
+    from datasets import Dataset  # noqa: PLC0415 - an extra
+
     is_embedder = isinstance(model, SentenceTransformer)
     weights = None
     if hardness and isinstance(model, SentenceTransformer):

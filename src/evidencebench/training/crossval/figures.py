@@ -1,4 +1,4 @@
-"""What cross-validation says about systems: figures with intervals, from the picks of all cells."""
+"""What cross-validation says about systems: figures with intervals, from the picks of all answered."""
 
 import statistics
 from collections.abc import Mapping, Sequence
@@ -13,7 +13,8 @@ from evidencebench.scoring.overlap import overlaps
 from evidencebench.scoring.resampling import Estimate, Floats, Resampling, bootstrap, bootstrap_defined
 from evidencebench.scoring.sign_flips import PairedTest, paired_test
 from evidencebench.scoring.task_scores import TaskScores
-from evidencebench.training.crossval.cells import Finished, Picks, Plan, source_of
+from evidencebench.training.crossval.plan import Plan
+from evidencebench.training.crossval.splits import AnsweredSplit, Picks, source_of
 from evidencebench.training.trainings import trainable
 from evidencebench.wording import one_line
 
@@ -91,9 +92,9 @@ class SystemFigures:
 
 
 def figures_of(
-    plan: Plan, dataset: Dataset, tasks: Sequence[Task], finished: Sequence[Finished], resampling: Resampling
+    plan: Plan, dataset: Dataset, tasks: Sequence[Task], finished: Sequence[AnsweredSplit], resampling: Resampling
 ) -> list[SystemFigures]:
-    """Return the figures of each system of a plan, from all of its cells."""
+    """Return the figures of each system of a plan, from all of its splits."""
     scores = evaluate(_sources(finished), dataset, tasks)
 
     def of(system: str, variant: str, task: Task) -> list[TaskScores]:
@@ -104,8 +105,8 @@ def figures_of(
     applicable = [task for task in tasks if of(first, "own", task)[0].ids]
     found = []
     for system in plan.systems:
-        cells = [one for one in finished if system in one.cell.systems]
-        fits = [one.fit_seconds for one in cells if one.cell.fold is not None]
+        answered = [one for one in finished if system in one.split.systems]
+        fits = [one.fit_seconds for one in answered if one.split.fold is not None]
         training = trainable(system)
         figures = {
             task.name: _task_figures(
@@ -124,22 +125,22 @@ def figures_of(
                 tasks=figures,
                 lead=lead,
                 fit_seconds=statistics.median(fits) if fits else None,
-                answer_seconds=statistics.median(s for one in cells for s in one.answer_seconds[system].values()),
-                n_failed=sum(one.n_failed(system) for one in cells),
+                answer_seconds=statistics.median(s for one in answered for s in one.answer_seconds[system].values()),
+                n_failed=sum(one.n_failed(system) for one in answered),
                 n_tried=0 if training is None else training.n_tried,
             )
         )
     return found
 
 
-def _sources(finished: Sequence[Finished]) -> dict[str, AnswerSource]:
+def _sources(finished: Sequence[AnsweredSplit]) -> dict[str, AnswerSource]:
     parts: dict[str, list[Picks]] = {}
     for one in finished:
-        for system in one.cell.systems:
-            variant = "blind" if one.cell.blind else "own"
-            parts.setdefault(_key(system, one.cell.seed, variant), []).append(one.own[system])
-            if not one.cell.blind:
-                parts.setdefault(_key(system, one.cell.seed, "wrong"), []).append(one.wrong[system])
+        for system in one.split.systems:
+            variant = "blind" if one.split.blind else "own"
+            parts.setdefault(_key(system, one.split.seed, variant), []).append(one.own[system])
+            if not one.split.blind:
+                parts.setdefault(_key(system, one.split.seed, "wrong"), []).append(one.wrong[system])
     return {key: source_of(picks) for key, picks in parts.items()}
 
 

@@ -1,4 +1,4 @@
-"""Cells of systems that wait for a server: asked in this process, many instances at once, under one cost limit."""
+"""Splits of systems that wait for a server: asked in this process, many instances at once, under one cost limit."""
 
 from collections.abc import Iterator, Sequence
 
@@ -12,28 +12,30 @@ from evidencebench.execution.system_table import make_system
 from evidencebench.execution.waiting import Waiting
 from evidencebench.models.llm.client import ChatClient
 from evidencebench.systems.derangement import derange_hypotheses
-from evidencebench.training.crossval.cells import Cell, Finished, Picks, Plan, Progress, cells_of, picked, waits
+from evidencebench.training.crossval.plan import Plan, Split, splits_of
+from evidencebench.training.crossval.splits import AnsweredSplit, Picks, counted
+from evidencebench.training.selector import Progress
 
 
-def gathered_cells(
-    cells: Sequence[Cell], dataset: Dataset, tasks: Sequence[Task], *, client: ChatClient | None, waiting: Waiting
-) -> Iterator[Finished]:
-    """Yield the answers of cells whose systems wait for a server; those that go in batches are asked together.
+def gathered_splits(
+    splits: Sequence[Split], dataset: Dataset, tasks: Sequence[Task], *, client: ChatClient | None, waiting: Waiting
+) -> Iterator[AnsweredSplit]:
+    """Yield the answers of splits whose systems wait for a server; those that go in batches are asked together.
 
     Raises
     ------
     StopError
         If no more requests may be sent.
     """
-    instances = list(dataset) if cells else []
-    for together in [[cell] for cell in cells] if waiting.settle is None else [cells]:
-        inquiries = [one for cell in together for one in _inquiries(cell, dataset, client)]
+    instances = list(dataset) if splits else []
+    for together in [[split] for split in splits] if waiting.settle is None else [splits]:
+        inquiries = [one for split in together for one in _inquiries(split, dataset, client)]
         gathered = iter(gather(inquiries, dataset, tasks, waiting=waiting))
-        for cell in together:
+        for split in together:
             own, wrong = next(gathered), next(gathered)
-            (system,) = cell.systems
-            yield Finished(
-                cell=cell,
+            (system,) = split.systems
+            yield AnsweredSplit(
+                split=split,
                 fit_seconds=0.0,
                 answer_seconds={system: own.seconds},
                 own={system: _picks(own, instances, tasks)},
@@ -41,22 +43,22 @@ def gathered_cells(
             )
 
 
-def rehearse_cells(
+def rehearse_splits(
     plan: Plan, dataset: Dataset, tasks: Sequence[Task], *, client: ChatClient, on_progress: Progress | None = None
 ) -> Rehearsal:
     """Ask what the systems of a plan that wait for a server would be asked, and keep no answer.
 
     It is meant for a client that sends nothing but estimates.
     """
-    inquiries = [one for cell in cells_of(plan) if waits(cell) for one in _inquiries(cell, dataset, client)]
+    inquiries = [one for split in splits_of(plan) if split.waits for one in _inquiries(split, dataset, client)]
     return rehearse_all(inquiries, dataset, tasks, on_progress=on_progress)
 
 
-def _inquiries(cell: Cell, dataset: Dataset, client: ChatClient | None) -> Iterator[Inquiry]:
-    """Yield a cell's system with each paper's own hypothesis, then with another's."""
-    wrong = derange_hypotheses(dataset.queries(), np.random.default_rng(cell.seed))
-    for system in cell.systems:
-        named = make_system(system, seed=cell.seed, client=client)
+def _inquiries(split: Split, dataset: Dataset, client: ChatClient | None) -> Iterator[Inquiry]:
+    """Yield a split's system with each paper's own hypothesis, then with another's."""
+    wrong = derange_hypotheses(dataset.queries(), np.random.default_rng(split.seed))
+    for system in split.systems:
+        named = make_system(system, seed=split.seed, client=client)
         yield Inquiry(system=named)
         yield Inquiry(system=named, hypotheses=wrong)
 
@@ -64,7 +66,7 @@ def _inquiries(cell: Cell, dataset: Dataset, client: ChatClient | None) -> Itera
 def _picks(gathered: Gathered, instances: Sequence[Instance], tasks: Sequence[Task]) -> Picks:
     return {
         instance.id: {
-            task.name: picked(gathered.answer(instance, task), instance, task)
+            task.name: counted(gathered.answer(instance, task), instance, task)
             for task in tasks
             if task.applies_to(instance.labels)
         }

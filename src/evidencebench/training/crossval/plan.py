@@ -1,0 +1,200 @@
+"""What a cross-validation measures, cut into splits: one model each, and the papers that it answers."""
+
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import msgspec
+import numpy as np
+
+from evidencebench.data.dataset import Dataset
+from evidencebench.data.tasks import Task, TaskOrName, tasks_from
+from evidencebench.errors import SystemSpecError, TaskError
+from evidencebench.execution.ask import require_answerable
+from evidencebench.execution.system_table import factory_of, make_options, make_system, module_of
+from evidencebench.models.embedding.folder import library_versions
+from evidencebench.provenance import merged_versions, versions_of_code
+from evidencebench.scoring.resampling import DEFAULT_RESAMPLING, Resampling
+from evidencebench.system import NamedSystem, traits_of
+from evidencebench.systems.derangement import derange_hypotheses
+from evidencebench.training.folding import paper_folds
+from evidencebench.training.selector import TUNED_TASKS
+from evidencebench.training.trainings import Trainable, trainable
+from evidencebench.version import __version__
+
+DEFAULT_TASKS = TUNED_TASKS
+"""The four tasks that the benchmark's publication reports."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CrossValidation:
+    """What is to be measured, and how.
+
+    Attributes
+    ----------
+    systems
+        What is measured, and what it is compared with. One that names a training is trained in every fold.
+    tasks
+        What is measured; empty: `DEFAULT_TASKS`.
+    n_folds
+        Parts that the papers are cut into, at least 2.
+    n_seeds
+        How often that is done, each time otherwise: with the resampling's seed, the next, and so on.
+    with_blind
+        Whether to train without the hypothesis too.
+    resampling
+        Of the intervals; its seed is the first cut's too.
+    asked
+        The tasks, not given but found by their names.
+    """
+
+    systems: str | Sequence[str]
+    tasks: TaskOrName | Iterable[TaskOrName] = ()
+    n_folds: int = 5
+    n_seeds: int = 5
+    with_blind: bool = True
+    resampling: Resampling = DEFAULT_RESAMPLING
+
+    asked: tuple[Task, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        systems = (self.systems,) if isinstance(self.systems, str) else tuple(dict.fromkeys(self.systems))
+        object.__setattr__(self, "systems", systems)
+        object.__setattr__(self, "asked", tasks_from(self.tasks) or tasks_from(DEFAULT_TASKS))
+
+
+class Plan(msgspec.Struct, frozen=True, kw_only=True):
+    """What decides the answers of a cross-validation, as its journal holds it.
+
+    Attributes
+    ----------
+    systems
+        Specifications; those that name a training are trained in every fold.
+    data
+        sha256 of the data file.
+    tasks
+        Names.
+    n_folds
+        How many parts the papers are cut into.
+    seeds
+        One for each time that this is done, each time otherwise.
+    with_blind
+        Whether systems that can be trained without the hypothesis are trained so too.
+    versions
+        What else decides the answers, as far as it is known before anything is trained.
+    """
+
+    systems: tuple[str, ...]
+    data: str
+    tasks: tuple[str, ...]
+    n_folds: int
+    seeds: tuple[int, ...]
+    with_blind: bool
+    versions: dict[str, str] = {}
+    evidencebench: str = __version__
+
+
+class Split(msgspec.Struct, frozen=True, kw_only=True):
+    """One model, or one system that needs none: which papers it answers, and how it is made.
+
+    Attributes
+    ----------
+    systems
+        Specifications of what answers with the model; several where they differ only in how they use it.
+    seed
+        Of folds, training and the swap of hypotheses.
+    fold
+        Which fold it answers; None: it is not trained, and answers all.
+    blind
+        Whether it is trained and asked without the hypothesis.
+    """
+
+    systems: tuple[str, ...]
+    seed: int
+    fold: int | None = None
+    blind: bool = False
+
+    @property
+    def waits(self) -> bool:
+        """Whether its system waits for a server, such as a language model's."""
+        return self.fold is None and any(make_system(system).waits for system in self.systems)
+
+
+def planned(what: CrossValidation, dataset: Dataset) -> Plan:
+    """Return the plan of a cross-validation of a data set; raises as `cross_validate` does, before any work."""
+    systems = tuple(what.systems)
+    if not systems:
+        raise SystemSpecError("expected at least one system to validate, got none")
+    for system in systems:
+        _check(system, dataset, what.asked, what.n_folds)
+    first = what.resampling.seed
+    return Plan(
+        systems=systems,
+        data=dataset.sha256,
+        tasks=tuple(task.name for task in what.asked),
+        n_folds=what.n_folds,
+        seeds=tuple(range(first, first + what.n_seeds)),
+        with_blind=what.with_blind,
+        versions=versions_before_training(systems),
+    )
+
+
+def splits_of(plan: Plan) -> Iterator[Split]:
+    """Yield the splits of a plan, seed by seed; systems that are trained alike share theirs."""
+    together: dict[object, list[str]] = {}
+    trainings: dict[str, Trainable | None] = {system: trainable(system) for system in plan.systems}
+    for system, found in trainings.items():
+        together.setdefault(system if found is None else (found.name, found.training), []).append(system)
+    for seed in plan.seeds:
+        for systems in map(tuple, together.values()):
+            found = trainings[systems[0]]
+            if found is None:
+                yield Split(systems=systems, seed=seed)
+                continue
+            for fold in range(plan.n_folds):
+                yield Split(systems=systems, seed=seed, fold=fold)
+                if plan.with_blind and found.blind is not None:
+                    yield Split(systems=systems, seed=seed, fold=fold, blind=True)
+
+
+def versions_before_training(systems: Sequence[str]) -> dict[str, str]:
+    """Return the versions that decide the answers of systems, as far as they are known before any is trained.
+
+    Of what is trained these are libraries, and the digests of own code that trains and that answers.
+    """
+    return merged_versions(*map(_versions_of, systems))
+
+
+def _versions_of(system: str) -> dict[str, str]:
+    found = trainable(system)
+    if found is None:
+        return make_system(system).versions()
+    libraries = library_versions("numpy", "lightgbm", "torch", "onnxruntime", "sentence-transformers")
+    code_of_training = versions_of_code(found.name, sys.modules[type(found.training).__module__])
+    return {**libraries, **code_of_training, **versions_of_code(found.system, module_of(found.system))}
+
+
+def _check(system: str, dataset: Dataset, tasks: Sequence[Task], n_folds: int) -> None:
+    """Raise whatever is wrong with the system, the tasks or the folds, before anything is computed."""
+    derange_hypotheses(dataset.queries(), np.random.default_rng(0))
+    found = trainable(system)
+    if found is None:
+        named = make_system(system)
+        require_answerable(named, dataset, tasks, own_hypotheses=False)
+        if dataset.sha256 in named.trained_on():
+            raise SystemSpecError(
+                f"'{system}' was trained on this data, so that its answers say nothing of other papers; "
+                "leave the model out, and it is trained anew in every fold"
+            )
+        return
+    nested = make_options(found.name, factory_of(found.system), found.options).values()
+    if any(isinstance(value, NamedSystem) and value.waits for value in nested):
+        raise SystemSpecError(
+            f"'{system}': expected no system that asks a language model beside a model that is trained in every fold, "
+            "since no cost limit would hold for it; leave it out"
+        )
+    paper_folds([query.paper_id for query in dataset.queries()], n_folds, np.random.default_rng(0))
+    if not traits_of(factory_of(found.system)).selects:
+        for task in tasks:
+            if task.budget is None:
+                raise TaskError(f"'{system}' ranks all sentences, and task '{task.name}' has no budget to end it")
