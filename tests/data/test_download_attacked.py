@@ -12,9 +12,9 @@ import pytest
 
 from evidencebench.data.catalog import CATALOG, Fetched
 from evidencebench.data.download import fetch
+from evidencebench.data.part_file import alone_with
 from evidencebench.errors import DownloadError
 from evidencebench.web.paced_http import Paced
-from evidencebench.web.part_file import alone_with
 from hostile_server import (
     Behaviour,
     Exchange,

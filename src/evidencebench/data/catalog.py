@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 from evidencebench.errors import DownloadError, UnreadableError
 from evidencebench.storage.reading import PathText, file_sha256
@@ -19,7 +20,7 @@ from evidencebench.wording import did_you_mean
 _GITHUB = "https://raw.githubusercontent.com/EvidenceBench/EvidenceBench/main/datasets"
 _HUGGING_FACE = "https://huggingface.co/datasets/EvidenceBench/EvidenceBench-100k/resolve/main"
 _NON_COMMERCIAL = "CC-BY-NC-SA (version not given)"
-_NAME_NOT_CERTAIN = "the file's name there is a guess: if it is not found, give its address as the url"
+_TRAIN_SHA256 = "a89bb2db83cbe68f5df7af6a430899bdb63af0da731268746d89a2f54c059865"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,27 +52,15 @@ class CatalogEntry:
     file_name: str
     url: str
     n_instances: int
-    size_bytes: int | None
-    sha256: str | None
+    size_bytes: int | None = None
+    sha256: str | None = None
     licence: str
-    note: str
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fetched:
-    """A whole file in the data folder.
-
-    Attributes
-    ----------
-    path
-        Where it is.
-    size_bytes
-        Its size.
-    sha256
-        Its checksum, computed from the file as it lies on the disk.
-    verified
-        Whether that checksum was compared with a known one. False means "checksum not known to this version".
-    """
+    """A whole file in the data folder; ``verified`` says that its checksum was compared with a known one."""
 
     path: Path
     size_bytes: int
@@ -79,57 +68,36 @@ class Fetched:
     verified: bool
 
 
+def _original(part: str, **known: Any) -> CatalogEntry:
+    file_name = f"evidencebench_{part}_set.json"
+    return CatalogEntry(name=part, file_name=file_name, url=f"{_GITHUB}/{file_name}", **known)
+
+
+def _large(part: str, *, n_instances: int, size: str) -> CatalogEntry:
+    file_name = f"evidencebench_100k_{part}_set.json"
+    return CatalogEntry(
+        name=f"100k-{part}",
+        file_name=file_name,
+        url=f"{_HUGGING_FACE}/{file_name}",
+        n_instances=n_instances,
+        licence="CC-BY-NC-4.0",
+        note=f"about {size}; the file's name there is a guess: if it is not found, give its address as the url",
+    )
+
+
 _ENTRIES = (
-    CatalogEntry(
-        name="train",
-        file_name="evidencebench_train_set.json",
-        url=f"{_GITHUB}/evidencebench_train_set.json",
-        n_instances=96,
-        size_bytes=4_133_576,
-        sha256="a89bb2db83cbe68f5df7af6a430899bdb63af0da731268746d89a2f54c059865",
-        licence=_NON_COMMERCIAL,
-        note="",
-    ),
-    CatalogEntry(
-        name="dev",
-        file_name="evidencebench_dev_set.json",
-        url=f"{_GITHUB}/evidencebench_dev_set.json",
-        n_instances=37,
-        size_bytes=None,
-        sha256=None,
-        licence=_NON_COMMERCIAL,
-        note="",
-    ),
-    CatalogEntry(
-        name="test",
-        file_name="evidencebench_test_set.json",
-        url=f"{_GITHUB}/evidencebench_test_set.json",
+    _original("train", n_instances=96, size_bytes=4_133_576, sha256=_TRAIN_SHA256, licence=_NON_COMMERCIAL),
+    _original("dev", n_instances=37, licence=_NON_COMMERCIAL),
+    _original(
+        "test",
         n_instances=293,
         size_bytes=12_735_397,
         sha256="771cc068...d18b",
         licence="CC-BY-4.0",
         note="only the beginning and the end of the checksum are known to this version",
     ),
-    CatalogEntry(
-        name="100k-train",
-        file_name="evidencebench_100k_train_set.json",
-        url=f"{_HUGGING_FACE}/evidencebench_100k_train_set.json",
-        n_instances=87_461,
-        size_bytes=None,
-        sha256=None,
-        licence="CC-BY-NC-4.0",
-        note=f"about 2.97 GB; {_NAME_NOT_CERTAIN}",
-    ),
-    CatalogEntry(
-        name="100k-test",
-        file_name="evidencebench_100k_test_set.json",
-        url=f"{_HUGGING_FACE}/evidencebench_100k_test_set.json",
-        n_instances=20_000,
-        size_bytes=None,
-        sha256=None,
-        licence="CC-BY-NC-4.0",
-        note=f"about 677 MB; {_NAME_NOT_CERTAIN}",
-    ),
+    _large("train", n_instances=87_461, size="2.97 GB"),
+    _large("test", n_instances=20_000, size="677 MB"),
 )
 
 CATALOG: Mapping[str, CatalogEntry] = MappingProxyType({entry.name: entry for entry in _ENTRIES})
@@ -143,18 +111,10 @@ SAMPLE = "sample"
 def data_path(name: PathText) -> Path:
     """Return the file that a catalogue name or a path means.
 
-    Parameters
-    ----------
-    name
-        ``"sample"``, or a name of `CATALOG`; any other text, and a `Path` whatever its name, is the path of a file.
+    ``"sample"`` and the names of `CATALOG` are names; any other text, and a `Path` whatever its name, is a path. Raises
+    `UnreadableError` for a catalogue name whose file is not here, or text that is neither such a name nor what could be
+    a file.
 
-    Raises
-    ------
-    UnreadableError
-        If it is a catalogue name whose file is not here, or neither such a name nor what could be a file.
-
-    Examples
-    --------
     >>> data_path("sample").name, data_path("./sample").name
     ('sample.json', 'sample')
     """
@@ -177,22 +137,8 @@ def data_path(name: PathText) -> Path:
 
 
 def check_file(entry: CatalogEntry, path: Path) -> Fetched:
-    """Return the size and checksum of a file, compared with what the catalogue knows of it.
+    """Return the size and checksum of a file of any name; raises `DownloadError` unless they are what is known of it.
 
-    Parameters
-    ----------
-    entry
-        The data set that the file should be.
-    path
-        The file; its name does not matter.
-
-    Raises
-    ------
-    DownloadError
-        The file cannot be read, or has another size or checksum than the entry.
-
-    Examples
-    --------
     >>> check_file(CATALOG["train"], Path(__file__))  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     evidencebench.errors.DownloadError: ...catalog.py: expected 4,133,576 bytes, got ...
@@ -210,17 +156,8 @@ def check_file(entry: CatalogEntry, path: Path) -> Fetched:
 
 
 def sha256_matches(known: str, computed: str) -> bool:
-    """Return whether a checksum is the known one, or begins and ends like it.
+    """Return whether a checksum is the known one, or begins and ends like one that is known as ``beginning...end``.
 
-    Parameters
-    ----------
-    known
-        A whole checksum, or its beginning and end joined by three dots.
-    computed
-        A whole checksum; both in lower-case hexadecimal.
-
-    Examples
-    --------
     >>> sha256_matches("77...8b", "77" + 60 * "0" + "8b"), sha256_matches("77...8b", "78" + 60 * "0" + "8b")
     (True, False)
     """

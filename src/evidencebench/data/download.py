@@ -1,6 +1,6 @@
 """Fetch a file of the catalogue: go on where a download was cut, refuse what is wrong.
 
-The file is absent or whole: what comes grows in a `PartFile`, and gets its name by one rename, after its size and
+The file is absent or whole: what comes grows in a part file, and gets its name by one rename, after its size and
 checksum were right, or its number of instances where its checksum is not known.
 
 A failure is of one of two kinds. A `PassingError` (a cut, a timeout, a busy server) may be gone at the next attempt;
@@ -12,18 +12,26 @@ import shutil
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from http import HTTPStatus
 from http.client import HTTPResponse
 from pathlib import Path
 
 from evidencebench.data.catalog import CatalogEntry, Fetched, check_file
 from evidencebench.data.formats.table import open_source
+from evidencebench.data.part_file import (
+    PartOrigin,
+    alone_with,
+    discard,
+    disk_errors,
+    held_bytes,
+    read_origin,
+    write_origin,
+)
 from evidencebench.errors import DataError, DownloadError
 from evidencebench.storage.reading import PathText
 from evidencebench.storage.whole_file import put_in_place
 from evidencebench.web.fetch import PassingError, ask, blocks_of, passing_errors, require_web_address, wrong_file
-from evidencebench.web.part_file import Origin, alone_with, discard, disk_errors, held_bytes, read_origin, write_origin
 from evidencebench.wording import counted
 
 Progress = Callable[[int, int | None], None]
@@ -51,25 +59,21 @@ class _Job:
     @property
     def most_bytes(self) -> int:
         """How long the file may be."""
-        size = self.entry.size_bytes
-        return self.entry.n_instances * _MOST_BYTES_AN_INSTANCE if size is None else size
+        return self.entry.size_bytes or self.entry.n_instances * _MOST_BYTES_AN_INSTANCE
 
     @property
     def is_guarded(self) -> bool:
         """Whether a checksum would tell that two versions were spliced; else only what the server says can."""
         return self.entry.sha256 is not None
 
+    def known_bytes(self, origin: PartOrigin) -> int | None:
+        """Return how long the whole file is: by the catalogue, else as the server said when it began to send it."""
+        return self.entry.size_bytes or origin.total
+
 
 def doubling_pause(attempt: int) -> float:
-    """Return the seconds to wait after a failed attempt: 1, 2, 4, ... up to a minute.
+    """Return the seconds to wait after a failed attempt, counted from 1.
 
-    Parameters
-    ----------
-    attempt
-        Which attempt failed, counted from 1.
-
-    Examples
-    --------
     >>> [doubling_pause(attempt) for attempt in (1, 2, 3, 99)]
     [1.0, 2.0, 4.0, 60.0]
     """
@@ -98,20 +102,15 @@ def fetch(
         The data set; whatever its size and checksum say must be true of the file.
     folder
         Where the file goes, under the entry's file name; made if it is absent.
-    mirror
-        Address of a folder to fetch the file from, in place of the entry's own address.
-    url
-        Address of the file itself, in place of the entry's own. At most one of `mirror`, `url`, `source_file`.
-    source_file
-        A copy on this machine to take in place of fetching.
+    mirror, url, source_file
+        At most one of: the address of a folder to fetch the file from, the address of the file itself, a copy of it on
+        this machine; None of them: the entry's own address.
     attempts
         How many requests to make before giving up, 1 or more. Each goes on where the one before was cut.
     timeout_seconds
         How long the server may stay silent, or send fewer than a thousand bytes a second, above 0.
-    pause_seconds
-        Seconds to wait after attempt 1, 2, ...; a longer Retry-After of the server counts instead.
-    sleep
-        What waits.
+    pause_seconds, sleep
+        Seconds to wait after attempt 1, 2, ... (a longer Retry-After of the server counts instead), and what waits.
     progress
         Told of every block that came.
     force
@@ -127,24 +126,15 @@ def fetch(
     Source
     ------
     RFC 9110, section 13.1.5 (If-Range), 14 (Range, 206, 416) and 10.2.3 (Retry-After).
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from evidencebench.data.catalog import CATALOG
-    >>> with tempfile.TemporaryDirectory() as name:
-    ...     fetch(CATALOG["dev"], Path(name), url="file:///etc/hosts")
-    Traceback (most recent call last):
-    evidencebench.errors.DownloadError: file:///etc/hosts: expected an http or https address, got another; correct it
     """
     if attempts < 1 or timeout_seconds <= 0:
-        raise wrong_file(
-            "fetch", "1 or more attempts and a timeout above 0 s", f"{attempts} and {timeout_seconds:g} s", "raise them"
-        )
+        got = f"{attempts} and {timeout_seconds:g} s"
+        raise wrong_file("fetch", "1 or more attempts and a timeout above 0 s", got, "raise them")
     if sum(place is not None for place in (mirror, url, source_file)) > 1:
         raise wrong_file("fetch", "at most one of mirror, url and source file", "several", "choose one")
     folder = Path(folder)
     target = folder / entry.file_name
+    part = target.with_name(f"{target.name}.part")
     with disk_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
         is_there = target.exists()
@@ -153,7 +143,6 @@ def fetch(
             return _checked(entry, target)
     if is_there and not target.is_file() and not target.is_dir():
         raise wrong_file(target, "a regular file to replace", "a pipe or a device", "choose another folder")
-    part = target.with_name(f"{target.name}.part")
     address = url if url is not None else entry.url if mirror is None else f"{mirror.rstrip('/')}/{target.name}"
     job = _Job(
         entry=entry,
@@ -162,7 +151,7 @@ def fetch(
         timeout_seconds=timeout_seconds,
         progress=progress or (lambda _held, _total: None),
     )
-    with alone_with(part):
+    with disk_errors(part), alone_with(part):
         if source_file is not None:
             _copy(entry, Path(source_file), part)
         else:
@@ -207,9 +196,8 @@ def _checked(entry: CatalogEntry, path: Path) -> Fetched:
 def _copy(entry: CatalogEntry, source: Path, part: Path) -> None:
     with _advice("give the right file"):
         _checked(entry, source)  # before the part file, which may hold hours of download, is given up
-    with disk_errors(part):
-        discard(part)
-        shutil.copyfile(source, part)
+    discard(part)
+    shutil.copyfile(source, part)
 
 
 def _install(entry: CatalogEntry, part: Path, target: Path) -> Fetched:
@@ -218,18 +206,12 @@ def _install(entry: CatalogEntry, part: Path, target: Path) -> Fetched:
         with _advice("the part file is deleted: run it again, or give another address, mirror or copy"):
             came = _checked(entry, part)
     except DownloadError:
-        with disk_errors(part):
-            discard(part)
+        discard(part)
         raise
     with disk_errors(target):
         put_in_place(part, target)
         discard(part)
-    return Fetched(path=target, size_bytes=came.size_bytes, sha256=came.sha256, verified=came.verified)
-
-
-def _write_origin(job: _Job, response: HTTPResponse, total: int | None) -> None:
-    etag, last_modified = (response.headers[name] or None for name in ("ETag", "Last-Modified"))
-    write_origin(job.part, Origin(address=job.address, etag=etag, last_modified=last_modified, total=total))
+    return replace(came, path=target)
 
 
 # One request.
@@ -238,9 +220,8 @@ def _write_origin(job: _Job, response: HTTPResponse, total: int | None) -> None:
 def _advance(job: _Job) -> None:
     """Bring the part file to its full length with one request, or raise."""
     origin = read_origin(job.part, job.address)
-    with disk_errors(job.part):
-        start = _resumable_bytes(job, origin)
-    if start and start == _known_bytes(job, origin):
+    start = _resumable_bytes(job, origin)
+    if start and start == job.known_bytes(origin):
         return  # killed after the last byte: nothing to ask for
     with ask(job.address, _headers(start, origin), job.timeout_seconds) as response:
         total: int | None
@@ -255,26 +236,24 @@ def _advance(job: _Job) -> None:
             raise _refusal(job, response)
         _require_data(job, response, start=start, total=total)
         if start == 0:
-            with disk_errors(job.part):
-                discard(job.part)
-                _write_origin(job, response, total)
+            discard(job.part)
+            etag, last_modified = (response.headers[name] or None for name in ("ETag", "Last-Modified"))
+            write_origin(
+                job.part,
+                PartOrigin(address=job.address, etag=etag, last_modified=last_modified, total=total or None),
+            )
         _receive(job, response, start=start, total=job.entry.size_bytes if total is None else total)
 
 
-def _resumable_bytes(job: _Job, origin: Origin) -> int:
+def _resumable_bytes(job: _Job, origin: PartOrigin) -> int:
     """Return how many bytes of the part file may be kept."""
-    held, known = held_bytes(job.part), _known_bytes(job, origin)
+    held, known = held_bytes(job.part), job.known_bytes(origin)
     if held > (job.most_bytes if known is None else known):
         return 0
     return held if job.is_guarded or origin.validator is not None else 0
 
 
-def _known_bytes(job: _Job, origin: Origin) -> int | None:
-    """Return how long the whole file is: by the catalogue, else as the server said when it began to send it."""
-    return origin.total if job.entry.size_bytes is None else job.entry.size_bytes
-
-
-def _headers(start: int, origin: Origin) -> dict[str, str]:
+def _headers(start: int, origin: PartOrigin) -> dict[str, str]:
     headers = {"User-Agent": "evidencebench", "Accept-Encoding": "identity"}
     if start:
         headers["Range"] = f"bytes={start}-"
@@ -283,13 +262,13 @@ def _headers(start: int, origin: Origin) -> dict[str, str]:
     return headers
 
 
-def _continued_total(job: _Job, response: HTTPResponse, start: int, origin: Origin) -> int:
+def _continued_total(job: _Job, response: HTTPResponse, start: int, origin: PartOrigin) -> int:
     """Return the whole file's length from a 206 that goes on at `start`; start again at any other."""
     place = response.headers["Content-Range"] or "no Content-Range"
     match = re.fullmatch(r"bytes (\d{1,18})-\d+/(\d{1,18})", place.strip())
     if match is None or int(match[1]) != start:
         raise _start_again(job, f"asked for the bytes from {start:,} on, got '{place}'")
-    total, known = int(match[2]), _known_bytes(job, origin)
+    total, known = int(match[2]), job.known_bytes(origin)
     if origin.differs(response.headers) or (not job.is_guarded and known not in {None, total}):
         raise _start_again(job, "the file on the server changed between two parts")
     if not job.is_guarded and not origin.is_named(response.headers):
@@ -297,7 +276,7 @@ def _continued_total(job: _Job, response: HTTPResponse, start: int, origin: Orig
     return total
 
 
-def _require_whole(job: _Job, response: HTTPResponse, start: int, origin: Origin) -> None:
+def _require_whole(job: _Job, response: HTTPResponse, start: int, origin: PartOrigin) -> None:
     """Accept a 416 as the news that nothing is missing; start again at any other."""
     match = re.fullmatch(r"bytes \*/(\d{1,18})", (response.headers["Content-Range"] or "").strip())
     is_whole = match is not None and int(match[1]) == start and not origin.differs(response.headers)
@@ -306,8 +285,7 @@ def _require_whole(job: _Job, response: HTTPResponse, start: int, origin: Origin
 
 
 def _start_again(job: _Job, reason: str) -> PassingError:
-    with disk_errors(job.part):
-        discard(job.part)
+    discard(job.part)
     return PassingError(f"{reason}, so it starts again from the first byte")
 
 
@@ -342,7 +320,7 @@ def _require_data(job: _Job, response: HTTPResponse, *, start: int, total: int |
 def _receive(job: _Job, response: HTTPResponse, *, start: int, total: int | None) -> None:
     """Write an answer's bytes from `start` on; raise unless the part file is `total` bytes long then."""
     held, most = start, job.most_bytes if total is None else total
-    with disk_errors(job.part), job.part.open("r+b" if start else "wb") as file:
+    with job.part.open("r+b" if start else "wb") as file:
         file.seek(start)
         for block in blocks_of(response):
             held += len(block)
@@ -351,8 +329,7 @@ def _receive(job: _Job, response: HTTPResponse, *, start: int, total: int | None
             file.write(block)
             job.progress(held, total)
     if held > most:
-        with disk_errors(job.part):
-            discard(job.part)
+        discard(job.part)
         raise wrong_file(job.address, f"{'at most ' if total is None else ''}{most:,} bytes", "more")
     if held == 0:
         raise PassingError("the answer was empty")

@@ -25,11 +25,6 @@ def derive_optima(instance: Instance) -> Optima:
     Selections with a fixed budget are filled up with the first unused sentences of the paper, as the published
     ones are filled up with arbitrary ones; a paper shorter than the budget is selected whole. A task whose aspects
     are absent has no evaluation.
-
-    Raises
-    ------
-    MissingExtraError
-        If an optimum is beyond the built-in search and scipy is not installed.
     """
     evaluations: dict[str, Evaluation] = {}
     unproven: list[str] = []

@@ -36,17 +36,7 @@ class _SolvedInstance(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SolveReport:
-    """What `solve_file` did.
-
-    Attributes
-    ----------
-    n_instances
-        Instances in the file.
-    n_resumed
-        Instances that an interrupted call had solved.
-    unproven
-        Instance id -> the tasks whose optimum is not proven.
-    """
+    """What `solve_file` did: ``n_resumed`` were solved by an interrupted call; instance id -> tasks not proven."""
 
     n_instances: int
     n_resumed: int
@@ -79,16 +69,8 @@ def solve_file(
     on_progress
         Called with (instances solved, instances in all).
 
-    Raises
-    ------
-    RunMismatchError
-        If the partial file belongs to other data or another version.
-    RunFormatError
-        If the partial file is damaged.
-    DataError
-        If the copy cannot be written, or its suffix names no form.
-    MissingExtraError
-        If an optimum is beyond the built-in search and scipy is not installed.
+    Raises `RunMismatchError` or `RunFormatError` if the partial file is of other data or damaged, `DataError` if a copy
+    cannot be written, and `MissingExtraError` if an optimum is beyond the built-in search and scipy is not installed.
     """
     dataset, path = dataset_from(dataset), Path(path)
     format_to_write(path)  # before anything is solved

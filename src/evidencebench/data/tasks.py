@@ -93,17 +93,8 @@ TaskOrName: TypeAlias = Task | str
 
 
 def tasks_from(given: TaskOrName | Iterable[TaskOrName]) -> tuple[Task, ...]:
-    """Return tasks, each once, from what stands for them: tasks or names, or one alone.
+    """Return tasks, each once, from what stands for them: tasks or names, or one alone; raises as `task_from`.
 
-    Raises
-    ------
-    TaskError
-        If there is no task of a name.
-    TypeError
-        If it is neither a task nor a name.
-
-    Examples
-    --------
     >>> [task.name for task in tasks_from(["er_at_10", TASKS["er_at_optimal"]])]
     ['er_at_10', 'er_at_optimal']
     """
@@ -114,15 +105,7 @@ def tasks_from(given: TaskOrName | Iterable[TaskOrName]) -> tuple[Task, ...]:
 
 
 def task_from(given: TaskOrName) -> Task:
-    """Return a task from itself or from its name.
-
-    Raises
-    ------
-    TaskError
-        If there is no task of the name.
-    TypeError
-        If it is neither.
-    """
+    """Return a task from itself or from its name; raises `TaskError`, or `TypeError` if it is neither."""
     if isinstance(given, str):
         return task_named(given)
     if not isinstance(given, Task):

@@ -18,16 +18,8 @@ _ROOM_BYTES = 256 << 10  # what some dozen replies take, or a batch of vectors
 class DatabaseFormat:
     """One sort of SQLite file.
 
-    Attributes
-    ----------
-    keeps
-        What is in it, as messages say it: ``embeddings``.
-    application_id
-        The number in the file's head that tells ours from those of others.
-    version
-        Of the tables; a file with another is refused.
-    tables
-        The statements that make an empty one.
+    ``keeps`` is what is in it, as messages say it; ``application_id`` the number in its head that tells ours from those
+    of others; a file of another ``version`` is refused; ``tables`` are the statements that make an empty one.
     """
 
     keeps: str
@@ -37,21 +29,12 @@ class DatabaseFormat:
 
 
 def connect(path: Path, form: DatabaseFormat, *, is_made: bool = True) -> sqlite3.Connection:
-    """Return a connection in autocommit, usable from any thread, one at a time.
-
-    Parameters
-    ----------
-    path
-        The file.
-    form
-        What it must be.
-    is_made
-        Whether it is made where there is none; otherwise that is an error.
+    """Return a connection in autocommit, usable from any thread, one at a time; ``is_made``: a missing file is made.
 
     Raises
     ------
     CacheError
-        If it is something else, of another version, or was deleted without the files that belong to it.
+        If the file is something else, of another version, or was deleted without the files that belong to it.
     sqlite3.Error, OSError
         If it cannot be opened.
     """
@@ -88,13 +71,7 @@ def give_room_back(connection: sqlite3.Connection) -> None:
 
 
 def compact(path: Path, form: DatabaseFormat) -> None:
-    """Give the space of what was removed back to the disk; waits for others that write.
-
-    Raises
-    ------
-    sqlite3.Error
-        If others hold the file for too long; nothing is lost.
-    """
+    """Give the space of what was removed back to the disk; raises `sqlite3.Error` if others hold the file too long."""
     connection = connect(path, form, is_made=False)
     try:
         connection.execute("VACUUM")

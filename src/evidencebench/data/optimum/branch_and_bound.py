@@ -62,14 +62,9 @@ def union_of(masks: Iterable[int]) -> int:
 
 
 class Search:
-    """A search with a budget of nodes, shared by all the questions it is asked.
+    """A search that raises `OutOfNodesError` after so many nodes, shared by all the questions it is asked.
 
-    Parameters
-    ----------
-    max_nodes
-        Nodes to visit before `OutOfNodesError` is raised.
-    upper_bound
-        A stronger and slower bound than the built-in ones, asked where they cannot close a node. None: none.
+    ``upper_bound`` is a stronger and slower bound than the built-in ones, asked where they cannot close a node.
     """
 
     def __init__(self, max_nodes: int, upper_bound: UpperBound | None = None) -> None:

@@ -84,8 +84,6 @@ def coverage_of(labels: Labels, scope: AspectScope = "all") -> Coverage:
 def coverage_from(sources: Mapping[str, Iterable[int]]) -> Coverage:
     """Return the coverage of plain sources: aspect -> indices of the sentences that cover it.
 
-    Examples
-    --------
     >>> coverage_from({"a": [4, 7], "b": [7]}).masks
     {4: 1, 7: 3}
     """
@@ -172,17 +170,9 @@ def maximum_coverage(coverage: Coverage, budget: int, *, max_nodes: int = DEFAUL
 def ceiling(coverage: Coverage, budget: int | None, *, max_nodes: int = DEFAULT_NODES) -> int:
     """Return the most aspects that ``budget`` sentences can cover (None: any number of sentences).
 
-    The value of `maximum_coverage` without its selection, which is quicker.
+    The value of `maximum_coverage` without its selection, which is quicker; raises `UndefinedScoreError` where it could
+    not be proven.
 
-    Raises
-    ------
-    UndefinedScoreError
-        If the optimum could not be proven.
-    MissingExtraError
-        If the search runs out of nodes and scipy is not installed.
-
-    Examples
-    --------
     >>> ceiling(coverage_from({"a": [0], "b": [1], "c": []}), 1)
     1
     """
@@ -200,12 +190,8 @@ def ceiling(coverage: Coverage, budget: int | None, *, max_nodes: int = DEFAULT_
 def greedy_ranking(coverage: Coverage) -> tuple[int, ...]:
     """Return sentences in the order greedy cover takes them, until every coverable aspect is covered.
 
-    The largest gain first, ties to the lowest index: within 1 - 1/e of `maximum_coverage` at every budget [1]_.
-
-    References
-    ----------
-    .. [1] Nemhauser, Wolsey and Fisher, "An analysis of approximations for maximizing submodular set functions",
-       Mathematical Programming 14 (1978).
+    The largest gain first, ties to the lowest index: within 1 - 1/e of `maximum_coverage` at every budget (Nemhauser,
+    Wolsey and Fisher, "An analysis of approximations for maximizing submodular set functions", 1978).
     """
     left = coverage.coverable
     chosen: list[int] = []

@@ -26,21 +26,10 @@ _RECENT = 8
 
 
 def solve(universe: int, masks: Mapping[int, int], budget: int | None) -> tuple[tuple[int, ...], bool]:
-    """Return an optimal selection, ascending, and whether it is proven optimal.
+    """Return an optimal selection, ascending, and whether it is proven optimal; needs scipy.
 
-    Parameters
-    ----------
-    universe
-        Bit mask of the aspects to cover.
-    masks
-        Sentence index -> bit mask of the aspects it covers.
-    budget
-        None: the fewest sentences that cover the universe. Else at most this many, that cover the most of it.
-
-    Raises
-    ------
-    MissingExtraError
-        If scipy is not installed.
+    ``masks``: sentence -> bit mask of the aspects it covers. Without a budget: the fewest sentences that cover
+    the universe. With one: at most so many, that cover the most of it.
     """
     _require_scipy()
     indices, columns = list(masks), list(masks.values())

@@ -8,13 +8,14 @@
 """
 
 import fcntl
-import json
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
 from email.message import Message
 from pathlib import Path
+from typing import Annotated
+
+import msgspec
 
 from evidencebench.errors import DataError
 from evidencebench.storage.reading import read_whole
@@ -22,31 +23,18 @@ from evidencebench.storage.whole_file import write_whole
 from evidencebench.web.fetch import wrong_file
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Origin:
-    """Where the bytes of a part file came from.
-
-    Attributes
-    ----------
-    address
-        What was asked.
-    etag, last_modified
-        As the server gave them with the first bytes; None: not at all.
-    total
-        How long it said that the whole file is, in bytes; None: it did not.
-    """
+class PartOrigin(msgspec.Struct, frozen=True, kw_only=True):
+    """Where the bytes of a part file came from; ``etag``, ``last_modified`` and ``total`` bytes as the server said."""
 
     address: str
     etag: str | None = None
     last_modified: str | None = None
-    total: int | None = None
+    total: Annotated[int, msgspec.Meta(gt=0)] | None = None
 
     @property
     def validator(self) -> str | None:
         """What If-Range may carry: a strong ETag, else the date (RFC 9110, section 13.1.5)."""
-        if self.etag is not None and not self.etag.startswith("W/"):
-            return self.etag
-        return self.last_modified
+        return self.etag if self.etag and not self.etag.startswith("W/") else self.last_modified or None
 
     def differs(self, headers: Message) -> bool:
         """Say whether an answer is of another version; the ETag decides, the date where one has no ETag."""
@@ -54,7 +42,7 @@ class Origin:
 
     def is_named(self, headers: Message) -> bool:
         """Say whether an answer repeats the ETag or the date."""
-        return any(before is not None and before == now for before, now in self._pairs(headers))
+        return any(before and before == now for before, now in self._pairs(headers))
 
     def _pairs(self, headers: Message) -> tuple[tuple[str | None, str | None], ...]:
         return (self.etag, headers.get("ETag")), (self.last_modified, headers.get("Last-Modified"))
@@ -71,23 +59,18 @@ def discard(part: Path) -> None:
     _origin_file(part).unlink(missing_ok=True)
 
 
-def read_origin(part: Path, address: str) -> Origin:
+def read_origin(part: Path, address: str) -> PartOrigin:
     """Return how bytes from an address came into a part file; nothing is known of those from another."""
     try:
-        stored = json.loads(read_whole(_origin_file(part)))
-        etag, last_modified = (str(stored[name]) if stored[name] else None for name in ("etag", "last_modified"))
-        is_ours, total = stored["address"] == address, stored.get("total")
-    except (OSError, ValueError, TypeError, KeyError, RecursionError):  # absent, torn by a kill, or not ours
-        return Origin(address=address)
-    if not is_ours:
-        return Origin(address=address)
-    total = total if isinstance(total, int) and total > 0 else None
-    return Origin(address=address, etag=etag, last_modified=last_modified, total=total)
+        found = msgspec.json.decode(read_whole(_origin_file(part)), type=PartOrigin)
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):  # absent, torn by a kill, or not ours
+        return PartOrigin(address=address)
+    return found if found.address == address else PartOrigin(address=address)
 
 
-def write_origin(part: Path, origin: Origin) -> None:
-    """Keep where the bytes come from that a part file is about to get."""
-    write_whole(_origin_file(part), json.dumps(asdict(origin)))
+def write_origin(part: Path, origin: PartOrigin) -> None:
+    """Write down where the bytes come from that a part file is about to get."""
+    write_whole(_origin_file(part), msgspec.json.encode(origin))
 
 
 def _origin_file(part: Path) -> Path:
@@ -98,10 +81,7 @@ def _origin_file(part: Path) -> Path:
 def alone_with(part: Path) -> Iterator[None]:
     """Keep every other process from a part file: of two that write it neither would install what it fetched.
 
-    Raises
-    ------
-    DownloadError
-        If another process has it, or the folder cannot be written.
+    Raises `DownloadError` if another process has it.
     """
     path = part.with_name(f"{part.name}.lock")
     with disk_errors(path):
