@@ -1,6 +1,6 @@
 """The rules of the published format, each a function over plain JSON values that yields what breaks it."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,18 +21,8 @@ _KINDS = tuple(dict.fromkeys([*Kind, *(kind.replace("_", " ") for kind in Kind)]
 class Violation:
     """One place where a file departs from the format.
 
-    Attributes
-    ----------
-    instance_id
-        The instance.
-    path
-        The field within it, such as ``$.aspect2sentence_indices['a1'][3]``.
-    rule
-        Short name of the rule.
-    expected, got
-        What the rule asks for, and what stands there.
-    severity
-        ``"error"``, or ``"warning"`` for what the 100k dialect allows.
+    ``path`` is the field within the instance, such as ``$.aspect2sentence_indices['a1'][3]``; ``severity`` is
+    ``"error"``, or ``"warning"`` for what the 100k dialect allows.
     """
 
     instance_id: str
@@ -70,16 +60,21 @@ class _Checked:
             Violation(instance_id=self.instance_id, path=path, rule=rule, expected=expected, got=got, severity=severity)
         )
 
-    def expect(self, path: str, value: Any, is_right: Callable[[Any], bool], expected: str) -> bool:
+    def expect(self, path: str, value: Any, kind: type, expected: str) -> bool:
         """Say whether a value has its type; record it if not."""
-        if not is_right(value):
-            self.note(path, "type", expected, _shown(value))
-            return False
-        return True
+        if _is(kind, value):
+            return True
+        self.note(path, "type", expected, _shown(value))
+        return False
+
+    def field(self, key: str, kind: type, expected: str) -> Any:
+        """Return the value under a key; None, and a violation, if it has another type."""
+        value = self.record.get(key, _MISSING)
+        return value if self.expect(f"$.{key}", value, kind, expected) else None
 
     def in_range(self, path: str, index: Any) -> bool:
         """Say whether a value is the index of a sentence; record it if not."""
-        if not self.expect(path, index, _is_int, "a sentence index"):
+        if not self.expect(path, index, int, "a sentence index"):
             return False
         if self.sentences is not None and not 0 <= index < len(self.sentences):
             self.note(path, "range", f"an index in 0..{len(self.sentences) - 1}", str(index))
@@ -90,7 +85,7 @@ class _Checked:
 def check_record(instance_id: str, record: Any) -> list[Violation]:
     """Return everything in which an instance departs from the format, optimality aside."""
     place = _Checked(instance_id, record if isinstance(record, dict) else {})
-    if not place.expect("$", record, _is_object, "an object"):
+    if not place.expect("$", record, dict, "an object"):
         return place.found
     place.is_100k = _is_100k(record)
     for check in (
@@ -137,31 +132,30 @@ def _is_100k(record: Mapping[str, Any]) -> bool:
 
 def _check_texts(place: _Checked) -> None:
     for key in ("hypothesis", "paper_id"):
-        place.expect(f"$.{key}", place.record.get(key, _MISSING), _is_text, "a string")
-    sentences = place.record.get("paper_as_candidate_pool", _MISSING)
-    if place.expect("$.paper_as_candidate_pool", sentences, _is_list, "a list of sentences"):
-        place.sentences = sentences
-        if not sentences:
+        place.field(key, str, "a string")
+    place.sentences = place.field("paper_as_candidate_pool", list, "a list of sentences")
+    if place.sentences is not None:
+        if not place.sentences:
             place.note("$.paper_as_candidate_pool", "length", "at least one sentence", "none")
-        for index, sentence in enumerate(sentences):
-            place.expect(f"$.paper_as_candidate_pool[{index}]", sentence, _is_text, "a string")
+        for index, sentence in enumerate(place.sentences):
+            place.expect(f"$.paper_as_candidate_pool[{index}]", sentence, str, "a string")
 
 
 def _check_extras(place: _Checked) -> None:
     """Check what only some files have."""
     texts = place.record.get("aspect_id2aspect")
-    if texts is not None and place.expect("$.aspect_id2aspect", texts, _is_object, "an object: aspect id -> text"):
+    if texts is not None and place.expect("$.aspect_id2aspect", texts, dict, "an object: aspect id -> text"):
         for aspect, text in texts.items():
-            place.expect(f"$.aspect_id2aspect[{_shown(aspect)}]", text, _is_text, "a string")
+            place.expect(f"$.aspect_id2aspect[{_shown(aspect)}]", text, str, "a string")
     review = place.record.get("systematic_review_id")
-    if not (review is None or _is_text(review) or _is_int(review)):
+    if not (review is None or isinstance(review, str) or _is(int, review)):
         place.note("$.systematic_review_id", "type", "a string or a whole number", _shown(review))
 
 
 def _check_kinds(place: _Checked) -> None:
     path = "$.sentence_types_in_candidate_pool"
-    kinds = place.record.get("sentence_types_in_candidate_pool", _MISSING)
-    if not place.expect(path, kinds, _is_list, "a list of sentence types"):
+    kinds = place.field("sentence_types_in_candidate_pool", list, "a list of sentence types")
+    if kinds is None:
         return
     if place.sentences is not None and len(kinds) != len(place.sentences):
         place.note(path, "length", f"one type for each of {counted(len(place.sentences), 'sentence')}", str(len(kinds)))
@@ -171,11 +165,8 @@ def _check_kinds(place: _Checked) -> None:
 
 
 def _check_aspects(place: _Checked) -> None:
-    aspects = _id_list(place, "aspect_list_ids")
-    if aspects is None:
-        return
-    place.aspects = aspects
-    if not aspects:
+    place.aspects = _id_list(place, "aspect_list_ids")
+    if place.aspects == []:
         place.note("$.aspect_list_ids", "length", "at least one aspect", "none")
 
 
@@ -197,12 +188,12 @@ def _check_results(place: _Checked) -> None:
 
 def _id_list(place: _Checked, key: str) -> list[str] | None:
     """Return the strings of a list of ids, each bad or repeated one recorded; None if it is no list."""
-    values = place.record.get(key, _MISSING)
-    if not place.expect(f"$.{key}", values, _is_list, "a list of aspect ids"):
+    values = place.field(key, list, "a list of aspect ids")
+    if values is None:
         return None
     seen: dict[str, None] = {}
     for index, value in enumerate(values):
-        if not place.expect(f"$.{key}[{index}]", value, _is_text, "an aspect id"):
+        if not place.expect(f"$.{key}[{index}]", value, str, "an aspect id"):
             continue
         if value in seen:
             place.note(f"$.{key}[{index}]", "unique", "an id that stands once", f"{_shown(value)} again")
@@ -212,20 +203,19 @@ def _id_list(place: _Checked, key: str) -> list[str] | None:
 
 def _check_sources(place: _Checked) -> None:
     path = "$.aspect2sentence_indices"
-    sources = place.record.get("aspect2sentence_indices", _MISSING)
-    if not place.expect(path, sources, _is_object, "an object: aspect id -> sentence indices"):
+    sources = place.field("aspect2sentence_indices", dict, "an object: aspect id -> sentence indices")
+    if sources is None:
         return
     for aspect, indices in sources.items():
         here = f"{path}[{_shown(aspect)}]"
         if place.aspects is not None and aspect not in place.aspects:
             place.note(here, "subset", "an id of aspect_list_ids", _shown(aspect))
-        if place.expect(here, indices, _is_list, "a list of sentence indices"):
+        if place.expect(here, indices, list, "a list of sentence indices"):
             place.sources[aspect] = _indices(place, here, indices)
     for aspect in place.aspects or ():
-        if aspect not in sources:
-            place.note(f"{path}[{_shown(aspect)}]", "source", "an entry for every aspect", "none", bends=True)
-        elif sources[aspect] == []:
-            place.note(f"{path}[{_shown(aspect)}]", "source", "at least one sentence", "none", bends=True)
+        if aspect not in sources or sources[aspect] == []:
+            expected = "at least one sentence" if aspect in sources else "an entry for every aspect"
+            place.note(f"{path}[{_shown(aspect)}]", "source", expected, "none", bends=True)
 
 
 def _indices(place: _Checked, path: str, values: list[Any]) -> list[int]:
@@ -242,12 +232,10 @@ def _indices(place: _Checked, path: str, values: list[Any]) -> list[int]:
 
 def _check_inverse(place: _Checked) -> None:
     path = "$.sentence_index2aspects"
-    inverse = place.record.get("sentence_index2aspects", _MISSING)
-    if not place.expect(path, inverse, _is_object, "an object: sentence index -> aspect ids"):
+    inverse = place.field("sentence_index2aspects", dict, "an object: sentence index -> aspect ids")
+    if inverse is None:
         return
-    expected: dict[str, set[str]] = {}
-    if place.sentences is not None:
-        expected = {str(index): set() for index in range(len(place.sentences))}
+    expected: dict[str, set[str]] = {str(index): set() for index in range(len(place.sentences or ()))}
     for aspect, indices in place.sources.items():
         for index in indices:
             expected.setdefault(str(index), set()).add(aspect)
@@ -257,7 +245,7 @@ def _check_inverse(place: _Checked) -> None:
         here = f"{path}[{_shown(key)}]"
         if key not in expected and place.sentences is not None:
             place.note(here, "range", f"a sentence index in 0..{len(place.sentences) - 1}", _shown(key))
-        if place.expect(here, aspects, _is_list, "a list of aspect ids"):
+        if place.expect(here, aspects, list, "a list of aspect ids"):
             for rule, wanted, got in _inverse_violations(aspects, expected.get(key, set())):
                 place.note(here, rule, wanted, got, bends=rule == "unique")
 
@@ -289,14 +277,14 @@ def _check_evaluation(place: _Checked, task: str) -> None:
             expected = "null, since there are no Results aspects" if scope == "results" else "an evaluation, or null"
             place.note(f"$.{key}", "type", expected, "nothing")
         return
-    if not place.expect(f"$.{key}", value, _is_object, "an object or null"):
+    if not place.expect(f"$.{key}", value, dict, "an object or null"):
         return
     if scope == "results" and aspects is None:
         place.note(f"$.{key}", "type", "null, since there are no Results aspects", "an evaluation")
         return
     selection = value.get("one_selection_of_sentences", _MISSING)
     here = f"$.{key}.one_selection_of_sentences"
-    if not place.expect(here, selection, _is_list, "a list of sentence indices"):
+    if not place.expect(here, selection, list, "a list of sentence indices"):
         return
     indices = _indices(place, here, selection)
     _check_selection_length(place, task, value, len(selection))
@@ -308,13 +296,13 @@ def _check_selection_length(place: _Checked, task: str, value: Mapping[str, Any]
     budget = TASKS[task].budget
     if isinstance(budget, int):
         if value.get("optimal") is not None:
-            place.expect(f"{path}.optimal", value["optimal"], _is_int, "a number of sentences")
+            place.expect(f"{path}.optimal", value["optimal"], int, "a number of sentences")
         expected: Any = min(budget, len(place.sentences)) if place.sentences is not None else budget
     else:
         expected = value.get("optimal", _MISSING)
         if place.is_100k and value.get("optimal") is None:
             return
-        if not place.expect(f"{path}.optimal", expected, _is_int, "a number of sentences"):
+        if not place.expect(f"{path}.optimal", expected, int, "a number of sentences"):
             return
     if length != expected:
         place.note(f"{path}.one_selection_of_sentences", "length", counted(expected, "sentence"), str(length))
@@ -324,10 +312,10 @@ def _check_covered(
     place: _Checked, path: str, value: Mapping[str, Any], indices: list[int], aspects: list[str]
 ) -> None:
     covered = value.get("covered_aspects", _MISSING)
-    if not place.expect(path, covered, _is_list, "a list of aspect ids"):
+    if not place.expect(path, covered, list, "a list of aspect ids"):
         return
     for position, aspect in enumerate(covered):
-        place.expect(f"{path}[{position}]", aspect, _is_text, "an aspect id")
+        place.expect(f"{path}[{position}]", aspect, str, "an aspect id")
     stored = _texts(covered)
     if len(set(stored)) != len(stored):
         place.note(path, "unique", "each aspect once", "an aspect more than once", bends=True)
@@ -346,20 +334,8 @@ def _texts(values: Any) -> list[str]:
     return [value for value in values if isinstance(value, str)] if isinstance(values, list) else []
 
 
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str)
-
-
-def _is_list(value: Any) -> bool:
-    return isinstance(value, list)
-
-
-def _is_object(value: Any) -> bool:
-    return isinstance(value, dict)
-
-
-def _is_int(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
+def _is(kind: type, value: Any) -> bool:
+    return isinstance(value, kind) and not isinstance(value, bool)  # which Python takes for a number
 
 
 def _shown(value: Any) -> str:
