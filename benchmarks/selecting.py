@@ -17,7 +17,7 @@ from evidencebench.data.dataset import open_dataset
 from evidencebench.data.instance import Instance
 from evidencebench.data.sample import load_sample
 from evidencebench.data.tasks import TASKS
-from evidencebench.execution.system_table import make_system
+from evidencebench.execution.making import make_system
 from evidencebench.system import NamedSystem
 from evidencebench.training.selector import SelectorTraining
 from timing import REPOSITORY, Figure, main_of, paired, seconds_of

@@ -11,8 +11,8 @@ import pytest
 from evidencebench import SYSTEMS
 from evidencebench.data.catalog import CATALOG
 from evidencebench.data.tasks import TASKS
+from evidencebench.execution.making import factory_of
 from evidencebench.execution.options import options_of
-from evidencebench.execution.system_table import factory_of
 from evidencebench.models.llm.http_sender import _FIRST_BUSY_SECONDS, _LONGEST_BUSY_SECONDS, Bounds
 from evidencebench.pages.app.search_index import MOST_IN_MEMORY
 from evidencebench.pages.app.slow_clients import HEAD_SECONDS, MAX_CONNECTIONS

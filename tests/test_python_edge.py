@@ -47,7 +47,7 @@ from evidencebench.errors import (
     TaskError,
     UnreadableError,
 )
-from evidencebench.execution.ask import answer_instance, named_system
+from evidencebench.execution.answering import answer_instance, named_system
 from evidencebench.pages.report.page import report_page
 from evidencebench.runs.run_file import Failure, read_run
 from evidencebench.scoring.resampling import Resampling

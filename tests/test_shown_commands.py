@@ -15,8 +15,8 @@ import pytest
 from evidencebench import SYSTEMS
 from evidencebench.cli.main import cli
 from evidencebench.data.tasks import task_named
+from evidencebench.execution.making import factory_of
 from evidencebench.execution.options import options_of
-from evidencebench.execution.system_table import factory_of
 from evidencebench.specification import elements, parse_specification, unbracketed
 from evidencebench.training.trainings import TRAININGS
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evidencebench.errors import SystemSpecError
-from evidencebench.execution.system_table import make_system
+from evidencebench.execution.making import make_system
 from evidencebench.specification import MAX_DEPTH, elements, parse_specification, unbracketed, write_specification
 from evidencebench.system import NamedSystem
 

@@ -9,7 +9,7 @@ import pytest
 
 from evidencebench import SYSTEMS, Brief, Query, Ranking, Traits, execute, load_sample, make_system
 from evidencebench.errors import RunMismatchError, SystemSpecError
-from evidencebench.execution.ask import named_system
+from evidencebench.execution.answering import named_system
 from evidencebench.system import KNOWING_SYSTEMS, Asked, NamedSystem, traits_of
 from evidencebench.systems.retrievers.fusion import Fuse
 

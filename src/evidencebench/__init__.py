@@ -23,10 +23,10 @@ if TYPE_CHECKING:  # the same table for type checkers, which cannot follow it; a
     from evidencebench.data.tasks import task_named as task_named
     from evidencebench.data.validation.validate import validate_file as validate_file
     from evidencebench.errors import EvidenceBenchError as EvidenceBenchError
-    from evidencebench.execution.ask import answers_from as answers_from
+    from evidencebench.execution.answering import answers_from as answers_from
     from evidencebench.execution.execute import execute as execute
+    from evidencebench.execution.making import make_system as make_system
     from evidencebench.execution.system_table import SYSTEMS as SYSTEMS
-    from evidencebench.execution.system_table import make_system as make_system
     from evidencebench.query import Kind as Kind
     from evidencebench.query import Query as Query
     from evidencebench.runs.answer_files import open_run as open_run
@@ -65,7 +65,7 @@ _MODULE_OF = {
     "Task": "data.tasks",
     "TaskScores": "scoring.task_scores",
     "Traits": "system",
-    "answers_from": "execution.ask",
+    "answers_from": "execution.answering",
     "answers_of": "scoring.evaluate",
     "aspect_recall": "scoring.measures",
     "compare": "scoring.compare",
@@ -73,7 +73,7 @@ _MODULE_OF = {
     "evaluate": "scoring.evaluate",
     "execute": "execution.execute",
     "load_sample": "data.sample",
-    "make_system": "execution.system_table",
+    "make_system": "execution.making",
     "maximum_coverage": "data.optimum.cover",
     "minimum_cover": "data.optimum.cover",
     "open_dataset": "data.dataset",

@@ -154,7 +154,7 @@ def test_a_failing_system_shows_its_own_line_once(
     assert found.code == 1
     assert found.err.count("Traceback (most recent call last):") == 1
     assert found.err.count('failing.py", line 10, in look_up') == 1
-    assert "evidencebench/execution/ask.py" not in found.err
+    assert "evidencebench/execution/answering.py" not in found.err
     assert "Traceback" not in found.out.replace('"first_trace": "Traceback', "")
 
 

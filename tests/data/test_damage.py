@@ -10,7 +10,7 @@ import pytest
 
 from command_line import SAMPLE
 from evidencebench.errors import CacheError, ModelError
-from evidencebench.execution.system_table import make_system
+from evidencebench.execution.making import make_system
 from evidencebench.models.embedding import onnx
 from evidencebench.models.embedding.embedder import embed
 from evidencebench.models.embedding.encoder import VectorBatch

@@ -24,8 +24,8 @@ from evidencebench.data.validation.validate import (
     validate_record,
 )
 from evidencebench.errors import FormatError, UnreadableError
-from evidencebench.execution.ask import answers_from
-from evidencebench.execution.system_table import make_system
+from evidencebench.execution.answering import answers_from
+from evidencebench.execution.making import make_system
 from evidencebench.scoring.evaluate import evaluate
 from examples import examples
 from strategies import json_values

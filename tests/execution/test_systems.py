@@ -18,8 +18,8 @@ from evidencebench.data.instance import Instance, Labels
 from evidencebench.data.sample import load_sample
 from evidencebench.data.tasks import Task
 from evidencebench.errors import SystemSpecError, UndefinedScoreError
-from evidencebench.execution.ask import answer_instance, default_tasks
-from evidencebench.execution.system_table import make_system
+from evidencebench.execution.answering import answer_instance, default_tasks
+from evidencebench.execution.making import make_system
 from evidencebench.query import Kind, Query
 from evidencebench.system import Brief, NamedSystem, Ranking, System, rank_by_score
 from evidencebench.systems.derangement import derange_hypotheses

@@ -13,9 +13,9 @@ from evidencebench.data.dataset import Dataset, open_dataset
 from evidencebench.data.sample import load_sample, sample_path
 from evidencebench.data.tasks import TASKS, task_named
 from evidencebench.errors import RunMismatchError, TaskError
-from evidencebench.execution.ask import answers_from
+from evidencebench.execution.answering import answers_from
 from evidencebench.execution.execute import execute
-from evidencebench.execution.system_table import make_system
+from evidencebench.execution.making import make_system
 from evidencebench.pages.markup import as_html
 from evidencebench.pages.report.breakdowns import breakdowns_of
 from evidencebench.pages.report.curves import curves_of

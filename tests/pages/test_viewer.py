@@ -22,10 +22,10 @@ from evidencebench.data.dataset import Dataset, open_dataset, write_dataset
 from evidencebench.data.instance import Instance
 from evidencebench.data.sample import load_sample
 from evidencebench.data.tasks import TASKS, task_named
-from evidencebench.execution.ask import answers_from
-from evidencebench.execution.belonging import tasks_of
+from evidencebench.execution.answering import answers_from
 from evidencebench.execution.execute import execute
-from evidencebench.execution.system_table import make_system
+from evidencebench.execution.fitting import tasks_of
+from evidencebench.execution.making import make_system
 from evidencebench.pages.page_json import encoded
 from evidencebench.pages.paper import paper_of
 from evidencebench.pages.viewer import page_parts

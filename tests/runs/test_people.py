@@ -26,7 +26,7 @@ from evidencebench.errors import (
     StaleError,
     UnopenedError,
 )
-from evidencebench.execution.belonging import check_belongs
+from evidencebench.execution.fitting import check_belongs
 from evidencebench.runs.people.folder import PeopleFolder
 from evidencebench.runs.people.names import MAX_NAME_LENGTH, checked_name, file_stem
 from evidencebench.runs.people.person import Person, Picks, Submission

@@ -20,10 +20,10 @@ from evidencebench.data.dataset import Dataset, open_dataset, write_dataset
 from evidencebench.data.sample import load_sample, sample_path
 from evidencebench.data.tasks import TASKS, Task
 from evidencebench.errors import RunError, RunFormatError, RunMismatchError, TaskError, WorkerError
-from evidencebench.execution.ask import answers_from
-from evidencebench.execution.belonging import check_answers, check_belongs, tasks_of
+from evidencebench.execution.answering import answers_from
 from evidencebench.execution.execute import execute
-from evidencebench.execution.system_table import make_system
+from evidencebench.execution.fitting import check_answers, check_belongs, tasks_of
+from evidencebench.execution.making import make_system
 from evidencebench.query import Kind, Query
 from evidencebench.runs.answer_files import open_run
 from evidencebench.runs.run_file import RUN_BEGINS, Failure, read_run

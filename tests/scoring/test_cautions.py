@@ -13,7 +13,7 @@ from evidencebench.data.sample import load_sample
 from evidencebench.data.tasks import TASKS, Task
 from evidencebench.errors import RunFormatError
 from evidencebench.execution.execute import execute
-from evidencebench.execution.system_table import make_system
+from evidencebench.execution.making import make_system
 from evidencebench.models.model_card import fine_tuned_on
 from evidencebench.query import Query
 from evidencebench.runs.answer_files import open_run

@@ -16,8 +16,8 @@ from evidencebench.data.instance import Instance, Labels
 from evidencebench.data.sample import load_sample, sample_path
 from evidencebench.data.tasks import TASKS, Task, task_named
 from evidencebench.errors import AnswerError, RunMismatchError, UndefinedScoreError
-from evidencebench.execution.ask import answers_from
-from evidencebench.execution.system_table import make_system
+from evidencebench.execution.answering import answers_from
+from evidencebench.execution.making import make_system
 from evidencebench.query import Kind, Query
 from evidencebench.runs.answer_files import open_run
 from evidencebench.scoring.compare import compare, mean_recalls

@@ -15,8 +15,8 @@ from evidencebench.data.dataset import Dataset
 from evidencebench.data.optimum.cover import Coverage, coverage_from, coverage_of
 from evidencebench.data.tasks import TASKS, task_named
 from evidencebench.errors import AnswerError, UndefinedScoreError
-from evidencebench.execution.ask import answer_instance, answers_from
-from evidencebench.execution.system_table import make_system
+from evidencebench.execution.answering import answer_instance, answers_from
+from evidencebench.execution.making import make_system
 from evidencebench.query import Query
 from evidencebench.scoring.evaluate import evaluate
 from evidencebench.scoring.measures import MEASURES, Measure, aspect_recall, expected_covered, outcome_of

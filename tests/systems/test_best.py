@@ -11,7 +11,7 @@ from evidencebench import execute
 from evidencebench.cli.main import cli
 from evidencebench.data.sample import load_sample
 from evidencebench.errors import DataError, ModelError, SystemSpecError
-from evidencebench.execution.system_table import make_system
+from evidencebench.execution.making import make_system
 from evidencebench.system import Brief
 from evidencebench.systems.selectors.model import read_card
 from evidencebench.systems.selectors.selector import Selector

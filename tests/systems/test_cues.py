@@ -11,8 +11,8 @@ from evidencebench.data.dataset import Dataset
 from evidencebench.data.sample import load_sample
 from evidencebench.data.tasks import TASKS
 from evidencebench.errors import SystemSpecError
-from evidencebench.execution.ask import answers_from
-from evidencebench.execution.system_table import make_system
+from evidencebench.execution.answering import answers_from
+from evidencebench.execution.making import make_system
 from evidencebench.query import AspectScope, Kind, Query
 from evidencebench.scoring.evaluate import evaluate
 from evidencebench.system import Brief

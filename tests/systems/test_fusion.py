@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evidencebench.errors import AnswerError, SystemSpecError
-from evidencebench.execution.system_table import make_system
+from evidencebench.execution.making import make_system
 from evidencebench.query import Kind, Query
 from evidencebench.system import Brief, NamedSystem, Ranking
 from evidencebench.systems.retrievers.fusion import Fuse

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.feature_extraction.text import TfidfVectorizer
 
-from evidencebench.execution.system_table import make_system
+from evidencebench.execution.making import make_system
 from evidencebench.query import Kind, Query
 from evidencebench.system import Brief
 from evidencebench.systems.retrievers.scores import Floats, scores_of, unit_scores

@@ -18,7 +18,7 @@ from transformers import BertForSequenceClassification
 
 from cross_encoders import make_cross_encoder, name_layer
 from evidencebench.errors import MissingExtraError, ModelError, SystemSpecError
-from evidencebench.execution.system_table import make_system
+from evidencebench.execution.making import make_system
 from evidencebench.query import Kind, Query
 from evidencebench.system import Brief
 from evidencebench.systems.retrievers.scores import full_order
@@ -173,7 +173,7 @@ def test_without_the_extra_the_command_that_installs_it_is_named(model: Path, mo
 
 def test_making_a_reranker_loads_no_heavy_library(model: Path) -> None:
     code = (
-        "import sys; from evidencebench.execution.system_table import make_system; "
+        "import sys; from evidencebench.execution.making import make_system; "
         f"make_system('rerank:system=bm25,model={model}'); "
         "sys.exit(any(name in sys.modules for name in ('torch', 'transformers', 'sentence_transformers')))"
     )

@@ -18,7 +18,7 @@ import pytest
 from evidencebench.data.instance import Instance
 from evidencebench.data.sample import load_sample
 from evidencebench.errors import DataError, MissingExtraError, ModelError, SystemSpecError
-from evidencebench.execution.system_table import make_system
+from evidencebench.execution.making import make_system
 from evidencebench.models.model_card import card_digest
 from evidencebench.query import Query
 from evidencebench.system import Brief

@@ -11,10 +11,10 @@ from evidencebench.data.dataset import open_dataset, write_dataset
 from evidencebench.data.sample import load_sample
 from evidencebench.data.tasks import task_named
 from evidencebench.errors import RunError, RunFormatError, RunMismatchError, SystemSpecError, TaskError
-from evidencebench.execution.ask import answer_instance
-from evidencebench.execution.belonging import check_answers
+from evidencebench.execution.answering import answer_instance
 from evidencebench.execution.execute import execute
-from evidencebench.execution.system_table import make_system
+from evidencebench.execution.fitting import check_answers
+from evidencebench.execution.making import make_system
 from evidencebench.runs.run_file import DataHeader, Failure, RunFile, RunHeader, SystemHeader, read_run
 from evidencebench.scoring.run_labels import labelled
 from evidencebench.scoring.wrong_hypothesis import wrong_hypothesis_control

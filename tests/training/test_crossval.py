@@ -30,9 +30,9 @@ from evidencebench.errors import (
     TaskError,
     UndefinedScoreError,
 )
-from evidencebench.execution.ask import answers_from
+from evidencebench.execution.answering import answers_from
 from evidencebench.execution.execute import execute
-from evidencebench.execution.system_table import make_system
+from evidencebench.execution.making import make_system
 from evidencebench.scoring.evaluate import evaluate
 from evidencebench.scoring.resampling import Resampling
 from evidencebench.scoring.wrong_hypothesis import wrong_hypothesis_control

@@ -15,7 +15,7 @@ import pytest
 
 from evidencebench.data.instance import Labels
 from evidencebench.errors import DataError, MissingExtraError, ModelError, SystemSpecError
-from evidencebench.execution.system_table import make_system
+from evidencebench.execution.making import make_system
 from evidencebench.models.embedding.folder import model_digest
 from evidencebench.system import Brief
 from evidencebench.training.embedder import EmbedderTraining

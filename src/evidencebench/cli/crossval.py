@@ -22,8 +22,8 @@ from evidencebench.cli.options import (
 from evidencebench.cli.output import OutputFile, print_json, print_prose, print_signatures, print_table, require_file
 from evidencebench.cli.progress import Shown, progress
 from evidencebench.data.tasks import Task, task_named
-from evidencebench.execution.gathering import Rehearsal
-from evidencebench.execution.system_table import asks_model, make_system
+from evidencebench.execution.in_memory import Rehearsal
+from evidencebench.execution.making import asks_model
 from evidencebench.models.llm.client import ChatClient
 from evidencebench.runs.run_file import code_text
 from evidencebench.scoring.resampling import Estimate, Resampling
@@ -114,7 +114,7 @@ def command(
         with_blind=blind,
         resampling=resampling,
     )
-    asks = any(trainable(one) is None and asks_model(make_system(one)) for one in what.systems)
+    asks = any(trainable(one) is None and asks_model(one) for one in what.systems)
     require_model(asking, asks=asks)
     if asking.estimate:
 

@@ -15,7 +15,7 @@ from evidencebench.data.tasks import TASKS
 from evidencebench.data.validation.validate import validate_file
 from evidencebench.errors import EvidenceBenchError
 from evidencebench.execution.execute import execute
-from evidencebench.execution.system_table import make_system
+from evidencebench.execution.making import make_system
 from evidencebench.scoring.leaderboard import board_of
 from evidencebench.scoring.resampling import Resampling
 from evidencebench.scoring.score_runs import score_runs

@@ -14,8 +14,9 @@ from evidencebench.cli.options import json_option, progress_option, seed_option
 from evidencebench.cli.output import print_json, prose_width
 from evidencebench.cli.progress import progress
 from evidencebench.errors import EvidenceBenchError, PendingError, ReplyError, UnreadableError
-from evidencebench.execution.gathering import Rehearsal
-from evidencebench.execution.system_table import asks_model, make_system
+from evidencebench.execution.in_memory import Rehearsal
+from evidencebench.execution.making import asks_model, make_system
+from evidencebench.models.llm.client import ChatClient
 from evidencebench.papers.paper import Paper
 from evidencebench.papers.read import read, read_content
 from evidencebench.query import AspectScope, Kind, Query
@@ -86,23 +87,20 @@ def command(
     """
     name = "standard input" if paper == "-" else paper
     query = (_from_standard_input(name) if paper == "-" else read(Path(paper))).asked(hypothesis)
-    system = make_system(spec, seed=seed)
-    if system.knows_labels:
-        raise EvidenceBenchError(f"find: {system.name} needs the answers, which a paper does not bring along")
     brief = Brief(budget=budget, scope=scope)
-    asks = asks_model(system)
+    asks = asks_model(spec)
     require_model(asking, asks=asks)
     if asking.estimate:
         print_estimate(
             asking,
-            lambda client, _: _rehearsed(make_system(spec, seed=seed, client=client), query, brief),
+            lambda client, _: _rehearsed(_made(spec, seed, client), query, brief),
             as_json=as_json,
             progress_style=progress_style,
         )
         ctx.exit()
     with opened_desk(asking, asks=asks) as desk, progress("asking", progress_style, desk.status):
-        asked = system if desk.client is None else make_system(spec, seed=seed, client=desk.client)
-        answer = _settled(asked, query, brief, desk)
+        system = _made(spec, seed, desk.client)
+        answer = _settled(system, query, brief, desk)
     desk.tell()
     sentences = answer.sentences if answer.ordered else sorted(answer.sentences)
     found = [index for index in sentences if _is_text(query, index)]
@@ -136,6 +134,13 @@ def _from_standard_input(name: str) -> Paper:
     except OSError as error:
         raise UnreadableError(f"{name}: cannot be read: {error.strerror}") from error
     return read_content(content, name=name)
+
+
+def _made(spec: str, seed: int, client: ChatClient | None) -> NamedSystem:
+    system = make_system(spec, seed=seed, client=client)
+    if system.knows_labels:
+        raise EvidenceBenchError(f"find: {system.name} needs the answers, which a paper does not bring along")
+    return system
 
 
 def _rehearsed(system: NamedSystem, query: Query, brief: Brief) -> Rehearsal:

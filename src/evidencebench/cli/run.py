@@ -26,12 +26,10 @@ from evidencebench.cli.options import (
 )
 from evidencebench.cli.output import OutputFile, print_json, require_file
 from evidencebench.cli.progress import progress
-from evidencebench.data.dataset import Dataset
 from evidencebench.data.tasks import Task
-from evidencebench.execution.ask import default_tasks, require_answerable
 from evidencebench.execution.exchanges import first_requests
 from evidencebench.execution.execute import RunReport, execute, rehearse
-from evidencebench.execution.system_table import asks_model, make_system
+from evidencebench.execution.making import asks_model
 from evidencebench.models.llm.totals import RunningTotals
 from evidencebench.scoring.score_texts import notes_line
 from evidencebench.tables import WIDTH, printable
@@ -97,12 +95,12 @@ def command(
     """
     dataset = open_data(data)
     what: dict[str, Any] = {"tasks": tasks, "limit": limit, "seed": seed, "hypothesis": hypothesis}
-    asks = asks_model(make_system(system, seed=seed))
+    asks = asks_model(system)
     require_model(asking, asks=asks)
     if show_prompt:
         if not asks:
             raise click.UsageError("--show-prompt is for systems that ask a language model")
-        _show_prompt(system, dataset, tasks, seed=seed, hypothesis=hypothesis, as_json=as_json)
+        print_exchanges(first_requests(system, dataset, tasks, seed=seed, hypothesis=hypothesis), as_json=as_json)
         return
     if asking.estimate:
         n_failed = print_estimate(
@@ -140,15 +138,6 @@ def command(
     else:
         _print(output, data, report, totals)
     ctx.exit(EXIT_STOPPED if report.n_unanswered else 1 if report.n_failed else 0)
-
-
-def _show_prompt(
-    system: str, dataset: Dataset, tasks: tuple[Task, ...], *, seed: int, hypothesis: str, as_json: bool
-) -> None:
-    named = make_system(system, seed=seed)
-    asked = tasks or default_tasks(named)
-    require_answerable(named, dataset, asked)
-    print_exchanges(first_requests(system, dataset, asked, seed=seed, hypothesis=hypothesis), as_json=as_json)
 
 
 def _advice(totals: RunningTotals | None, *, is_own_code: bool) -> str:

@@ -21,9 +21,9 @@ from evidencebench.cli.options import (
 from evidencebench.cli.output import print_json, print_prose, print_signatures
 from evidencebench.cli.progress import Shown, progress
 from evidencebench.data.tasks import Task
-from evidencebench.execution.ask import default_tasks
-from evidencebench.execution.gathering import Rehearsal, rehearse_all
-from evidencebench.execution.system_table import asks_model, make_system
+from evidencebench.execution.answering import default_tasks
+from evidencebench.execution.in_memory import Rehearsal, rehearse_all
+from evidencebench.execution.making import asks_model, make_system
 from evidencebench.models.llm.client import ChatClient
 from evidencebench.runs.run_file import SystemHeader, code_text
 from evidencebench.scoring.ranks import holm
@@ -77,7 +77,7 @@ def command(
     """
     dataset = open_data(data)
     what: dict[str, Any] = {"limit": limit, "resampling": resampling}
-    asks = asks_model(make_system(system, seed=resampling.seed))
+    asks = asks_model(system)
     require_model(asking, asks=asks)
     if asking.estimate:
 

@@ -1,7 +1,7 @@
 """What a language model is asked for an instance, and what it replied: made again from data, options and the cache."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,8 +10,8 @@ from evidencebench.data.dataset import Dataset
 from evidencebench.data.instance import Instance
 from evidencebench.data.tasks import Task, task_named
 from evidencebench.errors import DataError, PendingError, RunMismatchError, StopError, TaskError
-from evidencebench.execution.ask import answer_instance, with_hypothesis
-from evidencebench.execution.system_table import asks_model, make_system
+from evidencebench.execution.answering import answer_instance, default_tasks, require_answerable, with_hypothesis
+from evidencebench.execution.making import asks_model, make_system
 from evidencebench.models.llm.client import ChatClient
 from evidencebench.models.llm.prices import PriceTable
 from evidencebench.models.llm.replaying import Replayed, ReplayingSender
@@ -25,16 +25,9 @@ from evidencebench.wording import counted
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exchange:
-    """One request for an answer, and its reply.
+    """One request for an answer, and its reply where that is stored.
 
-    Attributes
-    ----------
-    instance_id, task
-        What is answered; the task is None where one answer serves all.
-    turn
-        Its place among the requests for this answer, from 1.
-    replayed
-        The request, and the reply where it is stored.
+    ``task`` is None where one answer serves all; ``turn`` is its place among the requests for this answer, from 1.
     """
 
     instance_id: str
@@ -46,37 +39,21 @@ class Exchange:
 def first_requests(
     system: str, dataset: Dataset, tasks: Sequence[Task], *, seed: int, hypothesis: str
 ) -> list[Exchange]:
-    """Return what a run would ask first: of the first instance, for the first of its tasks.
+    """Return what a run of a system that asks a language model would ask first, with the options of `execute`.
 
-    Parameters
-    ----------
-    system
-        A specification, of a system that asks a language model.
-    dataset
-        What is answered.
-    tasks
-        What for, at least one.
-    seed, hypothesis
-        As of `execute`.
-
-    Raises
-    ------
-    DataError
-        If there is no instance, or nobody is asked for the first one.
+    That is all requests for the answer to the first instance, for the first task that wants a sentence of it.
     """
-    sender = ReplayingSender()
     if not dataset.ids:
         raise DataError(f"{dataset.path}: expected an instance to ask about, got none")
     instance = _asked(dataset, dataset.ids[0], _swapped(dataset, hypothesis, seed))
-    client = _client(sender)
-    named = make_system(system, seed=seed, client=client)
-    try:
-        for task in _tasks(named, tasks, instance):
-            found = list(_exchanges(named, sender, instance, task))
-            if found:
+    sender = ReplayingSender()
+    with closing(_client(sender)) as client:
+        named = make_system(system, seed=seed, client=client)
+        asked = tasks or default_tasks(named)
+        require_answerable(named, dataset, asked)
+        for task in _tasks(named, asked, instance):
+            if found := list(_exchanges(named, sender, instance, task)):
                 return found
-    finally:
-        client.close()
     raise DataError(f"{dataset.path}: {instance.id}: nobody is asked, since none of the tasks wants a sentence of it")
 
 
@@ -85,20 +62,8 @@ def exchanges_of(
 ) -> Iterator[Exchange]:
     """Yield what was asked and replied for instances of a run, all turns of each answer.
 
-    Requests are made again as the run made them, so that a reply which is not stored ends its answer's turns.
-
-    Parameters
-    ----------
-    run
-        Of a system that asks a language model.
-    dataset
-        What it was made on.
-    ids
-        Of the instances.
-    cache
-        Where replies are kept; None: nowhere.
-    tasks
-        Which answers; empty: all that the run has.
+    Requests are made again as the run made them, so that a reply which is not in ``cache`` ends its answer's turns.
+    Without ``tasks``, all answers that the run has are meant.
 
     Raises
     ------
@@ -115,29 +80,28 @@ def exchanges_of(
             raise TaskError(f"{run.path}: expected one of its tasks {', '.join(header.tasks)}, got '{task.name}'")
     swapped = _swapped(dataset, header.hypothesis, header.seed)
     sender = ReplayingSender(cache=cache)
-    client = _client(sender)
-    try:
-        named = make_system(write_specification(header.system.name, header.system.options), client=client)
+    with closing(_client(sender)) as client:
+        named = make_system(_specification(header), client=client)
         for instance_id in ids:
             instance = _asked(dataset, instance_id, swapped)
             for one in _tasks(named, tasks or tuple(map(task_named, header.tasks)), instance):
                 yield from _exchanges(named, sender, instance, one)
-    finally:
-        client.close()
 
 
 def changed_since(run: RunFile) -> dict[str, tuple[str, str]]:
     """Return what decides the requests of a run and is another now: name -> (then, now)."""
-    header = run.header
-    if header is None:
+    if run.header is None:
         return {}
-    named = make_system(write_specification(header.system.name, header.system.options))
-    now: Mapping[str, str] = named.versions()
+    now = make_system(_specification(run.header)).versions()
     return {
         name: (then, now.get(name, "none"))
-        for name, then in header.versions.items()
+        for name, then in run.header.versions.items()
         if name not in {"evidencebench", "numpy", "python"} and now.get(name, "none") != then
     }
+
+
+def _specification(header: RunHeader) -> str:
+    return write_specification(header.system.name, header.system.options)
 
 
 def _header_of(run: RunFile, dataset: Dataset) -> RunHeader:
@@ -152,7 +116,7 @@ def _header_of(run: RunFile, dataset: Dataset) -> RunHeader:
             f"{counted(header.data.n, 'instance')}), but {dataset.path} has sha256 {dataset.sha256[:12]}, so that its "
             "requests cannot be made again; give the data that it was made on with --data"
         )
-    if not asks_model(make_system(write_specification(header.system.name, header.system.options))):
+    if not asks_model(_specification(header)):
         raise RunMismatchError(f"{run.path}: '{header.system.name}' asks no language model, so that nothing was asked")
     return header
 

@@ -16,10 +16,10 @@ from evidencebench.data.tasks import Task, TaskOrName, tasks_from
 from evidencebench.engine.processes import engine_of
 from evidencebench.engine.protocol import Engine
 from evidencebench.errors import RunMismatchError, SystemSpecError
-from evidencebench.execution.ask import default_tasks, require_answerable
-from evidencebench.execution.gathering import Inquiry, Rehearsal, answerer, rehearse_all, todo_of
-from evidencebench.execution.recording import Recorder, Todo, Worked
-from evidencebench.execution.system_table import make_system, system_from
+from evidencebench.execution.answering import Todo, Worked, answerer, default_tasks, require_answerable, todo_of
+from evidencebench.execution.in_memory import Inquiry, Rehearsal, rehearse_all
+from evidencebench.execution.making import make_system, system_from
+from evidencebench.execution.run_writer import RunWriter
 from evidencebench.execution.waiting import DEFAULT_MAX_WAITING, Waiting, ask_all
 from evidencebench.models.llm.client import ChatClient
 from evidencebench.runs.run_file import (
@@ -44,18 +44,14 @@ class RunReport:
 
     Attributes
     ----------
-    n_instances
-        Instances in the scope of the run.
-    n_resumed
-        Instances that an earlier call had answered, at least in part.
+    n_instances, n_resumed
+        Instances in the scope of the run, and those that an earlier call had answered, at least in part.
     n_failed
         Failed answers that the run holds now, those of earlier calls included.
     n_unanswered
         Instances that are not answered in full, because their requests wait for a batch.
-    first_error
-        The first failure of this call, or None.
-    first_trace
-        Where in its code the system failed first in this call, as Python shows a traceback; None: not known.
+    first_error, first_trace
+        The first failure of this call, and where in its code the system failed first, as Python shows a traceback.
     trained_on_it
         Whether a model of the system was trained on this very data, so that its score says nothing of other papers.
     notes
@@ -168,35 +164,35 @@ def execute(
     with open_journal(path, RUN_BEGINS, truncate=overwrite) as journal:
         run = _begun(journal, path, header, ids)
         done = run.done - run.failed if retry_failed else run.done
-        recorder = Recorder(journal, n_all=len(ids), n_failed=len(run.failed & done), on_progress=on_progress)
+        writer = RunWriter(journal, n_all=len(ids), n_failed=len(run.failed & done), on_progress=on_progress)
         for key in done:
-            recorder.add_notes(key[0], run.answer(*key))
+            writer.add_notes(key[0], run.answer(*key))
         todo = list(todo_of(ids, tasks, done, per_task=named.reads_brief))
-        recorder.n_done = len(ids) - len(todo)
+        writer.n_done = len(ids) - len(todo)
         if todo and on_progress is not None:  # how many there are is known long before the first is answered
-            on_progress(recorder.n_done, len(ids))
+            on_progress(writer.n_done, len(ids))
         if named.waits:
             work = answerer(named, dataset, hypotheses, fails_fast=fail_fast)
             waiting = Waiting(client=client, max_waiting=max_waiting, settle=settle, on_interrupt=on_interrupt)
-            ask_all(work, todo, recorder, waiting)
+            ask_all(work, todo, writer.keep, waiting)
         else:
-            again = _Again(spec=str(system), seed=seed, data=dataset.file, versions=named.versions())
             engine = engine or engine_of(min(jobs, 1 + len(todo) // _MIN_INSTANCES_A_JOB))
+            again = _Again(spec=str(system), seed=seed, data=dataset.file, versions=named.versions())
             opened = (named, dataset) if engine.shares_memory else again
             arguments = (opened, hypotheses, fail_fast)
-            for worked in engine.results(_worker, arguments, todo, is_over=recorder.is_over):
-                recorder.keep(worked)
-            if recorder.stop is not None:
-                raise recorder.stop
+            for worked in engine.results(_worker, arguments, todo, is_over=lambda: writer.stop is not None):
+                writer.keep(worked)
+            if writer.stop is not None:
+                raise writer.stop
     return RunReport(
         n_instances=len(ids),
         n_resumed=len({instance_id for instance_id, _ in done}),
-        n_failed=recorder.n_failed,
-        n_unanswered=len(ids) - recorder.n_done,
-        first_error=recorder.first_error,
-        first_trace=recorder.first_trace,
+        n_failed=writer.n_failed,
+        n_unanswered=len(ids) - writer.n_done,
+        first_error=writer.first_error,
+        first_trace=writer.first_trace,
         trained_on_it=dataset.sha256 in named.trained_on(),
-        notes=recorder.notes,
+        notes=writer.notes,
     )
 
 
@@ -211,20 +207,7 @@ def rehearse(
     hypothesis: Literal["own", "wrong"] = "own",
     on_progress: Callable[[int, int], None] | None = None,
 ) -> Rehearsal:
-    """Ask a system every instance as `execute` would, and keep no answer.
-
-    It is meant for a client that sends nothing but estimates.
-
-    Parameters
-    ----------
-    system, dataset, client, tasks, limit, seed, hypothesis, on_progress
-        As in `execute`.
-
-    Raises
-    ------
-    RunMismatchError, SystemSpecError, TaskError
-        As `execute` does.
-    """
+    """Ask a system every instance as `execute` would, with a client that sends nothing, and keep no answer."""
     named, dataset = system_from(system, seed=seed, client=client), dataset_from(dataset)
     tasks = _checked_tasks(named, dataset, tasks_from(tasks), limit=limit, hypothesis=hypothesis)
     inquiry = Inquiry(system=named, hypotheses=_hypotheses(dataset, hypothesis, seed))

@@ -18,16 +18,9 @@ from evidencebench.wording import did_you_mean
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Option:
-    """One option of a system.
+    """One option of a system: its annotated type, and its default, `dataclasses.MISSING` where it must be given.
 
-    Attributes
-    ----------
-    type
-        As annotated.
-    default
-        `dataclasses.MISSING` where it must be given.
-    group
-        The field that the option is a part of, as ``temperature`` is of a strategy's ``chat``; None: it is a field.
+    ``group`` is the field that it is a part of, as ``temperature`` is of a strategy's ``chat``; None: it is a field.
     """
 
     type: Any
@@ -92,23 +85,12 @@ def converted(
     options: Mapping[str, str],
     make: Callable[[str], NamedSystem],
 ) -> dict[str, Any]:
-    """Return the values of options, made from their texts.
-
-    Parameters
-    ----------
-    name
-        What messages call the system.
-    factory
-        What makes it.
-    options
-        Option name -> text, brackets included.
-    make
-        Makes the system that an option names.
+    """Return option name -> value, made from text, brackets included; ``make`` makes a system that an option names.
 
     Raises
     ------
     SystemSpecError
-        If it has no such option, or the value does not fit.
+        If the system, which messages call ``name``, has no such option, or the value does not fit.
     """
     require_options(name, factory, options)
     known = options_of(factory)
@@ -122,13 +104,7 @@ def converted(
 
 
 def require_options(name: str, factory: Callable[..., Any], options: Collection[str]) -> None:
-    """Raise where options are given that a system does not have, as far as its options are known.
-
-    Raises
-    ------
-    SystemSpecError
-        Naming the first one, and those that there are.
-    """
+    """Raise `SystemSpecError` where options are given that a system does not have, as far as they are known."""
     known = options_of(factory)
     if not is_dataclass(factory):
         return
@@ -138,6 +114,14 @@ def require_options(name: str, factory: Callable[..., Any], options: Collection[
         if key not in known:
             meant = did_you_mean(key, known)
             raise SystemSpecError(f"system '{name}': no option '{key}'{meant}; it takes {', '.join(known)}")
+
+
+def nested_specifications(option: Option, text: str) -> tuple[str, ...]:
+    """Return the specifications of the systems in an option's text; none where it holds no system."""
+    if get_origin(option.type) is tuple and NamedSystem in get_args(option.type):
+        return elements(text)
+    is_system = option.type is NamedSystem or NamedSystem in get_args(option.type)
+    return (unbracketed(text),) if is_system else ()
 
 
 def _value(hint: Any, text: str, make: Callable[[str], NamedSystem]) -> Any:
@@ -161,8 +145,6 @@ def _value(hint: Any, text: str, make: Callable[[str], NamedSystem]) -> Any:
 
 
 _TYPES = {"float": "a number", "int": "a whole number", "bool": "true or false", "str": "text", "Path": "a path"}
-
-
 _TYPE_NAMES = re.compile(r"^Expected `([^`]*)`")
 
 

@@ -1,39 +1,30 @@
-"""Own code: a class or function in a module or a Python file, found without changing what any other import finds."""
+"""Own code: found by module or file without changing what any other import finds, and shown where it failed."""
 
 import hashlib
 import importlib
 import importlib.util
 import re
 import sys
-from collections.abc import Callable, Sequence
+import traceback
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, TracebackType
 from typing import Any
 
 from evidencebench.errors import SystemSpecError
-from evidencebench.execution.own_traces import trace_of
 from evidencebench.storage.reading import open_file
 from evidencebench.wording import did_you_mean
 
 _FILE_SUFFIX = ".py"
+_MAX_TRACE_CHARACTERS, _MAX_TRACE_FRAMES = 10_000, 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnCode:
-    """A class or function of somebody's own.
-
-    Attributes
-    ----------
-    name
-        As it was written: ``package.module:factory`` or ``file.py:factory``.
-    factory
-        The class or function.
-    module
-        What it was looked up in.
-    """
+    """A class or function of somebody's own, by the name that it was given, and the module that it lies in."""
 
     name: str
     factory: Callable[..., Any]
@@ -58,21 +49,11 @@ def is_file(place: str) -> bool:
 
 
 def find_own_code(name: str) -> OwnCode:
-    """Import own code and return it.
+    """Import own code by ``package.module:factory`` or ``file.py:factory``; raise `SystemSpecError` where it cannot be.
 
     Modules in the current folder, and beside a file that is named, are found where no module of that name is installed:
     neither the standard library nor any package is ever shadowed, and `sys.path` stays as it is. They stay findable, so
     that own code may import them when it is asked.
-
-    Parameters
-    ----------
-    name
-        ``package.module:factory``, or ``file.py:factory`` with the path of a file.
-
-    Raises
-    ------
-    SystemSpecError
-        If it cannot be imported, or cannot be called.
     """
     place, _, attribute = name.rpartition(":")
     try:
@@ -172,3 +153,24 @@ def _file_of(name: str) -> Path | None:
     spec = importlib.util.find_spec(name) if known is None else None
     source = getattr(known, "__file__", None) or (spec.origin if spec is not None else None)
     return Path(source).resolve() if source else None
+
+
+def trace_of(error: BaseException, asking: Collection[str]) -> str | None:
+    """Return the traceback of an error from where own code begins; None where none of it was reached.
+
+    Frames of the files in ``asking``, which called it, are left out.
+    """
+    step = error.__traceback__
+    while step is not None and (step.tb_frame.f_code.co_filename in asking or _is_of_python(step)):
+        step = step.tb_next
+    if step is not None:
+        lines = traceback.format_exception(type(error), error, step, limit=-_MAX_TRACE_FRAMES)
+    elif isinstance(error, SyntaxError):  # which names the line itself
+        lines = traceback.format_exception_only(error)
+    else:
+        return None
+    return "".join(lines)[:_MAX_TRACE_CHARACTERS].encode(errors="backslashreplace").decode()
+
+
+def _is_of_python(step: TracebackType) -> bool:
+    return step.tb_frame.f_code.co_filename.startswith("<frozen ")

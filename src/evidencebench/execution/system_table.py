@@ -1,35 +1,15 @@
-"""The only table of system names, and how a system is made from its name and options."""
+"""The only table of system names: a new system is its file and a line here."""
 
-import sys
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
-from types import MappingProxyType, ModuleType
-from typing import Any, get_type_hints
+from types import MappingProxyType
 
 from evidencebench.data import oracle
-from evidencebench.errors import EvidenceBenchError, SystemSpecError
-from evidencebench.execution.ask import named_system, with_named_parts
-from evidencebench.execution.options import (
-    Option,
-    all_options,
-    converted,
-    grouped,
-    is_client,
-    options_of,
-    require_options,
-)
-from evidencebench.execution.own_code import find_own_code, is_file
-from evidencebench.execution.own_traces import trace_of
-from evidencebench.models.llm.client import ChatClient
 from evidencebench.models.model_card import SET_SELECTOR_IS_GONE
-from evidencebench.specification import MAX_DEPTH, parse_specification
-from evidencebench.system import KNOWING_SYSTEMS, KnowingSystem, NamedSystem, System, traits_of
-from evidencebench.systems import controls
-from evidencebench.systems import stored_answers as stored
+from evidencebench.system import KnowingSystem, System
+from evidencebench.systems import controls, stored_answers
 from evidencebench.systems.retrievers import bm25, dense, dense_api, fusion, rerank, tfidf
 from evidencebench.systems.selectors import cues, diverse, selector
 from evidencebench.systems.strategies import base, in_context, ranking, reranking, sections, voting
-from evidencebench.wording import did_you_mean
 
 SYSTEMS: Mapping[str, Callable[..., System | KnowingSystem]] = MappingProxyType(
     {
@@ -50,7 +30,7 @@ SYSTEMS: Mapping[str, Callable[..., System | KnowingSystem]] = MappingProxyType(
         "dense": dense.Dense,
         "minilm": dense.MiniLM,
         "dense_api": dense_api.DenseApi,
-        "stored": stored.Stored,
+        "stored": stored_answers.Stored,
         "rerank": rerank.Rerank,
         "fuse": fusion.Fuse,
         "diverse": diverse.Diverse,
@@ -69,206 +49,3 @@ SYSTEMS: Mapping[str, Callable[..., System | KnowingSystem]] = MappingProxyType(
 
 TAKEN_AWAY: Mapping[str, str] = MappingProxyType({"set_selector": SET_SELECTOR_IS_GONE})
 """Name of a system or training that earlier versions had -> what to tell who asks for it."""
-
-
-def make_system(spec: str, *, seed: int | None = None, client: ChatClient | None = None) -> NamedSystem:
-    """Return the system that a specification names.
-
-    Parameters
-    ----------
-    spec
-        ``name`` or ``name:option=value,option=value``, where ``name`` is one of `SYSTEMS` or
-        ``package.module:factory`` or ``file.py:factory`` for own code: a callable that takes the options and returns a
-        system. A value in square brackets may hold commas, as a system with options
-        does; see `evidencebench.specification`.
-    seed
-        Given to every system, nested ones included, that has an option of that name which the specification leaves
-        open.
-    client
-        Given to every system, nested ones included, that asks language models; None: they share one with the default
-        limits.
-
-    Raises
-    ------
-    SystemSpecError
-        If there is no such system, or an option or its value does not fit; the message lists what would.
-    MissingExtraError
-        If it needs an optional dependency that is not installed.
-    ModelError
-        If its model is not there.
-
-    Examples
-    --------
-    >>> make_system("bm25:k1=1.2").options
-    {'k1': 1.2, 'b': 0.4, 'stopwords': True}
-    """
-    return _made(spec, _Given(seed=seed, client=client), depth=0)
-
-
-def system_from(
-    given: str | NamedSystem | System, *, seed: int | None = None, client: ChatClient | None = None
-) -> NamedSystem:
-    """Return a system with the name and options that a run's header holds.
-
-    Parameters
-    ----------
-    given
-        A specification as `make_system` takes it; or an object that answers, which is taken as it is.
-    seed, client
-        As in `make_system`.
-
-    Raises
-    ------
-    SystemSpecError, MissingExtraError, ModelError
-        As `make_system` does.
-    TypeError
-        If it cannot answer, or holds what is no field of a dataclass, so that no header can hold its options.
-
-    Examples
-    --------
-    >>> system_from(bm25.BM25(k1=1.2)).options == make_system("bm25:k1=1.2").options
-    True
-    """
-    if isinstance(given, str):
-        return make_system(given, seed=seed, client=client)
-    if isinstance(given, NamedSystem):
-        return given
-    named = named_system(with_named_parts(given, system_from))
-    kind = type(given)
-    known = {factory: name for name, factory in reversed(tuple(SYSTEMS.items()))}
-    if not is_dataclass(given) and getattr(given, "__dict__", {}):
-        raise TypeError(
-            f"system: {kind.__name__} is no dataclass, so that its options cannot stand in a run's header; make it a "
-            "frozen dataclass, whose fields are its options"
-        )
-    module = None if kind in known else sys.modules[kind.__module__]
-    name = known.get(kind, f"{kind.__module__}:{kind.__qualname__}")
-    return replace(named, name=name, options=all_options(named.system, {}), module=module)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Given:
-    """What every system in a specification is given that has a place for it."""
-
-    seed: int | None = None
-    client: ChatClient | None = None
-
-
-def _made(spec: str, given: _Given, depth: int) -> NamedSystem:
-    if depth > MAX_DEPTH:
-        raise SystemSpecError(f"systems are nested more than {MAX_DEPTH} deep")
-    specification = parse_specification(spec)
-    name, options = specification.name, dict(specification.options)
-    factory = factory_of(name)
-    known = options_of(factory)
-    if given.seed is not None and "seed" in known:
-        options.setdefault("seed", str(given.seed))
-    require_options(name, factory, options)  # first: what is lacking may be there, misspelt
-    if missing := {key: one for key, one in known.items() if one.default is MISSING and key not in options}:
-        raise SystemSpecError(_lacking(name, missing))
-    values = converted(name, factory, options, lambda inner: _nested(inner, given, depth + 1))
-    try:
-        system = factory(**grouped(factory, values), **_client_for(factory, given.client))
-        _require_answering(system, spec, name)
-        named = NamedSystem(name=name, options=all_options(system, values), system=system, module=module_of(name))
-    except EvidenceBenchError:
-        raise
-    except Exception as error:  # own code can fail in any way
-        trace = None if name in SYSTEMS else trace_of(error, {__file__, traits_of.__code__.co_filename})
-        raise SystemSpecError(f"system '{spec}': {type(error).__name__}: {error}").at(trace) from error
-    if named.knows_labels and name not in KNOWING_SYSTEMS:
-        raise SystemSpecError(f"system '{spec}': own code is not given the labels; take knows_labels out of its traits")
-    return named
-
-
-def _require_answering(system: object, spec: str, name: str) -> None:
-    if not (hasattr(system, "rank") or name in KNOWING_SYSTEMS):
-        got = repr(system) if isinstance(system, str) else type(system).__name__
-        raise SystemSpecError(f"system '{spec}': expected an object with a method rank(query, brief), got {got}")
-
-
-def _lacking(name: str, missing: Mapping[str, Option]) -> str:
-    """Return what is told of a specification without options that must be given."""
-    needed = " and ".join(f"'{key}'" for key in missing)
-    values = {
-        key: "PROVIDER/NAME" if (key, option.group) == ("model", "chat") else "..." for key, option in missing.items()
-    }
-    written = ",".join(f"{key}={value}" for key, value in values.items())
-    return f"system '{name}': needs {needed}; write {name}:{written}, and see all options with 'evidencebench systems'"
-
-
-def asks_model(system: NamedSystem) -> bool:
-    """Say whether a system, or one that it asks, asks language models through a client, which guards what is paid.
-
-    One of own code that waits for a server in its own way does not.
-    """
-    return bool(_client_fields(type(system.system))) or any(map(asks_model, system.parts))
-
-
-def _client_for(factory: Callable[..., Any], client: ChatClient | None) -> dict[str, ChatClient]:
-    """Return the argument that hands a client to a system that takes one."""
-    return {} if client is None else dict.fromkeys(_client_fields(factory), client)
-
-
-def _client_fields(factory: Callable[..., Any]) -> list[str]:
-    if not (isinstance(factory, type) and is_dataclass(factory)):
-        return []
-    hints = get_type_hints(factory)
-    return [field.name for field in fields(factory) if field.init and is_client(hints[field.name])]
-
-
-def _nested(spec: str, given: _Given, depth: int) -> NamedSystem:
-    named = _made(spec, given, depth)
-    if named.knows_labels:
-        raise SystemSpecError(f"system '{named.name}' is given the labels, so no other system may ask it")
-    return named
-
-
-def make_options(name: str, factory: Callable[..., Any], options: Mapping[str, str]) -> dict[str, Any]:
-    """Return the values of options, made from their texts as the fields of a dataclass ask.
-
-    Parameters
-    ----------
-    name
-        What messages call it.
-    factory
-        The dataclass.
-    options
-        Option name -> text.
-
-    Raises
-    ------
-    SystemSpecError
-        If it has no such option, or the value does not fit.
-    """
-    return grouped(factory, converted(name, factory, options, lambda inner: _nested(inner, _Given(), 1)))
-
-
-def factory_of(name: str) -> Callable[..., Any]:
-    """Return what makes a system, or own code of any sort: an entry of `SYSTEMS`, or what `find_own_code` finds.
-
-    Raises
-    ------
-    SystemSpecError
-        If there is none of that name.
-    """
-    if name in SYSTEMS:
-        return SYSTEMS[name]
-    if name in TAKEN_AWAY:
-        raise SystemSpecError(TAKEN_AWAY[name])
-    place, colon, attribute = name.rpartition(":")
-    if not colon and is_file(name):
-        raise SystemSpecError(f"file '{name}': expected the class or function in it behind a colon, as in {name}:Name")
-    if not colon:
-        raise SystemSpecError(
-            f"no system '{name}'{did_you_mean(name, SYSTEMS)}; expected one of {', '.join(SYSTEMS)}, or "
-            "package.module:factory or file.py:factory"
-        )
-    if place in SYSTEMS:
-        raise SystemSpecError(f"system '{place}': expected option=value, got '{attribute}'")
-    return find_own_code(name).factory
-
-
-def module_of(name: str) -> ModuleType | None:
-    """Return what own code that was found by `factory_of` comes from; None for an entry of `SYSTEMS`."""
-    return None if name in SYSTEMS else find_own_code(name).module

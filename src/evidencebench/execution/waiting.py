@@ -6,7 +6,7 @@ from typing import Protocol
 
 from evidencebench.engine.threads import Threads
 from evidencebench.errors import CostLimitError, StopError
-from evidencebench.execution.recording import Todo, Worked
+from evidencebench.execution.answering import Todo, Worked
 
 DEFAULT_MAX_WAITING = 16
 """How many instances a system that waits for a server is asked at once."""
@@ -17,14 +17,6 @@ class Drained(Protocol):
 
     def drain(self) -> None:
         """Let what is in flight finish, and send nothing more."""
-        ...
-
-
-class Keeper(Protocol):
-    """What keeps the answers that come."""
-
-    def keep(self, worked: Worked) -> None:
-        """Keep what came of an instance."""
         ...
 
 
@@ -56,19 +48,12 @@ class Waiting:
         self.on_interrupt()
 
 
-def ask_all(work: Callable[[Todo], Worked], todo: Sequence[Todo], keeper: Keeper, waiting: Waiting) -> None:
+def ask_all(
+    work: Callable[[Todo], Worked], todo: Sequence[Todo], keep: Callable[[Worked], object], waiting: Waiting
+) -> None:
     """Ask until nothing is left to be answered, or what is left waits for a batch that does not come.
 
-    Parameters
-    ----------
-    work
-        Asks one instance; called in threads.
-    todo
-        What is to be answered.
-    keeper
-        Keeps what comes, called in this thread.
-    waiting
-        How it is done.
+    ``work`` asks one instance and is called in threads; ``keep`` gets what came of it, in this thread.
 
     Raises
     ------
@@ -77,7 +62,7 @@ def ask_all(work: Callable[[Todo], Worked], todo: Sequence[Todo], keeper: Keeper
     """
     before: set[Todo] = set()
     while True:
-        left, stop = _ask_once(work, todo, keeper, waiting)
+        left, stop = _ask_once(work, todo, keep, waiting)
         if stop is not None and not isinstance(stop, CostLimitError):
             raise stop
         if not left:
@@ -92,7 +77,7 @@ def ask_all(work: Callable[[Todo], Worked], todo: Sequence[Todo], keeper: Keeper
 
 
 def _ask_once(
-    work: Callable[[Todo], Worked], todo: Sequence[Todo], keeper: Keeper, waiting: Waiting
+    work: Callable[[Todo], Worked], todo: Sequence[Todo], keep: Callable[[Worked], object], waiting: Waiting
 ) -> tuple[list[Todo], StopError | None]:
     """Ask from threads and keep what is answered; return what is not, and why it was stopped, if it was."""
     left = {one[0]: one for one in todo}
@@ -112,7 +97,7 @@ def _ask_once(
     for one, worked in engine.results(
         lambda: worked_on, (), todo, is_over=lambda: bool(grave()), on_interrupt=waiting.interrupt
     ):
-        keeper.keep(worked)
+        keep(worked)
         del left[one[0]]
         if worked.unanswered:
             left[one[0]] = worked.unanswered

@@ -15,8 +15,8 @@ from evidencebench.data.dataset import Dataset, instances_from, require_limit
 from evidencebench.data.instance import Instance
 from evidencebench.data.tasks import Task, TaskOrName, tasks_from
 from evidencebench.errors import AnswerError, OutOfRangeError, UndefinedScoreError
-from evidencebench.execution.ask import answers_from
-from evidencebench.execution.belonging import check_belongs, require_known
+from evidencebench.execution.answering import answers_from
+from evidencebench.execution.fitting import check_belongs, require_known
 from evidencebench.runs.answer_dicts import GivenAnswer
 from evidencebench.runs.run_file import Answer, RunFile
 from evidencebench.scoring.case import Case, case_of

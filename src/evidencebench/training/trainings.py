@@ -8,9 +8,10 @@ from typing import Any, Protocol
 
 from evidencebench.data.instance import Instance
 from evidencebench.errors import SystemSpecError
+from evidencebench.execution.making import factory_of, make_options
 from evidencebench.execution.options import options_of
 from evidencebench.execution.own_code import find_own_code, is_file
-from evidencebench.execution.system_table import SYSTEMS, TAKEN_AWAY, factory_of, make_options
+from evidencebench.execution.system_table import SYSTEMS, TAKEN_AWAY
 from evidencebench.specification import parse_specification, write_specification
 from evidencebench.training.best import BestTraining
 from evidencebench.training.embedder import EmbedderTraining

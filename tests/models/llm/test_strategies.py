@@ -22,7 +22,7 @@ from evidencebench.errors import (
     RunMismatchError,
     SystemSpecError,
 )
-from evidencebench.execution.system_table import make_system
+from evidencebench.execution.making import make_system
 from evidencebench.models.llm.chat import ChatReply, ChatRequest, Usage
 from evidencebench.models.llm.client import ChatClient
 from evidencebench.models.llm.prices import Price

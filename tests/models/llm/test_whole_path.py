@@ -17,9 +17,9 @@ from evidencebench.data.dataset import Dataset, open_dataset
 from evidencebench.data.sample import load_sample, sample_path
 from evidencebench.data.tasks import TASKS, task_named
 from evidencebench.errors import FailingServerError, RunMismatchError
-from evidencebench.execution.ask import answers_from
+from evidencebench.execution.answering import answers_from
 from evidencebench.execution.execute import RunReport, execute
-from evidencebench.execution.system_table import make_system
+from evidencebench.execution.making import make_system
 from evidencebench.models.llm.client import make_client
 from evidencebench.models.llm.inventory import KeptReply, kept_replies
 from evidencebench.models.llm.providers import provider_of

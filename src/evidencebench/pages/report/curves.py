@@ -8,7 +8,7 @@ import numpy as np
 from evidencebench.data.instance import Instance
 from evidencebench.data.optimum.cover import Coverage, coverage_of
 from evidencebench.data.tasks import Task, task_named
-from evidencebench.execution.ask import answers_from
+from evidencebench.execution.answering import answers_from
 from evidencebench.pages.report.findings import Findings
 from evidencebench.query import AspectScope
 from evidencebench.runs.run_file import Answer, RunFile

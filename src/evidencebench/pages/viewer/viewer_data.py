@@ -9,7 +9,7 @@ from evidencebench.data.dataset import Dataset
 from evidencebench.data.instance import Instance
 from evidencebench.data.tasks import TASKS, Task
 from evidencebench.errors import AnswerError
-from evidencebench.execution.ask import answers_from
+from evidencebench.execution.answering import answers_from
 from evidencebench.pages.paper import paper_of
 from evidencebench.pages.viewer.page_records import (
     AspectRecord,

@@ -10,8 +10,8 @@ import numpy as np
 from evidencebench.data.dataset import Dataset
 from evidencebench.data.tasks import Task, TaskOrName, tasks_from
 from evidencebench.errors import SystemSpecError, TaskError
-from evidencebench.execution.ask import require_answerable
-from evidencebench.execution.system_table import factory_of, make_options, make_system, module_of
+from evidencebench.execution.answering import require_answerable
+from evidencebench.execution.making import factory_of, make_options, make_system, module_of
 from evidencebench.models.embedding.folder import library_versions
 from evidencebench.provenance import merged_versions, versions_of_code
 from evidencebench.scoring.resampling import DEFAULT_RESAMPLING, Resampling

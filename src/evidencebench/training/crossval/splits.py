@@ -13,8 +13,8 @@ from evidencebench.data.instance import Instance
 from evidencebench.data.source import DataFile
 from evidencebench.data.tasks import Task, task_named
 from evidencebench.errors import AnswerError, RunMismatchError
-from evidencebench.execution.ask import answers_from
-from evidencebench.execution.system_table import make_system
+from evidencebench.execution.answering import answers_from
+from evidencebench.execution.making import make_system
 from evidencebench.provenance import differences
 from evidencebench.runs.run_file import Answer, Failure
 from evidencebench.scoring.evaluate import AnswerSource

@@ -10,8 +10,8 @@ import pytest
 from evidencebench.data.sample import load_sample
 from evidencebench.data.tasks import TASKS
 from evidencebench.errors import PendingError, StopError, SystemSpecError
-from evidencebench.execution.gathering import Inquiry, gather, rehearse_all
-from evidencebench.execution.system_table import make_system
+from evidencebench.execution.in_memory import Inquiry, gather, rehearse_all
+from evidencebench.execution.making import make_system
 from evidencebench.execution.waiting import Waiting
 from evidencebench.query import Query
 from evidencebench.scoring.resampling import Resampling

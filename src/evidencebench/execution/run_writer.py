@@ -1,54 +1,21 @@
-"""What comes of the instances of a run, written down as it comes and counted."""
+"""Append what comes of instances to a run, and count it."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 from evidencebench.errors import StopError
+from evidencebench.execution.answering import Worked
 from evidencebench.runs.run_file import Answer, Failure, encode_answer
 from evidencebench.storage.journal import Journal
 from evidencebench.system import is_counted_once, merged_notes
 
-Todo = tuple[str, tuple[str, ...] | None]
-"""An instance that is to be answered, and for which tasks; None: one answer serves all."""
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Worked:
-    """What came of an instance.
-
-    Attributes
-    ----------
-    answers
-        (instance id, task or None, answer).
-    unanswered
-        What is still to be answered; None: nothing.
-    stop
-        Why no other instance may be begun; None: they may.
-    """
-
-    answers: tuple[tuple[str, str | None, Answer], ...]
-    unanswered: Todo | None = None
-    stop: StopError | None = None
-
-
-class Recorder:
-    """Appends answers to a run, and knows what it has so far.
-
-    Parameters
-    ----------
-    journal
-        Of the run.
-    n_all
-        Instances in its scope.
-    n_failed
-        Failed answers that it holds already.
-    on_progress
-        Called with (instances done, instances in all).
+class RunWriter:
+    """Appends answers to a run's journal, and knows what the run holds so far.
 
     Attributes
     ----------
     n_done, n_failed
-        Instances answered in full, and failed answers, so far.
+        Instances answered in full, of ``n_all``, and failed answers, those that it held before included.
     first_error, first_trace
         The first failure that was kept here, and the trace of the first that has one.
     stop
@@ -66,10 +33,6 @@ class Recorder:
         self.first_error: str | None = None
         self.first_trace: str | None = None
         self.stop: StopError | None = None
-
-    def is_over(self) -> bool:
-        """Say whether no other instance may be begun."""
-        return self.stop is not None
 
     def keep(self, worked: Worked) -> None:
         """Append the answers to an instance."""
@@ -98,7 +61,7 @@ class Recorder:
 
     @property
     def notes(self) -> dict[str, int]:
-        """What all answers note."""
+        """What all answers note, by name in alphabetical order."""
         totals = dict(self._totals)
         for notes in self._cut.values():
             for name, count in notes.items():

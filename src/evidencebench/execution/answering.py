@@ -1,16 +1,16 @@
 """Ask a system: hand it the query and the brief, and nothing else, and take its answer or its failure."""
 
 import operator
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields, is_dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import partial
 from typing import Any, cast, overload
 
 from evidencebench.data.dataset import Dataset
 from evidencebench.data.instance import Instance
-from evidencebench.data.tasks import TASKS, Task, TaskOrName, task_from
-from evidencebench.errors import EvidenceBenchError, PendingError, ReplyError, StopError, TaskError
-from evidencebench.execution.own_traces import trace_of
+from evidencebench.data.tasks import TASKS, Task, TaskOrName, task_from, task_named
+from evidencebench.errors import EvidenceBenchError, FailedAnswerError, PendingError, ReplyError, StopError, TaskError
+from evidencebench.execution.own_code import trace_of
 from evidencebench.runs.answer_dicts import GivenAnswer, answers_in
 from evidencebench.runs.run_file import Answer, Failure, RunFile
 from evidencebench.system import Asked, Brief, NamedSystem, System, plain_ranking, traits_of
@@ -18,14 +18,31 @@ from evidencebench.system import Asked, Brief, NamedSystem, System, plain_rankin
 _MAX_ERROR_CHARACTERS = 500
 _ASKING = frozenset({__file__, plain_ranking.__code__.co_filename})
 
+Todo = tuple[str, tuple[str, ...] | None]
+"""Id of an instance that is to be answered, and names of the tasks; None: one answer serves all."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Worked:
+    """What came of an instance.
+
+    Attributes
+    ----------
+    answers
+        (instance id, task or None, answer).
+    unanswered
+        What is still to be answered; None: nothing.
+    stop
+        Why no other instance may be begun; None: they may.
+    """
+
+    answers: tuple[tuple[str, str | None, Answer], ...]
+    unanswered: Todo | None = None
+    stop: StopError | None = None
+
 
 def named_system(system: object) -> NamedSystem:
     """Return an object that answers together with a name: that of its class, where it has none.
-
-    Raises
-    ------
-    TypeError
-        If it cannot answer.
 
     Examples
     --------
@@ -50,15 +67,7 @@ def named_system(system: object) -> NamedSystem:
 
 
 def with_named_parts(system: System, name: Callable[[System], NamedSystem]) -> System:
-    """Return a system in which those that it asks have names, which tell what they read and what they were made from.
-
-    Parameters
-    ----------
-    system
-        A dataclass may hold others in its fields, one or a tuple of them.
-    name
-        Gives a name to an object that answers.
-    """
+    """Return a system in which ``name`` gave names to those that it asks, which lie in the fields of a dataclass."""
     if not is_dataclass(system):
         return system
 
@@ -108,15 +117,8 @@ def require_answerable(
 def answer_instance(system: NamedSystem | System, instance: Instance, task: TaskOrName | None) -> Answer:
     """Return a system's answer to an instance, or the failure in its place.
 
-    Parameters
-    ----------
-    system
-        What answers: what `make_system` returns, or any object with ``rank(query, brief)``. Unless it knows the labels
-        by declaration, only the query is handed to it.
-    instance
-        What to answer.
-    task
-        What the brief is made for, or its name; None for a system that does not read it.
+    Unless it knows the labels by declaration, only the query is handed to it. The brief is made for the task; None
+    stands for any, where a system does not read it.
 
     Raises
     ------
@@ -148,6 +150,64 @@ def _message(error: BaseException) -> str:
     return message.encode(errors="backslashreplace").decode()
 
 
+def todo_of(
+    ids: Sequence[str], tasks: Sequence[Task], done: frozenset[tuple[str, str | None]], *, per_task: bool
+) -> Iterator[Todo]:
+    """Yield what is to be asked of each instance, without the (instance id, task name or None) that are done.
+
+    Where ``per_task``, each task has an answer of its own.
+    """
+    for instance_id in ids:
+        if not per_task:
+            if (instance_id, None) not in done:
+                yield instance_id, None
+        elif missing := tuple(task.name for task in tasks if (instance_id, task.name) not in done):
+            yield instance_id, missing
+
+
+def answerer(
+    system: NamedSystem, dataset: Dataset, hypotheses: Mapping[str, str] | None, *, fails_fast: bool = False
+) -> Callable[[Todo], Worked]:
+    """Return what asks a system one instance of a data set.
+
+    ``hypotheses`` holds instance id -> the hypothesis to ask instead of its own; None: its own. With ``fails_fast``,
+    the first answer that fails stops the work, and stays unanswered.
+    """
+
+    def answer(todo: Todo) -> Worked:
+        instance_id, task_names = todo
+        instance = dataset[instance_id]
+        if hypotheses is not None:
+            instance = with_hypothesis(instance, hypotheses[instance_id])
+        asked: Sequence[Task | None] = (None,)
+        if task_names is not None:
+            asked = [task for task in map(task_named, task_names) if task.applies_to(instance.labels)]
+        return _worked(system, instance, asked, fails_fast=fails_fast)
+
+    return answer
+
+
+def _worked(system: NamedSystem, instance: Instance, tasks: Sequence[Task | None], *, fails_fast: bool) -> Worked:
+    answers: list[tuple[str, str | None, Answer]] = []
+    pending: list[str | None] = []
+    stop: StopError | None = None
+    names = [None if task is None else task.name for task in tasks]
+    for place, task in enumerate(tasks):
+        try:
+            answer = answer_instance(system, instance, task)
+            if fails_fast and isinstance(answer, Failure):
+                raise FailedAnswerError(f"{instance.id}: {answer.error}").at(answer.trace)
+            answers.append((instance.id, names[place], answer))
+        except PendingError:
+            pending.append(names[place])
+        except StopError as error:
+            stop = error
+            pending += names[place:]  # those behind it are not asked, and so not answered either
+            break
+    unanswered: Todo | None = (instance.id, tuple(filter(None, pending)) or None) if pending else None
+    return Worked(answers=tuple(answers), unanswered=unanswered, stop=stop)
+
+
 @overload
 def answers_from(
     answering: NamedSystem | System, hypotheses: Mapping[str, str] | None = None
@@ -177,6 +237,12 @@ def answers_from(
         If it is none of these.
     AnswerError
         If an answer in the dict is none.
+
+    Examples
+    --------
+    >>> from evidencebench import BM25, load_sample, task_named
+    >>> answers_from(BM25())(load_sample()[0], task_named("er_at_5")).ordered
+    True
     """
     match answering:
         case RunFile():
@@ -184,17 +250,14 @@ def answers_from(
         case Mapping():
             answers = answers_in(answering)
             return lambda instance, _: answers.get(instance.id)
-    if _is_function(answering):
-        return cast("Callable[[Instance, Task], Answer | None]", answering)
-    return _asking(named_system(answering), hypotheses)
-
-
-def _is_function(answering: object) -> bool:
     is_system = isinstance(answering, type) or hasattr(answering, "rank") or hasattr(answering, "rank_knowing")
-    return callable(answering) and not is_system
+    if callable(answering) and not is_system:
+        return answering
+    return _remembering(named_system(answering), hypotheses)
 
 
-def _asking(system: NamedSystem, hypotheses: Mapping[str, str] | None) -> Callable[[Instance, Task], Answer]:
+def _remembering(system: NamedSystem, hypotheses: Mapping[str, str] | None) -> Callable[[Instance, Task], Answer]:
+    """Return what asks a system, and for the next task of an instance remembers an answer that serves all."""
     last: tuple[str, Answer] | None = None
 
     def answer(instance: Instance, task: Task) -> Answer:

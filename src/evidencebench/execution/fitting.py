@@ -1,6 +1,6 @@
-"""Which data and which tasks answers are for."""
+"""Whether answers fit: which data and which tasks they are for."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
 from evidencebench.data.dataset import Dataset
 from evidencebench.data.instance import Instance
@@ -16,21 +16,16 @@ def require_known(name: str, answered: Collection[str], data: Dataset | list[Ins
     ids = data.ids if isinstance(data, Dataset) else [instance.id for instance in data]
     unknown = sorted(set(answered).difference(ids))
     if unknown and (isinstance(data, Dataset) or len(unknown) == len(answered)):
-        more = f" and {len(unknown) - 1} more" if len(unknown) > 1 else ""
-        raise RunMismatchError(
-            f"{name}: answers '{unknown[0]}'{more}, which the data does not hold; its ids look like "
-            f"'{next(iter(ids), '')}'"
-        )
+        raise RunMismatchError(f"{name}: {_unknown(unknown, 'the data', ids)}")
+
+
+def _unknown(unknown: list[str], data: object, ids: Iterable[str]) -> str:
+    more = f" and {len(unknown) - 1} more" if len(unknown) > 1 else ""
+    return f"answers '{unknown[0]}'{more}, which {data} does not hold; its ids look like '{next(iter(ids), '')}'"
 
 
 def check_belongs(run: RunFile, dataset: Dataset) -> None:
-    """Raise unless a run was made on this data.
-
-    Raises
-    ------
-    RunMismatchError
-        If the run's header names another file, or an answer is for an instance that the data does not hold.
-    """
+    """Raise `RunMismatchError` where a run was made on other data, or answers what the data does not hold."""
     if run.header is not None and run.header.data.sha256 != dataset.sha256:
         made_on = run.header.data
         raise RunMismatchError(
@@ -38,22 +33,12 @@ def check_belongs(run: RunFile, dataset: Dataset) -> None:
             f"but {dataset.path} has sha256 {dataset.sha256[:12]} and {counted(len(dataset), 'instance')}; "
             "score it on its own data"
         )
-    unknown = sorted(instance_id for instance_id in run.ids if instance_id not in dataset)
-    if unknown:
-        raise RunMismatchError(
-            f"{run.path}: answers '{unknown[0]}'{f' and {len(unknown) - 1} more' if len(unknown) > 1 else ''}, "
-            f"which {dataset.path} does not hold; its ids look like '{next(iter(dataset.ids), '')}'"
-        )
+    if unknown := sorted(instance_id for instance_id in run.ids if instance_id not in dataset):
+        raise RunMismatchError(f"{run.path}: {_unknown(unknown, dataset.path, dataset.ids)}")
 
 
 def tasks_of(run: RunFile, dataset: Dataset) -> tuple[Task, ...]:
-    """Return the tasks that a run can answer on this data, in the order of its header or of `TASKS`.
-
-    Raises
-    ------
-    RunFormatError
-        If its header names a task that does not exist.
-    """
+    """Return the tasks that a run can answer on this data, in the order of its header or of `TASKS`."""
     names = run.header.tasks if run.header is not None else tuple(TASKS)
     try:
         tasks = tuple(map(task_named, names))
@@ -63,13 +48,7 @@ def tasks_of(run: RunFile, dataset: Dataset) -> tuple[Task, ...]:
 
 
 def check_answers(run: RunFile, task: Task, dataset: Dataset) -> None:
-    """Raise unless a run can answer a task.
-
-    Raises
-    ------
-    TaskError
-        Saying what it lacks.
-    """
+    """Raise `TaskError` where a run cannot answer a task, saying what it lacks."""
     lacking = _lacking(run, task, dataset)
     if lacking is not None:
         raise TaskError(f"{run.path}: cannot answer task '{task.name}': {lacking}")
@@ -88,8 +67,5 @@ def _lacking(run: RunFile, task: Task, dataset: Dataset) -> str | None:
 
 def _is_ranking(run: RunFile, dataset: Dataset) -> bool:
     """Say whether the first answer that there is orders its sentences, and so needs a budget to end."""
-    for instance_id in dataset.ids:
-        answer = run.answer(instance_id, None)
-        if isinstance(answer, Ranking):
-            return answer.ordered
-    return False
+    answers = (run.answer(instance_id, None) for instance_id in dataset.ids)
+    return next((answer.ordered for answer in answers if isinstance(answer, Ranking)), False)
