@@ -78,7 +78,7 @@ def test_the_wrong_hypothesis_is_asked_of_many_papers_at_once_with_the_same_figu
 def test_cross_validation_asks_a_system_that_waits_many_papers_at_once_with_the_same_figures() -> None:
     (asked,), (expected,) = (
         cross_validate(
-            CrossValidation(systems=f"execution.test_gathering:{name}", tasks=[AT_10], n_seeds=2, resampling=FEW),
+            CrossValidation(systems=f"execution.test_in_memory:{name}", tasks=[AT_10], n_seeds=2, resampling=FEW),
             SAMPLE,
         )
         for name in ("Waits", "Serves")
