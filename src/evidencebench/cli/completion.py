@@ -9,7 +9,7 @@ from evidencebench.data.tasks import TASKS
 
 def complete_systems(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001 - click's signature
     """Return the systems that begin so."""
-    from evidencebench.execution.system_table import SYSTEMS# noqa: PLC0415 - only when a shell asks
+    from evidencebench.execution.system_table import SYSTEMS  # noqa: PLC0415 - only when a shell asks
 
     return [CompletionItem(name) for name in SYSTEMS if name.startswith(incomplete)]
 
