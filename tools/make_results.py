@@ -158,8 +158,8 @@ def _recalls(dataset: Dataset, figures: Sequence[SystemFigures]) -> Iterator[str
     yield f"| system | {' | '.join(DEFAULT_TASKS)} |"
     yield f"| :-- | {' | '.join('--:' for _ in DEFAULT_TASKS)} |"
     for result in PUBLISHED:
-        cells = [f"{result.recalls[task]:.1f}" if task in result.recalls else "" for task in DEFAULT_TASKS]
-        yield f"| {result.system}{f', {result.strategy}' if result.strategy else ''} | {' | '.join(cells)} |"
+        cells = [f"{result.percents[task]:.1f}" if task in result.percents else "" for task in DEFAULT_TASKS]
+        yield f"| {result.name} | {' | '.join(cells)} |"
     yield ""
 
 

@@ -22,8 +22,8 @@ from rich.cells import cell_len
 from evidencebench.errors import DataError, MissingExtraError
 from evidencebench.pages.figures import (
     Bar,
-    Group,
-    Line,
+    BarGroup,
+    ChartLine,
     difference_chart,
     grouped_chart,
     interval_chart,
@@ -74,11 +74,11 @@ def bars_of(of_name: st.SearchStrategy[str], of_number: st.SearchStrategy[float]
 
 
 @st.composite
-def lines_of(draw: st.DrawFn, of_name: st.SearchStrategy[str]) -> Line:
+def lines_of(draw: st.DrawFn, of_name: st.SearchStrategy[str]) -> ChartLine:
     places = sorted(draw(st.lists(st.floats(-1e9, 1e9) | st.integers(1, 20).map(float), max_size=8)))
     with_band = draw(st.booleans())
     column = st.lists(numbers, min_size=len(places), max_size=len(places))
-    return Line(
+    return ChartLine(
         name=draw(of_name),
         points=list(zip(places, draw(column), strict=True)),
         low=draw(column) if with_band else None,
@@ -90,7 +90,7 @@ def lines_of(draw: st.DrawFn, of_name: st.SearchStrategy[str]) -> Line:
 def charts_of(of_name: st.SearchStrategy[str]) -> st.SearchStrategy[Node]:
     rows = st.lists(bars_of(of_name), max_size=8)
     differences = st.lists(bars_of(of_name, numbers.map(lambda number: 2 * number - 1)), max_size=8)
-    groups = st.lists(st.builds(Group, name=of_name, bars=st.lists(bars_of(of_name), max_size=4)), max_size=4)
+    groups = st.lists(st.builds(BarGroup, name=of_name, bars=st.lists(bars_of(of_name), max_size=4)), max_size=4)
     return st.one_of(
         st.builds(interval_chart, rows, title=of_name, unit=of_name),
         st.builds(difference_chart, differences, title=of_name, unit=of_name, sides=st.tuples(of_name, of_name)),
@@ -180,7 +180,7 @@ def test_no_text_leaves_the_chart_or_runs_into_its_neighbour(chart: Node) -> Non
 
 @given(st.lists(bars_of(plain_names), max_size=12))
 def test_every_name_is_told_in_the_order_given(bars: list[Bar]) -> None:
-    for chart in (interval_chart(bars, title="t"), grouped_chart([Group(name="g", bars=bars)], title="t")):
+    for chart in (interval_chart(bars, title="t"), grouped_chart([BarGroup(name="g", bars=bars)], title="t")):
         told = titles_in(chart)
         assert [title.partition(":")[0].removesuffix(" (control)") for title in told] == [bar.name for bar in bars]
         heights = [float(part.attrib["y"]) for part in of_look(chart, "chart-name")]
@@ -231,8 +231,8 @@ def test_a_hostile_name_is_text_cut_to_what_fits(name: str) -> None:
     assert len(svg_file(chart)) < 10_000
 
 
-def a_line(name: str, *, end: float, is_control: bool = False) -> Line:
-    return Line(name=name, points=[(k, end * k / 20) for k in range(1, 21)], is_control=is_control)
+def a_line(name: str, *, end: float, is_control: bool = False) -> ChartLine:
+    return ChartLine(name=name, points=[(k, end * k / 20) for k in range(1, 21)], is_control=is_control)
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=40))
@@ -247,14 +247,16 @@ def test_names_of_lines_stand_apart_in_the_order_in_which_the_lines_end(ends: li
 
 
 def test_a_line_has_a_gap_where_a_point_is_no_number() -> None:
-    broken = Line(name="b", points=[(1, 0.1), (2, 0.2), (3, math.nan), (4, 0.4), (5, 0.5), (6, math.nan), (7, 0.7)])
+    broken = ChartLine(
+        name="b", points=[(1, 0.1), (2, 0.2), (3, math.nan), (4, 0.4), (5, 0.5), (6, math.nan), (7, 0.7)]
+    )
     chart = line_chart([broken], title="t", x_name="k", y_name="y")
     assert [len(part.attrib["points"].split()) for part in of_look(chart, "chart-line")] == [2, 2]
     assert len(of_look(chart, "chart-marker")) == 5 + 1  # and the one beside the name
 
 
 def test_a_band_is_drawn_from_the_low_ends_and_back_over_the_high_ones() -> None:
-    line = Line(name="b", points=[(1, 0.5), (2, 0.6)], low=[0.25, 0.5], high=[0.75, 1.0])
+    line = ChartLine(name="b", points=[(1, 0.5), (2, 0.6)], low=[0.25, 0.5], high=[0.75, 1.0])
     chart = line_chart([line], title="t", x_name="k", y_name="y")
     (band,) = of_look(chart, "chart-band")
     heights = [float(corner.split(",")[1]) for corner in band.attrib["points"].split()]
@@ -286,7 +288,7 @@ def test_controls_are_hollow_grey_and_starred_and_the_star_is_explained() -> Non
     ]
     for chart in (
         interval_chart(bars, title="t"),
-        grouped_chart([Group(name="g", bars=bars)], title="t"),
+        grouped_chart([BarGroup(name="g", bars=bars)], title="t"),
         line_chart([a_line("bm25", end=1), a_line("lead", end=1, is_control=True)], title="t", x_name="k", y_name="y"),
     ):
         assert {part.text for part in of_look(chart, "chart-name")} == {"bm25", "lead *"}
@@ -298,7 +300,7 @@ def test_controls_are_hollow_grey_and_starred_and_the_star_is_explained() -> Non
 
 def test_the_same_name_looks_the_same_in_every_group() -> None:
     a, b = (Bar(name=name, mean=0.5, low=None, high=None) for name in "ab")
-    chart = grouped_chart([Group(name="1", bars=[a, b]), Group(name="2", bars=[b, a])], title="t")
+    chart = grouped_chart([BarGroup(name="1", bars=[a, b]), BarGroup(name="2", bars=[b, a])], title="t")
     looks = [(part.findtext("title") or "")[0] + part.attrib["class"] for part in chart if part.tag == "g"]
     assert len(looks) == 4
     assert len(set(looks)) == 2
@@ -306,10 +308,10 @@ def test_the_same_name_looks_the_same_in_every_group() -> None:
 
 def test_a_system_of_a_number_looks_the_same_in_every_chart_and_place() -> None:
     bars = [Bar(name=str(n), mean=0.5, low=None, high=None, series=n) for n in (5, 2, 11)]
-    lines = [Line(name=str(n), points=[(1, 0.5), (2, 0.5)], series=n) for n in (11, 5, 2)]
+    lines = [ChartLine(name=str(n), points=[(1, 0.5), (2, 0.5)], series=n) for n in (11, 5, 2)]
     charts = [
         interval_chart(bars, title="t"),
-        grouped_chart([Group(name="g", bars=bars[1:]), Group(name="h", bars=bars)], title="t"),
+        grouped_chart([BarGroup(name="g", bars=bars[1:]), BarGroup(name="h", bars=bars)], title="t"),
         line_chart(lines, title="t", x_name="k", y_name="y"),
     ]
     found = {(name, part.attrib["class"]) for chart in charts for name, part in _series_in(chart)}
@@ -336,7 +338,7 @@ def test_long_names_that_differ_at_their_ends_are_told_apart_in_every_picture() 
     lines = [a_line(name, end=0.5) for name in LONG]
     charts = [
         interval_chart(bars, title="t"),
-        grouped_chart([Group(name="g", bars=bars)], title="t"),
+        grouped_chart([BarGroup(name="g", bars=bars)], title="t"),
         line_chart(lines, title="t", x_name="k", y_name="y"),
     ]
     for chart in charts:
@@ -367,7 +369,7 @@ def test_a_pair_of_long_names_keeps_the_ends_of_both() -> None:
 @pytest.mark.parametrize(("n_groups", "n_bars"), [(1, 60), (20, 10)])
 def test_many_rows_make_a_chart_taller_not_denser(n_groups: int, n_bars: int) -> None:
     bars = [Bar(name=f"system {n}", mean=n / n_bars, low=0, high=1) for n in range(n_bars)]
-    chart = grouped_chart([Group(name=str(n), bars=bars) for n in range(n_groups)], title="t")
+    chart = grouped_chart([BarGroup(name=str(n), bars=bars) for n in range(n_groups)], title="t")
     heights = sorted(float(part.attrib["y"]) for part in of_look(chart, "chart-name"))
     assert len(heights) == n_groups * n_bars
     assert min(after - before for before, after in pairwise(heights)) >= 20
@@ -418,10 +420,10 @@ def test_stacked_charts_keep_their_sizes_and_do_not_overlap() -> None:
         lambda: interval_chart([], title=""),
         lambda: difference_chart([], title=""),
         lambda: grouped_chart([], title=""),
-        lambda: grouped_chart([Group(name="", bars=[])], title=""),
+        lambda: grouped_chart([BarGroup(name="", bars=[])], title=""),
         lambda: line_chart([], title="", x_name="", y_name=""),
-        lambda: line_chart([Line(name="", points=[])], title="", x_name="", y_name=""),
-        lambda: line_chart([Line(name="", points=[(3, 0.5)])], title="", x_name="", y_name=""),
+        lambda: line_chart([ChartLine(name="", points=[])], title="", x_name="", y_name=""),
+        lambda: line_chart([ChartLine(name="", points=[(3, 0.5)])], title="", x_name="", y_name=""),
         lambda: stacked([], title=""),
     ],
 )
@@ -500,11 +502,11 @@ def test_what_a_png_needs_can_be_asked_for_before_anything_is_drawn(monkeypatch:
 
 
 @given(st.lists(bars_of(plain_names), max_size=6), st.lists(lines_of(plain_names), max_size=4))
-def test_the_tables_behind_charts_hold_the_same_numbers(bars: list[Bar], lines: list[Line]) -> None:
+def test_the_tables_behind_charts_hold_the_same_numbers(bars: list[Bar], lines: list[ChartLine]) -> None:
     table = table_of_bars(bars)
     assert [row[0] for row in table.rows] == [f"{bar.name}{' *' if bar.is_control else ''}" for bar in bars]
     assert [row[1] for row in table.rows] == [_percent(bar.mean) for bar in bars]
-    grouped = table_of_groups([Group(name="g", bars=bars)])
+    grouped = table_of_groups([BarGroup(name="g", bars=bars)])
     assert [row[1:] for row in grouped.rows] == [list(row) for row in table.rows]
     of_lines = table_of_lines(lines)
     assert len(of_lines.columns) == 1 + len(lines)
@@ -518,8 +520,8 @@ def _percent(number: float | None) -> float | None:
 
 
 def test_the_table_of_lines_has_a_row_a_place_and_intervals_as_text() -> None:
-    band = Line(name="a", points=[(1, 0.1), (3, 0.3)], low=[0.05, 0.2], high=[0.2, 0.4])
-    plain = Line(name="b", points=[(1, 0.5), (2, math.nan)], is_control=True)
+    band = ChartLine(name="a", points=[(1, 0.1), (3, 0.3)], low=[0.05, 0.2], high=[0.2, 0.4])
+    plain = ChartLine(name="b", points=[(1, 0.5), (2, math.nan)], is_control=True)
     table = table_of_lines([band, plain], x_name="k")
     assert list(table.columns) == ["k", "a", "b *"]
     assert table.rows == [["1", "10.0 [5.0, 20.0]", 50.0], ["2", None, None], ["3", "30.0 [20.0, 40.0]", None]]

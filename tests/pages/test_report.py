@@ -323,13 +323,13 @@ def test_a_run_asked_each_task_apart_has_points_at_the_budgets_of_its_tasks_only
         assert [k for k, point in enumerate(curve.points, 1) if point is not None] == budgets
         for k in budgets:
             task = f"{'result_' if curves.scope == 'results' else ''}er_at_{k}"
-            assert curve.points[k - 1] == found.graded.scores["cues"][task].estimate("aspect_recall", QUICK)
+            assert curve.points[k - 1] == found.scored.scores["cues"][task].estimate("aspect_recall", QUICK)
 
 
 def test_the_groups_of_a_breakdown_share_out_the_instances(findings: Findings) -> None:
     for task in findings.tasks:
         for breakdown in breakdowns_of(findings, task):
-            scores = findings.graded.scores["bm25"][task.name]
+            scores = findings.scored.scores["bm25"][task.name]
             assert sum(one.n for one in breakdown.bins) == len(scores.ids)
             total = sum(one.n * one.recalls["bm25"].mean for one in breakdown.bins)
             assert total / len(scores.ids) == pytest.approx(float(scores.scores["aspect_recall"].mean()))
@@ -368,7 +368,7 @@ def test_pairs_are_compared_as_compare_does(report: Element, findings: Findings)
     assert [row["task"] for row in rows] == [task.name for task in findings.tasks]
     enough = replace(QUICK, n_draws=enough_draws(len(rows)))
     for row, task in zip(rows, findings.tasks, strict=True):
-        found = compare(*(findings.graded.scores[name][task.name] for name in ("bm25", "tfidf")), resampling=enough)
+        found = compare(*(findings.scored.scores[name][task.name] for name in ("bm25", "tfidf")), resampling=enough)
         assert row["overlap, %"] == percent(found.overlap)
         difference = found.test.difference
         numbers = [float(number) for number in re.findall(r"[-+][\d.]+", row["difference, points"])]

@@ -13,7 +13,7 @@ from evidencebench.data.dataset import Dataset, open_dataset
 from evidencebench.data.tasks import Task, task_named
 from evidencebench.errors import EvidenceBenchError
 from evidencebench.scoring.resampling import DEFAULT_DRAWS, DEFAULT_LEVEL, MAX_DRAWS, Resampling
-from evidencebench.scoring.selection import Rules
+from evidencebench.scoring.selection import RULE_TEXTS, Rules
 from evidencebench.tables import RENDERERS
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -108,32 +108,21 @@ def rule_options(command: Command) -> Command:
     """Add how answers that do not fit are read; the command gets ``rules``."""
 
     @functools.wraps(command)
-    def bundled(*args: Any, over_length: Any, ties: Any, out_of_range: Any, **kwargs: Any) -> Any:
-        rules = Rules(over_length=over_length, ties=ties, out_of_range=out_of_range)
+    def bundled(*args: Any, **kwargs: Any) -> Any:
+        rules = Rules(**{name: kwargs.pop(name) for name in RULE_TEXTS})
         return command(*args, rules=rules, **kwargs)
 
-    over_length_option = click.option(
-        "--over-length",
-        type=click.Choice(["expected", "first"]),
-        default="expected",
-        show_default=True,
-        help="Unordered answers over budget: the exact mean over all subsets, or the first.",
-    )
-    ties_option = click.option(
-        "--ties",
-        type=click.Choice(["index", "expected"]),
-        default="index",
-        show_default=True,
-        help="Equal scores at the cut: in the order given, or the exact mean over all orders.",
-    )
-    out_of_range_option = click.option(
-        "--out-of-range",
-        type=click.Choice(["error", "drop"]),
-        default="error",
-        show_default=True,
-        help="A sentence that does not exist: stop, or drop and count it.",
-    )
-    return cast("Command", over_length_option(ties_option(out_of_range_option(bundled))))
+    found: Any = bundled
+    for name, text in reversed(list(RULE_TEXTS.items())):
+        choices = list(text.choices)
+        found = click.option(
+            f"--{name.replace('_', '-')}",
+            type=click.Choice(choices),
+            default=choices[0],
+            show_default=True,
+            help=text.help,
+        )(found)
+    return cast("Command", found)
 
 
 def _one_form(ctx: click.Context, param: click.Parameter, value: Any) -> Any:

@@ -8,27 +8,32 @@ from typing import Any
 import click
 
 from evidencebench.cli.output import prose_width
-from evidencebench.pages.figures.bars import Bar, Group
-from evidencebench.pages.figures.differences import difference_chart, reach_of
-from evidencebench.pages.figures.files import png_file, require_png, svg_file
-from evidencebench.pages.figures.frame import stacked
-from evidencebench.pages.figures.groups import grouped_chart
-from evidencebench.pages.figures.intervals import interval_chart
-from evidencebench.pages.figures.lines import Line, line_chart
-from evidencebench.pages.figures.terminal import NEEDED, Mark, terminal_bars
+from evidencebench.pages.figures import (
+    Bar,
+    BarGroup,
+    ChartLine,
+    bar_of,
+    difference_chart,
+    grouped_chart,
+    interval_chart,
+    line_chart,
+    png_file,
+    stacked,
+    svg_file,
+    terminal_bars,
+)
+from evidencebench.pages.figures.differences import reach_of
+from evidencebench.pages.figures.files import require_png
+from evidencebench.pages.figures.terminal import NEEDED, Mark
 from evidencebench.pages.markup import Node
 from evidencebench.query import AspectScope
-from evidencebench.scoring.compare import Comparison
+from evidencebench.scoring.controls import CONTROLS
 from evidencebench.scoring.leaderboard import Standing
-from evidencebench.scoring.resampling import Estimate, Resampling
+from evidencebench.scoring.pairs import Pair
+from evidencebench.scoring.resampling import Resampling
 from evidencebench.scoring.score_runs import ScoredRuns
 from evidencebench.storage.whole_file import whole_file
 from evidencebench.tables import printable
-
-CONTROL_NAMES = {"abstract_backwards": "abstr_back", "oracle": "ceiling"}
-"""What a control is called where there is little room; the others by their names."""
-
-_LETTERS = {"random": "r", "lead": "l", "abstract_backwards": "a", "oracle": "^"}
 
 
 class _PictureType(click.ParamType[Path]):
@@ -78,42 +83,35 @@ def _can_show(characters: str) -> bool:
     return True
 
 
-def bar_of(name: str, estimate: Estimate, *, note: str = "", is_control: bool = False) -> Bar:
-    """Return an estimate as a row of a chart."""
-    return Bar(name=name, mean=estimate.mean, low=estimate.low, high=estimate.high, note=note, is_control=is_control)
-
-
 def control_marks(controls: Sequence[Mapping[str, float]]) -> list[Mark]:
     """Return the means of controls, a mapping a task, as marks of a picture in a terminal."""
+    names = dict.fromkeys(name for means in controls for name in means)
     return [
-        Mark(
-            letter=_LETTERS[name],
-            name=CONTROL_NAMES.get(name, name),
-            values=[means.get(name) for means in controls],
-        )
-        for name in dict.fromkeys(name for means in controls for name in means)
+        Mark(letter=one.letter, name=one.short_name, values=[means.get(one.name) for means in controls])
+        for one in map(CONTROLS.__getitem__, names)
     ]
 
 
-def score_chart(graded: ScoredRuns, label: str, resampling: Resampling) -> Node:
+def score_chart(scored: ScoredRuns, label: str, resampling: Resampling) -> Node:
     """Return a run beside the controls, a group a task."""
     groups = []
-    for task in graded.tasks:
-        bars = [bar_of(label, graded.scores[label][task.name].estimate("aspect_recall", resampling))]
-        for name, scores in graded.controls.items():
-            if task.name in scores:
-                estimate = scores[task.name].estimate("aspect_recall", resampling)
-                bars.append(bar_of(name, estimate, is_control=True))
-        groups.append(Group(name=task.name, bars=bars))
-    return grouped_chart(groups, title=f"{label} on {graded.dataset.name}", unit=_unit(resampling))
+    for task in scored.tasks:
+        bars = [bar_of(label, scored.scores[label][task.name].estimate(resampling=resampling))]
+        bars += [
+            bar_of(name, scores[task.name].estimate(resampling=resampling), is_control=True)
+            for name, scores in scored.controls.items()
+            if task.name in scores
+        ]
+        groups.append(BarGroup(name=task.name, bars=bars))
+    return grouped_chart(groups, title=f"{label} on {scored.dataset.name}", unit=_unit(resampling))
 
 
 def curve_chart(
-    curves: Mapping[AspectScope, Sequence[Mapping[str, Any]]], graded: ScoredRuns, label: str, resampling: Resampling
+    curves: Mapping[AspectScope, Sequence[Mapping[str, Any]]], scored: ScoredRuns, label: str, resampling: Resampling
 ) -> Node:
     """Return recall by budget, a line for all aspects and one for Results."""
     lines = [
-        Line(
+        ChartLine(
             name="Results aspects" if scope == "results" else "all aspects",
             points=[(point["k"], point["mean"]) for point in points],
             low=None if points[0]["low"] is None else [point["low"] for point in points],
@@ -121,7 +119,7 @@ def curve_chart(
         )
         for scope, points in curves.items()
     ]
-    title = f"{label} on {graded.dataset.name}, by budget"
+    title = f"{label} on {scored.dataset.name}, by budget"
     return line_chart(lines, title=title, x_name="sentences that count", y_name=_unit(resampling))
 
 
@@ -136,38 +134,20 @@ def board_chart(board: Mapping[str, Sequence[Standing]], data: str, resampling: 
 
 def board_bars(rows: Sequence[Standing]) -> list[Bar]:
     """Return standings as rows of a chart, with their ranks."""
-    return [
-        bar_of(
-            row.system,
-            row.recall,
-            note=_note(row),
-            is_control=row.is_control,
-        )
-        for row in rows
-    ]
+    return [bar_of(row.system, row.recall, note=_note(row), is_control=row.is_control) for row in rows]
 
 
 def _note(row: Standing) -> str:
-    ranks = [] if row.rank is None else [f"rank {rank_text(row.rank)}"]
+    ranks = [] if row.rank is None else [f"rank {row.rank_text}"]
     return ", ".join([*ranks, *(["saw this data"] if row.trained_on_it else [])])
 
 
-def rank_text(rank: tuple[int, int]) -> str:
-    """Return a range of ranks.
-
-    Examples
-    --------
-    >>> rank_text((1, 3)), rank_text((2, 2))
-    ('1-3', '2')
-    """
-    return "-".join(map(str, dict.fromkeys(rank)))
-
-
-def comparison_chart(compared: Sequence[tuple[str, str, Comparison]], data: str, resampling: Resampling) -> Node:
+def comparison_chart(compared: Sequence[Pair], data: str, resampling: Resampling) -> Node:
     """Return the differences of each pair of runs, a row a task; all on one scale."""
     pairs: dict[tuple[str, str], list[Bar]] = {}
-    for first, second, found in compared:
-        pairs.setdefault((first, second), []).append(bar_of(found.task.name, found.test.difference))
+    for pair in compared:
+        bar = bar_of(pair.comparison.task.name, pair.comparison.test.difference)
+        pairs.setdefault((pair.first, pair.second), []).append(bar)
     reach = reach_of(bar for bars in pairs.values() for bar in bars)
     unit = f"difference in aspect recall, points, {_intervals(resampling)}"
     charts = [

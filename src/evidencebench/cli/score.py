@@ -1,7 +1,7 @@
 """``evidencebench score``."""
 
 import textwrap
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -9,96 +9,38 @@ from typing import Any
 import click
 
 from evidencebench.cli.numbers import Whole
-from evidencebench.cli.options import (
-    complete_option,
-    controls_option,
-    data_option,
-    format_option,
-    json_option,
-    limit_option,
-    open_data,
-    progress_option,
-    resampling_options,
-    rule_options,
-    task_options,
-)
-from evidencebench.cli.output import (
-    print_cautions,
-    print_json,
-    print_prose,
-    print_signatures,
-    print_table,
-    prose_width,
-    wrapped,
-)
-from evidencebench.cli.plotting import (
-    bar_of,
-    control_marks,
-    curve_chart,
-    plot_option,
-    print_bars,
-    score_chart,
-    write_picture,
-)
+from evidencebench.cli.options import controls_option
+from evidencebench.cli.output import print_json, print_prose, print_signatures, print_table, prose_width, wrapped
+from evidencebench.cli.plotting import control_marks, curve_chart, print_bars, score_chart, write_picture
 from evidencebench.cli.progress import progress
-from evidencebench.cli.score_tables import (
-    LEGEND,
-    Curves,
-    Fields,
-    counts_table,
-    curve_tables,
-    flat_curves,
-    flat_table,
-    kinds_tables,
-    measures_table,
-    recalls_table,
-)
+from evidencebench.cli.score_tables import LEGEND, Curves, Fields, flat_curves, flat_table, recalls_table, tables_of
+from evidencebench.cli.scoring_options import ScoringOptions, scoring_options
 from evidencebench.data.tasks import Task, task_named
+from evidencebench.pages.figures import bar_of
 from evidencebench.query import AspectScope
-from evidencebench.scoring.cautions import TRAINED_ON_IT, cautions_of, is_complete
+from evidencebench.scoring.cautions import TRAINED_ON_IT
 from evidencebench.scoring.kind_breakdown import kind_breakdown
+from evidencebench.scoring.measures import ASPECT_RECALL
 from evidencebench.scoring.resampling import Estimate, Resampling
 from evidencebench.scoring.score_fields import score_fields
 from evidencebench.scoring.score_runs import ScoredRuns, score_runs
 from evidencebench.scoring.score_texts import notes_line, score_text
-from evidencebench.scoring.selection import Rules
 from evidencebench.scoring.signature import signature_of
 from evidencebench.tables import printable
 
 
 @click.command
 @click.argument("run", type=click.Path(path_type=Path))
-@data_option
-@task_options
-@rule_options
-@click.option("--curve", type=Whole(1, 500), metavar="K", help="Add recall at every budget up to K; as CSV, it alone.")
-@click.option("--kinds", is_flag=True, help="Add where it looks: abstract, headings, body.")
-@limit_option
-@controls_option
-@complete_option
-@resampling_options
-@plot_option
-@json_option
-@format_option
-@progress_option
+@scoring_options(
+    click.option(
+        "--curve", type=Whole(1, 500), metavar="K", help="Add recall at every budget up to K; as CSV, it alone."
+    ),
+    click.option("--kinds", is_flag=True, help="Add where it looks: abstract, headings, body."),
+    controls_option,
+)
 @click.pass_context
 def command(
-    ctx: click.Context,
-    *,
-    run: Path,
-    data: str,
-    tasks: tuple[Task, ...],
-    rules: Rules,
-    curve: int | None,
-    kinds: bool,
-    limit: int | None,
-    controls: bool,
-    require_complete: bool,
-    resampling: Resampling,
-    plot: Path | None,
-    as_json: bool,
-    table_format: str,
-    progress_style: str,
+    ctx: click.Context, *, run: Path, curve: int | None, kinds: bool, controls: bool, options: ScoringOptions
 ) -> None:
     """Score RUN: a run, {id: [indices]} JSON, or a TREC run.
 
@@ -114,113 +56,85 @@ def command(
       evidencebench score bm25.jsonl --data train --curve 20 --format csv
       evidencebench score bm25.jsonl --data sample --plot bm25.svg
     """
-    if kinds and table_format == "csv" and not as_json:
+    if kinds and options.table_format == "csv" and not options.as_json:
         raise click.UsageError("--kinds has no CSV form; use --json")
-    dataset = open_data(data)
-    with progress("scoring", progress_style) as on_progress:
-        graded = score_runs(
-            [run],
-            dataset,
-            tasks,
-            rules=rules,
-            with_controls=controls,
-            with_selections=kinds,
-            limit=limit,
-            on_progress=on_progress,
-        )
-    cautions = cautions_of(graded)
-    print_cautions(cautions)
-    (label,) = graded.runs
-    fields = {task.name: _fields(graded, label, task, resampling) for task in graded.tasks}
-    for task in graded.tasks:
-        if kinds:
-            fields[task.name]["kinds"] = kind_breakdown(graded.scores[label][task.name], dataset)
-    curves: Curves = {}
-    if curve:
-        with progress("drawing the curve", progress_style) as on_progress:
-            for scope in _scopes(graded):
-                curves[scope] = _curve(
-                    run, graded, scope, largest=curve, limit=limit, resampling=resampling, on_progress=on_progress
-                )
-    if plot:
-        chart = curve_chart(curves, graded, label, resampling) if curves else score_chart(graded, label, resampling)
-        write_picture(plot, chart)
-    if as_json:
-        for task in graded.tasks:
+    scored, cautions = options.score([run], with_controls=controls, with_selections=kinds)
+    (label,) = scored.runs
+    resampling = options.resampling
+    fields = {task.name: _fields(scored, label, task, resampling) for task in scored.tasks}
+    for task in scored.tasks if kinds else ():
+        fields[task.name]["kinds"] = kind_breakdown(scored.scores[label][task.name], scored.dataset)
+    scopes = dict.fromkeys(task.scope for task in scored.tasks) if curve else ()
+    curves: Curves = {scope: _curve(run, scored, scope, range(1, (curve or 0) + 1), options) for scope in scopes}
+    if options.plot:
+        chart = curve_chart(curves, scored, label, resampling) if curves else score_chart(scored, label, resampling)
+        write_picture(options.plot, chart)
+    if options.as_json:
+        for task in scored.tasks:
             fields[task.name] |= {"curve": curves[task.scope]} if curves else {}
             fields[task.name]["warnings"] = [str(caution) for caution in cautions]
         print_json(fields)
     else:
-        _print(fields, curves, graded, table_format)
-    ctx.exit(1 if require_complete and not is_complete(graded) else 0)
+        _print(fields, curves, scored, options.table_format)
+    ctx.exit(options.exit_code(scored))
 
 
-def _scopes(graded: ScoredRuns) -> list[AspectScope]:
-    return list(dict.fromkeys(task.scope for task in graded.tasks))
-
-
-def _fields(graded: ScoredRuns, label: str, task: Task, resampling: Resampling) -> dict[str, Any]:
+def _fields(scored: ScoredRuns, label: str, task: Task, resampling: Resampling) -> dict[str, Any]:
     return {
-        **score_fields(graded.scores[label][task.name], resampling),
+        **score_fields(scored.scores[label][task.name], resampling),
         "controls": {
-            name: 100 * scores[task.name].mean_recall / 100
-            for name, scores in graded.controls.items()
+            name: 100 * scores[task.name].mean_recall / 100  # the digits that earlier versions gave
+            for name, scores in scored.controls.items()
             if task.name in scores
         },
-        "trained_on_it": graded.trained_on_it(label),
-        "signature": signature_of(graded, label, task, resampling),
+        "trained_on_it": scored.trained_on_it(label),
+        "signature": signature_of(scored, label, task, resampling),
     }
 
 
 def _curve(
-    run: Path,
-    graded: ScoredRuns,
-    scope: AspectScope,
-    *,
-    largest: int,
-    limit: int | None,
-    resampling: Resampling,
-    on_progress: Callable[[int, int], None],
+    run: Path, scored: ScoredRuns, scope: AspectScope, budgets: Sequence[int], options: ScoringOptions
 ) -> list[dict[str, Any]]:
-    """Return aspect recall at every budget up to the largest."""
-    budgets = [task_named(f"{'result_' if scope == 'results' else ''}er_at_{k}") for k in range(1, largest + 1)]
-    drawn = score_runs(
-        [run],
-        graded.dataset,
-        budgets,
-        rules=graded.rules,
-        with_controls=False,
-        limit=limit,
-        on_progress=on_progress,
-    )
+    """Return aspect recall at every budget."""
+    tasks = [task_named(f"{'result_' if scope == 'results' else ''}er_at_{k}") for k in budgets]
+    with progress("drawing the curve", options.progress_style) as on_progress:
+        drawn = score_runs(
+            [run],
+            scored.dataset,
+            tasks,
+            rules=options.rules,
+            with_controls=False,
+            limit=options.limit,
+            on_progress=on_progress,
+        )
     (scores,) = drawn.scores.values()
-    estimates = (scores[at_k.name].estimate("aspect_recall", resampling) for at_k in budgets)
-    return [{"k": k, **asdict(estimate)} for k, estimate in enumerate(estimates, 1)]
+    estimates = (scores[task.name].estimate(resampling=options.resampling) for task in tasks)
+    return [{"k": k, **asdict(estimate)} for k, estimate in zip(budgets, estimates, strict=True)]
 
 
-def _print(fields: Fields, curves: Curves, graded: ScoredRuns, table_format: str) -> None:
-    (run,) = graded.runs.values()
+def _print(fields: Fields, curves: Curves, scored: ScoredRuns, table_format: str) -> None:
     if table_format == "csv":
         print_table(flat_curves(curves) if curves else flat_table(fields), "csv")
         return
-    (label,) = graded.runs
-    seen = f" ({TRAINED_ON_IT})" if graded.trained_on_it(label) else ""
-    title = f"{printable(run.name)} on {printable(graded.dataset.name)}{seen}: aspect recall in %"
-    if table_format == "text":
+    is_text = table_format == "text"
+    ((label, run),) = scored.runs.items()
+    seen = f" ({TRAINED_ON_IT})" if scored.trained_on_it(label) else ""
+    title = f"{printable(run.name)} on {printable(scored.dataset.name)}{seen}: aspect recall in %"
+    recalls = {name: Estimate(**found[ASPECT_RECALL.key]) for name, found in fields.items()}
+    if is_text:
         click.echo(f"{wrapped(title, '')}\n")
-    recalls = recalls_table(fields, "" if table_format == "text" else title)
-    print_table(recalls, table_format)
-    if table_format == "text":
-        bars = [bar_of(name, Estimate(**found["aspect_recall"])) for name, found in fields.items()]
+    print_table(recalls_table(fields, "" if is_text else title), table_format)
+    if is_text:
+        bars = [bar_of(name, recall) for name, recall in recalls.items()]
         print_bars(bars, control_marks([found["controls"] for found in fields.values()]))
-    for table in (measures_table(fields), counts_table(fields), *kinds_tables(fields), *curve_tables(curves)):
+    for table in tables_of(fields, curves):
         print_table(table, table_format)
-    if table_format == "text":
+    if is_text:
         print_prose(LEGEND)
         click.echo()
         for name, found in fields.items():
             if found["notes"]:
                 line = f"{name}: {notes_line(found['notes'])}"
                 click.echo(textwrap.fill(line, prose_width(), subsequent_indent="  ") + "\n")
-    scored = (f"{found['signature']} = {score_text(Estimate(**found['aspect_recall']))}" for found in fields.values())
-    print_signatures(scored, table_format)
+    signed = (f"{fields[name]['signature']} = {score_text(recall)}" for name, recall in recalls.items())
+    print_signatures(signed, table_format)

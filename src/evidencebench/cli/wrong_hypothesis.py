@@ -26,7 +26,7 @@ from evidencebench.execution.in_memory import Rehearsal, rehearse_all
 from evidencebench.execution.making import asks_model, make_system
 from evidencebench.models.llm.client import ChatClient
 from evidencebench.runs.run_file import SystemHeader, code_text
-from evidencebench.scoring.ranks import holm
+from evidencebench.scoring.pairs import adjusted
 from evidencebench.scoring.resampling import Resampling
 from evidencebench.scoring.score_fields import comparison_fields
 from evidencebench.scoring.signature import signature
@@ -103,8 +103,8 @@ def command(
     if as_json:
         print_json({name: comparison_fields(one, ("own", "wrong")) for name, one in found.items()})
         ctx.exit(1 if n_failed else 0)
-    compared = [(f"{system}, own hypothesis", f"{system}, wrong hypothesis", one) for one in found.values()]
-    print_comparisons(compared, holm([one.test.p_value for one in found.values()]), table_format)
+    compared = ((f"{system}, own hypothesis", f"{system}, wrong hypothesis", one) for one in found.values())
+    print_comparisons(adjusted(compared), table_format)
     if table_format == "text":
         print_prose("Recall that stays, on selections that overlap, is not the hypothesis's doing.")
         click.echo()

@@ -12,11 +12,20 @@ from types import MappingProxyType
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PublishedResult:
-    """One system's published means, task name -> percent."""
+    """One system's published means: ``percents`` is task name -> mean aspect recall in percent."""
 
     system: str
     strategy: str
-    recalls: Mapping[str, float]
+    percents: Mapping[str, float]
+
+    @property
+    def name(self) -> str:
+        """What it is called in a table."""
+        return f"{self.system}, {self.strategy}" if self.strategy else self.system
+
+    def recall(self, task: str) -> float | None:
+        """Return its mean on a task in 0..1, to the published digits; None where none was published."""
+        return round(self.percents[task] / 100, 4) if task in self.percents else None
 
 
 _TASKS = ("er_at_optimal", "er_at_10", "result_er_at_optimal", "result_er_at_5")
@@ -24,7 +33,7 @@ _TASKS = ("er_at_optimal", "er_at_10", "result_er_at_optimal", "result_er_at_5")
 
 def _row(system: str, strategy: str, *recalls: float | None) -> PublishedResult:
     known = {task: recall for task, recall in zip(_TASKS, recalls, strict=False) if recall is not None}
-    return PublishedResult(system=system, strategy=strategy, recalls=MappingProxyType(known))
+    return PublishedResult(system=system, strategy=strategy, percents=MappingProxyType(known))
 
 
 PUBLISHED: tuple[PublishedResult, ...] = (

@@ -46,18 +46,23 @@ def _noted(name: str, count: int) -> str:
     return f"{ours.replace('_', ' ')}{space}{theirs}"
 
 
-def percent(estimate: Estimate | None) -> str:
-    """Return a mean with its interval in percent, such as ``45.0 [38.1, 51.9]``; a dash where there is none.
+NO_INTERVAL = "one paper: no interval"
+
+
+def percent(estimate: Estimate | None, alone: str = "one paper") -> str:
+    """Return a mean with its interval in percent, ``alone`` in its place where there is one paper; a dash for None.
 
     Examples
     --------
+    >>> percent(Estimate(mean=0.45, low=0.381, high=0.519, n=9, n_clusters=7))
+    '45.0 [38.1, 51.9]'
     >>> percent(Estimate(mean=0.45, low=None, high=None, n=2, n_clusters=1))
     '45.0 (one paper)'
     """
     if estimate is None:
         return "-"
     if estimate.interval is None:
-        return f"{100 * estimate.mean:.1f} (one paper)"
+        return f"{100 * estimate.mean:.1f}{f' ({alone})' if alone else ''}"
     low, high = estimate.interval
     return f"{100 * estimate.mean:.1f} [{100 * low:.1f}, {100 * high:.1f}]"
 

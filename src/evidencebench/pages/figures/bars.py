@@ -2,8 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from evidencebench.pages.figures.scale import is_number
+from evidencebench.scoring.resampling import Estimate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,19 +39,16 @@ class Bar:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Group:
-    """Bars under a name of their own.
-
-    Attributes
-    ----------
-    name
-        What the bars share: "1-4 aspects".
-    bars
-        One a system, say; the same name looks the same in every group.
-    """
+class BarGroup:
+    """Bars, one a system, say, under a name that they share, such as "1-4 aspects"."""
 
     name: str
     bars: Sequence[Bar]
+
+
+def bar_of(name: str, estimate: Estimate, **look: Any) -> Bar:
+    """Return an estimate as it is drawn; ``look`` are the other fields of a `Bar`."""
+    return Bar(name=name, mean=estimate.mean, low=estimate.low, high=estimate.high, **look)
 
 
 def interval_of(bar: Bar) -> tuple[float, float] | None:
@@ -73,8 +72,3 @@ def value_text(bar: Bar, *, signed: bool = False) -> str:
     interval = interval_of(bar)
     ends = "" if interval is None else f" [{100 * interval[0]:{form}}, {100 * interval[1]:{form}}]"
     return f"{100 * bar.mean:{form}}{ends}"
-
-
-def percent_cell(value: float | None) -> float | None:
-    """Return a table's cell for a share, in percent; an empty one where there is no number."""
-    return 100 * value if is_number(value) else None

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable, Sequence
 
-from evidencebench.pages.figures.bars import Bar, interval_of
-from evidencebench.pages.figures.frame import HEAD, MARGIN, WIDTH, chart, line, text, upright_lines
+from evidencebench.pages.figures.bars import Bar, BarGroup, interval_of
+from evidencebench.pages.figures.frame import HEAD, MARGIN, WIDTH, chart, line, text
 from evidencebench.pages.figures.lettering import fitted, shown_name, width_of
-from evidencebench.pages.figures.rows import ROW, described, foot, layout_of, row, top_of
+from evidencebench.pages.figures.rows import ROW, described, layout_of, rows_of, top_of
 from evidencebench.pages.figures.scale import is_number, ticks
 from evidencebench.pages.markup import Node
 
@@ -31,39 +31,23 @@ def difference_chart(
     sides: tuple[str, str] = ("second", "first"),
     key: str | None = None,
 ) -> Node:
-    """Return a row a difference on an axis around zero: a forest plot.
+    """Return a row a difference (in -1..1) on an axis around zero: a forest plot.
 
-    Parameters
-    ----------
-    bars
-        The rows, in the order given; their numbers are in -1..1.
-    title, unit, key
-        As in `interval_chart`.
-    reach
-        How far the axis goes to both sides, so that several charts can be compared; None: as far as these need.
-    sides
-        Which of the two is better to the left of zero, and which to the right.
+    ``reach`` is how far the axis goes to both sides, so that several charts can be compared (None: as far as these
+    need), and ``sides`` tells which of the two is better to the left of zero, and which to the right; all else is as
+    in `interval_chart`.
     """
     reach = reach_of(bars) if reach is None else reach
     layout = layout_of(bars, low=-reach, high=reach, signed=True)
     top = top_of(len(bars)) + _SIDES
-    above = HEAD + 12
-    bottom = top + len(bars) * ROW
-    rows = [row(bar, top + (number + 0.5) * ROW, layout) for number, bar in enumerate(bars)]
-    named = [(tick / 100, f"{tick:+g}" if tick else "0") for tick in ticks(-100 * reach, 100 * reach, most=7)]
-    below, height = foot(bars, layout, named, unit, top=top, bottom=bottom)
-    zero = layout.scale.at(0)
+    above, zero = HEAD + 12, layout.scale.at(0)
     taken = MARGIN + _GAP + width_of(f"← {_BETTER}")
     left, right = zero - taken, WIDTH - zero - taken
-    return chart(
-        title,
-        f"{unit}: {described(bars, signed=True)}",
-        *upright_lines(layout.scale, named, top, bottom),
-        line(zero, top, zero, bottom, "chart-zero"),
+    behind = [
+        line(zero, top, zero, top + len(bars) * ROW, "chart-zero"),
         text(zero - _GAP, above, f"← {fitted(shown_name(sides[0]), left)}{_BETTER}", "chart-tick", "end"),
         text(zero + _GAP, above, f"{fitted(shown_name(sides[1]), right)}{_BETTER} →", "chart-tick"),
-        *rows,
-        *below,
-        height=height,
-        key=key,
-    )
+    ]
+    named = [(tick / 100, f"{tick:+g}" if tick else "0") for tick in ticks(-100 * reach, 100 * reach, most=7)]
+    drawn, height = rows_of([BarGroup(name="", bars=bars)], layout, named, unit, top=top, behind=behind)
+    return chart(title, f"{unit}: {described(bars, signed=True)}", *drawn, height=height, key=key)

@@ -15,12 +15,7 @@ _ZOOM = 2
 def svg_file(chart: Node, *, theme: Literal["both", "light"] = "both") -> str:
     """Return a chart as the text of an SVG file that needs nothing else.
 
-    Parameters
-    ----------
-    chart
-        What a function of this package drew.
-    theme
-        ``both``: light, and dark for readers who ask for it. ``light``: light only, as paper is.
+    ``theme`` is both: light, and dark for readers who ask for it; or light only, as paper is.
     """
     width, height = size_of(chart)
     root = node("svg", {**chart.attrib, "width": width, "height": height})
@@ -33,15 +28,7 @@ def svg_file(chart: Node, *, theme: Literal["both", "light"] = "both") -> str:
 
 
 def png_file(chart: Node) -> bytes:
-    """Return a chart as the bytes of a PNG file, light, two pixels a unit.
-
-    Raises
-    ------
-    MissingExtraError
-        If resvg_py is not installed.
-    DataError
-        If this machine has no font to write with.
-    """
+    """Return a chart as the bytes of a PNG file, light, two pixels a unit; raises as `require_png`."""
     require_png()
     return _rendered(svg_file(chart, theme="light"))
 

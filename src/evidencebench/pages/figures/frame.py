@@ -20,25 +20,14 @@ _SVG = "http://www.w3.org/2000/svg"
 
 
 def chart(title: str, description: str, *body: Child, height: int, key: str | None = None) -> Node:
-    """Return an ``<svg>`` that scales, with its title drawn above its body.
+    """Return an ``<svg>`` that scales, ``height`` units high, with its title drawn above its body.
 
-    Parameters
-    ----------
-    title, description
-        What it shows, and the numbers in words; any text.
-    body
-        What is drawn.
-    height
-        Units from top to bottom.
-    key
-        What makes its ids unique on a page; None: derived from title and description.
+    ``description`` tells the numbers in words; ``key`` makes its ids unique on a page, None: derived from both.
     """
     told = told_name(title)
-    root = _root(told, description, width=WIDTH, height=height, role="img", key=key)
+    root = _root(told, description, height=height, role="img", key=key)
     root.append(text(MARGIN, 20, fitted(told, WIDTH - 2 * MARGIN, TITLE_SIZE), "chart-title"))
-    for child in body:
-        if isinstance(child, Node):
-            root.append(child)
+    root.extend(child for child in body if isinstance(child, Node))
     return root
 
 
@@ -51,7 +40,7 @@ def stacked(charts: Sequence[Node], *, title: str, key: str | None = None) -> No
     gap = 2 * MARGIN
     height = sum(heights) + gap * max(0, len(charts) - 1)
     names = "; ".join(one.findtext("title") or "" for one in charts)
-    root = _root(told, names, width=WIDTH, height=height or 1, role="group", key=key)
+    root = _root(told, names, height=height or 1, role="group", key=key)
     top = 0
     for one, its_height in zip(charts, heights, strict=True):
         # Of the class of a part, since the page's rules for a chart's size are for the whole.
@@ -70,12 +59,12 @@ def size_of(picture: Node) -> tuple[int, int]:
     return int(width), int(height)
 
 
-def _root(told: str, description: str, *, width: int, height: int, role: str, key: str | None) -> Node:
+def _root(told: str, description: str, *, height: int, role: str, key: str | None) -> Node:
     key = key or hashlib.sha256(f"{told}\n{description}".encode(errors="replace")).hexdigest()[:12]
     attributes: dict[str, str | int | float] = {
         "xmlns": _SVG,
         "class": "chart",
-        "viewBox": f"0 0 {width} {height}",
+        "viewBox": f"0 0 {WIDTH} {height}",
         "role": role,
         "aria-labelledby": f"chart-{key}-title",
         "aria-describedby": f"chart-{key}-desc",

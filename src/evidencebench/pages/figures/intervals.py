@@ -1,11 +1,12 @@
-"""Means with their intervals, one below the other."""
+"""Means with their intervals, one below the other, also in groups: recall by the number of aspects, say."""
 
 from collections.abc import Sequence
 
-from evidencebench.pages.figures.bars import Bar, percent_cell
-from evidencebench.pages.figures.frame import chart, upright_lines
-from evidencebench.pages.figures.lettering import told_name
-from evidencebench.pages.figures.rows import PERCENT_TICKS, ROW, described, foot, layout_of, row, top_of
+from evidencebench.pages.figures.bars import Bar, BarGroup
+from evidencebench.pages.figures.frame import chart
+from evidencebench.pages.figures.lettering import shown_name, told_name
+from evidencebench.pages.figures.rows import PERCENT_TICKS, described, layout_of, rows_of, top_of
+from evidencebench.pages.figures.scale import percent_cell
 from evidencebench.pages.markup import Node
 from evidencebench.tables import Cell, Table
 
@@ -13,16 +14,8 @@ from evidencebench.tables import Cell, Table
 def interval_chart(bars: Sequence[Bar], *, title: str, unit: str = "aspect recall, %", key: str | None = None) -> Node:
     """Return a row a bar on an axis from 0 to 100 %, in the order given.
 
-    Parameters
-    ----------
-    bars
-        The rows; their numbers are in 0..1.
-    title
-        Shown above, and the chart's name for those who do not see it.
-    unit
-        What the axis measures.
-    key
-        What makes the chart's ids unique on a page; None: derived from what it shows.
+    ``title`` is also the chart's name for those who do not see it, ``unit`` says what the axis measures, and ``key``
+    makes the chart's ids unique on a page (None: derived from what it shows).
 
     Examples
     --------
@@ -30,30 +23,41 @@ def interval_chart(bars: Sequence[Bar], *, title: str, unit: str = "aspect recal
     >>> drawn.findtext("desc")
     'aspect recall, %: bm25 37.0 [29.0, 43.9]'
     """
-    layout = layout_of(bars)
-    top = top_of(len(bars))
-    bottom = top + len(bars) * ROW
-    below, height = foot(bars, layout, PERCENT_TICKS, unit, top=top, bottom=bottom)
-    rows = [row(bar, top + (number + 0.5) * ROW, layout) for number, bar in enumerate(bars)]
-    return chart(
-        title,
-        f"{told_name(unit)}: {described(bars)}",
-        *upright_lines(layout.scale, PERCENT_TICKS, top, bottom),
-        *rows,
-        *below,
-        height=height,
-        key=key,
-    )
+    groups = [BarGroup(name="", bars=bars)]
+    drawn, height = rows_of(groups, layout_of(bars), PERCENT_TICKS, unit, top=top_of(len(bars)))
+    return chart(title, f"{told_name(unit)}: {described(bars)}", *drawn, height=height, key=key)
+
+
+def grouped_chart(
+    groups: Sequence[BarGroup], *, title: str, unit: str = "aspect recall, %", key: str | None = None
+) -> Node:
+    """Return groups one below the other, each a row a bar under the group's name; otherwise as `interval_chart`.
+
+    Bars of one name look the same in every group, also without a series of their own.
+    """
+    bars = [bar for group in groups for bar in group.bars]
+    top = top_of(len(bars) + len(groups))
+    drawn, height = rows_of(groups, layout_of(bars), PERCENT_TICKS, unit, top=top, with_names=True)
+    told = [f"{shown_name(group.name)}: {described(group.bars)}" for group in groups] or ["no rows"]
+    return chart(title, f"{told_name(unit)}. {'. '.join(told)}", *drawn, height=height, key=key)
 
 
 def table_of_bars(bars: Sequence[Bar], *, name: str = "system") -> Table:
     """Return the numbers behind a chart of intervals, in percent; ``name`` heads the first column."""
+    return _table([name], [[bar.name + (" *" if bar.is_control else "")] for bar in bars], bars)
+
+
+def table_of_groups(groups: Sequence[BarGroup], *, group: str = "group", name: str = "system") -> Table:
+    """Return the numbers behind a grouped chart, in percent; ``group`` and ``name`` head the first two columns."""
+    pairs = [(one.name, bar) for one in groups for bar in one.bars]
+    names = [[of, bar.name + (" *" if bar.is_control else "")] for of, bar in pairs]
+    return _table([group, name], names, [bar for _, bar in pairs])
+
+
+def _table(heads: Sequence[str], names: Sequence[Sequence[str]], bars: Sequence[Bar]) -> Table:
     with_notes = any(bar.note for bar in bars)
-    rows = [[*cells_of(bar), *([bar.note] if with_notes else [])] for bar in bars]
-    return Table(columns=[name, "mean, %", "low", "high", *(["note"] if with_notes else [])], rows=rows)
-
-
-def cells_of(bar: Bar) -> list[Cell]:
-    """Return a bar's name and its three numbers in percent."""
-    name = f"{bar.name}{' *' if bar.is_control else ''}"
-    return [name, *map(percent_cell, (bar.mean, bar.low, bar.high))]
+    rows: list[list[Cell]] = [
+        [*first, *map(percent_cell, (bar.mean, bar.low, bar.high)), *([bar.note] if with_notes else [])]
+        for first, bar in zip(names, bars, strict=True)
+    ]
+    return Table(columns=[*heads, "mean, %", "low", "high", *(["note"] if with_notes else [])], rows=rows)

@@ -4,11 +4,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby, pairwise
 
-from evidencebench.pages.figures.bars import percent_cell
 from evidencebench.pages.figures.frame import HEAD, MARGIN, WIDTH, chart, line, text, tick_names, upright_lines
 from evidencebench.pages.figures.lettering import fitted, shown_name, told_name, width_of
 from evidencebench.pages.figures.markers import dash_of, look_of, marker
-from evidencebench.pages.figures.scale import Scale, is_number, ticks
+from evidencebench.pages.figures.scale import Scale, is_number, percent_cell, ticks
 from evidencebench.pages.markup import Node, node
 from evidencebench.tables import Cell, Table
 
@@ -23,7 +22,7 @@ _GAP = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class ChartLine:
     """One curve.
 
     Attributes
@@ -48,17 +47,10 @@ class Line:
     series: int | None = None
 
 
-def line_chart(lines: Sequence[Line], *, title: str, x_name: str, y_name: str, key: str | None = None) -> Node:
+def line_chart(lines: Sequence[ChartLine], *, title: str, x_name: str, y_name: str, key: str | None = None) -> Node:
     """Return curves on an axis from 0 to 100 %, each with marks and dashes of its own and its name where it ends.
 
-    Parameters
-    ----------
-    lines
-        The curves.
-    title, key
-        As in `interval_chart`.
-    x_name, y_name
-        What the axes measure.
+    ``x_name`` and ``y_name`` say what the axes measure; ``title`` and ``key`` are as in `interval_chart`.
     """
     height = max(_PLOT, len(lines) * _LABEL)
     names = [shown_name(one.name, is_control=one.is_control) for one in lines]
@@ -108,7 +100,7 @@ def _have_room(chosen: Sequence[float], across: Scale) -> bool:
     return all(right - left >= half + other + _GAP for (left, half), (right, other) in pairwise(ends))
 
 
-def _drawn(one: Line, position: int, across: Scale, up: Scale) -> Node:
+def _drawn(one: ChartLine, position: int, across: Scale, up: Scale) -> Node:
     parts: list[Node] = []
     for stretch in _stretches(one):
         places = [(across.at(x), up.at(y)) for x, y in stretch]
@@ -127,7 +119,7 @@ def _drawn(one: Line, position: int, across: Scale, up: Scale) -> Node:
     )
 
 
-def _stretches(one: Line) -> list[list[tuple[float, float]]]:
+def _stretches(one: ChartLine) -> list[list[tuple[float, float]]]:
     """Return the points of a line, apart where one of them is no number."""
     grouped = groupby(one.points, key=lambda point: is_number(point[0]) and is_number(point[1]))
     return [list(points) for is_drawn, points in grouped if is_drawn]
@@ -137,7 +129,7 @@ def _corners(places: Sequence[tuple[float, float]]) -> str:
     return " ".join(f"{x},{y}" for x, y in places)
 
 
-def _band(one: Line, position: int, across: Scale, up: Scale) -> Node | None:
+def _band(one: ChartLine, position: int, across: Scale, up: Scale) -> Node | None:
     """Return the area of a line's intervals; None where it has none."""
     if one.low is None or one.high is None:
         return None
@@ -154,7 +146,7 @@ def _band(one: Line, position: int, across: Scale, up: Scale) -> Node | None:
 
 
 def _names(
-    lines: Sequence[Line], names: Sequence[str], looks: Sequence[int], *, across: Scale, up: Scale, right: float
+    lines: Sequence[ChartLine], names: Sequence[str], looks: Sequence[int], *, across: Scale, up: Scale, right: float
 ) -> Iterator[Node]:
     """Yield each line's name beside its end, moved apart where they would overlap; a thin line leads there."""
     ends = [stretches[-1][-1] if (stretches := _stretches(one)) else None for one in lines]
@@ -187,7 +179,7 @@ def _apart(wanted: Sequence[float], top: float, bottom: float) -> list[float]:
     return found
 
 
-def _described(one: Line) -> str:
+def _described(one: ChartLine) -> str:
     name = shown_name(one.name, is_control=one.is_control)
     points = [point for stretch in _stretches(one) for point in stretch]
     if not points:
@@ -196,7 +188,7 @@ def _described(one: Line) -> str:
     return f"{name} {100 * first_y:.1f} at {first_x:g}, {100 * last_y:.1f} at {last_x:g}"
 
 
-def table_of_lines(lines: Sequence[Line], *, x_name: str = "x") -> Table:
+def table_of_lines(lines: Sequence[ChartLine], *, x_name: str = "x") -> Table:
     """Return the numbers behind curves in percent: a row a place, a column a line, with intervals as text."""
     places = sorted({x for one in lines for x, _ in one.points if is_number(x)})
     columns = [_cells(one) for one in lines]
@@ -204,7 +196,7 @@ def table_of_lines(lines: Sequence[Line], *, x_name: str = "x") -> Table:
     return Table(columns=[x_name, *(f"{one.name}{' *' if one.is_control else ''}" for one in lines)], rows=rows)
 
 
-def _cells(one: Line) -> dict[float, Cell]:
+def _cells(one: ChartLine) -> dict[float, Cell]:
     none = [None] * len(one.points)
     lows, highs = none if one.low is None else one.low, none if one.high is None else one.high
     cells: dict[float, Cell] = {}

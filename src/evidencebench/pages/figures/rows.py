@@ -1,11 +1,11 @@
-"""Rows of intervals: a name, a mark with its interval on a common axis, the numbers. Shared by three charts."""
+"""Rows of intervals: a name, a mark with its interval on a common axis, the numbers; shared by three charts."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from evidencebench.pages.figures.bars import Bar, interval_of, value_text
-from evidencebench.pages.figures.frame import HEAD, MARGIN, WIDTH, line, text, tick_names
-from evidencebench.pages.figures.lettering import fitted, shown_name, told_name, width_of
+from evidencebench.pages.figures.bars import Bar, BarGroup, interval_of, value_text
+from evidencebench.pages.figures.frame import HEAD, MARGIN, WIDTH, line, text, tick_names, upright_lines
+from evidencebench.pages.figures.lettering import BOLD_SIZE, fitted, shown_name, told_name, width_of
 from evidencebench.pages.figures.markers import look_of, marker
 from evidencebench.pages.figures.scale import Scale, is_number
 from evidencebench.pages.markup import Node, node
@@ -47,7 +47,7 @@ def layout_of(bars: Sequence[Bar], *, low: float = 0.0, high: float = 1.0, signe
     # As wide as numbers get, so that charts below one another share their axis.
     widest = "-100.0 [-100.0, -100.0]" if signed else "100.0 [100.0, 100.0]"
     values = width_of(widest if any(map(interval_of, bars)) else widest.partition(" ")[0])
-    notes = min(_MOST_NOTE, max((width_of(_note(bar)) for bar in bars), default=0.0))
+    notes = min(_MOST_NOTE, max((width_of(shown_name(bar.note)) for bar in bars), default=0.0))
     taken = values + 2 * MARGIN + 2 * _GAP + (notes + _GAP if notes else 0)
     names = max((width_of(shown_name(bar.name, is_control=bar.is_control)) for bar in bars), default=0.0)
     names = min(names, WIDTH - taken - _LEAST_PLOT)
@@ -57,7 +57,40 @@ def layout_of(bars: Sequence[Bar], *, low: float = 0.0, high: float = 1.0, signe
     return Layout(names=start - _GAP, scale=scale, values=end + _GAP, notes=end + 2 * _GAP + values, signed=signed)
 
 
-def row(bar: Bar, y: float, layout: Layout, position: int = 0) -> Node:
+def rows_of(
+    groups: Sequence[BarGroup],
+    layout: Layout,
+    named: Sequence[tuple[float, str]],
+    unit: str,
+    *,
+    top: int,
+    with_names: bool = False,
+    behind: Sequence[Node] = (),
+) -> tuple[list[Node], int]:
+    """Return groups of bars from ``top`` downwards, with the axis below, and where all of it ends.
+
+    ``named`` are the axis's ticks, ``with_names`` puts each group's name above it and lets bars of one name look the
+    same in every group, and ``behind`` lies between the ticks and the marks.
+    """
+    bars = [bar for group in groups for bar in group.bars]
+    names = list(dict.fromkeys(bar.name for bar in bars))
+    drawn: list[Node] = []
+    y = top
+    for group in groups:
+        if with_names:
+            title = fitted(shown_name(group.name), WIDTH - 2 * MARGIN, BOLD_SIZE)
+            drawn.append(line(MARGIN, y + 2, WIDTH - MARGIN, y + 2, "chart-grid"))
+            drawn.append(text(MARGIN, y + ROW - 5, title, "chart-group"))
+            y += ROW
+        drawn += [*upright_lines(layout.scale, named, y, y + len(group.bars) * ROW), *behind]
+        for bar in group.bars:
+            drawn.append(_row(bar, y + ROW / 2, layout, names.index(bar.name) if with_names else 0))
+            y += ROW
+    below, height = _foot(bars, layout, named, unit, top=top, bottom=y)
+    return [*drawn, *below], height
+
+
+def _row(bar: Bar, y: float, layout: Layout, position: int) -> Node:
     """Return a bar as a row around the height ``y``; its series decides its look, or its position where it has none."""
     position = position if bar.series is None else bar.series
     name = shown_name(bar.name, is_control=bar.is_control)
@@ -72,7 +105,7 @@ def row(bar: Bar, y: float, layout: Layout, position: int = 0) -> Node:
         text(layout.names, y + 4, fitted(name, layout.names - MARGIN + 1), "chart-name", "end"),
         *_mark(bar, y, layout.scale, position),
         text(layout.values, y + 4, numbers, "chart-value"),
-        text(layout.notes, y + 4, fitted(_note(bar), WIDTH - MARGIN - layout.notes + 1), "chart-note")
+        text(layout.notes, y + 4, fitted(shown_name(bar.note), WIDTH - MARGIN - layout.notes + 1), "chart-note")
         if bar.note
         else None,
     )
@@ -94,7 +127,7 @@ def top_of(n_rows: int) -> int:
     return HEAD + (20 if n_rows * ROW > _TALL else 4)
 
 
-def foot(
+def _foot(
     bars: Sequence[Bar], layout: Layout, named: Sequence[tuple[float, str]], unit: str, *, top: int, bottom: int
 ) -> tuple[list[Node], int]:
     """Return the names of the axis below rows, what it measures and what a star means, and where all of it ends."""
@@ -115,11 +148,5 @@ def foot(
 
 def described(bars: Sequence[Bar], *, signed: bool = False) -> str:
     """Return bars in words."""
-    if not bars:
-        return "no rows"
     shown = (f"{shown_name(bar.name, is_control=bar.is_control)} {value_text(bar, signed=signed)}" for bar in bars)
-    return "; ".join(shown)
-
-
-def _note(bar: Bar) -> str:
-    return shown_name(bar.note)
+    return "; ".join(shown) or "no rows"

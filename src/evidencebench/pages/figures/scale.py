@@ -9,15 +9,7 @@ _NICE_STEPS = (1, 2, 5, 10)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scale:
-    """A straight axis.
-
-    Attributes
-    ----------
-    low, high
-        The numbers at its ends; ``low`` is at most ``high``.
-    start, end
-        Where the ends lie in the picture.
-    """
+    """A straight axis: ``low`` and ``high`` are the numbers at its ends, ``start`` and ``end`` where these lie."""
 
     low: float
     high: float
@@ -40,6 +32,11 @@ class Scale:
 def is_number(value: float | None) -> TypeGuard[float]:
     """Say whether there is a number to draw: not None, NaN or infinite."""
     return value is not None and math.isfinite(value)
+
+
+def percent_cell(value: float | None) -> float | None:
+    """Return a table's cell for a share, in percent; an empty one where there is no number."""
+    return 100 * value if is_number(value) else None
 
 
 def ticks(low: float, high: float, *, most: int = 6) -> list[float]:

@@ -19,14 +19,8 @@ _LONGEST_NAME = 24
 class Mark:
     """A number that every row has beside its own: a control's mean, say.
 
-    Attributes
-    ----------
-    letter
-        One character that stands for it.
-    name
-        What the line below the picture calls it.
-    values
-        One a row, in 0..1; where it is no number the row has none.
+    ``letter`` is the one character that stands for it, and ``name`` what the line below the picture calls it.
+    ``values`` are in 0..1, one a row; where it is no number the row has none.
     """
 
     letter: str
@@ -58,16 +52,8 @@ def terminal_bars(
 ) -> str:
     """Return a row a bar: its name, its interval on an axis, its mean in percent.
 
-    Parameters
-    ----------
-    bars
-        The rows; their numbers are in 0..1.
-    marks
-        What else is marked on the axis of every row; a line below says which letter is what.
-    width
-        Columns that may be used; at least 40 are.
-    ascii_only
-        Whether to do without the characters of `NEEDED`.
+    ``marks`` are on the axis of every row too, and a line below says which letter is what. ``width`` is how many
+    columns may be used (at least 40 are), and ``ascii_only`` does without the characters of `NEEDED`.
 
     Examples
     --------

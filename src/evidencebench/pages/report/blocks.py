@@ -3,10 +3,8 @@
 import re
 from collections.abc import Sequence
 
-from evidencebench.pages.figures import Bar
 from evidencebench.pages.markup import Child, Node, node
 from evidencebench.scoring.resampling import Estimate
-from evidencebench.scoring.score_texts import percent
 from evidencebench.tables import Cell, Table
 
 FOREIGN: dict[str, str | int | float] = {"class": "foreign", "dir": "auto"}
@@ -66,15 +64,7 @@ def figure(chart: Node, table: Table, *, is_open: bool = False) -> Node:
 
 
 def shown_table(table: Table, *, most: int = 300) -> Node:
-    """Return a table in a frame of its own, numbers to the right; the first cell of a row names it.
-
-    Parameters
-    ----------
-    table
-        What is shown.
-    most
-        Characters of a cell; what is longer is cut.
-    """
+    """Return a table in a frame of its own, numbers to the right; cells longer than ``most`` characters are cut."""
     numeric = [all(not isinstance(cell, str) for cell in column) for column in zip(*table.rows, strict=True)]
     numeric = numeric or [False] * len(table.columns)
     head = (
@@ -116,21 +106,6 @@ def _look_of_words(text: str) -> dict[str, str | int | float]:
     return FOREIGN | {"class": "foreign long"} if len(text) > _LONG else FOREIGN
 
 
-def recall_text(recall: Estimate, *, alone: str = "one paper: no interval") -> str:
-    """Return a mean with its interval in percent; one paper has none, since there is nothing to resample.
-
-    Examples
-    --------
-    >>> recall_text(Estimate(mean=0.45, low=0.38, high=0.52, n=9, n_clusters=7))
-    '45.0 [38.0, 52.0]'
-    >>> recall_text(Estimate(mean=0.45, low=None, high=None, n=2, n_clusters=1))
-    '45.0 (one paper: no interval)'
-    """
-    if recall.interval is not None:
-        return percent(recall)
-    return f"{100 * recall.mean:.1f} ({alone})" if alone else f"{100 * recall.mean:.1f}"
-
-
 def points(difference: Estimate) -> str:
     """Return a difference in points of recall with its interval, signed.
 
@@ -143,19 +118,6 @@ def points(difference: Estimate) -> str:
     """
     mean, *ends = (f"{round(100 * one, 1) + 0.0:+.1f}" for one in (difference.mean, *(difference.interval or ())))
     return f"{mean} [{', '.join(ends)}]" if ends else f"{mean} (one paper: no interval)"
-
-
-def overlap_text(overlap: Estimate | None) -> str:
-    """Return an overlap with its interval in percent; a dash where neither selects anything."""
-    return "-" if overlap is None else recall_text(overlap, alone="")
-
-
-def bar_of(
-    name: str, estimate: Estimate, *, note: str = "", is_control: bool = False, series: int | None = None
-) -> Bar:
-    """Return an estimate as it is drawn."""
-    low, high = estimate.low, estimate.high
-    return Bar(name=name, mean=estimate.mean, low=low, high=high, note=note, is_control=is_control, series=series)
 
 
 def shown_list(*items: Child) -> Node:

@@ -18,22 +18,11 @@ from evidencebench.scoring.evaluate import AnswerSource, answers_of
 from evidencebench.scoring.measures import aspect_recall
 from evidencebench.scoring.resampling import Estimate, bootstrap_defined
 from evidencebench.scoring.selection import Rules, Selection, check_answer
-from evidencebench.system import KNOWING_SYSTEMS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Curve:
-    """One system's recall at budgets 1, 2, 3, ...
-
-    Attributes
-    ----------
-    system
-        Its name.
-    is_control
-        Whether it is one of ours.
-    points
-        Mean aspect recall with its interval, a budget each; None where it is undefined.
-    """
+    """One system's mean aspect recall at budgets 1, 2, 3, ...; None where it is undefined."""
 
     system: str
     is_control: bool
@@ -42,20 +31,10 @@ class Curve:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Curves:
-    """The curves over the aspects in a scope.
+    """The curves over the aspects in a scope, of runs, then controls, with ``n`` instances behind each.
 
-    Attributes
-    ----------
-    scope
-        Which aspects count.
-    curves
-        Runs, then controls.
-    ceiling
-        The most that each budget can cover, over the instances where that is proven.
-    n
-        Instances behind every curve.
-    apart
-        Labels of the runs that were asked each task apart, and so have points at those budgets only.
+    The ``ceiling`` is the most that each budget can cover, over the instances where that is proven. ``apart`` are the
+    labels of the runs that were asked each task apart, and so have points at those budgets only.
     """
 
     scope: AspectScope
@@ -97,14 +76,14 @@ def curves_of(findings: Findings, largest: int) -> tuple[Curves, ...]:
 
 def _answers(findings: Findings) -> dict[tuple[str, bool], _Answers]:
     """Return the answers of runs and of the controls on a leaderboard, by (name, whether it is a control)."""
-    graded = findings.graded
+    scored = findings.scored
     found = {
-        (label, False): _Answers(source=answers_of(run), rules=graded.rules, asked=_asked(run))
-        for label, run in graded.runs.items()
+        (label, False): _Answers(source=answers_of(run), rules=scored.rules, asked=_asked(run))
+        for label, run in scored.runs.items()
     }
     on_a_board = {row.system for rows in findings.board.values() for row in rows if row.is_control}
-    for name in graded.controls:
-        if name in on_a_board and name not in KNOWING_SYSTEMS:
+    for name in scored.controls:
+        if name in on_a_board and not CONTROLS[name].knows_labels:
             # A control is what it is, however runs are read.
             found[name, True] = _Answers(source=answers_from(CONTROLS[name].named), rules=Rules())
     return found

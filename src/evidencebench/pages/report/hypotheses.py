@@ -10,8 +10,8 @@ from evidencebench.execution.system_table import SYSTEMS
 from evidencebench.pages.report.findings import Findings
 from evidencebench.runs.people.folder import SYSTEM_NAME
 from evidencebench.runs.run_file import RunFile, SystemHeader
-from evidencebench.scoring.compare import Comparison, compare_all
-from evidencebench.scoring.ranks import holm
+from evidencebench.scoring.compare import Comparison, compare
+from evidencebench.scoring.pairs import Pair, adjusted
 from evidencebench.specification import write_specification
 from evidencebench.system import traits_of
 
@@ -20,32 +20,13 @@ BLIND_SYSTEMS = frozenset(name for name, factory in SYSTEMS.items() if not trait
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Swap:
-    """A run beside the run of the same system that was asked other papers' hypotheses.
-
-    Attributes
-    ----------
-    system
-        The run's label.
-    comparisons
-        Task -> own hypotheses against wrong ones.
-    p_values
-        Task -> p, adjusted by Holm over all swaps and tasks.
-    """
-
-    system: str
-    comparisons: Mapping[str, Comparison]
-    p_values: Mapping[str, float]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Hypotheses:
     """Every run under the control.
 
     Attributes
     ----------
-    swaps
-        The runs that have a partner.
+    pairs
+        Of each run that has a partner, by task: the run against its partner.
     unmeasured
         Label of a run without one -> what would make it.
     unpaired
@@ -54,7 +35,7 @@ class Hypotheses:
         Label of a run with wrong hypotheses -> the one of the same system that is shown in its place.
     """
 
-    swaps: tuple[Swap, ...]
+    pairs: tuple[Pair, ...]
     unmeasured: Mapping[str, "Remedy"]
     unpaired: tuple[str, ...]
     unused: Mapping[str, str]
@@ -69,34 +50,19 @@ class Remedy:
 
 
 def hypotheses_of(findings: Findings, data: str) -> Hypotheses:
-    """Return every run under the control.
-
-    Parameters
-    ----------
-    findings
-        The runs.
-    data
-        What a command line calls the data.
-    """
-    partners = {label: _partner(run, findings) for label, run in findings.graded.runs.items()}
+    """Return every run under the control; ``data`` is what a command line calls the data."""
+    partners = {label: _partner(run, findings) for label, run in findings.scored.runs.items()}
     unused = _unused(findings, partners)
     compared: list[tuple[str, str, Comparison]] = []
     for label, partner in partners.items():
-        if partner is None:
-            continue
-        for task in findings.tasks:
-            both = {"own": findings.graded.scores[label][task.name], "wrong": findings.swapped[partner][1][task.name]}
-            (one,) = compare_all(both, [("own", "wrong")], resampling=findings.resampling)
-            compared.append((label, task.name, one))
-    adjusted = holm([found.test.p_value for *_, found in compared])
-    swaps: dict[str, tuple[dict[str, Comparison], dict[str, float]]] = {}
-    for (label, task_name, found), p_value in zip(compared, adjusted, strict=True):
-        comparisons, p_values = swaps.setdefault(label, ({}, {}))
-        comparisons[task_name], p_values[task_name] = found, p_value
+        if partner is not None:
+            own, (_, wrong) = findings.scored.scores[label], findings.swapped[partner]
+            both = ((own[task.name], wrong[task.name]) for task in findings.tasks)
+            compared += [(label, partner, compare(*one, resampling=findings.resampling)) for one in both]
     return Hypotheses(
-        swaps=tuple(Swap(system=label, comparisons=both[0], p_values=both[1]) for label, both in swaps.items()),
+        pairs=adjusted(compared),
         unmeasured={
-            label: _remedy(findings.graded.runs[label], data, number)
+            label: _remedy(findings.scored.runs[label], data, number)
             for number, (label, partner) in enumerate(partners.items(), 1)
             if partner is None
         },

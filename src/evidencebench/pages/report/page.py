@@ -116,12 +116,12 @@ def report_page(
         on_progress=on_progress,
     )
     if on_caution is not None:
-        for caution in cautions_of(findings.graded):
+        for caution in cautions_of(findings.scored):
             on_caution(caution)
-    title = wish.title or _title(data.name, list(findings.graded.runs))
+    title = wish.title or _title(data.name, list(findings.scored.runs))
     has_papers = findings.n_instances <= MOST_PAPERS if wish.papers is None else wish.papers
     results = _results(title, findings, wish, has_papers=has_papers)
-    own = [run.path for run in findings.graded.runs.values()]
+    own = [run.path for run in findings.scored.runs.values()]
     viewed = viewer_data_of(own, data, findings.tasks, rules=rules, title=title) if has_papers else None
     return "".join(_parts(title, results, findings, viewed))
 
@@ -156,9 +156,9 @@ def _results(title: str, findings: Findings, wish: Wish, *, has_papers: bool) ->
 
 def _view_command(findings: Findings, data: str) -> str:
     """Return the command that shows the same runs on the same tasks, read by the same rules."""
-    words = ["evidencebench", "view", *(argument_of(run.path) for run in findings.graded.runs.values()), "--data", data]
+    words = ["evidencebench", "view", *(argument_of(run.path) for run in findings.scored.runs.values()), "--data", data]
     words += [word for task in findings.tasks for word in ("--task", task.name)]
-    for name, value in asdict(findings.graded.rules).items():
+    for name, value in asdict(findings.scored.rules).items():
         if value != getattr(Rules(), name):
             words += [f"--{name.replace('_', '-')}", value]
     return join(words)

@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 
 from evidencebench.data.tasks import Task
-from evidencebench.pages.figures import Bar, Group, grouped_chart
+from evidencebench.pages.figures import BarGroup, grouped_chart
 from evidencebench.pages.markup import Node
-from evidencebench.pages.report.blocks import bar_of, figure, note, recall_text, section
+from evidencebench.pages.report.blocks import figure, note, section
 from evidencebench.pages.report.breakdowns import Breakdown
 from evidencebench.pages.report.findings import Findings
 from evidencebench.pages.report.sections.opening import described
-from evidencebench.scoring.resampling import Estimate
+from evidencebench.scoring.score_texts import percent
 from evidencebench.tables import Cell, Table
 
 
@@ -30,10 +30,10 @@ def breakdowns_section(findings: Findings, task: Task, found: Sequence[Breakdown
 def _figure(findings: Findings, task: Task, breakdown: Breakdown) -> Node:
     controls = {findings.name_of(row): row.system for row in findings.board[task.name] if row.is_control}
     groups = [
-        Group(
+        BarGroup(
             name=f"{one.name} (n = {one.n})",
             bars=[
-                _bar(findings, controls.get(name, name), mean, is_control=name in controls)
+                findings.bar(controls.get(name, name), mean, is_control=name in controls)
                 for name, mean in one.recalls.items()
             ],
         )
@@ -43,15 +43,10 @@ def _figure(findings: Findings, task: Task, breakdown: Breakdown) -> Node:
     return figure(grouped_chart(groups, title=title), _table(title, breakdown))
 
 
-def _bar(findings: Findings, system: str, recall: Estimate, *, is_control: bool) -> Bar:
-    series = findings.series_of(system, is_control=is_control)
-    return bar_of(system, recall, is_control=is_control, series=series)
-
-
 def _table(title: str, breakdown: Breakdown) -> Table:
     systems = list(breakdown.bins[0].recalls) if breakdown.bins else []
     rows: list[list[Cell]] = [
-        [one.name, one.n, one.n_clusters, *(recall_text(one.recalls[system], alone="") for system in systems)]
+        [one.name, one.n, one.n_clusters, *(percent(one.recalls[system], alone="") for system in systems)]
         for one in breakdown.bins
     ]
     return Table(title=f"{title}: aspect recall in %", columns=["group", "n", "papers", *systems], rows=rows)

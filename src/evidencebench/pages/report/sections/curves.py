@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 
-from evidencebench.pages.figures import Line, line_chart
+from evidencebench.pages.figures import ChartLine, line_chart
 from evidencebench.pages.markup import Node
-from evidencebench.pages.report.blocks import code, figure, note, recall_text, section, shortened
+from evidencebench.pages.report.blocks import code, figure, note, section, shortened
 from evidencebench.pages.report.curves import Curve, Curves
 from evidencebench.pages.report.findings import Findings
 from evidencebench.scoring.resampling import Estimate
+from evidencebench.scoring.score_texts import percent
 from evidencebench.tables import Cell, Table
 from evidencebench.wording import counted
 
@@ -53,9 +54,9 @@ def _figure(findings: Findings, curves: Curves) -> Node:
     return figure(chart, _table(title, curves))
 
 
-def _line(curve: Curve, series: int) -> Line:
+def _line(curve: Curve, series: int) -> ChartLine:
     points = [(k, float("nan") if point is None else point.mean) for k, point in enumerate(curve.points, 1)]
-    return Line(name=curve.system, points=points, is_control=curve.is_control, series=series)
+    return ChartLine(name=curve.system, points=points, is_control=curve.is_control, series=series)
 
 
 def _table(title: str, curves: Curves) -> Table:
@@ -72,5 +73,5 @@ def _cell(point: Estimate | None, n: int) -> str:
     """Return a mean, with the instances behind it where those are not all: of a ceiling that is not always proven."""
     if point is None:
         return ""
-    told = recall_text(point, alone="")
+    told = percent(point, alone="")
     return told if point.n == n else f"{told} ({point.n:,} of {counted(n, 'instance')})"

@@ -52,7 +52,7 @@ def failures_section(findings: Findings) -> Node:
 
 
 def _counts(findings: Findings) -> Table:
-    scores = {**findings.graded.scores, **{label: found for label, (_, found) in findings.swapped.items()}}
+    scores = {**findings.scored.scores, **{label: found for label, (_, found) in findings.swapped.items()}}
     rows: list[list[Cell]] = [
         [label, task.name, *(getattr(found[task.name].counts, count) for count in _COUNTED)]
         for label, found in scores.items()

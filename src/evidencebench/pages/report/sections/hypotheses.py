@@ -2,22 +2,22 @@
 
 from collections.abc import Mapping
 
-from evidencebench.pages.figures import Bar, difference_chart
+from evidencebench.pages.figures import Bar, bar_of, difference_chart
 from evidencebench.pages.markup import Child, Node, node
 from evidencebench.pages.report.blocks import (
-    bar_of,
     code,
     figure,
     foreign,
     note,
-    overlap_text,
     paragraph,
     points,
     section,
     shown_list,
 )
 from evidencebench.pages.report.findings import Findings
-from evidencebench.pages.report.hypotheses import Hypotheses, Swap
+from evidencebench.pages.report.hypotheses import Hypotheses
+from evidencebench.scoring.pairs import Pair
+from evidencebench.scoring.score_texts import percent
 from evidencebench.tables import Cell, Table
 
 
@@ -31,7 +31,7 @@ def hypotheses_section(findings: Findings, found: Hypotheses) -> Node:
             "that a system used the hypothesis: where recall stays and the selections overlap, it did not. Runs with "
             "wrong hypotheses are shown here only; they are on no leaderboard."
         ),
-        _measured(findings, found) if found.swaps else None,
+        _measured(findings, found) if found.pairs else None,
         *_unmeasured(found),
         _unpaired(found),
         _unused(found),
@@ -40,35 +40,29 @@ def hypotheses_section(findings: Findings, found: Hypotheses) -> Node:
 
 def _measured(findings: Findings, found: Hypotheses) -> Node:
     task = findings.tasks[0].name
-    bars = [_bar(findings, swap, task) for swap in found.swaps]
+    bars = [_bar(findings, pair) for pair in found.pairs if pair.comparison.task.name == task]
     chart = difference_chart(
         bars, title=f"{task}: own hypothesis - wrong hypothesis", sides=("wrong hypothesis", "own hypothesis")
     )
-    rows: list[list[Cell]] = [row for swap in found.swaps for row in _rows(swap)]
     columns = ["system", "task", "own", "wrong", "own - wrong, points", "p (Holm)", "overlap, %", "n"]
-    return figure(
-        chart, Table(title="Own against wrong hypothesis: aspect recall in %", columns=columns, rows=rows), is_open=True
-    )
+    title = "Own against wrong hypothesis: aspect recall in %"
+    return figure(chart, Table(title=title, columns=columns, rows=list(map(_row, found.pairs))), is_open=True)
 
 
-def _bar(findings: Findings, swap: Swap, task: str) -> Bar:
-    series = findings.series_of(swap.system, is_control=False)
-    note_text = f"p = {swap.p_values[task]:.4f}"
-    return bar_of(swap.system, swap.comparisons[task].test.difference, note=note_text, series=series)
+def _bar(findings: Findings, pair: Pair) -> Bar:
+    series = findings.series_of(pair.first, is_control=False)
+    return bar_of(pair.first, pair.comparison.test.difference, note=f"p = {pair.p_value:.4f}", series=series)
 
 
-def _rows(swap: Swap) -> list[list[Cell]]:
-    rows: list[list[Cell]] = []
-    for task, one in swap.comparisons.items():
-        difference = one.test.difference
-        means: list[Cell] = [100 * one.first.mean, 100 * one.second.mean]
-        p_value = f"{swap.p_values[task]:.4f}"
-        rows.append([swap.system, task, *means, points(difference), p_value, overlap_text(one.overlap), difference.n])
-    return rows
+def _row(pair: Pair) -> list[Cell]:
+    found, difference = pair.comparison, pair.comparison.test.difference
+    means: list[Cell] = [100 * found.first.mean, 100 * found.second.mean]
+    overlap = percent(found.overlap, alone="")
+    return [pair.first, found.task.name, *means, points(difference), f"{pair.p_value:.4f}", overlap, difference.n]
 
 
 def _unmeasured(found: Hypotheses) -> list[Node]:
-    said = "Not measured" if found.swaps else "Not measured for any run"
+    said = "Not measured" if found.pairs else "Not measured for any run"
     makes = {label: code(one.command) for label, one in found.unmeasured.items() if one.command}
     reasons = {label: one.reason for label, one in found.unmeasured.items() if not one.command}
     parts = []

@@ -5,11 +5,13 @@ from collections.abc import Sequence
 from evidencebench.data.tasks import Task
 from evidencebench.pages.figures import interval_chart
 from evidencebench.pages.markup import Node, node
-from evidencebench.pages.report.blocks import bar_of, figure, folded, note, recall_text, section, shown_table
+from evidencebench.pages.report.blocks import figure, folded, note, section, shown_table
 from evidencebench.pages.report.findings import Findings
 from evidencebench.pages.report.sections.opening import described, no_verdict
 from evidencebench.scoring.cautions import TRAINED_ON_IT
-from evidencebench.scoring.leaderboard import Standing
+from evidencebench.scoring.leaderboard import COLUMNS, Standing
+from evidencebench.scoring.resampling import Estimate
+from evidencebench.scoring.score_texts import NO_INTERVAL, percent
 from evidencebench.tables import Cell, Table
 
 # Tasks whose charts are all open; of more, the first one's is.
@@ -19,7 +21,7 @@ _MOST_OPEN = 3
 def leaderboard_section(findings: Findings) -> Node:
     """Return all means at a glance, then a chart and a table a task."""
     glance = _glance(findings) if len(findings.tasks) > 1 else None
-    is_seen = any(map(findings.graded.trained_on_it, findings.graded.runs))
+    is_seen = any(map(findings.scored.trained_on_it, findings.scored.runs))
     is_all_open = len(findings.tasks) <= _MOST_OPEN
     return section(
         "leaderboard",
@@ -57,49 +59,35 @@ def _name(findings: Findings, row: Standing) -> str:
 
 
 def _brief(row: Standing) -> str:
-    mean = recall_text(row.recall, alone="")
-    return mean if row.rank is None else f"{mean} ({_range(row)})"
-
-
-def _range(row: Standing) -> str:
-    return "" if row.rank is None else "-".join(map(str, dict.fromkeys(row.rank)))
+    mean = percent(row.recall, alone="")
+    return f"{mean} ({row.rank_text})" if row.rank else mean
 
 
 def _board(findings: Findings, task: Task) -> Node:
     rows = findings.board[task.name]
     bars = [
-        bar_of(
+        findings.bar(
             row.system,
             row.recall,
-            note=f"rank {_range(row)}" if row.rank is not None else "ceiling",
             is_control=row.is_control,
-            series=findings.series_of(row.system, is_control=row.is_control),
+            note=f"rank {row.rank_text}" if row.rank else "ceiling",
         )
         for row in rows
     ]
-    chart = interval_chart(bars, title=task.name)
     hopeless = no_verdict(findings, task)
     return node(
         "div",
         {"class": "board"},
-        figure(chart, _table(findings, task, rows), is_open=True),
+        figure(interval_chart(bars, title=task.name), _table(findings, task, rows), is_open=True),
         note(hopeless) if hopeless else None,
     )
 
 
 def _table(findings: Findings, task: Task, rows: Sequence[Standing]) -> Table:
-    body: list[list[Cell]] = [
-        [
-            _name(findings, row),
-            recall_text(row.recall),
-            _range(row),
-            row.n,
-            row.recall.n_clusters,
-            row.failed,
-            row.empty,
-            row.missing,
-        ]
-        for row in rows
-    ]
-    columns = ["system", "aspect recall, %", "ranks", "instances", "papers", "failed", "empty", "missing"]
-    return Table(title=task.name, columns=columns, rows=body)
+    shown = [column for column in COLUMNS if column.page_heading]
+    body = [[_name(findings, row), *(_cell(column.cell(row)) for column in shown)] for row in rows]
+    return Table(title=task.name, columns=["system", *(column.page_heading for column in shown)], rows=body)
+
+
+def _cell(value: Cell | Estimate) -> Cell:
+    return percent(value, alone=NO_INTERVAL) if isinstance(value, Estimate) else value

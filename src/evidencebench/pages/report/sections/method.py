@@ -12,25 +12,14 @@ from evidencebench.pages.report.blocks import (
     shown_table,
 )
 from evidencebench.pages.report.findings import Findings
+from evidencebench.scoring.controls import CONTROLS
 from evidencebench.scoring.score_texts import score_text
+from evidencebench.scoring.selection import RULE_TEXTS
 from evidencebench.tables import Cell, Table
 from evidencebench.version import __version__
 from evidencebench.wording import counted
 
 _FILE_NAMES = "Files that were given by their full paths are shown by their names."
-
-_OVER_LENGTH = {
-    "expected": "by its exact mean over all subsets of the budget's size",
-    "first": "by the sentences that it names first",
-}
-_TIES = {
-    "index": "as it orders them",
-    "expected": "by the exact mean over all their orders",
-}
-_OUT_OF_RANGE = {
-    "error": "stops the computation",
-    "drop": "is dropped and counted",
-}
 
 
 def signatures_section(findings: Findings) -> Node:
@@ -45,14 +34,20 @@ def signatures_section(findings: Findings) -> Node:
     return section(
         "signatures",
         "Signatures",
-        note("A signature holds everything that decides a score: two scores with the same one are the same number."),
+        note(
+            "A signature names the measure, the task, the data, the system with its options and the digest of own code "
+            "(or the file of answers), how many instances count, how answers were read and intervals drawn, and the "
+            "version. Two scores with the same one are the same number where the system answers alike each time: what "
+            "stands behind the name of a language model, a model's folder or a library may have changed."
+        ),
         folded(counted(len(rows), "score"), shown_table(table, most=100_000)),
     )
 
 
 def method_section(findings: Findings, command: str) -> Node:
     """Return how everything was computed, in plain words."""
-    resampling, rules = findings.resampling, findings.graded.rules
+    resampling, rules = findings.resampling, findings.scored.rules
+    over_length, ties, out_of_range = (text.choices[getattr(rules, name)] for name, text in RULE_TEXTS.items())
     return section(
         "method",
         "How this was computed",
@@ -71,8 +66,8 @@ def method_section(findings: Findings, command: str) -> Node:
             _said(
                 "Answers over budget",
                 f"a ranking is cut at the budget; an unordered set over the budget counts "
-                f"{_OVER_LENGTH[rules.over_length]}; equal scores at the cut count {_TIES[rules.ties]}; a sentence "
-                f"that does not exist {_OUT_OF_RANGE[rules.out_of_range]}.",
+                f"{over_length}; equal scores at the cut count {ties}; a sentence "
+                f"that does not exist {out_of_range}.",
             ),
             _said(
                 "Intervals",
@@ -92,8 +87,7 @@ def method_section(findings: Findings, command: str) -> Node:
             ),
             _said(
                 "Controls",
-                "random: sentences at random, exactly in expectation; lead: the paper from its start; "
-                "abstract_backwards: the abstract from its end; oracle: knows the labels, so it is the ceiling.",
+                f"{'; '.join(f'{name}: {control.meaning}' for name, control in CONTROLS.items())}.",
             ),
             _said(
                 "Wrong hypothesis", "every paper asked with another paper's hypothesis; see the section of its name."

@@ -27,7 +27,7 @@ def opening(title: str, findings: Findings) -> Node:
         node("h1", {"id": "summary-title", "class": "foreign", "dir": "auto"}, title),
         *(
             note(node("strong", None, "Caution: "), foreign(one.label), f": {one.text}.")
-            for one in cautions_of(findings.graded)
+            for one in cautions_of(findings.scored)
         ),
         paragraph(*_finding(findings), look="finding"),
         _facts(findings),
@@ -42,7 +42,7 @@ def _facts(findings: Findings) -> Node:
     pairs: list[tuple[str, tuple[Child, ...]]] = [
         ("Data", (foreign(dataset.name), ", sha256 ", node("code", None, dataset.sha256))),
         ("Instances", (f"{part}{counted(len(dataset), 'instance')} from {papers}",)),
-        ("Runs", (_runs(findings.graded.runs),)),
+        ("Runs", (_runs(findings.scored.runs),)),
         *([("Runs asked other papers' hypotheses", (_runs(swapped),))] if swapped else []),
         ("Made by", (f"evidencebench {__version__}",)),
     ]

@@ -1,12 +1,13 @@
 """The runs compared, pair by pair."""
 
-from evidencebench.pages.figures import Bar, difference_chart, stacked
+from evidencebench.pages.figures import Bar, bar_of, difference_chart, stacked
 from evidencebench.pages.figures.differences import reach_of
 from evidencebench.pages.markup import Node
-from evidencebench.pages.report.blocks import bar_of, figure, note, overlap_text, points, section, shown_table
+from evidencebench.pages.report.blocks import figure, note, points, section, shown_table
 from evidencebench.pages.report.findings import Findings
-from evidencebench.pages.report.pairs import Pair, Pairs
+from evidencebench.scoring.pairs import Pair, Pairs
 from evidencebench.scoring.ranks import can_be_significant
+from evidencebench.scoring.score_texts import percent
 from evidencebench.tables import Cell, Table
 from evidencebench.wording import counted
 
@@ -89,7 +90,9 @@ def _table(title: str, pairs: Pairs) -> Table:
     rows = [_row(pair) for pair in pairs.members]
     if any(pair.comparison.overlap is not None for pair in pairs.members):
         columns.append("overlap, %")
-        rows = [[*row, overlap_text(pair.comparison.overlap)] for row, pair in zip(rows, pairs.members, strict=True)]
+        rows = [
+            [*row, percent(pair.comparison.overlap, alone="")] for row, pair in zip(rows, pairs.members, strict=True)
+        ]
     return Table(title=title, columns=columns, rows=rows)
 
 

@@ -1,0 +1,88 @@
+"""What ``score``, ``leaderboard`` and ``compare`` are all told, and what all of them do first."""
+
+import functools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, cast
+
+from evidencebench.cli.options import (
+    Command,
+    complete_option,
+    data_option,
+    format_option,
+    json_option,
+    limit_option,
+    open_data,
+    progress_option,
+    resampling_options,
+    rule_options,
+    task_options,
+)
+from evidencebench.cli.output import print_cautions
+from evidencebench.cli.plotting import plot_option
+from evidencebench.cli.progress import progress
+from evidencebench.data.tasks import Task
+from evidencebench.scoring.cautions import Caution, cautions_of, is_complete
+from evidencebench.scoring.resampling import Resampling
+from evidencebench.scoring.score_runs import ScoredRuns, score_runs
+from evidencebench.scoring.selection import Rules
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScoringOptions:
+    """What stands on the command line; the fields are the options' own."""
+
+    data: str
+    tasks: tuple[Task, ...]
+    rules: Rules
+    limit: int | None
+    require_complete: bool
+    resampling: Resampling
+    plot: Path | None
+    as_json: bool
+    table_format: str
+    progress_style: str
+
+    def score(
+        self, runs: Sequence[Path], *, with_controls: bool, with_selections: bool = False
+    ) -> tuple[ScoredRuns, tuple[Caution, ...]]:
+        """Score runs, and say on standard error what a reader should know first."""
+        dataset = open_data(self.data)
+        with progress("scoring", self.progress_style) as on_progress:
+            scored = score_runs(
+                runs,
+                dataset,
+                self.tasks,
+                rules=self.rules,
+                with_controls=with_controls,
+                with_selections=with_selections,
+                limit=self.limit,
+                on_progress=on_progress,
+            )
+        cautions = cautions_of(scored)
+        print_cautions(cautions)
+        return scored, cautions
+
+    def exit_code(self, scored: ScoredRuns) -> int:
+        """Return 1 where answers lack that must not, else 0."""
+        return 1 if self.require_complete and not is_complete(scored) else 0
+
+
+def scoring_options(*own: Callable[[Any], Any]) -> Callable[[Command], Command]:
+    """Return what adds the options; the command gets them as ``options``, and its own options by their names."""
+
+    def added(command: Command) -> Command:
+        @functools.wraps(command)
+        def bundled(*args: Any, **kwargs: Any) -> Any:
+            given = {one.name: kwargs.pop(one.name) for one in fields(ScoringOptions)}
+            return command(*args, options=ScoringOptions(**given), **kwargs)
+
+        every: list[Callable[[Any], Any]] = [data_option, task_options, rule_options, *own, limit_option]
+        every += [complete_option, resampling_options, plot_option, json_option, format_option, progress_option]
+        found: Any = bundled
+        for option in reversed(every):
+            found = option(found)
+        return cast("Command", found)
+
+    return added
