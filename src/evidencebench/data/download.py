@@ -31,7 +31,8 @@ from evidencebench.data.part_file import (
 from evidencebench.errors import DataError, DownloadError
 from evidencebench.storage.reading import PathText
 from evidencebench.storage.whole_file import put_in_place
-from evidencebench.web.fetch import PassingError, ask, blocks_of, passing_errors, require_web_address, wrong_file
+from evidencebench.web.fetch import ask, blocks_of, passing_errors, require_web_address, wrong_file
+from evidencebench.web.passing import PassingError
 from evidencebench.wording import counted
 
 Progress = Callable[[int, int | None], None]
@@ -155,7 +156,7 @@ def fetch(
         if source_file is not None:
             _copy(entry, Path(source_file), part)
         else:
-            _complete(job, attempts, lambda error, attempt: sleep(max(pause_seconds(attempt), error.wait_seconds)))
+            _complete(job, attempts, lambda error, attempt: sleep(max(pause_seconds(attempt), error.wait_seconds or 0)))
         return _install(entry, part, target)
 
 

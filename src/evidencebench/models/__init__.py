@@ -1,1 +1,1 @@
-"""What is computed elsewhere: language models and embedding models."""
+"""What is computed elsewhere: read `endpoints` (addresses, keys, when to try again), then `llm` or `embedding`."""

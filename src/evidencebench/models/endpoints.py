@@ -12,6 +12,7 @@ from urllib.parse import parse_qsl, quote, quote_plus, urlsplit
 
 from evidencebench.errors import SystemSpecError
 from evidencebench.tables import printable
+from evidencebench.web.passing import PassingError
 
 _PASSING_STATUSES = frozenset({408, 409, 425, 429})
 _FIRST_SERVER_ERROR = 500
@@ -19,14 +20,6 @@ _FIRST_WAIT_SECONDS = 0.5
 _KEY = re.compile("[!-~]*")
 _SECONDS = re.compile(r"\s*(\d{1,12}(?:\.\d{0,9})?)\s*", re.ASCII)
 _SHOWN_CHARACTERS = 200
-
-
-class PassingError(Exception):
-    """A failure that the next attempt may not meet; ``wait_seconds`` is what the server asked for, None if nothing."""
-
-    def __init__(self, message: str, wait_seconds: float | None = None) -> None:
-        super().__init__(message)
-        self.wait_seconds = wait_seconds
 
 
 class BusyError(PassingError):

@@ -14,6 +14,7 @@ from urllib.request import OpenerDirector, ProxyHandler, Request
 
 from evidencebench.errors import DownloadError
 from evidencebench.web.paced_http import EndlessHeadError, PacedHttp, PacedHttps
+from evidencebench.web.passing import PassingError
 
 _BLOCK_BYTES = 1 << 18
 _MOST_REDIRECTS = 5
@@ -22,24 +23,8 @@ _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _TRY_ELSEWHERE = "give another address or mirror, or a copy of the file"
 
 
-class PassingError(Exception):
-    """A failure that the next attempt may not meet; ``wait_seconds`` is what the server asked for."""
-
-    def __init__(self, message: str, *, wait_seconds: float = 0.0) -> None:
-        super().__init__(message)
-        self.wait_seconds = wait_seconds
-
-
 def ask(address: str, headers: dict[str, str], timeout_seconds: float) -> HTTPResponse:
-    """Return the server's answer, of whatever status, after redirects; a body that comes too slowly is a timeout.
-
-    Raises
-    ------
-    PassingError
-        If the network fails.
-    DownloadError
-        If the address, its certificate or a redirect cannot be followed.
-    """
+    """Return the server's answer, of whatever status, after redirects; a body that comes too slowly is a timeout."""
     opener = OpenerDirector()  # with these three only: no file:, ftp: or data:, and redirects are followed here
     for handler in (ProxyHandler(), PacedHttp(), PacedHttps()):
         opener.add_handler(handler)
@@ -68,13 +53,7 @@ def _open(opener: OpenerDirector, address: str, headers: dict[str, str], timeout
 
 
 def require_web_address(address: str) -> str:
-    """Return the address if it is one of the web.
-
-    Raises
-    ------
-    DownloadError
-        If it is not.
-    """
+    """Return the address if it is one of the web."""
     try:
         parts = urlsplit(address)
         is_web = parts.scheme in _SCHEMES and bool(parts.hostname)

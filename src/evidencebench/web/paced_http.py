@@ -19,18 +19,7 @@ class EndlessHeadError(Exception):
 
 
 class Paced(io.RawIOBase):
-    """What comes from a connection, as long as it keeps coming.
-
-    Parameters
-    ----------
-    raw
-        What is read; each read of it ends by itself, in time.
-    seconds
-        How long it may be waited for fewer than `LEAST_BYTES_A_SECOND`. Waiting for the first bytes does not count, nor
-        does the time between reads.
-    clock
-        What time it is, in seconds.
-    """
+    """What comes from a connection, as long as it keeps coming."""
 
     def __init__(self, raw: io.RawIOBase, seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
         self._raw, self._seconds, self._clock = raw, seconds, clock

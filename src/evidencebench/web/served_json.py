@@ -25,18 +25,6 @@ def decoded(content: bytes | msgspec.Raw, form: type[T]) -> T:
     Bytes that are no UTF-8 and halves of surrogate pairs are read as U+FFFD. NaN, infinity, numbers that no float
     holds, and what is nested beyond all measure are read as null.
 
-    Parameters
-    ----------
-    content
-        What came.
-    form
-        What is read of it.
-
-    Raises
-    ------
-    msgspec.DecodeError
-        If it is cut off, no JSON at all, or has another form.
-
     Examples
     --------
     >>> decoded(b'{"text": "a\\ud800", "logprob": NaN}', dict)
@@ -57,13 +45,7 @@ def told(content: bytes | msgspec.Raw, form: type[T]) -> T | None:
 
 
 def _mended(content: bytes) -> bytes:
-    """Return what can be read of JSON as sound JSON.
-
-    Raises
-    ------
-    msgspec.DecodeError
-        If it ends within a string, or is longer than any reply.
-    """
+    """Return what can be read of JSON as sound JSON."""
     if len(content) > _MOST_BYTES:
         raise msgspec.DecodeError(f"JSON is malformed, and too long to be mended: {len(content)} bytes")
     text = content.decode("utf-8-sig", errors="replace")

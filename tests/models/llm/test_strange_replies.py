@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evidencebench.models.endpoints import PassingError
 from evidencebench.models.llm.batch_apis.anthropic import AnthropicBatchApi
 from evidencebench.models.llm.batch_apis.contract import BatchApi, ResultRow
 from evidencebench.models.llm.batch_apis.openai import OpenaiBatchApi
@@ -19,6 +18,7 @@ from evidencebench.models.llm.providers import Wire
 from evidencebench.models.llm.refusals import is_withheld, said_in
 from evidencebench.models.llm.reply_cache import ReplyCache
 from evidencebench.models.llm.wire import posted, reply_of
+from evidencebench.web.passing import PassingError
 from examples import examples
 from llm_servers import completion
 from mutations import STRANGE, mutations

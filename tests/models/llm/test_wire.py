@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evidencebench.errors import SystemSpecError
-from evidencebench.models.endpoints import PassingError
 from evidencebench.models.llm.chat import ChatModel, ChatReply, ChatRequest, Message, Usage
 from evidencebench.models.llm.providers import PROVIDERS, Wire, server_of
 from evidencebench.models.llm.wire import body_of, posted, reply_of
+from evidencebench.web.passing import PassingError
 from llm_servers import completion
 
 MESSAGES = (Message(role="system", text="Be brief."), Message(role="user", text="Hello"))

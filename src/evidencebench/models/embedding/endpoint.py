@@ -18,7 +18,6 @@ from evidencebench.errors import EndpointError, SystemSpecError
 from evidencebench.models.embedding.encoder import Floats, VectorBatch, vector_faults
 from evidencebench.models.embedding.formats import EncodedText
 from evidencebench.models.endpoints import (
-    PassingError,
     asked_wait,
     is_loopback,
     is_passing,
@@ -28,6 +27,7 @@ from evidencebench.models.endpoints import (
     shown,
     wait_before,
 )
+from evidencebench.web.passing import PassingError
 from evidencebench.web.served_json import decoded
 
 if TYPE_CHECKING:

@@ -11,19 +11,9 @@ from evidencebench.models.embedding.vector_cache import EMBEDDINGS
 from evidencebench.storage.database import compact, connect
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class EncoderVectors:
-    """The vectors of one encoder.
-
-    Attributes
-    ----------
-    identity
-        What decides its vectors; see `Encoder`.
-    dimension
-        How many numbers a vector has.
-    n_vectors
-        How many there are.
-    """
+    """How many vectors there are of one encoder, and how many numbers each has."""
 
     identity: str
     dimension: int
@@ -31,26 +21,17 @@ class EncoderVectors:
 
 
 def vectors_by_encoder(path: Path) -> list[EncoderVectors]:
-    """Return what a file holds of each encoder, in the order in which they came.
-
-    Raises
-    ------
-    CacheError
-        If it cannot be read or is not a cache.
-    """
+    """Return what a file holds of each encoder, in the order in which they came."""
     with _opened(path) as connection:
         rows = connection.execute(
             "SELECT identity, dimension, (SELECT count(*) FROM embedding WHERE encoder = encoder.id) "
             "FROM encoder ORDER BY id"
-        ).fetchall()
-    return [
-        EncoderVectors(identity=identity, dimension=dimension, n_vectors=n_vectors)
-        for identity, dimension, n_vectors in rows
-    ]
+        )
+        return [EncoderVectors(*row) for row in rows]
 
 
 def remove_vectors(path: Path) -> None:
-    """Remove all vectors, and give their space back to the disk; raises as `vectors_by_encoder`."""
+    """Remove all vectors, and give their space back to the disk."""
     with _opened(path) as connection:
         connection.execute("BEGIN IMMEDIATE")
         connection.execute("DELETE FROM embedding")

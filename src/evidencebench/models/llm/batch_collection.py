@@ -6,7 +6,6 @@ from tempfile import TemporaryFile
 from typing import IO
 
 from evidencebench.errors import EndpointError
-from evidencebench.models.endpoints import PassingError
 from evidencebench.models.llm.batch_apis.calls import Calls
 from evidencebench.models.llm.batch_apis.contract import BatchApi, RemoteBatch, ResultRow
 from evidencebench.models.llm.batch_queue import BatchJob, BatchQueue, DamagedRequestError
@@ -16,6 +15,7 @@ from evidencebench.models.llm.prices import PriceTable
 from evidencebench.models.llm.reply_cache import ReplyCache
 from evidencebench.models.llm.reply_database import explained
 from evidencebench.models.llm.totals import RunningTotals
+from evidencebench.web.passing import PassingError
 from evidencebench.wording import counted
 
 _WINDOW_ROWS = 256

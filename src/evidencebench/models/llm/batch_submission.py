@@ -9,11 +9,11 @@ from pathlib import Path
 from tempfile import TemporaryFile
 
 from evidencebench.errors import CacheError, EvidenceBenchError, FailingServerError
-from evidencebench.models.endpoints import PassingError
 from evidencebench.models.llm.batch_apis.calls import Calls, UnsureError
 from evidencebench.models.llm.batch_apis.contract import BatchApi, BatchSearch, SearchResult
 from evidencebench.models.llm.batch_queue import BatchJob, BatchQueue
 from evidencebench.models.llm.reply_database import FILE_NAME, explained
+from evidencebench.web.passing import PassingError
 from evidencebench.wording import counted
 
 _LOOK_AGAIN_SECONDS = 0.5
@@ -29,15 +29,6 @@ async def submit_one(
     """Submit a batch that is written down already, its body built in a folder; return the provider's id.
 
     After `settle_seconds` a batch that was submitted shows in the provider's list.
-
-    Raises
-    ------
-    UnresolvedError
-        If it may have been submitted.
-    RefusedBatchError
-        If it was not, for what stands in it.
-    EndpointError, FailingServerError, CacheError
-        If it was not, for another reason.
     """
     with explained(folder / FILE_NAME), TemporaryFile(dir=folder) as body:  # the disk may be full
         rows = (api.row_of(key, request) for key, request in queue.requests(batch))

@@ -45,30 +45,11 @@ _MOST_SHORT_LOOKS = 3  # at results that lack rows: what a provider does not hav
 class BatchSender:
     """Queues requests in the place of sending them, submits them in batches, and stores what comes back.
 
-    Parameters
-    ----------
-    cache
-        Where replies, waiting requests and batch ids are kept; None is refused by `CacheError`.
-    prices, totals
-        What replies cost in batches, and where those that were collected are counted.
-    max_cost_usd
-        The most that all that is queued here may cost; None: no limit.
-    most_requests, most_bytes
-        The most in a batch, if that is less than the provider takes; None: as much as it takes.
-    poll_seconds
-        The most between two looks at open batches; the first ones come sooner.
-    max_misses
-        So many looks in a row at a batch that is waited for may fail; three where rows of its results are missing.
-    settle_seconds
-        After which a batch that was submitted shows in the provider's list.
-    settings
-        How long calls are tried.
-    environ, folder
-        Where keys are looked for, as in `key_for`.
-    new_name
-        Gives a name that no other sender or batch has.
-    transport
-        How requests travel, such as `httpx.ASGITransport(app)`; None: over the network.
+    `cache` keeps replies, waiting requests and batch ids; None is refused by `CacheError`. All that is queued here may
+    cost `max_cost_usd` (None: no limit). A batch holds `most_requests` and `most_bytes`, or as much as the provider
+    takes. Two looks at open batches are at most `poll_seconds` apart, and `max_misses` in a row may fail (three where
+    rows of the results are missing); after `settle_seconds` a new batch shows in the provider's list. Keys are looked
+    for in `environ` and `folder` as by `key_for`; `new_name` gives a name that no other sender or batch has.
     """
 
     def __init__(
@@ -113,19 +94,9 @@ class BatchSender:
     async def send(self, request: ChatRequest) -> ChatReply:
         """Put a request into the queue for the next batch; never returns, since no reply is there yet.
 
-        Raises
-        ------
-        PendingError
-            When the request is on the disk, or in a batch already.
-        EndpointError
-            If it failed in a batch that was collected.
-        CostLimitError
-            If all that is queued could cost more than was allowed. What was queued before stays: submit and collect
-            it, and what it did not cost is free again.
-        FailingServerError
-            If the model's provider has no batches, or its key is missing.
-        CacheError
-            If it cannot be kept.
+        Raises `PendingError` when the request is on the disk, or in a batch already, and `EndpointError` if it failed
+        in a batch that was collected. Behind a `CostLimitError` what was queued before stays: submit and collect it,
+        and what it did not cost is free again.
         """
         key = request.key
         if (failure := self._failures.get(key)) is not None:
@@ -142,13 +113,8 @@ class BatchSender:
     async def submit(self, on_status: OnStatus = ignore) -> list[BatchStatus]:
         """Submit all that was queued here; return the batches that it made, empty where nothing waited.
 
-        Only one process submits to a cache at a time; the others wait.
-
-        Raises
-        ------
-        FailingServerError
-            If a server cannot be reached, fails, or refuses the key or the model: what it was to have is asked again.
-            A batch that may have been submitted all the same stays written down, and is looked for at the next start.
+        Only one process submits to a cache at a time; the others wait. Behind a `FailingServerError` what was not
+        submitted is asked again; a batch that may have been submitted all the same is looked for at the next start.
         """
         made: list[BatchStatus] = []
         async with only_submitter(self._cache.path, self._settings.sleep):
@@ -166,13 +132,8 @@ class BatchSender:
 
         What ended without a reply is forgotten, so that it is asked again: by the next sender, if this one submitted
         it. Of a batch that was refused for some of its rows, these fail, and this sender takes the others again. A
-        batch that cannot be looked at is told and passed over, as long as this sender can do without it.
-
-        Raises
-        ------
-        FailingServerError
-            If a batch with requests of this sender cannot be looked at, which is collected at the next start, or was
-            refused as a whole, so that its requests are asked again at the next start.
+        batch that cannot be looked at is told and passed over, as long as this sender can do without it; otherwise, and
+        if a batch of its requests was refused as a whole, `FailingServerError` leaves them to the next start.
         """
         seconds = _FIRST_POLL_SECONDS
         while True:

@@ -51,22 +51,9 @@ class _Flight:
 class ChatClient:
     """Ask language models. Make one with `make_client`, or share `default_client()`.
 
-    Parameters
-    ----------
-    sender
-        What carries requests. An `EstimatingSender` sends nothing.
-    cache
-        Where replies are kept; None: nowhere.
-    prices
-        What replies cost.
-    budget
-        What may be spent from now on; None: no limit. Pass the sender's, so that it pays for its attempts too.
-    max_in_flight
-        Requests on their way at a time; the others wait.
-    totals
-        Where is counted; None: new ones. Pass the sender's, so that attempts stand there too.
-    on_drain, on_close
-        Called by `drain` and behind `close`.
+    Replies are kept in `cache` (None: nowhere), priced by `prices` and paid from `budget` (None: no limit), and counted
+    in `totals`: pass the sender's budget and totals, so that its attempts stand there too. More than `max_in_flight`
+    requests wait. `on_drain` and `on_close` are called by `drain` and behind `close`.
     """
 
     def __init__(
@@ -103,25 +90,9 @@ class ChatClient:
         return self._loop_thread.run(work)
 
     async def ask(self, request: ChatRequest, *, stand_in: str) -> Received:
-        """Return the reply to a request: a stored one, one on its way already, or a new one.
+        """Return the reply to a request: a stored one, one on its way already, or a new one; raises as `Sender.send`.
 
-        Parameters
-        ----------
-        request
-            What is asked.
-        stand_in
-            What a well-formed reply would look like; only estimates use it.
-
-        Raises
-        ------
-        EndpointError
-            If the request failed for good.
-        StopError
-            If no more requests may be sent: the cost limit, a failing server, a failing cache, or `drain`.
-        PendingError
-            If the reply is part of a batch that is not done.
-        RuntimeError
-            If another event loop than this one asks already.
+        `stand_in` is what a well-formed reply would look like; only estimates use it.
         """
         key = request.key
         self._enter_loop()

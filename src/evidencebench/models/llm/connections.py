@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 from evidencebench.errors import EndpointError, FailingServerError
-from evidencebench.models.endpoints import PassingError, shown
+from evidencebench.models.endpoints import shown
 from evidencebench.version import __version__
+from evidencebench.web.passing import PassingError
 
 if TYPE_CHECKING:
     import ssl
@@ -54,19 +55,7 @@ class Connections:
     async def exchange(
         self, address: str, *, headers: Mapping[str, str], body: bytes, seconds: float, max_bytes: int, key: str
     ) -> HttpAnswer:
-        """Post JSON and return what comes back within some seconds, from connecting to the last byte.
-
-        Raises
-        ------
-        NotSentError
-            If the server was not reached.
-        PassingError
-            If no whole reply came in time.
-        EndpointError
-            If it is too large.
-        FailingServerError
-            If the environment's settings of proxies cannot be used.
-        """
+        """Post JSON and return what comes back within some seconds, from connecting to the last byte."""
         errors: tuple[type[Exception], ...] = (OSError, *way_errors())
         try:
             async with asyncio.timeout(seconds), self._client() as client:

@@ -33,12 +33,6 @@ def key_for(server: Server, *, environ: Mapping[str, str] | None = None, folder:
     """Return the key that a server is sent, empty where it needs none.
 
     It is looked up in the environment (None: this process's), then in ``.env`` in a folder (None: the working folder).
-
-    Raises
-    ------
-    SystemSpecError
-        If another machine needs a key and none is found, if it cannot stand in a header or would travel in the open,
-        or if a line of ``.env`` cannot be read.
     """
     value = _looked_up(server.key_env, environ, folder)[0]
     require_key(f"model of {server.provider.name}", server.base_url, key_env=server.key_env, key=value)
@@ -75,11 +69,6 @@ def reply_without_key(reply: ChatReply, key: Key) -> ChatReply:
 
 def read_dotenv(text: str, where: str = ".env") -> dict[str, str]:
     r"""Return name -> value of a file of settings, as python-dotenv reads it; nothing is expanded, the last one counts.
-
-    Raises
-    ------
-    SystemSpecError
-        If a line is no ``NAME=VALUE``; it is named by its number, since it may hold a secret.
 
     Examples
     --------

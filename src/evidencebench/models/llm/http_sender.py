@@ -20,7 +20,7 @@ from evidencebench.errors import (
     StopError,
     SystemSpecError,
 )
-from evidencebench.models.endpoints import BusyError, PassingError, shown, wait_before
+from evidencebench.models.endpoints import BusyError, shown, wait_before
 from evidencebench.models.llm.budget import Budget
 from evidencebench.models.llm.chat import ChatReply, ChatRequest
 from evidencebench.models.llm.connections import Connections, HttpAnswer, NotSentError
@@ -32,6 +32,7 @@ from evidencebench.models.llm.refusals import failure_of, is_withheld, may_have_
 from evidencebench.models.llm.tokens import prompt_tokens_of
 from evidencebench.models.llm.totals import RunningTotals
 from evidencebench.models.llm.wire import posted, reply_of
+from evidencebench.web.passing import PassingError
 
 if TYPE_CHECKING:
     import httpx
@@ -127,19 +128,10 @@ class HttpSender:
         self._of_other_loops: list[object] = []
 
     async def send(self, request: ChatRequest) -> ChatReply:
-        """Return the reply to a request.
+        """Return the reply to a request; `FailingServerError` where no other would fare better, `EndpointError` else.
 
-        Raises
-        ------
-        EndpointError
-            If it failed for good.
-        FailingServerError
-            If the server refuses the key or the model, too many in a row failed, none can be sent, or the server asks
-            to wait for longer than a request may take.
-        CostLimitError
-            If it would have to be sent again, and could cost more than is left.
-        DrainingError
-            If it would have to be sent again, but `stop_retrying` was called.
+        What would have to be sent again raises `CostLimitError` if it could cost more than is left, and
+        `DrainingError` behind `stop_retrying`.
         """
         try:
             post = self._post_for(request)

@@ -52,15 +52,7 @@ class PriceTable:
 
     @classmethod
     def load(cls, path: PathText | None = None) -> "PriceTable":
-        """Return the table in a file of the form of ``llm/prices.json``; None: that file itself.
-
-        Raises
-        ------
-        UnreadableError
-            If the file cannot be read, or is not JSON.
-        FormatError
-            If it is not a price table; the message says where.
-        """
+        """Return the table in a file of the form of ``llm/prices.json``; None: that file itself."""
         try:
             content = (
                 (files("evidencebench.models.llm") / "prices.json").read_bytes()
@@ -85,17 +77,7 @@ class PriceTable:
         return self.models[name] if (name := self._name_for(model)) is not None else None
 
     def cost_usd(self, model: str, usage: Usage, *, batch: bool = False) -> float | None:
-        """Return what a reply cost, or None where its price or its tokens are not known.
-
-        Parameters
-        ----------
-        model
-            As it was asked for, ``provider/name``.
-        usage
-            The reply's tokens.
-        batch
-            Whether it came in a batch.
-        """
+        """Return what a reply cost, or None where its price or its tokens are not known."""
         price = self.price_of(model)
         if price is None or usage.prompt_tokens is None or usage.completion_tokens is None:
             return None

@@ -25,6 +25,7 @@ class Provider:
     key_env: str  # the variable that holds the key; empty: none is sent unless the model's key_env is given
     wire: Wire = "openai"  # the protocol in which requests are written
     key_header: str = "Authorization"  # carries the key; Authorization puts Bearer before it
+    extra_headers: tuple[tuple[str, str], ...] = ()
     seed_field: str = "seed"  # what the seed is called in a request; empty: the provider takes none, and none is sent
     max_tokens_field: str = "max_tokens"  # what the longest reply is called in a request
     queries: frozenset[str] = frozenset()  # what the address's query may hold
@@ -32,11 +33,9 @@ class Provider:
     charges_for_withheld: bool = False  # whether it may charge for a prompt that its filter does not let through
 
     def headers(self, key: str) -> dict[str, str]:
-        """Return what carries a key, if there is one, and the version that the provider asks for."""
-        version = {"anthropic-version": "2023-06-01"} if self.wire == "anthropic" else {}
-        if not key:
-            return version
-        return version | {self.key_header: f"Bearer {key}" if self.key_header == "Authorization" else key}
+        """Return what carries a key, if there is one, and what the provider asks for besides."""
+        carried = f"Bearer {key}" if self.key_header == "Authorization" else key
+        return dict(self.extra_headers) | ({self.key_header: carried} if key else {})
 
 
 _ROWS = (
@@ -53,6 +52,7 @@ _ROWS = (
         key_env="ANTHROPIC_API_KEY",
         wire="anthropic",
         key_header="x-api-key",
+        extra_headers=(("anthropic-version", "2023-06-01"),),
         seed_field="",
         has_batches=True,
     ),
@@ -147,13 +147,7 @@ class Server:
 
 
 def server_of(asked: ModelAddress) -> Server:
-    """Return where requests to a model go; nothing is sent, and no key is looked for.
-
-    Raises
-    ------
-    SystemSpecError
-        If the provider is unknown, the address is missing or not sound, or `key_env` cannot be a variable's name.
-    """
+    """Return where requests to a model go; nothing is sent, and no key is looked for."""
     provider, where = provider_of(asked.model), f"model '{asked.model}'"
     base_url = asked.base_url or provider.base_url
     if base_url is None:

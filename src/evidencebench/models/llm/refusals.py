@@ -7,8 +7,9 @@ from typing import Any
 import msgspec
 
 from evidencebench.errors import EndpointError, EvidenceBenchError, FailingServerError
-from evidencebench.models.endpoints import BusyError, PassingError, asked_wait, is_passing, shown
+from evidencebench.models.endpoints import BusyError, asked_wait, is_passing, shown
 from evidencebench.models.llm.chat import NOTHING_USED, ChatReply, Usage
+from evidencebench.web.passing import PassingError
 from evidencebench.web.served_json import told
 
 # A server that gave up waiting for the model behind it: that may have run, and be charged for.

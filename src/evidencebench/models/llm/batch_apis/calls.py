@@ -9,12 +9,13 @@ from datetime import UTC, datetime
 from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 from evidencebench.errors import EndpointError, MissingExtraError
-from evidencebench.models.endpoints import PassingError, shown, wait_before
+from evidencebench.models.endpoints import shown, wait_before
 from evidencebench.models.llm.chat import ChatReply
 from evidencebench.models.llm.connections import certificates, new_client, way_errors, way_failure
 from evidencebench.models.llm.credentials import Key, reply_without_key
 from evidencebench.models.llm.providers import Server
 from evidencebench.models.llm.refusals import failure_of
+from evidencebench.web.passing import PassingError
 
 if TYPE_CHECKING:
     import httpx
@@ -112,16 +113,8 @@ class Calls:
     ) -> bytes:
         """Return the body of the answer to one attempt; `content` is sent from memory or from a file's beginning.
 
-        Raises
-        ------
-        UnsureError
-            If it may have been done.
-        PassingError
-            If it was not, and the next attempt may succeed.
-        RefusedBatchError
-            If it is refused for what was sent.
-        EndpointError, FailingServerError
-            If no attempt will succeed.
+        Raises `UnsureError` if it may have been done all the same, another `PassingError` if it was not and the next
+        attempt may succeed, and `RefusedBatchError` if it is refused for what was sent.
         """
         found = bytearray()
         await self._exchange(method, path, found.extend, content=content, content_type=content_type, queries=queries)

@@ -7,10 +7,10 @@ from typing import IO, TypeVar
 import msgspec
 
 from evidencebench.errors import EndpointError
-from evidencebench.models.endpoints import PassingError
 from evidencebench.models.llm.batch_apis.calls import Calls, UnsureError
 from evidencebench.models.llm.batch_apis.contract import ResultRow
 from evidencebench.web import served_json
+from evidencebench.web.passing import PassingError
 
 T = TypeVar("T")
 

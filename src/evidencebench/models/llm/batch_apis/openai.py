@@ -6,13 +6,13 @@ from typing import IO, Any
 
 import msgspec
 
-from evidencebench.models.endpoints import PassingError
 from evidencebench.models.llm.batch_apis.calls import Calls
 from evidencebench.models.llm.batch_apis.checks import Named, asked, decoded, key_of, read_rows, safe_id, told_id
 from evidencebench.models.llm.batch_apis.contract import BatchSearch, RemoteBatch, ResultRow, SearchResult
 from evidencebench.models.llm.chat import ChatRequest
 from evidencebench.models.llm.refusals import is_withheld, said_in, withheld_reply
 from evidencebench.models.llm.wire import body_of, reply_of
+from evidencebench.web.passing import PassingError
 from evidencebench.web.served_json import told
 
 _ENDPOINT = "/v1/chat/completions"

@@ -9,10 +9,10 @@ from typing import Any
 import msgspec
 
 from evidencebench.errors import SystemSpecError
-from evidencebench.models.endpoints import PassingError
 from evidencebench.models.llm.chat import ChatReply, ChatRequest, Finish, Usage
 from evidencebench.models.llm.providers import Provider
 from evidencebench.models.llm.wire.counts import Count, is_text, joined, named
+from evidencebench.web.passing import PassingError
 from evidencebench.web.served_json import decoded, told
 
 PATH = "/messages"
@@ -36,11 +36,6 @@ def body_of(request: ChatRequest, provider: Provider) -> dict[str, Any]:
 
     A reasoning effort that is a number is the budget of thinking tokens; a word is sent as it is, with the thinking
     that adapts to it (Claude 4.6 and later).
-
-    Raises
-    ------
-    SystemSpecError
-        If the budget of thinking tokens is too small, or leaves nothing for the reply.
     """
     body: dict[str, Any] = {
         "model": request.model_name,
@@ -102,15 +97,7 @@ class _AnthropicReply(msgspec.Struct, frozen=True):
 
 
 def reply_of(content: bytes | msgspec.Raw) -> ChatReply:
-    """Return the reply in a body of status 200; thinking is left out.
-
-    Raises
-    ------
-    PassingError
-        If it has no content that can be read.
-    msgspec.DecodeError
-        If it is not JSON or has not the form of a reply.
-    """
+    """Return the reply in a body of status 200; thinking is left out."""
     found = decoded(content, _AnthropicReply)
     if found.content is None:
         raise PassingError("expected a reply with content, got none")

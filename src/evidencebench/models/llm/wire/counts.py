@@ -4,8 +4,8 @@ from typing import Annotated, Any
 
 import msgspec
 
-from evidencebench.models.endpoints import PassingError
 from evidencebench.tables import printable
+from evidencebench.web.passing import PassingError
 
 _NAME_CHARACTERS = 120
 
@@ -19,13 +19,7 @@ def is_text(kind: Any, kinds: tuple[str, ...]) -> bool:
 
 
 def joined(texts: list[Any]) -> str:
-    """Return the texts of a reply's parts as one; what is no text is left out beside others.
-
-    Raises
-    ------
-    PassingError
-        If none can be read, though there are some: a blank reply is something else.
-    """
+    """Return the texts of a reply's parts as one; what is no text is left out beside others."""
     found = "".join(text for text in texts if isinstance(text, str))
     if not found and not all(isinstance(text, str | None) for text in texts):
         raise PassingError("expected a reply with a text, got parts without one")

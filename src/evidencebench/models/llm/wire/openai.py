@@ -4,10 +4,10 @@ from typing import Any
 
 import msgspec
 
-from evidencebench.models.endpoints import PassingError
 from evidencebench.models.llm.chat import ChatReply, ChatRequest, Finish, Usage
 from evidencebench.models.llm.providers import Provider
 from evidencebench.models.llm.wire.counts import Count, is_text, joined, named
+from evidencebench.web.passing import PassingError
 from evidencebench.web.served_json import decoded, told
 
 _TEXTS = ("text", "output_text")  # parts of hidden reasoning are of other types
@@ -83,15 +83,7 @@ class _OpenaiReply(msgspec.Struct, frozen=True):
 
 
 def reply_of(content: bytes | msgspec.Raw) -> ChatReply:
-    """Return the reply in a body of status 200.
-
-    Raises
-    ------
-    PassingError
-        If it has no choice whose text can be read, or tells of an error, as a server does whose own upstream failed.
-    msgspec.DecodeError
-        If it is not JSON or has not the form of a reply.
-    """
+    """Return the reply in a body of status 200."""
     found = decoded(content, _OpenaiReply)
     choice = decoded(found.choices[0], _OpenaiChoice) if found.choices else _OpenaiChoice()
     reason = choice.finish_reason.lower() if isinstance(choice.finish_reason, str) else ""
