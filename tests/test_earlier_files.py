@@ -17,8 +17,9 @@ from evidencebench.cli.main import main
 from evidencebench.models.embedding.formats import EncodedText
 from evidencebench.models.embedding.vector_cache import VectorCache
 from evidencebench.models.model_card import card_digest
-from evidencebench.runs.people.folder import PeopleFolder
-from evidencebench.runs.run_file import DataHeader, read_run
+from evidencebench.runs.header import DataHeader
+from evidencebench.runs.people.people_folder import PeopleFolder
+from evidencebench.runs.run_file import read_run
 from evidencebench.systems.selectors.model import load_model
 
 EARLIER = Path(__file__).parent / "earlier"

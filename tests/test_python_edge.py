@@ -49,7 +49,8 @@ from evidencebench.errors import (
 )
 from evidencebench.execution.answering import answer_instance, named_system
 from evidencebench.pages.report.page import report_page
-from evidencebench.runs.run_file import Failure, read_run
+from evidencebench.runs.answer_line import Failure
+from evidencebench.runs.run_file import read_run
 from evidencebench.scoring.resampling import Resampling
 from evidencebench.scoring.score_runs import score_runs
 from evidencebench.system import Traits

@@ -29,7 +29,7 @@ if TYPE_CHECKING:  # the same table for type checkers, which cannot follow it; a
     from evidencebench.execution.system_table import SYSTEMS as SYSTEMS
     from evidencebench.query import Kind as Kind
     from evidencebench.query import Query as Query
-    from evidencebench.runs.answer_files import open_run as open_run
+    from evidencebench.runs.formats import open_run as open_run
     from evidencebench.scoring.compare import compare as compare
     from evidencebench.scoring.evaluate import answers_of as answers_of
     from evidencebench.scoring.evaluate import evaluate as evaluate
@@ -77,7 +77,7 @@ _MODULE_OF = {
     "maximum_coverage": "data.optimum.cover",
     "minimum_cover": "data.optimum.cover",
     "open_dataset": "data.dataset",
-    "open_run": "runs.answer_files",
+    "open_run": "runs.formats",
     "rank_by_score": "system",
     "select": "scoring.selection",
     "task_named": "data.tasks",

@@ -31,8 +31,8 @@ from evidencebench.pages.paper import paper_of
 from evidencebench.pages.viewer import page_parts
 from evidencebench.pages.viewer.page_records import AspectRecord, GradedInstance, Overview, Status
 from evidencebench.pages.viewer.viewer_data import SHOWN_CONTROLS, judged, viewer_data_of
-from evidencebench.runs.answer_files import open_run
-from evidencebench.runs.run_file import Failure
+from evidencebench.runs.answer_line import Failure
+from evidencebench.runs.formats import open_run
 from evidencebench.scoring.case import case_of
 from evidencebench.scoring.evaluate import answers_of, evaluate
 from evidencebench.scoring.selection import OverLength, Rules, Ties

@@ -25,8 +25,9 @@ from evidencebench.execution.execute import execute
 from evidencebench.execution.fitting import check_answers, check_belongs, tasks_of
 from evidencebench.execution.making import make_system
 from evidencebench.query import Kind, Query
-from evidencebench.runs.answer_files import open_run
-from evidencebench.runs.run_file import RUN_BEGINS, Failure, read_run
+from evidencebench.runs.answer_line import Failure
+from evidencebench.runs.formats import open_run
+from evidencebench.runs.run_file import RUN_BEGINS, read_run
 from evidencebench.scoring.evaluate import answers_of, evaluate
 from evidencebench.scoring.resampling import Resampling
 from evidencebench.scoring.wrong_hypothesis import wrong_hypothesis_control

@@ -16,7 +16,7 @@ from evidencebench.execution.execute import execute
 from evidencebench.execution.making import make_system
 from evidencebench.models.model_card import fine_tuned_on
 from evidencebench.query import Query
-from evidencebench.runs.answer_files import open_run
+from evidencebench.runs.formats import open_run
 from evidencebench.runs.run_file import read_run
 from evidencebench.scoring.cautions import cautions_of, is_complete
 from evidencebench.scoring.leaderboard import board_of

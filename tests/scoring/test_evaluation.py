@@ -19,7 +19,7 @@ from evidencebench.errors import AnswerError, RunMismatchError, UndefinedScoreEr
 from evidencebench.execution.answering import answers_from
 from evidencebench.execution.making import make_system
 from evidencebench.query import Kind, Query
-from evidencebench.runs.answer_files import open_run
+from evidencebench.runs.formats import open_run
 from evidencebench.scoring.compare import compare, mean_recalls
 from evidencebench.scoring.evaluate import AnswerSource, answers_of, evaluate
 from evidencebench.scoring.kind_breakdown import kind_breakdown

@@ -16,7 +16,7 @@ from evidencebench.data.validation.validate import validate_file
 from evidencebench.errors import EvidenceBenchError, ModelError
 from evidencebench.models.embedding.folder import require_model
 from evidencebench.models.model_card import FineTunedCard, require_replaceable
-from evidencebench.runs.answer_files import open_run
+from evidencebench.runs.formats import open_run
 from evidencebench.runs.people.drafts import read_drafts
 from evidencebench.storage.reading import file_sha256, open_file, read_stream, read_whole
 from evidencebench.systems.selectors.model import read_card

@@ -15,7 +15,9 @@ from evidencebench.execution.answering import answer_instance
 from evidencebench.execution.execute import execute
 from evidencebench.execution.fitting import check_answers
 from evidencebench.execution.making import make_system
-from evidencebench.runs.run_file import DataHeader, Failure, RunFile, RunHeader, SystemHeader, read_run
+from evidencebench.runs.answer_line import Failure
+from evidencebench.runs.header import DataHeader, RunHeader, SystemHeader
+from evidencebench.runs.run_file import RunFile, read_run
 from evidencebench.scoring.run_labels import labelled
 from evidencebench.scoring.wrong_hypothesis import wrong_hypothesis_control
 from evidencebench.system import Brief, Ranking

@@ -25,7 +25,7 @@ from evidencebench.data.tasks import Task, task_named
 from evidencebench.execution.in_memory import Rehearsal
 from evidencebench.execution.making import asks_model
 from evidencebench.models.llm.client import ChatClient
-from evidencebench.runs.run_file import code_text
+from evidencebench.runs.header import code_text
 from evidencebench.scoring.resampling import Estimate, Resampling
 from evidencebench.scoring.score_texts import percent
 from evidencebench.scoring.signature import signature

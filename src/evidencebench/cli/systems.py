@@ -10,7 +10,7 @@ from evidencebench.cli.options import format_option, json_option
 from evidencebench.cli.output import print_json, print_table, terminal_width
 from evidencebench.execution.options import options_of
 from evidencebench.execution.system_table import SYSTEMS
-from evidencebench.runs.run_file import option_text
+from evidencebench.runs.header import option_text
 from evidencebench.tables import Table
 
 

@@ -25,7 +25,7 @@ from evidencebench.execution.answering import default_tasks
 from evidencebench.execution.in_memory import Rehearsal, rehearse_all
 from evidencebench.execution.making import asks_model, make_system
 from evidencebench.models.llm.client import ChatClient
-from evidencebench.runs.run_file import SystemHeader, code_text
+from evidencebench.runs.header import SystemHeader, code_text
 from evidencebench.scoring.pairs import adjusted
 from evidencebench.scoring.resampling import Resampling
 from evidencebench.scoring.score_fields import comparison_fields

@@ -11,8 +11,9 @@ from evidencebench.data.instance import Instance
 from evidencebench.data.tasks import TASKS, Task, TaskOrName, task_from, task_named
 from evidencebench.errors import EvidenceBenchError, FailedAnswerError, PendingError, ReplyError, StopError, TaskError
 from evidencebench.execution.own_code import trace_of
-from evidencebench.runs.answer_dicts import GivenAnswer, answers_in
-from evidencebench.runs.run_file import Answer, Failure, RunFile
+from evidencebench.runs.answer_line import Answer, Failure
+from evidencebench.runs.given_answers import GivenAnswer, answers_in
+from evidencebench.runs.run_file import RunFile
 from evidencebench.system import Asked, Brief, NamedSystem, System, plain_ranking, traits_of
 
 _MAX_ERROR_CHARACTERS = 500

@@ -16,7 +16,8 @@ from evidencebench.models.llm.client import ChatClient
 from evidencebench.models.llm.prices import PriceTable
 from evidencebench.models.llm.replaying import Replayed, ReplayingSender
 from evidencebench.models.llm.reply_cache import ReplyCache
-from evidencebench.runs.run_file import RunFile, RunHeader
+from evidencebench.runs.header import RunHeader
+from evidencebench.runs.run_file import RunFile
 from evidencebench.specification import write_specification
 from evidencebench.system import NamedSystem
 from evidencebench.systems.derangement import derange_hypotheses

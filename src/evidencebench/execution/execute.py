@@ -22,15 +22,8 @@ from evidencebench.execution.making import make_system, system_from
 from evidencebench.execution.run_writer import RunWriter
 from evidencebench.execution.waiting import DEFAULT_MAX_WAITING, Waiting, ask_all
 from evidencebench.models.llm.client import ChatClient
-from evidencebench.runs.run_file import (
-    RUN_BEGINS,
-    DataHeader,
-    RunFile,
-    RunHeader,
-    SystemHeader,
-    check_same_run,
-    read_run,
-)
+from evidencebench.runs.header import DataHeader, RunHeader, SystemHeader, check_same_run
+from evidencebench.runs.run_file import RUN_BEGINS, RunFile, read_run
 from evidencebench.storage.journal import Journal, open_journal
 from evidencebench.storage.reading import PathText
 from evidencebench.system import NamedSystem, System

@@ -10,7 +10,7 @@ from evidencebench.data.tasks import Task
 from evidencebench.errors import StopError
 from evidencebench.execution.answering import Todo, Worked, answerer, todo_of
 from evidencebench.execution.waiting import Waiting, ask_all
-from evidencebench.runs.run_file import Answer, Failure
+from evidencebench.runs.answer_line import Answer, Failure
 from evidencebench.system import NamedSystem
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 
 from evidencebench.errors import StopError
 from evidencebench.execution.answering import Worked
-from evidencebench.runs.run_file import Answer, Failure, encode_answer
+from evidencebench.runs.answer_line import Answer, Failure, encode_answer
 from evidencebench.storage.journal import Journal
 from evidencebench.system import is_counted_once, merged_notes
 

@@ -6,7 +6,7 @@ from evidencebench.data.instance import Instance
 from evidencebench.data.optimum.cover import Coverage, ceiling, coverage_of
 from evidencebench.data.tasks import Task
 from evidencebench.errors import MissingExtraError, UndefinedScoreError
-from evidencebench.runs.run_file import Answer
+from evidencebench.runs.answer_line import Answer
 from evidencebench.scoring.selection import DEFAULT_RULES, CheckedAnswer, Rules, check_answer
 
 

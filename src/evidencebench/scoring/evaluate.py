@@ -17,8 +17,9 @@ from evidencebench.data.tasks import Task, TaskOrName, tasks_from
 from evidencebench.errors import AnswerError, OutOfRangeError, UndefinedScoreError
 from evidencebench.execution.answering import answers_from
 from evidencebench.execution.fitting import check_belongs, require_known
-from evidencebench.runs.answer_dicts import GivenAnswer
-from evidencebench.runs.run_file import Answer, RunFile
+from evidencebench.runs.answer_line import Answer
+from evidencebench.runs.given_answers import GivenAnswer
+from evidencebench.runs.run_file import RunFile
 from evidencebench.scoring.case import Case, case_of
 from evidencebench.scoring.measures import MEASURES, outcome_of, scores_of
 from evidencebench.scoring.selection import DEFAULT_RULES, Rules, Selection

@@ -5,8 +5,9 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 
 from evidencebench.errors import RunMismatchError
-from evidencebench.runs.people.folder import SYSTEM_NAME as PERSON
-from evidencebench.runs.run_file import RunFile, option_text
+from evidencebench.runs.header import option_text
+from evidencebench.runs.people.people_folder import SYSTEM_NAME as PERSON
+from evidencebench.runs.run_file import RunFile
 
 
 def labelled(runs: Sequence[RunFile]) -> dict[str, RunFile]:

@@ -8,7 +8,7 @@ from evidencebench.data.dataset import Dataset, dataset_from
 from evidencebench.data.tasks import Task, TaskOrName, tasks_from
 from evidencebench.errors import RunError, RunMismatchError, TaskError
 from evidencebench.execution.fitting import check_answers, check_belongs, tasks_of
-from evidencebench.runs.answer_files import open_run
+from evidencebench.runs.formats import open_run
 from evidencebench.runs.run_file import RunFile
 from evidencebench.scoring.controls import CONTROLS
 from evidencebench.scoring.evaluate import Answering, evaluate

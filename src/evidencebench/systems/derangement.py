@@ -15,13 +15,6 @@ def derange_hypotheses(queries: Iterable[Query], generator: np.random.Generator)
     query takes the hypothesis that stands as far on in this order as the largest such group has queries, so that none
     gets its own back.
 
-    Parameters
-    ----------
-    queries
-        All queries of a data set.
-    generator
-        Source of randomness; the same seed gives the same swap.
-
     Raises
     ------
     UndefinedScoreError

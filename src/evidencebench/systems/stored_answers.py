@@ -7,8 +7,9 @@ from pathlib import Path
 
 from evidencebench.errors import RunError, RunMismatchError, SystemSpecError, TaskError
 from evidencebench.query import Query
-from evidencebench.runs.answer_files import open_run
-from evidencebench.runs.run_file import Failure, RunFile
+from evidencebench.runs.answer_line import Failure
+from evidencebench.runs.formats import open_run
+from evidencebench.runs.run_file import RunFile
 from evidencebench.system import KNOWING_SYSTEMS, Asked, Brief, Ranking, Traits
 
 
@@ -81,13 +82,7 @@ class Stored:
         )
 
     def rank(self, query: Query, brief: Brief) -> Ranking:
-        """Return the answer in the file.
-
-        Raises
-        ------
-        RunError
-            If there is none, or it is a failure.
-        """
+        """Return the answer in the file; raise `RunError` where there is none, or it is a failure."""
         answer = self._opened.run.answer(query.instance_id, self._task(query.instance_id, brief))
         if answer is None:
             raise RunError(f"{self.run}: {query.instance_id}: the file has no answer")

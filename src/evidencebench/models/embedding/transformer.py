@@ -125,7 +125,7 @@ def load_transformer(of: LocalModel, device: str) -> "SentenceTransformer":
     kwargs: dict[str, Any] = {
         "model_kwargs": {"use_safetensors": True, "dtype": getattr(torch, of.dtype), "local_files_only": True},
     }
-    with _quietly() as made_up:
+    with quiet_loading() as made_up:
         try:
             if of.pooling == "model" and (of.folder / "modules.json").is_file():
                 model = SentenceTransformer(folder, device=device, local_files_only=True, **kwargs)
@@ -150,7 +150,7 @@ def load_transformer(of: LocalModel, device: str) -> "SentenceTransformer":
 
 
 @contextmanager
-def _quietly() -> Iterator[list[str]]:
+def quiet_loading() -> Iterator[list[str]]:
     """Keep progress bars and advice of the loading libraries off the terminal; give the weights that they made up."""
     from transformers.utils import logging as theirs  # noqa: PLC0415 - an extra, and slow to import
 

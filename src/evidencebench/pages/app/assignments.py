@@ -15,9 +15,9 @@ from evidencebench.pages.picking.assignment import Assignment, Offer, QueuedPape
 from evidencebench.pages.picking.routes import PickingPages
 from evidencebench.pages.viewer.page_records import SystemRecord
 from evidencebench.pages.viewer.viewer_data import ViewerData, judged
-from evidencebench.runs.people.folder import PeopleFolder, utc_now
+from evidencebench.runs.header import DataHeader
+from evidencebench.runs.people.people_folder import PeopleFolder, utc_now
 from evidencebench.runs.people.person import Clock, Submission
-from evidencebench.runs.run_file import DataHeader
 from evidencebench.scoring.case import case_of
 from evidencebench.scoring.selection import Rules
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from evidencebench.errors import ChangedDataError, FinalError, PeopleError, RunError, StaleError, UnopenedError
 from evidencebench.pages.responses import DATA_CHANGED, RefusedError
-from evidencebench.runs.people.folder import PeopleFolder
+from evidencebench.runs.people.people_folder import PeopleFolder
 
 _log = logging.getLogger(__name__)
 

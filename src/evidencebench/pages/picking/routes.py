@@ -16,9 +16,9 @@ from evidencebench.pages.picking.refusals import refusal
 from evidencebench.pages.picking.sessions import Sessions
 from evidencebench.pages.responses import RefusedError, json_response
 from evidencebench.runs.people.drafts import Draft
-from evidencebench.runs.people.folder import PeopleFolder
-from evidencebench.runs.people.person import Person, Picks
-from evidencebench.runs.people.picks import checked_picks
+from evidencebench.runs.people.people_folder import PeopleFolder
+from evidencebench.runs.people.person import Person
+from evidencebench.runs.people.picks import Picks, checked_picks
 
 _Shape = TypeVar("_Shape")
 

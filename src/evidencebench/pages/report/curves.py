@@ -11,7 +11,8 @@ from evidencebench.data.tasks import Task, task_named
 from evidencebench.execution.answering import answers_from
 from evidencebench.pages.report.findings import Findings
 from evidencebench.query import AspectScope
-from evidencebench.runs.run_file import Answer, RunFile
+from evidencebench.runs.answer_line import Answer
+from evidencebench.runs.run_file import RunFile
 from evidencebench.scoring.case import case_of
 from evidencebench.scoring.controls import CONTROLS
 from evidencebench.scoring.evaluate import AnswerSource, answers_of

@@ -5,7 +5,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from evidencebench.runs.run_file import Failure, RunFile
+from evidencebench.runs.answer_line import Failure
+from evidencebench.runs.run_file import RunFile
 from evidencebench.system import is_counted_once, merged_notes
 from evidencebench.wording import counted
 

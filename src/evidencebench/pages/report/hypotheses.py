@@ -8,8 +8,9 @@ from typing import Any
 from evidencebench.errors import SystemSpecError
 from evidencebench.execution.system_table import SYSTEMS
 from evidencebench.pages.report.findings import Findings
-from evidencebench.runs.people.folder import SYSTEM_NAME
-from evidencebench.runs.run_file import RunFile, SystemHeader
+from evidencebench.runs.header import SystemHeader
+from evidencebench.runs.people.people_folder import SYSTEM_NAME
+from evidencebench.runs.run_file import RunFile
 from evidencebench.scoring.compare import Comparison, compare
 from evidencebench.scoring.pairs import Pair, adjusted
 from evidencebench.specification import write_specification

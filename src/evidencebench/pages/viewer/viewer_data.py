@@ -22,7 +22,8 @@ from evidencebench.pages.viewer.page_records import (
     TaskRecord,
     TaskTerms,
 )
-from evidencebench.runs.run_file import Answer, RunFile
+from evidencebench.runs.answer_line import Answer
+from evidencebench.runs.run_file import RunFile
 from evidencebench.scoring.case import Case, case_of
 from evidencebench.scoring.controls import CONTROLS, knows_labels
 from evidencebench.scoring.evaluate import AnswerSource, answers_of

@@ -45,13 +45,7 @@ _decoder = msgspec.json.Decoder(_DraftsFile)
 
 
 def read_drafts(path: Path) -> dict[str, Draft]:
-    """Return instance id -> draft; none where there is no file.
-
-    Raises
-    ------
-    RunFormatError
-        If the file cannot be read, or holds something else.
-    """
+    """Return instance id -> draft, none where there is no file; raise `RunFormatError` where it holds other things."""
     try:
         return _decoder.decode(read_whole(path)).drafts
     except FileNotFoundError:
@@ -63,13 +57,7 @@ def read_drafts(path: Path) -> dict[str, Draft]:
 
 
 def write_drafts(path: Path, drafts: Mapping[str, Draft]) -> None:
-    """Replace the file of drafts.
-
-    Raises
-    ------
-    RunError
-        If it cannot be written, or is a link by now.
-    """
+    """Replace the file of drafts; raise `RunError` where it cannot be written, or is a link by now."""
     require_no_link(path)
     try:
         with whole_file(path, follows_links=False) as file:  # a link made this moment is replaced
@@ -79,12 +67,6 @@ def write_drafts(path: Path, drafts: Mapping[str, Draft]) -> None:
 
 
 def require_no_link(path: Path) -> None:
-    """Raise if a path is a link, which might lead anywhere.
-
-    Raises
-    ------
-    RunError
-        If it is one.
-    """
+    """Raise `RunError` where a path is a link, which might lead anywhere."""
     if path.is_symlink():
         raise RunError(f"{path}: is a link; people's files must lie in the folder itself")

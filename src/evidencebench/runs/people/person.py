@@ -13,33 +13,13 @@ from typing import Literal
 import msgspec
 
 from evidencebench.errors import FinalError, RunError, StaleError, UnopenedError
+from evidencebench.runs.answer_line import Answer, encode_answer
+from evidencebench.runs.header import RunHeader, check_same_run
 from evidencebench.runs.people.drafts import Draft, read_drafts, require_no_link, write_drafts
-from evidencebench.runs.run_file import RUN_BEGINS, Answer, RunHeader, check_same_run, encode_answer, read_run
+from evidencebench.runs.people.picks import Picks
+from evidencebench.runs.run_file import RUN_BEGINS, read_run
 from evidencebench.storage.journal import Journal, open_journal
 from evidencebench.system import Ranking
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Picks:
-    """What a person picks in one tab of a browser.
-
-    Attributes
-    ----------
-    sentences
-        As checked by `evidencebench.runs.people.picks.checked_picks`.
-    seconds
-        How long the person says to have worked on it.
-    revision
-        Of the draft that the tab knows, and changed.
-    tab
-        A name that no other tab has, nor this one after it was loaded again.
-    """
-
-    sentences: tuple[int, ...]
-    seconds: int = 0
-    revision: int = 0
-    tab: str = ""
-
 
 Clock = Callable[[], datetime]
 """Says what time it is, in UTC."""
@@ -53,14 +33,8 @@ _log = logging.getLogger(__name__)
 class Submission:
     """What a person submitted for an instance.
 
-    Attributes
-    ----------
-    sentences
-        None of them first.
-    seconds
-        How long the person worked on it, as the page says; never more than `seconds_open`.
-    seconds_open
-        How long the paper was open, by the server's clock: from when the person first saw it to the submission.
+    The person worked on it for ``seconds``, as the page says; it was open for ``seconds_open``, by the server's clock,
+    from when the person first saw it to the submission.
     """
 
     sentences: tuple[int, ...]
@@ -76,22 +50,14 @@ class Submission:
 class Person:
     """A person's answers to one task. Threads may share it; processes may not, and the second one is told.
 
-    Make one with `PeopleFolder`. No file is made before the person has opened a paper, so
-    that a name typed wrong leaves nothing behind.
-
-    Parameters
-    ----------
-    run_path, drafts_path
-        The two files.
-    header
-        Of the run, as it would be begun now.
-    clock
-        When papers are opened and answers come.
+    Make one with `PeopleFolder`. No file is made before the person has opened a paper, so that a name typed wrong
+    leaves nothing behind.
 
     Raises
     ------
     RunError
-        If another process has the files, or they are links, which might lead anywhere.
+        If another process has the files, they are links, which might lead anywhere, or they cannot be written, or were
+        removed or replaced since they were opened. Every method may raise it.
     RunFormatError, RunMismatchError
         If a file is damaged, or the run was begun on other data, on another task or with another limit.
     """
@@ -140,32 +106,16 @@ class Person:
     def begin(self, instance_id: str) -> Draft:
         """Return the draft of an instance, and note the time where the person sees its paper for the first time.
 
-        Raises
-        ------
-        FinalError
-            If it was submitted.
-        RunError
-            If the files cannot be written, or were removed, replaced or linked to since they were opened.
+        It raises `FinalError` where the instance was submitted.
         """
         with self._lock:
             return self._begin(instance_id)
 
     def save(self, instance_id: str, picks: Picks) -> Draft:
-        """Keep picks that are not final.
+        """Keep picks that are not final; the paper counts as opened now where it was not.
 
-        Parameters
-        ----------
-        instance_id
-            The instance; its paper counts as opened now where it was not.
-        picks
-            Their seconds are never counted fewer than said before, nor more than have passed.
-
-        Raises
-        ------
-        StaleError
-            If another tab has changed the picks since: nothing is replaced that this one has not seen.
-        FinalError, RunError
-            As `begin` does.
+        Seconds are never counted fewer than said before, nor more than have passed. It raises `StaleError` where
+        another tab has changed the picks since, so that nothing is replaced that this one has not seen.
         """
         with self._lock:
             draft = self._with_picks(instance_id, picks)
@@ -176,19 +126,7 @@ class Person:
     def submit(self, instance_id: str, picks: Picks) -> Submission:
         """Append an answer to the run; it is on the disk when this returns, and final.
 
-        Parameters
-        ----------
-        instance_id, picks
-            As in `save`.
-
-        Raises
-        ------
-        UnopenedError
-            If the person has not opened the paper.
-        StaleError
-            As `save` does.
-        FinalError, RunError
-            As `begin` does.
+        It raises `UnopenedError` where the person has not opened the paper, and what `save` does.
         """
         with self._lock:
             self._require_open(instance_id)

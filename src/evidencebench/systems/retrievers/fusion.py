@@ -8,8 +8,8 @@ import numpy as np
 
 from evidencebench.errors import SystemSpecError
 from evidencebench.query import Query
-from evidencebench.system import Brief, NamedSystem, Ranking, rank_by_score
-from evidencebench.systems.retrievers.scores import Floats, notes_of, places_of, scores_of, standard_scores
+from evidencebench.system import Brief, NamedSystem, Ranking, merged_notes, rank_by_score
+from evidencebench.systems.retrievers.scores import Floats, places_of, scores_of, standard_scores
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +68,7 @@ class Fuse:
             math.fsum(weight * float(term[index]) for weight, term in zip(weights, terms, strict=True))
             for index in range(size)
         ]
-        return replace(rank_by_score(scores), notes=notes_of(*answers))
+        return replace(rank_by_score(scores), notes=merged_notes(*(answer.notes for answer in answers)))
 
     def _terms(self, ranking: Ranking, size: int) -> Floats:
         if self.method == "zscore":

@@ -1,12 +1,9 @@
 """A cross-encoder over the first sentences of another system's answer."""
 
-import logging
 import math
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from evidencebench.errors import ModelError, SystemSpecError
 from evidencebench.models.embedding.folder import (
@@ -17,10 +14,11 @@ from evidencebench.models.embedding.folder import (
     require_model,
     steady_files,
 )
+from evidencebench.models.embedding.transformer import quiet_loading
 from evidencebench.models.model_card import fine_tuned_on
 from evidencebench.query import Query
-from evidencebench.system import Brief, NamedSystem, Ranking, Traits
-from evidencebench.systems.retrievers.scores import full_order, notes_of
+from evidencebench.system import Brief, NamedSystem, Ranking, Traits, merged_notes
+from evidencebench.systems.retrievers.scores import full_order
 
 if TYPE_CHECKING:
     from sentence_transformers import CrossEncoder
@@ -84,13 +82,7 @@ class Rerank:
         return Traits(versions=self._versions, trained_on=lambda: fine_tuned_on(self.model))
 
     def rank(self, query: Query, brief: Brief) -> Ranking:
-        """Return all sentences, the other system's first ones by the model's score.
-
-        Raises
-        ------
-        ModelError
-            If the model cannot be loaded, or does not give one finite number a sentence.
-        """
+        """Return all sentences, the other system's first ones by the model's score."""
         answer = self.system.rank(query, brief)
         order = full_order(answer, len(query.sentences))
         first, rest = order[: self.top], order[self.top :]
@@ -102,7 +94,7 @@ class Rerank:
         return Ranking(
             sentences=(*reordered, *rest),
             scores=None if rest else tuple(score_of[texts[index]] for index in reordered),
-            notes=notes_of(answer, Ranking(sentences=(), notes={"truncated_sentences": n_cut} if n_cut else {})),
+            notes=merged_notes(answer.notes, {"truncated_sentences": n_cut} if n_cut else {}),
         )
 
     def _versions(self) -> dict[str, str]:
@@ -158,7 +150,7 @@ def _cross_encoder(
 
     try:
         folder = model_folder(model, revision)
-        with _quiet():
+        with quiet_loading():
             loaded: CrossEncoder = CrossEncoder(
                 str(folder),
                 device=None if device == "auto" else device,
@@ -174,20 +166,3 @@ def _cross_encoder(
     except Exception as error:  # noqa: BLE001 - broken files fail in as many ways as there are libraries below
         return ModelError(f"rerank: model '{model}': cannot be loaded: {type(error).__name__}: {error}")
     return loaded
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Keep progress bars and advice of the loading library off the terminal."""
-    from transformers.utils import logging as untyped  # noqa: PLC0415
-
-    theirs: Any = untyped
-    level, has_bars = theirs.get_verbosity(), theirs.is_progress_bar_enabled()
-    theirs.set_verbosity(logging.ERROR)
-    theirs.disable_progress_bar()
-    try:
-        yield
-    finally:
-        theirs.set_verbosity(level)
-        if has_bars:
-            theirs.enable_progress_bar()

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from evidencebench.errors import AnswerError
-from evidencebench.system import Ranking, merged_notes
+from evidencebench.system import Ranking
 
 Floats = NDArray[np.float64]
 
@@ -14,18 +14,6 @@ def places_of(ranking: Ranking, n_sentences: int) -> Floats:
 
     Sentences of equal scores share the mean of their places, and so do those of a set without order. Sentences that the
     answer leaves out stand behind all that it names and share the places that remain. A repeat does not count.
-
-    Parameters
-    ----------
-    ranking
-        An answer.
-    n_sentences
-        How many sentences the paper has.
-
-    Raises
-    ------
-    AnswerError
-        If it names a sentence that the paper does not have.
 
     Examples
     --------
@@ -60,18 +48,6 @@ def full_order(ranking: Ranking, n_sentences: int) -> tuple[int, ...]:
 
     A set without order is taken in paper order. A repeat does not count.
 
-    Parameters
-    ----------
-    ranking
-        An answer.
-    n_sentences
-        How many sentences the paper has.
-
-    Raises
-    ------
-    AnswerError
-        If it names a sentence that the paper does not have.
-
     Examples
     --------
     >>> full_order(Ranking(sentences=(3, 1)), 4)
@@ -84,18 +60,6 @@ def full_order(ranking: Ranking, n_sentences: int) -> tuple[int, ...]:
 
 def scores_of(ranking: Ranking, n_sentences: int) -> Floats:
     """Return the score of each sentence, in paper order; minus the places where not every sentence has a score.
-
-    Parameters
-    ----------
-    ranking
-        An answer.
-    n_sentences
-        How many sentences the paper has.
-
-    Raises
-    ------
-    AnswerError
-        If it names a sentence that the paper does not have.
 
     Examples
     --------
@@ -110,19 +74,11 @@ def scores_of(ranking: Ranking, n_sentences: int) -> Floats:
     return np.array([named[index] for index in range(n_sentences)])
 
 
-def notes_of(*rankings: Ranking) -> dict[str, int]:
-    """Return what the answers that another is made of note together, as `merged_notes` does.
-
-    Examples
-    --------
-    >>> notes_of(Ranking(sentences=(), notes={"truncated_sentences": 2}), Ranking(sentences=()))
-    {'truncated_sentences': 2}
-    """
-    return merged_notes(*(ranking.notes for ranking in rankings))
-
-
 def _named(ranking: Ranking, n_sentences: int) -> dict[int, float]:
-    """Return sentence -> score, or 0 where there are none, in the answer's order and without repeats."""
+    """Return sentence -> score, or 0 where there are none, in the answer's order and without repeats.
+
+    It raises `AnswerError` where the answer names a sentence that the paper does not have.
+    """
     named: dict[int, float] = {}
     for index, score in zip(ranking.sentences, ranking.scores or (0.0,) * len(ranking.sentences), strict=True):
         if not 0 <= index < n_sentences:
@@ -133,16 +89,6 @@ def _named(ranking: Ranking, n_sentences: int) -> dict[int, float]:
 
 def unit_scores(scores: ArrayLike) -> Floats:
     """Return the scores moved and stretched to 0..1, the lowest 0 and the highest 1; all 1 where all are equal.
-
-    Parameters
-    ----------
-    scores
-        One finite number a sentence, shape (n,).
-
-    Raises
-    ------
-    ValueError
-        If a score is not finite.
 
     Examples
     --------
@@ -168,16 +114,6 @@ def unit_scores(scores: ArrayLike) -> Floats:
 def standard_scores(scores: ArrayLike) -> Floats:
     """Return the scores less their mean, divided by their standard deviation; all 0 where all are equal.
 
-    Parameters
-    ----------
-    scores
-        One finite number a sentence, shape (n,).
-
-    Raises
-    ------
-    ValueError
-        If a score is not finite.
-
     Examples
     --------
     >>> standard_scores([1.0, 3.0]).tolist()
@@ -193,13 +129,7 @@ def standard_scores(scores: ArrayLike) -> Floats:
 
 
 def checked_scores(scores: ArrayLike) -> Floats:
-    """Return scores as a new array of shape (n,).
-
-    Raises
-    ------
-    ValueError
-        If they have another shape, or one is not finite.
-    """
+    """Return scores as a new array of shape (n,); raise `ValueError` where one is not finite."""
     values = np.array(scores, dtype=np.float64)
     if values.ndim != 1:
         raise ValueError(f"expected one score a sentence, got an array of shape {values.shape}")

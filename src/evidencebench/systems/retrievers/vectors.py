@@ -21,13 +21,7 @@ _DECIMALS = 5
 
 
 def require_format(system: str, name: str, neighbours: int, known: Collection[str]) -> None:
-    """Raise unless a format is known and the number of neighbours is one.
-
-    Raises
-    ------
-    SystemSpecError
-        Naming the option.
-    """
+    """Raise `SystemSpecError` unless a format is known and the number of neighbours is one."""
     if name not in known:
         raise SystemSpecError(f"{system}: format: expected one of {', '.join(known)}, got '{name}'")
     if neighbours < 0:
@@ -44,10 +38,10 @@ def text_format_of(
 ) -> TextFormat:
     """Return a preset with what is given in place of its own."""
     preset = FORMATS[name]
-    return TextFormat(
+    return replace(
+        preset,
         query_prefix=preset.query_prefix if query_prefix is None else query_prefix,
         sentence_prefix=preset.sentence_prefix if sentence_prefix is None else sentence_prefix,
-        has_titles=preset.has_titles,
         pooling=pooling or preset.pooling,
         similarity=similarity or preset.similarity,
     )
@@ -70,21 +64,7 @@ def at_length(vectors: Floats, similarity: Similarity) -> Floats:
 
 
 def ranked(sentences: Embedded, hypothesis: Floats, similarity: Similarity) -> Ranking:
-    """Return all sentences by the similarity of their vectors to the hypothesis's.
-
-    Parameters
-    ----------
-    sentences
-        As the model gives them, in paper order.
-    hypothesis
-        Its vector, `at_length`.
-    similarity
-        What is compared.
-
-    Raises
-    ------
-    ModelError
-        If sentences and hypothesis have vectors of different lengths.
+    """Return all sentences by the similarity of their vectors to the hypothesis's, which is `at_length`.
 
     Examples
     --------

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from evidencebench.errors import SystemSpecError
 from evidencebench.query import Query
 from evidencebench.system import Brief, NamedSystem, Ranking
-from evidencebench.systems.retrievers.scores import notes_of, scores_of, unit_scores
+from evidencebench.systems.retrievers.scores import scores_of, unit_scores
 from evidencebench.systems.selectors.likeness import VectorLikeness, WordLikeness
 from evidencebench.systems.selectors.redundancy import discounted_order, mmr_order
 
@@ -69,7 +69,7 @@ class Diverse:
             order = mmr_order(scores, similarity, relevance=self.relevance)
         else:
             order = discounted_order(scores, similarity, strength=self.strength)
-        return Ranking(sentences=order, notes=notes_of(answer))
+        return Ranking(sentences=order, notes=answer.notes)
 
     def _likeness(self, query: Query) -> VectorLikeness | WordLikeness:
         if self.embedder is not None and isinstance(self.embedder.system, Embedder):

@@ -16,7 +16,7 @@ from evidencebench.errors import AnswerError, RunMismatchError
 from evidencebench.execution.answering import answers_from
 from evidencebench.execution.making import make_system
 from evidencebench.provenance import differences
-from evidencebench.runs.run_file import Answer, Failure
+from evidencebench.runs.answer_line import Answer, Failure
 from evidencebench.scoring.evaluate import AnswerSource
 from evidencebench.scoring.selection import check_answer
 from evidencebench.system import NamedSystem, Ranking

@@ -7,7 +7,7 @@ from evidencebench.pages.markup import Node
 from evidencebench.pages.report.blocks import note, section, shown_table
 from evidencebench.pages.report.failures import READ_BY, REPLY, ErrorKind, cost_text, errors_of, notes_of
 from evidencebench.pages.report.findings import Findings
-from evidencebench.runs.people.folder import SYSTEM_NAME
+from evidencebench.runs.people.people_folder import SYSTEM_NAME
 from evidencebench.runs.run_file import RunFile
 from evidencebench.scoring.score_texts import notes_line
 from evidencebench.tables import Cell, Table

@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from evidencebench.errors import RunError
-from evidencebench.runs.people.names import checked_name, file_stem
+from evidencebench.runs.header import DataHeader, RunHeader, SystemHeader
 from evidencebench.runs.people.person import Clock, Person
-from evidencebench.runs.run_file import DataHeader, RunHeader, SystemHeader
+from evidencebench.runs.people.person_names import checked_name, file_stem
 from evidencebench.version import __version__
 
 MOST_OPEN = 200
@@ -26,24 +26,7 @@ def utc_now() -> datetime:
 
 
 class PeopleFolder:
-    """Who picks sentences, on one task of one data set; their runs lie in one folder.
-
-    Parameters
-    ----------
-    folder
-        Made if it does not exist.
-    data, task, limit
-        What they answer, as in a run's header.
-    clock
-        What time it is.
-    most_open
-        How many people have their files open at once.
-
-    Raises
-    ------
-    RunError
-        If the folder cannot be made, or is none.
-    """
+    """Who picks sentences, on one task of one data set; their runs lie in one folder, which is made if need be."""
 
     def __init__(
         self,
@@ -68,14 +51,7 @@ class PeopleFolder:
         """Return a person by name, with what was picked before.
 
         Ask anew for each thing that is done: the files of people who were not asked for lately are let go, and read
-        again when they are.
-
-        Raises
-        ------
-        PeopleError
-            If nobody can be called that.
-        RunError, RunFormatError, RunMismatchError
-            As `Person` does.
+        again when they are. It raises `PeopleError` where nobody can be called that, and what `Person` raises.
         """
         name = checked_name(name)
         with self._lock:

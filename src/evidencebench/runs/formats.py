@@ -11,7 +11,8 @@ from typing import Any
 import msgspec
 
 from evidencebench.errors import RunFormatError
-from evidencebench.runs.run_file import RUN_BEGINS, Answer, Failure, RunFile, read_content, read_run
+from evidencebench.runs.answer_line import Answer, Failure
+from evidencebench.runs.run_file import RUN_BEGINS, RunFile, read_content, read_run
 from evidencebench.storage.json_lines import lines_of, repeated_keys
 from evidencebench.storage.reading import PathText
 from evidencebench.system import Ranking

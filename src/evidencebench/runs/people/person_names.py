@@ -19,10 +19,8 @@ _UNSEEN = re.compile(
 def checked_name(text: str) -> str:
     r"""Return a person's name as it is kept: composed, without white space around it, single spaces within.
 
-    Raises
-    ------
-    PeopleError
-        If it is empty, too long, shows nothing, or holds what cannot be seen: two names that look the same are one.
+    It raises `PeopleError` where a name is empty, too long, shows nothing, or holds what cannot be seen: two names that
+    look the same are one.
 
     Examples
     --------
@@ -43,12 +41,7 @@ def checked_name(text: str) -> str:
 
 
 def file_stem(name: str) -> str:
-    """Return what a person's files are called: readable, safe on every disk, and another one for every other name.
-
-    Parameters
-    ----------
-    name
-        As `checked_name` returns it.
+    """Return what the files of a `checked_name` are called: readable, safe on every disk, another for every other name.
 
     Examples
     --------

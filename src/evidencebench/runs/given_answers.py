@@ -7,7 +7,7 @@ from collections.abc import Set as AbstractSet
 from typing import TypeAlias
 
 from evidencebench.errors import AnswerError
-from evidencebench.runs.run_file import Answer, Failure
+from evidencebench.runs.answer_line import Answer, Failure
 from evidencebench.system import Ranking
 
 GivenAnswer: TypeAlias = (

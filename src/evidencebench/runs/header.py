@@ -1,0 +1,163 @@
+"""The header of a run: everything that decides the result."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import msgspec
+
+from evidencebench.errors import RunMismatchError
+from evidencebench.provenance import CODE_OF, differences
+from evidencebench.specification import MAX_DEPTH
+from evidencebench.wording import counted, one_line
+
+FORMAT_VERSION = 1
+SHOWN_DIGITS = 12
+"""How many digits of a checksum a signature shows."""
+
+# Of each nested system a list, the system and its value.
+_MAX_SHOWN_DEPTH = 3 * MAX_DEPTH
+
+
+class SystemHeader(msgspec.Struct, frozen=True, kw_only=True):
+    """The system: its table name or import path, and every option, defaults included."""
+
+    name: str
+    options: dict[str, Any] = {}
+
+    @property
+    def signature(self) -> str:
+        """Such as ``bm25(k1=0.9,b=0.4)``, or ``diverse(system=bm25(k1=0.9,b=0.4),method=mmr)``."""
+        return _signature(self.name, self.options, depth=0)
+
+
+def option_text(value: Any, depth: int = 0, *, with_inner_options: bool = True) -> str:
+    """Return an option's JSON value as a signature holds it; nested systems with their options or without.
+
+    Examples
+    --------
+    >>> option_text([{"name": "bm25", "options": {"k1": 1.2}}, {"name": "tfidf", "options": {}}])
+    '[bm25(k1=1.2)+tfidf]'
+    >>> option_text({"name": "bm25", "options": {"k1": 1.2}}, with_inner_options=False)
+    'bm25'
+    """
+    if isinstance(value, list | dict) and depth > _MAX_SHOWN_DEPTH:  # a header made by hand may nest without end
+        return "..."
+    match value:
+        case {"name": str(name), "options": dict() as options}:
+            return _signature(name, options if with_inner_options else {}, depth + 1)
+        case list():
+            inner = (option_text(one, depth + 1, with_inner_options=with_inner_options) for one in value)
+            return f"[{'+'.join(inner)}]"
+        case dict():
+            return f"{{{','.join(f'{key}={option_text(one, depth + 1)}' for key, one in value.items())}}}"
+        case _:
+            return str(value)
+
+
+def _signature(name: str, options: Mapping[str, Any], depth: int) -> str:
+    given = {key: value for key, value in options.items() if value is not None}  # None: left open
+    text = ",".join(f"{key}={option_text(value, depth)}" for key, value in given.items())
+    return f"{name}({text})" if text else name
+
+
+def code_text(versions: Mapping[str, str]) -> str:
+    """Return the digests of own code among versions as a signature ends in them; empty where there is none.
+
+    Examples
+    --------
+    >>> code_text({"numpy": "2.1", "code of mine:Best": "sha256:1f3c2a9b4d5e6f70"})
+    '[code 1f3c2a9b4d5e]'
+    """
+    own = [value.removeprefix("sha256:") for name, value in versions.items() if name.startswith(CODE_OF)]
+    shown = "+".join(dict.fromkeys(digest[:SHOWN_DIGITS] for digest in own))
+    return f"[code {shown}]" if own else ""
+
+
+class DataHeader(msgspec.Struct, frozen=True, kw_only=True):
+    """The data: its file, the file's checksum and how many instances it holds."""
+
+    name: str
+    path: str
+    sha256: str
+    n: Annotated[int, msgspec.Meta(ge=0)]
+
+    def __post_init__(self) -> None:
+        """Keep what can be written: a file's name may hold bytes that are no text."""
+        for name in ("name", "path"):
+            msgspec.structs.force_setattr(self, name, getattr(self, name).encode(errors="replace").decode())
+
+
+class RunHeader(msgspec.Struct, frozen=True, kw_only=True):
+    """The first line of a run.
+
+    Attributes
+    ----------
+    evidencebench_run
+        Version of this file format.
+    per_task
+        Whether each task has answers of its own; else one answer an instance serves every task.
+    limit
+        Only the first so many instances were run; None: all.
+    hypothesis
+        ``"own"``, or ``"wrong"`` where each instance was asked with another paper's.
+    trained_on
+        The sha256 of the data that the system's models were trained on, as far as they say; None: the run was begun by
+        a version that did not ask.
+    created
+        When the run was begun, ISO 8601, UTC.
+    """
+
+    evidencebench_run: int = FORMAT_VERSION
+    system: SystemHeader
+    data: DataHeader
+    tasks: tuple[str, ...]
+    per_task: bool = False
+    limit: Annotated[int, msgspec.Meta(ge=1)] | None = None
+    seed: Annotated[int, msgspec.Meta(ge=0)] = 0
+    hypothesis: Literal["own", "wrong"] = "own"
+    versions: dict[str, str] = {}
+    trained_on: tuple[str, ...] | None = None
+    created: str = ""
+
+    def __repr__(self) -> str:
+        tasks = ", ".join(self.tasks)
+        return one_line(self, repr(self.signature), repr(self.data.name), counted(self.data.n, "instance"), tasks)
+
+    @property
+    def signature(self) -> str:
+        """The system as it ran, such as ``bm25(k1=0.9,b=0.4)`` or ``bm25(k1=0.9,b=0.4)[wrong hypothesis, seed 0]``."""
+        wrong = "" if self.hypothesis == "own" else f"[{self.hypothesis} hypothesis, seed {self.seed}]"
+        return self.system.signature + wrong
+
+
+def check_same_run(
+    path: Path,
+    old: RunHeader,
+    new: RunHeader,
+    *,
+    what_to_do: str = "choose another file, or start over with --overwrite",
+) -> None:
+    """Raise unless a run begun under one header may be continued under another.
+
+    Everything must agree but where the data lies, when the run was begun, and what follows from the rest. The
+    `RunMismatchError` names every field that differs, and ends in what to do.
+    """
+    if old.system.name != new.system.name:  # its options and prompts differ too, and nobody asks which
+        found = f"system was {old.system.name}, now {new.system.name}"
+    else:
+        differing = (
+            differences(old.system.options, new.system.options),
+            differences(_deciding(old), _deciding(new)),
+            differences(old.versions, new.versions),
+        )
+        found = "; ".join(filter(None, differing))
+    if found:
+        raise RunMismatchError(f"{path}: begun as another run: {found}; {what_to_do}")
+
+
+def _deciding(header: RunHeader) -> dict[str, Any]:
+    fields: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(header))
+    del fields["system"], fields["created"], fields["versions"], fields["data"]["path"], fields["data"]["name"]
+    del fields["trained_on"]  # which follows from the model, and whose digest is among the versions
+    return fields
