@@ -9,7 +9,7 @@ from evidencebench.system import KnowingSystem, System
 from evidencebench.systems import controls, stored_answers
 from evidencebench.systems.retrievers import bm25, dense, dense_api, fusion, rerank, tfidf
 from evidencebench.systems.selectors import cues, diverse, selector
-from evidencebench.systems.strategies import base, in_context, ranking, reranking, sections, voting
+from evidencebench.systems.strategies import in_context, ranking, reranking, sections, voting, whole_paper
 
 SYSTEMS: Mapping[str, Callable[..., System | KnowingSystem]] = MappingProxyType(
     {
@@ -37,7 +37,7 @@ SYSTEMS: Mapping[str, Callable[..., System | KnowingSystem]] = MappingProxyType(
         "cues": cues.Cues,
         "selector": selector.Selector,
         "best": selector.Selector,
-        "llm_base": base.LlmBase,
+        "llm_base": whole_paper.LlmBase,
         "llm_icl": in_context.LlmInContext,
         "llm_sections": sections.LlmSections,
         "llm_rank": ranking.LlmRank,

@@ -6,9 +6,9 @@ from importlib.resources import files
 import pytest
 
 from evidencebench.query import Kind, Query
-from evidencebench.systems.strategies.drafts import Draft
 from evidencebench.systems.strategies.excerpt import Excerpt
 from evidencebench.systems.strategies.forms import budget_words, form_name, form_text
+from evidencebench.systems.strategies.paper_questions import PaperQuestion
 from evidencebench.systems.strategies.prompts import Prompt, parse_prompt, prompt_named, versions_of
 
 FOLDER = files("evidencebench.systems.strategies.prompts")
@@ -33,7 +33,7 @@ def rendered(name: str, budget: int | None = 3, scope: str = "all") -> str:
         "n_sentences": "2",
     }
     fields = {field: known[field] for field in prompt_named(name).fields - {"task", "reading", "wanted"}}
-    draft = Draft(prompt=name, query=QUERY, scope="all" if scope == "all" else "results", fields=fields)
+    draft = PaperQuestion(prompt=name, query=QUERY, scope="all" if scope == "all" else "results", fields=fields)
     return draft.text(Excerpt(shown=dict(enumerate(QUERY.sentences))))
 
 

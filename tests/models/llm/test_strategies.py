@@ -4,7 +4,7 @@ import contextlib
 import re
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -26,11 +26,10 @@ from evidencebench.execution.making import make_system
 from evidencebench.models.llm.chat import ChatReply, ChatRequest, Usage
 from evidencebench.models.llm.client import ChatClient
 from evidencebench.models.llm.prices import Price
-from evidencebench.models.llm.reading import ReplyClass
+from evidencebench.models.llm.reading import Reading, ReplyClass
 from evidencebench.models.llm.tokens import estimated_tokens
 from evidencebench.query import Kind, Query
 from evidencebench.system import Asked, Brief, NamedSystem, Ranking, Traits
-from evidencebench.systems.strategies.base import LlmBase
 from evidencebench.systems.strategies.conversation import Asker, Question, converse
 from evidencebench.systems.strategies.example_file import read_examples
 from evidencebench.systems.strategies.in_context import LlmInContext
@@ -38,6 +37,7 @@ from evidencebench.systems.strategies.ranking import UNSCORED, LlmRank
 from evidencebench.systems.strategies.reranking import LlmRerank
 from evidencebench.systems.strategies.sections import LlmSections
 from evidencebench.systems.strategies.voting import LlmVote
+from evidencebench.systems.strategies.whole_paper import LlmBase
 from evidencebench.training.prompt_examples import draw_examples, write_examples
 from scripted_models import CHAT, Answering, ScriptedSender, budget_in, client_of, lead, oracle, paper, shown_in
 
@@ -323,14 +323,9 @@ def test_a_further_turn_asks_for_json_without_its_reasoning(clients: Clients) ->
         assert '"reasoning": ""' in sender.asked[1].messages[-1].text
 
 
-@dataclass(frozen=True)
-class Claimed:
-    """A reading that holds sentences whatever its class."""
-
-    reply_class: ReplyClass
-    indices: tuple[int, ...] = (3, 1)
-    why: str = "as said"
-    read_by: str = ""
+def claimed(reply_class: ReplyClass, *indices: int) -> Reading:
+    """Return a reading that holds sentences whatever its class."""
+    return Reading(reply_class=reply_class, indices=indices, why="as said")
 
 
 @pytest.mark.parametrize("reply_class", [ReplyClass.TRUNCATED, ReplyClass.UNPARSEABLE])
@@ -339,10 +334,10 @@ def test_a_part_of_an_order_or_of_scores_may_stand_and_a_part_of_a_selection_nev
     clients: Clients, reply_class: ReplyClass, *, selects: bool
 ) -> None:
     client, sender = clients(by_turns("So"))
-    readings = iter([Claimed(reply_class), Claimed(reply_class, (3, 1, 2)), Claimed(reply_class, (7,))])
+    readings = iter([claimed(reply_class, 3, 1), claimed(reply_class, 3, 1, 2), claimed(reply_class, 7)])
     question = Question(text="?", stand_in="", schema={}, read=lambda _: next(readings), form="", selects=selects)
     outcome = client.run(converse(Asker(client=client, chat=CHAT, repairs=2), question))
-    assert outcome.reading == (None if selects else Claimed(reply_class, (3, 1, 2)))
+    assert outcome.reading == (None if selects else claimed(reply_class, 3, 1, 2))
     assert len(sender.asked) == 3
 
 

@@ -1,1 +1,6 @@
-"""One strategy a file: how a language model is asked which sentences are the evidence."""
+"""Strategies that ask a language model for evidence, one a file, and what they share.
+
+`whole_paper`, `in_context`, `sections`, `reranking`, `ranking` and `voting` are the strategies. All that select share
+`selecting`; `paper_questions`, `forms` and `prompts` write what is asked; `excerpt` and `windows` choose what of the
+paper is shown; `conversation` asks, reads and asks again. `options` checks options; `example_file` reads examples.
+"""

@@ -4,12 +4,12 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable, Coroutine, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 from evidencebench.errors import EndpointError, PendingError, ReplyError, StopError
 from evidencebench.models.llm.chat import ChatModel, ChatReply, Message, Received
-from evidencebench.models.llm.client import ChatClient
-from evidencebench.models.llm.reading import ReplyClass
+from evidencebench.models.llm.client import ChatClient, default_client
+from evidencebench.models.llm.reading import Reading, ReplyClass, ScoreReading
 from evidencebench.models.llm.tokens import estimated_tokens
 from evidencebench.system import merged_notes
 from evidencebench.systems.strategies.forms import budget_words
@@ -22,97 +22,46 @@ _MICROUSD = 1_000_000
 _MAX_NAME_CHARACTERS = 60
 _WITHOUT_ANSWER = (ReplyClass.FAILED, ReplyClass.REFUSED, ReplyClass.TRUNCATED, ReplyClass.UNPARSEABLE)
 
-
-class Read(Protocol):
-    """What a reader makes of a reply."""
-
-    @property
-    def reply_class(self) -> ReplyClass:
-        """What the reply is."""
-        ...
-
-    @property
-    def indices(self) -> tuple[int, ...]:
-        """The sentences that it names."""
-        ...
-
-    @property
-    def read_by(self) -> str:
-        """Which branch of the grammar read it; empty where none did."""
-        ...
-
-    @property
-    def why(self) -> str:
-        """The reason of the class, for people."""
-        ...
-
-
-R = TypeVar("R", bound=Read)
+R = TypeVar("R", bound=Reading | ScoreReading)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asker:
-    """Who is asked and how often.
-
-    Attributes
-    ----------
-    client
-        What sends requests.
-    chat
-        The model and how it samples.
-    repairs
-        How often a reply without an answer is asked for again.
-    """
+    """Which model is asked through which client, and how often a reply without an answer is asked for again."""
 
     client: ChatClient
     chat: ChatModel
     repairs: int
 
 
+def asker_of(client: ChatClient | None, chat: ChatModel, repairs: int) -> Asker:
+    """Return how a strategy asks: through the client that all share, where it has none of its own."""
+    return Asker(client=default_client() if client is None else client, chat=chat, repairs=repairs)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question(Generic[R]):
     """What is asked, and how its answer is read.
 
-    Attributes
-    ----------
-    text
-        The first message.
-    stand_in
-        What a well-formed reply would look like, for estimates.
-    schema
-        JSON schema of the reply, for models whose replies are structured.
-    read
-        Makes something of a reply; never raises.
-    form
-        How the answer is asked for again, without its reasoning.
-    selects
-        Whether sentences are selected: naming none is an answer then, and a part of a list is not. What is scored or
-        put in order is the other way round.
-    budget
-        How many sentences count where they are selected; None: any number.
+    Where sentences are selected, naming none is an answer, and a part of a list is not. What is scored or put in order
+    is the other way round.
     """
 
-    text: str
-    stand_in: str
-    schema: Mapping[str, Any]
-    read: Callable[[ChatReply], R]
-    form: str
+    text: str  # the first message
+    stand_in: str  # what a well-formed reply would look like, for estimates
+    schema: Mapping[str, Any]  # of the reply, for models whose replies are structured
+    read: Callable[[ChatReply], R]  # never raises
+    form: str  # how the answer is asked for again, without its reasoning
     selects: bool = False
-    budget: int | None = None
+    budget: int | None = None  # how many sentences count where they are selected; None: any number
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome(Generic[R]):
     """What came of a conversation.
 
-    Attributes
-    ----------
-    reading
-        Of the reply that holds the answer, which may be an empty list; None: no reply does.
-    notes
-        What happened, by name: replies by class, requests, tokens, cost.
-    why
-        The reason where there is no answer.
+    `reading` is of the reply that holds the answer, which may be an empty list; None: no reply does, and `why` says the
+    reason. `notes` count what happened, by name: replies by class and by what read them, requests, tokens, cost.
     """
 
     reading: R | None
@@ -165,13 +114,13 @@ async def converse(asker: Asker, question: Question[R]) -> Outcome[R]:
         messages = _continued(asker.chat, messages, reply, prompt_named(again).render(form=question.form))
 
 
-def _too_many(reading: Read, question: Question[Any]) -> str:
+def _too_many(reading: Reading | ScoreReading, question: Question[Any]) -> str:
     return prompt_named("over_length").render(
         n_selected=str(len(reading.indices)), budget=budget_words(question.budget), form=question.form
     )
 
 
-def _is_answer(reading: Read, question: Question[Any]) -> bool:
+def _is_answer(reading: Reading | ScoreReading, question: Question[Any]) -> bool:
     if reading.reply_class in _WITHOUT_ANSWER:
         return False
     return bool(reading.indices) or (question.selects and reading.reply_class is ReplyClass.EMPTY)
@@ -234,14 +183,7 @@ async def together(work: Iterable[Coroutine[Any, Any, Outcome[R]]]) -> list[Outc
     """Return the outcomes of conversations that go on at once, all of which end before an error is raised.
 
     So one that waits for a batch does not keep the others' requests from being recorded, nor one that fails their
-    replies from being stored.
-
-    Raises
-    ------
-    ReplyError
-        If a request failed for good; its notes are those of all conversations.
-    StopError, PendingError
-        As `converse`; a `StopError` comes first.
+    replies from being stored. The notes of a `ReplyError` are those of all conversations; a `StopError` comes first.
     """
     ended = await asyncio.gather(*work, return_exceptions=True)
     errors = [one for one in ended if isinstance(one, BaseException)]

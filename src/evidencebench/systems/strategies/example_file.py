@@ -28,18 +28,8 @@ class Source(msgspec.Struct, frozen=True, kw_only=True):
 class Example(msgspec.Struct, frozen=True, kw_only=True):
     """A hypothesis and the fewest sentences that cover all that counts.
 
-    Attributes
-    ----------
-    instance_id, paper_id
-        Where it is from.
-    fingerprint
-        Of the paper, see `fingerprint_of`.
-    hypothesis
-        Its text.
-    sentences
-        Texts of the sentences that cover every aspect, in paper order.
-    results
-        Of those that cover every Results aspect; None where the instance has none.
+    `sentences` cover every aspect of the instance, in paper order; `results` every Results aspect, None where it has
+    none; `fingerprint` is the paper's, see `fingerprint_of`.
     """
 
     instance_id: str
@@ -65,19 +55,7 @@ class Example(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ExampleFile(msgspec.Struct, frozen=True, kw_only=True):
-    """A file of examples.
-
-    Attributes
-    ----------
-    evidencebench_examples
-        Version of this file format.
-    data
-        What they were drawn from.
-    seed
-        Of the drawing.
-    examples
-        In the order drawn: the first n are a fair draw of n.
-    """
+    """A file of examples: its format's version, what they were drawn from, and the first n are a fair draw of n."""
 
     evidencebench_examples: int = FORMAT_VERSION
     data: Source
@@ -98,13 +76,7 @@ def fingerprint_of(sentences: Sequence[str]) -> str:
 
 
 def read_examples(path: PathText) -> ExampleFile:
-    """Return the examples in a file.
-
-    Raises
-    ------
-    SystemSpecError
-        If it cannot be read, or holds something else.
-    """
+    """Return the examples in a file; a `SystemSpecError` says why it cannot be read."""
     path = Path(path)
     how = "make it with 'evidencebench llm examples'"
     try:

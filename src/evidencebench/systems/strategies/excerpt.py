@@ -20,12 +20,8 @@ _LINE_MARGIN_TOKENS = 2  # a line's end, and what rounding it by itself can add
 class Excerpt:
     """The sentences that a prompt shows.
 
-    Attributes
-    ----------
-    shown
-        Index in the paper -> the text as it is shown, in paper order.
-    n_cut
-        How many sentences were to be shown and are not, or not to their end.
+    `shown` has the text of each by its index, as it is shown, in paper order. `n_cut` is how many were to be shown and
+    are not, or not to their end.
     """
 
     shown: Mapping[int, str]
@@ -81,15 +77,7 @@ def excerpt_of(query: Query, indices: Sequence[int], max_tokens: int) -> Excerpt
     """Return the longest beginning of the sentences whose lines fit.
 
     No label decides what is cut, only the place: papers begin with their abstract, and end with acknowledgements.
-
-    Parameters
-    ----------
-    query
-        The paper.
-    indices
-        What is to be shown, in paper order.
-    max_tokens
-        Of all lines together, as estimated.
+    The indices are in paper order; the tokens are of all lines together, as estimated.
     """
     texts = {index: one_line(query.sentences[index]) for index in indices}
     everything = Excerpt(shown=texts)
@@ -106,13 +94,7 @@ def excerpt_of(query: Query, indices: Sequence[int], max_tokens: int) -> Excerpt
 
 
 def cut_text(text: str, fits: Callable[[str], bool]) -> str:
-    """Return the longest beginning of a text that fits, as far as longer texts fit less.
-
-    Examples
-    --------
-    >>> cut_text("evidence", lambda text: len(text) <= 4)
-    'evid'
-    """
+    """Return the longest beginning of a text that fits, as far as longer texts fit less."""
     low, high = 0, len(text)
     while low < high:
         middle = (low + high + 1) // 2

@@ -39,17 +39,7 @@ SCORES_SCHEMA: Mapping[str, Any] = {
 
 
 def budget_words(budget: int | None) -> str:
-    """Return how a prompt says how many sentences count.
-
-    Examples
-    --------
-    >>> budget_words(7)
-    'at most 7 sentences'
-    >>> budget_words(1)
-    'at most 1 sentence'
-    >>> budget_words(None)
-    'as many sentences as needed'
-    """
+    """Return how a prompt says how many sentences count, such as ``at most 7 sentences``."""
     if budget is None:
         return "as many sentences as needed"
     return f"at most {budget} {'sentence' if budget == 1 else 'sentences'}"
@@ -63,20 +53,10 @@ def form_name(kind: str, *, structured: bool) -> str:
 def form_text(
     kind: str, *, structured: bool, n_sentences: int, budget: int | None = None, with_reasoning: bool = True
 ) -> str:
-    """Return how a prompt asks for a form.
+    """Return how a prompt asks for a form of `form_name`, given how many sentences the paper has and how many count.
 
     The numbers in it are no sentence of the paper, so that a reply that only repeats the form is told from an answer.
-
-    Parameters
-    ----------
-    kind, structured
-        As in `form_name`.
-    n_sentences
-        How many the paper has.
-    budget
-        How many sentences count; None: any number.
-    with_reasoning
-        Whether the reply may begin with its reasoning, which one that mends another does not.
+    Without reasoning, it asks for the answer alone, as where a reply is asked for again.
 
     Examples
     --------
@@ -96,26 +76,14 @@ def form_text(
 
 
 def selection_like(indices: Sequence[int], *, structured: bool) -> str:
-    """Return a well-formed reply that names these sentences.
-
-    Examples
-    --------
-    >>> selection_like([3, 17], structured=False)
-    'ANSWER: [3, 17]'
-    """
+    """Return a well-formed reply that names these sentences, such as ``ANSWER: [3, 17]``."""
     if structured:
         return msgspec.json.encode({"reasoning": "", "sentences": list(indices)}).decode()
     return f"ANSWER: {list(indices)}"
 
 
 def scores_like(indices: Iterable[int], *, structured: bool) -> str:
-    r"""Return a well-formed reply that scores these sentences.
-
-    Examples
-    --------
-    >>> scores_like([3, 4], structured=False)
-    'SCORES:\n3: 5\n4: 5'
-    """
+    """Return a well-formed reply that scores these sentences, one a line below ``SCORES:``."""
     if structured:
         return msgspec.json.encode({"scores": [{"sentence": index, "score": 5} for index in indices]}).decode()
     return "\n".join(("SCORES:", *(f"{index}: 5" for index in indices)))

@@ -6,15 +6,15 @@ from pathlib import Path
 
 from evidencebench.errors import RunMismatchError, SystemSpecError
 from evidencebench.models.llm.chat import ChatModel
-from evidencebench.models.llm.client import ChatClient, default_client
+from evidencebench.models.llm.client import ChatClient
 from evidencebench.query import AspectScope, Query
 from evidencebench.storage.reading import file_sha256
 from evidencebench.system import Brief, Ranking, Traits
-from evidencebench.systems.strategies.conversation import Asker
+from evidencebench.systems.strategies.conversation import asker_of
 from evidencebench.systems.strategies.example_file import Example, read_examples, reason_against
 from evidencebench.systems.strategies.excerpt import one_line
-from evidencebench.systems.strategies.options import require_at_least, require_chat
-from evidencebench.systems.strategies.selecting import NOTHING, select_from, selection_draft, selection_versions
+from evidencebench.systems.strategies.options import require_chat, require_within
+from evidencebench.systems.strategies.selecting import NOTHING, select_from, selection_versions
 
 _POINTS: Mapping[AspectScope, str] = {
     "all": "every point of the reviewer's summary of that paper",
@@ -60,7 +60,7 @@ class LlmInContext:
     def __post_init__(self) -> None:
         object.__setattr__(self, "examples", Path(self.examples))
         require_chat("llm_icl", self.chat, self.repairs, prompt="in_context")
-        require_at_least("llm_icl", "n", self.n, 1)
+        require_within("llm_icl", "n", self.n, 1)
         examples = read_examples(self.examples).examples
         if len(examples) < self.n:
             raise SystemSpecError(
@@ -89,20 +89,9 @@ class LlmInContext:
                 )
 
     def rank(self, query: Query, brief: Brief) -> Ranking:
-        """Return the set of sentences that the model names.
+        """Return the set of sentences that the model names; raises as `converse` does, or if its replies hold none.
 
-        Raises
-        ------
-        RunMismatchError
-            If the paper is among the examples.
-        SystemSpecError
-            If no example has sentences of the wanted sort.
-        ReplyError
-            If its replies hold no answer.
-        StopError
-            If no more requests may be sent.
-        PendingError
-            If a reply waits for a batch.
+        Raises a `RunMismatchError` if the paper is among the examples.
         """
         self._require_unseen([query])
         if brief.budget == 0 or not query.sentences:
@@ -113,19 +102,13 @@ class LlmInContext:
                 f"llm_icl: examples: none of {self.examples} has Results sentences; draw them from data with Results "
                 "labels"
             )
-        client = default_client() if self.client is None else self.client
-        asker = Asker(client=client, chat=self.chat, repairs=self.repairs)
-        draft = selection_draft(
-            "in_context",
-            query,
-            brief,
-            self.chat,
-            points=_POINTS[brief.scope],
-            examples="\n\n".join(_text_of(number, one, brief.scope) for number, one in enumerate(examples, 1)),
-        )
+        asker = asker_of(self.client, self.chat, self.repairs)
+        texts = "\n\n".join(_text_of(number, one, brief.scope) for number, one in enumerate(examples, 1))
         n_left_out = self.n - len(examples)
         notes = {"examples_left_out": n_left_out} if n_left_out else {}
-        return client.run(select_from(asker, draft, range(len(query.sentences)), brief.budget, notes=notes))
+        fields = {"points": _POINTS[brief.scope], "examples": texts}
+        indices = range(len(query.sentences))
+        return asker.client.run(select_from(asker, "in_context", query, brief, indices, notes=notes, fields=fields))
 
     def _versions(self) -> Mapping[str, str]:
         sha256 = file_sha256(self.examples)

@@ -1,4 +1,4 @@
-"""What the options of strategies must be; each function raises a message that names system and option."""
+"""What the options of strategies must be; each function raises a `SystemSpecError` that names system and option."""
 
 import math
 
@@ -6,7 +6,7 @@ from evidencebench.errors import SystemSpecError
 from evidencebench.models.llm.chat import ChatModel
 from evidencebench.models.llm.providers import server_of
 from evidencebench.query import Query
-from evidencebench.systems.strategies.drafts import Draft
+from evidencebench.systems.strategies.paper_questions import PaperQuestion
 from evidencebench.systems.strategies.prompts import prompt_named
 from evidencebench.systems.strategies.windows import MIN_WINDOW_TOKENS
 
@@ -14,24 +14,7 @@ _MAX_REPAIRS = 3
 
 
 def require_chat(system: str, chat: ChatModel, repairs: int, *, prompt: str) -> None:
-    """Raise unless a model can be asked as the options say.
-
-    Parameters
-    ----------
-    system
-        What messages call it.
-    chat
-        Which model, and how it samples.
-    repairs
-        How often a reply without an answer is asked for again, 0..3.
-    prompt
-        Name of its first question's prompt, whose words alone must leave room for a paper.
-
-    Raises
-    ------
-    SystemSpecError
-        Naming system and option.
-    """
+    """Raise unless a model can be asked as the options say, and a paper fits beside the words of the first prompt."""
     provider, _, name = chat.model.partition("/")
     if not (provider.strip() and name.strip()):
         raise SystemSpecError(f"{system}: model: expected provider/name, such as openai/NAME, got '{chat.model}'")
@@ -39,14 +22,14 @@ def require_chat(system: str, chat: ChatModel, repairs: int, *, prompt: str) -> 
         server_of(chat)  # asked once now, rather than failing for every instance
     except SystemSpecError as error:
         raise SystemSpecError(f"{system}: {error}") from error
-    if chat.temperature is not None and not 0 <= chat.temperature < math.inf:
-        raise SystemSpecError(f"{system}: temperature: expected a number of at least 0, got {chat.temperature}")
+    if chat.temperature is not None:
+        require_within(system, "temperature", chat.temperature, 0)
     if chat.top_p is not None and not 0 < chat.top_p <= 1:
         raise SystemSpecError(f"{system}: top_p: expected a number above 0 and up to 1, got {chat.top_p}")
-    require_at_least(system, "max_tokens", chat.max_tokens, 1)
+    require_within(system, "max_tokens", chat.max_tokens, 1)
     nothing = Query(instance_id="", paper_id="", hypothesis="", sentences=(), kinds=())
     fields = dict.fromkeys(prompt_named(prompt).fields - {"task", "reading", "wanted"}, "")
-    room = Draft(prompt=prompt, query=nothing, scope="all", fields=fields).room(chat)
+    room = PaperQuestion(prompt=prompt, query=nothing, scope="all", fields=fields).room(chat)
     if room < MIN_WINDOW_TOKENS:
         raise SystemSpecError(
             f"{system}: context_tokens: expected at least {chat.context_tokens - room + MIN_WINDOW_TOKENS}, so that a "
@@ -55,25 +38,15 @@ def require_chat(system: str, chat: ChatModel, repairs: int, *, prompt: str) -> 
     require_within(system, "repairs", repairs, 0, _MAX_REPAIRS)
 
 
-def require_at_least(system: str, option: str, value: float, least: float) -> None:
-    """Raise unless a number is finite and at least so large.
-
-    Raises
-    ------
-    SystemSpecError
-        Naming system and option.
-    """
-    if not least <= value < math.inf:
-        raise SystemSpecError(f"{system}: {option}: expected a number of at least {least}, got {value}")
+def require_section_options(system: str, section_tokens: int, min_section_tokens: int, overlap: int) -> None:
+    """Raise unless a paper can be cut into sections so."""
+    require_within(system, "section_tokens", section_tokens, MIN_WINDOW_TOKENS)
+    require_within(system, "min_section_tokens", min_section_tokens, 0)
+    require_within(system, "overlap", overlap, 0)
 
 
-def require_within(system: str, option: str, value: int, least: int, most: int) -> None:
-    """Raise unless a number is between two, both included.
-
-    Raises
-    ------
-    SystemSpecError
-        Naming system and option.
-    """
-    if not least <= value <= most:
-        raise SystemSpecError(f"{system}: {option}: expected a number in {least}..{most}, got {value}")
+def require_within(system: str, option: str, value: float, least: float, most: float = math.inf) -> None:
+    """Raise unless a number is finite and within both bounds, themselves included."""
+    if not least <= value <= most or value == math.inf:
+        expected = f"of at least {least}" if most == math.inf else f"in {least}..{most}"
+        raise SystemSpecError(f"{system}: {option}: expected a number {expected}, got {value}")

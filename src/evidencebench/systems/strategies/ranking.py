@@ -1,17 +1,16 @@
 """Every sentence scored or put in order, so that one request serves every budget."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from evidencebench.errors import ReplyError
-from evidencebench.models.llm.chat import ChatModel, ChatReply
-from evidencebench.models.llm.client import ChatClient, default_client
-from evidencebench.models.llm.reading import Reading, ScoreReading, read_order, read_scores
+from evidencebench.models.llm.chat import ChatModel
+from evidencebench.models.llm.client import ChatClient
+from evidencebench.models.llm.reading import ScoreReading, read_order, read_scores
 from evidencebench.query import Query
 from evidencebench.system import Brief, Ranking, Traits, merged_notes, rank_by_score
-from evidencebench.systems.strategies.conversation import Asker, Outcome, Question, converse, together
-from evidencebench.systems.strategies.drafts import SHARED_PROMPTS, Draft, windows_for
+from evidencebench.systems.strategies.conversation import Asker, Outcome, Question, asker_of, converse, together
 from evidencebench.systems.strategies.excerpt import Excerpt, notes_of_excerpts
 from evidencebench.systems.strategies.forms import (
     SCORES_SCHEMA,
@@ -21,7 +20,8 @@ from evidencebench.systems.strategies.forms import (
     scores_like,
     selection_like,
 )
-from evidencebench.systems.strategies.options import require_at_least, require_chat
+from evidencebench.systems.strategies.options import require_chat, require_section_options
+from evidencebench.systems.strategies.paper_questions import SHARED_PROMPTS, PaperQuestion
 from evidencebench.systems.strategies.prompts import versions_of
 
 UNSCORED = -1.0
@@ -71,9 +71,7 @@ class LlmRank:
 
     def __post_init__(self) -> None:
         require_chat("llm_rank", self.chat, self.repairs, prompt="score" if self.method == "pointwise" else "order")
-        require_at_least("llm_rank", "section_tokens", self.section_tokens, 64)
-        require_at_least("llm_rank", "min_section_tokens", self.min_section_tokens, 0)
-        require_at_least("llm_rank", "overlap", self.overlap, 0)
+        require_section_options("llm_rank", self.section_tokens, self.min_section_tokens, self.overlap)
 
     @property
     def traits(self) -> Traits:
@@ -81,35 +79,20 @@ class LlmRank:
         return Traits(reads_brief=True, waits=True, versions=self._versions)
 
     def rank(self, query: Query, brief: Brief) -> Ranking:
-        """Return all sentences, with scores if the method is pointwise.
-
-        Raises
-        ------
-        ReplyError
-            If the model's replies hold no answer, or a request failed for good.
-        StopError
-            If no more requests may be sent.
-        PendingError
-            If a reply waits for a batch.
-        """
+        """Return all sentences, with scores if the method is pointwise; raises as `converse`, or without an answer."""
         if not query.sentences:
             return Ranking(sentences=())
-        client = default_client() if self.client is None else self.client
-        asker = Asker(client=client, chat=self.chat, repairs=self.repairs)
+        asker = asker_of(self.client, self.chat, self.repairs)
         work = self._scored if self.method == "pointwise" else _ordered
-        return client.run(work(asker, query, brief))
+        return asker.client.run(work(asker, query, brief))
 
     async def _scored(self, asker: Asker, query: Query, brief: Brief) -> Ranking:
         form = form_text("scores", structured=self.chat.structured, n_sentences=len(query.sentences))
-        draft = Draft(prompt="score", query=query, scope=brief.scope, fields={"form": form})
-        parts = windows_for(
-            draft,
-            self.chat,
-            max_tokens=self.section_tokens,
-            min_tokens=self.min_section_tokens,
-            overlap=self.overlap,
+        asked = PaperQuestion(prompt="score", query=query, scope=brief.scope, fields={"form": form})
+        parts = asked.windows(
+            self.chat, max_tokens=self.section_tokens, min_tokens=self.min_section_tokens, overlap=self.overlap
         )
-        outcomes = await together(_score(asker, draft, part, form) for part in parts)
+        outcomes = await together(_score(asker, asked, part, form) for part in parts)
         readings = [outcome.reading for outcome in outcomes if outcome.reading is not None]
         notes = merged_notes(*(outcome.notes for outcome in outcomes), notes_of_excerpts(parts))
         if len(readings) < len(outcomes):
@@ -127,15 +110,13 @@ class LlmRank:
         return versions_of((own, *SHARED_PROMPTS, form_name(form, structured=self.chat.structured)))
 
 
-async def _score(asker: Asker, draft: Draft, part: Excerpt, form: str) -> Outcome[ScoreReading]:
-    def read(reply: ChatReply) -> ScoreReading:
-        return read_scores(reply, part.shown, n_sentences=len(draft.query.sentences))
-
+async def _score(asker: Asker, asked: PaperQuestion, part: Excerpt, form: str) -> Outcome[ScoreReading]:
+    n_sentences = len(asked.query.sentences)
     question = Question(
-        text=draft.text(part),
+        text=asked.text(part),
         stand_in=scores_like(part.shown, structured=asker.chat.structured),
         schema=SCORES_SCHEMA,
-        read=read,
+        read=lambda reply: read_scores(reply, part.shown, n_sentences=n_sentences),
         form=form,
     )
     return await converse(asker, question)
@@ -154,32 +135,21 @@ async def _ordered(asker: Asker, query: Query, brief: Brief) -> Ranking:
     structured, n_sentences = asker.chat.structured, len(query.sentences)
     form = form_text("order", structured=structured, n_sentences=n_sentences)
 
-    def draft_of(n_shown: int) -> Draft:
-        fields = {"form": form, "n_sentences": str(n_shown)}
-        return Draft(prompt="order", query=query, scope=brief.scope, fields=fields)
-
-    excerpt = draft_of(n_sentences).fitted(range(n_sentences), asker.chat)
-
-    def read(reply: ChatReply) -> Reading:
-        return read_order(reply, excerpt.shown, n_sentences=n_sentences)
-
+    fields = {"form": form, "n_sentences": str(n_sentences)}
+    asked = PaperQuestion(prompt="order", query=query, scope=brief.scope, fields=fields)
+    excerpt = asked.fitted(range(n_sentences), asker.chat)
     question = Question(
-        text=draft_of(len(excerpt.shown)).text(excerpt),
+        text=replace(asked, fields={**fields, "n_sentences": str(len(excerpt.shown))}).text(excerpt),
         stand_in=selection_like(list(excerpt.shown), structured=structured),
         schema=SELECTION_SCHEMA,
-        read=read,
+        read=lambda reply: read_order(reply, excerpt.shown, n_sentences=n_sentences),
         form=form_text("order", structured=structured, n_sentences=n_sentences, with_reasoning=False),
     )
     outcome = await converse(asker, question)
     notes = merged_notes(outcome.notes, excerpt.notes)
     if outcome.reading is None:
         raise ReplyError(outcome.why, notes=notes)
-    named = list(dict.fromkeys(outcome.reading.indices))
-    return _completed(named, n_sentences, notes)
-
-
-def _completed(named: Sequence[int], n_sentences: int, notes: Mapping[str, int]) -> Ranking:
-    """Return the sentences in order, and behind them those that are left out."""
+    named = tuple(dict.fromkeys(outcome.reading.indices))
     left_out = sorted(set(range(n_sentences)) - set(named))
     counted = {**notes, "unscored_sentences": len(left_out)} if left_out else notes
     return Ranking(sentences=(*named, *left_out), notes=counted)

@@ -4,13 +4,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from evidencebench.models.llm.chat import ChatModel
-from evidencebench.models.llm.client import ChatClient, default_client
+from evidencebench.models.llm.client import ChatClient
 from evidencebench.query import Query
 from evidencebench.system import Brief, NamedSystem, Ranking, Traits
 from evidencebench.systems.retrievers.scores import full_order
-from evidencebench.systems.strategies.conversation import Asker
-from evidencebench.systems.strategies.options import require_at_least, require_chat
-from evidencebench.systems.strategies.selecting import NOTHING, select_from, selection_draft, selection_versions
+from evidencebench.systems.strategies.conversation import asker_of
+from evidencebench.systems.strategies.options import require_chat, require_within
+from evidencebench.systems.strategies.selecting import NOTHING, select_from, selection_versions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,8 +47,8 @@ class LlmRerank:
 
     def __post_init__(self) -> None:
         require_chat("llm_rerank", self.chat, self.repairs, prompt="extract")
-        require_at_least("llm_rerank", "top", self.top, 1)
-        require_at_least("llm_rerank", "neighbours", self.neighbours, 0)
+        require_within("llm_rerank", "top", self.top, 1)
+        require_within("llm_rerank", "neighbours", self.neighbours, 0)
 
     @property
     def traits(self) -> Traits:
@@ -58,27 +58,15 @@ class LlmRerank:
         )
 
     def rank(self, query: Query, brief: Brief) -> Ranking:
-        """Return the set of sentences that the model names.
-
-        Raises
-        ------
-        ReplyError
-            If its replies hold no answer.
-        StopError
-            If no more requests may be sent.
-        PendingError
-            If a reply waits for a batch.
-        """
+        """Return the set of sentences that the model names; raises as `converse` does, or if its replies hold none."""
         if brief.budget == 0 or not query.sentences:
             return NOTHING
         first = self.system.rank(query, brief)
         n_named = len(set(first.sentences)) or self.top
         order = full_order(first, len(query.sentences))[: min(self.top, n_named)]
         indices = _with_neighbours(order, self.neighbours, query)
-        client = default_client() if self.client is None else self.client
-        asker = Asker(client=client, chat=self.chat, repairs=self.repairs)
-        draft = selection_draft("extract", query, brief, self.chat)
-        return client.run(select_from(asker, draft, indices, brief.budget, notes=first.notes))
+        asker = asker_of(self.client, self.chat, self.repairs)
+        return asker.client.run(select_from(asker, "extract", query, brief, indices, notes=first.notes))
 
 
 def _with_neighbours(indices: Iterable[int], neighbours: int, query: Query) -> list[int]:

@@ -5,20 +5,19 @@ from dataclasses import dataclass, field
 
 from evidencebench.errors import ReplyError
 from evidencebench.models.llm.chat import ChatModel
-from evidencebench.models.llm.client import ChatClient, default_client
+from evidencebench.models.llm.client import ChatClient
 from evidencebench.models.llm.reading import Reading
 from evidencebench.query import Query
 from evidencebench.system import Brief, Ranking, Traits, merged_notes
-from evidencebench.systems.strategies.conversation import Asker, Outcome, together
-from evidencebench.systems.strategies.drafts import windows_for
+from evidencebench.systems.strategies.conversation import Asker, Outcome, asker_of, together
 from evidencebench.systems.strategies.excerpt import Excerpt, notes_of_excerpts
-from evidencebench.systems.strategies.options import require_at_least, require_chat
+from evidencebench.systems.strategies.options import require_chat, require_section_options
 from evidencebench.systems.strategies.selecting import (
     NOTHING,
     select,
     select_from,
     selected,
-    selection_draft,
+    selection_question,
     selection_versions,
 )
 
@@ -69,9 +68,7 @@ class LlmSections:
 
     def __post_init__(self) -> None:
         require_chat("llm_sections", self.chat, self.repairs, prompt="section")
-        require_at_least("llm_sections", "section_tokens", self.section_tokens, 64)
-        require_at_least("llm_sections", "min_section_tokens", self.min_section_tokens, 0)
-        require_at_least("llm_sections", "overlap", self.overlap, 0)
+        require_section_options("llm_sections", self.section_tokens, self.min_section_tokens, self.overlap)
 
     @property
     def traits(self) -> Traits:
@@ -84,33 +81,18 @@ class LlmSections:
         )
 
     def rank(self, query: Query, brief: Brief) -> Ranking:
-        """Return the set of sentences that the model picks.
-
-        Raises
-        ------
-        ReplyError
-            If a request failed for good, or no section has an answer, or the second look has none.
-        StopError
-            If no more requests may be sent.
-        PendingError
-            If a reply waits for a batch.
-        """
+        """Return the set of sentences that the model picks; raises as `converse`, or if no section has an answer."""
         if brief.budget == 0 or not query.sentences:
             return NOTHING
-        client = default_client() if self.client is None else self.client
-        asker = Asker(client=client, chat=self.chat, repairs=self.repairs)
-        return client.run(self._rank(asker, query, brief))
+        asker = asker_of(self.client, self.chat, self.repairs)
+        return asker.client.run(self._rank(asker, query, brief))
 
     async def _rank(self, asker: Asker, query: Query, brief: Brief) -> Ranking:
-        draft = selection_draft("section", query, brief, self.chat)
-        sections = windows_for(
-            draft,
-            self.chat,
-            max_tokens=self.section_tokens,
-            min_tokens=self.min_section_tokens,
-            overlap=self.overlap,
+        asked = selection_question("section", query, brief, self.chat)
+        sections = asked.windows(
+            self.chat, max_tokens=self.section_tokens, min_tokens=self.min_section_tokens, overlap=self.overlap
         )
-        outcomes = await together(select(asker, draft, section, brief.budget) for section in sections)
+        outcomes = await together(select(asker, asked, section, brief.budget) for section in sections)
         notes = _notes_of(outcomes, sections)
         readings = [outcome.reading for outcome in outcomes if outcome.reading is not None]
         if not readings:
@@ -118,8 +100,7 @@ class LlmSections:
         union = sorted({index for reading in readings for index in reading.indices})
         if brief.budget is None or len(union) <= brief.budget:
             return selected(union, notes)
-        draft = selection_draft("union", query, brief, self.chat)
-        return await select_from(asker, draft, union, brief.budget, notes=notes)
+        return await select_from(asker, "union", query, brief, union, notes=notes)
 
 
 def _notes_of(outcomes: Sequence[Outcome[Reading]], sections: Sequence[Excerpt]) -> dict[str, int]:

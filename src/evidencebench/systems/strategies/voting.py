@@ -16,7 +16,7 @@ from evidencebench.query import Query
 from evidencebench.system import Brief, NamedSystem, Ranking, Traits, merged_notes, rank_by_score
 from evidencebench.systems.retrievers.scores import places_of
 from evidencebench.systems.strategies.conversation import rank_of_error
-from evidencebench.systems.strategies.options import require_at_least, require_within
+from evidencebench.systems.strategies.options import require_within
 
 _MAX_SAMPLES = 64
 _MAX_AT_ONCE = 16  # as many as a client sends at a time unless it is told otherwise
@@ -68,7 +68,7 @@ class LlmVote:
                 "llm_vote: systems: expected at least one, such as systems=[llm_base:model=openai/NAME]"
             )
         require_within("llm_vote", "samples", self.samples, 1, _MAX_SAMPLES)
-        require_at_least("llm_vote", "k", self.k, 0)
+        require_within("llm_vote", "k", self.k, 0)
         if self.samples > 1:
             _require_sampling(self.systems)
         voters = [voter for part in self.systems for voter in _voters_of(part, self.samples)]
@@ -80,17 +80,7 @@ class LlmVote:
         return Traits(reads_brief=True, selects=all(part.selects for part in self.systems))
 
     def rank(self, query: Query, brief: Brief) -> Ranking:
-        """Return the sentences by what the parts' answers make of them together.
-
-        Raises
-        ------
-        ReplyError
-            If every part fails.
-        StopError
-            If no more requests may be sent.
-        PendingError
-            If a part's reply waits for a batch.
-        """
+        """Return the sentences by what the parts' answers make of them; raises as they do, or if every part fails."""
         size = len(query.sentences)
         answers, notes = self._ask(query, brief)
         if brief.budget is None:
@@ -182,13 +172,7 @@ def _voters_of(part: NamedSystem, samples: int) -> list[_Ask]:
 
 
 def _checked(answer: Ranking, n_sentences: int) -> Ranking:
-    """Return an answer without repeats.
-
-    Raises
-    ------
-    AnswerError
-        If it names a sentence that the paper does not have.
-    """
+    """Return an answer without repeats; an `AnswerError` if it names a sentence that the paper does not have."""
     for index in answer.sentences:
         if not 0 <= index < n_sentences:
             raise AnswerError(f"expected sentences 0..{n_sentences - 1}, got {index}")

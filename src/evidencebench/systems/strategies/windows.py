@@ -18,11 +18,6 @@ def sections_of(kinds: Sequence[Kind]) -> tuple[Section, ...]:
     Each heading opens a section. The sentences of an abstract are a section of their own, with the heading before them
     and without what follows. So are the sentences before the first heading.
 
-    Parameters
-    ----------
-    kinds
-        One a sentence, in paper order.
-
     Examples
     --------
     >>> sections_of([Kind.BODY, Kind.HEADING, Kind.ABSTRACT, Kind.BODY, Kind.HEADING, Kind.BODY])
@@ -34,7 +29,7 @@ def sections_of(kinds: Sequence[Kind]) -> tuple[Section, ...]:
 
 
 def _opens(before: Kind, kind: Kind) -> bool:
-    """Say whether a sentence opens a section, given what stands before it."""
+    """Whether a sentence opens a section, given what stands before it."""
     if kind is Kind.HEADING:
         return True
     return before is not Kind.HEADING and (before is Kind.ABSTRACT) != (kind is Kind.ABSTRACT)
@@ -47,22 +42,9 @@ def windows_of(query: Query, *, max_tokens: int, min_tokens: int = 0, overlap: i
     then is cut into windows of like length that share sentences. Each window is measured as it is shown. A single
     sentence that is longer than a window has one of its own and is cut; it counts in that window's `n_cut`.
 
-    Parameters
-    ----------
-    query
-        The paper.
-    max_tokens
-        Of the lines of a window together, as estimated, at least `MIN_WINDOW_TOKENS`.
-    min_tokens
-        Sections with fewer are tiny.
-    overlap
-        How many sentences a window shares with the one before it in its section, at most; fewer where they would fill
-        half of it.
-
-    Raises
-    ------
-    ValueError
-        If a window is too short for any sentence.
+    `max_tokens` and `min_tokens` are of the lines together, as estimated: sections with fewer than `min_tokens` are
+    tiny. `overlap` is how many sentences a window shares with the one before it in its section, at most; fewer where
+    they would fill half of it. A window that is too short for any sentence is a `ValueError`.
     """
     if max_tokens < MIN_WINDOW_TOKENS:
         raise ValueError(f"max_tokens: expected at least {MIN_WINDOW_TOKENS}, got {max_tokens}")

@@ -25,18 +25,7 @@ _HEAD = re.compile(r"---\n(?P<head>.*?)\n---\n(?P<text>.*)", re.DOTALL)
 class Prompt:
     """A text with fields to fill in.
 
-    Attributes
-    ----------
-    name
-        The file's name without its suffix.
-    after
-        Whose setting it follows.
-    fields
-        What is filled in, by name.
-    text
-        With ``$name`` where a field belongs.
-    digest
-        SHA-256 of the file, in hexadecimal.
+    `after` says whose setting it follows, `digest` is the SHA-256 of its file, and `text` has ``$name`` for a field.
     """
 
     name: str
@@ -48,15 +37,7 @@ class Prompt:
     def render(self, **values: str) -> str:
         """Return the text with every field filled in. What is filled in is not looked at for further fields.
 
-        Raises
-        ------
-        ValueError
-            If a field is missing, or there is none of that name.
-
-        Examples
-        --------
-        >>> prompt_named("answer_line").render(budget="at most 1 sentence", numbers="107").splitlines()[1]
-        'ANSWER: [107]'
+        A field that is missing, or one too many, is a `ValueError`.
         """
         if values.keys() != self.fields:
             raise ValueError(f"prompt '{self.name}': expected {sorted(self.fields)}, got {sorted(values)}")
@@ -65,25 +46,13 @@ class Prompt:
 
 @cache
 def prompt_named(name: str) -> Prompt:
-    """Return the prompt in the file of this name.
-
-    Raises
-    ------
-    ValueError
-        If the file's head is not whole, or declares other fields than its text uses.
-    """
+    """Return the prompt in the file of this name."""
     content = files(__package__).joinpath(f"{name}.md").read_bytes()
     return parse_prompt(name, content)
 
 
 def parse_prompt(name: str, content: bytes) -> Prompt:
-    """Return the prompt that a file's bytes hold.
-
-    Raises
-    ------
-    ValueError
-        If the head is not whole, or declares other fields than the text uses.
-    """
+    """Return the prompt that a file's bytes hold; a `ValueError` if it declares other fields than it uses."""
     found = _HEAD.fullmatch(content.decode().replace("\r\n", "\n"))
     pairs = (line.partition(":") for line in found["head"].split("\n")) if found else ()
     head = {key: value.strip() for key, _, value in pairs}

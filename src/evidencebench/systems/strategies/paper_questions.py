@@ -1,4 +1,4 @@
-"""A question of which everything is written but the sentences, and how many of them fit into it."""
+"""A question about a paper of which everything is written but its sentences, and how many of them fit into it."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,20 +19,8 @@ _FEWEST_SHOWN = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Draft:
-    """A question without its sentences.
-
-    Attributes
-    ----------
-    prompt
-        Name of the file that it is made of.
-    query
-        The hypothesis and the paper.
-    scope
-        Which evidence is wanted.
-    fields
-        What else is filled in.
-    """
+class PaperQuestion:
+    """A question without its sentences: its prompt's name, whose paper, which evidence, and what else is filled in."""
 
     prompt: str
     query: Query
@@ -56,45 +44,27 @@ class Draft:
     def fitted(self, indices: Sequence[int], chat: ChatModel) -> Excerpt:
         """Return the longest beginning of some sentences that fits into the model's window.
 
-        Raises
-        ------
-        ReplyError
-            If not even a few fit.
+        Raises a `ReplyError` if not even a few fit.
         """
         excerpt = excerpt_of(self.query, indices, self.room(chat))
         if len(excerpt.shown) < min(_FEWEST_SHOWN, len(indices)):
-            raise too_small(chat)
+            raise _too_small(chat)
         return excerpt
 
+    def windows(self, chat: ChatModel, *, max_tokens: int, min_tokens: int, overlap: int) -> tuple[Excerpt, ...]:
+        """Return the paper in parts, as `windows_of`, that fit into the question and the model's window.
 
-def too_small(chat: ChatModel) -> ReplyError:
+        Raises a `ReplyError` if the model's window is too small for any part.
+        """
+        max_tokens = min(max_tokens, self.room(chat))
+        if max_tokens < MIN_WINDOW_TOKENS:
+            raise _too_small(chat)
+        return windows_of(self.query, max_tokens=max_tokens, min_tokens=min_tokens, overlap=overlap)
+
+
+def _too_small(chat: ChatModel) -> ReplyError:
     """Return the error of a window into which nothing fits."""
     return ReplyError(
         f"context_tokens: {chat.context_tokens}, of which {chat.max_tokens} are kept for the reply, leave no room for "
         "the paper; raise context_tokens to what the model reads, or lower max_tokens"
     )
-
-
-def windows_for(
-    draft: Draft, chat: ChatModel, *, max_tokens: int, min_tokens: int, overlap: int
-) -> tuple[Excerpt, ...]:
-    """Return a paper in parts that fit into the question and the model's window.
-
-    Parameters
-    ----------
-    draft
-        The question.
-    chat
-        Says how long the model's window is.
-    max_tokens, min_tokens, overlap
-        As in `windows_of`.
-
-    Raises
-    ------
-    ReplyError
-        If the model's window is too small for any part.
-    """
-    max_tokens = min(max_tokens, draft.room(chat))
-    if max_tokens < MIN_WINDOW_TOKENS:
-        raise too_small(chat)
-    return windows_of(draft.query, max_tokens=max_tokens, min_tokens=min_tokens, overlap=overlap)

@@ -3,12 +3,12 @@
 from dataclasses import dataclass, field
 
 from evidencebench.models.llm.chat import ChatModel
-from evidencebench.models.llm.client import ChatClient, default_client
+from evidencebench.models.llm.client import ChatClient
 from evidencebench.query import Query
 from evidencebench.system import Brief, Ranking, Traits
-from evidencebench.systems.strategies.conversation import Asker
+from evidencebench.systems.strategies.conversation import asker_of
 from evidencebench.systems.strategies.options import require_chat
-from evidencebench.systems.strategies.selecting import NOTHING, select_from, selection_draft, selection_versions
+from evidencebench.systems.strategies.selecting import select_from, selection_versions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,7 +16,7 @@ class LlmBase:
     """A language model that reads the whole paper and names the sentences.
 
     A paper that is longer than the model's window is cut behind the last sentence that fits, and counted. Where the
-    budget is 0, nobody is asked.
+    budget is 0, no model is asked.
 
     Attributes
     ----------
@@ -47,20 +47,6 @@ class LlmBase:
         )
 
     def rank(self, query: Query, brief: Brief) -> Ranking:
-        """Return the set of sentences that the model names.
-
-        Raises
-        ------
-        ReplyError
-            If its replies hold no answer.
-        StopError
-            If no more requests may be sent.
-        PendingError
-            If a reply waits for a batch.
-        """
-        if brief.budget == 0 or not query.sentences:
-            return NOTHING
-        client = default_client() if self.client is None else self.client
-        asker = Asker(client=client, chat=self.chat, repairs=self.repairs)
-        draft = selection_draft("base", query, brief, self.chat)
-        return client.run(select_from(asker, draft, range(len(query.sentences)), brief.budget))
+        """Return the set of sentences that the model names; raises as `converse` does, or if its replies hold none."""
+        asker = asker_of(self.client, self.chat, self.repairs)
+        return asker.client.run(select_from(asker, "base", query, brief, range(len(query.sentences))))
