@@ -15,15 +15,30 @@ NEEDING: Mapping[str, str] = {
     "rerank": "rerank:system=bm25,model={cross_encoder},top=3",
     "selector": "selector:model={selector_model},hypothesis_weight=0.5",
     "best": "best:model={best_model},hypothesis_weight=0.5",
-    "llm_base": "llm_base:model=local/fake,base_url={model_server}",
-    "llm_icl": "llm_icl:examples={examples_file},n=2,model=local/fake,base_url={model_server}",
-    "llm_sections": "llm_sections:model=local/fake,base_url={model_server},structured=true",
-    "llm_rank": "llm_rank:model=local/fake,base_url={model_server}",
-    "llm_vote": "llm_vote:systems=[llm_base:model=local/fake,base_url={model_server}],samples=2",
-    "llm_rerank": "llm_rerank:system=bm25,top=3,model=local/fake,base_url={model_server}",
     "diverse": "diverse:system=[fuse:systems=[bm25+structure],method=zscore]",
 }
 """Of the systems that do not stand alone: a specification; a name in braces is a fixture that gives a path."""
+
+CHAT = "model=local/fake,base_url={model_server}"
+_OF_STRATEGIES = {
+    "examples": "examples={examples_file},n=2",
+    "system": "system=bm25,top={top}",
+    "systems": f"systems=[llm_base:{CHAT}],samples=2",
+}
+"""Option that a strategy cannot do without -> its value."""
+
+
+def strategy_specs(top: int = 3) -> dict[str, str]:
+    """Return a specification of every strategy in the table of systems: its model, and what it cannot do without.
+
+    Of another system's sentences it is shown the first ``top``.
+    """
+    found = {}
+    for name, options in ((name, options_of(factory)) for name, factory in SYSTEMS.items() if name.startswith("llm_")):
+        parts = [CHAT] if any(option.group == "chat" for option in options.values()) else []
+        parts += [_OF_STRATEGIES[key] for key, one in options.items() if one.default is MISSING and one.group is None]
+        found[name] = f"{name}:{','.join(parts)}".replace("{top}", str(top))
+    return found
 
 
 def has_required_options(factory: Any) -> bool:
@@ -33,5 +48,7 @@ def has_required_options(factory: Any) -> bool:
 STANDALONE = [name for name, factory in SYSTEMS.items() if not has_required_options(factory)]
 """Names that are specifications."""
 
-LABEL_FREE = [NEEDING.get(name, name) for name in SYSTEMS if name not in {*KNOWING_SYSTEMS, "stored"}]
+LABEL_FREE = [
+    {**NEEDING, **strategy_specs()}.get(name, name) for name in SYSTEMS if name not in {*KNOWING_SYSTEMS, "stored"}
+]
 """A specification of every system that finds its own answers without the labels."""

@@ -30,22 +30,23 @@ from evidencebench.scoring.evaluate import answers_of, evaluate
 from evidencebench.training.prompt_examples import draw_examples, write_examples
 from examples import IS_THOROUGH
 from fake_models import running_fake_server
+from specs import strategy_specs
 
 SAMPLE = load_sample()
 AT_OPTIMAL = ("er_at_optimal", "result_er_at_optimal")
 
-STRATEGIES = (
-    "llm_base:model=local/fake,base_url={url}",
-    "llm_base:model=local/fake,base_url={url},structured=true",
-    "llm_base:model=anthropic/fake,base_url={url},key_env=",
-    "llm_sections:model=local/fake,base_url={url}",
-    "llm_rank:model=local/fake,base_url={url}",
-    "llm_rank:model=local/fake,base_url={url},structured=true",
-    "llm_rank:model=local/fake,base_url={url},method=listwise",
-    "llm_vote:systems=[llm_base:model=local/fake,base_url={url}],samples=3",
-    "llm_vote:systems=[llm_base:model=local/a,base_url={url}+llm_sections:model=local/b,base_url={url}],method=rrf",
-    "llm_rerank:system=bm25,top=500,model=local/fake,base_url={url}",
+URL = "base_url={model_server}"
+VARIANTS = (
+    "llm_base:model=local/fake,base_url={model_server},structured=true",
+    "llm_base:model=anthropic/fake,base_url={model_server},key_env=",
+    "llm_rank:model=local/fake,base_url={model_server},structured=true",
+    "llm_rank:model=local/fake,base_url={model_server},method=listwise",
+    "llm_sections:model=local/fake,base_url={model_server},structured=true",
+    f"llm_vote:systems=[llm_base:model=local/a,{URL}+llm_sections:model=local/b,{URL}],method=rrf",
 )
+EVERY_STRATEGY = (*strategy_specs(top=500).values(), *VARIANTS)
+STRATEGIES = [spec for spec in EVERY_STRATEGY if "{examples_file}" not in spec]
+"""Those that may be asked about the sample, of which the examples are drawn."""
 
 
 @pytest.fixture(autouse=True)
@@ -75,13 +76,13 @@ def scores_of_control(control: str, dataset: Dataset, task: str) -> list[float]:
 @pytest.mark.parametrize("spec", STRATEGIES)
 def test_against_the_oracle_every_strategy_covers_everything(spec: str, tmp_path: Path) -> None:
     with running_fake_server(SAMPLE, personality="oracle") as server:
-        report = run(spec.replace("{url}", server.base_url), SAMPLE, tmp_path / "run.jsonl", *AT_OPTIMAL)
+        report = run(spec.replace("{model_server}", server.base_url), SAMPLE, tmp_path / "run.jsonl", *AT_OPTIMAL)
     assert report.n_failed == 0, report.first_error
     for task in AT_OPTIMAL:
         assert recall(tmp_path / "run.jsonl", SAMPLE, task) == 1.0
 
 
-IN_CONTEXT = "llm_icl:examples={examples},n=3,model=local/fake,base_url={url}"
+IN_CONTEXT = "llm_icl:examples={examples_file},n=3,model=local/fake,base_url={model_server}"
 
 
 @pytest.fixture(scope="module")
@@ -94,7 +95,7 @@ def examples(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.data
 @pytest.mark.slow
-@pytest.mark.parametrize("spec", [*STRATEGIES, IN_CONTEXT])
+@pytest.mark.parametrize("spec", EVERY_STRATEGY)
 def test_on_train_the_oracle_covers_everything_and_lead_is_the_control(
     spec: str, train: Dataset, examples: Path, tmp_path: Path
 ) -> None:
@@ -102,7 +103,7 @@ def test_on_train_the_oracle_covers_everything_and_lead_is_the_control(
     for personality in ("oracle", "lead"):
         path = tmp_path / f"{personality}.jsonl"
         with running_fake_server(train, personality=personality) as server:
-            asked = spec.replace("{url}", server.base_url).replace("{examples}", str(examples))
+            asked = spec.replace("{model_server}", server.base_url).replace("{examples_file}", str(examples))
             report = run(asked, train, path, task)
         assert report.n_failed == 0, report.first_error
         if personality == "oracle":
@@ -116,7 +117,7 @@ def test_on_train_the_oracle_covers_everything_and_lead_is_the_control(
 def test_against_lead_every_strategy_is_the_lead_control(spec: str, tmp_path: Path) -> None:
     tasks = ("er_at_optimal", "er_at_10", "result_er_at_5")
     with running_fake_server(SAMPLE, personality="lead") as server:
-        run(spec.replace("{url}", server.base_url), SAMPLE, tmp_path / "run.jsonl", *tasks)
+        run(spec.replace("{model_server}", server.base_url), SAMPLE, tmp_path / "run.jsonl", *tasks)
     scores = evaluate({"run": answers_of(read_run(tmp_path / "run.jsonl"))}, SAMPLE, [TASKS[task] for task in tasks])
     for task in tasks:
         assert list(scores["run"][task].scores["aspect_recall"]) == scores_of_control("lead", SAMPLE, task)
@@ -125,7 +126,7 @@ def test_against_lead_every_strategy_is_the_lead_control(spec: str, tmp_path: Pa
 def test_examples_are_shown_and_papers_of_examples_are_refused(examples: Path, tmp_path: Path) -> None:
     others = many(tmp_path, 1)
     with running_fake_server(others, personality="oracle") as server:
-        spec = IN_CONTEXT.replace("{url}", server.base_url).replace("{examples}", str(examples))
+        spec = IN_CONTEXT.replace("{model_server}", server.base_url).replace("{examples_file}", str(examples))
         report = run(spec, others, tmp_path / "run.jsonl", "er_at_optimal")
         assert report.n_failed == 0, report.first_error
         assert recall(tmp_path / "run.jsonl", others, "er_at_optimal") == 1.0
