@@ -8,7 +8,7 @@ import pytest
 
 from evidencebench.data.sample import load_sample
 from evidencebench.errors import ReplyError
-from evidencebench.execution.system_table import make_system
+from evidencebench.execution.making import make_system
 from evidencebench.models.llm.chat import ChatRequest
 from evidencebench.system import Brief
 from evidencebench.systems.strategies.prompts import versions_of
