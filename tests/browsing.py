@@ -12,6 +12,8 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, WebError
 
+from examples import IS_THOROUGH
+
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 """What Chromium is called, here and there."""
 
@@ -25,6 +27,12 @@ BROWSER_FLAGS = (
 )
 
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
+
+
+def screens(*widths: int) -> list[tuple[int, bool]]:
+    """Return windows to test a page in, as (width, dark): each width in one theme, or where thorough in both."""
+    every = [(width, dark) for width in widths for dark in (False, True)]
+    return every if IS_THOROUGH else [(width, place % 2 == 1) for place, width in enumerate(widths)]
 
 
 def browser_path() -> str:

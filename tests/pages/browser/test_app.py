@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from asking_app import Running, running
-from browsing import NewPage, assert_accessible, assert_fits
+from browsing import NewPage, assert_accessible, assert_fits, screens
 from evidencebench.data.dataset import Dataset, open_dataset, write_dataset
 from evidencebench.data.sample import load_sample
 from evidencebench.pages.viewer.viewer_data import viewer_data_of
@@ -67,7 +67,7 @@ def test_an_instance_that_is_not_there_is_told_in_words(new_page: NewPage, serve
     expect(page.locator("#viewer")).to_contain_text("there is no instance 'none' in sample.json")
 
 
-@pytest.mark.parametrize(("width", "dark"), [(1280, True), (360, False)])
+@pytest.mark.parametrize(("width", "dark"), screens(360, 1280))
 def test_it_fits_the_screen_and_is_accessible(new_page: NewPage, served: Running, width: int, dark: bool) -> None:  # noqa: FBT001 - a test's
     page = new_page(width, dark=dark)
     page.goto(served.url)

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from bare_pages import bare_page
-from browsing import NewPage, address_of, assert_accessible, assert_fits
+from browsing import NewPage, address_of, assert_accessible, assert_fits, screens
 from evidencebench.data.dataset import Dataset, open_dataset, write_dataset
 from evidencebench.data.instance import Instance, Labels
 from evidencebench.data.sample import load_sample
@@ -306,8 +306,7 @@ def test_what_can_be_touched_is_large_enough(new_page: NewPage, sample_page: Pat
     assert min(height for _, height in boxes) >= 24, boxes
 
 
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-@pytest.mark.parametrize("width", [1280, 360])
+@pytest.mark.parametrize(("width", "dark"), screens(1280, 360))
 def test_list_and_shell_are_accessible_in_both_themes(
     new_page: NewPage, sample_page: Path, *, dark: bool, width: int
 ) -> None:

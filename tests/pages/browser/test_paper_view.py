@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from browsing import NewPage, assert_accessible, assert_fits
+from browsing import NewPage, assert_accessible, assert_fits, screens
 from evidencebench.data.dataset import Dataset
 from evidencebench.data.sample import load_sample
 from evidencebench.data.tasks import TASKS
@@ -359,12 +359,11 @@ def test_a_long_paper_is_there_at_once(page: Page, tmp_path: Path) -> None:
     assert min(times) < 300, times
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [360, 800, 1280, 1600])
+@pytest.mark.parametrize(("width", "dark"), screens(360, 800, 1280, 1600))
 def test_the_view_is_accessible_and_fits(
-    new_page: NewPage, sample: GradedInstance, tmp_path: Path, width: int, scheme: str
+    new_page: NewPage, sample: GradedInstance, tmp_path: Path, width: int, *, dark: bool
 ) -> None:
-    page = new_page(width, 800, dark=scheme == "dark")
+    page = new_page(width, 800, dark=dark)
     show_paper(page, tmp_path, overview_of(["bm25", "oracle"]), sample, State(b=1))
     page.locator("summary").evaluate_all("(all) => all.forEach((one) => one.click())")
     page.locator(".aspect-name").first.click()

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from browsing import NewPage, address_of, assert_accessible, assert_fits
+from browsing import NewPage, address_of, assert_accessible, assert_fits, screens
 from evidencebench.data.dataset import open_dataset
 from evidencebench.data.sample import load_sample, sample_path
 from evidencebench.data.tasks import TASKS
@@ -183,8 +183,7 @@ def test_colours_follow_the_button_and_are_remembered(opened: Page, report: Path
     assert opened.evaluate(background) == dark
 
 
-@pytest.mark.parametrize("dark", [False, True])
-@pytest.mark.parametrize("width", [1280, 360])
+@pytest.mark.parametrize(("width", "dark"), screens(1280, 360))
 def test_the_report_fits_its_window_and_axe_finds_nothing_serious(
     new_page: NewPage, report: Path, width: int, *, dark: bool
 ) -> None:
