@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import sys
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 
 from command_line import OWN_CODE, SAMPLE, Command, Outcome
 from evidencebench.cli.main import main
+from evidencebench.execution.execute import execute
 
 
 @pytest.fixture(autouse=True)
@@ -38,11 +40,20 @@ def command(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch)
     return run
 
 
-@pytest.fixture
-def runs(command: Command) -> None:
-    """Make a run file of each sort."""
+@pytest.fixture(scope="session")
+def _run_files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Give a folder with a run file of each sort, as `evidencebench run` writes it."""
+    folder = tmp_path_factory.mktemp("runs")
     for spec in ("bm25", "lead", "oracle"):
-        assert command(f"run {spec} --data sample -o {spec}.jsonl").code == 0
-    assert command("run bm25:k1=1.25,b=0.75 --data sample -o tuned.jsonl").code == 0
-    assert command("run bm25 --data sample -o swapped.jsonl --hypothesis wrong").code == 0
-    Path("answers.json").write_text(json.dumps({instance_id: [3, 5, 8] for instance_id in SAMPLE.ids}))
+        execute(spec, SAMPLE, folder / f"{spec}.jsonl")
+    execute("bm25:k1=1.25,b=0.75", SAMPLE, folder / "tuned.jsonl")
+    execute("bm25", SAMPLE, folder / "swapped.jsonl", hypothesis="wrong")
+    answers = {instance_id: [3, 5, 8] for instance_id in SAMPLE.ids}
+    (folder / "answers.json").write_text(json.dumps(answers))
+    return folder
+
+
+@pytest.fixture
+def runs(_run_files: Path) -> None:
+    """Lay a run file of each sort into the folder of the test."""
+    shutil.copytree(_run_files, Path.cwd(), dirs_exist_ok=True)
