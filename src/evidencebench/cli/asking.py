@@ -72,7 +72,7 @@ def require_model(asking: Asking, *, asks: bool) -> None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Desk:
+class ModelAccess:
     """What language models are asked from; without a client where none is asked."""
 
     client: ChatClient | None = None
@@ -100,8 +100,8 @@ class Desk:
 
 
 @contextmanager
-def opened_desk(asking: Asking, *, asks: bool) -> Iterator[Desk]:
-    """Give the desk that the options ask for, closed at the end; where that comes early, what was asked is said.
+def opened_access(asking: Asking, *, asks: bool) -> Iterator[ModelAccess]:
+    """Give what models are asked by, closed at the end; where that comes early, what was asked is said.
 
     Raises
     ------
@@ -110,16 +110,16 @@ def opened_desk(asking: Asking, *, asks: bool) -> Iterator[Desk]:
     """
     require_model(asking, asks=asks)
     if not asks:
-        yield Desk(max_waiting=asking.max_connections)
+        yield ModelAccess(max_waiting=asking.max_connections)
         return
     client, settle = _batching(asking) if asking.batch else (_sending(asking), None)
-    desk = Desk(client=client, settle=settle, max_waiting=asking.max_connections)
+    access = ModelAccess(client=client, settle=settle, max_waiting=asking.max_connections)
     try:
         with closing(client):  # first, so that what was on its way is counted
-            yield desk
+            yield access
     except (EvidenceBenchError, KeyboardInterrupt) as error:
         if isinstance(error, StopError | KeyboardInterrupt) or client.totals.now != RequestTotals():
-            desk.tell()
+            access.tell()
         raise
 
 

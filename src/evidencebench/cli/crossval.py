@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 import msgspec
 
-from evidencebench.cli.asking import Asking, asking_options, opened_desk, require_model
+from evidencebench.cli.asking import Asking, asking_options, opened_access, require_model
 from evidencebench.cli.completion import complete_systems
 from evidencebench.cli.estimate import print_estimate
 from evidencebench.cli.numbers import Whole
@@ -124,18 +124,18 @@ def command(
         how = f" with the own and with a wrong hypothesis under {counted(n_seeds, 'seed')}"
         n_failed = print_estimate(asking, rehearse, how=how, as_json=as_json, progress_style=progress_style)
         ctx.exit(1 if n_failed else 0)
-    with opened_desk(asking, asks=asks) as desk, progress(system, progress_style, desk.status) as shown:
+    with opened_access(asking, asks=asks) as access, progress(system, progress_style, access.status) as shown:
         found = cross_validate(
             what,
             dataset,
             jobs=jobs,
             journal=output,
             overwrite=overwrite,
-            client=desk.client,
-            waiting=desk.waiting(shown),
+            client=access.client,
+            waiting=access.waiting(shown),
             on_progress=shown,
         )
-    desk.tell()
+    access.tell()
     n_failed = sum(one.n_failed for one in found)
     if as_json:
         print_json(msgspec.to_builtins({"folds": n_folds, "seeds": n_seeds, "systems": found}))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from evidencebench.cli.asking import Asking, Desk, asking_options, opened_desk, require_model
+from evidencebench.cli.asking import Asking, ModelAccess, asking_options, opened_access, require_model
 from evidencebench.cli.completion import complete_systems
 from evidencebench.cli.estimate import print_estimate
 from evidencebench.cli.numbers import Whole
@@ -98,10 +98,10 @@ def command(
             progress_style=progress_style,
         )
         ctx.exit()
-    with opened_desk(asking, asks=asks) as desk, progress("asking", progress_style, desk.status):
-        system = _made(spec, seed, desk.client)
-        answer = _settled(system, query, brief, desk)
-    desk.tell()
+    with opened_access(asking, asks=asks) as access, progress("asking", progress_style, access.status):
+        system = _made(spec, seed, access.client)
+        answer = _settled(system, query, brief, access)
+    access.tell()
     sentences = answer.sentences if answer.ordered else sorted(answer.sentences)
     found = [index for index in sentences if _is_text(query, index)]
     found = found[:budget] if answer.ordered else found
@@ -112,7 +112,7 @@ def command(
             {"sentence": index, "kind": query.kinds[index].value, "text": query.sentences[index]} for index in found
         ]
         given = {"hypothesis": hypothesis, "system": spec, "budget": budget, "scope": scope}
-        spent = {} if desk.client is None else {"asked": desk.client.totals.fields()}
+        spent = {} if access.client is None else {"asked": access.client.totals.fields()}
         print_json({**given, "evidence": rows, "notes": dict(answer.notes), **spent})
         return
     if not found:
@@ -151,13 +151,13 @@ def _rehearsed(system: NamedSystem, query: Query, brief: Brief) -> Rehearsal:
     return Rehearsal(n_instances=1, n_failed=0)
 
 
-def _settled(system: NamedSystem, query: Query, brief: Brief, desk: Desk) -> Ranking:
+def _settled(system: NamedSystem, query: Query, brief: Brief, access: ModelAccess) -> Ranking:
     """Return the answer, asked for again after each batch that it waited for."""
     while True:
         try:
             return _answer(system, query, brief)
         except PendingError:
-            if desk.settle is None or not desk.settle():
+            if access.settle is None or not access.settle():
                 raise
 
 

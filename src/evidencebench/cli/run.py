@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import click
 
-from evidencebench.cli.asking import Asking, asking_options, opened_desk, require_model
+from evidencebench.cli.asking import Asking, asking_options, opened_access, require_model
 from evidencebench.cli.completion import complete_systems
 from evidencebench.cli.ending import print_trace
 from evidencebench.cli.estimate import print_estimate
@@ -113,8 +113,8 @@ def command(
     if output is None:
         raise click.UsageError("Missing option '-o' / '--output'.")
     require_file(output, "cannot be gone on in after an interruption")
-    with opened_desk(asking, asks=asks) as desk, progress(system, progress_style, desk.status) as shown:
-        client = desk.client
+    with opened_access(asking, asks=asks) as access, progress(system, progress_style, access.status) as shown:
+        client = access.client
         report = execute(
             system,
             dataset,
@@ -125,9 +125,9 @@ def command(
             retry_failed=retry_failed,
             fail_fast=fail_fast,
             client=client,
-            max_waiting=desk.max_waiting,
-            settle=desk.settle,
-            on_interrupt=desk.waiting(shown).on_interrupt,
+            max_waiting=access.max_waiting,
+            settle=access.settle,
+            on_interrupt=access.waiting(shown).on_interrupt,
             on_progress=shown,
         )
     totals = client.totals if client is not None else None

@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from evidencebench.cli.asking import Asking, asking_options, opened_desk, require_model
+from evidencebench.cli.asking import Asking, asking_options, opened_access, require_model
 from evidencebench.cli.comparison_tables import print_comparisons
 from evidencebench.cli.completion import complete_systems
 from evidencebench.cli.estimate import print_estimate
@@ -90,12 +90,12 @@ def command(
         how = " with the own and with a wrong hypothesis"
         n_failed = print_estimate(asking, rehearse, how=how, as_json=as_json, progress_style=progress_style)
         ctx.exit(1 if n_failed else 0)
-    with opened_desk(asking, asks=asks) as desk, progress("asking", progress_style, desk.status) as shown:
-        named = make_system(system, seed=resampling.seed, client=desk.client)
+    with opened_access(asking, asks=asks) as access, progress("asking", progress_style, access.status) as shown:
+        named = make_system(system, seed=resampling.seed, client=access.client)
         found = wrong_hypothesis_control(
-            named, dataset, tasks or default_tasks(named), waiting=desk.waiting(shown), on_progress=shown, **what
+            named, dataset, tasks or default_tasks(named), waiting=access.waiting(shown), on_progress=shown, **what
         )
-    desk.tell()
+    access.tell()
     n_failed = sum(one.first_counts.failed + one.second_counts.failed for one in found.values())
     if n_failed:
         told = f"{counted(n_failed, 'answer')} failed, which scores 0"

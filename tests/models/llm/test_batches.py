@@ -692,7 +692,7 @@ def test_polling_outlives_an_outage(tmp_path: Path) -> None:
         assert n_replies(one_pass(tmp_path, requests_to(proxy.url, "openai/gpt-x", 2))) == 2
 
 
-def test_a_cost_limit_counts_all_that_is_spooled(tmp_path: Path, server: RunningServer) -> None:
+def test_a_cost_limit_counts_all_that_is_queued(tmp_path: Path, server: RunningServer) -> None:
     requests = requests_to(server.base_url, "openai/gpt-x", 5)
     most = PRICES.most_usd("openai/gpt-x", 30, requests[0].max_tokens, batch=True)
     assert most is not None

@@ -127,7 +127,7 @@ def test_a_store_that_can_be_written_again_is_asked_for_again_by_the_same_client
     client.close()
 
 
-async def spooled(sender: BatchSender, requests: list[ChatRequest]) -> list[object]:
+async def queued(sender: BatchSender, requests: list[ChatRequest]) -> list[object]:
     return list(await asyncio.gather(*map(sender.send, requests), return_exceptions=True))
 
 
@@ -139,7 +139,7 @@ def test_no_batch_is_made_that_could_not_be_written_down(way: Ways) -> None:
         cache.close()
         with way(cache.path):
             requests = requests_to("http://127.0.0.1:9/v1", "openai/gpt-x", 400)
-            found = asyncio.run(spooled(sender_of(cache), requests))
+            found = asyncio.run(queued(sender_of(cache), requests))
             cache.close()
     assert CacheError in {type(one) for one in found} <= {CacheError, PendingError}
 

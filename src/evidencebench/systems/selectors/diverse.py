@@ -14,7 +14,7 @@ from evidencebench.systems.selectors.redundancy import discounted_order, mmr_ord
 
 
 @runtime_checkable
-class Embedder(Protocol):
+class SentenceEmbedder(Protocol):
     """A system that knows its sentences as vectors."""
 
     def embed_sentences(self, query: Query) -> ArrayLike:
@@ -55,7 +55,7 @@ class Diverse:
         for name, value in (("strength", self.strength), ("relevance", self.relevance)):
             if not 0 <= value <= 1:
                 raise SystemSpecError(f"diverse: {name}: expected a number in 0..1, got {value}")
-        if self.embedder is not None and not isinstance(self.embedder.system, Embedder):
+        if self.embedder is not None and not isinstance(self.embedder.system, SentenceEmbedder):
             raise SystemSpecError(
                 f"diverse: embedder: expected a system with sentence vectors, such as minilm, got {self.embedder.name}"
             )
@@ -72,6 +72,6 @@ class Diverse:
         return Ranking(sentences=order, notes=answer.notes)
 
     def _likeness(self, query: Query) -> VectorLikeness | WordLikeness:
-        if self.embedder is not None and isinstance(self.embedder.system, Embedder):
+        if self.embedder is not None and isinstance(self.embedder.system, SentenceEmbedder):
             return VectorLikeness(self.embedder.system.embed_sentences(query))
         return WordLikeness(query.sentences)
