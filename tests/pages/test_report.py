@@ -2,6 +2,8 @@
 
 import json
 import re
+import subprocess
+import sys
 from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
@@ -16,14 +18,13 @@ from evidencebench.errors import RunMismatchError, TaskError
 from evidencebench.execution.answering import answers_from
 from evidencebench.execution.execute import execute
 from evidencebench.execution.making import make_system
+from evidencebench.execution.system_table import SYSTEMS
 from evidencebench.pages.markup import as_html
 from evidencebench.pages.report.breakdowns import breakdowns_of
-from evidencebench.pages.report.curves import curves_of
+from evidencebench.pages.report.curves import curves_of, curves_section
 from evidencebench.pages.report.failures import errors_of, notes_of
 from evidencebench.pages.report.findings import Findings, findings_of
-from evidencebench.pages.report.hypotheses import BLIND_SYSTEMS
 from evidencebench.pages.report.page import Wish, report_page
-from evidencebench.pages.report.sections.curves import curves_section
 from evidencebench.pages.viewer.page_parts import content_hash
 from evidencebench.pages.viewer.viewer_data import viewer_data_of
 from evidencebench.runs.run_file import read_run
@@ -34,6 +35,7 @@ from evidencebench.scoring.score_runs import score_runs
 from evidencebench.scoring.score_texts import percent
 from evidencebench.scoring.selection import Rules
 from evidencebench.scoring.sign_flips import paired_test, paired_tests
+from evidencebench.system import traits_of
 from report_pages import QUICK, Element, parsed, report_of
 
 SAMPLE = load_sample()
@@ -460,7 +462,16 @@ def test_where_no_command_asks_wrong_hypotheses_the_reason_is_given(
     assert not section.all("code")
 
 
-@pytest.mark.parametrize("name", sorted(BLIND_SYSTEMS))
+BLIND_SYSTEMS = [name for name, factory in SYSTEMS.items() if not traits_of(factory).reads_hypothesis]
+
+
+def test_a_report_does_not_load_the_client_of_language_models() -> None:
+    code = "import sys, evidencebench.pages.report.page; print([m for m in sys.modules if 'models.llm' in m])"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout == "[]\n"
+
+
+@pytest.mark.parametrize("name", BLIND_SYSTEMS)
 def test_systems_that_are_said_not_to_read_the_hypothesis_do_not(name: str) -> None:
     sources = {"own": answers_from(make_system(name)), "wrong": answers_from(make_system(name))}
     for instance in SAMPLE:

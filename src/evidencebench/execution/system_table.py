@@ -1,50 +1,67 @@
 """The only table of system names: a new system is its file and a line here."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from importlib import import_module
 from types import MappingProxyType
 
-from evidencebench.data import oracle
 from evidencebench.models.model_card import SET_SELECTOR_IS_GONE
 from evidencebench.system import KnowingSystem, System
-from evidencebench.systems import controls, stored_answers
-from evidencebench.systems.retrievers import bm25, dense, dense_api, fusion, rerank, tfidf
-from evidencebench.systems.selectors import cues, diverse, selector
-from evidencebench.systems.strategies import in_context, ranking, reranking, sections, voting, whole_paper
 
-SYSTEMS: Mapping[str, Callable[..., System | KnowingSystem]] = MappingProxyType(
-    {
-        "random": controls.RandomControl,
-        "lead": controls.Lead,
-        "lead_no_headings": controls.LeadNoHeadings,
-        "abstract_first": controls.AbstractFirst,
-        "abstract_backwards": controls.AbstractBackwards,
-        "longest": controls.Longest,
-        "most_digits": controls.MostDigits,
-        "structure": controls.Structure,
-        "oracle": oracle.Oracle,
-        "greedy_oracle": oracle.GreedyOracle,
-        "bm25": bm25.BM25,
-        "bm25_abstract_first": bm25.BM25AbstractFirst,
-        "tfidf": tfidf.TfIdf,
-        "tfidf_char": tfidf.TfIdfChar,
-        "dense": dense.Dense,
-        "minilm": dense.MiniLM,
-        "dense_api": dense_api.DenseApi,
-        "stored": stored_answers.Stored,
-        "rerank": rerank.Rerank,
-        "fuse": fusion.Fuse,
-        "diverse": diverse.Diverse,
-        "cues": cues.Cues,
-        "selector": selector.Selector,
-        "best": selector.Selector,
-        "llm_base": whole_paper.LlmBase,
-        "llm_icl": in_context.LlmInContext,
-        "llm_sections": sections.LlmSections,
-        "llm_rank": ranking.LlmRank,
-        "llm_vote": voting.LlmVote,
-        "llm_rerank": reranking.LlmRerank,
-    }
-)
+Factory = Callable[..., System | KnowingSystem]
+
+_PLACES = {
+    "random": "systems.controls:RandomControl",
+    "lead": "systems.controls:Lead",
+    "lead_no_headings": "systems.controls:LeadNoHeadings",
+    "abstract_first": "systems.controls:AbstractFirst",
+    "abstract_backwards": "systems.controls:AbstractBackwards",
+    "longest": "systems.controls:Longest",
+    "most_digits": "systems.controls:MostDigits",
+    "structure": "systems.controls:Structure",
+    "oracle": "data.oracle:Oracle",
+    "greedy_oracle": "data.oracle:GreedyOracle",
+    "bm25": "systems.retrievers.bm25:BM25",
+    "bm25_abstract_first": "systems.retrievers.bm25:BM25AbstractFirst",
+    "tfidf": "systems.retrievers.tfidf:TfIdf",
+    "tfidf_char": "systems.retrievers.tfidf:TfIdfChar",
+    "dense": "systems.retrievers.dense:Dense",
+    "minilm": "systems.retrievers.dense:MiniLM",
+    "dense_api": "systems.retrievers.dense_api:DenseApi",
+    "stored": "systems.stored_answers:Stored",
+    "rerank": "systems.retrievers.rerank:Rerank",
+    "fuse": "systems.retrievers.fusion:Fuse",
+    "diverse": "systems.selectors.diverse:Diverse",
+    "cues": "systems.selectors.cues:Cues",
+    "selector": "systems.selectors.selector:Selector",
+    "best": "systems.selectors.selector:Selector",
+    "llm_base": "systems.strategies.whole_paper:LlmBase",
+    "llm_icl": "systems.strategies.in_context:LlmInContext",
+    "llm_sections": "systems.strategies.sections:LlmSections",
+    "llm_rank": "systems.strategies.ranking:LlmRank",
+    "llm_vote": "systems.strategies.voting:LlmVote",
+    "llm_rerank": "systems.strategies.reranking:LlmRerank",
+}
+
+
+class _Systems(Mapping[str, Factory]):
+    """The table; a module is imported when it is first asked for, so that not all load the client of language models."""
+
+    def __getitem__(self, name: str) -> Factory:
+        module, _, kind = _PLACES[name].partition(":")
+        found: Factory = getattr(import_module(f"evidencebench.{module}"), kind)
+        return found
+
+    def __contains__(self, name: object) -> bool:
+        return name in _PLACES
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_PLACES)
+
+    def __len__(self) -> int:
+        return len(_PLACES)
+
+
+SYSTEMS: Mapping[str, Factory] = _Systems()
 """System name -> its class, whose fields are its options."""
 
 TAKEN_AWAY: Mapping[str, str] = MappingProxyType({"set_selector": SET_SELECTOR_IS_GONE})

@@ -12,22 +12,12 @@ from evidencebench.scoring.selection import DEFAULT_RULES, CheckedAnswer, Rules,
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """One instance under one task.
-
-    Attributes
-    ----------
-    coverage
-        Of the aspects that count.
-    budget
-        How many sentences count; None: any number.
-    ceiling
-        The highest aspect recall that the budget allows; NaN where it could not be proven.
-    """
+    """One instance under one task."""
 
     instance: Instance
-    coverage: Coverage
-    budget: int | None
-    ceiling: float
+    coverage: Coverage  # of the aspects that count
+    budget: int | None  # how many sentences count; None: any number
+    ceiling: float  # the highest aspect recall that the budget allows; NaN where it could not be proven
 
     def check(self, answer: Answer | None, rules: Rules = DEFAULT_RULES) -> CheckedAnswer:
         """Return an answer to the instance as it can be cut; see `check_answer`."""

@@ -22,15 +22,7 @@ _LEAST_ALIKE = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caution:
-    """Why the scores of a run mean less than they seem to.
-
-    Attributes
-    ----------
-    label, path
-        The run.
-    text
-        What is the matter, and what to do.
-    """
+    """Why the scores of a run mean less than they seem to, and what to do."""
 
     label: str
     path: Path

@@ -20,18 +20,9 @@ Name = TypeVar("Name", bound=Hashable)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """Two systems on one task.
+    """Two systems on one task: means and paired difference (first - second) where both are defined, and overlap.
 
-    Attributes
-    ----------
-    first, second
-        Mean of each, over the instances where both are defined, as the difference is.
-    test
-        The paired difference, first - second.
-    overlap
-        How much the selections share, in 0..1 (see `overlap_of`); None where neither selects anything.
-    first_counts, second_counts
-        What happened to the answers of each.
+    The overlap of the selections is in 0..1 (see `overlap_of`); None where neither selects anything.
     """
 
     task: Task

@@ -14,24 +14,12 @@ from evidencebench.systems.controls import AbstractBackwards, Lead, RandomContro
 class Control:
     """A system that is scored beside every run.
 
-    Attributes
-    ----------
-    name
-        Its name in the table of systems.
-    system
-        What answers; made here rather than by `make_system`, which imports every system there is.
-    short_name
-        What it is called where there is little room.
-    letter
-        Its mark in pictures made of characters.
-    meaning
-        What it does, in the words of the report.
-    is_shown_in_papers
-        Whether its selection is shown sentence by sentence.
+    ``short_name`` is what it is called where there is little room, ``letter`` its mark in pictures made of characters,
+    and ``meaning`` what the report says of it.
     """
 
     name: str
-    system: System | KnowingSystem
+    system: System | KnowingSystem  # made here rather than by `make_system`, which imports every system there is
     short_name: str
     letter: str
     meaning: str
@@ -48,36 +36,30 @@ class Control:
         return NamedSystem(name=self.name, options={}, system=self.system)
 
 
-CONTROLS: Mapping[str, Control] = MappingProxyType(
-    {
-        control.name: control
-        for control in (
-            Control(
-                name="random",
-                system=RandomControl(),
-                short_name="random",
-                letter="r",
-                meaning="sentences at random, exactly in expectation",
-                is_shown_in_papers=False,  # it selects every sentence a little, which nobody can look at
-            ),
-            Control(name="lead", system=Lead(), short_name="lead", letter="l", meaning="the paper from its start"),
-            Control(
-                name="abstract_backwards",
-                system=AbstractBackwards(),
-                short_name="abstr_back",
-                letter="a",
-                meaning="the abstract from its end",
-            ),
-            Control(
-                name="oracle",
-                system=Oracle(),
-                short_name="ceiling",
-                letter="^",
-                meaning="knows the labels, so it is the ceiling",
-            ),
-        )
-    }
+_RANDOM = Control(
+    name="random",
+    system=RandomControl(),
+    short_name="random",
+    letter="r",
+    meaning="sentences at random, exactly in expectation",
+    is_shown_in_papers=False,  # it selects every sentence a little, which nobody can look at
 )
+_LEAD = Control(name="lead", system=Lead(), short_name="lead", letter="l", meaning="the paper from its start")
+_ABSTRACT = Control(
+    name="abstract_backwards",
+    system=AbstractBackwards(),
+    short_name="abstr_back",
+    letter="a",
+    meaning="the abstract from its end",
+)
+_ORACLE = Control(
+    name="oracle",
+    system=Oracle(),
+    short_name="ceiling",
+    letter="^",
+    meaning="knows the labels, so it is the ceiling",
+)
+CONTROLS: Mapping[str, Control] = MappingProxyType({one.name: one for one in (_RANDOM, _LEAD, _ABSTRACT, _ORACLE)})
 
 
 def knows_labels(run: RunFile) -> bool:

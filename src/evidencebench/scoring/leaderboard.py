@@ -20,38 +20,18 @@ from evidencebench.wording import counted, one_line
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
-    """One system on one task.
-
-    Attributes
-    ----------
-    system
-        The label of a run, or the name of a control.
-    recall
-        Its mean aspect recall with its interval.
-    rank
-        The best and worst rank it can claim (see `ranges_from`); None for a system that knows the labels.
-    n
-        Instances behind the mean.
-    failed, empty, missing
-        Answers that score 0, by cause.
-    is_control
-        Whether it was computed here, beside the runs.
-    signature
-        What decides the score; None for a control.
-    trained_on_it
-        Whether a model of it was trained on this data; None where the run cannot say.
-    """
+    """One system on one task: a run by its label, or a control by its name."""
 
     system: str
     recall: Estimate
-    rank: tuple[int, int] | None
+    rank: tuple[int, int] | None  # best and worst that it can claim; None for a system that knows the labels
     n: int
     failed: int
     empty: int
     missing: int
-    is_control: bool
-    signature: str | None
-    trained_on_it: bool | None = None
+    is_control: bool  # computed here, beside the runs
+    signature: str | None  # None for a control
+    trained_on_it: bool | None = None  # None where the run cannot say
 
     def __repr__(self) -> str:
         rank = "" if self.rank is None else f"rank {self.rank[0]}..{self.rank[1]}"
@@ -71,18 +51,11 @@ class Standing:
 class Column:
     """What a leaderboard tells of every system, wherever one is shown; one more is one more entry of `COLUMNS`.
 
-    Attributes
-    ----------
-    heading, page_heading
-        In the tables of ``leaderboard`` and of the report; empty: not shown there.
-    cell
-        What people read; an estimate is put into words by whoever shows it.
-    csv
-        Column of the CSV -> its value.
+    An estimate in a ``cell`` is put into words by whoever shows it; ``csv`` is column of the CSV -> its value.
     """
 
-    heading: str = ""
-    page_heading: str = ""
+    heading: str = ""  # in the tables of ``leaderboard``; empty: not there
+    page_heading: str = ""  # in the report's
     cell: Callable[[Standing], Cell | Estimate] = lambda _: None
     csv: Mapping[str, Callable[[Standing], Cell]] = field(default_factory=dict)
 
@@ -135,14 +108,9 @@ SystemKey = tuple[str, bool]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Board:
-    """The systems on one task, and the tests that rank them.
+    """The systems on one task, the best first, and the tests that rank them: two systems -> p, adjusted by Holm.
 
-    Attributes
-    ----------
-    standings
-        The systems, the best first; a control that is among the runs too stands there once.
-    p_values
-        Two systems that have ranks -> p, adjusted by Holm over all such pairs.
+    A control that is among the runs too stands there once.
     """
 
     standings: tuple[Standing, ...]

@@ -22,48 +22,19 @@ from evidencebench.wording import did_you_mean
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What a measure is a function of: a selection beside the labels.
-
-    Attributes
-    ----------
-    selection
-        The sentences that count.
-    coverage
-        Which sentence covers which of the aspects that count.
-    ceiling
-        The highest aspect recall that the budget allows; NaN where it could not be proven.
-    n_covered
-        How many aspects are covered, in expectation.
-    """
+    """What a measure is a function of: a selection beside the labels."""
 
     selection: Selection
-    coverage: Coverage
-    ceiling: float
-    n_covered: float
+    coverage: Coverage  # of the aspects that count
+    ceiling: float  # the highest aspect recall that the budget allows; NaN where it could not be proven
+    n_covered: float  # aspects, in expectation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measure:
-    """A measure; one more is one more entry of `MEASURES`, which every command, report and file then shows.
+    """A measure; one more is one more entry of `MEASURES`, which tables, CSV and JSON then show.
 
-    Attributes
-    ----------
-    name
-        Of its function.
-    parameters
-        What the function takes beside the outcome; they are part of the `key`.
-    of
-        Its value for an outcome; raises `UndefinedScoreError` where it has none.
-    label
-        What tables for people call it.
-    formula
-        What explains the label there; empty where it says enough.
-    of_no_sentence
-        Its value for an answer without any sentence; None: what the function says.
-    in_tables
-        Whether tables and CSV show it beside aspect recall; JSON shows all.
-    higher_is_better
-        Whether more of it is better.
+    ``of`` gives its value for an outcome and its parameters, and raises `UndefinedScoreError` where it has none.
 
     Examples
     --------
@@ -73,11 +44,11 @@ class Measure:
 
     name: str
     of: Callable[..., float]
-    label: str
+    label: str  # what tables for people call it
     parameters: Mapping[str, float] = field(default_factory=dict)
-    formula: str = ""
-    of_no_sentence: float | None = None
-    in_tables: bool = True
+    formula: str = ""  # what explains the label
+    of_no_sentence: float | None = None  # its value for an answer without any; None: what the function says
+    in_tables: bool = True  # beside aspect recall, and in CSV; JSON shows all
     higher_is_better: bool = True
 
     @property
@@ -87,13 +58,7 @@ class Measure:
         return f"{self.name}({parameters})" if parameters else self.name
 
     def value(self, outcome: Outcome) -> float:
-        """Return its value for an outcome.
-
-        Raises
-        ------
-        UndefinedScoreError
-            If it has none.
-        """
+        """Return its value for an outcome."""
         return self.of(outcome, **self.parameters)
 
 
@@ -214,13 +179,7 @@ MeasureOrName = Measure | str
 
 
 def measure_named(given: MeasureOrName) -> Measure:
-    """Return a measure from itself or from its key.
-
-    Raises
-    ------
-    ValueError
-        If there is no measure of that key.
-    """
+    """Return a measure from itself or from its key."""
     if isinstance(given, Measure):
         return given
     if given not in MEASURES:

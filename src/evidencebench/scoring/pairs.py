@@ -11,17 +11,7 @@ from evidencebench.scoring.task_scores import TaskScores
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pair:
-    """Two systems on one task.
-
-    Attributes
-    ----------
-    first, second
-        Their names.
-    comparison
-        first - second.
-    p_value
-        Adjusted by Holm over all pairs that were compared together.
-    """
+    """Two systems on one task; the p-value is adjusted by Holm over all pairs that were compared together."""
 
     first: str
     second: str
@@ -54,18 +44,9 @@ def compare_pairs(
     with_overlaps: bool = True,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> Pairs:
-    """Compare pairs of systems on several tasks.
+    """Compare pairs of systems on several tasks: for each, system -> its scores, and the pairs.
 
-    Parameters
-    ----------
-    asked
-        For each task: system -> its scores, and the pairs.
-    resampling
-        Of every comparison; more is drawn where Holm over so many tests needs it.
-    with_overlaps
-        Whether to measure how much the selections share.
-    on_progress
-        Called with (pairs done, pairs in all).
+    More is drawn than ``resampling`` says where Holm over so many tests needs it.
     """
     n_pairs = sum(len(pairs) for _, pairs in asked)
     resampling = replace(resampling, n_draws=max(resampling.n_draws, enough_draws(n_pairs)))

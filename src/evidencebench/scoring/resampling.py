@@ -26,17 +26,7 @@ _BLOCK_NUMBERS = 4_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resampling:
-    """How intervals and tests are resampled.
-
-    Attributes
-    ----------
-    seed
-        Of the random generator; the same seed gives the same digits.
-    n_draws
-        Resamplings, at least 1.
-    level
-        Coverage of the intervals, between 0 and 1.
-    """
+    """How intervals and tests are resampled: ``n_draws`` times, for intervals that hold ``level`` (in 0..1) of them."""
 
     seed: int = 0
     n_draws: int = DEFAULT_DRAWS
@@ -58,18 +48,9 @@ DEFAULT_RESAMPLING = Resampling()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Estimate:
-    """A mean over instances with its interval.
+    """A mean over ``n`` instances of ``n_clusters`` papers (or reviews), with the ends of its percentile interval.
 
-    Attributes
-    ----------
-    mean
-        Mean over instances.
-    low, high
-        Ends of the percentile interval; None where all instances are of one paper, which leaves nothing to resample.
-    n
-        Instances behind the mean.
-    n_clusters
-        Papers (or reviews) behind it, which is what the interval resamples.
+    Both ends are None where all instances are of one paper, which leaves nothing to resample.
     """
 
     mean: float
@@ -88,11 +69,6 @@ def bootstrap(
     values: Sequence[float] | Floats, clusters: Sequence[str], resampling: Resampling = DEFAULT_RESAMPLING
 ) -> Estimate:
     """Return the mean of one score an instance, of which ``clusters`` names the paper, with its interval.
-
-    Raises
-    ------
-    UndefinedScoreError
-        If there is no value.
 
     Examples
     --------

@@ -82,17 +82,7 @@ RULE_TEXTS: Mapping[str, RuleText] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
-    """The sentences that count: some for certain, and some drawn at random from a tied set.
-
-    Attributes
-    ----------
-    certain
-        Indices of the sentences that count whatever is drawn.
-    tied
-        Indices of which ``n_drawn`` count, every choice being equally likely.
-    n_drawn
-        How many of ``tied`` count.
-    """
+    """The indices of sentences that count: some for certain, and any ``n_drawn`` of ``tied``, all equally likely."""
 
     certain: tuple[int, ...]
     tied: tuple[int, ...] = ()
@@ -109,28 +99,14 @@ NOTHING = Ranking(sentences=())
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckedAnswer:
-    """An answer fit to be cut, and what was wrong with it.
+    """An answer fit to be cut, and what was wrong with it."""
 
-    Attributes
-    ----------
-    ranking
-        The answer; nothing where it failed or is missing.
-    rules
-        By which it is read.
-    error
-        Why it failed; None: it did not.
-    is_missing
-        Whether there is no answer at all.
-    n_duplicates, n_out_of_range
-        How many repeats, and sentences that do not exist, were removed.
-    """
-
-    ranking: Ranking
+    ranking: Ranking  # nothing where the answer failed or is missing
     rules: Rules
-    error: str | None = None
+    error: str | None = None  # why it failed; None: it did not
     is_missing: bool = False
-    n_duplicates: int = 0
-    n_out_of_range: int = 0
+    n_duplicates: int = 0  # repeats that were removed
+    n_out_of_range: int = 0  # sentences that do not exist, removed too
 
     def is_over(self, budget: int | None) -> bool:
         """Say whether it is a set with more sentences than the budget."""

@@ -27,28 +27,13 @@ _ROUNDING = 1e-12
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairedTest:
-    """The difference of two systems on the same instances.
-
-    Attributes
-    ----------
-    difference
-        Mean of first - second, with the paired bootstrap's interval.
-    p_value
-        Two-sided, from sign-flip randomisation over clusters.
-    exact
-        Whether every sign pattern was enumerated.
-    minimum_detectable
-        The smallest true difference that such a test would find at the 5 % level with 80 % power; None where the
-        differences have no spread to judge by.
-    n_better, n_equal, n_worse
-        Instances on which the first system scores higher, the same, lower.
-    """
+    """The difference of two systems on the same instances: first - second, with the paired bootstrap's interval."""
 
     difference: Estimate
-    p_value: float
-    exact: bool
-    minimum_detectable: float | None
-    n_better: int
+    p_value: float  # two-sided, from sign flips of whole clusters
+    exact: bool  # every sign pattern was enumerated
+    minimum_detectable: float | None  # at the 5 % level with 80 % power; None where the differences have no spread
+    n_better: int  # instances on which the first system scores higher
     n_equal: int
     n_worse: int
 
@@ -72,11 +57,6 @@ def paired_tests(
     """Return the mean of each column (instances x systems) and a test for each pair of them, from the same draws.
 
     Each has the digits that it would have alone.
-
-    Raises
-    ------
-    UndefinedScoreError
-        If there is no instance.
     """
     differences = np.column_stack([values[:, first] - values[:, second] for first, second in pairs])
     generator = resampling.generator()
@@ -149,12 +129,8 @@ def minimum_detectable_difference(
 ) -> float:
     """Return the smallest true mean difference that a two-sided paired test of this size would detect.
 
-    (z(1 - alpha/2) + z(power)) times the cluster-robust standard error of the observed differences.
-
-    Raises
-    ------
-    UndefinedScoreError
-        If the differences have no spread to judge by: fewer than two clusters, or all alike.
+    (z(1 - alpha/2) + z(power)) times the cluster-robust standard error of the observed differences, which are undefined
+    where they have no spread.
     """
     values = np.asarray(differences, dtype=np.float64)
     if len(set(clusters)) < 2 or not np.ptp(values):  # noqa: PLR2004 - no spread between fewer than two

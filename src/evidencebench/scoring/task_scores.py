@@ -15,29 +15,15 @@ from evidencebench.wording import one_line
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counts:
-    """What happened to the answers of one task.
-
-    Attributes
-    ----------
-    failed, empty, missing
-        Answers that failed, that select nothing, and that are not there; each scores 0.
-    duplicates
-        Repeated sentences, removed.
-    out_of_range
-        Sentences that do not exist, dropped on request.
-    over_length
-        Unordered answers with more sentences than the budget.
-    not_applicable
-        Instances left out because none of their aspects counts.
-    """
+    """What happened to the answers of one task; one that failed, selects nothing, or is not there scores 0."""
 
     failed: int = 0
     empty: int = 0
     missing: int = 0
-    duplicates: int = 0
-    out_of_range: int = 0
-    over_length: int = 0
-    not_applicable: int = 0
+    duplicates: int = 0  # repeated sentences, removed
+    out_of_range: int = 0  # sentences that do not exist, dropped on request
+    over_length: int = 0  # unordered answers with more sentences than the budget
+    not_applicable: int = 0  # instances left out because none of their aspects counts
 
     @property
     def unanswered(self) -> int:

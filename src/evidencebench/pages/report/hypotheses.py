@@ -7,17 +7,28 @@ from typing import Any
 
 from evidencebench.errors import SystemSpecError
 from evidencebench.execution.system_table import SYSTEMS
+from evidencebench.pages.figures import Bar, bar_of, difference_chart
+from evidencebench.pages.markup import Child, Node, node
+from evidencebench.pages.report.blocks import (
+    code,
+    figure,
+    foreign,
+    note,
+    paragraph,
+    points,
+    section,
+    shown_list,
+)
 from evidencebench.pages.report.findings import Findings
 from evidencebench.runs.header import SystemHeader
 from evidencebench.runs.people.people_folder import SYSTEM_NAME
 from evidencebench.runs.run_file import RunFile
 from evidencebench.scoring.compare import Comparison, compare
 from evidencebench.scoring.pairs import Pair, adjusted
+from evidencebench.scoring.score_texts import percent
 from evidencebench.specification import write_specification
 from evidencebench.system import traits_of
-
-BLIND_SYSTEMS = frozenset(name for name, factory in SYSTEMS.items() if not traits_of(factory).reads_hypothesis)
-"""Those of the table of systems whose answers are the same whatever the hypothesis."""
+from evidencebench.tables import Cell, Table
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,7 +134,7 @@ def _hindrance(system: SystemHeader) -> str:
         return "people are asked each paper's own hypothesis only"
     if "stored" in _names_in({"name": system.name, "options": system.options}):
         return "it builds on stored answers, which are for each paper's own hypothesis"
-    if system.name in BLIND_SYSTEMS:
+    if system.name in SYSTEMS and not traits_of(SYSTEMS[system.name]).reads_hypothesis:
         return "it never reads the hypothesis, so its answers would be the same"
     if system.name not in SYSTEMS and ":" not in system.name:
         return "this version of evidencebench has no system of that name"
@@ -143,3 +154,74 @@ def _names_in(value: Any) -> set[str]:
             case dict() as members:
                 waiting += members.values()
     return names
+
+
+def hypotheses_section(findings: Findings, found: Hypotheses) -> Node:
+    """Return each run against itself asked with other papers' hypotheses, and what is not measured."""
+    return section(
+        "hypotheses",
+        "Wrong-hypothesis control",
+        note(
+            "The same system, asked about each paper with the hypothesis of another. A high score alone does not show "
+            "that a system used the hypothesis: where recall stays and the selections overlap, it did not. Runs with "
+            "wrong hypotheses are shown here only; they are on no leaderboard."
+        ),
+        _measured(findings, found) if found.pairs else None,
+        *_unmeasured(found),
+        _unpaired(found),
+        _unused_text(found),
+    )
+
+
+def _measured(findings: Findings, found: Hypotheses) -> Node:
+    task = findings.tasks[0].name
+    bars = [_bar(findings, pair) for pair in found.pairs if pair.comparison.task.name == task]
+    chart = difference_chart(
+        bars, title=f"{task}: own hypothesis - wrong hypothesis", sides=("wrong hypothesis", "own hypothesis")
+    )
+    columns = ["system", "task", "own", "wrong", "own - wrong, points", "p (Holm)", "overlap, %", "n"]
+    title = "Own against wrong hypothesis: aspect recall in %"
+    return figure(chart, Table(title=title, columns=columns, rows=list(map(_row, found.pairs))), is_open=True)
+
+
+def _bar(findings: Findings, pair: Pair) -> Bar:
+    series = findings.series_of(pair.first, is_control=False)
+    return bar_of(pair.first, pair.comparison.test.difference, note=f"p = {pair.p_value:.4f}", series=series)
+
+
+def _row(pair: Pair) -> list[Cell]:
+    found, difference = pair.comparison, pair.comparison.test.difference
+    means: list[Cell] = [100 * found.first.mean, 100 * found.second.mean]
+    overlap = percent(found.overlap, alone="")
+    return [pair.first, found.task.name, *means, points(difference), f"{pair.p_value:.4f}", overlap, difference.n]
+
+
+def _unmeasured(found: Hypotheses) -> list[Node]:
+    said = "Not measured" if found.pairs else "Not measured for any run"
+    makes = {label: code(one.command) for label, one in found.unmeasured.items() if one.command}
+    reasons = {label: one.reason for label, one in found.unmeasured.items() if not one.command}
+    parts = []
+    if makes:
+        parts += [paragraph(f"{said}. To measure it, make these runs and add them to the report:"), _by_run(makes)]
+    if reasons:
+        parts += [paragraph("Not to be measured:" if makes else f"{said}:"), _by_run(reasons)]
+    return parts
+
+
+def _by_run(told: Mapping[str, Child]) -> Node:
+    return shown_list(*(node("span", None, foreign(label), ": ", one) for label, one in told.items()))
+
+
+def _unused_text(found: Hypotheses) -> Node | None:
+    if not found.unused:
+        return None
+    told = {label: node("span", None, foreign(other), " stands in its place") for label, other in found.unused.items()}
+    return node("div", None, paragraph("Not used, since another seed of the same system is preferred:"), _by_run(told))
+
+
+def _unpaired(found: Hypotheses) -> Node | None:
+    if not found.unpaired:
+        return None
+    labels = [foreign(label) for label in found.unpaired]
+    said = paragraph("Without the run of the same system and options with its own hypotheses: ")
+    return node("div", None, said, shown_list(*labels))

@@ -12,20 +12,16 @@ from evidencebench.data.dataset import Dataset, dataset_from
 from evidencebench.data.tasks import TaskOrName, tasks_from
 from evidencebench.pages.markup import Node, as_html, node, shown
 from evidencebench.pages.report.blocks import shortened
-from evidencebench.pages.report.breakdowns import breakdowns_of
-from evidencebench.pages.report.curves import curves_of
+from evidencebench.pages.report.breakdowns import breakdowns_of, breakdowns_section
+from evidencebench.pages.report.curves import curves_of, curves_section
+from evidencebench.pages.report.failures import costs_section, failures_section
 from evidencebench.pages.report.findings import Findings, findings_of
-from evidencebench.pages.report.hypotheses import hypotheses_of
-from evidencebench.pages.report.pairs import pairs_of_runs, pairs_with_controls
-from evidencebench.pages.report.sections.breakdowns import breakdowns_section
-from evidencebench.pages.report.sections.curves import curves_section
-from evidencebench.pages.report.sections.failures import costs_section, failures_section
-from evidencebench.pages.report.sections.hypotheses import hypotheses_section
-from evidencebench.pages.report.sections.leaderboard import leaderboard_section
-from evidencebench.pages.report.sections.method import method_section, papers_section, signatures_section
-from evidencebench.pages.report.sections.opening import opening
-from evidencebench.pages.report.sections.pairs import pairs_section
-from evidencebench.pages.report.sections.scatter import scatter_section
+from evidencebench.pages.report.hypotheses import hypotheses_of, hypotheses_section
+from evidencebench.pages.report.leaderboard import leaderboard_section
+from evidencebench.pages.report.method import method_section, papers_section, signatures_section
+from evidencebench.pages.report.opening import opening
+from evidencebench.pages.report.pairs import pairs_of_runs, pairs_section, pairs_with_controls
+from evidencebench.pages.report.scatter import scatter_section
 from evidencebench.pages.viewer.page_parts import (
     REPORT_SCRIPTS,
     REPORT_STYLES,

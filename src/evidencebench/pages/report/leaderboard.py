@@ -7,7 +7,7 @@ from evidencebench.pages.figures import interval_chart
 from evidencebench.pages.markup import Node, node
 from evidencebench.pages.report.blocks import figure, folded, note, section, shown_table
 from evidencebench.pages.report.findings import Findings
-from evidencebench.pages.report.sections.opening import described, no_verdict
+from evidencebench.pages.report.opening import described, no_verdict
 from evidencebench.scoring.cautions import TRAINED_ON_IT
 from evidencebench.scoring.leaderboard import COLUMNS, Standing
 from evidencebench.scoring.resampling import Estimate
