@@ -44,7 +44,7 @@ _PLACES = {
 
 
 class _Systems(Mapping[str, Factory]):
-    """The table; a module is imported when it is first asked for, so that not all load the client of language models."""
+    """The table; a module is imported when it is first asked for: few need the client of language models."""
 
     def __getitem__(self, name: str) -> Factory:
         module, _, kind = _PLACES[name].partition(":")

@@ -32,32 +32,32 @@ class Caution:
         return f"{self.path}: {self.text}"
 
 
-def cautions_of(graded: ScoredRuns) -> tuple[Caution, ...]:
+def cautions_of(scored: ScoredRuns) -> tuple[Caution, ...]:
     """Return what makes scores of runs mean less than they seem to; nothing where all is well."""
     return tuple(
         Caution(label=label, path=run.path, text=text)
-        for label, run in graded.runs.items()
-        for text in _cautions(graded, label)
+        for label, run in scored.runs.items()
+        for text in _cautions(scored, label)
     )
 
 
-def is_complete(graded: ScoredRuns) -> bool:
+def is_complete(scored: ScoredRuns) -> bool:
     """Say whether no answer of any run failed or is missing."""
-    counts = (found.counts for scores in graded.scores.values() for found in scores.values())
+    counts = (found.counts for scores in scored.scores.values() for found in scores.values())
     return not any(one.failed or one.missing for one in counts)
 
 
-def _cautions(graded: ScoredRuns, label: str) -> Iterator[str]:
-    run, scores = graded.runs[label], graded.scores[label]
+def _cautions(scored: ScoredRuns, label: str) -> Iterator[str]:
+    run, scores = scored.runs[label], scored.scores[label]
     if worst := max(scores.values(), key=_share_unanswered, default=None):
         counts, n = worst.counts, len(worst.ids)
         if _share_unanswered(worst) > 1 / 2:
             parts = {"failed": counts.failed, "are empty": counts.empty, "are missing": counts.missing}
             told = ", ".join(f"{count:,} {what}" for what, count in parts.items() if count)
             yield f"of {counted(n, 'answer')} on {worst.task.name}, {told}; each of these scores 0"
-    if run.trained_on(graded.dataset.sha256):
+    if run.trained_on(scored.dataset.sha256):
         yield f"{TRAINED_ON_IT}; score it on data that it was not trained on"
-    if run.is_bare and graded.rules.over_length == "expected" and any(map(_look_ranked, scores.values())):
+    if run.is_bare and scored.rules.over_length == "expected" and any(map(_look_ranked, scores.values())):
         yield (
             "its lists are longer than what counts, and look like rankings, but are read as sets, whose "
             "order means nothing; where the best stands first, give --over-length first, or write "

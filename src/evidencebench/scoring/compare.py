@@ -132,13 +132,7 @@ def mean_recalls(columns: Sequence[TaskScores], resampling: Resampling = DEFAULT
 
 
 def require_same_instances(columns: Sequence[TaskScores]) -> None:
-    """Raise unless all scores are of the same instances in the same order.
-
-    Raises
-    ------
-    RunMismatchError
-        If they are not, or there are none.
-    """
+    """Raise unless there are scores, all of the same instances in the same order."""
     if not columns:
         raise RunMismatchError("expected the scores of at least one system, got none")
     for other in columns[1:]:

@@ -9,13 +9,10 @@ from evidencebench.scoring.task_scores import TaskScores
 
 
 def kind_breakdown(scores: TaskScores, dataset: Dataset) -> dict[str, dict[str, float]]:
-    """Return, for each kind of sentence, where a system looks and what it finds there.
+    """Return, for each kind of sentence (``abstract``, ``heading``, ``body``), where a system looks and what it finds.
 
-    Returns
-    -------
-    dict
-        Kind (``abstract``, ``heading``, ``body``) -> ``selected``: its share of all selected sentences; ``recall``:
-        mean aspect recall of its selected sentences alone; ``available``: mean aspect recall of all its sentences.
+    ``selected`` is its share of all selected sentences, ``recall`` the mean aspect recall of its selected sentences
+    alone, ``available`` that of all its sentences.
     """
     table = {kind.name.lower(): {"selected": 0.0, "recall": 0.0, "available": 0.0} for kind in Kind}
     n_selected = 0.0

@@ -23,27 +23,16 @@ from evidencebench.wording import counted, one_line
 class ScoredRuns:
     """Runs and controls with their scores.
 
-    Attributes
-    ----------
-    dataset, rules
-        On what, and how answers that do not fit were read.
-    tasks
-        On which tasks.
-    runs
-        Label -> run.
-    scores
-        Label -> task name -> scores, of runs.
-    controls
-        Control's name -> task name -> scores; without the tasks that no budget ends, but for controls that end their
-        answers themselves: others would win by selecting everything.
+    Controls have none on tasks that no budget ends, where they would win by selecting everything, but for those that
+    end their answers themselves.
     """
 
     dataset: Dataset
-    rules: Rules
+    rules: Rules  # how answers of runs were read
     tasks: tuple[Task, ...]
-    runs: Mapping[str, RunFile]
-    scores: Mapping[str, Mapping[str, TaskScores]]
-    controls: Mapping[str, Mapping[str, TaskScores]]
+    runs: Mapping[str, RunFile]  # by label
+    scores: Mapping[str, Mapping[str, TaskScores]]  # label -> task name -> scores
+    controls: Mapping[str, Mapping[str, TaskScores]]  # name -> task name -> scores
 
     def __repr__(self) -> str:
         runs = f"{counted(len(self.runs), 'run')}: {', '.join(map(repr, self.runs))}"
@@ -67,20 +56,8 @@ def score_runs(
 ) -> ScoredRuns:
     """Score run files on the tasks asked for, or on all that every one of them can answer.
 
-    Parameters
-    ----------
-    paths, dataset
-        The run files, and what they are for.
-    tasks
-        Tasks or their names; empty: all that every run can answer.
-    rules
-        How answers of runs are read; controls are read by the defaults.
-    with_controls
-        Whether the controls are scored too.
-    with_selections, on_progress
-        As in `evaluate`.
-    limit
-        Only the first so many instances, so that a run over fewer can stand beside one over more; None: all.
+    Parameters are as in `evaluate`; controls are read by the default rules. Under a limit, a run over fewer instances
+    can stand beside one over more.
 
     Raises
     ------
@@ -132,15 +109,7 @@ def score_runs(
 
 
 def open_runs(paths: Sequence[Path], dataset: Dataset, tasks: Sequence[Task]) -> dict[str, RunFile]:
-    """Return runs by their labels (see `labelled`).
-
-    Raises
-    ------
-    RunMismatchError
-        If a run does not belong to the data, or is given twice.
-    TaskError
-        If a run cannot answer one of the tasks.
-    """
+    """Return runs by their labels (see `labelled`); raise as `score_runs` does."""
     runs = labelled([open_run(path) for path in paths])
     for run in runs.values():
         check_belongs(run, dataset)
@@ -150,13 +119,7 @@ def open_runs(paths: Sequence[Path], dataset: Dataset, tasks: Sequence[Task]) ->
 
 
 def common_tasks(runs: Sequence[RunFile], dataset: Dataset) -> tuple[Task, ...]:
-    """Return the tasks that every run can answer, in the first one's order.
-
-    Raises
-    ------
-    TaskError
-        If there is none.
-    """
+    """Return the tasks that every run can answer, in the first one's order; raise where there is none."""
     by_run = [tasks_of(run, dataset) for run in runs]
     common = tuple(task for task in by_run[0] if all(task in tasks for tasks in by_run))
     if not common:

@@ -85,10 +85,7 @@ def wrong_hypothesis_inquiries(
     limit: int | None = None,
     resampling: Resampling = DEFAULT_RESAMPLING,
 ) -> dict[str, Inquiry]:
-    """Return what `wrong_hypothesis_control` asks: each paper's own hypothesis, ``own``, and another's, ``wrong``.
-
-    Parameters and errors are its own.
-    """
+    """Return what `wrong_hypothesis_control` asks: each paper's own hypothesis, ``own``, and another's, ``wrong``."""
     require_answerable(system, dataset, tasks, limit=limit, own_hypotheses=False)
     swapped = derange_hypotheses(dataset.queries(), resampling.generator())
     return {"own": Inquiry(system=system), "wrong": Inquiry(system=system, hypotheses=swapped)}

@@ -27,22 +27,12 @@ _PLACES = ("all in the abstract", "some in the abstract", "none in the abstract"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bin:
-    """Instances that are alike.
+    """Instances that are alike."""
 
-    Attributes
-    ----------
-    name
-        In what.
-    n, n_clusters
-        How many instances, of how many papers (or reviews).
-    recalls
-        System -> its mean aspect recall on them with its interval.
-    """
-
-    name: str
+    name: str  # in what
     n: int
-    n_clusters: int
-    recalls: Mapping[str, Estimate]
+    n_clusters: int  # papers, or reviews
+    recalls: Mapping[str, Estimate]  # system -> its mean aspect recall on them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

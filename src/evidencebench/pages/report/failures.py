@@ -29,33 +29,18 @@ _MOST_CHARACTERS = 60
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ErrorKind:
-    """Errors that begin alike.
+    """Errors that begin alike."""
 
-    Attributes
-    ----------
-    name
-        What stands before the first colon, such as ``TimeoutError``.
-    count
-        How many.
-    instance_id, example
-        The first of them, whole.
-    """
-
-    name: str
+    name: str  # what stands before the first colon, such as ``TimeoutError``
     count: int
-    instance_id: str
-    example: str
+    instance_id: str  # of the first of them
+    example: str  # the first of them, whole
 
 
 def notes_of(run: RunFile, keys: Iterable[tuple[str, str | None]] | None = None) -> dict[str, int]:
     """Return what answers of a run note together, as the run's own summary does.
 
-    Parameters
-    ----------
-    run
-        Whose.
-    keys
-        (instance id, task or None) of the lines that are counted; None: of all.
+    ``keys`` are (instance id, task or None) of the lines that are counted; None: of all.
     """
     totals: Counter[str] = Counter()
     once: dict[str, Mapping[str, int]] = {}

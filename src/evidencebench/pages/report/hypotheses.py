@@ -33,24 +33,12 @@ from evidencebench.tables import Cell, Table
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hypotheses:
-    """Every run under the control.
+    """Every run under the control."""
 
-    Attributes
-    ----------
-    pairs
-        Of each run that has a partner, by task: the run against its partner.
-    unmeasured
-        Label of a run without one -> what would make it.
-    unpaired
-        Labels of the runs with wrong hypotheses whose partner is not here.
-    unused
-        Label of a run with wrong hypotheses -> the one of the same system that is shown in its place.
-    """
-
-    pairs: tuple[Pair, ...]
-    unmeasured: Mapping[str, "Remedy"]
-    unpaired: tuple[str, ...]
-    unused: Mapping[str, str]
+    pairs: tuple[Pair, ...]  # each run that has a partner against it, task by task
+    unmeasured: Mapping[str, "Remedy"]  # label of a run without a partner -> what would make one
+    unpaired: tuple[str, ...]  # labels of the runs with wrong hypotheses whose partner is not here
+    unused: Mapping[str, str]  # label of a run with wrong hypotheses -> the one that is shown in its place
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

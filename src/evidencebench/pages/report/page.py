@@ -1,7 +1,7 @@
 """The report as one file: results first, the papers behind them, nothing from outside."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 from shlex import join
@@ -46,27 +46,13 @@ _MOST_NAMED, _LONGEST_TITLE = 3, 60
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wish:
-    """What the report holds beside what was graded.
+    """What the report holds beside scores."""
 
-    Attributes
-    ----------
-    title
-        Of the page; empty: the data and the runs.
-    largest
-        The last budget of the curves.
-    papers
-        Whether the papers are in the page; None: up to `MOST_PAPERS` of them.
-    data
-        What a command line calls the data; empty: its path.
-    command
-        The command line that makes the page, as it shows it.
-    """
-
-    title: str = ""
-    largest: int = 20
-    papers: bool | None = None
-    data: str = ""
-    command: str = ""
+    title: str = ""  # empty: the data and the runs
+    largest: int = 20  # the last budget of the curves
+    papers: bool | None = None  # whether they are in the page; None: up to `MOST_PAPERS` of them
+    data: str = ""  # what a command line calls the data; empty: its path
+    command: str = ""  # the command line that makes the page, as it shows it
 
 
 def report_page(
@@ -86,7 +72,7 @@ def report_page(
     Parameters
     ----------
     paths, dataset, tasks, limit, on_progress
-        As in `grade`; the first task is the one that the report speaks of where it speaks of one.
+        As in `score_runs`; the first task is the one that the report speaks of where it speaks of one.
     rules
         How answers of runs that do not fit are read; None: the defaults.
     resampling
@@ -154,9 +140,8 @@ def _view_command(findings: Findings, data: str) -> str:
     """Return the command that shows the same runs on the same tasks, read by the same rules."""
     words = ["evidencebench", "view", *(argument_of(run.path) for run in findings.scored.runs.values()), "--data", data]
     words += [word for task in findings.tasks for word in ("--task", task.name)]
-    for name, value in asdict(findings.scored.rules).items():
-        if value != getattr(Rules(), name):
-            words += [f"--{name.replace('_', '-')}", value]
+    for name, choice in findings.scored.rules.unusual.items():
+        words += [f"--{name.replace('_', '-')}", choice]
     return join(words)
 
 

@@ -151,7 +151,7 @@ def viewer_data_of(
     """Return what is shown of run files, and of the controls beside them.
 
     Without tasks, all that every run can answer; without runs, all that have a budget. ``title`` is the page's; empty:
-    the data's name. Raises as `grade` does.
+    the data's name. Raises as `score_runs` does.
     """
     runs = open_runs(paths, dataset, tasks)
     budgeted = tuple(task for task in TASKS.values() if task.budget is not None)
