@@ -64,55 +64,29 @@ class ReplyClass(StrEnum):
 class Reading:
     """What a reply says.
 
-    Attributes
-    ----------
-    reply_class
-        What it is.
-    indices
-        Sentences that it names, as indices into the paper: each once, as given, only those that were shown; more than
-        the budget if it is over length. None of a reply without an answer, but those before the cut of an order.
-    n_duplicates
-        How often it names one of them again.
-    out_of_range
-        At most `MAX_LISTED` numbers that name no shown sentence, each once, as given: indices outside what was shown,
-        both ends of a range that runs backwards or is longer than the paper, the whole part of a fraction, and 10**12
-        for anything of more than 12 digits.
-    read_by
-        Which branch of the grammar read it; empty where none did.
-    why
-        The reason of the class, for people; empty where it is answered.
+    `indices` are the sentences that it names, as indices into the paper: each once, as given, only those that were
+    shown; more than the budget if it is over length; none of a reply without an answer, but those before the cut of an
+    order. `out_of_range` has at most `MAX_LISTED` numbers that name no shown sentence, each once, as given: both ends
+    of a range that runs backwards or is longer than the paper, the whole part of a fraction, and 10**12 for anything of
+    more than 12 digits. `why` is the reason of the class, for people; empty where it is answered.
     """
 
     reply_class: ReplyClass
     indices: tuple[int, ...] = ()
-    n_duplicates: int = 0
+    n_duplicates: int = 0  # how often it names one of them again
     out_of_range: tuple[int, ...] = ()
-    read_by: Branch = ""
+    read_by: Branch = ""  # which branch of the grammar read it; empty where none did
     why: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoreReading:
-    """What a reply scores.
-
-    Attributes
-    ----------
-    reply_class
-        What it is; never empty or over length.
-    scores
-        Index of a shown sentence -> its score, 0..10; of one scored twice the last score.
-    n_unscored
-        How many of the shown sentences have none.
-    n_duplicates
-        How many scores were replaced by a later one.
-    out_of_range, read_by, why
-        As in `Reading`.
-    """
+    """What a reply scores; never empty or over length. What is not said here is as in `Reading`."""
 
     reply_class: ReplyClass
-    scores: Mapping[int, float] = field(default_factory=dict)
-    n_unscored: int = 0
-    n_duplicates: int = 0
+    scores: Mapping[int, float] = field(default_factory=dict)  # index of a shown sentence -> 0..10, the last one counts
+    n_unscored: int = 0  # how many of the shown sentences have none
+    n_duplicates: int = 0  # how many scores were replaced by a later one
     out_of_range: tuple[int, ...] = ()
     read_by: Branch = ""
     why: str = ""
@@ -128,16 +102,8 @@ def read_selection(
 ) -> Reading:
     r"""Return what a reply to a selection prompt says.
 
-    Parameters
-    ----------
-    reply
-        Any text, however odd.
-    shown
-        The sentences in the prompt by their index in the paper; of a sequence the index is the position.
-    budget
-        How many sentences may be selected; None: any number.
-    n_sentences
-        How many the paper has.
+    ``shown`` are the sentences in the prompt by their index in the paper, which has ``n_sentences``; of a sequence the
+    index is the position. At most ``budget`` may be selected; None: any number.
 
     Examples
     --------

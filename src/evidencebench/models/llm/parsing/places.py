@@ -44,15 +44,6 @@ class AnswerPlace:
     is_quoted: bool = False  # whether a quotation mark stands before the keyword
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JsonPlace:
-    """Where a JSON value stands, and what it names: None where that cannot be told, nothing where it has no list."""
-
-    start: int
-    end: int
-    found: list[FoundAnswer | None]
-
-
 _ANSWER = re.compile(
     r"^(?P<lead>[^\w\n/]{0,20}(?:(?:so|thus|therefore|hence|finally|here|is|my|the|final|draft|step|[0-9]{1,2})[\s,.:]+){0,5})"
     r"[*_]{0,3}(?P<words>answers?)(?![^\W_])(?:[ \t]+(?:indices|sentences|list)(?![^\W_]))?(?:[ \t]*\([^()\n]{0,60}\))?"
@@ -96,16 +87,23 @@ def find_answer(text: str, shown: ShownSentences, *, is_cut: bool) -> FoundAnswe
     DoubtError
         If its answer cannot be read for sure.
     """
-    values = list(_json_values(text, shown))
-    inside = [(value.start, value.end) for value in values]
-    places = [place for place in _places(text) if not any(one <= place.start < end for one, end in inside)]
-    found = [(True, value.start, one) for value in values for one in value.found]
-    found += [(is_own, place.start, one) for place in places for is_own, one in _found_at(text, place, shown)]
+    values = list(_json_values(text))
+    outside = [True] * (len(text) + 1)
+    for start, end, _ in values:
+        outside[start:end] = [False] * (end - start)
+    found = [
+        (True, start, one) for start, end, value in values for one in _found_in_json(text, start, end, value, shown)
+    ]
+    found += [
+        (is_own, place.start, one)
+        for place in _places(text)
+        if outside[place.start]
+        for is_own, one in _found_at(text, place, shown)
+    ]
     keys = [
         key
         for key in LOOSE_KEY.finditer(text)
-        if not any(start <= key.start() < end for start, end in inside)
-        and not shown.hold(_line_around(text, key.start()), key[0].strip("\"' :=[\n"))
+        if outside[key.start()] and not shown.hold(_line_around(text, key.start()), key[0].strip("\"' :=[\n"))
     ]
     if found:
         _, _, last = max(found, key=lambda one: one[:2])
@@ -121,26 +119,20 @@ def find_answer(text: str, shown: ShownSentences, *, is_cut: bool) -> FoundAnswe
     return None if is_cut or values else _find_alone(text.strip(), shown)
 
 
-def _json_values(text: str, shown: ShownSentences) -> Iterator[JsonPlace]:
-    """Yield the JSON values that open a line or a fence."""
+def _json_values(text: str) -> Iterator[tuple[int, int, object]]:
+    """Yield where the JSON values that open a line or a fence start and end, and the values."""
     end = 0
     for place in list(_BARE.finditer(text))[-_MAX_PLACES:]:
-        start = place.end()
-        value = json_at(text, start) if start >= end else None
-        if value is None:
-            continue
-        end = value[1]
-        yield JsonPlace(
-            start=start,
-            end=end,
-            found=[] if shown.hold(text[start:end], text[start]) else _found_in_json(value[0], end, shown),
-        )
+        value = json_at(text, place.end()) if place.end() >= end else None
+        if value is not None:
+            end = value[1]
+            yield place.end(), end, value[0]
 
 
-def _found_in_json(value: object, end: int, shown: ShownSentences) -> list[FoundAnswer | None]:
-    """Return what a JSON value names, None where it cannot be told; nothing where it has no list."""
+def _found_in_json(text: str, start: int, end: int, value: object, shown: ShownSentences) -> list[FoundAnswer | None]:
+    """Return what a JSON value names, None where it cannot be told; nothing where it has no list or is the paper's."""
     try:
-        spans = listed_in(value, shown)
+        spans = None if shown.hold(text[start:end], text[start]) else listed_in(value, shown)
     except UnreadableError:
         return [None]
     return [] if spans is None else [FoundAnswer(spans=spans, read_by="json", end=end)]
@@ -199,7 +191,7 @@ def read_value(text: str, start: int, end: int, shown: ShownSentences, branch: B
     line_end = _line_end(text, start, end)
     line = text[start:line_end]
     if text[start : start + 1] in {"{", "["} and (value := json_at(text[:end], start)) and not _is_numbers(value[0]):
-        return next(iter(_found_in_json(value[0], value[1], shown)), None)
+        return next(iter(_found_in_json(text, start, value[1], value[0], shown)), None)
     if shown.index_of(line) is None:
         if says_none(text[start:end]):
             return FoundAnswer(spans=[], read_by=branch, end=line_end, may_go_on=_is_last(text, line_end))
@@ -277,18 +269,17 @@ def _find_alone(text: str, shown: ShownSentences) -> FoundAnswer | None:
     """
     if len(text) <= _MAX_SHORT and "\n\n" not in text and says_none(text):
         return FoundAnswer(spans=[], read_by="list", end=len(text))
-    numbers = read_numbers(text, 0, len(text))
-    if numbers is not None and not numbers.is_open and not text[numbers.end :].strip(MARKS):
-        return replace(_as_found(text, numbers, "list"), end=len(text))
+    above, _, last = text.rpartition("\n")
+    is_first = not begins_with_number(above.rstrip().rpartition("\n")[2])
+    for start in (0, len(text) - len(last)):
+        numbers = read_numbers(text, start, len(text)) if is_first or start == 0 else None
+        if numbers is None or numbers.is_open or text[numbers.end :].strip(MARKS):
+            continue
+        if start == 0 or (numbers.opening and numbers.spans):
+            return replace(_as_found(text, numbers, "list"), end=len(text))
     items = read_items(text, 0, len(text), shown)
     if items is not None and not text[items.end :].strip(MARKS) and (items.is_quoted or items.items[0].kind == "pure"):
         return _items_found(text, items, "list")
-    above, _, last = text.rpartition("\n")
-    is_first = not begins_with_number(above.rstrip().rpartition("\n")[2])
-    numbers = read_numbers(last, 0, len(last)) if is_first and len(last) <= _MAX_LINE else None
-    is_list = numbers is not None and numbers.opening and numbers.spans and not numbers.is_open
-    if numbers is not None and is_list and not last[numbers.end :].strip(MARKS):
-        return replace(_as_found(text, numbers, "list"), end=len(text))
     return _chosen(text, shown)
 
 
