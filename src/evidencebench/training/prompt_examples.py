@@ -13,7 +13,7 @@ from evidencebench.errors import DataError
 from evidencebench.query import AspectScope
 from evidencebench.storage.reading import PathText
 from evidencebench.storage.whole_file import write_whole
-from evidencebench.systems.strategies.example_file import Example, ExampleFile, Source, fingerprint_of
+from evidencebench.systems.strategies.example_file import ExampleFile, ExampleSource, PromptExample, fingerprint_of
 
 
 def draw_examples(dataset: Dataset, n: int, *, seed: int) -> ExampleFile:
@@ -47,12 +47,12 @@ def draw_examples(dataset: Dataset, n: int, *, seed: int) -> ExampleFile:
     """
     if n < 1:
         raise DataError(f"expected at least 1 example to draw, got {n}")
-    drawn: list[Example] = []
+    drawn: list[PromptExample] = []
     for example in _in_random_order(dataset, seed):
         if not any(_is_same_paper(example, other) for other in drawn):
             drawn.append(example)
         if len(drawn) == n:
-            source = Source(name=dataset.name, sha256=dataset.sha256)
+            source = ExampleSource(name=dataset.name, sha256=dataset.sha256)
             return ExampleFile(data=source, seed=seed, examples=tuple(drawn))
     raise DataError(
         f"{dataset.path}: expected {n} papers with evidence to draw examples from, got {len(drawn)}; draw fewer, or "
@@ -73,11 +73,11 @@ def write_examples(path: PathText, examples: ExampleFile) -> None:
     write_whole(path, encoded + b"\n")
 
 
-def _in_random_order(dataset: Dataset, seed: int) -> Iterator[Example]:
+def _in_random_order(dataset: Dataset, seed: int) -> Iterator[PromptExample]:
     for position in np.random.default_rng(seed).permutation(len(dataset)):
         instance = dataset[int(position)]
         if sentences := _best_sentences(instance, "all"):
-            yield Example(
+            yield PromptExample(
                 instance_id=instance.id,
                 paper_id=instance.query.paper_id,
                 fingerprint=fingerprint_of(instance.query.sentences),
@@ -93,5 +93,5 @@ def _best_sentences(instance: Instance, scope: AspectScope) -> tuple[str, ...]:
     return tuple(instance.query.sentences[index] for index in sorted(cover.sentences))
 
 
-def _is_same_paper(one: Example, other: Example) -> bool:
+def _is_same_paper(one: PromptExample, other: PromptExample) -> bool:
     return one.fingerprint == other.fingerprint or (bool(one.paper_id) and one.paper_id == other.paper_id)

@@ -57,8 +57,8 @@ class Question(Generic[R]):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome(Generic[R]):
-    """What came of a conversation.
+class Conversation(Generic[R]):
+    """What came of the turns with a model.
 
     `reading` is of the reply that holds the answer, which may be an empty list; None: no reply does, and `why` says the
     reason. `notes` count what happened, by name: replies by class and by what read them, requests, tokens, cost.
@@ -69,7 +69,7 @@ class Outcome(Generic[R]):
     why: str = ""
 
 
-async def converse(asker: Asker, question: Question[R]) -> Outcome[R]:
+async def converse(asker: Asker, question: Question[R]) -> Conversation[R]:
     """Return what a model answers, in as many turns as it needs and is allowed.
 
     A reply without an answer (unparseable, cut off, or naming only sentences that were not shown) is asked for again,
@@ -104,11 +104,11 @@ async def converse(asker: Asker, question: Question[R]) -> Outcome[R]:
                 longer = reading
                 messages = _continued(asker.chat, messages, reply, _too_many(reading, question))
                 continue
-            return Outcome(reading=reading if reading.indices or longer is None else longer, notes=notes)
+            return Conversation(reading=reading if reading.indices or longer is None else longer, notes=notes)
         if not question.selects and len(reading.indices) > (0 if part is None else len(part.indices)):
             part = reading
         if n_repairs == asker.repairs or reading.reply_class is ReplyClass.REFUSED:
-            return Outcome(reading=longer or part, notes=notes, why=f"{reading.reply_class}: {reading.why}")
+            return Conversation(reading=longer or part, notes=notes, why=f"{reading.reply_class}: {reading.why}")
         n_repairs += 1
         again = "repair" if reply.text.strip() else "repair_empty"
         messages = _continued(asker.chat, messages, reply, prompt_named(again).render(form=question.form))
@@ -179,7 +179,7 @@ def _end_of(text: str, max_tokens: int) -> str:
     return text.strip()
 
 
-async def together(work: Iterable[Coroutine[Any, Any, Outcome[R]]]) -> list[Outcome[R]]:
+async def together(work: Iterable[Coroutine[Any, Any, Conversation[R]]]) -> list[Conversation[R]]:
     """Return the outcomes of conversations that go on at once, all of which end before an error is raised.
 
     So one that waits for a batch does not keep the others' requests from being recorded, nor one that fails their
@@ -190,13 +190,15 @@ async def together(work: Iterable[Coroutine[Any, Any, Outcome[R]]]) -> list[Outc
     outcomes = [one for one in ended if not isinstance(one, BaseException)]
     for error in sorted(errors, key=rank_of_error):
         if isinstance(error, ReplyError):
-            notes = merged_notes(*(one.notes for one in (*outcomes, *errors) if isinstance(one, (Outcome, ReplyError))))
+            notes = merged_notes(
+                *(one.notes for one in (*outcomes, *errors) if isinstance(one, (Conversation, ReplyError)))
+            )
             raise ReplyError(str(error), notes=notes) from error
         raise error
     return outcomes
 
 
 def rank_of_error(error: BaseException) -> int:
-    """Return which error goes first: what nobody expected, the end of all requests, what is to come, what failed."""
+    """Return which error goes first: what was not expected, the end of all requests, what is to come, what failed."""
     ranks = (StopError, PendingError, ReplyError)
     return next((place for place, kind in enumerate(ranks) if isinstance(error, kind)), -1)

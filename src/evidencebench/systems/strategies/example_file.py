@@ -18,14 +18,14 @@ FORMAT_VERSION = 1
 _NO_LETTERS = re.compile(r"[\W_]+")
 
 
-class Source(msgspec.Struct, frozen=True, kw_only=True):
+class ExampleSource(msgspec.Struct, frozen=True, kw_only=True):
     """The data that examples were drawn from."""
 
     name: str
     sha256: str
 
 
-class Example(msgspec.Struct, frozen=True, kw_only=True):
+class PromptExample(msgspec.Struct, frozen=True, kw_only=True):
     """A hypothesis and the fewest sentences that cover all that counts.
 
     `sentences` cover every aspect of the instance, in paper order; `results` every Results aspect, None where it has
@@ -58,9 +58,9 @@ class ExampleFile(msgspec.Struct, frozen=True, kw_only=True):
     """A file of examples: its format's version, what they were drawn from, and the first n are a fair draw of n."""
 
     evidencebench_examples: int = FORMAT_VERSION
-    data: Source
+    data: ExampleSource
     seed: int
-    examples: tuple[Example, ...]
+    examples: tuple[PromptExample, ...]
 
 
 def fingerprint_of(sentences: Sequence[str]) -> str:
@@ -92,7 +92,7 @@ def read_examples(path: PathText) -> ExampleFile:
     return found
 
 
-def reason_against(examples: Iterable[Example], query: Query) -> str | None:
+def reason_against(examples: Iterable[PromptExample], query: Query) -> str | None:
     """Return why a query may not be asked with some examples, or None where it may."""
     fingerprint = fingerprint_of(query.sentences)
     reasons = (example.reason_against(query, fingerprint) for example in examples)

@@ -11,7 +11,7 @@ from evidencebench.query import AspectScope, Query
 from evidencebench.storage.reading import file_sha256
 from evidencebench.system import Brief, Ranking, Traits
 from evidencebench.systems.strategies.conversation import asker_of
-from evidencebench.systems.strategies.example_file import Example, read_examples, reason_against
+from evidencebench.systems.strategies.example_file import PromptExample, read_examples, reason_against
 from evidencebench.systems.strategies.excerpt import one_line
 from evidencebench.systems.strategies.options import require_chat, require_within
 from evidencebench.systems.strategies.selecting import NOTHING, select_from, selection_versions
@@ -55,7 +55,7 @@ class LlmInContext:
     n: int = 8
     repairs: int = 1
     client: ChatClient | None = field(default=None, repr=False, compare=False)
-    _shown: tuple[Example, ...] = field(init=False, repr=False, compare=False)
+    _shown: tuple[PromptExample, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "examples", Path(self.examples))
@@ -115,7 +115,7 @@ class LlmInContext:
         return {**selection_versions(self.chat, "in_context"), f"examples {self.examples}": f"sha256:{sha256}"}
 
 
-def _text_of(number: int, example: Example, scope: AspectScope) -> str:
+def _text_of(number: int, example: PromptExample, scope: AspectScope) -> str:
     """Return an example as a prompt shows it, each sentence on a line."""
     sentences = (f"- {one_line(sentence)}" for sentence in example.in_scope(scope))
     return "\n".join((f"Example {number}, hypothesis: {one_line(example.hypothesis)}", *sentences))

@@ -10,7 +10,7 @@ from evidencebench.models.llm.client import ChatClient
 from evidencebench.models.llm.reading import ScoreReading, read_order, read_scores
 from evidencebench.query import Query
 from evidencebench.system import Brief, Ranking, Traits, merged_notes, rank_by_score
-from evidencebench.systems.strategies.conversation import Asker, Outcome, Question, asker_of, converse, together
+from evidencebench.systems.strategies.conversation import Asker, Conversation, Question, asker_of, converse, together
 from evidencebench.systems.strategies.excerpt import Excerpt, notes_of_excerpts
 from evidencebench.systems.strategies.forms import (
     SCORES_SCHEMA,
@@ -110,7 +110,7 @@ class LlmRank:
         return versions_of((own, *SHARED_PROMPTS, form_name(form, structured=self.chat.structured)))
 
 
-async def _score(asker: Asker, asked: PaperQuestion, part: Excerpt, form: str) -> Outcome[ScoreReading]:
+async def _score(asker: Asker, asked: PaperQuestion, part: Excerpt, form: str) -> Conversation[ScoreReading]:
     n_sentences = len(asked.query.sentences)
     question = Question(
         text=asked.text(part),

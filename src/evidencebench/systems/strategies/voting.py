@@ -124,7 +124,7 @@ def _ended(work: Sequence[Callable[[], Ranking]], n_threads: int) -> list["Futur
     ended: list[Future[Ranking]] = [Future() for _ in work]
     waiting = deque(zip(work, ended, strict=True))
 
-    def labour() -> None:
+    def take_turns() -> None:
         while waiting:
             try:
                 one, future = waiting.popleft()
@@ -138,10 +138,10 @@ def _ended(work: Sequence[Callable[[], Ranking]], n_threads: int) -> list["Futur
                     raise
 
     if n_threads == 0:
-        labour()
+        take_turns()
     try:
         for _ in range(min(n_threads, len(work))):
-            threading.Thread(target=labour, name="evidencebench-vote", daemon=True).start()
+            threading.Thread(target=take_turns, name="evidencebench-vote", daemon=True).start()
         wait(ended)
     finally:
         waiting.clear()

@@ -97,7 +97,7 @@ def read_items(text: str, start: int, end: int, shown: ShownSentences) -> ItemLi
     """Return the list of items that begins at a position; None where none does, or what belongs to it is not sure.
 
     It goes on over empty lines, over what is indented below an item, and over a remark right below one. It ends with
-    another kind of line. Where items stand behind that one, nobody can tell whether they belong to the list, unless it
+    another kind of line. Where items stand behind that one, it is not sure whether they belong to the list, unless it
     holds numbers alone and they explain them.
     """
     items: list[ListItem] = []

@@ -43,7 +43,7 @@ class JsonNumber(str):
 _DECODER = json.JSONDecoder(strict=False, parse_int=JsonNumber, parse_float=JsonNumber, parse_constant=JsonNumber)
 
 
-class UnreadableError(ValueError):
+class UnsureListError(ValueError):
     """What a list holds is not sure to name a sentence."""
 
 
@@ -91,7 +91,7 @@ def listed_in(value: Any, shown: ShownSentences, depth: int = 0) -> list[Span] |
 
     Raises
     ------
-    UnreadableError
+    UnsureListError
         If there is a list, and one of its items is not sure to name a sentence.
     """
     if depth > _MAX_DEPTH:
@@ -115,7 +115,7 @@ def _listed_below(value: Any, shown: ShownSentences, depth: int) -> list[Span] |
     if isinstance(value, (dict, list)):
         found = listed_in(value, shown, depth + 1)
         if found is None:
-            raise UnreadableError
+            raise UnsureListError
         return found
     if value is None or (isinstance(value, str) and says_none(value)):
         return []
@@ -146,7 +146,7 @@ def _named_by(value: Any, shown: ShownSentences, depth: int) -> list[Span]:
     if isinstance(value, dict) and depth <= _MAX_DEPTH and not any(one is False for one in value.values()):
         for one in _naming_members({letters(key): one for key, one in value.items()}):
             return _named_by(one, shown, depth + 1)
-    raise UnreadableError
+    raise UnsureListError
 
 
 def _naming_members(by_name: Mapping[str, Any]) -> Iterator[Any]:
@@ -163,5 +163,5 @@ def _named_by_text(text: str, shown: ShownSentences) -> list[Span]:
         return found.spans
     item = read_item(text, shown)
     if item is None or not item.spans:
-        raise UnreadableError
+        raise UnsureListError
     return list(item.spans)

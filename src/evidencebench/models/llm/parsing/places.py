@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from evidencebench.models.llm.parsing.items import ItemList, begins_with_number, read_item, read_items
-from evidencebench.models.llm.parsing.json_answers import LOOSE_KEY, UnreadableError, json_at, listed_in
+from evidencebench.models.llm.parsing.json_answers import LOOSE_KEY, UnsureListError, json_at, listed_in
 from evidencebench.models.llm.parsing.numbers import NumberList, Span, read_numbers
 from evidencebench.models.llm.parsing.phrases import MARKS, has_letter, is_remark, says_none
 from evidencebench.models.llm.parsing.shown import ShownSentences
@@ -29,7 +29,7 @@ class FoundAnswer:
 
 
 class DoubtError(ValueError):
-    """An answer stands here of which nobody can tell what it names, so that no earlier one counts either."""
+    """What the answer names is not sure, and no earlier list counts in its place."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,7 +133,7 @@ def _found_in_json(text: str, start: int, end: int, value: object, shown: ShownS
     """Return what a JSON value names, None where it cannot be told; nothing where it has no list or is the paper's."""
     try:
         spans = None if shown.hold(text[start:end], text[start]) else listed_in(value, shown)
-    except UnreadableError:
+    except UnsureListError:
         return [None]
     return [] if spans is None else [FoundAnswer(spans=spans, read_by="json", end=end)]
 
