@@ -2,6 +2,7 @@
 
 import json
 import re
+import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from itertools import pairwise
@@ -20,6 +21,7 @@ from evidencebench.integrations.fake_server import openai_api
 from evidencebench.integrations.fake_server.calls import Reply, key_of
 from evidencebench.integrations.fake_server.known_papers import KnownPapers
 from evidencebench.integrations.fake_server.model import FakeModel
+from evidencebench.integrations.fake_server.request_log import RequestLog
 from evidencebench.integrations.fake_server.settings import Personality, Settings
 from evidencebench.query import Query
 from evidencebench.scoring.measures import aspect_recall
@@ -36,6 +38,10 @@ SCHEMA = {"type": "json_schema", "json_schema": {"name": "answer", "schema": {}}
 instances = st.sampled_from(list(SAMPLE))
 
 
+def model_of(settings: Settings, papers: KnownPapers = PAPERS) -> FakeModel:
+    return FakeModel(papers, settings, RequestLog(None, time.time))
+
+
 def speak(
     *texts: str,
     personality: str = "oracle",
@@ -45,9 +51,9 @@ def speak(
     repairable: bool = False,
 ) -> Reply:
     settings = Settings(personality=Personality(personality), seed=seed, repairable=repairable)
-    model = FakeModel(papers, settings)
+    model = model_of(settings, papers)
     body = openai_body(*texts, **({"response_format": SCHEMA} if structured else {}))
-    return model.reply(openai_api.read_call(body), key=key_of(body))
+    return model.answer(openai_api.read_call(body), key=key_of(body))
 
 
 def named(spoken: Reply) -> tuple[int, ...]:
@@ -275,7 +281,7 @@ def test_structured_replies_are_json_of_the_members_that_the_schema_declares() -
     assert {pair["sentence"]: pair["score"] for pair in scores} == scored(speak(prompt(FIRST.query, mode=SCORE)))
     only = {"type": "json_schema", "json_schema": {"name": "a", "schema": {"properties": {"sentences": {}}}}}
     call = openai_api.read_call(openai_body(QUESTION, response_format=only))
-    assert json.loads(FakeModel(PAPERS, Settings()).reply(call, "key").text) == {"sentences": list(GOLD)}
+    assert json.loads(model_of(Settings()).answer(call, "key").text) == {"sentences": list(GOLD)}
 
 
 def test_random_depends_on_seed_and_prompt_alone_and_mixed_draws_every_personality() -> None:
@@ -288,14 +294,14 @@ def test_random_depends_on_seed_and_prompt_alone_and_mixed_draws_every_personali
 
 def test_a_model_named_like_a_personality_has_it() -> None:
     call = openai_api.read_call({**openai_body(QUESTION), "model": "lead"})
-    spoken = FakeModel(PAPERS, Settings()).reply(call, "key")
+    spoken = model_of(Settings()).answer(call, "key")
     assert named(spoken) == tuple(range(len(GOLD)))
 
 
 def test_a_share_of_prompts_is_refused_whatever_the_personality() -> None:
     call = openai_api.read_call(openai_body(QUESTION))
-    model = FakeModel(PAPERS, Settings(refuse_rate=0.25))
-    n_refused = sum(model.reply(call, f"key {at}").finish == "refused" for at in range(1000))
+    model = model_of(Settings(refuse_rate=0.25))
+    n_refused = sum(model.answer(call, f"key {at}").finish == "refused" for at in range(1000))
     assert 200 < n_refused < 300
 
 

@@ -1,8 +1,9 @@
 """``evidencebench llm serve-fake``."""
 
 import ipaddress
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 
@@ -13,6 +14,7 @@ from evidencebench.models.embedding.folder import require_extra
 
 _SHARE = Finite(0, 1)
 _SECONDS = Finite(0, 3600)
+Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 
 class _FaultsType(click.ParamType[tuple[Fault, ...]]):
@@ -25,6 +27,12 @@ class _FaultsType(click.ParamType[tuple[Fault, ...]]):
             return tuple(Fault(name.strip()) for name in value.split(","))
         except ValueError as error:
             self.fail(f"{error}; expected some of {', '.join(Fault)}, between commas", param, ctx)
+
+
+def _number(flag: str, name: str, kind: Finite, default: float, text: str) -> Callable[[Decorated], Decorated]:
+    """Return an option for a number that `Settings` knows by a name."""
+    metavar = "RATE" if kind is _SHARE else "SECONDS"
+    return click.option(flag, name, type=kind, default=default, show_default=True, metavar=metavar, help=text)
 
 
 @click.command(name="serve-fake")
@@ -40,7 +48,7 @@ class _FaultsType(click.ParamType[tuple[Fault, ...]]):
 @click.option("--port", type=Whole(0, 65535), required=True, metavar="N", help="0: a free one.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option("--expose", is_flag=True, help="Allow a host that other machines reach. No key is asked for.")
-@click.option("--faults", type=_SHARE, default=0.0, show_default=True, metavar="RATE", help="Share that fails.")
+@_number("--faults", "fault_rate", _SHARE, 0.0, "Share that fails.")
 @click.option(
     "--fault-kinds",
     type=_FaultsType(),
@@ -50,35 +58,15 @@ class _FaultsType(click.ParamType[tuple[Fault, ...]]):
     help="Which faults; see below.",
 )
 @seed_option
-@click.option("--latency", type=_SECONDS, default=0.0, show_default=True, metavar="SECONDS", help="Of each reply.")
-@click.option(
-    "--hang-seconds", type=_SECONDS, default=30.0, show_default=True, metavar="SECONDS", help="How long a fault hangs."
-)
-@click.option("--retry-after", type=_SECONDS, default=0.05, show_default=True, metavar="SECONDS", help="Sent with 429.")
-@click.option("--batch-delay", type=_SECONDS, default=0.0, show_default=True, metavar="SECONDS", help="Of each batch.")
-@click.option("--batch-expire", type=_SHARE, default=0.0, show_default=True, metavar="RATE", help="Share of its rows.")
-@click.option("--refuse-rate", type=_SHARE, default=0.0, show_default=True, metavar="RATE", help="Share refused.")
+@_number("--latency", "latency_seconds", _SECONDS, 0.0, "Of each reply.")
+@_number("--hang-seconds", "hang_seconds", _SECONDS, 30.0, "How long a fault hangs.")
+@_number("--retry-after", "retry_after_seconds", _SECONDS, 0.05, "Sent with 429.")
+@_number("--batch-delay", "batch_delay_seconds", _SECONDS, 0.0, "Of each batch.")
+@_number("--batch-expire", "expire_rate", _SHARE, 0.0, "Share of its rows.")
+@_number("--refuse-rate", "refuse_rate", _SHARE, 0.0, "Share refused.")
 @click.option("--repairable", is_flag=True, help="wrong_format and truncated answer when asked again.")
 @click.option("--log", type=click.Path(path_type=Path), metavar="FILE", help="Append a line of JSON a request.")
-def command(
-    *,
-    data: str,
-    personality: str,
-    port: int,
-    host: str,
-    expose: bool,
-    faults: float,
-    fault_kinds: tuple[Fault, ...],
-    seed: int,
-    latency: float,
-    hang_seconds: float,
-    retry_after: float,
-    batch_delay: float,
-    batch_expire: float,
-    refuse_rate: float,
-    repairable: bool,
-    log: Path | None,
-) -> None:
+def command(*, data: str, personality: str, port: int, host: str, expose: bool, **settings: Any) -> None:
     """Serve a fake language model for trials.
 
     It speaks the OpenAI and Anthropic protocols, chat and batches, and answers
@@ -98,25 +86,11 @@ def command(
     def tell(address: str) -> None:
         click.echo(f"serving {personality} on {address}/v1")  # which flushes
 
-    settings = Settings(
-        personality=Personality(personality),
-        fault_rate=faults,
-        fault_kinds=fault_kinds,
-        seed=seed,
-        latency_seconds=latency,
-        hang_seconds=hang_seconds,
-        retry_after_seconds=retry_after,
-        batch_delay_seconds=batch_delay,
-        expire_rate=batch_expire,
-        refuse_rate=refuse_rate,
-        repairable=repairable,
-        log=log,
-    )
     require_extra("llm serve-fake", "serve", "starlette", "uvicorn")
     from evidencebench.integrations.fake_server.app import FakeModelApp  # noqa: PLC0415 - an extra
     from evidencebench.integrations.fake_server.serving import serve_until_signal  # noqa: PLC0415 - an extra
 
-    app = FakeModelApp(open_data(data), settings)
+    app = FakeModelApp(open_data(data), Settings(personality=Personality(personality), **settings))
     try:
         serve_until_signal(app, host=host, port=port, on_start=tell)
     except OSError as error:

@@ -1,7 +1,7 @@
 """A language model server for trials: its answers are known, its faults are drawn from a seed, and it costs nothing.
 
 It speaks the APIs of OpenAI and Anthropic, chat and batches. It reads labels, so no system may import it.
-In reading order: `settings`; how the model answers: `prompt_content`, `known_papers`, `calls`, `model`; the providers'
-formats: `openai_api`, `anthropic_api`; the endpoints: `request_log`, `service`, `batches`, `openai_batches`,
+In reading order: `settings`; how the model answers: `prompt_content`, `known_papers`, `calls`, `request_log`, `model`;
+the providers' formats: `openai_api`, `anthropic_api`; the endpoints: `endpoints`, `batches`, `openai_batches`,
 `anthropic_batches`; the server: `connection`, `client`, `app`, `serving`.
 """

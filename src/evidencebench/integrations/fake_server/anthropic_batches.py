@@ -16,7 +16,8 @@ from evidencebench.integrations.fake_server.batches import (
     refuse_repeated,
 )
 from evidencebench.integrations.fake_server.calls import BadCallError, convert
-from evidencebench.integrations.fake_server.service import EndpointTable, Incoming, Outgoing, Service
+from evidencebench.integrations.fake_server.endpoints import EndpointTable, Incoming, Outgoing
+from evidencebench.integrations.fake_server.model import FakeModel
 
 _BATCHES = f"{MESSAGES}/batches"
 _MAX_ROWS = 100_000
@@ -35,9 +36,9 @@ class _Creation(msgspec.Struct):
 class AnthropicBatches:
     """Batches of this API."""
 
-    def __init__(self, service: Service) -> None:
-        self._seed = service.settings.seed
-        self.queue = ServedBatches(service, anthropic_api, prefix="msgbatch_", path=MESSAGES, as_object=_batch_object)
+    def __init__(self, model: FakeModel) -> None:
+        self._seed = model.settings.seed
+        self.queue = ServedBatches(model, anthropic_api, prefix="msgbatch_", path=MESSAGES, as_object=_batch_object)
 
     @property
     def endpoints(self) -> EndpointTable:

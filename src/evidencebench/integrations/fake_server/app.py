@@ -20,20 +20,19 @@ from evidencebench.integrations.fake_server.anthropic_batches import AnthropicBa
 from evidencebench.integrations.fake_server.calls import BadCallError, ChatApi, Reply, key_of
 from evidencebench.integrations.fake_server.client import Client
 from evidencebench.integrations.fake_server.connection import ConnectionLimits
+from evidencebench.integrations.fake_server.endpoints import (
+    Endpoint,
+    EndpointTable,
+    Incoming,
+    Outgoing,
+    answered,
+    json_response,
+)
 from evidencebench.integrations.fake_server.known_papers import KnownPapers
 from evidencebench.integrations.fake_server.model import FakeModel
 from evidencebench.integrations.fake_server.openai_api import CHAT
 from evidencebench.integrations.fake_server.openai_batches import OpenAIBatches
 from evidencebench.integrations.fake_server.request_log import ANSWERED, PAID, REJECTED, UNPAID, LogEntry, RequestLog
-from evidencebench.integrations.fake_server.service import (
-    Endpoint,
-    EndpointTable,
-    Incoming,
-    Outgoing,
-    Service,
-    answered,
-    json_response,
-)
 from evidencebench.integrations.fake_server.settings import Fault, Personality, Settings
 
 _JSON = "application/json"
@@ -59,9 +58,8 @@ class FakeModelApp:
         entries: list[LogEntry] | None = None,
     ) -> None:
         self.limits, self.log, self._settings = limits, RequestLog(settings.log, clock, entries), settings
-        model = FakeModel(KnownPapers(dataset), settings)
-        self._service = Service(settings=settings, model=model, log=self.log, clock=clock)
-        self._batches = (OpenAIBatches(self._service), AnthropicBatches(self._service))
+        self._model = FakeModel(KnownPapers(dataset), settings, self.log, clock)
+        self._batches = (OpenAIBatches(self._model), AnthropicBatches(self._model))
         self._serials = itertools.count(1)
         table: EndpointTable = {
             CHAT: {"POST": lambda incoming: self._reply(openai_api, incoming)},
@@ -86,7 +84,7 @@ class FakeModelApp:
 
     async def exchange(self, endpoints: dict[str, Endpoint], request: Request, client: Client) -> None:
         """Answer a request to a path, whose endpoints are given by method."""
-        line, api = f"{request.method} {request.url.path}", _api_of(request)
+        line, api = f"{request.method} {request.scope['path']}", _api_of(request)
         try:
             content = await self._content_of(request)
         except ClientDisconnect:
@@ -124,7 +122,7 @@ class FakeModelApp:
         return bytes(content)
 
     def _reply(self, api: ChatApi, incoming: Incoming) -> Outgoing:
-        reply = self._service.reply(api, incoming.fields, key=incoming.key, serial=incoming.serial)
+        reply = self._model.reply(api, incoming.fields, key=incoming.key, serial=incoming.serial)
         if not reply.call.streams:
             return json_response(api.whole(reply)), reply
 
@@ -174,7 +172,7 @@ def _endpoint_for(request: Request, endpoints: dict[str, Endpoint], api: ChatApi
 
 def _api_of(request: Request) -> ChatApi:
     """Return the API that a request speaks, by its path or, where both have it, by its headers."""
-    is_anthropic = request.url.path.startswith(MESSAGES) or VERSION_HEADER in request.headers
+    is_anthropic = request.scope["path"].startswith(MESSAGES) or VERSION_HEADER in request.headers
     return anthropic_api if is_anthropic else openai_api
 
 

@@ -2,20 +2,21 @@
 
 import asyncio
 import random
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from evidencebench.integrations.fake_server.calls import BadCallError, ChatApi, key_of
-from evidencebench.integrations.fake_server.request_log import EXPIRED, PAID, REJECTED
-from evidencebench.integrations.fake_server.service import (
+from evidencebench.integrations.fake_server.endpoints import (
     Endpoint,
     EndpointTable,
     Incoming,
     Outgoing,
-    Service,
     answered,
 )
+from evidencebench.integrations.fake_server.model import FakeModel
+from evidencebench.integrations.fake_server.request_log import EXPIRED, PAID, REJECTED
 
 DAY_SECONDS = 86_400
 """How long a provider has for a batch."""
@@ -69,7 +70,7 @@ class ServedBatches:
 
     def __init__(
         self,
-        service: Service,
+        model: FakeModel,
         api: ChatApi,
         *,
         prefix: str,
@@ -77,7 +78,7 @@ class ServedBatches:
         as_object: Callable[[ServedBatch, Incoming], dict[str, Any]],
         on_end: Callable[[ServedBatch], object] = lambda _: None,
     ) -> None:
-        self._service, self._api, self._prefix, self._path = service, api, prefix, path
+        self._model, self._api, self._prefix, self._path = model, api, prefix, path
         self._as_object, self._on_end = as_object, on_end
         self._batches: dict[str, ServedBatch] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -110,7 +111,7 @@ class ServedBatches:
     def add(self, rows: list[ServedRow], **details: Any) -> ServedBatch:
         """Keep a batch that is not to be worked on, and return it."""
         batch_id = f"{self._prefix}{len(self._batches) + 1:08x}"
-        batch = ServedBatch(id=batch_id, rows=rows, created=self._service.clock(), details=details)
+        batch = ServedBatch(id=batch_id, rows=rows, created=self._model.clock(), details=details)
         self._batches[batch_id] = batch
         return batch
 
@@ -130,13 +131,13 @@ class ServedBatches:
         """Let a batch end before its next portion; one that has ended stays as it is."""
         batch = self.find(batch_id)
         if batch.ended is None and batch.cancelled is None:
-            batch.cancelled = self._service.clock()
+            batch.cancelled = self._model.clock()
         return batch
 
     async def _work(self, batch: ServedBatch) -> None:
         n_rows = max(1, -(-len(batch.rows) // _STEPS))
         for start in range(0, len(batch.rows), n_rows):
-            await asyncio.sleep(self._service.settings.batch_delay_seconds / _STEPS)
+            await asyncio.sleep(self._model.settings.batch_delay_seconds / _STEPS)
             for position, row in enumerate(batch.rows[start : start + n_rows]):
                 if batch.cancelled is not None:
                     row.outcome = "canceled"
@@ -144,30 +145,30 @@ class ServedBatches:
                 self._answer(batch, row)
                 if position % _ROWS_AT_ONCE == 0:
                     await asyncio.sleep(0)
-        batch.ended = self._service.clock()
+        batch.ended = self._model.clock()
         self._on_end(batch)
 
     def _answer(self, batch: ServedBatch, row: ServedRow) -> None:
         """Set what becomes of a row, and write it into the log."""
-        service, key, reply = self._service, key_of(row.body), None
-        attempt = service.log.attempt(key)
+        model, key, reply = self._model, key_of(row.body), None
+        attempt = model.log.attempt(key)
         serial = f"{key[:16]}{attempt:04x}"
         row.request_id = f"req_{serial}"
-        with service.log.in_flight():
-            if service.settings.draw("expire", key, attempt) < service.settings.expire_rate:
+        with model.log.in_flight():
+            if model.settings.draw("expire", key, attempt) < model.settings.expire_rate:
                 row.outcome, logged = "expired", EXPIRED
-            elif fault := service.settings.fault_met(key, attempt):
+            elif fault := model.settings.fault_met(key, attempt):
                 self._err(row, _FAILED)
                 logged = str(fault)
             else:
                 try:
-                    reply = service.reply(self._api, row.body, key=key, serial=serial, may_stream=False)
+                    reply = model.reply(self._api, row.body, key=key, serial=serial, may_stream=False)
                     row.outcome, row.status, row.reply, logged = "succeeded", 200, self._api.whole(reply), PAID
                 except BadCallError as error:
                     self._err(row, error)
                     logged = REJECTED
             request = f"POST {self._path}"
-            service.log.write(logged, key=key, request=request, attempt=attempt, reply=reply, batch=batch.id)
+            model.log.write(logged, key=key, request=request, attempt=attempt, reply=reply, batch=batch.id)
 
     def _err(self, row: ServedRow, error: BadCallError) -> None:
         row.outcome, row.status = "errored", error.status
@@ -195,8 +196,6 @@ def paged(items: list[dict[str, Any]], incoming: Incoming, after: str, most: int
 
 def refuse_repeated(custom_ids: Iterable[str]) -> None:
     """Raise `BadCallError` if two rows have one name."""
-    seen: set[str] = set()
-    for custom_id in custom_ids:
-        if custom_id in seen:
+    for custom_id, n_rows in Counter(custom_ids).items():
+        if n_rows > 1:
             raise BadCallError(f"custom_id '{custom_id}' stands more than once", param="custom_id")
-        seen.add(custom_id)

@@ -8,7 +8,7 @@ from starlette.types import Receive, Scope, Send
 from evidencebench.integrations.fake_server import anthropic_api
 from evidencebench.integrations.fake_server.calls import BadCallError, ChatApi
 from evidencebench.integrations.fake_server.connection import BoundedConnection
-from evidencebench.integrations.fake_server.service import json_response
+from evidencebench.integrations.fake_server.endpoints import json_response
 from evidencebench.integrations.fake_server.settings import Fault, Settings
 
 _JSON = "application/json"

@@ -1,15 +1,17 @@
 """How the model answers: rightly, by rule, by chance, or in one of the ways that go wrong."""
 
 import random
-from collections.abc import Mapping
-from dataclasses import dataclass
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
 
-from evidencebench.integrations.fake_server.calls import Call, Reply
+from evidencebench.integrations.fake_server.calls import BadCallError, Call, ChatApi, Reply, within_limit
 from evidencebench.integrations.fake_server.known_papers import BEST_SCORE, KnownPaper, KnownPapers
 from evidencebench.integrations.fake_server.prompt_content import PromptContent, read_prompt
+from evidencebench.integrations.fake_server.request_log import RequestLog
 from evidencebench.integrations.fake_server.settings import Personality, Settings
 
 _NAMES = frozenset(Personality)
@@ -38,13 +40,24 @@ _Named = list[tuple[int, int]]
 
 @dataclass(frozen=True, slots=True)
 class FakeModel:
-    """A model that knows the labels."""
+    """A model that knows the labels, with the log of what it is asked."""
 
     papers: KnownPapers
     settings: Settings
+    log: RequestLog
+    clock: Callable[[], float] = time.time  # seconds since 1970
 
-    def reply(self, call: Call, key: str) -> Reply:
-        """Return the reply to a call, hidden reasoning left out; the key, with the seed, decides what is drawn."""
+    def reply(self, api: ChatApi, body: Any, *, key: str, serial: str, may_stream: bool = True) -> Reply:
+        """Return the reply to a decoded body, or raise `BadCallError`; the key names the body, the serial the reply."""
+        call = api.read_call(body)
+        if call.streams and not may_stream:
+            raise BadCallError("stream: expected false in a batch", param="stream")
+        reply = within_limit(self.answer(call, key))
+        self.log.totals["unknown_papers"] += not reply.knows_paper
+        return replace(reply, serial=serial, created=int(self.clock()))
+
+    def answer(self, call: Call, key: str) -> Reply:
+        """Return the reply to a call, of any length; the key, with the seed, decides what is drawn."""
         content = read_prompt(call.turns)
         personality = self._personality_for(call, content, key)
         if personality is Personality.REFUSES:

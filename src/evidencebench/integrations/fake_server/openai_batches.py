@@ -1,7 +1,6 @@
 """OpenAI's endpoints for files and batches."""
 
 import re
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import msgspec
@@ -17,8 +16,9 @@ from evidencebench.integrations.fake_server.batches import (
     refuse_repeated,
 )
 from evidencebench.integrations.fake_server.calls import BadCallError, convert
+from evidencebench.integrations.fake_server.endpoints import EndpointTable, Incoming, Outgoing, answered
+from evidencebench.integrations.fake_server.model import FakeModel
 from evidencebench.integrations.fake_server.openai_api import CHAT
-from evidencebench.integrations.fake_server.service import EndpointTable, Incoming, Outgoing, Service, answered
 
 _WINDOW = "24h"
 _MAX_ROWS = 50_000
@@ -48,26 +48,15 @@ class _Creation(msgspec.Struct):
     metadata: dict[str, str] | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ServedFile:
-    """One file, in memory."""
-
-    id: str
-    name: str
-    purpose: str
-    created: int  # in seconds since 1970
-    content: bytes
-
-
 class OpenAIBatches:
     """Files and batches of this API."""
 
-    def __init__(self, service: Service) -> None:
-        self._service = service
-        self._files: dict[str, ServedFile] = {}
+    def __init__(self, model: FakeModel) -> None:
+        self._model = model
+        self._files: dict[str, tuple[dict[str, Any], bytes]] = {}  # what is told about each, and its content
         self._n_files_made = 0
         self.queue = ServedBatches(
-            service, openai_api, prefix="batch_", path=CHAT, as_object=_batch_object, on_end=self._write_results
+            model, openai_api, prefix="batch_", path=CHAT, as_object=_batch_object, on_end=self._write_results
         )
 
     @property
@@ -76,51 +65,59 @@ class OpenAIBatches:
         return {
             "/v1/files": {"POST": self._upload, "GET": self._list_files},
             "/v1/files/{id}": {
-                "GET": lambda incoming: answered(_file_object(self._file(incoming.id))),
+                "GET": lambda incoming: answered(self._file(incoming.id)[0]),
                 "DELETE": self._delete,
             },
             "/v1/files/{id}/content": {"GET": self._content},
             **self.queue.endpoints("/v1/batches", self._create, "after", _MAX_BATCHES_LISTED, object="list"),
         }
 
-    def _file(self, file_id: str) -> ServedFile:
+    def _file(self, file_id: str) -> tuple[dict[str, Any], bytes]:
         if file_id not in self._files:
             raise BadCallError(f"No such File object: {file_id}", param="id", status=404)
         return self._files[file_id]
 
-    def _keep(self, content: bytes, name: str, purpose: str) -> ServedFile:
-        if len(content) + sum(len(file.content) for file in self._files.values()) > _MAX_STORED_BYTES:
+    def _keep(self, content: bytes, name: str, purpose: str) -> dict[str, Any]:
+        if len(content) + sum(len(kept) for _, kept in self._files.values()) > _MAX_STORED_BYTES:
             raise BadCallError(f"the files are over {_MAX_STORED_BYTES} bytes together; delete some first", status=413)
         self._n_files_made += 1
-        created = int(self._service.clock())
         file_id = f"file-{self._n_files_made:08x}"
-        file = ServedFile(id=file_id, name=name, purpose=purpose, created=created, content=content)
-        self._files[file.id] = file
-        return file
+        told = {
+            "id": file_id,
+            "object": "file",
+            "bytes": len(content),
+            "created_at": int(self._model.clock()),
+            "filename": name,
+            "purpose": purpose,
+            "status": "processed",
+        }
+        self._files[file_id] = (told, content)
+        return told
 
     def _upload(self, incoming: Incoming) -> Outgoing:
         content_type = incoming.request.headers.get("content-type", "")
-        return answered(_file_object(self._keep(*_uploaded(content_type, incoming.content))))
+        return answered(self._keep(*_uploaded(content_type, incoming.content)))
 
     def _list_files(self, incoming: Incoming) -> Outgoing:
-        files = [_file_object(file) for file in self._files.values()]
+        files = [told for told, _ in self._files.values()]
         return answered({"object": "list", **paged(files, incoming, "after", _MAX_FILES_LISTED)})
 
     def _delete(self, incoming: Incoming) -> Outgoing:
-        del self._files[self._file(incoming.id).id]
+        del self._files[self._file(incoming.id)[0]["id"]]
         return answered({"id": incoming.id, "object": "file", "deleted": True})
 
     def _content(self, incoming: Incoming) -> Outgoing:
-        return Response(self._file(incoming.id).content, media_type="application/octet-stream"), None
+        return Response(self._file(incoming.id)[1], media_type="application/octet-stream"), None
 
     def _create(self, incoming: Incoming) -> Outgoing:
         fields = convert(incoming.fields, _Creation)
-        file = self._file(fields.input_file_id)
-        if file.purpose != "batch":
-            raise BadCallError(f"input_file_id: expected purpose batch, got '{file.purpose}'", param="input_file_id")
-        details = {"input_file_id": file.id, "metadata": fields.metadata}
+        told, content = self._file(fields.input_file_id)
+        if told["purpose"] != "batch":
+            message = f"input_file_id: expected purpose batch, got '{told['purpose']}'"
+            raise BadCallError(message, param="input_file_id")
+        details = {"input_file_id": told["id"], "metadata": fields.metadata}
         try:
-            rows = _rows(file.content)
+            rows = _rows(content)
         except BadCallError as error:
             failure = {"code": "invalid_request", "message": str(error), "param": error.param, "line": None}
             return self.queue.told(self.queue.add([], failure=failure, **details), incoming)
@@ -128,12 +125,12 @@ class OpenAIBatches:
 
     def _write_results(self, batch: ServedBatch) -> None:
         """Write what came of a batch into its two files; one that would be empty is not written."""
-        rows = batch.shuffled(self._service.settings.seed)
+        rows = batch.shuffled(self._model.settings.seed)
         for name, wanted in (("output_file_id", True), ("error_file_id", False)):
             lines = [msgspec.json.encode(_result(row)) for row in rows if (row.outcome == "succeeded") is wanted]
             if lines:
-                file = self._keep(b"\n".join([*lines, b""]), f"{batch.id}_{name}.jsonl", "batch_output")
-                batch.details[name] = file.id
+                told = self._keep(b"\n".join([*lines, b""]), f"{batch.id}_{name}.jsonl", "batch_output")
+                batch.details[name] = told["id"]
 
 
 def _uploaded(content_type: str, body: bytes) -> tuple[bytes, str, str]:
@@ -166,18 +163,6 @@ def _rows(content: bytes) -> list[ServedRow]:
         rows.append(ServedRow(custom_id=fields.custom_id, body=fields.body))
     refuse_repeated(row.custom_id for row in rows)
     return rows
-
-
-def _file_object(file: ServedFile) -> dict[str, Any]:
-    return {
-        "id": file.id,
-        "object": "file",
-        "bytes": len(file.content),
-        "created_at": file.created,
-        "filename": file.name,
-        "purpose": file.purpose,
-        "status": "processed",
-    }
 
 
 def _result(row: ServedRow) -> dict[str, Any]:

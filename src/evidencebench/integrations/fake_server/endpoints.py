@@ -1,36 +1,14 @@
-"""What all endpoints work with: the model with its log, a request as it came, and what it gets."""
+"""What an endpoint is given and gives back."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from evidencebench.integrations.fake_server.calls import BadCallError, ChatApi, Reply, within_limit
-from evidencebench.integrations.fake_server.model import FakeModel
-from evidencebench.integrations.fake_server.request_log import RequestLog
-from evidencebench.integrations.fake_server.settings import Settings
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Service:
-    """The model behind all endpoints, in any provider's API."""
-
-    settings: Settings
-    model: FakeModel
-    log: RequestLog
-    clock: Callable[[], float]  # seconds since 1970
-
-    def reply(self, api: ChatApi, body: Any, *, key: str, serial: str, may_stream: bool = True) -> Reply:
-        """Return the reply to a decoded body, or raise `BadCallError`; the key names the body, the serial the reply."""
-        call = api.read_call(body)
-        if call.streams and not may_stream:
-            raise BadCallError("stream: expected false in a batch", param="stream")
-        reply = within_limit(self.model.reply(call, key))
-        self.log.totals["unknown_papers"] += not reply.knows_paper
-        return replace(reply, serial=serial, created=int(self.clock()))
+from evidencebench.integrations.fake_server.calls import BadCallError, Reply
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
