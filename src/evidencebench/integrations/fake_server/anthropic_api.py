@@ -44,18 +44,18 @@ _STREAMED: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 
-class _Message(msgspec.Struct):
+class _MessagesTurn(msgspec.Struct):
     role: Literal["user", "assistant"]
     content: str | list[TextPart]
 
 
-class _Format(msgspec.Struct):
+class _OutputFormat(msgspec.Struct):
     type: Literal["json_schema"]
     schema: dict[str, Any]
 
 
 class _OutputConfig(msgspec.Struct):
-    format: _Format | None = None
+    format: _OutputFormat | None = None
     effort: str | None = None
 
 
@@ -74,16 +74,16 @@ class _ToolChoice(msgspec.Struct):
     name: str | None = None
 
 
-class _Body(msgspec.Struct):
+class _MessagesBody(msgspec.Struct):
     model: str
-    messages: Annotated[list[_Message], msgspec.Meta(min_length=1)]
+    messages: Annotated[list[_MessagesTurn], msgspec.Meta(min_length=1)]
     max_tokens: Annotated[int, msgspec.Meta(ge=1)]
     system: str | list[TextPart] = ""
     temperature: _Share | None = None
     top_p: _Share | None = None
     stream: bool = False
     output_config: _OutputConfig | None = None
-    output_format: _Format | None = None
+    output_format: _OutputFormat | None = None
     thinking: _Thinking | None = None
     tools: list[_Tool] = []
     tool_choice: _ToolChoice | None = None
@@ -91,7 +91,7 @@ class _Body(msgspec.Struct):
 
 def read_call(body: Any) -> Call:
     """Return the call that a decoded body makes, or raise `BadCallError`."""
-    fields = convert(body, _Body)
+    fields = convert(body, _MessagesBody)
     if fields.messages[0].role != "user":
         raise BadCallError("messages: first message must use the user role", param="messages")
     system, tool = text_of(fields.system), _forced_tool(fields)
@@ -144,7 +144,7 @@ def error_body(error: BadCallError, request_id: str) -> dict[str, Any]:
     return {"type": "error", "error": told, "request_id": request_id}
 
 
-def _reasoning_tokens(fields: _Body) -> int:
+def _reasoning_tokens(fields: _MessagesBody) -> int:
     """Return how long the thinking is: by its effort, or half of the budget that is given for it."""
     thinking = fields.thinking
     if thinking is None or thinking.type == "disabled":
@@ -159,7 +159,7 @@ def _reasoning_tokens(fields: _Body) -> int:
     return thinking.budget_tokens // 2
 
 
-def _forced_tool(fields: _Body) -> _Tool | None:
+def _forced_tool(fields: _MessagesBody) -> _Tool | None:
     choice = fields.tool_choice
     if choice is None or choice.type in {"auto", "none"}:
         return None
@@ -169,7 +169,7 @@ def _forced_tool(fields: _Body) -> _Tool | None:
     return found
 
 
-def _properties(fields: _Body, tool: _Tool | None) -> frozenset[str] | None:
+def _properties(fields: _MessagesBody, tool: _Tool | None) -> frozenset[str] | None:
     """Return the names that the object asked for declares, None where free text will do."""
     wanted = (fields.output_config and fields.output_config.format) or fields.output_format
     schema = tool.input_schema if tool else wanted.schema if wanted else None

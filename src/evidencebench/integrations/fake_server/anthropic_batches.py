@@ -24,13 +24,13 @@ _MAX_ROWS = 100_000
 _MAX_LISTED = 1000
 
 
-class _Request(msgspec.Struct):
+class _MessageRow(msgspec.Struct):
     custom_id: Annotated[str, msgspec.Meta(pattern=r"^[a-zA-Z0-9_-]{1,64}$")]
     params: dict[str, Any]
 
 
-class _Creation(msgspec.Struct):
-    requests: Annotated[list[_Request], msgspec.Meta(min_length=1, max_length=_MAX_ROWS)]
+class _MessageBatch(msgspec.Struct):
+    requests: Annotated[list[_MessageRow], msgspec.Meta(min_length=1, max_length=_MAX_ROWS)]
 
 
 class AnthropicBatches:
@@ -49,7 +49,7 @@ class AnthropicBatches:
         }
 
     def _create(self, incoming: Incoming) -> Outgoing:
-        fields = convert(incoming.fields, _Creation)
+        fields = convert(incoming.fields, _MessageBatch)
         refuse_repeated(request.custom_id for request in fields.requests)
         rows = [ServedRow(custom_id=request.custom_id, body=request.params) for request in fields.requests]
         return self.queue.told(self.queue.start(rows), incoming)

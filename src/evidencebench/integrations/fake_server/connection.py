@@ -32,9 +32,9 @@ class BoundedConnection(H11Protocol):
     def __init__(self, config: uvicorn.Config, state: ServerState, limits: ConnectionLimits, log: RequestLog) -> None:
         super().__init__(config, state, {"connection": self})
         self._limits, self._log = limits, log
-        self._is_idle, self._is_broken = True, False
+        self._seconds = {"idle": limits.idle_seconds, "request": limits.request_seconds, "write": limits.write_seconds}
+        self._waits_for, self._is_broken = "", False
         self._deadline: asyncio.TimerHandle | None = None
-        self._write_deadline: asyncio.TimerHandle | None = None
 
     async def has_taken(self, cycle: RequestResponseCycle) -> bool:
         """Wait until all that was sent is handed to the system, and say whether the client was there until then."""
@@ -51,60 +51,56 @@ class BoundedConnection(H11Protocol):
         super().connection_made(transport)
         transport.set_write_buffer_limits(high=0)  # so that drained means handed to the system to the last byte
         self._log.count_now("connections", 1)
-        self._wait_for_request()
+        self._wait_for("idle")
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Wait for nothing more."""
         self._is_broken |= exc is not None
         self._log.count_now("connections", -1)
-        self._stop_waiting()
-        self.resume_writing()
         super().connection_lost(exc)
+        self._wait_for("")
 
     def data_received(self, data: bytes) -> None:
         """Take a part of a request; from its first byte on the rest has its time."""
-        if self._is_idle:
-            self._wait_for_request(is_begun=True)
+        if self._waits_for == "idle":
+            self._wait_for("request")
         super().data_received(data)
-        if self.conn.their_state not in {h11.IDLE, h11.SEND_BODY}:
-            self._stop_waiting()
+        if self._waits_for == "request" and self.conn.their_state not in {h11.IDLE, h11.SEND_BODY}:
+            self._wait_for("")
 
     def on_response_complete(self) -> None:
         """Wait for the next request, the first bytes of which may be here already."""
         super().on_response_complete()
-        if self.conn.their_state in {h11.IDLE, h11.SEND_BODY}:
-            self._wait_for_request(is_begun=bool(self.conn.trailing_data[0]))
+        if not self._waits_for and self.conn.their_state in {h11.IDLE, h11.SEND_BODY}:
+            self._wait_for("request" if self.conn.trailing_data[0] else "idle")
 
     def pause_writing(self) -> None:
         """Give the client its time to read."""
         super().pause_writing()
-        self._write_deadline = self.loop.call_later(self._limits.write_seconds, self.cut)
+        self._wait_for("write")
 
     def resume_writing(self) -> None:
-        """Note that the client reads."""
+        """Wait for the next request, where the response is complete."""
         super().resume_writing()
-        if self._write_deadline is not None:
-            self._write_deadline.cancel()
+        self._wait_for("idle" if self.conn.their_state is h11.IDLE else "")
 
     def send_400_response(self, msg: str) -> None:  # noqa: ARG002 - as uvicorn's
         """Say that it is no HTTP, and end."""
         longest = self._limits.max_head_bytes
         self._refuse(HTTPStatus.BAD_REQUEST, f"expected an HTTP/1.1 request whose head is at most {longest} bytes")
 
-    def _wait_for_request(self, *, is_begun: bool = False) -> None:
-        self._stop_waiting()
-        self._is_idle = not is_begun
-        seconds = self._limits.request_seconds if is_begun else self._limits.idle_seconds
-        self._deadline = self.loop.call_later(seconds, self._end)
-
-    def _stop_waiting(self) -> None:
+    def _wait_for(self, what: str) -> None:
+        """End the connection unless something happens in its time; with no name wait for as long as it takes."""
         if self._deadline is not None:
             self._deadline.cancel()
+        self._waits_for = what
+        self._deadline = self.loop.call_later(self._seconds[what], self._end) if what else None
 
     def _end(self) -> None:
-        if not self._is_idle:
+        if self._waits_for == "request":
             self._refuse(HTTPStatus.REQUEST_TIMEOUT, "the request was not here in whole in time")
-        self.transport.close()
+        else:
+            self.cut()
 
     def _refuse(self, status: HTTPStatus, message: str) -> None:
         body = msgspec.json.encode(error_body(BadCallError(message, status=status), ""))

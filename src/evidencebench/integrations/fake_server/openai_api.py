@@ -27,29 +27,29 @@ _SERVER_ERROR = 500
 _Tokens = Annotated[int, msgspec.Meta(ge=1)]
 
 
-class _Message(msgspec.Struct):
+class _ChatTurn(msgspec.Struct):
     role: Literal["system", "developer", "user", "assistant"]
     content: str | list[TextPart] | None = None
 
 
-class _Schema(msgspec.Struct):
+class _NamedSchema(msgspec.Struct):
     name: str
     schema: dict[str, Any] = {}
     strict: bool | None = None
 
 
-class _Format(msgspec.Struct):
+class _ResponseFormat(msgspec.Struct):
     type: Literal["text", "json_object", "json_schema"] = "text"
-    json_schema: _Schema | None = None
+    json_schema: _NamedSchema | None = None
 
 
 class _StreamOptions(msgspec.Struct):
     include_usage: bool | None = None
 
 
-class _Body(msgspec.Struct):
+class _CompletionBody(msgspec.Struct):
     model: str
-    messages: Annotated[list[_Message], msgspec.Meta(min_length=1)]
+    messages: Annotated[list[_ChatTurn], msgspec.Meta(min_length=1)]
     n: Annotated[int, msgspec.Meta(ge=1, le=1)] | None = None
     stream: bool | None = None
     stream_options: _StreamOptions | None = None
@@ -59,12 +59,12 @@ class _Body(msgspec.Struct):
     top_p: Annotated[float, msgspec.Meta(ge=0, le=1)] | None = None
     seed: int | None = None
     reasoning_effort: str | None = None
-    response_format: _Format | None = None
+    response_format: _ResponseFormat | None = None
 
 
 def read_call(body: Any) -> Call:
     """Return the call that a decoded body makes, or raise `BadCallError`."""
-    fields = convert(body, _Body)
+    fields = convert(body, _CompletionBody)
     if fields.max_tokens is not None and fields.max_completion_tokens is not None:
         raise BadCallError("max_tokens and max_completion_tokens: expected at most one of them", param="max_tokens")
     return Call(
@@ -122,7 +122,7 @@ def chunks(text: str) -> Iterable[str]:
     return (text[start : start + _CHUNK_CHARACTERS] for start in range(0, len(text), _CHUNK_CHARACTERS))
 
 
-def _properties(wanted: _Format | None) -> frozenset[str] | None:
+def _properties(wanted: _ResponseFormat | None) -> frozenset[str] | None:
     """Return the names that the object asked for declares, None where free text will do."""
     if wanted is None or wanted.type == "text":
         return None

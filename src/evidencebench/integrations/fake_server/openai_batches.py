@@ -41,7 +41,7 @@ class _RowLine(msgspec.Struct):
     body: dict[str, Any]
 
 
-class _Creation(msgspec.Struct):
+class _FileBatch(msgspec.Struct):
     input_file_id: str
     endpoint: Literal["/v1/chat/completions"]
     completion_window: Literal["24h"]
@@ -110,7 +110,7 @@ class OpenAIBatches:
         return Response(self._file(incoming.id)[1], media_type="application/octet-stream"), None
 
     def _create(self, incoming: Incoming) -> Outgoing:
-        fields = convert(incoming.fields, _Creation)
+        fields = convert(incoming.fields, _FileBatch)
         told, content = self._file(fields.input_file_id)
         if told["purpose"] != "batch":
             message = f"input_file_id: expected purpose batch, got '{told['purpose']}'"
