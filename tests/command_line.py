@@ -20,6 +20,10 @@ def as_many_as(name: str) -> list[Instance]:
     return [replace(one, query=replace(one.query, instance_id=f"{one.id}_{number}")) for number, one in several]
 
 
+KEY = "sk-evidence-0123456789-abcdefghijklmnop"
+PRICES = {"as_of": "2026-11-01", "models": {"local/*": {"input": 1.0, "output": 4.0}}}
+
+
 FORMATS = ("text", "markdown", "csv", "latex")
 
 

@@ -38,6 +38,10 @@ class RunningServer:
     def port(self) -> int:
         return int(self.root_url.rpartition(":")[2])
 
+    def spec(self, name: str = "llm_base", *, model: str = "local/fake", more: str = "") -> str:
+        """Return the specification of a strategy that asks this server; `more` are further options."""
+        return f"{name}:model={model},base_url={self.base_url}{more}"
+
     def log_entries(self) -> list[dict[str, Any]]:
         """Return the lines of the log, oldest first."""
         return self._between_requests(lambda: list(map(msgspec.structs.asdict, self.entries)))

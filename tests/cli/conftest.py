@@ -4,13 +4,15 @@ import json
 import re
 import shutil
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from command_line import OWN_CODE, SAMPLE, Command, Outcome
+from command_line import OWN_CODE, PRICES, SAMPLE, Command, Outcome
 from evidencebench.cli.main import main
 from evidencebench.execution.execute import execute
+from fake_models import RunningServer, running_fake_server
 
 
 @pytest.fixture(autouse=True)
@@ -38,6 +40,20 @@ def command(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch)
         return Outcome(code=int(ended.value.code or 0), out=out, err=err)
 
     return run
+
+
+@pytest.fixture
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep replies beside the test's files, and have prices for a local model."""
+    monkeypatch.setenv("EVIDENCEBENCH_CACHE", str(tmp_path / "cache"))
+    Path("prices.json").write_text(json.dumps(PRICES))
+
+
+@pytest.fixture
+def server() -> Iterator[RunningServer]:
+    """Run a language model that knows the sample."""
+    with running_fake_server(SAMPLE) as running:
+        yield running
 
 
 @pytest.fixture(scope="session")

@@ -4,12 +4,11 @@ import json
 import re
 import signal
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from command_line import SAMPLE, Command, start
+from command_line import KEY, SAMPLE, Command, start
 from evidencebench.cli.asking import closing
 from evidencebench.data.dataset import open_dataset
 from evidencebench.data.sample import sample_path
@@ -21,28 +20,11 @@ from fake_models import RunningServer, running_fake_server
 from llm_servers import SlowSender
 from unwritable import no_file_longer_than
 
-KEY = "sk-evidence-0123456789-abcdefghijklmnop"
-PRICES = {"as_of": "2026-11-01", "models": {"local/*": {"input": 1.0, "output": 4.0}}}
-
-
-@pytest.fixture(autouse=True)
-def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("EVIDENCEBENCH_CACHE", str(tmp_path / "cache"))
-    Path("prices.json").write_text(json.dumps(PRICES))
-
-
-@pytest.fixture
-def server() -> Iterator[RunningServer]:
-    with running_fake_server(SAMPLE, personality="oracle") as running:
-        yield running
-
-
-def base(server: RunningServer, *, model: str = "local/fake", more: str = "") -> str:
-    return f"llm_base:model={model},base_url={server.base_url}{more}"
+pytestmark = pytest.mark.usefixtures("own_cache")
 
 
 def test_an_estimate_sends_nothing_and_comes_near_what_is_paid(server: RunningServer, command: Command) -> None:
-    arguments = f"run {base(server)} --data sample -t er_at_10 --prices prices.json"
+    arguments = f"run {server.spec()} --data sample -t er_at_10 --prices prices.json"
     estimate = command(f"{arguments} --estimate --json").json
     assert server.totals()["requests"] == 0
     assert not Path("run.jsonl").exists()
@@ -58,13 +40,13 @@ def test_an_estimate_sends_nothing_and_comes_near_what_is_paid(server: RunningSe
 
 
 def test_a_price_that_is_not_known_is_never_shown_as_nothing(server: RunningServer, command: Command) -> None:
-    estimate = command(f"run {base(server)} --data sample -t er_at_10 --estimate")
+    estimate = command(f"run {server.spec()} --data sample -t er_at_10 --estimate")
     assert "unknown" in estimate.out
     assert "$0" not in estimate.out
-    ran = command(f"run {base(server)} --data sample -t er_at_10 -o run.jsonl")
+    ran = command(f"run {server.spec()} --data sample -t er_at_10 -o run.jsonl")
     assert "price unknown" in ran.err
     assert "$0" not in ran.err + ran.out
-    refused = command(f"run {base(server, more=',seed=5')} --data sample -o other.jsonl --max-cost-usd 1")
+    refused = command(f"run {server.spec(more=',seed=5')} --data sample -o other.jsonl --max-cost-usd 1")
     assert refused.code == 3
     assert "--prices" in refused.err
 
@@ -72,9 +54,7 @@ def test_a_price_that_is_not_known_is_never_shown_as_nothing(server: RunningServ
 def test_a_run_stops_before_it_costs_more_than_allowed_and_goes_on_with_more(
     server: RunningServer, command: Command
 ) -> None:
-    arguments = (
-        f"run {base(server, more=',max_tokens=300')} --data sample -t er_at_10 -o run.jsonl --prices prices.json"
-    )
+    arguments = f"run {server.spec(more=',max_tokens=300')} --data sample -t er_at_10 -o run.jsonl --prices prices.json"
     whole = command(f"{arguments} --estimate --json").json["models"][0]["cost_usd"]
     stopped = command(f"{arguments} --max-cost-usd {whole / 2:.6f}")
     assert stopped.code == 3
@@ -101,7 +81,7 @@ def test_the_key_is_sent_and_stands_in_no_file_and_no_message(
     ) as server:
         for number, model in enumerate(("openai/fake", "anthropic/fake")):
             env = f",key_env={'OPENAI' if number == 0 else 'ANTHROPIC'}_API_KEY"
-            spec = base(server, model=model, more=env)
+            spec = server.spec(model=model, more=env)
             # A lost submission to Anthropic is looked for for a minute: only OpenAI's batches meet faults here.
             sent = "--batch --seed 3" if number == 0 else "--seed 3"
             for arguments in (
@@ -124,7 +104,7 @@ def test_the_key_is_sent_and_stands_in_no_file_and_no_message(
 
 def test_an_interrupt_keeps_every_reply_that_was_paid(tmp_path: Path) -> None:
     with running_fake_server(SAMPLE, personality="oracle", latency_seconds=0.7) as server:
-        words = ("run", base(server), "--data", "sample", "-o", str(tmp_path / "run.jsonl"), "--max-connections", "3")
+        words = ("run", server.spec(), "--data", "sample", "-o", str(tmp_path / "run.jsonl"), "--max-connections", "3")
         process = start(*words)
         deadline = time.monotonic() + 60
         while server.totals()["paid"] < 4 and time.monotonic() < deadline:
@@ -145,7 +125,7 @@ def test_an_interrupt_keeps_every_reply_that_was_paid(tmp_path: Path) -> None:
 def test_a_run_whose_replies_could_not_be_kept_stops_before_it_asks(
     server: RunningServer, command: Command, tmp_path: Path
 ) -> None:
-    arguments = f"run {base(server)} --data sample -t er_at_10"
+    arguments = f"run {server.spec()} --data sample -t er_at_10"
     assert command(f"{arguments} --limit 1 -o first.jsonl").code == 0
     n_before = server.totals()["requests"]
     for _ in range(2):
@@ -185,7 +165,7 @@ def test_a_batch_gives_the_same_answers_for_the_same_replies(command: Command) -
     for personality in ("oracle", "over_length", "wrong_format"):
         with running_fake_server(SAMPLE, personality=personality, expire_rate=0.2) as server:
             for wire in ("openai", "anthropic"):
-                spec = base(server, model=f"{wire}/fake", more=",key_env=")
+                spec = server.spec(model=f"{wire}/fake", more=",key_env=")
                 name = f"{personality}-{wire}"
                 direct = command(f"run {spec} --data sample -t er_at_optimal -o {name}.jsonl")
                 command("cache prune --replies --yes")
@@ -207,7 +187,7 @@ def answers(path: Path) -> list[tuple[object, ...]]:
 
 def test_a_batch_that_was_submitted_is_collected_by_the_next_start_and_not_bought_again(tmp_path: Path) -> None:
     with running_fake_server(SAMPLE, personality="oracle", batch_delay_seconds=1.5) as server:
-        spec = base(server, model="openai/fake", more=",key_env=")
+        spec = server.spec(model="openai/fake", more=",key_env=")
         words = ("run", spec, "--data", "sample", "-t", "er_at_10", "-o", str(tmp_path / "run.jsonl"), "--batch")
         process = start(*words)
         deadline = time.monotonic() + 60
@@ -228,7 +208,7 @@ def test_a_batch_that_was_submitted_is_collected_by_the_next_start_and_not_bough
 
 def test_a_refused_key_stops_the_run_at_once(command: Command) -> None:
     with running_fake_server(SAMPLE, fault_rate=1.0, fault_kinds=["unauthorized"]) as server:
-        found = command(f"run {base(server)} --data sample -o run.jsonl --max-connections 1")
+        found = command(f"run {server.spec()} --data sample -o run.jsonl --max-connections 1")
         assert found.code == 3
         assert "401" in found.err
         assert server.totals()["requests"] == 1
@@ -244,7 +224,7 @@ def test_options_for_models_are_refused_where_no_model_is_asked(command: Command
 
 def test_score_counts_the_classes_of_replies_beside_the_score(command: Command) -> None:
     with running_fake_server(SAMPLE, personality="over_length") as server:
-        command(f"run {base(server)} --data sample -t er_at_10 -o run.jsonl")
+        command(f"run {server.spec()} --data sample -t er_at_10 -o run.jsonl")
     found = command("score run.jsonl --data sample")
     assert "er_at_10: replies: " in found.out
     assert "over length 10" in found.out
@@ -254,7 +234,7 @@ def test_score_counts_the_classes_of_replies_beside_the_score(command: Command) 
 def test_find_shows_what_a_model_selects(server: RunningServer, command: Command) -> None:
     query = SAMPLE[0].query
     Path("paper.txt").write_text("\n".join(query.sentences))
-    found = command(f"find {{{query.hypothesis}}} paper.txt --budget 2 --system {base(server)} --json").json
+    found = command(f"find {{{query.hypothesis}}} paper.txt --budget 2 --system {server.spec()} --json").json
     assert 1 <= len(found["evidence"]) <= 2
 
 
@@ -267,7 +247,7 @@ def test_what_a_sentence_commands_changes_nothing_in_what_is_read(command: Comma
     for personality in ("oracle", "quotes", "verbose"):
         with running_fake_server(open_dataset("attack.json"), personality=personality) as server:
             name = f"{personality}.jsonl"
-            command(f"run {base(server)} --data attack.json -t er_at_optimal -o {name}")
+            command(f"run {server.spec()} --data attack.json -t er_at_optimal -o {name}")
             (score,) = command(f"score {name} --data attack.json --json").json.values()
             assert score["aspect_recall"]["mean"] == 1.0
 
@@ -278,7 +258,7 @@ def _record_of(instance_id: str) -> str:
 
 def test_what_an_open_batch_holds_is_not_bought_again_one_by_one(tmp_path: Path, command: Command) -> None:
     with running_fake_server(SAMPLE, personality="oracle", batch_delay_seconds=3.0) as server:
-        spec = base(server, model="openai/fake", more=",key_env=")
+        spec = server.spec(model="openai/fake", more=",key_env=")
         words = ("run", spec, "--data", "sample", "-t", "er_at_10", "-o", str(tmp_path / "run.jsonl"))
         process = start(*words, "--batch")
         deadline = time.monotonic() + 60
@@ -299,7 +279,7 @@ def test_what_an_open_batch_holds_is_not_bought_again_one_by_one(tmp_path: Path,
 
 def test_batches_that_expire_in_part_end_with_what_is_left_told(command: Command) -> None:
     with running_fake_server(SAMPLE, personality="oracle", expire_rate=0.6) as server:
-        spec = base(server, model="openai/fake", more=",key_env=")
+        spec = server.spec(model="openai/fake", more=",key_env=")
         found = command(f"run {spec} --data sample -o run.jsonl --batch")
         n_left = len(SAMPLE) * 6 - len(read_run(Path("run.jsonl")).done)
         assert found.code == (3 if n_left else 0)
@@ -308,7 +288,7 @@ def test_batches_that_expire_in_part_end_with_what_is_left_told(command: Command
 
 def test_a_batch_under_a_cost_limit_answers_what_fits(command: Command) -> None:
     with running_fake_server(SAMPLE, personality="oracle") as server:
-        spec = base(server, model="openai/gpt-4o", more=",key_env=,max_tokens=300")
+        spec = server.spec(model="openai/gpt-4o", more=",key_env=,max_tokens=300")
         arguments = f"run {spec} --data sample -t er_at_10 -o run.jsonl"
         whole = command(f"{arguments} --estimate --batch --json").json["models"][0]["cost_usd"]
         stopped = command(f"{arguments} --batch --max-cost-usd {whole / 2:.6f}")
@@ -321,5 +301,5 @@ def test_a_batch_under_a_cost_limit_answers_what_fits(command: Command) -> None:
 @pytest.mark.parametrize("value", ["nan", "inf", "0", "-1"])
 def test_a_limit_that_is_no_number_is_refused(value: str, server: RunningServer, command: Command) -> None:
     for option in ("--max-cost-usd", "--requests-per-minute", "--timeout"):
-        assert command(f"run {base(server)} --data sample -o run.jsonl {option} {value}").code == 2
+        assert command(f"run {server.spec()} --data sample -o run.jsonl {option} {value}").code == 2
     assert server.totals()["requests"] == 0

@@ -7,27 +7,20 @@ from pathlib import Path
 
 import pytest
 
-from command_line import SAMPLE, Command
+from command_line import KEY, SAMPLE, Command
 from evidencebench.data.sample import sample_path
 from fake_models import RunningServer, running_fake_server
 
 ID = SAMPLE.ids[0]
-KEY = "sk-evidence-0123456789-abcdefghijklmnop"
 
 
-@pytest.fixture(autouse=True)
-def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("EVIDENCEBENCH_CACHE", str(tmp_path / "cache"))
+pytestmark = pytest.mark.usefixtures("own_cache")
 
 
 @pytest.fixture
 def server() -> Iterator[RunningServer]:
     with running_fake_server(SAMPLE, personality="over_length") as running:
         yield running
-
-
-def spec(server: RunningServer, *, name: str = "llm_base", more: str = "") -> str:
-    return f"{name}:model=local/fake,base_url={server.base_url}{more}"
 
 
 def test_a_prompt_is_printed_before_it_is_paid_for_and_needs_no_key(command: Command) -> None:
@@ -54,7 +47,7 @@ def test_all_first_requests_are_printed_where_several_are_made_at_once(command: 
 
 def test_the_prompt_that_is_shown_is_the_one_that_is_sent(server: RunningServer, command: Command) -> None:
     for hypothesis in ("own", "wrong"):
-        arguments = f"run {spec(server)} --data sample --limit 1 -t er_at_10 --hypothesis {hypothesis}"
+        arguments = f"run {server.spec()} --data sample --limit 1 -t er_at_10 --hypothesis {hypothesis}"
         (shown,) = command(f"{arguments} --show-prompt --json").json
         command(f"{arguments} -o {hypothesis}.jsonl")
         command("cache export -o replies.jsonl --overwrite")
@@ -65,7 +58,7 @@ def test_the_prompt_that_is_shown_is_the_one_that_is_sent(server: RunningServer,
 def test_prompts_and_replies_of_an_instance_are_shown_all_turns_of_them(
     server: RunningServer, command: Command
 ) -> None:
-    command(f"run {spec(server)} --data sample -t er_at_10 -t result_er_at_5 -o run.jsonl")
+    command(f"run {server.spec()} --data sample -t er_at_10 -t result_er_at_5 -o run.jsonl")
     n_sent = server.totals()["requests"]
     shown = command(f"llm show run.jsonl {ID} --task er_at_10")
     assert (shown.code, shown.err) == (0, "")
@@ -109,7 +102,7 @@ def test_the_requests_of_every_strategy_are_made_again_as_they_were(form: str, c
 
 
 def test_the_wrong_hypothesis_of_a_run_is_shown(server: RunningServer, command: Command) -> None:
-    command(f"run {spec(server)} --data sample -t er_at_10 -o run.jsonl --hypothesis wrong --seed 3")
+    command(f"run {server.spec()} --data sample -t er_at_10 -o run.jsonl --hypothesis wrong --seed 3")
     shown = command(f"llm show run.jsonl {ID} --json")
     assert shown.code == 0, shown.err
     assert SAMPLE[0].query.hypothesis not in shown.json[0]["request"]["messages"][0]["text"]
@@ -118,7 +111,7 @@ def test_the_wrong_hypothesis_of_a_run_is_shown(server: RunningServer, command: 
 def test_a_reply_that_is_not_stored_is_told_with_what_may_have_happened(
     server: RunningServer, command: Command
 ) -> None:
-    command(f"run {spec(server)} --data sample -t er_at_10 -o run.jsonl --limit 1")
+    command(f"run {server.spec()} --data sample -t er_at_10 -o run.jsonl --limit 1")
     command("cache prune --replies --yes")
     gone = command(f"llm show run.jsonl {ID}")
     assert gone.code == 2
@@ -136,7 +129,7 @@ def test_a_reply_that_is_not_stored_is_told_with_what_may_have_happened(
 
 def test_data_that_has_moved_or_changed_is_told(server: RunningServer, command: Command) -> None:
     shutil.copy(sample_path(), "data.json")
-    command(f"run {spec(server)} --data data.json -t er_at_10 -o run.jsonl --limit 1")
+    command(f"run {server.spec()} --data data.json -t er_at_10 -o run.jsonl --limit 1")
     Path("data.json").rename("moved.json")
     moved = command(f"llm show run.jsonl {ID}")
     assert moved.code == 2
@@ -158,7 +151,7 @@ def test_data_that_has_moved_or_changed_is_told(server: RunningServer, command: 
     ],
 )
 def test_what_cannot_be_shown_is_refused(arguments: str, message: str, server: RunningServer, command: Command) -> None:
-    command(f"run {spec(server)} --data sample -t er_at_10 -o run.jsonl --limit 1")
+    command(f"run {server.spec()} --data sample -t er_at_10 -o run.jsonl --limit 1")
     command("run lead --data sample -o lead.jsonl")
     Path("answers.json").write_text(json.dumps({ID: [1]}))
     found = command(f"llm show {arguments}")
@@ -167,8 +160,8 @@ def test_what_cannot_be_shown_is_refused(arguments: str, message: str, server: R
 
 
 def test_an_export_names_the_instances_of_a_run(server: RunningServer, command: Command) -> None:
-    command(f"run {spec(server)} --data sample -t er_at_10 -o run.jsonl")
-    command(f"run {spec(server, more=',seed=9')} --data sample -t er_at_10 -o other.jsonl")
+    command(f"run {server.spec()} --data sample -t er_at_10 -o run.jsonl")
+    command(f"run {server.spec(more=',seed=9')} --data sample -t er_at_10 -o other.jsonl")
     command("cache export -o all.jsonl")
     found = command("cache export -o mine.jsonl --run run.jsonl")
     assert found.code == 0, found.err
@@ -204,7 +197,7 @@ def test_a_hostile_reply_can_do_nothing_to_the_terminal(server: RunningServer, c
     records = json.loads(sample_path().read_bytes())
     records[ID]["paper_as_candidate_pool"][0] = "Tea \x1b[2J is \u202e good."
     Path("hostile.json").write_text(json.dumps(records))
-    shown = command(f"run {spec(server)} --data hostile.json --show-prompt")
+    shown = command(f"run {server.spec()} --data hostile.json --show-prompt")
     assert "Tea" in shown.out
     assert "\x1b" not in shown.out
     assert "\u202e" not in shown.out

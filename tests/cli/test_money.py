@@ -1,35 +1,20 @@
 """Every command that asks language models does so under the same guard: estimates, limits, what it says of costs."""
 
-import json
 import signal
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from command_line import SAMPLE, Command, start
+from command_line import KEY, SAMPLE, Command, start
 from fake_models import RunningServer, running_fake_server
 
-KEY = "sk-evidence-0123456789-abcdefghijklmnop"
-PRICES = {"as_of": "2026-11-01", "models": {"local/*": {"input": 1.0, "output": 4.0}}}
+pytestmark = pytest.mark.usefixtures("own_cache")
 
 
 @pytest.fixture(autouse=True)
-def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("EVIDENCEBENCH_CACHE", str(tmp_path / "cache"))
-    Path("prices.json").write_text(json.dumps(PRICES))
+def _own_paper() -> None:
     Path("paper.txt").write_text("\n".join(SAMPLE[0].query.sentences))
-
-
-@pytest.fixture
-def server() -> Iterator[RunningServer]:
-    with running_fake_server(SAMPLE, personality="oracle") as running:
-        yield running
-
-
-def spec(server: RunningServer, *, model: str = "local/fake", more: str = "") -> str:
-    return f"llm_base:model={model},base_url={server.base_url}{more}"
 
 
 def commands(system: str, *, quick: str = "") -> dict[str, str]:
@@ -48,16 +33,16 @@ REQUESTS = {"run": 10, "wrong-hypothesis": 20, "crossval": 40, "find": 1}
 
 @pytest.mark.parametrize("name", REQUESTS)
 def test_every_command_estimates_and_then_asks_that_much(name: str, server: RunningServer, command: Command) -> None:
-    estimate = command(commands(spec(server), quick="--estimate --json --prices prices.json")[name]).json
+    estimate = command(commands(server.spec(), quick="--estimate --json --prices prices.json")[name]).json
     assert server.totals()["requests"] == 0
     (model,) = estimate["models"]
     assert (model["requests"], estimate["stored"]) == (REQUESTS[name], 0)
     assert model["cost_usd"] > 0
-    asked = command(f"{commands(spec(server))[name]} --prices prices.json")
+    asked = command(f"{commands(server.spec())[name]} --prices prices.json")
     assert asked.code == 0, asked.err
     assert server.totals()["requests"] == REQUESTS[name]
     assert f"asked: {REQUESTS[name]} sent, 0 stored, 0 failed, $0." in asked.err
-    again = command(commands(spec(server))[name])
+    again = command(commands(server.spec())[name])
     assert again.code == 0, again.err
     assert server.totals()["requests"] == REQUESTS[name]
 
@@ -66,7 +51,7 @@ def test_every_command_estimates_and_then_asks_that_much(name: str, server: Runn
 def test_every_command_stops_before_it_costs_more_than_allowed(
     name: str, server: RunningServer, command: Command
 ) -> None:
-    system = spec(server, more=",max_tokens=300")
+    system = server.spec(more=",max_tokens=300")
     limit = 0.002 if name == "find" else 0.02
     stopped = command(f"{commands(system)[name]} --prices prices.json --max-cost-usd {limit}")
     assert (stopped.code, stopped.out) == (3, ""), stopped.err
@@ -84,7 +69,7 @@ def test_every_command_stops_before_it_costs_more_than_allowed(
 def test_every_command_refuses_a_limit_on_a_price_that_is_not_known(
     name: str, server: RunningServer, command: Command
 ) -> None:
-    refused = command(f"{commands(spec(server))[name]} --max-cost-usd 1")
+    refused = command(f"{commands(server.spec())[name]} --max-cost-usd 1")
     assert refused.code == 3
     assert "expected a known price, since a cost limit is set, got none; give a table" in refused.err
     assert server.totals()["requests"] == 0
@@ -123,7 +108,7 @@ def test_no_limit_is_promised_for_own_code_that_asks_in_its_own_way(name: str, c
 
 @pytest.mark.parametrize("name", REQUESTS)
 def test_every_command_can_ask_in_batches(name: str, server: RunningServer, command: Command) -> None:
-    system = spec(server, model="openai/fake", more=",key_env=")
+    system = server.spec(model="openai/fake", more=",key_env=")
     found = command(f"{commands(system)[name]} --batch")
     assert found.code == 0, found.err
     assert server.totals()["paid_in_batches"] == REQUESTS[name]
@@ -140,7 +125,7 @@ def test_no_command_shows_or_writes_a_key(
     with running_fake_server(
         SAMPLE, fault_rate=0.4, fault_kinds=["unauthorized", "bad_request", "truncated_body"]
     ) as server:
-        system = spec(server, model="openai/fake", more=",key_env=OPENAI_API_KEY")
+        system = server.spec(model="openai/fake", more=",key_env=OPENAI_API_KEY")
         found = command(f"{commands(system)[name]} --max-attempts 2")
         as_json = command(f"{commands(system)[name]} --json --max-attempts 2")
         assert server.totals()["requests"] > 0
@@ -166,7 +151,7 @@ def test_replies_of_a_batch_that_an_earlier_start_submitted_are_sent_once_and_no
     tmp_path: Path, command: Command
 ) -> None:
     with running_fake_server(SAMPLE, personality="oracle", batch_delay_seconds=1.0) as server:
-        system = spec(server, model="openai/fake", more=",key_env=")
+        system = server.spec(model="openai/fake", more=",key_env=")
         words = commands(system)["run"].split()
         process = start(*words, "--batch", cwd=tmp_path)
         ends_at = time.monotonic() + 60
@@ -181,10 +166,10 @@ def test_replies_of_a_batch_that_an_earlier_start_submitted_are_sent_once_and_no
 
 
 def test_requests_on_their_way_at_a_second_interrupt_were_sent(tmp_path: Path) -> None:
-    with running_fake_server(SAMPLE, personality="oracle", latency_seconds=15.0) as server:  # none is answered before
-        process = start(*commands(spec(server))["run"].split(), cwd=tmp_path)
+    with running_fake_server(SAMPLE, personality="oracle", latency_seconds=60.0) as server:
+        process = start(*commands(server.spec())["run"].split(), cwd=tmp_path)
         ends_at = time.monotonic() + 60
-        while server.totals()["requests"] < 10 and time.monotonic() < ends_at:
+        while server.totals()["in_flight"] < 10 and time.monotonic() < ends_at:
             time.sleep(0.01)
         process.send_signal(signal.SIGINT)
         time.sleep(0.3)
@@ -197,7 +182,7 @@ def test_requests_on_their_way_at_a_second_interrupt_were_sent(tmp_path: Path) -
 
 def test_answers_that_failed_are_told_what_retrying_does(command: Command) -> None:
     with running_fake_server(SAMPLE, personality="wrong_format") as server:
-        found = command(commands(spec(server))["run"])
+        found = command(commands(server.spec())["run"])
     assert found.code == 1
     assert "--retry-failed asks again where no reply came;" in found.err
     assert "what was replied is read again, not bought again: for other replies, run with another --seed" in " ".join(
