@@ -22,7 +22,7 @@ from evidencebench.scoring.sign_flips import MAX_ENUMERATED_CLUSTERS
 from evidencebench.specification import MAX_DEPTH
 from evidencebench.systems.retrievers.fusion import Fuse
 from evidencebench.systems.selectors.cues import WEIGHTS
-from evidencebench.training.trainings import TRAININGS
+from evidencebench.training.training_table import TRAININGS
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCUMENTS = ("README.md", *(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md"))))

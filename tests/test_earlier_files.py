@@ -20,7 +20,7 @@ from evidencebench.models.model_card import card_digest
 from evidencebench.runs.header import DataHeader
 from evidencebench.runs.people.people_folder import PeopleFolder
 from evidencebench.runs.run_file import read_run
-from evidencebench.systems.selectors.model import load_model
+from evidencebench.systems.selectors.selector_model import load_model
 
 EARLIER = Path(__file__).parent / "earlier"
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from evidencebench.systems.selectors.cues import WEIGHTS
 from evidencebench.systems.selectors.features import FEATURES
 from evidencebench.systems.selectors.lexicon import CUES, Cue
-from evidencebench.systems.selectors.page import EVIDENCE_CUES
+from evidencebench.systems.selectors.paper_columns import EVIDENCE_CUES
 
 REFERENCE = Path(__file__).resolve().parents[1] / "docs" / "features.md"
 

@@ -25,8 +25,8 @@ from evidencebench.query import Query
 from evidencebench.storage.cached_file import digest_file, is_intact, remove_cached
 from evidencebench.system import Brief
 from evidencebench.systems.selectors.features import FEATURES
-from evidencebench.systems.selectors.model import Linear, SelectorCard, SelectorModel
 from evidencebench.systems.selectors.selector import Selector
+from evidencebench.systems.selectors.selector_model import Linear, SelectorCard, SelectorModel
 from evidencebench.training.selector import write_model
 from replies import keep, numbered, reply_to
 

@@ -20,7 +20,7 @@ from evidencebench.scoring.resampling import Resampling
 from evidencebench.specification import parse_specification, write_specification
 from evidencebench.training.crossval.cross_validate import cross_validate
 from evidencebench.training.crossval.plan import CrossValidation
-from evidencebench.training.trainings import trainable
+from evidencebench.training.training_table import trainable
 from own_training import OWN_TRAINING
 
 SYSTEM = """

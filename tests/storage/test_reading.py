@@ -19,7 +19,7 @@ from evidencebench.models.model_card import FineTunedCard, require_replaceable
 from evidencebench.runs.formats import open_run
 from evidencebench.runs.people.drafts import read_drafts
 from evidencebench.storage.reading import file_sha256, open_file, read_stream, read_whole
-from evidencebench.systems.selectors.model import read_card
+from evidencebench.systems.selectors.selector_model import read_card
 from evidencebench.systems.strategies.example_file import read_examples
 
 

@@ -26,7 +26,7 @@ from evidencebench.runs.people.drafts import write_drafts
 from evidencebench.storage.journal import open_journal
 from evidencebench.storage.whole_file import is_stream, put_in_place, whole_file, write_whole
 from evidencebench.systems.selectors.features import FEATURES
-from evidencebench.systems.selectors.model import Linear, SelectorCard, SelectorModel, Trees, read_card
+from evidencebench.systems.selectors.selector_model import Linear, SelectorCard, SelectorModel, Trees, read_card
 from evidencebench.training.prompt_examples import draw_examples, write_examples
 from evidencebench.training.selector import write_model
 

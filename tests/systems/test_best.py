@@ -13,10 +13,10 @@ from evidencebench.data.sample import load_sample
 from evidencebench.errors import DataError, ModelError, SystemSpecError
 from evidencebench.execution.making import make_system
 from evidencebench.system import Brief
-from evidencebench.systems.selectors.model import read_card
 from evidencebench.systems.selectors.selector import Selector
+from evidencebench.systems.selectors.selector_model import read_card
 from evidencebench.training.best import BestTraining
-from evidencebench.training.trainings import trainable
+from evidencebench.training.training_table import trainable
 
 SAMPLE = list(load_sample())
 

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from cue_examples import EXAMPLES
 from evidencebench.query import Kind, Query
 from evidencebench.systems.selectors.features import FEATURES, Feature, chosen_features, feature_table
-from evidencebench.systems.selectors.page import EVIDENCE_CUES, Page
-from evidencebench.systems.selectors.structure import Section
+from evidencebench.systems.selectors.paper_columns import EVIDENCE_CUES, PaperColumns
+from evidencebench.systems.selectors.rhetorical_roles import Role
 from make_feature_table import REFERENCE, reference
 from strategies import WORDS, queries
 
@@ -126,8 +126,8 @@ CASES: dict[str, tuple[Query, Sequence[float]]] = {
     "run_length": (TEA, [log(3)] * 3 + [log(2)] * 2 + [log(3)] * 3),
     "section_position": (TEA, [0, 0, 0, 0, 1, 0, 0.5, 1]),
     "has_labels": (TEA, [1] * 8),
-    **{f"section_{section.name.lower()}": (PARTS, one_of(7 + section)) for section in Section},
-    **{f"abstract_{section.name.lower()}": (PARTS, one_of(section)) for section in list(Section)[:7]},
+    **{f"section_{section.name.lower()}": (PARTS, one_of(7 + section)) for section in Role},
+    **{f"abstract_{section.name.lower()}": (PARTS, one_of(section)) for section in list(Role)[:7]},
     **{f"cue_{name}": (query_of((BODY, has), (BODY, lacks)), logs(n, 0)) for name, (has, n, lacks) in EXAMPLES.items()},
     "evidence": (TEA, [0, 0, 2 * L, 0, 0, L, 2 * L, L]),
     "evidence_rank": (TEA, [0, 0, 6 / 8, 0, 0, 4 / 8, 6 / 8, 4 / 8]),
@@ -168,7 +168,7 @@ CASES: dict[str, tuple[Query, Sequence[float]]] = {
 
 
 def table_of(query: Query) -> NDArray[np.float64]:
-    return feature_table(Page(query, Strokes()), FEATURES)
+    return feature_table(PaperColumns(query, Strokes()), FEATURES)
 
 
 def test_every_feature_has_a_case() -> None:
@@ -179,7 +179,7 @@ def test_every_feature_has_a_case() -> None:
 @pytest.mark.parametrize("feature", FEATURES, ids=lambda feature: feature.name)
 def test_a_feature_is_what_was_worked_out_by_hand(feature: Feature) -> None:
     query, expected = CASES[feature.name]
-    assert feature.column(Page(query, Strokes())) == pytest.approx(expected, abs=1e-7)
+    assert feature.column(PaperColumns(query, Strokes())) == pytest.approx(expected, abs=1e-7)
 
 
 def test_the_cues_of_evidence_are_twelve_as_its_sentence_says() -> None:
@@ -220,7 +220,7 @@ def test_names_of_papers_and_instances_change_nothing(query: Query, name: str) -
 def test_a_part_of_the_table_holds_the_same_numbers(query: Query) -> None:
     chosen = chosen_features(hypothesis=False)
     columns = [FEATURES.index(feature) for feature in chosen]
-    assert np.array_equal(feature_table(Page(query), chosen), table_of(query)[:, columns])
+    assert np.array_equal(feature_table(PaperColumns(query), chosen), table_of(query)[:, columns])
 
 
 @pytest.mark.parametrize("kind", Kind)
@@ -268,8 +268,8 @@ def test_features_are_chosen_by_what_a_model_may_read() -> None:
 
 
 def test_vectors_need_an_embedder() -> None:
-    with pytest.raises(ValueError, match="expected a page with an embedder"):
-        feature_table(Page(TEA), FEATURES)
+    with pytest.raises(ValueError, match="expected an embedder"):
+        feature_table(PaperColumns(TEA), FEATURES)
 
 
 def test_the_document_lists_every_feature() -> None:

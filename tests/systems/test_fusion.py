@@ -17,8 +17,8 @@ from evidencebench.system import Brief, NamedSystem, Ranking
 from evidencebench.systems.retrievers.fusion import Fuse
 from evidencebench.systems.retrievers.scores import places_of, scores_of, standard_scores, unit_scores
 from evidencebench.systems.selectors.diverse import Diverse
-from evidencebench.systems.selectors.likeness import VectorLikeness, WordLikeness
-from evidencebench.systems.selectors.redundancy import discounted_order
+from evidencebench.systems.selectors.reordering import discounted_order
+from evidencebench.systems.selectors.similarity import VectorSimilarity, WordSimilarity
 from strategies import queries, rankings
 
 BRIEF = Brief(budget=3)
@@ -170,7 +170,7 @@ def test_standard_scores_have_no_mean_and_keep_the_order(scores: list[float]) ->
 def test_a_diverse_system_discounts_the_unit_scores_of_the_other(query: Query, strength: float) -> None:
     inner = make_system("bm25").rank(query, BRIEF)
     scores = unit_scores(scores_of(inner, len(query.sentences)))
-    expected = discounted_order(scores, WordLikeness(query.sentences).row, strength=strength)
+    expected = discounted_order(scores, WordSimilarity(query.sentences).row, strength=strength)
     assert make_system(f"diverse:system=bm25,strength={strength}").rank(query, BRIEF).sentences == expected
     assert make_system("diverse:system=bm25,strength=0").rank(query, BRIEF).sentences == inner.sentences
     assert make_system("diverse:system=bm25,method=mmr,relevance=1").rank(query, BRIEF).sentences == inner.sentences
@@ -209,5 +209,5 @@ def test_a_dense_system_can_be_the_embedder(embedding_model: Path) -> None:
 def test_cosines_are_those_of_the_definition() -> None:
     vectors = np.random.default_rng(0).normal(size=(6, 3))
     expected = [[float(a @ b) / math.hypot(*a) / math.hypot(*b) for b in vectors] for a in vectors]
-    likeness = VectorLikeness(vectors)
+    likeness = VectorSimilarity(vectors)
     np.testing.assert_allclose([likeness.row(index) for index in range(6)], expected, atol=1e-12)

@@ -23,9 +23,9 @@ from evidencebench.models.model_card import card_digest
 from evidencebench.query import Query
 from evidencebench.system import Brief
 from evidencebench.systems.selectors.features import chosen_features
-from evidencebench.systems.selectors.model import SelectorModel, load_model, read_card
-from evidencebench.systems.selectors.page import Page
+from evidencebench.systems.selectors.paper_columns import PaperColumns
 from evidencebench.systems.selectors.selector import Selector
+from evidencebench.systems.selectors.selector_model import SelectorModel, load_model, read_card
 from evidencebench.training.selector import STRENGTH, TUNED_TASKS, SelectorTraining, write_model
 from examples import IS_THOROUGH
 
@@ -156,7 +156,7 @@ DYING = """
 import os, signal, sys
 from pathlib import Path
 from evidencebench.models.model_card import card_digest
-from evidencebench.systems.selectors.model import load_model
+from evidencebench.systems.selectors.selector_model import load_model
 from evidencebench.training.selector import write_model
 
 class Dying(dict):
@@ -225,7 +225,7 @@ def test_results_and_all_evidence_are_different_orders(selector_model: Path) -> 
 
 
 def test_scores_of_a_scope_are_the_mean_of_its_members_standard_scores(selector_model: Path) -> None:
-    scores = loaded(selector_model).scores(Page(SAMPLE[0].query))
+    scores = loaded(selector_model).scores(PaperColumns(SAMPLE[0].query))
     assert set(scores) == {"all", "results"}
     for values in scores.values():
         assert len(values) == len(SAMPLE[0].query.sentences)

@@ -39,8 +39,8 @@ from evidencebench.scoring.wrong_hypothesis import wrong_hypothesis_control
 from evidencebench.training.crossval.cross_validate import cross_validate
 from evidencebench.training.crossval.figures import SystemFigures
 from evidencebench.training.crossval.plan import DEFAULT_TASKS, CrossValidation
-from evidencebench.training.folding import paper_folds, parted
-from evidencebench.training.trainings import trainable
+from evidencebench.training.folds import paper_folds, parted
+from evidencebench.training.training_table import trainable
 from own_training import OWN_TRAINING
 
 SAMPLE = load_sample()

@@ -16,7 +16,7 @@ def complete_systems(ctx: click.Context, param: click.Parameter, incomplete: str
 
 def complete_trainings(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001 - as above
     """Return the trainings that begin so."""
-    from evidencebench.training.trainings import TRAININGS  # noqa: PLC0415 - as above
+    from evidencebench.training.training_table import TRAININGS  # noqa: PLC0415 - as above
 
     return [CompletionItem(name) for name in TRAININGS if name.startswith(incomplete)]
 

@@ -34,7 +34,7 @@ from evidencebench.training.crossval.cross_validate import cross_validate
 from evidencebench.training.crossval.figures import SystemFigures
 from evidencebench.training.crossval.plan import CrossValidation, planned, versions_before_training
 from evidencebench.training.crossval.waiting import rehearse_splits
-from evidencebench.training.trainings import trainable
+from evidencebench.training.training_table import trainable
 from evidencebench.wording import counted
 
 

@@ -11,7 +11,7 @@ from evidencebench.cli.options import data_option, json_option, limit_option, op
 from evidencebench.cli.output import print_json
 from evidencebench.cli.progress import progress
 from evidencebench.errors import DataError, SystemSpecError
-from evidencebench.training.trainings import TRAININGS, trainable
+from evidencebench.training.training_table import TRAININGS, trainable
 from evidencebench.wording import counted
 
 # What a model is tried on that was trained on one of these; anybody else knows best what there is.

@@ -6,7 +6,7 @@ from typing import Any
 
 from evidencebench.data.instance import Instance
 from evidencebench.storage.reading import PathText
-from evidencebench.systems.selectors.model import SelectorCard
+from evidencebench.systems.selectors.selector_model import SelectorCard
 from evidencebench.training.selector import Progress, SelectorTraining
 
 

@@ -22,11 +22,11 @@ from evidencebench.storage.reading import PathText
 from evidencebench.storage.whole_file import write_folder
 from evidencebench.systems.retrievers.dense import MiniLM
 from evidencebench.systems.selectors.features import Feature, chosen_features
-from evidencebench.systems.selectors.model import Linear, SelectorCard, SelectorModel, Trees, require_lightgbm
-from evidencebench.systems.selectors.page import Floats
+from evidencebench.systems.selectors.paper_columns import Floats
 from evidencebench.systems.selectors.selector import selected
-from evidencebench.training.examples import SCOPES, Example, Target, examples_of
-from evidencebench.training.folding import paper_folds, parted
+from evidencebench.systems.selectors.selector_model import Linear, SelectorCard, SelectorModel, Trees, require_lightgbm
+from evidencebench.training.folds import paper_folds, parted
+from evidencebench.training.selector_examples import SCOPES, SelectorExample, Target, examples_of
 from evidencebench.version import __version__
 
 Progress = Callable[[int, int], None]
@@ -146,7 +146,7 @@ class SelectorTraining:
         for number, fold in enumerate(folds):
             report(number, len(folds) + 1)
             model = _fitted(parted(examples, fold)[0], features, strength=STRENGTH, seed=seed)
-            out_of_fold |= {place: model.scores(examples[place].page) for place in fold}
+            out_of_fold |= {place: model.scores(examples[place].paper) for place in fold}
         tried = STRENGTHS if self.strength is None else (self.strength,)
         recalls = {strength: _recalls(examples, out_of_fold, strength) for strength in tried}
         strength = max(tried, key=lambda one: sum(recalls[one].values()))
@@ -181,7 +181,9 @@ def write_model(model: SelectorModel, folder: Path) -> None:
     write_folder(folder, {**trees, CARD: card}, names_all=CARD, owned=("trees-*.txt", *LEFT))
 
 
-def _fitted(examples: Sequence[Example], features: tuple[Feature, ...], *, strength: float, seed: int) -> SelectorModel:
+def _fitted(
+    examples: Sequence[SelectorExample], features: tuple[Feature, ...], *, strength: float, seed: int
+) -> SelectorModel:
     """Return the model of all members fitted to the examples."""
     members: list[Linear | Trees] = []
     trees: dict[str, str] = {}
@@ -248,12 +250,12 @@ def _boosted(
 
 
 def _recalls(
-    examples: Sequence[Example], scores: Mapping[int, Mapping[AspectScope, Floats]], strength: float
+    examples: Sequence[SelectorExample], scores: Mapping[int, Mapping[AspectScope, Floats]], strength: float
 ) -> dict[str, float]:
     """Return the mean aspect recall of each task for selections from these scores."""
     found: dict[str, list[float]] = {}
     for place, example in enumerate(examples) if scores else ():
-        orders = {scope: selected(example.page, values, strength) for scope, values in scores[place].items()}
+        orders = {scope: selected(example.paper, values, strength) for scope, values in scores[place].items()}
         for task in _tasks_of(example.instance):
             coverage = coverage_of(example.instance.labels, task.scope)
             chosen = Selection(certain=orders[task.scope][: task.budget_for(example.instance)])

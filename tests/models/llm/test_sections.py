@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from evidencebench.models.llm.tokens import estimated_tokens
 from evidencebench.query import Kind, Query
+from evidencebench.sections import headings_of, sections_of
 from evidencebench.systems.strategies.excerpt import FIRST_MARK, LAST_MARK, Excerpt, excerpt_of, line_tokens, one_line
-from evidencebench.systems.strategies.windows import MIN_WINDOW_TOKENS, sections_of, windows_of
+from evidencebench.systems.strategies.windows import MIN_WINDOW_TOKENS, windows_of
 from strategies import queries
 
 kinds_of_papers = st.lists(st.sampled_from(Kind), max_size=40)
@@ -37,14 +38,15 @@ options = st.fixed_dictionaries(
 @given(kinds_of_papers)
 def test_every_sentence_of_any_kind_is_in_exactly_one_section(kinds: list[Kind]) -> None:
     sections = sections_of(kinds)
-    assert [index for section in sections for index in section] == list(range(len(kinds)))
-    assert all(sections)
+    assert [index for one in sections for index in range(one.start, one.stop)] == list(range(len(kinds)))
+    assert all(one.start < one.stop for one in sections)
 
 
 @given(kinds_of_papers)
 def test_a_heading_only_ever_opens_a_section_and_an_abstract_shares_none_with_the_body(kinds: list[Kind]) -> None:
     for section in sections_of(kinds):
-        found = [kinds[index] for index in section]
+        found = kinds[section.start : section.stop]
+        assert section.has_heading == (found[0] is Kind.HEADING)
         assert Kind.HEADING not in found[1:]
         assert not {Kind.ABSTRACT, Kind.BODY} <= set(found)
 
@@ -52,7 +54,9 @@ def test_a_heading_only_ever_opens_a_section_and_an_abstract_shares_none_with_th
 def test_a_paper_is_cut_as_its_headings_say() -> None:
     heading, abstract, body = Kind.HEADING, Kind.ABSTRACT, Kind.BODY
     kinds = [body, heading, heading, abstract, abstract, body, heading, body, heading]
-    assert sections_of(kinds) == ((0,), (1,), (2, 3, 4), (5,), (6, 7), (8,))
+    found = [(section.start, section.stop) for section in sections_of(kinds)]
+    assert found == [(0, 1), (1, 2), (2, 5), (5, 6), (6, 8), (8, 9)]
+    assert headings_of(kinds) == [None, None, None, 2, 2, None, None, 6, None]
 
 
 @given(papers(), options)

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal
 
-from evidencebench.query import AspectScope, Kind, Query
+from evidencebench.query import AspectScope, Query
+from evidencebench.sections import headings_of, sections_of
 
 Similarity = Literal["cosine", "dot"]
 Pooling = Literal["model", "mean", "cls", "last"]
@@ -104,44 +105,14 @@ def sentence_texts(
     """
     prefix = text_format.sentence_prefix.replace(_INSTRUCTION, INSTRUCTIONS[scope])
     texts = []
-    for index, section in enumerate(_sections(query)):
+    headings = headings_of(query.kinds)
+    around = [section.sentences for section in sections_of(query.kinds) for _ in range(section.start, section.stop)]
+    for index, (place, section) in enumerate(zip(headings, around, strict=True)):
+        heading = "" if place is None else query.sentences[place]
         first, last = max(section.start, index - neighbours), min(section.stop, index + neighbours + 1)
-        text = query.sentences[index] if section.is_heading(index) else " ".join(query.sentences[first:last])
-        heading = "" if section.is_heading(index) else section.title
+        text = " ".join(query.sentences[first:last]) if index in section else query.sentences[index]
         if text_format.has_titles:
             texts.append(EncodedText(text, prefix, heading))
         else:
             texts.append(EncodedText(f"{heading}: {text}" if title and heading else text, prefix))
     return texts
-
-
-@dataclass(frozen=True, slots=True)
-class _Section:
-    """Sentences start..stop-1 between two headings, and the heading before them; the heading itself is outside."""
-
-    title: str
-    start: int
-    stop: int
-
-    def is_heading(self, index: int) -> bool:
-        return index < self.start
-
-
-def _sections(query: Query) -> list[_Section]:
-    """Return the section of each sentence. The abstract ends where its kind does, whether or not a heading follows."""
-    n = len(query.sentences)
-    sections: list[_Section] = []
-    title, index = "", 0
-    while index < n:
-        kind = query.kinds[index]
-        if kind is Kind.HEADING:
-            title = query.sentences[index]
-            sections.append(_Section(title, index + 1, index + 1))
-            index += 1
-            continue
-        stop = index
-        while stop < n and query.kinds[stop] is kind:
-            stop += 1
-        sections += [_Section(title, index, stop)] * (stop - index)
-        index, title = stop, title if kind is Kind.BODY else ""
-    return sections

@@ -11,8 +11,8 @@ from evidencebench.errors import SystemSpecError
 from evidencebench.query import AspectScope, Query
 from evidencebench.system import Brief, Ranking, Traits
 from evidencebench.systems.selectors.features import FEATURES, feature_table
-from evidencebench.systems.selectors.page import Floats, Page
-from evidencebench.systems.selectors.redundancy import discounted_order
+from evidencebench.systems.selectors.paper_columns import Floats, PaperColumns
+from evidencebench.systems.selectors.reordering import discounted_order
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,14 +125,14 @@ class Cues:
 
 @lru_cache(maxsize=4)  # a paper is asked once for each task, of two scopes
 def _order(cues: Cues, query: Query, scope: AspectScope) -> tuple[int, ...]:
-    page, table = _table(cues, query)
-    return discounted_order(np.exp(table @ _WEIGHTS[scope]), page.likeness.row, strength=cues.strength)
+    paper, table = _table(cues, query)
+    return discounted_order(np.exp(table @ _WEIGHTS[scope]), paper.similarity.row, strength=cues.strength)
 
 
 @lru_cache(maxsize=2)
-def _table(cues: Cues, query: Query) -> tuple[Page, Floats]:
-    page = Page(query)
-    table = np.maximum(feature_table(page, _FEATURES), 0.0)  # features of the abstract are -1 outside
+def _table(cues: Cues, query: Query) -> tuple[PaperColumns, Floats]:
+    paper = PaperColumns(query)
+    table = np.maximum(feature_table(paper, _FEATURES), 0.0)  # features of the abstract are -1 outside
     if not cues.hypothesis:
         table[:, [feature.reads_hypothesis for feature in _FEATURES]] = 0.0
-    return page, table
+    return paper, table

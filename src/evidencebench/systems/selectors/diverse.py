@@ -9,8 +9,8 @@ from evidencebench.errors import SystemSpecError
 from evidencebench.query import Query
 from evidencebench.system import Brief, NamedSystem, Ranking
 from evidencebench.systems.retrievers.scores import scores_of, unit_scores
-from evidencebench.systems.selectors.likeness import VectorLikeness, WordLikeness
-from evidencebench.systems.selectors.redundancy import discounted_order, mmr_order
+from evidencebench.systems.selectors.reordering import discounted_order, mmr_order
+from evidencebench.systems.selectors.similarity import VectorSimilarity, WordSimilarity
 
 
 @runtime_checkable
@@ -64,14 +64,14 @@ class Diverse:
         """Return all sentences in the new order, without scores."""
         answer = self.system.rank(query, brief)
         scores = unit_scores(scores_of(answer, len(query.sentences)))
-        similarity = self._likeness(query).row
+        similarity = self._similarity(query).row
         if self.method == "mmr":
             order = mmr_order(scores, similarity, relevance=self.relevance)
         else:
             order = discounted_order(scores, similarity, strength=self.strength)
         return Ranking(sentences=order, notes=answer.notes)
 
-    def _likeness(self, query: Query) -> VectorLikeness | WordLikeness:
+    def _similarity(self, query: Query) -> VectorSimilarity | WordSimilarity:
         if self.embedder is not None and isinstance(self.embedder.system, SentenceEmbedder):
-            return VectorLikeness(self.embedder.system.embed_sentences(query))
-        return WordLikeness(query.sentences)
+            return VectorSimilarity(self.embedder.system.embed_sentences(query))
+        return WordSimilarity(query.sentences)

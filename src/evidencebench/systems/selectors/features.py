@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from evidencebench.systems.selectors.lexicon import CUES
-from evidencebench.systems.selectors.page import ALIKE, Floats, Page
-from evidencebench.systems.selectors.structure import Section
+from evidencebench.systems.selectors.paper_columns import ALIKE, Floats, PaperColumns
+from evidencebench.systems.selectors.rhetorical_roles import Role
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,11 +23,11 @@ class Feature:
         Its name in models and documents.
     group
         What sort of knowledge it is: place, section, cues, length, hypothesis, neighbours, centrality, redundancy, or
-        embedding, for which a page needs an embedder.
+        embedding, for which the columns need an embedder.
     meaning
         One sentence.
     column
-        Page -> one number a sentence.
+        PaperColumns -> one number a sentence.
     reads_hypothesis
         Whether another hypothesis could change it.
     """
@@ -35,78 +35,80 @@ class Feature:
     name: str
     group: str
     meaning: str
-    column: Callable[[Page], Floats]
+    column: Callable[[PaperColumns], Floats]
     reads_hypothesis: bool = False
 
 
 def _place() -> Iterator[Feature]:
-    def add(name: str, meaning: str, column: Callable[[Page], Floats]) -> Feature:
+    def add(name: str, meaning: str, column: Callable[[PaperColumns], Floats]) -> Feature:
         return Feature(name=name, group="place", meaning=meaning, column=column)
 
-    yield add("is_heading", "1 for a heading.", lambda page: page.is_heading.astype(float))
-    yield add("is_abstract", "1 for a sentence of the abstract.", lambda page: page.is_abstract.astype(float))
-    yield add("position", "Place in the paper, from 0 (first) to 1 (last).", lambda page: _fraction(page.index, page.n))
-    yield add("from_start", "ln(1 + sentences before it in the paper).", lambda page: np.log1p(page.index))
-    yield add("from_end", "ln(1 + sentences after it in the paper).", lambda page: np.log1p(page.n - 1 - page.index))
-    yield add("paper_length", "ln of the paper's number of sentences.", lambda page: np.full(page.n, np.log(page.n)))
+    yield add("is_heading", "1 for a heading.", lambda paper: paper.is_heading.astype(float))
+    yield add("is_abstract", "1 for a sentence of the abstract.", lambda paper: paper.is_abstract.astype(float))
+    yield add(
+        "position", "Place in the paper, from 0 (first) to 1 (last).", lambda paper: _fraction(paper.index, paper.n)
+    )
+    yield add("from_start", "ln(1 + sentences before it in the paper).", lambda paper: np.log1p(paper.index))
+    yield add("from_end", "ln(1 + sentences after it in the paper).", lambda paper: np.log1p(paper.n - 1 - paper.index))
+    yield add("paper_length", "ln of the paper's number of sentences.", lambda paper: np.full(paper.n, np.log(paper.n)))
     yield add(
         "abstract_length",
         "ln(1 + the abstract's number of sentences).",
-        lambda page: np.full(page.n, np.log1p(page.is_abstract.sum())),
+        lambda paper: np.full(paper.n, np.log1p(paper.is_abstract.sum())),
     )
     yield add(
         "abstract_position",
         "Place in the abstract, from 0 to 1; -1 outside.",
-        lambda page: np.where(page.is_abstract, page.abstract_position, -1.0),
+        lambda paper: np.where(paper.is_abstract, paper.abstract_position, -1.0),
     )
     yield add(
         "abstract_from_start",
         "Sentences of the abstract before it; -1 outside.",
-        lambda page: np.where(page.is_abstract, page.abstract_place, -1.0),
+        lambda paper: np.where(paper.is_abstract, paper.abstract_place, -1.0),
     )
     yield add(
         "abstract_from_end",
         "Sentences of the abstract after it; -1 outside.",
-        lambda page: np.where(page.is_abstract, page.is_abstract.sum() - 1 - page.abstract_place, -1.0),
+        lambda paper: np.where(paper.is_abstract, paper.is_abstract.sum() - 1 - paper.abstract_place, -1.0),
     )
     yield add(
         "is_last_of_abstract",
         "1 for the abstract's last sentence.",
-        lambda page: (page.is_abstract & (page.abstract_place == page.is_abstract.sum() - 1)).astype(float),
+        lambda paper: (paper.is_abstract & (paper.abstract_place == paper.is_abstract.sum() - 1)).astype(float),
     )
     yield add(
         "after_heading",
         "ln(1 + sentences since the last heading).",
-        lambda page: np.log1p(page.run_place),
+        lambda paper: np.log1p(paper.run_place),
     )
     yield add(
         "run_position",
         "Place from 0, the last heading, to 1, the sentence before the next one.",
-        lambda page: page.run_place / np.maximum(1, page.run_length - 1),
+        lambda paper: paper.run_place / np.maximum(1, paper.run_length - 1),
     )
     yield add(
         "run_length",
         "ln of the number of sentences from the last heading, which counts, to the next.",
-        lambda page: np.log(page.run_length),
+        lambda paper: np.log(paper.run_length),
     )
     yield add(
         "section_position",
         "Place among the sentences of its section's class, from 0 to 1.",
-        lambda page: page.section_position,
+        lambda paper: paper.section_position,
     )
     yield add(
         "has_labels",
         "1 where the paper's abstract is structured by labels.",
-        lambda page: np.full(page.n, float((page.sections[page.is_abstract] > 0).any())),
+        lambda paper: np.full(paper.n, float((paper.sections[paper.is_abstract] > 0).any())),
     )
 
 
-def _section_is(section: Section, *, in_abstract: bool) -> Callable[[Page], Floats]:
-    return lambda page: ((page.sections == int(section)) & (page.is_abstract == in_abstract)).astype(float)
+def _section_is(section: Role, *, in_abstract: bool) -> Callable[[PaperColumns], Floats]:
+    return lambda paper: ((paper.sections == int(section)) & (paper.is_abstract == in_abstract)).astype(float)
 
 
 def _sections() -> Iterator[Feature]:
-    for section in Section:
+    for section in Role:
         name = section.name.lower()
         yield Feature(
             name=f"section_{name}",
@@ -114,7 +116,7 @@ def _sections() -> Iterator[Feature]:
             meaning=f"1 outside the abstract, in a section of the class {name}.",
             column=_section_is(section, in_abstract=False),
         )
-    for section in list(Section)[: int(Section.CONCLUSION) + 1]:
+    for section in list(Role)[: int(Role.CONCLUSION) + 1]:
         name = section.name.lower()
         yield Feature(
             name=f"abstract_{name}",
@@ -124,8 +126,8 @@ def _sections() -> Iterator[Feature]:
         )
 
 
-def _cue_count(number: int) -> Callable[[Page], Floats]:
-    return lambda page: np.log1p(page.cues[:, number])
+def _cue_count(number: int) -> Callable[[PaperColumns], Floats]:
+    return lambda paper: np.log1p(paper.cues[:, number])
 
 
 def _cues() -> Iterator[Feature]:
@@ -140,141 +142,143 @@ def _cues() -> Iterator[Feature]:
         name="evidence",
         group="cues",
         meaning="How much of its wording reports findings: the dampened counts of twelve cues, summed.",
-        column=lambda page: page.evidence,
+        column=lambda paper: paper.evidence,
     )
     yield Feature(
         name="evidence_rank",
         group="cues",
         meaning="The share of the paper's sentences with less such wording.",
-        column=lambda page: rank_fraction(page.evidence),
+        column=lambda paper: rank_fraction(paper.evidence),
     )
     yield Feature(
         name="evidence_density",
         group="cues",
         meaning="Such wording for each 100 characters.",
-        column=lambda page: 100 * page.evidence / np.maximum(40, page.n_characters),
+        column=lambda paper: 100 * paper.evidence / np.maximum(40, paper.n_characters),
     )
 
 
 def _length() -> Iterator[Feature]:
-    def add(name: str, meaning: str, column: Callable[[Page], Floats]) -> Feature:
+    def add(name: str, meaning: str, column: Callable[[PaperColumns], Floats]) -> Feature:
         return Feature(name=name, group="length", meaning=meaning, column=column)
 
-    yield add("characters", "ln(1 + characters).", lambda page: np.log1p(page.n_characters))
+    yield add("characters", "ln(1 + characters).", lambda paper: np.log1p(paper.n_characters))
     yield add(
-        "length_rank", "The share of the paper's shorter sentences.", lambda page: rank_fraction(page.n_characters)
+        "length_rank", "The share of the paper's shorter sentences.", lambda paper: rank_fraction(paper.n_characters)
     )
-    yield add("capitals", "The share of its letters that are capitals.", lambda page: page.capitals)
-    yield add("digits", "The share of its characters that are digits.", lambda page: page.digits)
+    yield add("capitals", "The share of its letters that are capitals.", lambda paper: paper.capitals)
+    yield add("digits", "The share of its characters that are digits.", lambda paper: paper.digits)
 
 
 def _hypothesis() -> Iterator[Feature]:
-    def add(name: str, meaning: str, column: Callable[[Page], Floats]) -> Feature:
+    def add(name: str, meaning: str, column: Callable[[PaperColumns], Floats]) -> Feature:
         return Feature(name=name, group="hypothesis", meaning=meaning, column=column, reads_hypothesis=True)
 
-    yield add("bm25", "BM25 for the hypothesis.", lambda page: page.bm25)
-    yield add("bm25_rank", "The share of sentences with a lower BM25.", lambda page: rank_fraction(page.bm25))
+    yield add("bm25", "BM25 for the hypothesis.", lambda paper: paper.bm25)
+    yield add("bm25_rank", "The share of sentences with a lower BM25.", lambda paper: rank_fraction(paper.bm25))
     yield add(
-        "bm25_share", "BM25 as a share of the paper's highest.", lambda page: page.bm25 / max(1e-9, page.bm25.max())
+        "bm25_share", "BM25 as a share of the paper's highest.", lambda paper: paper.bm25 / max(1e-9, paper.bm25.max())
     )
     yield add(
         "terms_held",
         "The share of the hypothesis's words that it holds.",
-        lambda page: page.terms_held,
+        lambda paper: paper.terms_held,
     )
-    yield add("tfidf", "TF-IDF cosine with the hypothesis.", lambda page: page.hypothesis_cosine)
+    yield add("tfidf", "TF-IDF cosine with the hypothesis.", lambda paper: paper.hypothesis_cosine)
     yield add(
         "tfidf_best_neighbour",
         "The higher of the TF-IDF cosines of its two neighbours with the hypothesis.",
-        lambda page: np.maximum(_shifted(page.hypothesis_cosine, 1), _shifted(page.hypothesis_cosine, -1)),
+        lambda paper: np.maximum(_shifted(paper.hypothesis_cosine, 1), _shifted(paper.hypothesis_cosine, -1)),
     )
 
 
 def _neighbours() -> Iterator[Feature]:
-    def add(name: str, meaning: str, column: Callable[[Page], Floats]) -> Feature:
+    def add(name: str, meaning: str, column: Callable[[PaperColumns], Floats]) -> Feature:
         return Feature(name=name, group="neighbours", meaning=meaning, column=column)
 
-    yield add("evidence_before", "`evidence` of the sentence before.", lambda page: _shifted(page.evidence, 1))
-    yield add("evidence_after", "`evidence` of the sentence after.", lambda page: _shifted(page.evidence, -1))
+    yield add("evidence_before", "`evidence` of the sentence before.", lambda paper: _shifted(paper.evidence, 1))
+    yield add("evidence_after", "`evidence` of the sentence after.", lambda paper: _shifted(paper.evidence, -1))
     yield add(
         "evidence_around",
         "Mean `evidence` of it and the five sentences on either side, 0 beyond the paper's ends.",
-        lambda page: np.convolve(np.pad(page.evidence, 5), np.ones(11) / 11, mode="valid"),
+        lambda paper: np.convolve(np.pad(paper.evidence, 5), np.ones(11) / 11, mode="valid"),
     )
     yield add(
         "length_before",
         "ln(1 + characters) of the sentence before.",
-        lambda page: _shifted(np.log1p(page.n_characters), 1),
+        lambda paper: _shifted(np.log1p(paper.n_characters), 1),
     )
     yield add(
         "length_after",
         "ln(1 + characters) of the sentence after.",
-        lambda page: _shifted(np.log1p(page.n_characters), -1),
+        lambda paper: _shifted(np.log1p(paper.n_characters), -1),
     )
 
 
 def _centrality() -> Iterator[Feature]:
-    def add(name: str, meaning: str, column: Callable[[Page], Floats]) -> Feature:
+    def add(name: str, meaning: str, column: Callable[[PaperColumns], Floats]) -> Feature:
         return Feature(name=name, group="centrality", meaning=meaning, column=column)
 
     yield add(
         "centrality",
         "Mean TF-IDF cosine with the paper's other sentences.",
-        lambda page: page.cosines.total / max(1, page.n - 1),
+        lambda paper: paper.cosines.total / max(1, paper.n - 1),
     )
     yield add(
         "centrality_rank",
         "The share of less central sentences.",
-        lambda page: rank_fraction(page.cosines.total),
+        lambda paper: rank_fraction(paper.cosines.total),
     )
     yield add(
         "to_abstract",
         "Mean TF-IDF cosine with the abstract's other sentences.",
-        lambda page: page.cosines.abstract_total / np.maximum(1, page.is_abstract.sum() - page.is_abstract),
+        lambda paper: paper.cosines.abstract_total / np.maximum(1, paper.is_abstract.sum() - paper.is_abstract),
     )
     yield add(
         "to_nearest_abstract",
         "Highest TF-IDF cosine with another sentence of the abstract.",
-        lambda page: page.cosines.abstract_highest,
+        lambda paper: paper.cosines.abstract_highest,
     )
     yield add(
         "to_nearest_results",
         "Highest TF-IDF cosine with another sentence of the results.",
-        lambda page: page.cosines.results_highest,
+        lambda paper: paper.cosines.results_highest,
     )
     yield add(
         "to_nearest_discussion",
         "Highest TF-IDF cosine with another sentence of the discussion or the conclusion.",
-        lambda page: page.cosines.discussion_highest,
+        lambda paper: paper.cosines.discussion_highest,
     )
     yield add(
         "to_conclusion",
         "TF-IDF cosine with the abstract's last sentence.",
-        lambda page: (
-            page.likeness.row(int(page.is_abstract.nonzero()[0][-1])) if page.is_abstract.any() else np.zeros(page.n)
+        lambda paper: (
+            paper.similarity.row(int(paper.is_abstract.nonzero()[0][-1]))
+            if paper.is_abstract.any()
+            else np.zeros(paper.n)
         ),
     )
     yield add(
         "to_first",
         "TF-IDF cosine with the paper's first sentence, often its title.",
-        lambda page: page.likeness.row(0),
+        lambda paper: paper.similarity.row(0),
     )
 
 
 def _redundancy() -> Iterator[Feature]:
-    def add(name: str, meaning: str, column: Callable[[Page], Floats]) -> Feature:
+    def add(name: str, meaning: str, column: Callable[[PaperColumns], Floats]) -> Feature:
         return Feature(name=name, group="redundancy", meaning=meaning, column=column)
 
-    yield add("to_nearest", "Highest TF-IDF cosine with any other sentence.", lambda page: page.cosines.highest)
+    yield add("to_nearest", "Highest TF-IDF cosine with any other sentence.", lambda paper: paper.cosines.highest)
     yield add(
         "to_nearest_before",
         "Highest TF-IDF cosine with an earlier sentence: what it repeats.",
-        lambda page: page.cosines.highest_before,
+        lambda paper: paper.cosines.highest_before,
     )
     yield add(
         "n_alike",
         f"ln(1 + sentences with a TF-IDF cosine over {ALIKE}).",
-        lambda page: np.log1p(page.cosines.n_alike),
+        lambda paper: np.log1p(paper.cosines.n_alike),
     )
 
 
@@ -283,20 +287,22 @@ def _embedding() -> Iterator[Feature]:
         name="vector_to_hypothesis",
         group="embedding",
         meaning="Cosine of its vector with the hypothesis's.",
-        column=lambda page: page.vectors @ page.hypothesis_vector,
+        column=lambda paper: paper.vectors @ paper.hypothesis_vector,
         reads_hypothesis=True,
     )
     yield Feature(
         name="vector_to_paper",
         group="embedding",
         meaning="Mean cosine of its vector with those of the paper's sentences.",
-        column=lambda page: page.vectors @ page.vectors.mean(axis=0),
+        column=lambda paper: paper.vectors @ paper.vectors.mean(axis=0),
     )
     yield Feature(
         name="vector_to_abstract",
         group="embedding",
         meaning="Mean cosine of its vector with those of the abstract's sentences; 0 without an abstract.",
-        column=lambda page: page.vectors @ page.vectors[page.is_abstract].sum(axis=0) / max(1, page.is_abstract.sum()),
+        column=lambda paper: (
+            paper.vectors @ paper.vectors[paper.is_abstract].sum(axis=0) / max(1, paper.is_abstract.sum())
+        ),
     )
 
 
@@ -356,12 +362,12 @@ def chosen_features(*, hypothesis: bool = True, embedding: bool = False) -> tupl
     )
 
 
-def feature_table(page: Page, features: tuple[Feature, ...]) -> Floats:
+def feature_table(paper: PaperColumns, features: tuple[Feature, ...]) -> Floats:
     """Return the features of a paper's sentences.
 
     Parameters
     ----------
-    page
+    paper
         The paper.
     features
         Which columns.
@@ -370,6 +376,6 @@ def feature_table(page: Page, features: tuple[Feature, ...]) -> Floats:
     -------
     An array of one row a sentence and one column a feature, every value finite.
     """
-    if page.n == 0:
+    if paper.n == 0:
         return np.zeros((0, len(features)))
-    return np.column_stack([feature.column(page) for feature in features])
+    return np.column_stack([feature.column(paper) for feature in features])

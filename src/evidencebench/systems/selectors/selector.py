@@ -15,9 +15,9 @@ from evidencebench.system import Brief, Ranking, Traits
 from evidencebench.systems.retrievers.dense import MiniLM
 from evidencebench.systems.retrievers.scores import standard_scores
 from evidencebench.systems.selectors.features import rank_fraction
-from evidencebench.systems.selectors.model import SelectorModel, load_model, require_lightgbm
-from evidencebench.systems.selectors.page import Floats, Page
-from evidencebench.systems.selectors.redundancy import discounted_order
+from evidencebench.systems.selectors.paper_columns import Floats, PaperColumns
+from evidencebench.systems.selectors.reordering import discounted_order
+from evidencebench.systems.selectors.selector_model import SelectorModel, load_model, require_lightgbm
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,27 +78,27 @@ class Selector:
 
 @lru_cache(maxsize=4)  # a paper is asked once for each task, of two scopes
 def _order(model: SelectorModel, hypothesis_weight: float, query: Query, scope: AspectScope) -> tuple[int, ...]:
-    page, scores = _scored(model, query)
+    paper, scores = _scored(model, query)
     likeness = (
-        hypothesis_weight * hypothesis_likeness(page, embedding=model.needs_embedder) if hypothesis_weight else 0.0
+        hypothesis_weight * hypothesis_similarity(paper, embedding=model.needs_embedder) if hypothesis_weight else 0.0
     )
-    return selected(page, scores[scope] + likeness, model.card.strength)
+    return selected(paper, scores[scope] + likeness, model.card.strength)
 
 
 @lru_cache(maxsize=2)
-def _scored(model: SelectorModel, query: Query) -> tuple[Page, dict[AspectScope, Floats]]:
-    page = Page(query, MiniLM() if model.needs_embedder else None)
-    return page, model.scores(page)
+def _scored(model: SelectorModel, query: Query) -> tuple[PaperColumns, dict[AspectScope, Floats]]:
+    paper = PaperColumns(query, MiniLM() if model.needs_embedder else None)
+    return paper, model.scores(paper)
 
 
-def hypothesis_likeness(page: Page, *, embedding: bool) -> Floats:
+def hypothesis_similarity(paper: PaperColumns, *, embedding: bool) -> Floats:
     """Return how alike each sentence is to the hypothesis, by words and, if asked, by vectors, in standard scores."""
-    if page.n == 0:
+    if paper.n == 0:
         return np.zeros(0)
-    columns = [page.bm25, page.hypothesis_cosine, *([page.vectors @ page.hypothesis_vector] if embedding else [])]
+    columns = [paper.bm25, paper.hypothesis_cosine, *([paper.vectors @ paper.hypothesis_vector] if embedding else [])]
     return standard_scores(np.mean([rank_fraction(column) for column in columns], axis=0))
 
 
-def selected(page: Page, scores: Floats, strength: float) -> tuple[int, ...]:
+def selected(paper: PaperColumns, scores: Floats, strength: float) -> tuple[int, ...]:
     """Return all sentences, chosen one by one by e to the power of their standard score, discounted for repetition."""
-    return discounted_order(np.exp(standard_scores(scores)), page.likeness.row, strength=strength)
+    return discounted_order(np.exp(standard_scores(scores)), paper.similarity.row, strength=strength)

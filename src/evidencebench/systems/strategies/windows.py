@@ -3,36 +3,14 @@
 import math
 from collections.abc import Sequence
 
-from evidencebench.query import Kind, Query
+from evidencebench.query import Query
+from evidencebench.sections import sections_of
 from evidencebench.systems.strategies.excerpt import Excerpt, cut_text, line_tokens, one_line
 
-Section = tuple[int, ...]
+Sentences = tuple[int, ...]
 
 MIN_WINDOW_TOKENS = 64
 """The smallest window that is worth a question, in estimated tokens of the lines."""
-
-
-def sections_of(kinds: Sequence[Kind]) -> tuple[Section, ...]:
-    """Return the sections of a paper: every sentence is in exactly one, in paper order.
-
-    Each heading opens a section. The sentences of an abstract are a section of their own, with the heading before them
-    and without what follows. So are the sentences before the first heading.
-
-    Examples
-    --------
-    >>> sections_of([Kind.BODY, Kind.HEADING, Kind.ABSTRACT, Kind.BODY, Kind.HEADING, Kind.BODY])
-    ((0,), (1, 2), (3,), (4, 5))
-    """
-    starts = [index for index in range(len(kinds)) if index == 0 or _opens(kinds[index - 1], kinds[index])]
-    ends = [*starts[1:], len(kinds)]
-    return tuple(tuple(range(start, end)) for start, end in zip(starts, ends, strict=False))
-
-
-def _opens(before: Kind, kind: Kind) -> bool:
-    """Whether a sentence opens a section, given what stands before it."""
-    if kind is Kind.HEADING:
-        return True
-    return before is not Kind.HEADING and (before is Kind.ABSTRACT) != (kind is Kind.ABSTRACT)
 
 
 def windows_of(query: Query, *, max_tokens: int, min_tokens: int = 0, overlap: int = 0) -> tuple[Excerpt, ...]:
@@ -50,15 +28,16 @@ def windows_of(query: Query, *, max_tokens: int, min_tokens: int = 0, overlap: i
         raise ValueError(f"max_tokens: expected at least {MIN_WINDOW_TOKENS}, got {max_tokens}")
     texts = [one_line(text) for text in query.sentences]
     sizes = [line_tokens(index, text) for index, text in enumerate(texts)]
-    windows: list[Section] = []
-    for section in _merged(sections_of(query.kinds), sizes, min_tokens):
+    sections = [tuple(range(section.start, section.stop)) for section in sections_of(query.kinds)]
+    windows: list[Sentences] = []
+    for section in _merged(sections, sizes, min_tokens):
         windows += _cut(section, sizes, max_tokens, overlap)
     return tuple(_excerpt(window, texts, sizes, max_tokens) for window in windows)
 
 
-def _merged(sections: Sequence[Section], sizes: Sequence[int], min_tokens: int) -> list[Section]:
+def _merged(sections: Sequence[Sentences], sizes: Sequence[int], min_tokens: int) -> list[Sentences]:
     """Return the sections, each tiny one joined to the next, and a tiny last one to the one before it."""
-    merged: list[Section] = []
+    merged: list[Sentences] = []
     for section in sections:
         if merged and _size(merged[-1], sizes) < min_tokens:
             merged[-1] += section
@@ -70,15 +49,15 @@ def _merged(sections: Sequence[Section], sizes: Sequence[int], min_tokens: int) 
     return merged
 
 
-def _size(section: Section, sizes: Sequence[int]) -> int:
+def _size(section: Sentences, sizes: Sequence[int]) -> int:
     return sum(sizes[index] for index in section)
 
 
-def _cut(section: Section, sizes: Sequence[int], max_tokens: int, overlap: int) -> list[Section]:
+def _cut(section: Sentences, sizes: Sequence[int], max_tokens: int, overlap: int) -> list[Sentences]:
     """Return windows of like length over a section; each but the first begins with the last sentences before it."""
     size = _size(section, sizes)
     enough = size / math.ceil(size / max_tokens)
-    windows: list[Section] = []
+    windows: list[Sentences] = []
     window: list[int] = []
     n_new_tokens = 0
     for index in section:
@@ -101,7 +80,7 @@ def _shared(window: Sequence[int], sizes: Sequence[int], max_tokens: int, overla
     return shared[::-1]
 
 
-def _excerpt(window: Section, texts: Sequence[str], sizes: Sequence[int], max_tokens: int) -> Excerpt:
+def _excerpt(window: Sentences, texts: Sequence[str], sizes: Sequence[int], max_tokens: int) -> Excerpt:
     if _size(window, sizes) <= max_tokens:
         return Excerpt(shown={index: texts[index] for index in window})
     (index,) = window  # only a sentence alone can be longer than a window

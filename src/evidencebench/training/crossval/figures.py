@@ -15,7 +15,7 @@ from evidencebench.scoring.sign_flips import PairedTest, paired_test
 from evidencebench.scoring.task_scores import TaskScores
 from evidencebench.training.crossval.plan import Plan
 from evidencebench.training.crossval.splits import AnsweredSplit, Picks, source_of
-from evidencebench.training.trainings import trainable
+from evidencebench.training.training_table import trainable
 from evidencebench.wording import one_line
 
 

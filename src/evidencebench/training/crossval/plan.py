@@ -17,9 +17,9 @@ from evidencebench.provenance import merged_versions, versions_of_code
 from evidencebench.scoring.resampling import DEFAULT_RESAMPLING, Resampling
 from evidencebench.system import NamedSystem, traits_of
 from evidencebench.systems.derangement import derange_hypotheses
-from evidencebench.training.folding import paper_folds
+from evidencebench.training.folds import paper_folds
 from evidencebench.training.selector import TUNED_TASKS
-from evidencebench.training.trainings import Trainable, trainable
+from evidencebench.training.training_table import Trainable, trainable
 from evidencebench.version import __version__
 
 DEFAULT_TASKS = TUNED_TASKS

@@ -22,8 +22,8 @@ from evidencebench.scoring.selection import check_answer
 from evidencebench.system import NamedSystem, Ranking
 from evidencebench.systems.derangement import derange_hypotheses
 from evidencebench.training.crossval.plan import Plan, Split, versions_before_training
-from evidencebench.training.folding import paper_folds, parted
-from evidencebench.training.trainings import Trainable, trainable
+from evidencebench.training.folds import paper_folds, parted
+from evidencebench.training.training_table import Trainable, trainable
 
 
 class CountedAnswer(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -6,9 +6,10 @@ from enum import IntEnum
 from itertools import pairwise
 
 from evidencebench.query import Kind, Query
+from evidencebench.sections import sections_of
 
 
-class Section(IntEnum):
+class Role(IntEnum):
     """What a section or a part of an abstract is about."""
 
     UNKNOWN = 0
@@ -22,27 +23,27 @@ class Section(IntEnum):
 
 
 # In the order in which they are tried: "results and discussion" is results.
-_TITLES: tuple[tuple[Section, str], ...] = (
+_TITLES: tuple[tuple[Role, str], ...] = (
     (
-        Section.BACK_MATTER,
+        Role.BACK_MATTER,
         (
             r"acknowledge?ments?|references|funding|abbreviations|disclaimers?|conflicts? of interest"
             r"|competing interests|author contributions|supplementary|supporting information|appendix|footnotes"
             r"|key ?words|data availability"
         ),
     ),
-    (Section.CONCLUSION, r"conclusions?|concluding|summary|interpretation|implications|comments?|wnioski"),
-    (Section.RESULTS, r"results?|findings|observations|wyniki"),
-    (Section.DISCUSSION, r"discussion"),
+    (Role.CONCLUSION, r"conclusions?|concluding|summary|interpretation|implications|comments?|wnioski"),
+    (Role.RESULTS, r"results?|findings|observations|wyniki"),
+    (Role.DISCUSSION, r"discussion"),
     (
-        Section.METHODS,
+        Role.METHODS,
         (
             r"methods?|materials?|experimental|procedures?|design|patients|subjects|participants|setting|statistic\w*"
             r"|data collection|animals|chemicals|methodology|interventions?|measurements?|assay"
         ),
     ),
-    (Section.OBJECTIVE, r"objectives?|aims?|purpose|goals?"),
-    (Section.BACKGROUND, r"introduction|background|context|rationale"),
+    (Role.OBJECTIVE, r"objectives?|aims?|purpose|goals?"),
+    (Role.BACKGROUND, r"introduction|background|context|rationale"),
 )
 _TITLE = [(section, re.compile(rf"\b(?:{pattern})\b")) for section, pattern in _TITLES]
 _NUMBERING = re.compile(r"^[\W\d_ivx]*[.):\s]\s*|^\W+")
@@ -57,29 +58,29 @@ _LABEL_END = re.compile(r"[\])]?(?:\.?[:\u2014]|\s{0,3}[:.\u2013\u2014-]+(?=\s|$
 _LONGEST_LABEL_WORDS = 4
 
 
-def title_section(title: str) -> Section:
-    """Return what a heading says its section is about; `Section.UNKNOWN` where it does not say.
+def title_role(title: str) -> Role:
+    """Return what a heading says its section is about; `Role.UNKNOWN` where it does not say.
 
     Examples
     --------
-    >>> title_section("2. Materials and methods").name
+    >>> title_role("2. Materials and methods").name
     'METHODS'
     """
     words = _NUMBERING.sub("", title.lower().strip())
     if len(words.split()) > _LONGEST_TITLE_WORDS:
-        return Section.UNKNOWN
+        return Role.UNKNOWN
     for section, pattern in _TITLE:
         if pattern.match(words):
             return section
-    return next((section for section, pattern in _TITLE if pattern.search(words)), Section.UNKNOWN)
+    return next((section for section, pattern in _TITLE if pattern.search(words)), Role.UNKNOWN)
 
 
-def label_section(sentence: str) -> Section:
+def label_role(sentence: str) -> Role:
     """Return what the label at the beginning of an abstract's sentence announces.
 
     Examples
     --------
-    >>> label_section("RESULTS: Tea lowered pressure.").name, label_section("Tea lowered pressure.").name
+    >>> label_role("RESULTS: Tea lowered pressure.").name, label_role("Tea lowered pressure.").name
     ('RESULTS', 'UNKNOWN')
     """
     place = _BEFORE_LABEL.match(sentence)
@@ -91,31 +92,31 @@ def label_section(sentence: str) -> Section:
         if section is not None and _LABEL_END.match(sentence, word.end()):
             return section
         place = _BETWEEN_LABEL_WORDS.match(sentence, word.end())
-    return Section.UNKNOWN
+    return Role.UNKNOWN
 
 
-def sections_of(query: Query) -> list[Section]:
+def roles_of(query: Query) -> list[Role]:
     """Return one section a sentence of the paper.
 
     In the body a sentence belongs to the last heading that names a section, so that sub-headings stay in their
     section. In the abstract a label opens a part, which lasts until the next label; without labels all is UNKNOWN.
     """
     sections = []
-    body = part = Section.UNKNOWN
+    body = part = Role.UNKNOWN
     for sentence, kind in zip(query.sentences, query.kinds, strict=True):
         if kind is Kind.ABSTRACT:
-            part = label_section(sentence) or part
+            part = label_role(sentence) or part
             sections.append(part)
             continue
         if kind is Kind.HEADING:
-            body = title_section(sentence) or body
+            body = title_role(sentence) or body
         sections.append(body)
     return sections
 
 
 def runs_of(kinds: Sequence[Kind]) -> list[tuple[int, int]]:
     """Return, for each sentence, its 0-based place after the last heading and that run's length, heading included."""
-    starts = [index for index, kind in enumerate(kinds) if kind is Kind.HEADING or index == 0]
+    starts = [section.start for section in sections_of(kinds) if section.has_heading or section.start == 0]
     places: list[tuple[int, int]] = []
     for start, end in pairwise([*starts, len(kinds)]):
         places += [(index - start, end - start) for index in range(start, end)]

@@ -18,7 +18,7 @@ MOST_PAIRS = 2_000_000
 _COMMON = 0.25
 
 
-class WordLikeness:
+class WordSimilarity:
     """The cosine of each pair of sentences, their words weighted by TF-IDF within the paper.
 
     The weights are those of the system ``tfidf``, stop words left out. A sentence without words is like no other, and
@@ -33,7 +33,7 @@ class WordLikeness:
 
     Examples
     --------
-    >>> alike = WordLikeness(["Tea lowers pressure.", "Pressure: tea lowers it.", "Coffee does not."])
+    >>> alike = WordSimilarity(["Tea lowers pressure.", "Pressure: tea lowers it.", "Coffee does not."])
     >>> alike.rows(0, 3).round(2).tolist()
     [[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 0.0]]
     """
@@ -122,7 +122,7 @@ class _Entries:
         return self._others[places], self._weights[places], lengths
 
 
-class VectorLikeness:
+class VectorSimilarity:
     """The cosine of each pair of vectors; one of zeros only is like no other.
 
     Parameters
@@ -132,7 +132,7 @@ class VectorLikeness:
 
     Examples
     --------
-    >>> VectorLikeness([[2.0, 0.0], [3.0, 0.0], [0.0, 0.0]]).row(1).tolist()
+    >>> VectorSimilarity([[2.0, 0.0], [3.0, 0.0], [0.0, 0.0]]).row(1).tolist()
     [1.0, 1.0, 0.0]
     """
 

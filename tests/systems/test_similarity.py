@@ -15,8 +15,8 @@ from evidencebench.query import Kind, Query
 from evidencebench.system import Brief
 from evidencebench.systems.retrievers.scores import Floats, scores_of, unit_scores
 from evidencebench.systems.retrievers.tokens import tokens
-from evidencebench.systems.selectors.likeness import WordLikeness
-from evidencebench.systems.selectors.page import Page
+from evidencebench.systems.selectors.paper_columns import PaperColumns
+from evidencebench.systems.selectors.similarity import WordSimilarity
 from strategies import queries
 
 
@@ -49,7 +49,7 @@ def long_paper(n_sentences: int, seed: int = 0) -> Query:
 @given(queries(min_sentences=1, max_sentences=30), st.sampled_from([1, 40, 2_000_000]))
 def test_likeness_equals_the_dense_product_whether_it_is_kept_or_made_row_by_row(query: Query, most: int) -> None:
     expected = dense_product(query.sentences)
-    likeness = WordLikeness(query.sentences, most_pairs=most)
+    likeness = WordSimilarity(query.sentences, most_pairs=most)
     assert np.array([likeness.row(index) for index in range(likeness.n)]) == pytest.approx(expected, abs=1e-12)
     blocks = [block for _, block in likeness.blocks()]
     assert np.vstack(blocks) == pytest.approx(expected, abs=1e-12)
@@ -57,12 +57,12 @@ def test_likeness_equals_the_dense_product_whether_it_is_kept_or_made_row_by_row
 
 
 def test_a_paper_without_sentences_has_no_rows() -> None:
-    assert [block.shape for _, block in WordLikeness([]).blocks()] == [(0, 0)]
+    assert [block.shape for _, block in WordSimilarity([]).blocks()] == [(0, 0)]
 
 
 @given(queries(min_sentences=1))
 def test_what_is_kept_of_the_cosines_equals_its_meaning(query: Query) -> None:
-    page, dense = Page(query), dense_product(query.sentences)
+    page, dense = PaperColumns(query), dense_product(query.sentences)
     found = page.cosines
     assert found.total == pytest.approx(dense.sum(axis=1), abs=1e-8)
     assert found.highest == pytest.approx(dense.max(axis=1), abs=1e-12)
@@ -109,7 +109,7 @@ def test_a_paper_of_30_000_sentences_needs_no_array_of_all_pairs() -> None:
     sentences = [f"Tea helped {n % 900}." for n in range(30_000)]
 
     def some_of_it() -> None:
-        likeness = WordLikeness(sentences)
+        likeness = WordSimilarity(sentences)
         next(iter(likeness.blocks()))
         likeness.row(29_999)
 
@@ -118,5 +118,5 @@ def test_a_paper_of_30_000_sentences_needs_no_array_of_all_pairs() -> None:
 
 def test_the_memory_of_features_and_orders_grows_with_the_paper_and_not_with_its_square() -> None:
     query = long_paper(4000)
-    assert peak_mb(lambda: Page(query).cosines) < 100, "all pairs are 128 MB"
+    assert peak_mb(lambda: PaperColumns(query).cosines) < 100, "all pairs are 128 MB"
     assert peak_mb(lambda: make_system("diverse:system=lead").rank(query, Brief(budget=10))) < 25

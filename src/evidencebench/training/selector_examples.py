@@ -9,7 +9,7 @@ import numpy as np
 from evidencebench.data.instance import Instance
 from evidencebench.query import AspectScope
 from evidencebench.systems.selectors.features import Feature, feature_table
-from evidencebench.systems.selectors.page import Embedder, Floats, Page
+from evidencebench.systems.selectors.paper_columns import Floats, PaperColumns, TextEmbedder
 
 Target = Literal["share", "relative", "any"]
 """What a model predicts of a sentence: the share of aspects it states; that share beside the paper's highest; whether
@@ -19,15 +19,15 @@ SCOPES: tuple[AspectScope, ...] = ("all", "results")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Example:
+class SelectorExample:
     """One instance as training reads it.
 
     Attributes
     ----------
     instance
         Where it comes from.
-    page
-        Its paper.
+    paper
+        The columns of its paper.
     table
         One row a sentence, one column a feature.
     shares
@@ -35,7 +35,7 @@ class Example:
     """
 
     instance: Instance
-    page: Page
+    paper: PaperColumns
     table: Floats
     shares: dict[AspectScope, Floats]
 
@@ -48,8 +48,8 @@ class Example:
 
 
 def examples_of(
-    instances: Sequence[Instance], features: tuple[Feature, ...], embedder: Embedder | None = None
-) -> list[Example]:
+    instances: Sequence[Instance], features: tuple[Feature, ...], embedder: TextEmbedder | None = None
+) -> list[SelectorExample]:
     """Return one example an instance.
 
     Parameters
@@ -63,10 +63,10 @@ def examples_of(
     """
     found = []
     for instance in instances:
-        page = Page(instance.query, embedder)
-        table = feature_table(page, features)
+        paper = PaperColumns(instance.query, embedder)
+        table = feature_table(paper, features)
         shares = {scope: _shares(instance, scope) for scope in SCOPES if instance.labels.that_count(scope)}
-        found.append(Example(instance=instance, page=page, table=table, shares=shares))
+        found.append(SelectorExample(instance=instance, paper=paper, table=table, shares=shares))
     return found
 
 

@@ -1,4 +1,4 @@
-"""A trained selector as a folder of plain files: what it holds, and how it scores a page."""
+"""A trained selector as a folder of plain files: what it holds, and how it scores a columns."""
 
 import hashlib
 import math
@@ -15,7 +15,7 @@ from evidencebench.models.model_card import CARD, ModelCard, read_model_card, re
 from evidencebench.query import AspectScope
 from evidencebench.systems.retrievers.scores import standard_scores
 from evidencebench.systems.selectors.features import FEATURES, Feature, feature_table
-from evidencebench.systems.selectors.page import Floats, Page
+from evidencebench.systems.selectors.paper_columns import Floats, PaperColumns
 
 _BY_NAME = {feature.name: feature for feature in FEATURES}
 
@@ -91,14 +91,14 @@ class SelectorModel:
         """Whether another hypothesis could change its scores."""
         return any(feature.reads_hypothesis for feature in self.features)
 
-    def scores(self, page: Page) -> dict[AspectScope, Floats]:
+    def scores(self, paper: PaperColumns) -> dict[AspectScope, Floats]:
         """Return, for each scope, the mean of its members' standard scores, one a sentence.
 
         Where there is no member for results, as of data that labels none, those for all aspects serve both.
         """
-        if page.n == 0:
+        if paper.n == 0:
             return {"all": np.zeros(0), "results": np.zeros(0)}
-        table = feature_table(page, self.features)
+        table = feature_table(paper, self.features)
         found: dict[AspectScope, list[Floats]] = {}
         for member in self.card.members:
             found.setdefault(member.scope, []).append(standard_scores(self._member_scores(member, table)))

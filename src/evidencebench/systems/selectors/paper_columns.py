@@ -12,8 +12,8 @@ from evidencebench.systems.retrievers.bm25 import BM25
 from evidencebench.systems.retrievers.tfidf import TfIdf
 from evidencebench.systems.retrievers.tokens import tokens
 from evidencebench.systems.selectors.lexicon import CUES, count_cues
-from evidencebench.systems.selectors.likeness import WordLikeness
-from evidencebench.systems.selectors.structure import Section, runs_of, sections_of
+from evidencebench.systems.selectors.rhetorical_roles import Role, roles_of, runs_of
+from evidencebench.systems.selectors.similarity import WordSimilarity
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -35,7 +35,7 @@ EVIDENCE_CUES = (
 """The cues of wording that reports findings."""
 
 
-class Embedder(Protocol):
+class TextEmbedder(Protocol):
     """What turns a query's texts into vectors of length 1."""
 
     def embed_sentences(self, query: Query) -> NDArray[np.float32]:
@@ -47,7 +47,7 @@ class Embedder(Protocol):
         ...
 
 
-class Page:
+class PaperColumns:
     """What can be computed about the n sentences of a query, one entry a sentence, in paper order.
 
     Parameters
@@ -58,7 +58,7 @@ class Page:
         Makes the vectors that features of the group ``embedding`` compare; None where none of those is asked for.
     """
 
-    def __init__(self, query: Query, embedder: Embedder | None = None) -> None:
+    def __init__(self, query: Query, embedder: TextEmbedder | None = None) -> None:
         self.query = query
         self._embedder = embedder
         self.n = len(query.sentences)
@@ -86,8 +86,8 @@ class Page:
 
     @cached_property
     def sections(self) -> NDArray[np.int64]:
-        """The number of the `Section`."""
-        return np.array([int(section) for section in sections_of(self.query)], dtype=np.int64)
+        """The number of the `Role`."""
+        return np.array([int(section) for section in roles_of(self.query)], dtype=np.int64)
 
     @cached_property
     def section_position(self) -> Floats:
@@ -146,9 +146,9 @@ class Page:
         return shares
 
     @cached_property
-    def likeness(self) -> WordLikeness:
+    def similarity(self) -> WordSimilarity:
         """The TF-IDF cosines between sentences: no sentence counts as its own likeness."""
-        return WordLikeness(self.query.sentences)
+        return WordSimilarity(self.query.sentences)
 
     @cached_property
     def cosines(self) -> "Cosines":
@@ -176,20 +176,20 @@ class Page:
     def vectors(self) -> Floats:
         """One vector a sentence, of length 1."""
         if self._embedder is None:
-            raise ValueError("expected a page with an embedder")
+            raise ValueError("expected an embedder")
         return self._embedder.embed_sentences(self.query).astype(float)
 
     @cached_property
     def hypothesis_vector(self) -> Floats:
         """The hypothesis's vector, of length 1."""
         if self._embedder is None:
-            raise ValueError("expected a page with an embedder")
+            raise ValueError("expected an embedder")
         return self._embedder.embed_hypothesis(self.query).astype(float)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cosines:
-    """What is kept of the n x n TF-IDF cosines between a page's sentences, one entry a sentence.
+    """What is kept of the n x n TF-IDF cosines between a paper's sentences, one entry a sentence.
 
     Attributes
     ----------
@@ -222,17 +222,17 @@ ALIKE = 0.4
 # Decimals kept of a sum, so that two sentences that say the same have the same.
 _DECIMALS = 9
 
-_DISCUSSION = (int(Section.DISCUSSION), int(Section.CONCLUSION))
+_DISCUSSION = (int(Role.DISCUSSION), int(Role.CONCLUSION))
 
 
-def cosines_of(page: Page) -> Cosines:
-    """Return what features read of a page's cosines, in one walk over them: all of them need not fit into memory."""
-    abstract = np.flatnonzero(page.is_abstract)
-    results = np.flatnonzero((page.sections == int(Section.RESULTS)) & ~page.is_abstract)
-    discussion = np.flatnonzero(np.isin(page.sections, _DISCUSSION) & ~page.is_abstract)
-    found = Cosines(**{field.name: np.zeros(page.n) for field in fields(Cosines)})
-    places = np.arange(page.n)
-    for rows, cosines in page.likeness.blocks():
+def cosines_of(paper: PaperColumns) -> Cosines:
+    """Return what features read of a paper's cosines, in one walk over them: all of them need not fit into memory."""
+    abstract = np.flatnonzero(paper.is_abstract)
+    results = np.flatnonzero((paper.sections == int(Role.RESULTS)) & ~paper.is_abstract)
+    discussion = np.flatnonzero(np.isin(paper.sections, _DISCUSSION) & ~paper.is_abstract)
+    found = Cosines(**{field.name: np.zeros(paper.n) for field in fields(Cosines)})
+    places = np.arange(paper.n)
+    for rows, cosines in paper.similarity.blocks():
         found.total[rows] = cosines.sum(axis=1).round(_DECIMALS)
         found.highest[rows] = cosines.max(axis=1, initial=0.0)
         is_before = places < places[rows, None]

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evidencebench.systems.retrievers.scores import Floats, unit_scores
-from evidencebench.systems.selectors.redundancy import discounted_order, mmr_order
+from evidencebench.systems.selectors.reordering import discounted_order, mmr_order
 
 Pairs = list[list[float]]
 
