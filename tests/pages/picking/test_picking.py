@@ -4,7 +4,7 @@ import json
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
@@ -14,8 +14,9 @@ from typing import Any
 import httpx
 import msgspec
 import pytest
+from starlette.testclient import TestClient
+from starlette.types import ASGIApp
 
-from asking_app import running
 from command_line import start
 from evidencebench.data.dataset import Dataset, open_dataset, write_dataset
 from evidencebench.data.instance import Instance
@@ -24,6 +25,8 @@ from evidencebench.data.tasks import TASKS, Task, task_named
 from evidencebench.errors import DataError, TaskError
 from evidencebench.execution.execute import execute
 from evidencebench.pages.app.assignments import picking_pages
+from evidencebench.pages.app.background_scan import BackgroundScan
+from evidencebench.pages.app.routes import make_app
 from evidencebench.pages.picking.assignment import Assignment
 from evidencebench.pages.picking.routes import PickingPages
 from evidencebench.pages.picking.sessions import Sessions
@@ -37,22 +40,27 @@ SAMPLE = load_sample()
 A, B, C = SAMPLE.ids[:3]
 OPTIMAL = TASKS["er_at_optimal"]
 
+Client = Any  # starlette's client, which asks without a server, or that of httpx
+Reply = Any
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """People's app on a free port."""
+    """People's app, asked without a server."""
 
-    url: str
+    app: ASGIApp
     pages: PickingPages
     folder: Path
+    url: str = "http://127.0.0.1:8642"
 
     @contextmanager
-    def browser(self, name: str | None = None) -> Iterator[httpx.Client]:
+    def browser(self, name: str | None = None) -> Iterator[Client]:
         """Give a client that keeps cookies, as a browser does; signed in where it is given a name."""
-        with httpx.Client(base_url=self.url, headers={"origin": self.url.rstrip("/")}, timeout=20) as client:
-            if name is not None:
-                assert client.post("/api/people/session", json={"name": name}).status_code == 200
-            yield client
+        client = TestClient(self.app, self.url, headers={"origin": self.url})
+        if name is not None:
+            assert client.post("/api/people/session", json={"name": name}).status_code == 200
+        yield client
+        client.close()
 
 
 Serve = Callable[..., AbstractContextManager[Asked]]
@@ -73,14 +81,13 @@ def serve(tmp_path: Path) -> Serve:
     ) -> Iterator[Asked]:
         viewed = viewer_data_of(runs, dataset, (task,))
         pages = picking_pages(viewed, folder, task, limit=limit)
-        with running(viewed, picking=pages) as app:
-            yield Asked(url=app.url, pages=pages, folder=folder)
-        pages.close()
+        with closing(pages), closing(BackgroundScan(viewed)) as scan:
+            yield Asked(app=make_app(viewed, scan, picking=pages), pages=pages, folder=folder)
 
     return serving
 
 
-def paper(client: httpx.Client, name: str, instance_id: str) -> httpx.Response:
+def paper(client: Client, name: str, instance_id: str) -> Reply:
     return client.get("/api/people/paper", params={"person": name, "id": instance_id})
 
 
@@ -89,13 +96,13 @@ def picks(name: str, instance_id: str, sentences: Sequence[int], revision: int =
     return {"person": name, "id": instance_id, **picked}
 
 
-def submit(client: httpx.Client, name: str, instance_id: str, sentences: Sequence[int]) -> httpx.Response:
+def submit(client: Client, name: str, instance_id: str, sentences: Sequence[int]) -> Reply:
     """Open a paper and submit picks, as the page does."""
     paper(client, name, instance_id)
     return client.post("/api/people/submit", json=picks(name, instance_id, sentences))
 
 
-def queue(client: httpx.Client, name: str) -> list[dict[str, Any]]:
+def queue(client: Client, name: str) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = client.get("/api/people/queue", params={"person": name}).json()["rows"]
     return rows
 
@@ -107,7 +114,7 @@ def keys_of(value: Any) -> set[str]:
     return set().union(*map(keys_of, value)) if isinstance(value, list) else set()
 
 
-def told_before_submission(client: httpx.Client, name: str, dataset: Dataset) -> list[httpx.Response]:
+def told_before_submission(client: Client, name: str, dataset: Dataset) -> list[Reply]:
     """Return everything that a person gets who asks for everything, in many ways, and submits nothing."""
     systems = range(4)
     replies = [client.get(path) for path in ("/", "/static/app.js", "/static/app.css", "/favicon.ico", "/nothing")]
@@ -518,7 +525,7 @@ def test_an_id_that_is_too_long_to_be_asked_for_is_refused_before_anybody_picks(
 
 @pytest.mark.parametrize("headers", [{"origin": "http://evil.example"}, {"sec-fetch-site": "cross-site"}, {}])
 def test_only_pages_of_the_app_sign_in_or_submit(headers: dict[str, str], serve: Serve) -> None:
-    with serve() as asked, httpx.Client(base_url=asked.url) as client:
+    with serve() as asked, closing(TestClient(asked.app, asked.url)) as client:
         for method, path in (("POST", "session"), ("DELETE", "session"), ("PUT", "draft"), ("POST", "submit")):
             body = {} if method == "DELETE" else {"json": {"name": "Ada"}}
             refused = client.request(method, f"/api/people/{path}", headers=headers, **body)  # type: ignore[arg-type]
