@@ -60,13 +60,17 @@ def json_at(text: str, start: int) -> tuple[Any, int] | None:
     first = _value_at(text, start)
     if first is None or not isinstance(first[0], dict):
         return first
-    values, end = [first[0]], first[1]
+    values: list[Any] = [first[0]]
+    end = first[1]
     while len(values) < _MAX_VALUES and (found := _NEXT_OBJECT.match(text, end)):
         later = _value_at(text, found.end())
         if later is None:
             return [*values, None], len(text)
         values.append(later[0])
         end = later[1]
+    has_lists = any(letters(key) in _LISTS and isinstance(one, list) for value in values for key, one in value.items())
+    if len(values) > 1 and has_lists:
+        values.append(None)  # several answers rather than one in parts
     return first if len(values) == 1 else (values, end)
 
 

@@ -20,7 +20,7 @@ _REFUSAL = re.compile(
     re.IGNORECASE,
 )
 _REMARK = re.compile(r"[\s*_`\"')\]}>$\\!?~]*+(?:[,;:.(-]|(?:because|since|as|for|which|that)(?![^\W_]))")
-_PARENTHESIS = re.compile(r"\([^()\n]{0,200}\)")
+_ASIDE = re.compile(r"\([^()\n]{0,200}\)|</[A-Za-z_]{1,20}>")
 _WINDOW = 400
 MARKS = " \t.!?,;:*`_\"'$\\&+/|)]}<>#~-"
 """What may stand around a list and says nothing."""
@@ -57,7 +57,7 @@ def is_remark(rest: str) -> bool:
     >>> is_remark(" (2 of 5)."), is_remark(", since both count"), is_remark(", but also 42"), is_remark(" men died")
     (True, True, False, False)
     """
-    rest = without_parentheses(rest)
+    rest = without_asides(rest)
     return not _has_digit(rest) and (not has_letter(rest) or _REMARK.match(rest) is not None)
 
 
@@ -73,9 +73,9 @@ def refuses(text: str) -> bool:
     return _REFUSAL.search(text[:_WINDOW]) is not None or _REFUSAL.search(text[-_WINDOW:]) is not None
 
 
-def without_parentheses(text: str) -> str:
-    """Return a text without the remarks in parentheses, which hold words."""
-    return _PARENTHESIS.sub(lambda found: "" if has_letter(found[0]) else found[0], text)
+def without_asides(text: str) -> str:
+    """Return a text without words in parentheses and tags that are closed."""
+    return _ASIDE.sub(lambda found: "" if has_letter(found[0]) else found[0], text)
 
 
 def has_letter(text: str) -> bool:

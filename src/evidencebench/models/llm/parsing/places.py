@@ -80,7 +80,8 @@ def find_answer(text: str, shown: ShownSentences, *, is_cut: bool) -> FoundAnswe
     """Return the reply's answer, which may be an explicitly empty one; None where it has none.
 
     The last place that is not the paper's own line is the answer; one that cannot be read is an answer all the same.
-    Of a reply that was cut off, only the surest places are looked at.
+    Two without a word between contradict each other, unless they name the same. Of a reply that was cut off, only the
+    surest places are looked at.
 
     Raises
     ------
@@ -106,8 +107,12 @@ def find_answer(text: str, shown: ShownSentences, *, is_cut: bool) -> FoundAnswe
         if outside[key.start()] and not shown.hold(_line_around(text, key.start()), key[0].strip("\"' :=[\n"))
     ]
     if found:
-        _, _, last = max(found, key=lambda one: one[:2])
-        if last is None or _is_revised(text, last, shown) or (keys and keys[-1].start() > last.end):
+        found.sort(key=lambda one: one[:2])
+        _, start, last = found[-1]
+        before = found[-2][2] if len(found) > 1 and found[-2][0] else None
+        is_next = before is not None and not text[before.end : start].strip(MARKS + "\n")  # nothing revokes the first
+        is_other = is_next and last is not None and before is not None and before.spans != last.spans
+        if last is None or is_other or _is_revised(text, last, shown) or (keys and keys[-1].start() > last.end):
             raise DoubtError
         return last
     if len(keys) > 1:
