@@ -25,21 +25,9 @@ class Spread:
 class Description:
     """The numbers of a data set.
 
-    Attributes
-    ----------
-    n_instances, n_papers
-        How many.
-    sentences, aspects, results, evidence, optimum
-        Per instance: sentences of the paper, aspects, aspects labelled Results, sentences that are a source of any
-        aspect, and the stored optimum (None where none is stored).
-    n_without_results
-        Instances without Results aspects.
-    n_uncoverable_aspects, n_uncoverable_instances
-        Aspects without a sentence, and instances none of whose aspects has one.
-    n_duplicate_sentences
-        Sentences that repeat an earlier one of their paper word for word.
-    kinds
-        Kind -> share of all sentences, and share of them that are evidence.
+    Per instance: sentences of the paper, aspects, those labelled Results, sentences that are a source of any aspect
+    (``evidence``), and the stored optimum (None where none is stored). A duplicate repeats an earlier sentence of its
+    paper word for word. ``kinds``: kind -> share of all sentences, and share of them that are evidence.
     """
 
     n_instances: int

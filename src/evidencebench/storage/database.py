@@ -1,6 +1,5 @@
 """SQLite files that processes share: made in one step, told apart from those of others, never half there."""
 
-import fcntl
 import os
 import secrets
 import sqlite3
@@ -8,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from evidencebench.errors import CacheError
-from evidencebench.storage.whole_file import put_in_place
+from evidencebench.storage.whole_file import alone_in, put_in_place
 
 _WAIT_SECONDS = 60.0
 _ROOM_BYTES = 256 << 10  # what some dozen replies take, or a batch of vectors
@@ -131,10 +130,6 @@ def _require_no_leftovers(path: Path, form: DatabaseFormat) -> None:
 
 def _place(draft: Path, path: Path) -> None:
     """Rename the draft unless another process was first: what that one has put must not be lost."""
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        fcntl.flock(folder, fcntl.LOCK_EX)
+    with alone_in(path.parent):
         if not path.exists():
             put_in_place(draft, path)
-    finally:
-        os.close(folder)

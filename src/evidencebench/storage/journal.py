@@ -92,19 +92,9 @@ class Journal:
 def open_journal(path: Path, begins: bytes, *, truncate: bool = False) -> Iterator[Journal]:
     """Open a journal to append to, its torn last line repaired; made if it does not exist.
 
-    Parameters
-    ----------
-    path
-        The file.
-    begins
-        The first bytes of every journal of this sort. A file that begins otherwise is somebody's, and is not touched.
-    truncate
-        Whether what it holds is thrown away.
-
-    Raises
-    ------
-    RunError
-        If it cannot be written, is no regular file, holds something else, or another process is writing it.
+    ``begins`` are the first bytes of every journal of this sort: a file that begins otherwise is somebody's, and is not
+    touched. ``truncate`` throws away what it holds. Raises `RunError` if it cannot be written, is no regular file,
+    holds something else, or another process is writing it.
     """
     target = Path(os.path.realpath(path))  # a link stays one where the file starts over
     try:
@@ -132,8 +122,6 @@ def _opened(target: Path, path: Path, begins: bytes) -> int:
     for _ in range(_MAX_OPENINGS):
         descriptor = os.open(target, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NONBLOCK | os.O_NOCTTY, 0o666)
         try:
-            _require_regular(descriptor, path)
-            _lock(descriptor, path)
             _require_journal(descriptor, path, begins)
             if _lies_at(target, descriptor):  # else somebody has put another file there since it was opened
                 return descriptor
@@ -151,13 +139,6 @@ def _lies_at(path: Path, descriptor: int) -> bool:
         return False
 
 
-def _require_regular(descriptor: int, path: Path) -> None:
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-        raise RunError(
-            f"{path}: expected a regular file, to go on in later, got a pipe or a device; choose another name"
-        )
-
-
 def _lock(descriptor: int, path: Path) -> None:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -166,8 +147,12 @@ def _lock(descriptor: int, path: Path) -> None:
 
 
 def _require_journal(descriptor: int, path: Path, begins: bytes) -> None:
-    head = os.pread(descriptor, len(begins), 0)
-    if not begins.startswith(head):  # a head that is shorter is a torn header
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        raise RunError(
+            f"{path}: expected a regular file, to go on in later, got a pipe or a device; choose another name"
+        )
+    _lock(descriptor, path)
+    if not begins.startswith(os.pread(descriptor, len(begins), 0)):  # a shorter head is a torn header
         raise RunError(f"{path}: holds something else, which would be lost; choose another name")
 
 

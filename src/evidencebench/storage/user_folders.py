@@ -41,26 +41,10 @@ def data_folder(environ: Mapping[str, str]) -> Path:
 def user_folder(environ: Mapping[str, str], *, own: str, shared: str, default: str) -> Path:
     """Return the folder that the environment names for files of one sort; it need not exist yet.
 
-    Parameters
-    ----------
-    environ
-        The environment, usually `os.environ`.
-    own
-        The variable that names the folder itself; ``~`` at its beginning is a home folder.
-    shared
-        The variable that names a folder in which ours is called `evidencebench`; ignored unless absolute.
-    default
-        The shared folder in the home folder where neither is set. That is `HOME`, or where that is not set or empty,
-        the one that the system knows of.
-
-    Raises
-    ------
-    EvidenceBenchError
-        If a home folder is needed, and there is none.
-
-    Source
-    ------
-    XDG Base Directory Specification 0.8: that an empty variable is as good as none, and a relative path invalid.
+    The variable ``own`` names the folder itself; ``shared`` one in which ours is called `evidencebench`, ignored unless
+    absolute; ``default`` is the shared folder in the home folder (`HOME`, or as the system knows it) where neither is
+    set. An empty variable is as good as none (XDG Base Directory Specification 0.8). Raises `EvidenceBenchError` where
+    a home folder is needed, and there is none.
     """
     if named := environ.get(own):
         return _expanded(named, environ, own)

@@ -35,19 +35,10 @@ def write_whole(path: Path, content: str | bytes | Iterable[bytes]) -> None:
 def whole_file(path: Path, *, follows_links: bool = True) -> Iterator[Output]:
     """Give a file that becomes ``path`` when the block ends well, and vanishes when it does not.
 
-    Parameters
-    ----------
-    path
-        The file; one that is there is replaced. Where a stream is there, see `is_stream`, it stays, and all is written
-        into it when the block ends well. What is written is gzipped where the name ends in ``.gz``, the same bytes for
-        the same content.
-    follows_links
-        Whether, of a path that is a link, what it points to is replaced, or the link itself.
-
-    Raises
-    ------
-    DataError
-        If it cannot be written, or is something that is neither a regular file nor a stream.
+    A file that is there is replaced; of a link, what it points to, unless ``follows_links`` is off. Where a stream is
+    there, see `is_stream`, it stays, and all is written into it when the block ends well. What is written is gzipped
+    where the name ends in ``.gz``, the same bytes for the same content. Raises `DataError` if it cannot be written, or
+    is neither a regular file nor a stream.
     """
     try:
         if follows_links and is_stream(path):
@@ -69,12 +60,7 @@ def whole_file(path: Path, *, follows_links: bool = True) -> Iterator[Output]:
 def put_in_place(part: Path, path: Path) -> None:
     """Give a finished file or folder its name in one step, when all of it is on the disk; raises `OSError`.
 
-    Parameters
-    ----------
-    part
-        The file or folder, on the disk of ``path``.
-    path
-        Its name. A file that is there is replaced; a folder that is there must be empty.
+    Both names are on one disk. A file that is there is replaced; a folder that is there must be empty.
     """
     for inside in [*(part.rglob("*") if part.is_dir() else ()), part]:
         sync_to_disk(inside)
@@ -84,35 +70,29 @@ def put_in_place(part: Path, path: Path) -> None:
 def write_folder(folder: Path, files: Mapping[str, bytes], *, names_all: str, owned: Sequence[str]) -> None:
     """Write files that belong together such that there are the old ones or the new ones, whoever else writes there.
 
-    Parameters
-    ----------
-    folder
-        Made where it does not exist.
-    files
-        Name -> content. A name is new where the content is, but for the file that names all.
-    names_all
-        That file: it is written last.
-    owned
-        Patterns of what is removed from the folder then, unless it is one of the files.
-
-    Raises
-    ------
-    DataError
-        If it cannot be written.
+    ``files`` maps names to contents; a name is new where the content is, but for the file that names all, which is
+    written last. Then what matches the ``owned`` patterns and is none of the files is removed. Raises `DataError`.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        with alone_in(folder):  # or one would remove what the other is about to name
+            for name in sorted(files, key=lambda name: name == names_all):
+                write_whole(folder / name, files[name])
+            for path in (path for pattern in owned for path in folder.glob(pattern)):
+                if path.name not in files:
+                    path.unlink(missing_ok=True)
     except OSError as error:
         raise DataError(f"{folder}: cannot be written: {error.strerror}") from error
+
+
+@contextmanager
+def alone_in(folder: Path) -> Iterator[None]:
+    """Wait until no other process is in this block for a folder; on a file system without locks, do not."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
-        with suppress(OSError):  # a file system without locks
-            fcntl.flock(descriptor, fcntl.LOCK_EX)  # or one would remove what the other is about to name
-        for name in sorted(files, key=lambda name: name == names_all):
-            write_whole(folder / name, files[name])
-        for path in (path for pattern in owned for path in folder.glob(pattern)):
-            if path.name not in files:
-                path.unlink(missing_ok=True)
+        with suppress(OSError):
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
     finally:
         os.close(descriptor)
 

@@ -6,7 +6,7 @@ from typing import Any
 import click
 import msgspec
 
-from evidencebench.cli.cache.places import kept_folder, replies_file, shown_time
+from evidencebench.cli.cache.places import replies_file, required_cache_folder, shown_time
 from evidencebench.cli.exchange import data_of
 from evidencebench.cli.options import json_option, progress_option
 from evidencebench.cli.output import OutputFile, json_text, refuse_existing, tell_written
@@ -67,7 +67,7 @@ def command(
     if not (output.name.endswith((".jsonl", ".jsonl.gz")) or is_stream(output)):
         raise click.UsageError(f"--output: expected a name that ends in .jsonl or .jsonl.gz, got '{output.name}'")
     refuse_existing(output, overwrite=overwrite)
-    path = replies_file(kept_folder())
+    path = replies_file(required_cache_folder())
     if not path.exists():
         raise CacheError(f"{path}: holds no replies yet; run a strategy first")
     n_written = n_damaged = 0

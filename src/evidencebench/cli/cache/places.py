@@ -11,14 +11,8 @@ from evidencebench.models.llm.totals import shown_usd
 from evidencebench.storage.user_folders import cache_folder
 
 
-def kept_folder() -> Path:
-    """Return the folder that everything is kept in.
-
-    Raises
-    ------
-    CacheError
-        If nothing is kept.
-    """
+def required_cache_folder() -> Path:
+    """Return the folder of the cache; raises `CacheError` if that is switched off."""
     folder = cache_folder(os.environ)
     if folder is None:
         raise CacheError("cache: nothing is kept, since EVIDENCEBENCH_CACHE is 'off'; set it to a folder, or unset it")

@@ -3,20 +3,19 @@
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
 
 import click
 
-from evidencebench.cli.cache.places import embeddings_file, kept_folder, replies_file, shown_cost, shown_size
+from evidencebench.cli.cache.places import embeddings_file, replies_file, required_cache_folder, shown_cost, shown_size
 from evidencebench.cli.numbers import Finite
 from evidencebench.cli.options import json_option
 from evidencebench.cli.output import print_json
 from evidencebench.models.embedding.inventory import remove_vectors, vectors_by_encoder
 from evidencebench.models.llm.batch_queue import BatchQueue
 from evidencebench.models.llm.inventory import (
-    ModelReplies,
     ReplyFilter,
     damaged_keys,
     n_waiting,
@@ -34,6 +33,7 @@ from evidencebench.tables import printable
 from evidencebench.wording import counted
 
 _DAY_SECONDS = 86_400.0
+_OF_REPLIES = frozenset({"replies", "damaged", "batches"})
 
 
 @click.command(name="prune")
@@ -81,15 +81,14 @@ def command(
     }
     _require_clear(wanted, is_about_replies=replies or everything, has_filter=has_filter)
     which = ReplyFilter(model=model, before=None if older_than is None else time.time() - older_than * _DAY_SECONDS)
-    folder = kept_folder()
-    with _cache_in(folder) as cache:
-        found = {} if cache is None else _of_replies(cache, which)
-        if embeddings_file(folder).exists():
-            found["embeddings"] = lambda: _embeddings(embeddings_file(folder))
-        found["search"] = lambda: _search(kept_files(folder))
-        parts = [part for name, find in found.items() if wanted[name] and (part := find()).n]
-        if yes:
-            _remove(parts, cache)
+    folder = required_cache_folder()
+    with ExitStack() as stack:
+        cache = stack.enter_context(closing(ReplyCache(folder))) if replies_file(folder).exists() else None
+        parts = [part for name, find in _found(folder, cache, which) if wanted[name] and (part := find()).n]
+        for part in parts if yes else ():
+            part.remove()
+    if yes and cache is not None and any(part.name in _OF_REPLIES for part in parts):
+        _compact(cache.path)
     _print(parts, removed=yes, as_json=as_json)
 
 
@@ -106,14 +105,7 @@ def _require_clear(wanted: dict[str, bool], *, is_about_replies: bool, has_filte
         raise click.UsageError("--damaged chooses among replies, so it goes without --replies and --all")
 
 
-def _remove(parts: "list[_Part]", cache: ReplyCache | None) -> None:
-    for part in parts:
-        part.remove()
-    if cache is not None and any(part.is_of_replies for part in parts):
-        _compact(cache)
-
-
-def _print(parts: "list[_Part]", *, removed: bool, as_json: bool) -> None:
+def _print(parts: "list[_Removable]", *, removed: bool, as_json: bool) -> None:
     if as_json:
         print_json({"removed": removed, **{part.name: part.n for part in parts}})
         return
@@ -122,103 +114,69 @@ def _print(parts: "list[_Part]", *, removed: bool, as_json: bool) -> None:
         click.echo("removed" if removed else "nothing is removed yet; add --yes to remove it")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Part:
-    """Something that can be removed: how much there is, how that is said, and how it goes."""
+@dataclass(frozen=True, slots=True)
+class _Removable:
+    """Something in the cache: how much there is, how that is said, and how it goes."""
 
     name: str
     n: int
     line: str
     remove: Callable[[], object]
-    is_of_replies: bool = True
 
 
-@contextmanager
-def _cache_in(folder: Path) -> Iterator[ReplyCache | None]:
-    """Give the cache of replies, or None where there is none."""
-    if not replies_file(folder).exists():
-        yield None
-        return
-    cache = ReplyCache(folder)
-    try:
-        yield cache
-    finally:
-        cache.close()
+def _found(
+    folder: Path, cache: ReplyCache | None, which: ReplyFilter
+) -> Iterator[tuple[str, Callable[[], _Removable]]]:
+    """Yield each sort of what can be removed, with what looks for it."""
+    if cache is not None:
+        yield "replies", lambda: _replies(cache, which)
+        yield "damaged", lambda: _damaged(cache)
+        yield "batches", lambda: _batches(cache)
+    if (vectors := embeddings_file(folder)).exists():
+        yield "embeddings", lambda: _embeddings(vectors)
+    yield "search", lambda: _search(kept_files(folder))
 
 
-def _of_replies(cache: ReplyCache, which: ReplyFilter) -> dict[str, Callable[[], _Part]]:
-    """Return what finds each part of the cache of replies."""
-    return {
-        "replies": lambda: _replies(cache, which),
-        "damaged": lambda: _damaged(cache),
-        "batches": lambda: _batches(cache),
-    }
-
-
-def _replies(cache: ReplyCache, which: ReplyFilter) -> _Part:
+def _replies(cache: ReplyCache, which: ReplyFilter) -> _Removable:
     models = replies_by_model(cache, which)
     lines = [
-        f"{counted(model.n_replies, 'reply', 'replies')} of {printable(model.model)}, cost {_cost(model)}"
+        f"{counted(model.n_replies, 'reply', 'replies')} of {printable(model.model)}, "
+        f"cost {shown_cost(model.cost_usd, model.n_unpriced)}"
         for model in models
     ]
-    return _Part(
-        name="replies",
-        n=sum(model.n_replies for model in models),
-        line="\n".join(lines),
-        remove=lambda: remove_replies(cache, which),
-    )
+    n_replies = sum(model.n_replies for model in models)
+    return _Removable("replies", n_replies, "\n".join(lines), lambda: remove_replies(cache, which))
 
 
-def _cost(model: ModelReplies) -> str:
-    return shown_cost(model.cost_usd, model.n_unpriced)
-
-
-def _damaged(cache: ReplyCache) -> _Part:
+def _damaged(cache: ReplyCache) -> _Removable:
     keys = damaged_keys(cache)
-    return _Part(
-        name="damaged", n=len(keys), line=f"{len(keys)} damaged replies", remove=lambda: remove_keys(cache, keys)
-    )
+    return _Removable("damaged", len(keys), f"{len(keys)} damaged replies", lambda: remove_keys(cache, keys))
 
 
-def _batches(cache: ReplyCache) -> _Part:
+def _batches(cache: ReplyCache) -> _Removable:
     batches, n_requests = BatchQueue(cache).batches(), n_waiting(cache)
     lines = [f"batch {batch.name or 'without an id'} of {printable(batch.group.model)}" for batch in batches]
     if n_requests:
         lines.append(f"{counted(n_requests, 'request')} waiting for a batch")
-    return _Part(
-        name="batches", n=len(batches) + n_requests, line="\n".join(lines), remove=lambda: remove_batches(cache)
-    )
+    return _Removable("batches", len(batches) + n_requests, "\n".join(lines), lambda: remove_batches(cache))
 
 
-def _embeddings(path: Path) -> _Part:
+def _embeddings(path: Path) -> _Removable:
     n_vectors = sum(encoder.n_vectors for encoder in vectors_by_encoder(path))
-    return _Part(
-        name="embeddings",
-        n=n_vectors,
-        line=counted(n_vectors, "embedding"),
-        remove=lambda: remove_vectors(path),
-        is_of_replies=False,
-    )
+    return _Removable("embeddings", n_vectors, counted(n_vectors, "embedding"), lambda: remove_vectors(path))
 
 
-def _search(files: list[Path]) -> _Part:
+def _search(files: list[Path]) -> _Removable:
     def remove() -> None:
         for file in files:
             remove_cached(file)
 
     size = shown_size(sum(file.stat().st_size for file in files))
-    return _Part(
-        name="search",
-        n=len(files),
-        line=f"{counted(len(files), 'index', 'indices')} to search, {size}",
-        remove=remove,
-        is_of_replies=False,
-    )
+    return _Removable("search", len(files), f"{counted(len(files), 'index', 'indices')} to search, {size}", remove)
 
 
-def _compact(cache: ReplyCache) -> None:
-    cache.close()
+def _compact(path: Path) -> None:
     try:
-        compact(cache.path, REPLIES)
+        compact(path, REPLIES)
     except sqlite3.Error as error:
         click.echo(f"removed, but the space is not free yet: {error}; prune again later", err=True)

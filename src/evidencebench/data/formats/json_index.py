@@ -45,30 +45,14 @@ class Span(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Index:
-    """Where each instance stands.
-
-    Attributes
-    ----------
-    places
-        Instance id -> where it stands in the content, or what stands there.
-    snapshot
-        Of the file.
-    repeated
-        The ids that stand more than once.
-    """
+    """Instance id -> where it stands in a file, or what stands there; and the ids that stand more than once."""
 
     places: Mapping[str, Span | Origin]
     snapshot: Snapshot
     repeated: tuple[str, ...] = ()
 
     def origin(self, instance_id: str) -> Origin:
-        """Return what stands under an id.
-
-        Raises
-        ------
-        ChangedDataError
-            If the file is another one by now.
-        """
+        """Return what stands under an id; raises `ChangedDataError` if the file is another one by now."""
         place = self.places[instance_id]
         if isinstance(place, Origin):
             return place
@@ -76,15 +60,7 @@ class Index:
 
 
 def index_json(snapshot: Snapshot) -> Index:
-    """Index one JSON object: id -> instance.
-
-    Raises
-    ------
-    UnreadableError
-        If the content is not UTF-8 JSON with an object at the top.
-    ChangedDataError
-        If the file changes meanwhile.
-    """
+    """Index one JSON object: id -> instance; raises `UnreadableError` or `ChangedDataError`."""
     part_bytes = snapshot.size if isinstance(snapshot, InMemory) else _PART_BYTES
     if (stepped := _step_through(snapshot, part_bytes)) is not None:
         return Index(places=stepped, snapshot=snapshot)
@@ -175,12 +151,7 @@ def _member_at(view: bytes, position: int) -> tuple[str, int, int] | None:
 def index_lines(snapshot: Snapshot) -> Index:
     """Index JSON Lines: an instance with its ``id``, or ``{id: instance}``, a line; blank lines are skipped.
 
-    Raises
-    ------
-    UnreadableError
-        If a line is not such an object; the message names the line.
-    ChangedDataError
-        If the file changes meanwhile.
+    Raises `UnreadableError`, which names the line, or `ChangedDataError`.
     """
     places: dict[str, Span | Origin] = {}
     repeated: list[str] = []

@@ -48,20 +48,10 @@ _decoder = msgspec.json.Decoder(_PublishedInstance)
 
 
 def decode_instance(instance_id: str, origin: Origin) -> Instance:
-    """Return the typed instance that a published JSON object holds.
+    """Return the typed instance that a published JSON object holds, under its name in its file.
 
-    Parameters
-    ----------
-    instance_id
-        The name of the instance in its file.
-    origin
-        The object as it stands there.
-
-    Raises
-    ------
-    FormatError
-        If a field is missing or of the wrong type, if the kinds are not one a sentence, or if a source is out of
-        range. `evidencebench.data.validation.validate` reports every such place; this stops at the first.
+    Raises `FormatError` if a field is missing or of the wrong type, if the kinds are not one a sentence, or if a source
+    is out of range. `evidencebench.data.validation.validate` reports every such place; this stops at the first.
     """
     try:
         record = _decoder.decode(origin.raw)
