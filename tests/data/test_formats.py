@@ -8,7 +8,7 @@ from command_line import SAMPLE
 from evidencebench.data.dataset import open_dataset, write_dataset
 from evidencebench.data.formats.table import FORMATS, open_source
 from evidencebench.data.solve_file import solve_file
-from evidencebench.data.source import Source
+from evidencebench.data.source import DataSource
 from evidencebench.data.validation.validate import validate_files
 from evidencebench.engine.in_process import InProcess
 from evidencebench.engine.processes import Processes
@@ -24,7 +24,7 @@ ENGINES = [InProcess(), Threads(2), Processes(2)]
 def test_a_source_has_the_instances_that_were_written(suffix: str, packed: str, tmp_path: Path) -> None:
     path = tmp_path / f"data{suffix}{packed}"
     assert write_dataset(path, SAMPLE) == len(SAMPLE)
-    source: Source = open_source(path)
+    source: DataSource = open_source(path)
     assert source.ids == SAMPLE.ids
     assert source.repeated_ids == ()
     assert [source.instance(name) for name in source.ids] == list(SAMPLE)

@@ -10,7 +10,7 @@ from typing import overload
 from evidencebench.data.catalog import data_path
 from evidencebench.data.formats.table import format_to_write, open_source
 from evidencebench.data.instance import Instance
-from evidencebench.data.source import DataFile, Source
+from evidencebench.data.source import DataFile, DataSource
 from evidencebench.errors import DataError, FormatError, UnknownInstanceError
 from evidencebench.query import Query
 from evidencebench.storage.reading import PathText
@@ -39,7 +39,7 @@ class Dataset:
     True
     """
 
-    def __init__(self, path: Path, source: Source) -> None:
+    def __init__(self, path: Path, source: DataSource) -> None:
         self.path, self.ids = path, source.ids
         self._source = source
 

@@ -27,7 +27,7 @@ class DataFile:
     sha256: str | None
 
 
-class Source(Protocol):
+class DataSource(Protocol):
     """The instances of a file, none of them decoded before it is asked for."""
 
     @property

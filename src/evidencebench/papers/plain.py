@@ -8,7 +8,7 @@ from evidencebench.query import Kind
 _ABSTRACT_TITLES = frozenset({"abstract", "summary"})
 
 
-def read_plain(content: bytes, *, name: str) -> Paper:
+def read_plain(content: bytes, name: str) -> Paper:
     r"""Return the paper in a plain text.
 
     A line is a sentence, empty lines apart; one that begins with ``#`` is a heading. What follows the heading

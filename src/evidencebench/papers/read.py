@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 from evidencebench.errors import UnreadableError
 from evidencebench.papers.paper import Paper
@@ -14,20 +13,15 @@ MOST_SENTENCES = 50_000
 """Sentences that one paper may have: the time that many systems take grows with their square."""
 
 
-class Reads(Protocol):
-    """Reads a file; raises `UnreadableError`, which says what to do."""
-
-    def __call__(self, content: bytes, *, name: str) -> Paper:
-        """Return the paper; messages call the file ``name``."""
-        ...
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PaperReader:
-    """How files of one format are recognised by their content, whatever they are called, and read."""
+    """How files of one format are recognised by their content, whatever they are called, and read.
+
+    ``read`` takes the content and what messages call it, and raises `UnreadableError`, which says what to do.
+    """
 
     recognises: Callable[[bytes], bool]
-    read: Reads
+    read: Callable[[bytes, str], Paper]
 
 
 # The first that recognises a file reads it. Plain text has no mark of its own: it comes last, and refuses all else.
@@ -51,7 +45,7 @@ def read(path: Path) -> Paper:
 
 def read_content(content: bytes, *, name: str) -> Paper:
     """Return the paper that bytes hold, as `read` does; messages call them ``name``."""
-    paper = next(reader for reader in READERS if reader.recognises(content)).read(content, name=name)
+    paper = next(reader for reader in READERS if reader.recognises(content)).read(content, name)
     if len(paper.sentences) > MOST_SENTENCES:
         raise UnreadableError(
             f"{name}: expected at most {MOST_SENTENCES:,} sentences, got {len(paper.sentences):,}; a paper has "

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import IO, Protocol
+from typing import IO
 
 from evidencebench.errors import ChangedDataError, UnreadableError
 from evidencebench.storage.reading import open_file
@@ -28,34 +28,6 @@ _QUICKLY_READ_BYTES = 64 << 20
 
 FileState = tuple[int, int, int, int, int]
 """Device, inode, bytes, and nanoseconds since 1970 of the last change: as tools set it, as the system saw it."""
-
-
-class Snapshot(Protocol):
-    """What a file held when it was opened, unpacked where it is packed."""
-
-    @property
-    def size(self) -> int:
-        """Return how many bytes there are, unpacked."""
-        ...
-
-    @property
-    def state(self) -> FileState | None:
-        """Return by which a change of the file is noticed; None of what was unpacked, which is a copy that stays."""
-        ...
-
-    @property
-    def sha256(self) -> str:
-        """Return the checksum of the file as it lay on disk, in hexadecimal; made when first asked for."""
-        ...
-
-    @property
-    def is_sha256_at_hand(self) -> bool:
-        """Return whether the checksum is known, or is made in moments."""
-        ...
-
-    def read(self, start: int, stop: int) -> bytes:
-        """Return bytes start..stop-1; raises `ChangedDataError` if the file is another one by now."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -148,6 +120,14 @@ class Unpacked:
     def read(self, start: int, stop: int) -> bytes:
         """Return bytes start..stop-1."""
         return os.pread(self._descriptor, stop - start, start)
+
+
+Snapshot = InMemory | OnDisk | Unpacked
+"""What a file held when it was opened, unpacked where it is packed.
+
+``size`` is in bytes, unpacked. ``state`` is that by which a change of the file is noticed; None of what was unpacked,
+which is a copy that stays. ``sha256`` is the checksum of the file as it lay on disk, made when first asked for.
+"""
 
 
 def open_snapshot(path: Path) -> Snapshot:

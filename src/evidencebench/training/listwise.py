@@ -146,7 +146,7 @@ def listwise_examples(
     found = [
         ListwiseExample(texts=paper.texts, anchors=tuple(chosen))
         for instance in instances
-        for paper in [_Paper(instance, text_format, neighbours, of_paper[instance.query.paper_id], title=title)]
+        for paper in [_PaperToLearn(instance, text_format, neighbours, of_paper[instance.query.paper_id], title=title)]
         if (chosen := [*paper.anchors(anchors, _SCOPES[scope], text_format)])
     ]
     if not found:
@@ -212,7 +212,7 @@ def batch_of(parts: Sequence[tuple[ListwiseExample, Positions]]) -> ListwiseBatc
     )
 
 
-class _Paper:
+class _PaperToLearn:
     """The different texts of an instance's paper, and where its sources are among them."""
 
     def __init__(

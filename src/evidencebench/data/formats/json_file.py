@@ -20,7 +20,7 @@ from evidencebench.storage.whole_file import Output
 
 
 class JsonFile:
-    """A `Source`: where each instance of a file stands, with the bytes of the file as it was opened."""
+    """A `DataSource`: where each instance of a file stands, with the bytes of the file as it was opened."""
 
     def __init__(self, path: Path, index: Index) -> None:
         self._path, self._index = path, index
@@ -92,7 +92,7 @@ def _all_repeated_keys(raw: bytes) -> list[str]:
     return repeated
 
 
-def _open_indexed(index: Callable[[Snapshot], Index], path: Path, as_opened: DataFile | None = None) -> JsonFile:
+def _open_indexed(index: Callable[[Snapshot], Index], path: Path, as_opened: DataFile | None) -> JsonFile:
     """Return the source that a file is; raises `ChangedDataError` unless it is as it was opened elsewhere."""
     snapshot = open_snapshot(path)
     if as_opened is not None and (

@@ -3,29 +3,23 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 from evidencebench.data.formats.json_file import open_json, open_json_lines, write_json, write_json_lines
 from evidencebench.data.instance import Instance
-from evidencebench.data.source import DataFile, Source
+from evidencebench.data.source import DataFile, DataSource
 from evidencebench.errors import DataError
 from evidencebench.storage.whole_file import Output, is_stream
 
 
-class Opens(Protocol):
-    """Opens a file; raises `UnreadableError` or, unless it is as it was opened elsewhere, `ChangedDataError`."""
-
-    def __call__(self, path: Path, as_opened: DataFile | None = None) -> Source:
-        """Return what is read from it."""
-        ...
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataFormat:
-    """How a file is read and written whose name ends in one of the suffixes, or in one and ``.gz``."""
+    """How a file is read and written whose name ends in one of the suffixes, or in one and ``.gz``.
+
+    ``open`` raises `UnreadableError` or, unless the file is as it was opened elsewhere, `ChangedDataError`.
+    """
 
     suffixes: tuple[str, ...]
-    open: Opens
+    open: Callable[[Path, DataFile | None], DataSource]
     write: Callable[[Output, Iterable[Instance]], None]
 
 
@@ -35,7 +29,7 @@ _JSON_LINES = DataFormat(suffixes=(".jsonl", ".ndjson"), open=open_json_lines, w
 FORMATS = (_JSON, _JSON_LINES)
 
 
-def open_source(path: Path, as_opened: DataFile | None = None) -> Source:
+def open_source(path: Path, as_opened: DataFile | None = None) -> DataSource:
     """Return what a data file holds; a name that says nothing is one of JSON.
 
     Parameters

@@ -11,7 +11,7 @@ import msgspec
 
 from evidencebench.data.catalog import data_path
 from evidencebench.data.formats.table import open_source
-from evidencebench.data.source import DataFile, Source
+from evidencebench.data.source import DataFile, DataSource
 from evidencebench.data.validation.rules import Violation, check_optima, check_record
 from evidencebench.engine.ordering import map_in_order
 from evidencebench.engine.processes import engine_of
@@ -132,7 +132,7 @@ def count_by_rule(violations: Iterable[Violation]) -> Counter[str]:
 
 
 def _checker(
-    opened: Source | DataFile,
+    opened: DataSource | DataFile,
     optima: bool,  # noqa: FBT001 - sent to workers by position
 ) -> Callable[[str], tuple[list[Violation], str | None]]:
     source = open_source(opened.path, opened) if isinstance(opened, DataFile) else opened
