@@ -52,7 +52,8 @@ def format_to_write(path: Path) -> DataFormat:
     """
     found = _format_of(path) or (_JSON_LINES if is_stream(path) else None)
     if found is None:
-        raise DataError(f"{path}: expected a name that ends in .json, .jsonl or .ndjson, or .gz of these")
+        *others, last = (suffix for one in FORMATS for suffix in one.suffixes)
+        raise DataError(f"{path}: expected a name that ends in {', '.join(others)} or {last}, or .gz of these")
     return found
 
 
