@@ -13,7 +13,7 @@ import pytest
 
 from command_line import Command, start
 from evidencebench.cli.main import cli
-from evidencebench.cli.numbers import Finite, Whole
+from evidencebench.cli.numbers import Finite, WholeNumber
 from evidencebench.data.sample import sample_path
 
 
@@ -210,7 +210,7 @@ def test_every_option_that_takes_a_number_refuses_what_is_none_in_words() -> Non
     options = list(number_options())
     assert len(options) > 60
     for option in options:
-        assert isinstance(option.type, Whole | Finite), option.opts
+        assert isinstance(option.type, WholeNumber | Finite), option.opts
         for value in ("", "x", "1_0", "٣", "nan", "1e999", "-" + "9" * 20, "9" * 5000):
             with pytest.raises(click.BadParameter, match=r"is not a|is not in the range|is too large"):
                 option.type.convert(value, option, None)

@@ -19,7 +19,7 @@ from evidencebench.execution.answering import answer_instance, answers_from
 from evidencebench.execution.making import make_system
 from evidencebench.query import Query
 from evidencebench.scoring.evaluate import evaluate
-from evidencebench.scoring.measures import MEASURES, Measure, aspect_recall, expected_covered, outcome_of
+from evidencebench.scoring.measures import MEASURES, Measure, aspect_recall, expected_covered, measure_input
 from evidencebench.scoring.selection import Rules, Selection, check_answer, select
 from evidencebench.system import Brief, Ranking, rank_by_score
 from evidencebench.systems.controls import RandomControl
@@ -33,7 +33,7 @@ some_coverages = coverages().filter(lambda coverage: coverage.n_aspects > 0)
 
 
 def value_of(measure: str, selection: Selection, coverage: Coverage) -> float:
-    return MEASURES[measure].value(outcome_of(selection, coverage))
+    return MEASURES[measure].value(measure_input(selection, coverage))
 
 
 def draws(selection: Selection) -> Iterator[Selection]:
@@ -157,7 +157,7 @@ def test_a_measure_without_a_value_raises_instead_of_giving_0() -> None:
 def test_a_measure_with_parameters_is_called_by_them_and_its_function_is_given_them() -> None:
     weighted = Measure(name="weighted", of=lambda _, weight: weight / 2, label="weighted", parameters={"weight": 0.5})
     assert weighted.key == "weighted(weight=0.5)"
-    assert weighted.value(outcome_of(Selection(certain=()), coverage_from({}))) == 0.25
+    assert weighted.value(measure_input(Selection(certain=()), coverage_from({}))) == 0.25
 
 
 @given(rankings(), st.booleans())

@@ -10,7 +10,7 @@ from typing import Any, TypeVar, cast
 
 import click
 
-from evidencebench.cli.numbers import Finite, Whole
+from evidencebench.cli.numbers import Finite, WholeNumber
 from evidencebench.cli.progress import Shown
 from evidencebench.errors import CacheError, EvidenceBenchError, StopError
 from evidencebench.execution.waiting import DEFAULT_MAX_WAITING, Waiting
@@ -216,7 +216,7 @@ _OPTIONS = (
     click.option(
         "--assume-tokens",
         "assumed_tokens",
-        type=Whole(1),
+        type=WholeNumber(1),
         default=400,
         show_default=True,
         metavar="N",
@@ -237,7 +237,7 @@ _OPTIONS = (
     click.option("--batch", is_flag=True, help="Use the provider's batches: cheaper, within a day."),
     click.option(
         "--max-connections",
-        type=Whole(1),
+        type=WholeNumber(1),
         default=DEFAULT_MAX_WAITING,
         show_default=True,
         metavar="N",
@@ -256,7 +256,7 @@ _OPTIONS = (
     ),
     click.option(
         "--max-attempts",
-        type=Whole(1),
+        type=WholeNumber(1),
         default=6,
         show_default=True,
         metavar="N",

@@ -8,7 +8,7 @@ import msgspec
 from evidencebench.cli.asking import Asking, asking_options, opened_access, require_model
 from evidencebench.cli.completion import complete_systems
 from evidencebench.cli.estimate import print_estimate
-from evidencebench.cli.numbers import Whole
+from evidencebench.cli.numbers import WholeNumber
 from evidencebench.cli.options import (
     data_option,
     format_option,
@@ -42,10 +42,16 @@ from evidencebench.wording import counted
 @click.argument("system", shell_complete=complete_systems)
 @data_option
 @click.option(
-    "--folds", "n_folds", type=Whole(2), default=5, show_default=True, metavar="N", help="Parts of the papers."
+    "--folds", "n_folds", type=WholeNumber(2), default=5, show_default=True, metavar="N", help="Parts of the papers."
 )
 @click.option(
-    "--seeds", "n_seeds", type=Whole(1, 1000), default=5, show_default=True, metavar="N", help="Times they are cut."
+    "--seeds",
+    "n_seeds",
+    type=WholeNumber(1, 1000),
+    default=5,
+    show_default=True,
+    metavar="N",
+    help="Times they are cut.",
 )
 @click.option(
     "--against",

@@ -9,7 +9,7 @@ import click
 from evidencebench.cli.asking import Asking, ModelAccess, asking_options, opened_access, require_model
 from evidencebench.cli.completion import complete_systems
 from evidencebench.cli.estimate import print_estimate
-from evidencebench.cli.numbers import Whole
+from evidencebench.cli.numbers import WholeNumber
 from evidencebench.cli.options import json_option, progress_option, seed_option
 from evidencebench.cli.output import print_json, prose_width
 from evidencebench.cli.progress import progress
@@ -30,7 +30,7 @@ from evidencebench.wording import counted
 @click.command
 @click.argument("hypothesis")
 @click.argument("paper", type=click.Path(allow_dash=True))
-@click.option("--budget", type=Whole(1), default=10, show_default=True, metavar="K", help="How many sentences.")
+@click.option("--budget", type=WholeNumber(1), default=10, show_default=True, metavar="K", help="How many sentences.")
 @click.option(
     "--scope",
     type=click.Choice(["all", "results"]),

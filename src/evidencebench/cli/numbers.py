@@ -10,7 +10,7 @@ _MOST = 2**63 - 1  # what machines count with
 _PLAIN = re.compile(r"[-+.0-9a-zA-Z]*", re.ASCII)
 
 
-class Whole(click.IntRange):
+class WholeNumber(click.IntRange):
     """A whole number in a range, in plain digits: Python would read ``1_0`` too."""
 
     name = "whole number"

@@ -8,7 +8,7 @@ import click
 from click.core import ParameterSource
 
 from evidencebench.cli.completion import complete_data, complete_tasks
-from evidencebench.cli.numbers import Finite, Whole
+from evidencebench.cli.numbers import Finite, WholeNumber
 from evidencebench.data.dataset import Dataset, open_dataset
 from evidencebench.data.tasks import Task, task_named
 from evidencebench.errors import EvidenceBenchError
@@ -67,13 +67,13 @@ def task_options(command: Command) -> Command:
         help="Task name, or er_at_K or result_er_at_K; repeatable. Default: all that can be answered.",
     )
     budget_option = click.option(
-        "--budget", type=Whole(1), metavar="K", help="Short for --task er_at_K: K sentences, all aspects."
+        "--budget", type=WholeNumber(1), metavar="K", help="Short for --task er_at_K: K sentences, all aspects."
     )
     return cast("Command", task_option(budget_option(bundled)))
 
 
 seed_option = click.option(
-    "--seed", type=Whole(0), default=0, show_default=True, metavar="N", help="Of everything random."
+    "--seed", type=WholeNumber(0), default=0, show_default=True, metavar="N", help="Of everything random."
 )
 
 
@@ -87,7 +87,7 @@ def resampling_options(command: Command) -> Command:
     draws_option = click.option(
         "--draws",
         "n_draws",
-        type=Whole(1, MAX_DRAWS),
+        type=WholeNumber(1, MAX_DRAWS),
         metavar="N",
         default=DEFAULT_DRAWS,
         show_default=True,
@@ -151,13 +151,13 @@ complete_option = click.option(
 jobs_option = click.option(
     "-j",
     "--jobs",
-    type=Whole(1),
+    type=WholeNumber(1),
     default=1,
     show_default=True,
     metavar="N",
     help="Processes; fewer for small data.",
 )
-limit_option = click.option("--limit", type=Whole(1), metavar="N", help="Only the first N instances.")
+limit_option = click.option("--limit", type=WholeNumber(1), metavar="N", help="Only the first N instances.")
 progress_option = click.option(
     "--progress",
     "progress_style",

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from evidencebench.cli.numbers import Whole
+from evidencebench.cli.numbers import WholeNumber
 from evidencebench.cli.options import (
     data_option,
     limit_option,
@@ -44,7 +44,7 @@ _FILES = {"data", "output"}
 @task_options
 @click.option(
     "--largest",
-    type=Whole(1, 100),
+    type=WholeNumber(1, 100),
     default=20,
     show_default=True,
     metavar="K",

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from evidencebench.cli.numbers import Whole
+from evidencebench.cli.numbers import WholeNumber
 from evidencebench.cli.options import controls_option
 from evidencebench.cli.output import print_json, print_prose, print_signatures, print_table, prose_width, wrapped
 from evidencebench.cli.plotting import control_marks, curve_chart, print_bars, score_chart, write_picture
@@ -33,7 +33,7 @@ from evidencebench.tables import printable
 @click.argument("run", type=click.Path(path_type=Path))
 @scoring_options(
     click.option(
-        "--curve", type=Whole(1, 500), metavar="K", help="Add recall at every budget up to K; as CSV, it alone."
+        "--curve", type=WholeNumber(1, 500), metavar="K", help="Add recall at every budget up to K; as CSV, it alone."
     ),
     click.option("--kinds", is_flag=True, help="Add where it looks: abstract, headings, body."),
     controls_option,

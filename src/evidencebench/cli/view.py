@@ -11,7 +11,7 @@ from pathlib import Path
 
 import click
 
-from evidencebench.cli.numbers import Whole
+from evidencebench.cli.numbers import WholeNumber
 from evidencebench.cli.options import data_option, limit_option, open_data, rule_options, task_options
 from evidencebench.data.tasks import TASKS, Task
 from evidencebench.errors import MissingExtraError
@@ -33,7 +33,7 @@ from evidencebench.tables import printable
     help="Let people pick, without seeing an answer; their runs go to FOLDER.",
 )
 @limit_option
-@click.option("--port", type=Whole(0, 65535), default=8642, show_default=True, metavar="N", help="0: a free one.")
+@click.option("--port", type=WholeNumber(0, 65535), default=8642, show_default=True, metavar="N", help="0: a free one.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option("--expose", is_flag=True, help="Allow a host that other machines reach; a token is asked for.")
 @click.option("--open/--no-open", "is_opened", default=False, show_default=True, help="Open it in a browser.")

@@ -21,7 +21,7 @@ from evidencebench.runs.answer_line import Answer
 from evidencebench.runs.given_answers import GivenAnswer
 from evidencebench.runs.run_file import RunFile
 from evidencebench.scoring.case import Case, case_of
-from evidencebench.scoring.measures import MEASURES, outcome_of, scores_of
+from evidencebench.scoring.measures import MEASURES, measure_input, scores_of
 from evidencebench.scoring.selection import DEFAULT_RULES, Rules, Selection
 from evidencebench.scoring.task_scores import Counts, TaskScores
 from evidencebench.storage.reading import PathText
@@ -164,7 +164,7 @@ class _Collected:
             self.counts["over_length"] += 1
             self._over_length.append((n_sentences, len(case.instance.query.sentences)))
         selection = checked.selection(case.budget)
-        outcome = outcome_of(selection, case.coverage, case.ceiling)
+        outcome = measure_input(selection, case.coverage, case.ceiling)
         for key, score in scores_of(outcome, is_empty=not n_sentences and case.budget != 0).items():
             self._columns[key].append(score)
         self._ids.append(case.instance.id)

@@ -21,7 +21,7 @@ from evidencebench.wording import did_you_mean
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class MeasureInput:
     """What a measure is a function of: a selection beside the labels."""
 
     selection: Selection
@@ -57,7 +57,7 @@ class Measure:
         parameters = ",".join(f"{name}={value:g}" for name, value in self.parameters.items())
         return f"{self.name}({parameters})" if parameters else self.name
 
-    def value(self, outcome: Outcome) -> float:
+    def value(self, outcome: MeasureInput) -> float:
         """Return its value for an outcome."""
         return self.of(outcome, **self.parameters)
 
@@ -87,10 +87,10 @@ def expected_covered(selection: Selection, coverage: Coverage) -> float:
     return covered.bit_count() + open_aspects.bit_count() - n_missed / n_draws
 
 
-def outcome_of(selection: Selection, coverage: Coverage, ceiling: float = float("nan")) -> Outcome:
+def measure_input(selection: Selection, coverage: Coverage, ceiling: float = float("nan")) -> MeasureInput:
     """Return what measures are functions of."""
     n_covered = expected_covered(selection, coverage)
-    return Outcome(selection=selection, coverage=coverage, ceiling=ceiling, n_covered=n_covered)
+    return MeasureInput(selection=selection, coverage=coverage, ceiling=ceiling, n_covered=n_covered)
 
 
 def aspect_recall(selection: Selection, coverage: Coverage) -> float:
@@ -109,16 +109,16 @@ def aspect_recall(selection: Selection, coverage: Coverage) -> float:
     >>> aspect_recall(Selection(certain=(7,)), coverage_from({"a": [4, 7], "b": [5]}))
     0.5
     """
-    return _recall(outcome_of(selection, coverage))
+    return _recall(measure_input(selection, coverage))
 
 
-def _recall(outcome: Outcome) -> float:
+def _recall(outcome: MeasureInput) -> float:
     if not outcome.coverage.n_aspects:
         raise UndefinedScoreError("aspect recall is undefined: no aspect counts")
     return outcome.n_covered / outcome.coverage.n_aspects
 
 
-def _coverable_recall(outcome: Outcome) -> float:
+def _coverable_recall(outcome: MeasureInput) -> float:
     """Return covered aspects / aspects that at least one sentence covers.
 
     It differs from aspect recall where aspects have no sentence, as 34 % have in the EvidenceBench-100k test split.
@@ -129,7 +129,7 @@ def _coverable_recall(outcome: Outcome) -> float:
     return outcome.n_covered / n_coverable
 
 
-def _precision(outcome: Outcome) -> float:
+def _precision(outcome: MeasureInput) -> float:
     """Return selected sentences that cover an aspect that counts / selected sentences."""
     selection, masks = outcome.selection, outcome.coverage.masks
     if not selection.size:
@@ -140,7 +140,7 @@ def _precision(outcome: Outcome) -> float:
     return n_relevant / selection.size
 
 
-def _relative_recall(outcome: Outcome) -> float:
+def _relative_recall(outcome: MeasureInput) -> float:
     if not outcome.ceiling:
         raise UndefinedScoreError("relative recall is undefined: no aspect can be covered")
     return _recall(outcome) / outcome.ceiling
@@ -187,7 +187,7 @@ def measure_named(given: MeasureOrName) -> Measure:
     return MEASURES[given]
 
 
-def scores_of(outcome: Outcome, *, is_empty: bool) -> dict[str, float]:
+def scores_of(outcome: MeasureInput, *, is_empty: bool) -> dict[str, float]:
     """Return every measure of an outcome by its key, NaN where it is undefined.
 
     ``is_empty`` says that the answer names no sentence though some were asked for.

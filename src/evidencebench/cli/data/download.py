@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from evidencebench.cli.numbers import Whole
+from evidencebench.cli.numbers import WholeNumber
 from evidencebench.cli.options import progress_option
 from evidencebench.cli.output import prose_width
 from evidencebench.cli.progress import progress
@@ -38,7 +38,9 @@ class _Name(click.Choice[str]):
     "--from-file", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Take a local file instead."
 )
 @click.option("--folder", type=click.Path(path_type=Path), help="Where to keep it; default: see 'data list'.")
-@click.option("--attempts", type=Whole(1, 100), default=5, show_default=True, metavar="N", help="Tries, each resuming.")
+@click.option(
+    "--attempts", type=WholeNumber(1, 100), default=5, show_default=True, metavar="N", help="Tries, each resuming."
+)
 @click.option("--force", is_flag=True, help="Replace a file that is there.")
 @progress_option
 def command(

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from evidencebench.cli.numbers import Whole
+from evidencebench.cli.numbers import WholeNumber
 from evidencebench.cli.options import data_option, json_option, open_data, seed_option
 from evidencebench.cli.output import OutputFile, json_text, refuse_existing, tell_written
 from evidencebench.training.prompt_examples import draw_examples, write_examples
@@ -12,7 +12,7 @@ from evidencebench.training.prompt_examples import draw_examples, write_examples
 
 @click.command(name="examples")
 @data_option
-@click.option("-n", "n", type=Whole(1), default=8, show_default=True, metavar="N", help="How many.")
+@click.option("-n", "n", type=WholeNumber(1), default=8, show_default=True, metavar="N", help="How many.")
 @click.option(
     "-o", "--output", required=True, type=OutputFile(), metavar="FILE", help="Where to; - is standard output."
 )

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import click
 
-from evidencebench.cli.numbers import Finite, Whole
+from evidencebench.cli.numbers import Finite, WholeNumber
 from evidencebench.cli.options import data_option, open_data, seed_option
 from evidencebench.integrations.fake_server.settings import NAMED_FAULTS, PASSING_FAULTS, Fault, Personality, Settings
 from evidencebench.models.embedding.folder import require_extra
@@ -45,7 +45,7 @@ def _number(flag: str, name: str, kind: Finite, default: float, text: str) -> Ca
     metavar="P",
     help="How the model answers; see below.",
 )
-@click.option("--port", type=Whole(0, 65535), required=True, metavar="N", help="0: a free one.")
+@click.option("--port", type=WholeNumber(0, 65535), required=True, metavar="N", help="0: a free one.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option("--expose", is_flag=True, help="Allow a host that other machines reach. No key is asked for.")
 @_number("--faults", "fault_rate", _SHARE, 0.0, "Share that fails.")

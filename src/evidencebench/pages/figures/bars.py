@@ -10,32 +10,15 @@ from evidencebench.scoring.resampling import Estimate
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bar:
-    """One row of a chart of intervals.
+    """One row of a chart of intervals."""
 
-    Attributes
-    ----------
-    name
-        What it is about: a system, a task. Any text.
-    mean
-        In 0..1, of a difference in -1..1; what is no number is left out.
-    low, high
-        Ends of the interval; None: there is none.
-    note
-        A few words behind the numbers.
-    is_control
-        Whether it is drawn as a control: hollow, grey, a star behind its name.
-    series
-        The number that gives it its mark and colour, so that a system looks the same in every chart of a page;
-        None: the chart decides.
-    """
-
-    name: str
-    mean: float
-    low: float | None
+    name: str  # what it is about: a system, a task; any text
+    mean: float  # in 0..1, of a difference in -1..1; what is no number is left out
+    low: float | None  # end of the interval; None: there is none
     high: float | None
-    note: str = ""
-    is_control: bool = False
-    series: int | None = None
+    note: str = ""  # a few words behind the numbers
+    is_control: bool = False  # drawn hollow, grey, with a star behind its name
+    series: int | None = None  # gives it its mark and colour, the same in every chart; None: the chart decides
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

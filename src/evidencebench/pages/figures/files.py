@@ -34,15 +34,7 @@ def png_file(chart: Node) -> bytes:
 
 
 def require_png() -> None:
-    """Raise unless this machine can make PNG files.
-
-    Raises
-    ------
-    MissingExtraError
-        If resvg_py is not installed.
-    DataError
-        If there is no font to write with.
-    """
+    """Raise unless this machine can make PNG files: has resvg_py, and a font to write with."""
     if importlib.util.find_spec("resvg_py") is None:
         raise MissingExtraError(
             "pictures as PNG: need resvg_py, which is not installed: pip install 'evidencebench[plot]'; "

@@ -23,28 +23,14 @@ _GAP = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChartLine:
-    """One curve.
+    """One curve."""
 
-    Attributes
-    ----------
-    name
-        What it is about: a system. Any text.
-    points
-        (x, y), x rising, y in 0..1; where one is no number the line has a gap.
-    low, high
-        Ends of the interval at each point; None: there are none.
-    is_control
-        Whether it is drawn as a control: hollow, grey, a star behind its name.
-    series
-        The number that gives it its mark, dashes and colour, as in `Bar`; None: its place among the lines.
-    """
-
-    name: str
-    points: Sequence[tuple[float, float]]
-    low: Sequence[float] | None = None
+    name: str  # what it is about: a system; any text
+    points: Sequence[tuple[float, float]]  # (x, y), x rising, y in 0..1; a gap where one is no number
+    low: Sequence[float] | None = None  # ends of the interval at each point; None: there are none
     high: Sequence[float] | None = None
-    is_control: bool = False
-    series: int | None = None
+    is_control: bool = False  # drawn hollow, grey, with a star behind its name
+    series: int | None = None  # gives it its mark, dashes and colour; None: its place among the lines
 
 
 def line_chart(lines: Sequence[ChartLine], *, title: str, x_name: str, y_name: str, key: str | None = None) -> Node:

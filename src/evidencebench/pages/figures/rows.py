@@ -21,25 +21,13 @@ _TALL = 25 * ROW
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layout:
-    """Where the columns of the rows lie.
+    """Where the columns of the rows lie."""
 
-    Attributes
-    ----------
-    names
-        Where the names end, which stand to the left of it.
-    scale
-        The axis.
-    values, notes
-        Where the numbers and the words behind them begin.
-    signed
-        Whether the numbers are differences.
-    """
-
-    names: float
+    names: float  # where the names end, which stand to the left of it
     scale: Scale
-    values: float
-    notes: float
-    signed: bool = False
+    values: float  # where the numbers begin
+    notes: float  # where the words behind them begin
+    signed: bool = False  # whether the numbers are differences
 
 
 def layout_of(bars: Sequence[Bar], *, low: float = 0.0, high: float = 1.0, signed: bool = False) -> Layout:

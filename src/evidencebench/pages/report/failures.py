@@ -175,11 +175,7 @@ def _reply_table(title: str, replies: Mapping[str, Mapping[str, int]]) -> Table:
         for label, found in replies.items()
         if found
     ]
-    return Table(
-        title=title,
-        columns=["run", "replies", *classes],
-        rows=rows,
-    )
+    return Table(title=title, columns=["run", "replies", *classes], rows=rows)
 
 
 def costs_section(findings: Findings) -> Node:
