@@ -1,8 +1,10 @@
 """Batches over real HTTP: nothing is paid twice and nothing paid is lost, whatever is cut, killed or expires."""
 
 import asyncio
+import json
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -10,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import httpx
 import pytest
 
 from batching import MODELS, PRICES, QUICK, asked, at_once, one_pass, requests_to, sender_of
@@ -33,6 +36,7 @@ from evidencebench.models.llm.open_batches import BatchGuardedSender, collect_op
 from evidencebench.models.llm.reply_cache import ReplyCache
 from evidencebench.models.llm.totals import RunningTotals
 from fake_models import RunningServer, running_fake_server
+from llm_servers import completion
 from mutations import mutations
 from proxy import Passing, proxied
 from replies import numbered
@@ -855,3 +859,27 @@ def test_answers_about_batches_that_are_damaged_anyhow_end_in_errors_of_ours_and
             except EvidenceBenchError:
                 continue
         assert n_replies(found) == 4
+
+
+def test_a_transport_that_is_passed_carries_batches_without_a_server(tmp_path: Path) -> None:
+    request = numbered(0, "openai/gpt-x")
+    uploaded: list[bytes] = []
+
+    def answered(asked: httpx.Request) -> httpx.Response:
+        found: dict[str, object] = {"id": "file-in"}
+        if asked.url.path == "/v1/files":
+            uploaded.append(asked.content)
+        elif asked.url.path.startswith("/v1/batches"):
+            counts = {"completed": 1, "failed": 0}
+            found = {"id": "batch_1", "status": "completed", "output_file_id": "out", "request_counts": counts}
+        else:
+            found = {"custom_id": request.key, "response": {"status_code": 200, "body": completion("from a batch")}}
+        return httpx.Response(200, stream=httpx.ByteStream(json.dumps(found).encode()))
+
+    environ = {"OPENAI_API_KEY": "sk-0123456789"}
+    (found,) = one_pass(tmp_path, [request], transport=httpx.MockTransport(answered), environ=environ)
+    assert isinstance(found, ChatReply)
+    assert found.text == "from a batch"
+    (form,) = uploaded
+    assert re.findall(rb'name="(\w+)"', form) == [b"purpose", b"file"]
+    assert request.key.encode() in form

@@ -59,7 +59,7 @@ class Connections:
         errors: tuple[type[Exception], ...] = (OSError, *way_errors())
         try:
             async with asyncio.timeout(seconds), self._client() as client:
-                return await _posted(client, address, dict(headers), body, max_bytes)
+                return await _posted(client, address, {"Content-Type": "application/json", **headers}, body, max_bytes)
         except errors as error:
             failure = way_failure(error, key, seconds, PassingError)
         raise failure  # here, so that it does not hold the library's error, whose request holds the key
@@ -175,7 +175,6 @@ def new_client(
             headers={
                 "Accept": "application/json",
                 "Accept-Encoding": "identity",
-                "Content-Type": "application/json",
                 "User-Agent": f"evidencebench/{__version__}",
             },
         )

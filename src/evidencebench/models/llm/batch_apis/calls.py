@@ -108,16 +108,16 @@ class Calls:
         path: str,
         *,
         content: bytes | IO[bytes] = b"",
-        content_type: str = "application/json",
+        form: Mapping[str, Any] | None = None,
         queries: Mapping[str, str] | None = None,
     ) -> bytes:
-        """Return the body of the answer to one attempt; `content` is sent from memory or from a file's beginning.
+        """Return the body of the answer to one attempt, to JSON from memory or from a file's beginning, or to a form.
 
         Raises `UnsureError` if it may have been done all the same, another `PassingError` if it was not and the next
         attempt may succeed, and `RefusedBatchError` if it is refused for what was sent.
         """
         found = bytearray()
-        await self._exchange(method, path, found.extend, content=content, content_type=content_type, queries=queries)
+        await self._exchange(method, path, found.extend, content=content, form=form, queries=queries)
         return bytes(found)
 
     def shown(self, text: str) -> str:
@@ -135,20 +135,18 @@ class Calls:
         take: Callable[[bytes], object],
         *,
         content: bytes | IO[bytes] = b"",
-        content_type: str = "application/json",
+        form: Mapping[str, Any] | None = None,
         queries: Mapping[str, str] | None = None,
         most_bytes: int = _MOST_ANSWER_BYTES,
     ) -> None:
         """Ask once, and hand the blocks of an answer of status 200 to `take`."""
-        body, length = _sendable(content)
-        headers = {"Accept": "*/*", "Content-Type": content_type} | self._server.provider.headers(self._key.value)
+        sent, headers = ({"files": form}, {}) if form is not None else _sendable(content)
+        headers |= {"Accept": "*/*"} | self._server.provider.headers(self._key.value)
         seconds, address = self._settings.total_timeout_seconds, self._server.address(path)
         try:
             async with (
                 asyncio.timeout(seconds),
-                self._client.stream(
-                    method, address, params=queries or None, content=body, headers=headers | length
-                ) as reply,
+                self._client.stream(method, address, params=queries or None, headers=headers, **sent) as reply,
             ):
                 if reply.status_code not in _OK:
                     raise self._refusal(path, reply, await _start(reply))
@@ -194,11 +192,12 @@ async def calls_to(
         yield Calls(client, server, key, settings)
 
 
-def _sendable(content: bytes | IO[bytes]) -> tuple[bytes | AsyncIterator[bytes], dict[str, str]]:
-    """Return content as httpx takes it, and the header that it cannot know: a file's length."""
+def _sendable(content: bytes | IO[bytes]) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return JSON as httpx takes it, and the headers that it cannot know: among them a file's length."""
+    headers = {"Content-Type": "application/json"}
     if isinstance(content, bytes):
-        return content, {}
-    return _blocks(content), {"Content-Length": str(content.seek(0, 2))}
+        return {"content": content}, headers
+    return {"content": _blocks(content)}, headers | {"Content-Length": str(content.seek(0, 2))}
 
 
 async def _blocks(file: IO[bytes]) -> AsyncIterator[bytes]:

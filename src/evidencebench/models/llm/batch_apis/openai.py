@@ -1,6 +1,5 @@
 """OpenAI's batches: a file of requests goes up, a file of replies and one of errors come down."""
 
-import secrets
 from collections.abc import Iterable, Iterator
 from typing import IO, Any
 
@@ -23,7 +22,6 @@ _CLOCK_SKEW_SECONDS = 3600
 _PAGE = "100"
 _MOST_PAGES = 100
 _REFUSALS = range(300, 600)
-_HEX_DIGITS = 32
 
 
 class _Fault(msgspec.Struct, frozen=True):
@@ -99,26 +97,16 @@ class OpenaiBatchApi:
         return msgspec.json.encode({"custom_id": key, "method": "POST", "url": _ENDPOINT, "body": body}) + b"\n"
 
     def write(self, rows: Iterable[bytes], into: IO[bytes]) -> None:
-        """Write the form that is uploaded: its first line tells where its parts end."""
-        boundary = secrets.token_hex(_HEX_DIGITS).encode()
-        head = (
-            b"--%b\r\n"
-            b'Content-Disposition: form-data; name="purpose"\r\n\r\nbatch\r\n--%b\r\n'
-            b'Content-Disposition: form-data; name="file"; filename="evidencebench.jsonl"\r\n'
-            b"Content-Type: application/jsonl\r\n\r\n"
-        )
-        into.write(head % (boundary, boundary))
+        """Write the file of requests."""
         into.writelines(rows)
-        into.write(b"\r\n--%b--\r\n" % boundary)
+        into.flush()  # its length is asked of the disk
 
     async def prepare(self, calls: Calls, body: IO[bytes], intent: str) -> bytes:
         """Upload the requests."""
-        body.seek(0)
-        boundary = body.readline().removeprefix(b"--").strip().decode()
-        content_type = f"multipart/form-data; boundary={boundary}"
+        form = {"purpose": (None, "batch"), "file": ("evidencebench.jsonl", body, "application/jsonl")}
 
         async def upload() -> str:
-            content = await calls.once("POST", "/files", content=body, content_type=content_type)
+            content = await calls.once("POST", "/files", form=form)
             return safe_id(decoded(content, Named, "an uploaded file").id)
 
         file_id = await calls.tried(upload)
