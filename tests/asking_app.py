@@ -110,7 +110,7 @@ def running(
     """
     bound = listening_socket(LOOPBACK, 0)
     address, scan = address_of(bound, LOOPBACK, token), BackgroundScan(viewed)
-    app = make_app(viewed, scan, picking=picking, address=lambda: address, body_seconds=body_seconds)
+    app = make_app(viewed, scan, picking=picking, address=address, body_seconds=body_seconds)
     server = server_of(app, connection)
     thread = threading.Thread(target=lambda: server.run(sockets=[bound]), name="app", daemon=True)
     with closing(scan):

@@ -101,7 +101,7 @@ def command(
         with people as picking, closing(BackgroundScan(viewed, cache_folder(os.environ))) as scan:
             if picking is None:
                 scan.start()
-            app = make_app(viewed, scan, picking=picking, address=lambda: address)
+            app = make_app(viewed, scan, picking=picking, address=address)
             serve_until_signal(app, bound, tell)
 
 

@@ -24,6 +24,7 @@ from evidencebench.data.sample import load_sample
 from evidencebench.data.tasks import TASKS, Task, task_named
 from evidencebench.errors import DataError, TaskError
 from evidencebench.execution.execute import execute
+from evidencebench.pages.app.address import Address
 from evidencebench.pages.app.assignments import picking_pages
 from evidencebench.pages.app.background_scan import BackgroundScan
 from evidencebench.pages.app.routes import make_app
@@ -82,7 +83,7 @@ def serve(tmp_path: Path) -> Serve:
         viewed = viewer_data_of(runs, dataset, (task,))
         pages = picking_pages(viewed, folder, task, limit=limit)
         with closing(pages), closing(BackgroundScan(viewed)) as scan:
-            yield Asked(app=make_app(viewed, scan, picking=pages), pages=pages, folder=folder)
+            yield Asked(app=make_app(viewed, scan, address=Address(), picking=pages), pages=pages, folder=folder)
 
     return serving
 

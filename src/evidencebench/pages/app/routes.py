@@ -2,13 +2,12 @@
 
 import hashlib
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from html import escape
 from typing import Protocol, get_args
 
-import msgspec
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
@@ -39,17 +38,6 @@ _ICON = (
 )
 
 
-class _ListPage(msgspec.Struct, frozen=True, kw_only=True):
-    """A part of the list: how many it has in all, and of how many instances that is known yet."""
-
-    n_found: int
-    n_without_results: int
-    rows: Sequence[ListRow]
-    n_searched: int
-    n_scored: int
-    n_instances: int
-
-
 class PickingPeople(Protocol):
     """People who pick sentences in the app: what they are served, and what they may see."""
 
@@ -70,14 +58,14 @@ def make_app(
     viewed: ViewerData,
     scan: BackgroundScan,
     *,
+    address: Address,
     picking: PickingPeople | None = None,
-    address: Callable[[], Address] = Address,
     body_seconds: float = BODY_SECONDS,
 ) -> ASGIApp:
-    """Return the app, secured.
+    """Return the app, secured; it listens at an address.
 
     ``scan`` says what is known of all instances; starting it is the caller's. With ``picking``, people see the labels
-    of what they have submitted only; None: everything is shown. ``address`` says where it listens, at each request.
+    of what they have submitted only; None: everything is shown.
     """
     pages = _Pages(viewed=viewed, scan=scan, picking=picking)
     app = Starlette(
@@ -176,21 +164,22 @@ class _Pages:
         }
         return ListQuery(**{name: value for name, value in given.items() if value is not None})  # type: ignore[arg-type]
 
-    def _found(self, listing: ListQuery, text: str) -> _ListPage:
+    def _found(self, listing: ListQuery, text: str) -> Mapping[str, object]:
+        """Return a part of the list: how many it has in all, and of how many instances that is known yet."""
         columns, search = self.scan.columns, self.scan.search
         n_scored, n_searched = columns.n_known, search.n_searched  # before they are used, so that they claim no more
         # An id that is given whole means that one instance, not all that share its words.
         matching = [self.scan.position_of(text)] if text in self.viewed.dataset else search.find(text)
         positions = listed(columns, listing, matching)
         part = positions[listing.offset : listing.offset + listing.n].tolist()
-        return _ListPage(
-            n_found=len(positions),
-            n_without_results=int((columns.n_results[positions] == 0).sum()),
-            rows=[self._row(position) for position in part],
-            n_searched=n_searched,
-            n_scored=n_scored,
-            n_instances=len(columns),
-        )
+        return {
+            "n_found": len(positions),
+            "n_without_results": int((columns.n_results[positions] == 0).sum()),
+            "rows": [self._row(position) for position in part],
+            "n_searched": n_searched,
+            "n_scored": n_scored,
+            "n_instances": len(columns),
+        }
 
     def _row(self, position: int) -> ListRow:
         dataset, columns = self.viewed.dataset, self.scan.columns

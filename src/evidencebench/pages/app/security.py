@@ -11,7 +11,6 @@ OWASP cheat sheets on cross-site request forgery (origin and fetch metadata) and
 import asyncio
 import logging
 import secrets
-from collections.abc import Callable
 
 from starlette.datastructures import MutableHeaders
 from starlette.requests import ClientDisconnect, Request
@@ -45,10 +44,10 @@ _log = logging.getLogger(__name__)
 class SecuredApp:
     """An app that is asked only by its own pages, and with a body that is here already, whole.
 
-    ``address`` says where it listens; it is asked at each request. A body may take ``body_seconds`` to come.
+    It listens at an address. A body may take ``body_seconds`` to come.
     """
 
-    def __init__(self, app: ASGIApp, address: Callable[[], Address], *, body_seconds: float = BODY_SECONDS) -> None:
+    def __init__(self, app: ASGIApp, address: Address, *, body_seconds: float = BODY_SECONDS) -> None:
         self._app = app
         self._address = address
         self._body_seconds = body_seconds
@@ -57,7 +56,7 @@ class SecuredApp:
         """Answer one request."""
         if scope["type"] != "http":
             return
-        address, request = self._address(), Request(scope, receive)
+        address, request = self._address, Request(scope, receive)
         cookies: list[str] = []
 
         async def send_secured(message: Message) -> None:
