@@ -7,9 +7,8 @@ import pytest
 
 from evidencebench.data.dataset import Dataset, open_dataset
 from evidencebench.data.sample import load_sample
-from evidencebench.training.best import BestTraining
 from evidencebench.training.prompt_examples import draw_examples, write_examples
-from evidencebench.training.selector import SelectorTraining
+from evidencebench.training.selector import BestTraining, SelectorTraining
 from examples import load_profile
 from fake_models import running_fake_server
 from hostile_server import hostile_server

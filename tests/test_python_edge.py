@@ -57,13 +57,12 @@ from evidencebench.system import Traits
 from evidencebench.systems.retrievers.fusion import Fuse
 from evidencebench.systems.retrievers.tfidf import TfIdf
 from evidencebench.systems.selectors.diverse import Diverse
-from evidencebench.training.best import BestTraining
 from evidencebench.training.crossval.cross_validate import cross_validate
 from evidencebench.training.crossval.plan import CrossValidation
 from evidencebench.training.embedder import EmbedderTraining
 from evidencebench.training.prompt_examples import write_examples
 from evidencebench.training.reranker import RerankerTraining
-from evidencebench.training.selector import SelectorTraining
+from evidencebench.training.selector import BestTraining, SelectorTraining
 
 SAMPLE = load_sample()
 FIRST = SAMPLE.ids[0]

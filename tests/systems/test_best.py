@@ -15,7 +15,7 @@ from evidencebench.execution.making import make_system
 from evidencebench.system import Brief
 from evidencebench.systems.selectors.selector import Selector
 from evidencebench.systems.selectors.selector_model import read_card
-from evidencebench.training.best import BestTraining
+from evidencebench.training.selector import BestTraining
 from evidencebench.training.training_table import trainable
 
 SAMPLE = list(load_sample())

@@ -1,1 +1,6 @@
-"""What fits systems from labels: the one place that reads them on purpose, and that no system imports."""
+"""What fits systems from labels: the one place that reads them on purpose, and that no system imports.
+
+In reading order: `training_table` (what can be trained), `folds`, `selector_examples` and `selector` (learned
+selectors, `best` among them), `listwise` (what fine-tuning learns from), `listwise_trainer`, `fine_tuning`, `embedder`,
+`reranker`, `prompt_examples`; then the folder `crossval`.
+"""

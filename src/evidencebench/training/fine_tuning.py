@@ -100,17 +100,7 @@ class FineTuning:
 
 
 def require_options(name: str, training: Any) -> None:
-    """Raise unless a training's options are in range and its base could be loaded; nothing is loaded or fetched.
-
-    Raises
-    ------
-    MissingExtraError
-        If a library is not installed.
-    ModelError
-        If there is no such base, or it is not safe to load.
-    SystemSpecError
-        Naming the first option that is out of range, or is no number.
-    """
+    """Raise unless a training's options are in range and its base could be loaded; nothing is loaded or fetched."""
     for option, value in asdict(training).items():
         lowest = _LEAST.get(option)
         if lowest is not None and value is not None and not lowest <= value < float("inf"):
@@ -237,14 +227,7 @@ def _one_device(device: str) -> str:
 
 @contextmanager
 def _folder_beside(folder: Path) -> Iterator[Path]:
-    """Give the folder ``FOLDER.part`` where a model is trained, for this process alone.
-
-    Raises
-    ------
-    ModelError
-        If something other than a fine-tuned model stands in the model's own place, the folder cannot be written, or
-        another process trains there.
-    """
+    """Give the folder ``FOLDER.part`` where a model is trained, for this process alone; raises `ModelError`."""
     folder = folder.expanduser().resolve()
     require_replaceable(folder, FineTunedCard)
     part = folder.with_name(f"{folder.name}.part")
@@ -264,12 +247,9 @@ def _folder_beside(folder: Path) -> Iterator[Path]:
 
 
 def _last_checkpoint(part: Path, plan: Mapping[str, Any]) -> Path | None:
-    """Return the last whole checkpoint in a folder, which must be of the same plan; none of it is left in parts.
+    """Return the last whole checkpoint in a folder; those in parts are removed.
 
-    Raises
-    ------
-    ModelError
-        If the folder holds a training with another plan, or of an earlier version; it is kept.
+    Raises `ModelError`, and keeps all, if it is of another plan or of an earlier version.
     """
     if (part / "checkpoint.safetensors").exists():
         raise ModelError(
@@ -303,10 +283,7 @@ def _last_checkpoint(part: Path, plan: Mapping[str, Any]) -> Path | None:
 def _train(trainer: Any, checkpoint: Path | None, part: Path) -> None:
     """Train to the end, from a checkpoint on if there is one.
 
-    Raises
-    ------
-    ModelError
-        If the checkpoint cannot be read, or a new one cannot be written, or the loss is not finite; then none is kept.
+    Raises `ModelError` if one cannot be read or written, or the loss is not finite; then none is kept.
     """
     from evidencebench.training.listwise_trainer import NotFiniteError  # noqa: PLC0415 - imports torch
 

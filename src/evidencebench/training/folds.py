@@ -11,24 +11,8 @@ Item = TypeVar("Item")
 
 
 def paper_folds(papers: Sequence[str], n_folds: int, generator: np.random.Generator) -> list[tuple[int, ...]]:
-    """Return the positions of the instances of each fold.
+    """Return the positions of the instances of each fold, so that no paper is in two folds.
 
-    Parameters
-    ----------
-    papers
-        What each instance must not be parted from: its paper, or its review.
-    n_folds
-        At least 2, at most the number of different papers.
-    generator
-        Shuffles the papers.
-
-    Raises
-    ------
-    UndefinedScoreError
-        If there are fewer papers than folds.
-
-    Examples
-    --------
     >>> folds = paper_folds(["a", "a", "b", "c"], 2, np.random.default_rng(0))
     >>> sorted(position for fold in folds for position in fold)
     [0, 1, 2, 3]

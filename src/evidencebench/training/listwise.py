@@ -57,14 +57,8 @@ def steps_of(training: object, seed: int) -> Steps:
 class Anchor:
     """A text that a model is to find sentences for.
 
-    Attributes
-    ----------
-    text
-        As the model reads it.
-    shares
-        One number a text of the example, sum 1: how much of what is to be found each of them states.
-    is_masked
-        One flag a text of the example: it is neither right nor wrong, so it takes no part.
+    ``shares`` says how much of what is to be found each text of the example states, sum 1; ``is_masked`` that a text is
+    neither right nor wrong, so that it takes no part.
     """
 
     text: EncodedText
@@ -74,15 +68,9 @@ class Anchor:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListwiseExample:
-    """One instance as fine-tuning reads it.
+    """One instance as fine-tuning reads it: the different sentences of its paper, and at least one anchor.
 
-    Attributes
-    ----------
-    texts
-        The different sentences of its paper, in paper order: repeats of a sentence are one text, so that no source is
-        wrong elsewhere in its paper.
-    anchors
-        At least one.
+    Repeats of a sentence are one text, so that no source is wrong elsewhere in its paper.
     """
 
     texts: tuple[EncodedText, ...]
@@ -105,13 +93,8 @@ class ListwiseExample:
 class ListwiseBatch:
     """What a step reads: texts drawn from a few examples.
 
-    Attributes
-    ----------
-    anchors, texts
-        Of all the examples. Anchors with the same prefix stand together.
-    labels
-        anchors x texts: how much of what is to be found a text states; NaN where it takes no part, as it is masked or
-        of another example. The labels of an example sum to 1.
+    Anchors with the same prefix stand together. ``labels``, anchors x texts, say how much of what is to be found a text
+    states; NaN where it takes no part, as it is masked or of another example. The labels of an example sum to 1.
     """
 
     anchors: tuple[EncodedText, ...]

@@ -42,23 +42,7 @@ def make_trainer(
     hardness: float = 0.0,
     on_progress: Progress | None = None,
 ) -> "EmbedderTrainer | RerankerTrainer":
-    """Return what trains a model, with its checkpoints in a folder.
-
-    Parameters
-    ----------
-    model
-        On the device where it is to be trained.
-    examples, steps
-        What it learns, and how.
-    folder
-        Made if need be.
-    similarity, temperature
-        Of an embedder's vectors; similarities are divided by the temperature.
-    hardness
-        How much rather an embedder's negatives are drawn that are similar to the hypothesis now; 0: all alike.
-    on_progress
-        Called with (steps taken, steps in all).
-    """
+    """Return what trains a model, on the device where it is, with its checkpoints in a folder."""
     from datasets import Dataset  # noqa: PLC0415 - an extra
 
     is_embedder = isinstance(model, SentenceTransformer)
@@ -221,19 +205,11 @@ class RerankerLoss(torch.nn.Module):
 
 
 def listwise_loss(scores: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-    """Return the cross-entropy of a softmax over the sentences of one paper, mean over the papers.
+    """Return the cross-entropy of a softmax over the sentences of one paper [1]_, mean over the papers.
 
-    ``-sum_i p_i log softmax(scores)_i`` of each row, over the texts that take part.
+    ``-sum_i p_i log softmax(scores)_i`` of each row, over the texts that take part. Scores and labels are anchors x
+    texts, the labels as in `ListwiseBatch`.
 
-    Parameters
-    ----------
-    scores
-        anchors x texts; higher is more likely right.
-    labels
-        As in `ListwiseBatch`.
-
-    References
-    ----------
     .. [1] Cao et al., "Learning to Rank: From Pairwise Approach to Listwise Approach", ICML 2007 (ListNet).
     """
     takes_part = ~labels.isnan()

@@ -170,6 +170,33 @@ class SelectorTraining:
         return card
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BestTraining:
+    """How `best` is trained: as `SelectorTraining` with vectors.
+
+    Attributes
+    ----------
+    hypothesis, figures
+        As in `SelectorTraining`.
+    """
+
+    hypothesis: bool = True
+    figures: bool = True
+
+    def fit(
+        self,
+        instances: Sequence[Instance],
+        folder: PathText,
+        *,
+        seed: int = 0,
+        data: Mapping[str, Any] | None = None,
+        on_progress: Progress | None = None,
+    ) -> SelectorCard:
+        """Fit a model and write it into a folder; see `SelectorTraining.fit`."""
+        training = SelectorTraining(hypothesis=self.hypothesis, embedding=True, figures=self.figures)
+        return training.fit(instances, folder, seed=seed, data=data, on_progress=on_progress)
+
+
 LEFT = (".*.json.*.part", ".trees-*.part", ".weights-*.part")
 """What a training that is killed leaves in the folder of a selector."""
 

@@ -22,16 +22,7 @@ SCOPES: tuple[AspectScope, ...] = ("all", "results")
 class SelectorExample:
     """One instance as training reads it.
 
-    Attributes
-    ----------
-    instance
-        Where it comes from.
-    paper
-        The columns of its paper.
-    table
-        One row a sentence, one column a feature.
-    shares
-        For each scope, the share of its aspects that each sentence states; a scope without aspects has no entry.
+    ``shares`` say, for each scope that has aspects, what share of them each sentence states.
     """
 
     instance: Instance
@@ -50,17 +41,7 @@ class SelectorExample:
 def examples_of(
     instances: Sequence[Instance], features: tuple[Feature, ...], embedder: TextEmbedder | None = None
 ) -> list[SelectorExample]:
-    """Return one example an instance.
-
-    Parameters
-    ----------
-    instances
-        With their labels.
-    features
-        The columns.
-    embedder
-        Needed by the features of the group ``embedding``.
-    """
+    """Return one example an instance; the features of the group ``embedding`` need an embedder."""
     found = []
     for instance in instances:
         paper = PaperColumns(instance.query, embedder)

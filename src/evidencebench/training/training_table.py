@@ -13,10 +13,9 @@ from evidencebench.execution.options import options_of
 from evidencebench.execution.own_code import find_own_code, is_file
 from evidencebench.execution.system_table import SYSTEMS, TAKEN_AWAY
 from evidencebench.specification import parse_specification, write_specification
-from evidencebench.training.best import BestTraining
 from evidencebench.training.embedder import EmbedderTraining
 from evidencebench.training.reranker import RerankerTraining
-from evidencebench.training.selector import Progress, SelectorTraining
+from evidencebench.training.selector import BestTraining, Progress, SelectorTraining
 from evidencebench.wording import did_you_mean
 
 
@@ -56,17 +55,7 @@ TRAININGS: Mapping[str, tuple[Callable[..., Training], str]] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trainable:
-    """A training together with the system that answers with what it makes.
-
-    Attributes
-    ----------
-    name
-        A name of `TRAININGS`.
-    training
-        How the model is trained.
-    system, options
-        The system that answers, and its options but for ``model``.
-    """
+    """A training under its name, the system that answers with its model, and that system's other options."""
 
     name: str
     training: Training
@@ -100,15 +89,10 @@ class Trainable:
 
 
 def trainable(spec: str) -> Trainable | None:
-    """Return what a specification says to train; None where it names a system that needs no training.
+    """Return what a specification says to train; None where it names a system that needs no training, or its ``model``.
 
     Options of the training and of the system stand side by side, as in ``selector:embedding=true,hypothesis_weight=1``.
-    A specification that names its ``model`` is trained already.
-
-    Raises
-    ------
-    SystemSpecError
-        If an option or its value does not fit.
+    Raises `SystemSpecError` if one does not fit.
     """
     found = parse_specification(spec)
     named = None if "model" in found.options else _training_named(found.name)

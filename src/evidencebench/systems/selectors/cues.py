@@ -17,15 +17,7 @@ from evidencebench.systems.selectors.reordering import discounted_order
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Weight:
-    """How much one feature counts.
-
-    Attributes
-    ----------
-    evidence, results
-        The weight where all evidence is wanted, and where outcomes and analyses are.
-    reason
-        Why it is so.
-    """
+    """How much one feature counts where all evidence is wanted and where results are, and why it is so."""
 
     evidence: float
     results: float

@@ -346,15 +346,7 @@ FEATURES: tuple[Feature, ...] = (
 
 
 def chosen_features(*, hypothesis: bool = True, embedding: bool = False) -> tuple[Feature, ...]:
-    """Return the features of a model.
-
-    Parameters
-    ----------
-    hypothesis
-        Whether it may read the hypothesis.
-    embedding
-        Whether it has vectors.
-    """
+    """Return the features of a model that may or may not read the hypothesis, and has or lacks vectors."""
     return tuple(
         feature
         for feature in FEATURES
@@ -363,19 +355,7 @@ def chosen_features(*, hypothesis: bool = True, embedding: bool = False) -> tupl
 
 
 def feature_table(paper: PaperColumns, features: tuple[Feature, ...]) -> Floats:
-    """Return the features of a paper's sentences.
-
-    Parameters
-    ----------
-    paper
-        The paper.
-    features
-        Which columns.
-
-    Returns
-    -------
-    An array of one row a sentence and one column a feature, every value finite.
-    """
+    """Return one row a sentence and one column a feature; an empty paper has no rows."""
     if paper.n == 0:
         return np.zeros((0, len(features)))
     return np.column_stack([feature.column(paper) for feature in features])

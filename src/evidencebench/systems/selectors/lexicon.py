@@ -303,19 +303,8 @@ def _cues_of(word: str) -> tuple[int, ...]:
 
 
 def count_cues(sentences: Sequence[str]) -> NDArray[np.float64]:
-    """Return how often each cue stands in each sentence.
+    """Return how often each cue stands in each sentence: one row a sentence, one column a cue of `CUES`.
 
-    Parameters
-    ----------
-    sentences
-        n texts.
-
-    Returns
-    -------
-    An array of n rows and one column a cue, in the order of `CUES`.
-
-    Examples
-    --------
     >>> names = [cue.name for cue in CUES]
     >>> counts = count_cues(["The hazard ratio was 2.9 (95% CI 1.2-7.1)."])
     >>> [name for name, count in zip(names, counts[0]) if count]

@@ -48,14 +48,9 @@ class TextEmbedder(Protocol):
 
 
 class PaperColumns:
-    """What can be computed about the n sentences of a query, one entry a sentence, in paper order.
+    """What can be computed about the n sentences of a query: columns of one entry a sentence, each computed once.
 
-    Parameters
-    ----------
-    query
-        The hypothesis and the paper.
-    embedder
-        Makes the vectors that features of the group ``embedding`` compare; None where none of those is asked for.
+    Without an embedder there are no vectors, which the features of the group ``embedding`` compare.
     """
 
     def __init__(self, query: Query, embedder: TextEmbedder | None = None) -> None:

@@ -19,25 +19,9 @@ def discounted_order(scores: ArrayLike, similarity: Similarity, *, strength: flo
 
     Next comes the sentence with the highest ``score * product over those before it of (1 - strength * similarity)``.
     Equal products are ordered by score, then by place in the paper. Each sentence's product only falls, so the order
-    does not depend on how many sentences will count.
+    does not depend on how many sentences will count. Scores are finite and at least 0, the strength lies in 0..1, and
+    of a similarity what lies outside 0..1 is cut off; the diagonal is not read. What is otherwise is a `ValueError`.
 
-    Parameters
-    ----------
-    scores
-        One finite number of at least 0 a sentence, shape (n,); see `unit_scores`.
-    similarity
-        How alike each pair is, 0..1; what lies outside is cut off: shape (n, n), or a function that returns the row of
-        a sentence, shape (n,), so that a long paper needs no array of all pairs. The diagonal is not read.
-    strength
-        How much of the likeness is taken off, in 0..1; 0: order by score.
-
-    Raises
-    ------
-    ValueError
-        If a score is negative or not finite, the shapes disagree, or the strength lies outside 0..1.
-
-    Examples
-    --------
     The second sentence repeats the first, so at a strength of 0.7 only 0.24 of its 0.8 is left:
 
     >>> alike = [[1.0, 1.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
@@ -65,39 +49,19 @@ def discounted_order(scores: ArrayLike, similarity: Similarity, *, strength: flo
 
 
 def mmr_order(scores: ArrayLike, similarity: Similarity, *, relevance: float = 0.7) -> tuple[int, ...]:
-    """Return all sentences by maximal marginal relevance.
+    """Return all sentences by maximal marginal relevance [1]_.
 
     Next comes the sentence with the highest ``relevance * score - (1 - relevance) * its highest similarity to any
-    before it``. Equal values are ordered by score, then by place in the paper.
+    before it``. Equal values are ordered by score, then by place in the paper. Scores are finite and on the scale of
+    the similarities, see `unit_scores`; the relevance, which the source calls lambda, lies in 0..1. Similarities are
+    read as in `discounted_order`. What is otherwise is a `ValueError`.
 
-    Parameters
-    ----------
-    scores
-        One finite number a sentence, shape (n,), on the scale of the similarities; see
-        `evidencebench.systems.retrievers.scores.unit_scores`.
-    similarity
-        How alike each pair is, 0..1; what lies outside is cut off: shape (n, n), or a function that returns the row of
-        a sentence, shape (n,), so that a long paper needs no array of all pairs. The diagonal is not read.
-    relevance
-        Weight of the score against the similarity, in 0..1; 1: order by score. The source calls it lambda.
-
-    Raises
-    ------
-    ValueError
-        If a score is not finite, the shapes disagree, or the relevance lies outside 0..1.
-
-    Source
-    ------
-    Carbonell and Goldstein, "The Use of MMR, Diversity-Based Reranking for Reordering Documents and Producing
-    Summaries", SIGIR 1998.
-
-    Examples
-    --------
     >>> alike = [[1.0, 1.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
     >>> mmr_order([0.9, 0.8, 0.3], alike, relevance=0.5)
     (0, 2, 1)
-    >>> mmr_order([0.9, 0.8, 0.3], alike, relevance=1)
-    (0, 1, 2)
+
+    .. [1] Carbonell and Goldstein, "The Use of MMR, Diversity-Based Reranking for Reordering Documents and Producing
+       Summaries", SIGIR 1998.
     """
     values = checked_scores(scores)
     _require_unit("relevance", relevance)

@@ -65,15 +65,7 @@ class SelectorCard(ModelCard, frozen=True, kw_only=True):
 
 
 class SelectorModel:
-    """A loaded model.
-
-    Parameters
-    ----------
-    card
-        Its card.
-    trees
-        File name -> model text, for every member of trees.
-    """
+    """A loaded model: its card, and the text of each file of trees by the file's name."""
 
     def __init__(self, card: SelectorCard, trees: Mapping[str, str]) -> None:
         self.card = card
@@ -131,13 +123,7 @@ def _boosters(trees: Mapping[str, str], n_features: int) -> dict[str, Any]:
 
 
 def require_lightgbm(system: str) -> Any:
-    """Return the module lightgbm.
-
-    Raises
-    ------
-    MissingExtraError
-        If it is not installed.
-    """
+    """Return the module lightgbm; raises `MissingExtraError` if it is not installed."""
     try:
         import lightgbm  # noqa: PLC0415 - an extra, and slow to import
     except ImportError as error:
@@ -147,20 +133,7 @@ def require_lightgbm(system: str) -> Any:
 
 @lru_cache(maxsize=8)
 def load_model(folder: Path, card_sha256: str) -> SelectorModel:
-    """Return the model that a folder holds.
-
-    Parameters
-    ----------
-    folder
-        Written by ``evidencebench train selector``.
-    card_sha256
-        Digest of its card, see `card_digest`.
-
-    Raises
-    ------
-    ModelError
-        If a file is missing, damaged, or not of this format.
-    """
+    """Return the model in a folder, whose card has this digest; raises `ModelError` if a file is missing or damaged."""
     card = read_card(folder, card_sha256)
     texts: dict[str, str] = {}
     for member in card.members:
@@ -179,13 +152,7 @@ def load_model(folder: Path, card_sha256: str) -> SelectorModel:
 
 
 def read_card(folder: Path, card_sha256: str | None = None) -> SelectorCard:
-    """Return the card of a selector, which must have a digest unless that is None.
-
-    Raises
-    ------
-    ModelError
-        If it is missing or not what a card must be.
-    """
+    """Return the card of a selector, which must have a digest unless that is None; raises `ModelError`."""
     path = folder / CARD
     card = read_model_card(folder, SelectorCard, sha256=card_sha256)
     if not card.features or len(set(card.features)) < len(card.features):

@@ -22,17 +22,8 @@ class WordSimilarity:
     """The cosine of each pair of sentences, their words weighted by TF-IDF within the paper.
 
     The weights are those of the system ``tfidf``, stop words left out. A sentence without words is like no other, and
-    none counts as its own likeness.
+    none counts as its own like. At most ``most_pairs`` are held at a time; what has fewer is computed once and kept.
 
-    Parameters
-    ----------
-    sentences
-        The paper.
-    most_pairs
-        Pairs that are held at a time; a paper with fewer is computed once and kept.
-
-    Examples
-    --------
     >>> alike = WordSimilarity(["Tea lowers pressure.", "Pressure: tea lowers it.", "Coffee does not."])
     >>> alike.rows(0, 3).round(2).tolist()
     [[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 0.0]]
@@ -123,15 +114,8 @@ class _Entries:
 
 
 class VectorSimilarity:
-    """The cosine of each pair of vectors; one of zeros only is like no other.
+    """The cosine of each pair of n vectors of any length; one of zeros only is like no other.
 
-    Parameters
-    ----------
-    vectors
-        Shape (n, dimensions), of any length.
-
-    Examples
-    --------
     >>> VectorSimilarity([[2.0, 0.0], [3.0, 0.0], [0.0, 0.0]]).row(1).tolist()
     [1.0, 1.0, 0.0]
     """

@@ -36,15 +36,7 @@ class SplitJournal:
 
 @contextmanager
 def open_split_journal(path: Path, plan: Plan, *, overwrite: bool) -> Iterator[SplitJournal]:
-    """Open the journal of a plan, begun where there is none.
-
-    Raises
-    ------
-    RunMismatchError
-        If it was begun as another cross-validation.
-    RunFormatError
-        If a line of it is damaged.
-    """
+    """Open the journal of a plan, begun where there is none; raises `RunMismatchError` and `RunFormatError`."""
     with open_journal(path, _BEGINS, truncate=overwrite) as file:
         file.begin(msgspec.json.encode(_Header(plan=plan)))
         yield SplitJournal(file, {one.split: one for one in _read(path, plan)})

@@ -66,22 +66,8 @@ class CrossValidation:
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """What decides the answers of a cross-validation, as its journal holds it.
 
-    Attributes
-    ----------
-    systems
-        Specifications; those that name a training are trained in every fold.
-    data
-        sha256 of the data file.
-    tasks
-        Names.
-    n_folds
-        How many parts the papers are cut into.
-    seeds
-        One for each time that this is done, each time otherwise.
-    with_blind
-        Whether systems that can be trained without the hypothesis are trained so too.
-    versions
-        What else decides the answers, as far as it is known before anything is trained.
+    ``data`` is the sha256 of the data file; ``seeds`` has one for each time that the papers are cut; ``versions`` is
+    what else decides the answers, as far as it is known before anything is trained.
     """
 
     systems: tuple[str, ...]
@@ -97,16 +83,9 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 class Split(msgspec.Struct, frozen=True, kw_only=True):
     """One model, or one system that needs none: which papers it answers, and how it is made.
 
-    Attributes
-    ----------
-    systems
-        Specifications of what answers with the model; several where they differ only in how they use it.
-    seed
-        Of folds, training and the swap of hypotheses.
-    fold
-        Which fold it answers; None: it is not trained, and answers all.
-    blind
-        Whether it is trained and asked without the hypothesis.
+    ``systems`` are several where they differ only in how they use the model. The seed is that of folds, training and
+    the swap of hypotheses. Without a fold it is not trained and answers all; a blind one is trained and asked without
+    the hypothesis.
     """
 
     systems: tuple[str, ...]

@@ -48,16 +48,8 @@ Picks = dict[str, dict[str, CountedAnswer]]
 class AnsweredSplit(msgspec.Struct, frozen=True, kw_only=True):
     """A split's answers, by system.
 
-    Attributes
-    ----------
-    split
-        What was asked.
-    fit_seconds
-        Time to train the model; 0 where there is none.
-    answer_seconds
-        System -> instance id -> time to answer all tasks.
-    own, wrong
-        System -> its picks: each paper asked with its own hypothesis, none in a blind split, and with another's.
+    ``answer_seconds`` is the time to answer all tasks, by system and instance. ``own`` and ``wrong`` are what counted
+    when each paper was asked with its own hypothesis, none in a blind split, and with another's.
     """
 
     split: Split = msgspec.field(name="cell")  # as earlier versions called it
