@@ -95,38 +95,18 @@ def fetch(
     progress: Progress | None = None,
     force: bool = False,
 ) -> Fetched:
-    """Return the file of a catalogue entry, fetched into a folder unless it lies there already.
+    """Return the file of a catalogue entry, fetched into a folder (which is made) unless it lies there already.
 
-    Parameters
-    ----------
-    entry
-        The data set; whatever its size and checksum say must be true of the file.
-    folder
-        Where the file goes, under the entry's file name; made if it is absent.
-    mirror, url, source_file
-        At most one of: the address of a folder to fetch the file from, the address of the file itself, a copy of it on
-        this machine; None of them: the entry's own address.
-    attempts
-        How many requests to make before giving up, 1 or more. Each goes on where the one before was cut.
-    timeout_seconds
-        How long the server may stay silent, or send fewer than a thousand bytes a second, above 0.
-    pause_seconds, sleep
-        Seconds to wait after attempt 1, 2, ... (a longer Retry-After of the server counts instead), and what waits.
-    progress
-        Told of every block that came.
-    force
-        Fetch even if the file is there, and replace it.
+    At most one of ``mirror`` (the address of a folder), ``url`` (of the file) and ``source_file`` (a copy on this disk)
+    stands in place of the entry's own address. Each of the ``attempts`` goes on where the one before was cut;
+    ``timeout_seconds`` is how long the server may stay silent, or send fewer than a thousand bytes a second. Between
+    them ``sleep`` waits ``pause_seconds`` of 1, 2, ..., or a longer Retry-After. ``force`` replaces what is there.
 
-    Raises
-    ------
-    DownloadError
-        The file that is there or that came is not the right one; the server does not have it or did not deliver it
-        in all attempts; another process fetches it; an address is not http or https, or leads away from it; the
-        disk refused; an argument is out of range. The file in the folder is then what it was before.
+    Raises `DownloadError` if the file that is there or that came is not the right one, the server did not deliver it in
+    all attempts, another process fetches it, an address is not http or https or leads away from it, the disk refused,
+    or an argument is out of range. The file in the folder is then what it was before.
 
-    Source
-    ------
-    RFC 9110, section 13.1.5 (If-Range), 14 (Range, 206, 416) and 10.2.3 (Retry-After).
+    Source: RFC 9110, section 13.1.5 (If-Range), 14 (Range, 206, 416) and 10.2.3 (Retry-After).
     """
     if attempts < 1 or timeout_seconds <= 0:
         got = f"{attempts} and {timeout_seconds:g} s"

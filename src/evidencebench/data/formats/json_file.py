@@ -1,20 +1,19 @@
 """Files of JSON and of JSON Lines: a source of instances, and how instances are written."""
 
-import json
 from collections.abc import Callable, Iterable
 from functools import cached_property, partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from evidencebench.data.formats.json_index import Index, index_json, index_lines, not_utf8
+from evidencebench.data.formats.json_index import Index, index_json, index_lines, not_utf8, repeated_keys_by_object
 from evidencebench.data.formats.json_instance import decode_instance, encode_instance, has_key_id
 from evidencebench.data.instance import Instance
 from evidencebench.data.source import DataFile
 from evidencebench.errors import FormatError, UnreadableError
 from evidencebench.runs.run_file import RUN_BEGINS
-from evidencebench.storage.json_lines import repeated_keys
 from evidencebench.storage.snapshot import Snapshot, changed, open_snapshot
 from evidencebench.storage.whole_file import Output
 
@@ -73,23 +72,13 @@ class JsonFile:
         compact = msgspec.json.format(raw, indent=-1)
         if compact.count(b'":') - compact.count(b'\\":') == _n_keys(fields):
             return fields, []
-        return fields, _all_repeated_keys(raw)
+        return fields, list(chain.from_iterable(repeated_keys_by_object(raw)))
 
 
 def _n_keys(value: Any) -> int:
     if isinstance(value, dict):
         return len(value) + sum(map(_n_keys, value.values()))
     return sum(map(_n_keys, value)) if isinstance(value, list) else 0
-
-
-def _all_repeated_keys(raw: bytes) -> list[str]:
-    repeated: list[str] = []
-
-    def note(pairs: list[tuple[str, Any]]) -> None:
-        repeated.extend(repeated_keys(pairs))
-
-    json.loads(raw, object_pairs_hook=note, parse_int=str)
-    return repeated
 
 
 def _open_indexed(index: Callable[[Snapshot], Index], path: Path, as_opened: DataFile | None) -> JsonFile:

@@ -242,16 +242,17 @@ def _spells(text: bytes, key: str) -> bool:
 
 
 def _repeated_keys(content: memoryview) -> tuple[str, ...]:
-    repeated: list[str] = []
-
-    def note(pairs: list[tuple[str, object]]) -> None:
-        # The hook runs for inner objects first, so that what stays is the outermost object's.
-        repeated[:] = repeated_keys(pairs)
-
     try:
-        json.loads(bytes(content), object_pairs_hook=note, parse_int=str)
+        *_, outermost = repeated_keys_by_object(bytes(content))
     except UnicodeDecodeError as error:
         raise UnreadableError(not_utf8(error)) from error
     except (ValueError, RecursionError) as error:
         raise UnreadableError(f"not readable as JSON: {error}") from error
-    return tuple(repeated)
+    return tuple(outermost)
+
+
+def repeated_keys_by_object(content: bytes) -> list[list[str]]:
+    """Return the keys that stand more than once in each object of a JSON text, inner objects first."""
+    repeated: list[list[str]] = []
+    json.loads(content, object_pairs_hook=lambda pairs: repeated.append(repeated_keys(pairs)), parse_int=str)
+    return repeated

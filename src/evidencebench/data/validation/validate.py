@@ -67,7 +67,31 @@ def validate_record(instance_id: str, record: Any, *, optima: bool = False) -> l
 
 
 def validate_file(path: PathText, *, optima: bool = False, jobs: int = 1, engine: Engine | None = None) -> FileReport:
-    """Return every violation in a file; see `validate_files`."""
+    """Return every violation in a file.
+
+    Parameters
+    ----------
+    path
+        A data file or catalogue name, as `open_dataset` takes it.
+    optima
+        Whether to solve every instance again and compare the stored optima.
+    jobs
+        Processes; fewer for small data.
+    engine
+        Where the work runs instead, such as ``evidencebench.engine.threads.Threads(4)``; None: on ``jobs``.
+
+    Raises
+    ------
+    UnreadableError
+        If the file cannot be opened, decoded or parsed.
+    ChangedDataError
+        If it becomes another one meanwhile.
+
+    Examples
+    --------
+    >>> validate_file("sample").is_valid
+    True
+    """
     return validate_files([path], optima=optima, jobs=jobs, engine=engine)[0]
 
 
@@ -81,25 +105,7 @@ def validate_files(
 ) -> list[FileReport]:
     """Return a report for each file; a paper that stands in two of them is a violation of the later one.
 
-    Parameters
-    ----------
-    paths
-        Data files or catalogue names, as `open_dataset` takes them.
-    optima
-        Whether to solve every instance again and compare the stored optima.
-    jobs
-        Processes; fewer for small data.
-    engine
-        Where the work runs instead, such as ``evidencebench.engine.threads.Threads(4)``.
-    on_progress
-        Called with (instances done, instances in all) of each file in turn.
-
-    Raises
-    ------
-    UnreadableError
-        If a file cannot be opened, decoded or parsed.
-    ChangedDataError
-        If one becomes another meanwhile.
+    See `validate_file`; ``on_progress`` is called with (instances done, instances in all) of each file in turn.
     """
     reports = []
     file_of_paper: dict[str, Path] = {}
