@@ -211,23 +211,12 @@ def _tell(status: BatchStatus) -> None:
     click.echo(f"batch: {status}", err=True)
 
 
+_count = functools.partial(click.option, type=WholeNumber(1), show_default=True, metavar="N")
+_above_0 = functools.partial(click.option, type=Finite(0, min_open=True))
 _OPTIONS = (
     click.option("--estimate", is_flag=True, help="Print prompts, tokens and cost; send nothing, write no run."),
-    click.option(
-        "--assume-tokens",
-        "assumed_tokens",
-        type=WholeNumber(1),
-        default=400,
-        show_default=True,
-        metavar="N",
-        help="How long a reply is, for --estimate.",
-    ),
-    click.option(
-        "--max-cost-usd",
-        type=Finite(0, min_open=True),
-        metavar="USD",
-        help="Stop before this call can cost more.",
-    ),
+    _count("--assume-tokens", "assumed_tokens", default=400, help="How long a reply is, for --estimate."),
+    _above_0("--max-cost-usd", metavar="USD", help="Stop before this call can cost more."),
     click.option(
         "--prices",
         type=click.Path(path_type=Path, dir_okay=False),
@@ -235,31 +224,16 @@ _OPTIONS = (
         help="Your own price table; see docs/llm.md.",
     ),
     click.option("--batch", is_flag=True, help="Use the provider's batches: cheaper, within a day."),
-    click.option(
-        "--max-connections",
-        type=WholeNumber(1),
-        default=DEFAULT_MAX_WAITING,
-        show_default=True,
-        metavar="N",
-        help="Requests in flight at once.",
-    ),
-    click.option("--requests-per-minute", type=Finite(0, min_open=True), metavar="N", help="At most."),
-    click.option("--tokens-per-minute", type=Finite(0, min_open=True), metavar="N", help="At most."),
-    click.option(
+    _count("--max-connections", default=DEFAULT_MAX_WAITING, help="Requests in flight at once."),
+    _above_0("--requests-per-minute", metavar="N", help="At most."),
+    _above_0("--tokens-per-minute", metavar="N", help="At most."),
+    _above_0(
         "--timeout",
         "timeout_seconds",
-        type=Finite(0, min_open=True),
         default=600,
         show_default=True,
         metavar="S",
         help="Seconds for one attempt; with --batch: without a byte.",
     ),
-    click.option(
-        "--max-attempts",
-        type=WholeNumber(1),
-        default=6,
-        show_default=True,
-        metavar="N",
-        help="For each request, the first included.",
-    ),
+    _count("--max-attempts", default=6, help="For each request, the first included."),
 )

@@ -27,14 +27,7 @@ _EDITED = "; own code that was edited starts over, with --overwrite"
 def exit_code_of(call: Callable[[], None], arguments: Sequence[str]) -> int:
     """Call a command and return its exit code; what it raises is told on standard error.
 
-    A pipe whose reader has left is no error.
-
-    Parameters
-    ----------
-    call
-        The command.
-    arguments
-        What it was called with, to be told and to say whether it can go on.
+    A pipe whose reader has left is no error. The arguments are told, and say whether the command can go on.
     """
     try:
         call()

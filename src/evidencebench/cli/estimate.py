@@ -26,18 +26,8 @@ def print_estimate(
 ) -> int:
     """Print what a command would send and cost, and return how many answers would fail.
 
-    Parameters
-    ----------
-    asking
-        How models are asked.
-    rehearse
-        Asks everything with a client that sends nothing, and tells how far it is.
-    how
-        What is said behind the number of instances, such as how often each is asked.
-    as_json
-        Whether to print one JSON object.
-    progress_style
-        As for `progress`.
+    ``rehearse`` asks everything with a client that sends nothing, and tells how far it is. ``how`` is said behind the
+    number of instances, such as how often each is asked.
     """
     prices = PriceTable.load(asking.prices)
     with estimating(asking, prices) as (client, sender), progress("estimating", progress_style) as shown:

@@ -28,20 +28,7 @@ def print_exchanges(exchanges: Iterable[Exchange], *, as_json: bool) -> None:
 
 
 def data_of(run: RunFile, data: str | None) -> Dataset:
-    """Open the data that a run was made on.
-
-    Parameters
-    ----------
-    run
-        Whose header says where it was.
-    data
-        Where it is now; None: there.
-
-    Raises
-    ------
-    UnreadableError
-        If it has moved.
-    """
+    """Open the data that a run was made on: where ``data`` says, or else where its header says that it was."""
     if data is not None:
         return open_data(data)
     path = "" if run.header is None else run.header.data.path

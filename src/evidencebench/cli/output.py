@@ -34,20 +34,7 @@ class OutputFile(click.Path):
 
 
 def require_file(path: Path, why: str) -> None:
-    """Raise where standard output is asked for and cannot be what a command writes.
-
-    Parameters
-    ----------
-    path
-        What an `OutputFile` gave.
-    why
-        Ends a sentence that begins with "standard output".
-
-    Raises
-    ------
-    UsageError
-        Saying why.
-    """
+    """Raise `click.UsageError` where standard output is asked for; ``why`` ends a sentence that begins with it."""
     if is_standard_output(path):
         raise click.UsageError(f"--output: expected a file; standard output {why}")
 
@@ -127,14 +114,9 @@ def print_signatures(signatures: Iterable[str], table_format: str) -> None:
 
 
 def refuse_existing(path: Path, *, overwrite: bool) -> None:
-    """Raise before any work is done where its result cannot be written.
+    """Raise `DataError` before any work is done where its result cannot be written.
 
-    A file that exists may not be replaced, but for a stream, such as ``/dev/null``.
-
-    Raises
-    ------
-    DataError
-        Naming the option that allows it, or what is wrong with the path.
+    A file that exists may not be replaced without the option for it, but for a stream, such as ``/dev/null``.
     """
     if path.is_dir():
         raise DataError(f"{path}: is a folder; expected the name of a file to write")

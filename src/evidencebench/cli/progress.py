@@ -7,7 +7,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import Protocol
 
 import click
 from rich.console import Console
@@ -24,16 +23,19 @@ _BAR_WIDTH, _BAR_WIDTH_BESIDE_STATUS = 40, 10
 Status = Callable[[], str]
 
 
-class Shown(Protocol):
-    """What is told how far a command is."""
+class Shown:
+    """What is told how far a command is, by a call with (done, in all)."""
+
+    def __init__(self, take: Callable[[int, int], object], tell: Callable[[str], object]) -> None:
+        self._take, self._tell = take, tell
 
     def __call__(self, n_done: int, n_all: int) -> None:
         """Take note of what is done, of all that there is."""
-        ...
+        self._take(n_done, n_all)
 
     def tell(self, text: str) -> None:
         """Show a line that stays; callable in a signal's handler."""
-        ...
+        self._tell(text)
 
 
 @contextmanager
@@ -42,43 +44,22 @@ def progress(
 ) -> Iterator[Shown]:
     """Give a function to call with (done, in all); it shows progress on standard error.
 
-    Parameters
-    ----------
-    what
-        What is done.
-    style
-        ``rich``: a bar. ``plain``: a line every few seconds and at the end. ``none``: nothing. ``auto``: a bar on a
-        terminal; elsewhere a line whenever `silent_seconds` have passed, and nothing before that.
-    status
-        Says more, in a few words, whenever progress is shown: requests, failures, cost.
-    silent_seconds
-        The longest that ``plain`` and ``auto`` say nothing.
+    The style is ``rich``: a bar; ``plain``: a line every few seconds and at the end; ``none``: nothing; or ``auto``: a
+    bar on a terminal, and elsewhere a line whenever ``silent_seconds`` have passed. ``status`` says more in a few
+    words whenever progress is shown: requests, failures, cost.
     """
     what = printable(what)
     if style == "rich" or (style == "auto" and sys.stderr.isatty()):
         bar = _bar(what, status)
         task = bar.add_task("", total=None)
         with bar, _telling(lambda text: bar.console.print(Text(text))) as tell:
-            yield _Told(lambda n_done, n_all: bar.update(task, completed=n_done, total=n_all), tell)
+            yield Shown(lambda n_done, n_all: bar.update(task, completed=n_done, total=n_all), tell)
     elif style == "none":
-        yield _Told(lambda *_: None, _write)
+        yield Shown(lambda *_: None, _write)
     else:
         lines = _Lines(what, status, is_quiet=style == "auto")
         with _telling(lambda text: click.echo(text, err=True), lines.say, silent_seconds) as tell:
-            yield _Told(lines.take, tell)
-
-
-class _Told:
-    """What a command is given."""
-
-    def __init__(self, take: Callable[[int, int], object], tell: Callable[[str], object]) -> None:
-        self._take, self._tell = take, tell
-
-    def __call__(self, n_done: int, n_all: int) -> None:
-        self._take(n_done, n_all)
-
-    def tell(self, text: str) -> None:
-        self._tell(text)
+            yield Shown(lines.take, tell)
 
 
 def _write(text: str) -> None:
@@ -92,14 +73,7 @@ def _telling(
 ) -> Iterator[Callable[[str], object]]:
     """Give what hands a line to a thread that says it, since a signal may have met anything half-way.
 
-    Parameters
-    ----------
-    say
-        Shows a line.
-    tick
-        Called whenever so many seconds have passed without a line.
-    seconds
-        None: it is never called.
+    ``tick`` is called whenever so many seconds have passed without a line; None: never.
     """
     told: queue.SimpleQueue[str | None] = queue.SimpleQueue()  # which a signal's handler may touch
 
@@ -156,15 +130,7 @@ def _bar(what: str, status: Status | None) -> Progress:
 
 
 class _TextColumn(ProgressColumn):
-    """Text on one line.
-
-    Parameters
-    ----------
-    text
-        Gives it.
-    gives_way
-        Whether it is cut first where the line is too long for the terminal.
-    """
+    """Text on one line; where that is too long for the terminal, what ``gives_way`` is cut first."""
 
     def __init__(self, text: Callable[[], str], *, gives_way: bool = True) -> None:
         super().__init__(table_column=Column(no_wrap=not gives_way))

@@ -15,7 +15,7 @@ from evidencebench.pages.picking.assignment import Assignment, Offer
 from evidencebench.pages.picking.refusals import refusal
 from evidencebench.pages.picking.sessions import Sessions
 from evidencebench.pages.responses import RefusedError, json_response
-from evidencebench.runs.people.drafts import Draft
+from evidencebench.runs.people.drafts import PickDraft
 from evidencebench.runs.people.people_folder import PeopleFolder
 from evidencebench.runs.people.person import Person
 from evidencebench.runs.people.picks import Picks, checked_picks
@@ -44,7 +44,7 @@ class _PicksBody(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
 _Endpoint = Callable[[Request], Awaitable[Response]]
 
 
-def _kept(draft: Draft) -> Mapping[str, object]:
+def _kept(draft: PickDraft) -> Mapping[str, object]:
     return {"sentences": draft.sentences, "seconds": draft.seconds, "revision": draft.revision}
 
 

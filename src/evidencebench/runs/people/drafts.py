@@ -10,7 +10,7 @@ from evidencebench.storage.reading import read_whole
 from evidencebench.storage.whole_file import whole_file
 
 
-class Draft(msgspec.Struct, frozen=True, kw_only=True):
+class PickDraft(msgspec.Struct, frozen=True, kw_only=True):
     """Picks that are not final.
 
     Attributes
@@ -38,13 +38,13 @@ class _DraftsFile(msgspec.Struct, frozen=True, kw_only=True):
     """The file: its format's version, and instance id -> draft."""
 
     evidencebench_drafts: int = 1
-    drafts: dict[str, Draft] = {}
+    drafts: dict[str, PickDraft] = {}
 
 
 _decoder = msgspec.json.Decoder(_DraftsFile)
 
 
-def read_drafts(path: Path) -> dict[str, Draft]:
+def read_drafts(path: Path) -> dict[str, PickDraft]:
     """Return instance id -> draft, none where there is no file; raise `RunFormatError` where it holds other things."""
     try:
         return _decoder.decode(read_whole(path)).drafts
@@ -56,7 +56,7 @@ def read_drafts(path: Path) -> dict[str, Draft]:
         raise RunFormatError(f"{path}: expected drafts: {error}; move the file away to begin without them") from error
 
 
-def write_drafts(path: Path, drafts: Mapping[str, Draft]) -> None:
+def write_drafts(path: Path, drafts: Mapping[str, PickDraft]) -> None:
     """Replace the file of drafts; raise `RunError` where it cannot be written, or is a link by now."""
     require_no_link(path)
     try:

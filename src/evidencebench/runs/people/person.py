@@ -15,7 +15,7 @@ import msgspec
 from evidencebench.errors import FinalError, RunError, StaleError, UnopenedError
 from evidencebench.runs.answer_line import Answer, encode_answer
 from evidencebench.runs.header import RunHeader, check_same_run
-from evidencebench.runs.people.drafts import Draft, read_drafts, require_no_link, write_drafts
+from evidencebench.runs.people.drafts import PickDraft, read_drafts, require_no_link, write_drafts
 from evidencebench.runs.people.picks import Picks
 from evidencebench.runs.run_file import RUN_BEGINS, read_run
 from evidencebench.storage.journal import Journal, open_journal
@@ -69,7 +69,7 @@ class Person:
         self._open = ExitStack()
         self._journal: Journal | None = None
         self._submitted: dict[str, Submission] = {}
-        self._drafts: dict[str, Draft] = {}
+        self._drafts: dict[str, PickDraft] = {}
         if os.path.lexists(run_path):
             self._opened_journal()
 
@@ -99,11 +99,11 @@ class Person:
         """Return what was submitted for an instance, or None."""
         return self._submitted.get(instance_id)
 
-    def draft(self, instance_id: str) -> Draft | None:
+    def draft(self, instance_id: str) -> PickDraft | None:
         """Return what was picked so far, or None before the paper was first opened."""
         return self._drafts.get(instance_id)
 
-    def begin(self, instance_id: str) -> Draft:
+    def begin(self, instance_id: str) -> PickDraft:
         """Return the draft of an instance, and note the time where the person sees its paper for the first time.
 
         It raises `FinalError` where the instance was submitted.
@@ -111,7 +111,7 @@ class Person:
         with self._lock:
             return self._begin(instance_id)
 
-    def save(self, instance_id: str, picks: Picks) -> Draft:
+    def save(self, instance_id: str, picks: Picks) -> PickDraft:
         """Keep picks that are not final; the paper counts as opened now where it was not.
 
         Seconds are never counted fewer than said before, nor more than have passed. It raises `StaleError` where
@@ -144,13 +144,13 @@ class Person:
         with self._lock:
             self._release()
 
-    def _begin(self, instance_id: str) -> Draft:
+    def _begin(self, instance_id: str) -> PickDraft:
         self._opened_journal()  # first, since it may have to be read again
         if instance_id in self._submitted:
             raise FinalError(f"{instance_id}: already submitted, and a submission is final")
         if instance_id not in self._drafts:
             opened = self._clock().isoformat(timespec="seconds")
-            self._write({**self._drafts, instance_id: Draft(opened=opened)})
+            self._write({**self._drafts, instance_id: PickDraft(opened=opened)})
         return self._drafts[instance_id]
 
     def _require_open(self, instance_id: str) -> None:
@@ -169,7 +169,7 @@ class Person:
     def _seconds_since(self, opened: str) -> int:
         return int((self._clock() - datetime.fromisoformat(opened)).total_seconds())
 
-    def _with_picks(self, instance_id: str, picks: Picks) -> Draft:
+    def _with_picks(self, instance_id: str, picks: Picks) -> PickDraft:
         before = self._begin(instance_id)
         bounded = max(before.seconds, min(picks.seconds, self._seconds_since(before.opened)))
         timed = msgspec.structs.replace(before, seconds=bounded)
@@ -184,7 +184,7 @@ class Person:
             )
         return msgspec.structs.replace(timed, sentences=picks.sentences, revision=before.revision + 1, tab=picks.tab)
 
-    def _write(self, drafts: dict[str, Draft]) -> None:
+    def _write(self, drafts: dict[str, PickDraft]) -> None:
         write_drafts(self._drafts_path, drafts)
         self._drafts = drafts
 
