@@ -24,10 +24,7 @@ def code_digest(module: ModuleType) -> str | None:
     The folder is the one that holds the module, or the outermost package that it is in; of what is installed, that
     package alone. Imports are read, not run: one that is made by ``importlib`` does not count.
 
-    Parameters
-    ----------
-    module
-        As imported. An edit of the file after that does not count until it is imported anew.
+    An edit of the file after its import does not count until it is imported anew.
 
     Raises
     ------

@@ -35,6 +35,9 @@
     ├── DownloadError           a file could not be fetched or is not the right one
     └── MissingExtraError       an optional dependency is not installed
 
+Some have a narrower kind beside the one place that raises and catches it, such as `ModelError` for weights that are not
+finite. What only tells one function of a module to try again is no part of the tree, and no caller meets it.
+
 A message says *where*: *what rule broke, expected and got*; *what to do*. The inner layer says what, each outer
 layer adds where.
 """

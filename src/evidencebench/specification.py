@@ -134,13 +134,8 @@ def elements(value: str) -> tuple[str, ...]:
 def write_specification(name: str, options: Mapping[str, Any]) -> str:
     """Return the canonical text of a system, which parses back to the same options.
 
-    Parameters
-    ----------
-    name
-        A table name, ``package.module:factory``, or ``file.py:factory``.
-    options
-        As a run's header holds them: JSON values, in which a system is ``{"name": ..., "options": {...}}``. An option
-        that is None is left out.
+    The options are as a run's header holds them: JSON values, in which a system is ``{"name": ..., "options": {...}}``.
+    One that is None is left out.
 
     Raises
     ------
