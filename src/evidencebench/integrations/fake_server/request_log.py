@@ -81,27 +81,15 @@ class RequestLog:
         self.totals[name] += change
         self.totals[f"most_{name}"] = max(self.totals[f"most_{name}"], self.totals[name])
 
-    def write(
-        self,
-        outcome: str,
-        *,
-        key: str,
-        request: str,
-        attempt: int,
-        reply: Reply | None = None,
-        batch: str | None = None,
-    ) -> None:
-        """Write what became of a request."""
+    def write(self, outcome: str, *, reply: Reply | None = None, **told: Any) -> None:
+        """Write what became of a request; its other fields are told by their names in `LogEntry`."""
         entry = LogEntry(
             time=self._clock(),
-            key=key,
             outcome=outcome,
-            request=request,
-            attempt=attempt,
             in_flight=self.totals["in_flight"],
             prompt_tokens=reply.call.prompt_tokens if reply else 0,
             completion_tokens=reply.completion_tokens if reply else 0,
-            batch=batch,
+            **told,
         )
         self._count(entry)
         if self._entries is not None:
