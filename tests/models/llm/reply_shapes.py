@@ -342,6 +342,8 @@ MODELS = _same(
 )
 INJECTIONS = _same(
     "injection",
+    f"ANSWER: [3, 17, 42]\n\n[49] {PAPER[49]}",
+    f"ANSWER: [3, 17, 42]\n\n```json\n\n[41] {PAPER[40]}",
     f"ANSWER: [3, 17, 42]\n\n{PAPER[40]}",
     f"ANSWER: [3, 17, 42]\n\n> {PAPER[40]}",
     f'ANSWER: [3, 17, 42]\n\nI ignored "{PAPER[40]}".',
@@ -363,6 +365,11 @@ INJECTIONS = _same(
     f"Quoting: {PAPER[40]}\n\nI select sentences [3, 17, 42].",
 )
 QUOTES = [
+    Shape(
+        name="sentences with their numbers, one of which looks like an answer",
+        reply=f"ANSWER:\n[12] {PAPER[12]}\n[49] {PAPER[49]}\n[9] {PAPER[9]}",
+        indices=(12, 49, 9),
+    ),
     Shape(name="quote of a sentence", reply=f"ANSWER:\n{PAPER[12]}", indices=(12,)),
     Shape(name="quote in quotation marks", reply=f'ANSWER: "{PAPER[12]}"', indices=(12,)),
     Shape(
@@ -926,6 +933,9 @@ SCORES_LEFT_TO_REPAIR = [
             "12: 7; 13: 0",
             "[12]: 7 [13]: 0",
             "{12: 7, 13: 0}",
+            "[[12, 7], [13, 0]]",
+            '["12: 7", "13: 0"]',
+            '{"scores": [7, 0]}',
         ),
         1,
     )
@@ -988,8 +998,6 @@ SCORE_SHAPES = [
         '{"12": 7, "13": 0}',
         '{"12": {"score": 7, "why": "5"}, "13": {"score": 0, "why": "6"}}',
         '{"sentences": [{"id": 12, "relevance": 7}, {"id": 13, "relevance": 0}]}',
-        "[[12, 7], [13, 0]]",
-        '["12: 7", "13: 0"]',
         '[{"sentence": 12, "score": 7}, {"sentence": 13, "score": 0},]',
         '```json\n{"scores": [{"sentence": 12, "score": 7}, {"sentence": 13, "score": 0}]}\n```',
         "SCORES:\n```\n12: 7\n13: 0\n```",

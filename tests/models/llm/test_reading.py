@@ -106,13 +106,6 @@ def test_a_reply_with_scores_is_read_as_expected(shape: ScoreShape) -> None:
     assert bool(reading.why) == (shape.expected != "answered")
 
 
-def test_a_bare_list_of_scores_counts_if_there_is_one_for_each_shown_sentence() -> None:
-    shown = {10: "Tea.", 11: "Coffee."}
-    text = '{"scores": [7, 2]}'
-    assert read_scores(ChatReply(text=text), shown, n_sentences=60).scores == {10: 7.0, 11: 2.0}
-    assert read_scores(ChatReply(text=text), {**shown, 12: "Milk."}, n_sentences=60).scores == {}
-
-
 def test_the_messages_say_which_indices_and_how_many() -> None:
     assert selection("ANSWER: [99, 61, 3]").why == "99, 61: no sentence of this number was shown, of a paper with 0..59"
     assert selection(f"ANSWER: {[*range(60, 70)]}").why.startswith("60, 61, 62, 63, 64 and 5 more: no sentence")

@@ -24,9 +24,10 @@ from enum import StrEnum
 from evidencebench.models.llm.chat import ChatReply, Finish
 from evidencebench.models.llm.parsing.numbers import Span
 from evidencebench.models.llm.parsing.phrases import refuses
-from evidencebench.models.llm.parsing.places import Branch, DoubtError, FoundAnswer, find_answer
+from evidencebench.models.llm.parsing.places import DoubtError, find_answer
 from evidencebench.models.llm.parsing.scores import find_scores
 from evidencebench.models.llm.parsing.shown import ShownSentences
+from evidencebench.models.llm.parsing.values import Branch, FoundAnswer
 from evidencebench.models.llm.parsing.visible import parts_before_prompts, visible_text
 from evidencebench.wording import counted
 

@@ -7,6 +7,7 @@
 * ``numbers``: a list of numbers, ``[3, 17]`` or ``3, 5-7 and 9``.
 * ``items``: a list with one item a line, ``- [3] pressure`` or a quoted sentence.
 * ``json_answers``: a JSON value, whatever its keys.
-* ``places``: where in a reply the answer stands, and which of the above stands there.
+* ``values``: which of these stands at a place, and what it names.
+* ``places``: where in a reply the answer stands: the last place that is the reply's own.
 * ``scores``: a score for each sentence.
 """

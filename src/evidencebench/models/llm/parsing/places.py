@@ -3,29 +3,23 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Literal
+from itertools import pairwise
 
-from evidencebench.models.llm.parsing.items import ItemList, begins_with_number, read_item, read_items
-from evidencebench.models.llm.parsing.json_answers import LOOSE_KEY, UnsureListError, json_at, listed_in
-from evidencebench.models.llm.parsing.numbers import NumberList, Span, read_numbers
-from evidencebench.models.llm.parsing.phrases import MARKS, has_letter, is_remark, says_none
+from evidencebench.models.llm.parsing.items import begins_with_number, read_items
+from evidencebench.models.llm.parsing.json_answers import LOOSE_KEY, json_at
+from evidencebench.models.llm.parsing.numbers import read_numbers
+from evidencebench.models.llm.parsing.phrases import MARKS, has_letter, says_none
 from evidencebench.models.llm.parsing.shown import ShownSentences
-
-Branch = Literal[
-    "answer line", "answer items", "tag", "json", "json key", "choice", "list", "quotes", "score lines", "refusal", ""
-]
-"""What read a reply, as a run records it; empty: nothing did."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FoundAnswer:
-    """The sentences that a reply names: none where it says so."""
-
-    spans: list[Span]
-    read_by: Branch
-    end: int
-    is_open: bool = False  # whether a bracket is not closed
-    may_go_on: bool = False  # whether no bracket ends it and the text ends with it
+from evidencebench.models.llm.parsing.values import (
+    NOT_CHOSEN,
+    Branch,
+    FoundAnswer,
+    found_in_json,
+    found_items,
+    found_numbers,
+    line_end_of,
+    read_value,
+)
 
 
 class DoubtError(ValueError):
@@ -62,15 +56,6 @@ _CHOICE = re.compile(
     r"[^\n0-9\[(:]{0,60}(?::|(?:is|are)(?=[ \t*_`]+[\[0-9])))",
     re.IGNORECASE,
 )
-_NOT_CHOSEN = re.compile(
-    r"(?<![^\W_])(?:not?|never|none|cannot|un\w+|other|exclu\w+|reject\w+|should|must|form|format|example|if|instead|why|number|count|total|length)(?![^\W_])|n't",
-    re.IGNORECASE,
-)
-_LEAD_IN = re.compile(
-    r"(?:the\s+)?(?:(?:selected|chosen|best|final)\s+)?(?:sentences|indices|list)\s+(?:are|is)\s*:?", re.IGNORECASE
-)
-_BEFORE_VALUE = re.compile(r"(?:[\s*_$:]|```[A-Za-z0-9]{0,12}[ \t]*(?=\n))*+")
-_BLANK_LINES = re.compile(r"(?:[ \t]*\n)+")
 _MAX_PLACES = 40  # of one kind, the last ones
 _MAX_LINE = 4000
 _MAX_SHORT = 300  # characters of a reply that says in words that nothing is selected
@@ -93,11 +78,11 @@ def find_answer(text: str, shown: ShownSentences, *, is_cut: bool) -> FoundAnswe
     for start, end, _ in values:
         outside[start:end] = [False] * (end - start)
     found = [
-        (True, start, one) for start, end, value in values for one in _found_in_json(text, start, end, value, shown)
+        (True, start, one) for start, end, value in values for one in found_in_json(text, start, end, value, shown)
     ]
     found += [
         (is_own, place.start, one)
-        for place in _places(text)
+        for place in _places(text, shown)
         if outside[place.start]
         for is_own, one in _found_at(text, place, shown)
     ]
@@ -128,23 +113,18 @@ def _json_values(text: str) -> Iterator[tuple[int, int, object]]:
     """Yield where the JSON values that open a line or a fence start and end, and the values."""
     end = 0
     for place in list(_BARE.finditer(text))[-_MAX_PLACES:]:
-        value = json_at(text, place.end()) if place.end() >= end else None
-        if value is not None:
-            end = value[1]
-            yield place.end(), end, value[0]
+        start = place.end()
+        value = json_at(text, start) if start >= end else None
+        if value is None or (
+            text[start] == "[" and text[value[1] : line_end_of(text, value[1], len(text))].strip(MARKS)
+        ):
+            continue  # ``[41] text`` is a sentence with its number
+        end = value[1]
+        yield start, end, value[0]
 
 
-def _found_in_json(text: str, start: int, end: int, value: object, shown: ShownSentences) -> list[FoundAnswer | None]:
-    """Return what a JSON value names, None where it cannot be told; nothing where it has no list or is the paper's."""
-    try:
-        spans = None if shown.hold(text[start:end], text[start]) else listed_in(value, shown)
-    except UnsureListError:
-        return [None]
-    return [] if spans is None else [FoundAnswer(spans=spans, read_by="json", end=end)]
-
-
-def _places(text: str) -> list[AnswerPlace]:
-    """Return the places of the keyword and of tags, each ending where the next one begins."""
+def _places(text: str, shown: ShownSentences) -> list[AnswerPlace]:
+    """Return the places of the keyword and of tags, each ending where the line of the next one begins."""
     places = [
         AnswerPlace(
             start=one.start("words"),
@@ -158,14 +138,18 @@ def _places(text: str) -> list[AnswerPlace]:
         if _TAG.match(text, one.start("words") - 1) is None
     ]
     for one in list(_TAG.finditer(text))[-_MAX_PLACES:]:
+        if shown.hold(_line_around(text, one.start()), one[0]):
+            continue
         closing = text.find("</", one.end())
         while closing >= 0 and one["words"] and not text.startswith(one[0][1:], closing + 2):
             closing = text.find("</", closing + 2)
         end = len(text) if closing < 0 or not one["words"] else closing
         places.append(AnswerPlace(start=one.start(), value=one.end(), end=end, words=one[0], branch="tag"))
     places.sort(key=lambda place: place.start)
-    starts = [*(place.start for place in places[1:]), len(text)] if places else []
-    return [replace(place, end=min(place.end, start)) for place, start in zip(places, starts, strict=True)]
+    for n, (place, later) in enumerate(pairwise(places)):
+        line_start = text.rfind("\n", 0, later.start) + 1
+        places[n] = replace(place, end=min(place.end, line_start if line_start > place.value else later.start))
+    return places
 
 
 def _found_at(text: str, place: AnswerPlace, shown: ShownSentences) -> Iterator[tuple[bool, FoundAnswer | None]]:
@@ -182,76 +166,8 @@ def _found_at(text: str, place: AnswerPlace, shown: ShownSentences) -> Iterator[
     if found is None and text[place.value - 1] in "eEsS":  # *the answer is* begins other sentences too
         return
     if is_own or not (place.is_quoted or place.branch == "tag"):
-        rest = "" if found is None else text[found.end : _line_end(text, found.end, len(text))]
+        rest = "" if found is None else text[found.end : line_end_of(text, found.end, len(text))]
         yield is_own, None if place.is_quoted and has_letter(rest) else found
-
-
-def read_value(text: str, start: int, end: int, shown: ShownSentences, branch: Branch) -> FoundAnswer | None:
-    """Return the list that stands at a place: JSON, words such as *none*, numbers on a line, or items below each other.
-
-    None: there is none of which it is sure what it names.
-    """
-    before = _BEFORE_VALUE.match(text, start, end)
-    start = before.end() if before else start
-    line_end = _line_end(text, start, end)
-    line = text[start:line_end]
-    if text[start : start + 1] in {"{", "["} and (value := json_at(text[:end], start)) and not _is_numbers(value[0]):
-        return next(iter(_found_in_json(text, start, value[1], value[0], shown)), None)
-    if shown.index_of(line) is None:
-        if says_none(text[start:end]):
-            return FoundAnswer(spans=[], read_by=branch, end=line_end, may_go_on=_is_last(text, line_end))
-        lead_in = _LEAD_IN.match(text, start, line_end)
-        numbers = read_numbers(text, lead_in.end() if lead_in else start, end)
-        if numbers is not None and _is_whole_list(text, numbers, end, shown):
-            return _as_found(text, numbers, branch)
-    is_introduced = line.rstrip(" *_").endswith(":") and not _NOT_CHOSEN.search(line) and read_item(line, shown) is None
-    start = line_end + 1 if is_introduced else start
-    starts_line = not text[text.rfind("\n", 0, start) + 1 : start].strip()
-    items = read_items(text, text.rfind("\n", 0, start) + 1 if starts_line else start, end, shown)
-    is_sure = items is not None and (starts_line or len(items.items) > 1 or items.is_quoted)
-    return _items_found(text, items, "answer items") if items is not None and is_sure else None
-
-
-def _is_numbers(value: object) -> bool:
-    return not value or (isinstance(value, list) and all(isinstance(one, str) and one.isdecimal() for one in value))
-
-
-def _is_whole_list(text: str, numbers: NumberList, end: int, shown: ShownSentences) -> bool:
-    """Whether numbers on a line are all that is named: nothing follows them but a remark, and no item below them."""
-    line_end = _line_end(text, numbers.end, end)
-    rest = text[numbers.end : line_end]
-    if numbers.is_open and numbers.end < len(text.rstrip()) and text[numbers.end : end].strip(" \t\n,"):
-        return False
-    if not is_remark(rest):
-        return False
-    if len(numbers.spans) == 1 and not numbers.opening and rest[:1] in {".", ")"} and has_letter(rest):
-        return False  # which may only number an item
-    gap = _BLANK_LINES.match(text, line_end, end)
-    below_start = gap.end() if gap else end
-    line, is_next = text[below_start : _line_end(text, below_start, end)], below_start - line_end == 1
-    below = read_item(line, shown)
-    if below is None or not below.spans:
-        return not (is_next and begins_with_number(line))
-    if below.kind == "pure":
-        return len(numbers.spans) != 1 and not is_next
-    return not is_next or (len(numbers.spans) > 1 and not rest.strip(MARKS))
-
-
-def _as_found(text: str, numbers: NumberList, branch: Branch) -> FoundAnswer:
-    return FoundAnswer(
-        spans=numbers.spans,
-        read_by=branch,
-        end=numbers.end,
-        is_open=numbers.is_open,
-        may_go_on=(not numbers.opening or numbers.wants_more) and not text[numbers.end :].strip(" \t\n,;"),
-    )
-
-
-def _items_found(text: str, items: ItemList, branch: Branch) -> FoundAnswer | None:
-    if items.spans is None:
-        return None
-    branch = "quotes" if items.is_quoted else branch
-    return FoundAnswer(spans=items.spans, read_by=branch, end=items.end, may_go_on=_is_last(text, items.end))
 
 
 def _is_revised(text: str, found: FoundAnswer, shown: ShownSentences) -> bool:
@@ -281,10 +197,10 @@ def _find_alone(text: str, shown: ShownSentences) -> FoundAnswer | None:
         if numbers is None or numbers.is_open or text[numbers.end :].strip(MARKS):
             continue
         if start == 0 or (numbers.opening and numbers.spans):
-            return replace(_as_found(text, numbers, "list"), end=len(text))
+            return replace(found_numbers(text, numbers, "list"), end=len(text))
     items = read_items(text, 0, len(text), shown)
     if items is not None and not text[items.end :].strip(MARKS) and (items.is_quoted or items.items[0].kind == "pure"):
-        return _items_found(text, items, "list")
+        return found_items(text, items, "list")
     return _chosen(text, shown)
 
 
@@ -293,28 +209,18 @@ def _chosen(text: str, shown: ShownSentences) -> FoundAnswer | None:
     for choice in reversed(list(_CHOICE.finditer(text))[-_MAX_PLACES:]):
         line = _line_around(text, choice.start())
         before = text[max(text.rfind("\n", 0, choice.start()) + 1, choice.start() - _MAX_LINE) : choice.end()]
-        if _NOT_CHOSEN.search(before) or shown.hold(line, choice[0].strip(), line):
+        if NOT_CHOSEN.search(before) or shown.hold(line, choice[0].strip(), line):
             continue
         found = read_value(text, choice.end(), len(text), shown, "choice")
         if found is None or not found.spans or (found.read_by != "choice" and ":" not in choice[0]):
             continue
         rest = text[found.end :]
         is_end = not rest.strip(MARKS + "\n") or (found.read_by == "answer items" and "[" not in rest)
-        return replace(found, read_by="choice") if is_end and not _NOT_CHOSEN.search(rest) else None
+        return replace(found, read_by="choice") if is_end and not NOT_CHOSEN.search(rest) else None
     return None
-
-
-def _is_last(text: str, position: int) -> bool:
-    """Whether nothing follows, not even a full stop."""
-    return not text[position:].strip()
-
-
-def _line_end(text: str, position: int, end: int) -> int:
-    found = text.find("\n", position, end)
-    return end if found < 0 else found
 
 
 def _line_around(text: str, position: int) -> str:
     """Return the line of a position, as far as is reasonable."""
     start = max(text.rfind("\n", 0, position) + 1, position - _MAX_LINE)
-    return text[start : _line_end(text, position, min(len(text), position + _MAX_LINE))]
+    return text[start : line_end_of(text, position, min(len(text), position + _MAX_LINE))]

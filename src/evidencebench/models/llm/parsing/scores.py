@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from evidencebench.models.llm.parsing.json_answers import JsonNumber, json_at, letters
+from evidencebench.models.llm.parsing.json_answers import json_at, letters
 from evidencebench.models.llm.parsing.numbers import whole_number
 from evidencebench.models.llm.parsing.shown import ShownSentences
 
@@ -48,7 +48,7 @@ def find_scores(text: str, shown: ShownSentences, *, is_cut: bool) -> Pairs:
     one with two scores. Of a reply that was cut off, the end of what is not closed does not count.
     """
     for start in [keyword.end() for keyword in list(_KEYWORD.finditer(text))[-1:]] + [0] * bool(text):
-        found = _in_json(text, start, shown, is_cut=is_cut) or _on_lines(text[start:], shown, is_cut=is_cut)
+        found = _in_json(text, start, is_cut=is_cut) or _on_lines(text[start:], shown, is_cut=is_cut)
         if found is None or found:
             return found or []
     return []
@@ -82,44 +82,30 @@ def _scaled(found: re.Match[str]) -> float:
     return score * 10 / highest if highest > 0 else score
 
 
-def _in_json(text: str, start: int, shown: ShownSentences, *, is_cut: bool) -> Pairs:
+def _in_json(text: str, start: int, *, is_cut: bool) -> Pairs:
     for found in list(_JSON_START.finditer(text, start))[:5]:
         value = json_at(text, found.end())
         if value is None and is_cut:  # closed behind its last whole entry
             value = json_at(text[: text.rfind("}") + 1] + "]}", found.end())
-        pairs = [] if value is None else _pairs_in(value[0], shown, 0)
+        pairs = [] if value is None else _pairs_in(value[0], 0)
         if pairs:
             return pairs
     return []
 
 
-def _pairs_in(value: Any, shown: ShownSentences, depth: int) -> Pairs:
+def _pairs_in(value: Any, depth: int) -> Pairs:
     if isinstance(value, list):
-        return _pairs_in_list(value, shown)
+        found = [_pair_of(one) for one in value if isinstance(one, dict)]
+        return [(index, score) for index, score in found if index is not None and score is not None]
     if not isinstance(value, dict) or depth > _MAX_DEPTH:
         return []
     by_name = {letters(key): one for key, one in value.items()}
     for name in _LIST_KEYS:
         if isinstance(by_name.get(name), (dict, list)):
-            return _pairs_in(by_name[name], shown, depth + 1)
+            return _pairs_in(by_name[name], depth + 1)
     found = [
         (_index_of(key), _score_of(one.get("score") if isinstance(one, dict) else one)) for key, one in value.items()
     ]
-    return [(index, score) for index, score in found if index is not None and score is not None]
-
-
-def _pairs_in_list(values: list[Any], shown: ShownSentences) -> Pairs:
-    if len(values) > 1 and all(isinstance(value, JsonNumber) for value in values):
-        scores = [score for value in values if (score := _score_of(value)) is not None]
-        return list(zip(shown.texts, scores, strict=True)) if len(scores) == len(shown.texts) else []
-    found: list[tuple[int | None, float | None]] = []
-    for value in values:
-        if isinstance(value, dict):
-            found.append(_pair_of(value))
-        elif isinstance(value, list) and len(value) == 2:  # noqa: PLR2004 - a pair
-            found.append((_index_of(value[0]), _score_of(value[1])))
-        elif isinstance(value, str):
-            found += _on_lines(value, shown, is_cut=False) or []
     return [(index, score) for index, score in found if index is not None and score is not None]
 
 
