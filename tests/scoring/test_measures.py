@@ -1,8 +1,10 @@
 """What an answer is worth: laws, every subset counted out, ir_measures, and the published figures."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import asdict
 from itertools import combinations, islice, permutations
 from statistics import fmean
+from typing import get_args, get_type_hints
 
 import ir_measures
 import numpy as np
@@ -17,10 +19,12 @@ from evidencebench.data.tasks import TASKS, task_named
 from evidencebench.errors import AnswerError, UndefinedScoreError
 from evidencebench.execution.answering import answer_instance, answers_from
 from evidencebench.execution.making import make_system
+from evidencebench.execution.system_table import SYSTEMS
 from evidencebench.query import Query
+from evidencebench.scoring.controls import CONTROLS as CONTROL_LIST
 from evidencebench.scoring.evaluate import evaluate
 from evidencebench.scoring.measures import MEASURES, Measure, aspect_recall, expected_covered, measure_input
-from evidencebench.scoring.selection import Rules, Selection, check_answer, select
+from evidencebench.scoring.selection import RULE_TEXTS, Rules, Selection, check_answer, select
 from evidencebench.system import Brief, Ranking, rank_by_score
 from evidencebench.systems.controls import RandomControl
 from examples import IS_THOROUGH, examples
@@ -126,6 +130,19 @@ def test_recall_worked_by_hand() -> None:
     over_length = select(Ranking(sentences=(0, 1, 2, 3), ordered=False), 2)
     assert aspect_recall(over_length, coverage) == pytest.approx((5 / 6 + 3 / 6 + 3 / 6) / 4, abs=1e-15)
     assert aspect_recall(select(Ranking(sentences=(3, 2, 0), ordered=False), 2, over_length="first"), coverage) == 1 / 4
+
+
+def test_every_choice_of_a_rule_has_its_words_and_the_default_comes_first() -> None:
+    choices = {name: set(get_args(hint)) for name, hint in get_type_hints(Rules).items()}
+    assert {name: set(text.choices) for name, text in RULE_TEXTS.items()} == choices
+    assert {name: next(iter(text.choices)) for name, text in RULE_TEXTS.items()} == asdict(Rules())
+
+
+def test_a_control_is_the_system_of_its_name_and_has_a_letter_of_its_own() -> None:
+    assert {name: type(control.system) for name, control in CONTROL_LIST.items()} == {
+        name: SYSTEMS[name] for name in CONTROL_LIST
+    }
+    assert len({control.letter for control in CONTROL_LIST.values()}) == len(CONTROL_LIST)
 
 
 def test_ties_worked_by_hand() -> None:
