@@ -16,6 +16,7 @@ from evidencebench.errors import CacheError
 from evidencebench.models.llm.client import ChatClient
 from evidencebench.models.llm.prices import PriceTable
 from evidencebench.runs.run_file import read_run
+from examples import IS_THOROUGH
 from fake_models import RunningServer, running_fake_server
 from llm_servers import SlowSender
 from unwritable import no_file_longer_than
@@ -162,9 +163,10 @@ def test_a_store_that_cannot_be_closed_fails_a_command_that_ends_by_itself() -> 
 
 
 def test_a_batch_gives_the_same_answers_for_the_same_replies(command: Command) -> None:
-    for personality in ("oracle", "over_length", "wrong_format"):
+    for number, personality in enumerate(("oracle", "over_length", "wrong_format")):
+        wires = ("openai", "anthropic") if IS_THOROUGH else ("openai", "anthropic")[number % 2 :][:1]
         with running_fake_server(SAMPLE, personality=personality, expire_rate=0.2) as server:
-            for wire in ("openai", "anthropic"):
+            for wire in wires:
                 spec = server.spec(model=f"{wire}/fake", more=",key_env=")
                 name = f"{personality}-{wire}"
                 direct = command(f"run {spec} --data sample -t er_at_optimal -o {name}.jsonl")
@@ -177,7 +179,7 @@ def test_a_batch_gives_the_same_answers_for_the_same_replies(command: Command) -
                 assert (direct.code, batched.code) in {(0, 0), (1, 1)}, batched.err
                 lines = [answers(Path(f"{name}{suffix}.jsonl")) for suffix in ("", "-batch")]
                 assert lines[0] == lines[1]
-            assert server.totals()["paid_in_batches"] >= 2 * len(SAMPLE)
+            assert server.totals()["paid_in_batches"] >= len(wires) * len(SAMPLE)
 
 
 def answers(path: Path) -> list[tuple[object, ...]]:
