@@ -68,24 +68,10 @@ _LAYER = re.compile(r"(?:^|\.)(?:layers?|h|block|blocks)\.(\d+)\.")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FineTuning:
-    """A training that is to be done.
+    """A training that is to be done: an `EmbedderTraining` or a `RerankerTraining`, and what they do otherwise.
 
-    Attributes
-    ----------
-    training
-        An `EmbedderTraining` or a `RerankerTraining`.
-    seed
-        Of order, draws and dropout.
-    what
-        ``"embedder"`` or ``"reranker"``.
-    system, answers_with
-        The system that answers with the model, and the options that it then needs.
-    load
-        Makes the model of the base's folder, on a device.
-    similarity, temperature
-        Of an embedder's vectors.
-    hardness
-        How much rather an embedder's negatives are drawn that are similar to the hypothesis now.
+    ``load`` makes the model of the base's folder, on a device. ``system`` answers with the model, given the options of
+    ``answers_with``. Similarity, temperature and hardness are an embedder's.
     """
 
     training: Any

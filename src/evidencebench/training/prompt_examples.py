@@ -17,29 +17,13 @@ from evidencebench.systems.strategies.example_file import ExampleFile, ExampleSo
 
 
 def draw_examples(dataset: Dataset, n: int, *, seed: int) -> ExampleFile:
-    """Return examples drawn at random, each of another paper, none without evidence.
+    """Return n examples drawn at random, each of another paper, none without evidence; `DataError` if there are fewer.
 
     An example holds the texts of a minimum cover of all aspects, and of one of the Results aspects where there are any.
-    Instances are decoded until there are enough, so a few examples of gigabytes cost little.
+    Instances are decoded until there are enough, so a few examples of gigabytes cost little. The first of many are the
+    same as when fewer are drawn. Draw from data that will not be scored: a system that is shown them refuses their
+    papers.
 
-    Parameters
-    ----------
-    dataset
-        Data that will not be scored with these examples: a system that is shown them refuses their papers.
-    n
-        How many, at least 1.
-    seed
-        Of the drawing. The first of many are the same as when fewer are drawn.
-
-    Raises
-    ------
-    DataError
-        If the data has too few papers with evidence.
-    MissingExtraError
-        If a cover is beyond the built-in search and scipy is not installed.
-
-    Examples
-    --------
     >>> from evidencebench import load_sample
     >>> drawn = draw_examples(load_sample(), 2, seed=0)
     >>> len(drawn.examples), drawn.data.name

@@ -95,20 +95,8 @@ class RerankerTraining:
     ) -> FineTunedCard:
         """Fine-tune the base and save it as a sentence-transformers folder, which `Rerank` loads.
 
-        It goes on after an interruption, and raises, as `EmbedderTraining.fit` does.
-
-        Parameters
-        ----------
-        instances
-            What to learn from, labels included.
-        folder
-            Where the model will be, whole or not at all. A fine-tuned model there is replaced, anything else is not.
-        seed
-            Of a fresh head, order, draws and dropout.
-        data
-            What the card says about the data beside its counts and digest.
-        on_progress
-            Called with (steps taken, steps in all).
+        It takes the arguments of `EmbedderTraining.fit`, goes on after an interruption and raises as that does; the
+        seed is also that of a fresh head.
         """
         fine_tuning = FineTuning(
             training=self,

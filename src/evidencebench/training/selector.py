@@ -43,8 +43,7 @@ TUNED_TASKS = ("er_at_optimal", "er_at_10", "result_er_at_optimal", "result_er_a
 _TARGETS: tuple[Target, ...] = ("share", "relative", "any")
 _RANKING_OBJECTIVES = ("lambdarank", "rank_xendcg")
 _N_INNER_FOLDS = 3
-LEAST_PAPERS = 6
-"""Fewer papers than this are refused."""
+_LEAST_PAPERS = 6
 
 _RIDGE = 1000.0
 
@@ -134,8 +133,8 @@ class SelectorTraining:
         require_lightgbm("train selector")
         require_replaceable(folder, SelectorCard)
         papers = [instance.query.paper_id for instance in instances]
-        if len(set(papers)) < LEAST_PAPERS:
-            raise DataError(f"training: expected at least {LEAST_PAPERS} papers, got {len(set(papers))}")
+        if len(set(papers)) < _LEAST_PAPERS:
+            raise DataError(f"training: expected at least {_LEAST_PAPERS} papers, got {len(set(papers))}")
         features = chosen_features(hypothesis=self.hypothesis, embedding=self.embedding)
         examples = examples_of(instances, features, MiniLM() if self.embedding else None)
         folds = paper_folds(papers, _N_INNER_FOLDS, np.random.default_rng(seed))
@@ -197,15 +196,15 @@ class BestTraining:
         return training.fit(instances, folder, seed=seed, data=data, on_progress=on_progress)
 
 
-LEFT = (".*.json.*.part", ".trees-*.part", ".weights-*.part")
-"""What a training that is killed leaves in the folder of a selector."""
+# What a training that is killed leaves in the folder of a selector.
+_LEFT = (".*.json.*.part", ".trees-*.part", ".weights-*.part")
 
 
 def write_model(model: SelectorModel, folder: Path) -> None:
     """Write a model into a folder, the card last: it names the other files, so the model is there whole or not."""
     card = msgspec.json.format(msgspec.json.encode(model.card), indent=1)
     trees = {name: text.encode() for name, text in model.trees.items()}
-    write_folder(folder, {**trees, CARD: card}, names_all=CARD, owned=("trees-*.txt", *LEFT))
+    write_folder(folder, {**trees, CARD: card}, names_all=CARD, owned=("trees-*.txt", *_LEFT))
 
 
 def _fitted(
@@ -230,7 +229,7 @@ def _fitted(
         table = np.concatenate([example.table for example in labelled])
         for target in _TARGETS:
             values = np.concatenate([example.target(scope, target) for example in labelled])
-            members.append(fit_ridge(scope, target, table, values))
+            members.append(_ridge(scope, target, table, values))
             parameters = {**_TREES, "extra_trees": True}
             add_trees(scope, target, _boosted(table, values, parameters, n_trees=_N_TREES, seed=seed))
         grades = np.rint(_GRADES * np.concatenate([example.shares[scope] for example in labelled]))
@@ -243,7 +242,7 @@ def _fitted(
     return SelectorModel(card, trees)
 
 
-def fit_ridge(scope: AspectScope, target: Target, table: Floats, values: Floats) -> Linear:
+def _ridge(scope: AspectScope, target: Target, table: Floats, values: Floats) -> Linear:
     """Return ridge regression on standardised columns, from the normal equations."""
     center, scale = table.mean(axis=0), table.std(axis=0)
     scale[scale < 1e-9] = 1.0  # noqa: PLR2004 - a constant column, up to rounding, says nothing and gets no weight

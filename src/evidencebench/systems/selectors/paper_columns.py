@@ -186,19 +186,9 @@ class PaperColumns:
 class Cosines:
     """What is kept of the n x n TF-IDF cosines between a paper's sentences, one entry a sentence.
 
-    Attributes
-    ----------
-    total
-        The sum over all others.
-    highest, highest_before
-        The highest with any other, and with any earlier one.
-    n_alike
-        How many lie over `ALIKE`.
-    abstract_total
-        The sum over the abstract's others.
-    abstract_highest, results_highest, discussion_highest
-        The highest with another sentence of the abstract, and outside it of the results, and of discussion and
-        conclusion.
+    ``total`` is the sum over all others, ``abstract_total`` over the abstract's; the highest are those with any other,
+    any earlier one, another of the abstract, and outside it of the results, and of discussion and conclusion;
+    ``n_alike`` is how many lie over `ALIKE`.
     """
 
     total: Floats
