@@ -93,6 +93,7 @@ def sentence_texts(
 
     Examples
     --------
+    >>> from evidencebench.query import Kind
     >>> query = Query(
     ...     instance_id="q",
     ...     paper_id="p",

@@ -109,7 +109,7 @@ def provider_of(model: str) -> Provider:
 
 
 class ModelAddress(Protocol):
-    """What says who is asked: a `ChatModel` or a `ChatRequest`."""
+    """What says who is asked: a `ChatModel`, a `ChatRequest` or a `BatchGroup`."""
 
     @property
     def model(self) -> str:
