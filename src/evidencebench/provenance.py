@@ -10,15 +10,7 @@ CODE_OF = "code of "
 
 
 def versions_of_code(name: str, module: ModuleType | None) -> dict[str, str]:
-    """Return the digest of own code as a header holds it; nothing for what this package brings.
-
-    Parameters
-    ----------
-    name
-        As it was named, such as ``package.module:factory``.
-    module
-        What it is made from; None: this package.
-    """
+    """Return the digest of own code as a header holds it; nothing for what this package brings, without a module."""
     digest = None if module is None else code_digest(module)
     return {} if digest is None else {f"{CODE_OF}{name}": f"sha256:{digest}"}
 

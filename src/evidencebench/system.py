@@ -41,15 +41,7 @@ class Brief:
 
 
 def require_budget(budget: object, *, at_least: int) -> None:
-    """Raise unless a budget is a number of sentences, or None, which is any number.
-
-    Raises
-    ------
-    TypeError
-        If it is no whole number.
-    ValueError
-        If it is lower than it may be.
-    """
+    """Raise `TypeError` or `ValueError` unless a budget is a number of sentences, or None, which is any number."""
     if budget is None:
         return
     if isinstance(budget, bool) or not isinstance(budget, SupportsIndex):
@@ -60,13 +52,7 @@ def require_budget(budget: object, *, at_least: int) -> None:
 
 
 def require_scope(scope: object) -> None:
-    """Raise unless a scope is one.
-
-    Raises
-    ------
-    ValueError
-        Naming those that there are.
-    """
+    """Raise `ValueError` unless a scope is one."""
     if scope not in get_args(AspectScope):
         raise ValueError(f"scope: expected one of {', '.join(get_args(AspectScope))}, got {scope!r}")
 
@@ -311,13 +297,7 @@ class NamedSystem:
         return merged_versions(*(part.versions() for part in self.parts), self.traits.versions(), of_code)
 
     def check_versions(self, begun_with: Mapping[str, str]) -> None:
-        """Raise where `versions` is no longer what it was when work began, in another process perhaps.
-
-        Raises
-        ------
-        RunMismatchError
-            Naming what differs.
-        """
+        """Raise `RunMismatchError` where `versions` is no longer what it was when work began, in another process."""
         if differing := differences(begun_with, self.versions()):
             raise RunMismatchError(f"system '{self.name}' has changed since the work began: {differing}; start again")
 
@@ -340,14 +320,9 @@ class NamedSystem:
         self.traits.check(asked)
 
     def rank(self, query: Query, brief: Brief) -> Ranking:
-        """Return its answer in plain numbers, for a system that asks it.
+        """Return its answer as `plain_ranking` does, for a system that asks it.
 
-        Raises
-        ------
-        SystemSpecError
-            If it is given the labels, which no system that asks it has.
-        TypeError, ValueError, OutOfRangeError
-            As `plain_ranking` does.
+        It raises `SystemSpecError` where it is given the labels, which no system that asks it has.
         """
         if self.knows_labels:
             raise SystemSpecError(f"system '{self.name}' is given the labels, so no other system may ask it")
@@ -355,16 +330,7 @@ class NamedSystem:
 
 
 def plain_ranking(answer: object, n_sentences: int, system: str) -> Ranking:
-    """Return an answer in plain Python numbers, which is what a run can hold.
-
-    Parameters
-    ----------
-    answer
-        What a system returned.
-    n_sentences
-        How many sentences the paper has.
-    system
-        What messages call the system.
+    """Return what a system, which messages call by its name, answered, in plain Python numbers, as a run holds them.
 
     Raises
     ------

@@ -4,7 +4,6 @@ import codecs
 import json
 import math
 import re
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ import msgspec
 
 from evidencebench.errors import RunFormatError
 from evidencebench.runs.answer_line import Answer, Failure
+from evidencebench.runs.given_answers import ranked
 from evidencebench.runs.run_file import RUN_BEGINS, RunFile, read_content, read_run
 from evidencebench.storage.json_lines import lines_of, repeated_keys
 from evidencebench.storage.reading import PathText
@@ -163,15 +163,5 @@ def _read_trec(path: Path, content: bytes) -> RunFile:
         if not _SCORE.fullmatch(score) or not math.isfinite(float(score)):
             raise RunFormatError(f"{path}: line {number}: expected a score that is a finite number, got '{score}'")
         scored.setdefault(query_id, []).append((-float(score), int(index)))
-    return RunFile(path, None, _ranked(scored), content)
-
-
-def _ranked(scored: Mapping[str, list[tuple[float, int]]]) -> dict[tuple[str, str | None], Answer]:
-    """Order each query's sentences by score, ties by index, as the columns of a TREC run mean it."""
-    answers: dict[tuple[str, str | None], Answer] = {}
-    for query_id, pairs in scored.items():
-        pairs.sort()
-        answers[query_id, None] = Ranking(
-            sentences=tuple(index for _, index in pairs), scores=tuple(-score for score, _ in pairs)
-        )
-    return answers
+    answers: dict[tuple[str, str | None], Answer] = {(query, None): ranked(pairs) for query, pairs in scored.items()}
+    return RunFile(path, None, answers, content)

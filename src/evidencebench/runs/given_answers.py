@@ -21,17 +21,9 @@ _EXPECTED = "expected sentence indices, {index: score}, a Ranking, or None for a
 def answers_in(given: Mapping[str, GivenAnswer]) -> dict[str, Answer]:
     """Return instance id -> answer, read as the files of others are.
 
-    Parameters
-    ----------
-    given
-        Instance id -> its answer: the indices of its sentences, in which the order means nothing; sentence -> score,
-        the highest first, where a sentence is its index, as a number or as text, or ``id#00042``; a `Ranking`, whose
-        order counts; or None for an answer that failed.
-
-    Raises
-    ------
-    AnswerError
-        If an answer is none of these; the message says which.
+    An answer is the indices of sentences, in which the order means nothing; sentence -> score, the highest first, where
+    a sentence is its index, as a number or as text, or ``id#00042``; a `Ranking`, whose order counts; or None for an
+    answer that failed. Anything else is an `AnswerError`.
 
     Examples
     --------
@@ -71,6 +63,11 @@ def _scored(instance_id: str, given: Mapping[object, object]) -> Ranking:
         if not math.isfinite(number):
             raise AnswerError(f"answers: {instance_id}: {sentence!r}: expected a finite score, got {number}")
         pairs.append((-number, _sentence(instance_id, sentence)))
+    return ranked(pairs)
+
+
+def ranked(pairs: list[tuple[float, int]]) -> Ranking:
+    """Return sentences, given as (minus the score, index), by score, ties by index."""
     pairs.sort()
     return Ranking(sentences=tuple(index for _, index in pairs), scores=tuple(-score for score, _ in pairs))
 
