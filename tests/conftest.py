@@ -1,5 +1,6 @@
 """What every test file shares: where the real data lies, and how long hypothesis may take."""
 
+import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -15,6 +16,10 @@ from hostile_server import hostile_server
 from skips import DATA_FOLDER, pytest_terminal_summary  # noqa: F401 - pytest calls the second
 
 load_profile()
+
+# A shell that starts the tests behind `&` lets them and their processes ignore Ctrl-C, which some tests send.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")
