@@ -158,6 +158,16 @@ def test_the_lazy_tables_of_commands_say_what_the_commands_say() -> None:
     assert len(groups) == 4
 
 
+@pytest.mark.parametrize("document", ["README.md", *(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md"))])
+def test_documents_name_only_what_is_public(document: str) -> None:
+    text = (ROOT / document).read_text(encoding="utf-8")
+    imported = re.findall(r"(?:from|import) (evidencebench\S*)(?: import (.+))?$", text, re.MULTILINE)
+    assert {module for module, _ in imported} <= {"evidencebench"}
+    named = {name for _, names in imported for name in names.split(", ")}
+    named |= {name for name in re.findall(r"`evidencebench\.(\w+)[`(]", text) if name != "jsonl"}
+    assert named - {""} <= set(evidencebench.__all__)
+
+
 def test_every_public_name_is_there_and_the_list_is_sorted() -> None:
     for name in evidencebench.__all__:
         assert getattr(evidencebench, name) is not None

@@ -23,10 +23,26 @@ if TYPE_CHECKING:  # the same table for type checkers, which cannot follow it; a
     from evidencebench.data.tasks import task_named as task_named
     from evidencebench.data.validation.validate import validate_file as validate_file
     from evidencebench.errors import EvidenceBenchError as EvidenceBenchError
+    from evidencebench.execution.answering import answer_instance as answer_instance
     from evidencebench.execution.answering import answers_from as answers_from
     from evidencebench.execution.execute import execute as execute
     from evidencebench.execution.making import make_system as make_system
     from evidencebench.execution.system_table import SYSTEMS as SYSTEMS
+    from evidencebench.models.llm.client import make_client as make_client
+    from evidencebench.pages.figures import Bar as Bar
+    from evidencebench.pages.figures import BarGroup as BarGroup
+    from evidencebench.pages.figures import ChartLine as ChartLine
+    from evidencebench.pages.figures import difference_chart as difference_chart
+    from evidencebench.pages.figures import grouped_chart as grouped_chart
+    from evidencebench.pages.figures import interval_chart as interval_chart
+    from evidencebench.pages.figures import line_chart as line_chart
+    from evidencebench.pages.figures import png_file as png_file
+    from evidencebench.pages.figures import stacked as stacked
+    from evidencebench.pages.figures import svg_file as svg_file
+    from evidencebench.pages.figures import table_of_bars as table_of_bars
+    from evidencebench.pages.figures import table_of_groups as table_of_groups
+    from evidencebench.pages.figures import table_of_lines as table_of_lines
+    from evidencebench.pages.figures import terminal_bars as terminal_bars
     from evidencebench.query import Kind as Kind
     from evidencebench.query import Query as Query
     from evidencebench.runs.formats import open_run as open_run
@@ -38,7 +54,9 @@ if TYPE_CHECKING:  # the same table for type checkers, which cannot follow it; a
     from evidencebench.scoring.selection import select as select
     from evidencebench.scoring.task_scores import TaskScores as TaskScores
     from evidencebench.scoring.wrong_hypothesis import wrong_hypothesis_control as wrong_hypothesis_control
+    from evidencebench.system import Asked as Asked
     from evidencebench.system import Brief as Brief
+    from evidencebench.system import NamedSystem as NamedSystem
     from evidencebench.system import Ranking as Ranking
     from evidencebench.system import System as System
     from evidencebench.system import Traits as Traits
@@ -49,13 +67,18 @@ from evidencebench.version import __version__ as __version__
 
 # Public name -> module. Resolved when first used, so that `evidencebench --help` need not import numpy.
 _MODULE_OF = {
+    "Asked": "system",
     "BM25": "systems.retrievers.bm25",
+    "Bar": "pages.figures",
+    "BarGroup": "pages.figures",
     "Brief": "system",
+    "ChartLine": "pages.figures",
     "Dataset": "data.dataset",
     "EvidenceBenchError": "errors",
     "Instance": "data.instance",
     "Kind": "query",
     "Labels": "data.instance",
+    "NamedSystem": "system",
     "Query": "query",
     "Ranking": "system",
     "Rules": "scoring.selection",
@@ -65,22 +88,35 @@ _MODULE_OF = {
     "Task": "data.tasks",
     "TaskScores": "scoring.task_scores",
     "Traits": "system",
+    "answer_instance": "execution.answering",
     "answers_from": "execution.answering",
     "answers_of": "scoring.evaluate",
     "aspect_recall": "scoring.measures",
     "compare": "scoring.compare",
     "coverage_of": "data.optimum.cover",
+    "difference_chart": "pages.figures",
     "evaluate": "scoring.evaluate",
     "execute": "execution.execute",
+    "grouped_chart": "pages.figures",
+    "interval_chart": "pages.figures",
+    "line_chart": "pages.figures",
     "load_sample": "data.sample",
+    "make_client": "models.llm.client",
     "make_system": "execution.making",
     "maximum_coverage": "data.optimum.cover",
     "minimum_cover": "data.optimum.cover",
     "open_dataset": "data.dataset",
     "open_run": "runs.formats",
+    "png_file": "pages.figures",
     "rank_by_score": "system",
     "select": "scoring.selection",
+    "stacked": "pages.figures",
+    "svg_file": "pages.figures",
+    "table_of_bars": "pages.figures",
+    "table_of_groups": "pages.figures",
+    "table_of_lines": "pages.figures",
     "task_named": "data.tasks",
+    "terminal_bars": "pages.figures",
     "validate_file": "data.validation.validate",
     "write_dataset": "data.dataset",
     "wrong_hypothesis_control": "scoring.wrong_hypothesis",
