@@ -1,8 +1,10 @@
 """evidencebench: which sentences of a paper are the evidence for or against a hypothesis.
 
-Read the folders in this order, each knows only those before it: `storage`, `engine`, `web`; `models`, `papers`, `runs`;
-`data` (queries with labels) and `systems` (what answers, labels unseen); `execution`, `scoring`, `training`; `pages`,
-`integrations`, `cli`. The names below are public; everything else is private.
+First read the files that every folder uses: `query` (what a system may read), `system` (what answers it),
+`specification` (how a system is named), `sections`, `tables`, `wording`, `errors`, `version`, `code_digest` and
+`provenance`. Then read the folders. Each folder imports only those before it: `storage`, `engine`, `web`; `models`,
+`papers`, `runs`; `data` (queries with labels) and `systems` (what answers, labels unseen); `execution`, `scoring`,
+`training`; `pages`, `integrations`, `cli`. The names below are public; everything else is private.
 """
 
 from importlib import import_module

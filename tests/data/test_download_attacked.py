@@ -12,7 +12,7 @@ import pytest
 
 from evidencebench.data.catalog import CATALOG, Fetched
 from evidencebench.data.download import fetch
-from evidencebench.data.part_file import alone_with
+from evidencebench.data.part_file import locked_part_file
 from evidencebench.errors import DownloadError
 from evidencebench.web.paced_http import Paced
 from hostile_server import (
@@ -118,7 +118,7 @@ def test_a_file_of_another_number_of_instances_is_not_installed(tmp_path: Path, 
 
 def test_two_that_fetch_at_once_do_not_write_one_file(tmp_path: Path) -> None:
     with hostile_server(BODY, serve) as server:
-        with alone_with(tmp_path / "file.json.part"):
+        with locked_part_file(tmp_path / "file.json.part"):
             words = r"file\.json\.part\.lock: expected to fetch the file alone, got another process that does; wait"
             with pytest.raises(DownloadError, match=words):
                 get(server, tmp_path)

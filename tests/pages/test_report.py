@@ -24,7 +24,7 @@ from evidencebench.pages.report.breakdowns import breakdowns_of
 from evidencebench.pages.report.curves import curves_of, curves_section
 from evidencebench.pages.report.failures import errors_of, notes_of
 from evidencebench.pages.report.findings import Findings, findings_of
-from evidencebench.pages.report.page import Wish, report_page
+from evidencebench.pages.report.page import ReportContents, report_page
 from evidencebench.pages.viewer.page_parts import content_hash
 from evidencebench.pages.viewer.viewer_data import viewer_data_of
 from evidencebench.runs.run_file import read_run
@@ -672,7 +672,7 @@ def test_a_limit_holds_for_scores_and_papers(folder: Path) -> None:
 
 
 def test_without_the_papers_the_page_says_how_to_read_them(folder: Path) -> None:
-    page = report_of([folder / "bm25.jsonl"], SAMPLE, wish=Wish(papers=False, data="sample", largest=3))
+    page = report_of([folder / "bm25.jsonl"], SAMPLE, wish=ReportContents(papers=False, data="sample", largest=3))
     assert not page.all("script", type="application/json")
     assert not page.all("main", id="viewer")
     assert not page.all("a", href="#/papers")
@@ -683,7 +683,7 @@ def test_without_the_papers_the_page_says_how_to_read_them(folder: Path) -> None
 
 
 def test_the_command_that_views_the_papers_keeps_tasks_and_rules(folder: Path) -> None:
-    wish = Wish(papers=False, largest=1)
+    wish = ReportContents(papers=False, largest=1)
     rules = Rules(over_length="first", out_of_range="drop")
     page = parsed(
         report_page([folder / "bm25.jsonl"], SAMPLE, [TASKS["er_at_10"]], rules=rules, resampling=QUICK, wish=wish)
@@ -698,7 +698,7 @@ def test_a_page_holds_no_absolute_path(folder: Path, tmp_path: Path) -> None:
     paths = [folder / "bm25.jsonl", tmp_path / "bm25.jsonl", folder / "tfidf.jsonl", folder / "answers.json"]
     execute("bm25", SAMPLE, paths[1])
     for papers in (False, True):
-        page = report_page(paths, SAMPLE, resampling=QUICK, wish=Wish(papers=papers, largest=1))
+        page = report_page(paths, SAMPLE, resampling=QUICK, wish=ReportContents(papers=papers, largest=1))
         assert not [found for found in ("/tmp", "/home", str(SAMPLE.path.parent)) if found in page]  # noqa: S108
 
 
@@ -764,7 +764,7 @@ def skeleton_with(word: str, folder: Path) -> object:
         wrong = header | {"hypothesis": "wrong"}
         (folder / f"{name}_wrong.jsonl").write_text("\n".join([json.dumps(wrong), *lines]) + "\n")
     (folder / f"{in_a_name} answers.json").write_text(json.dumps({f"{word}0": None, f"{word}1": [0]}))
-    wish = Wish(title=word, largest=3, data=word, command=word)
+    wish = ReportContents(title=word, largest=3, data=word, command=word)
     page = report_of(sorted(folder.glob("*.jsonl")) + sorted(folder.glob("* answers.json")), dataset, wish=wish)
     assert word.replace("\x00", "\ufffd") in page.section("failures").text
     assert page.data("rows")[0]["hypothesis"] == word

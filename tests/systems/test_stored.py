@@ -18,7 +18,7 @@ from evidencebench.execution.making import make_system
 from evidencebench.runs.answer_line import Failure
 from evidencebench.runs.header import DataHeader, RunHeader, SystemHeader
 from evidencebench.runs.run_file import RunFile, read_run
-from evidencebench.scoring.run_labels import labelled
+from evidencebench.scoring.run_labels import runs_by_label
 from evidencebench.scoring.wrong_hypothesis import wrong_hypothesis_control
 from evidencebench.system import Brief, Ranking
 
@@ -197,15 +197,18 @@ def test_a_person_is_labelled_by_name_also_when_alone(tmp_path: Path) -> None:
         system = SystemHeader(name="person", options={"name": name})
         return RunFile(path, RunHeader(system=system, data=data, tasks=("er_at_10",), hypothesis=hypothesis), {})
 
-    assert list(labelled([person("Ada")])) == ["person(name=Ada)"]
+    assert list(runs_by_label([person("Ada")])) == ["person(name=Ada)"]
     both = [person("Ada"), person("Bob"), person("Bob", "wrong")]
-    assert list(labelled(both)) == ["person(name=Ada)", "person(name=Bob)", "person(name=Bob), wrong hypothesis"]
+    assert list(runs_by_label(both)) == ["person(name=Ada)", "person(name=Bob)", "person(name=Bob), wrong hypothesis"]
 
 
 def test_runs_alike_are_labelled_by_the_part_of_their_paths_that_differs(run: Callable[..., Path]) -> None:
     first = run("lead", "first.jsonl")
     assert first.is_absolute()
-    assert list(labelled([read_run(first), read_run(run("lead", "second.jsonl"))])) == ["first.jsonl", "second.jsonl"]
+    assert list(runs_by_label([read_run(first), read_run(run("lead", "second.jsonl"))])) == [
+        "first.jsonl",
+        "second.jsonl",
+    ]
 
 
 def test_runs_are_labelled_by_the_options_that_tell_them_apart_nested_ones_by_name(run: Callable[..., Path]) -> None:
@@ -216,7 +219,7 @@ def test_runs_are_labelled_by_the_options_that_tell_them_apart_nested_ones_by_na
         "weak.jsonl": "diverse:system=[bm25:k1=1]",
         "strong.jsonl": "diverse:system=[bm25:k1=2]",
     }
-    assert list(labelled([read_run(run(spec, name)) for name, spec in specs.items()])) == [
+    assert list(runs_by_label([read_run(run(spec, name)) for name, spec in specs.items()])) == [
         "bm25",
         "fuse(systems=[bm25+structure])",
         "fuse(systems=[bm25+structure+lead])",

@@ -39,7 +39,7 @@ from evidencebench.scoring.wrong_hypothesis import wrong_hypothesis_control
 from evidencebench.training.crossval.cross_validate import cross_validate
 from evidencebench.training.crossval.figures import SystemFigures
 from evidencebench.training.crossval.plan import DEFAULT_TASKS, CrossValidation
-from evidencebench.training.folds import paper_folds, parted
+from evidencebench.training.folds import paper_folds, split_at_fold
 from evidencebench.training.training_table import trainable
 from own_training import OWN_TRAINING
 
@@ -125,7 +125,7 @@ def test_folds_are_cut_and_parted_without_going_through_the_papers_for_each_fold
     folds = paper_folds(papers, 20, np.random.default_rng(0))
     assert papers.n_times <= 2
     fold = Counted(folds[0])
-    seen, held_out = parted(papers, fold)
+    seen, held_out = split_at_fold(papers, fold)
     assert fold.n_times <= 2
     assert sorted([*seen, *held_out]) == sorted(papers)
     assert held_out == [papers[position] for position in folds[0]]

@@ -11,7 +11,7 @@ from typing import Any, TypeVar, cast
 import click
 
 from evidencebench.cli.numbers import Finite, WholeNumber
-from evidencebench.cli.progress import Shown
+from evidencebench.cli.progress import ProgressReporter
 from evidencebench.errors import CacheError, EvidenceBenchError, StopError
 from evidencebench.execution.waiting import DEFAULT_MAX_WAITING, Waiting
 from evidencebench.models.llm.batch_apis.calls import CallSettings
@@ -89,7 +89,7 @@ class ModelAccess:
         if self.client is not None:
             click.echo(f"asked: {self.client.totals.summary()}", err=True)
 
-    def waiting(self, shown: Shown) -> Waiting:
+    def waiting(self, shown: ProgressReporter) -> Waiting:
         """Return how systems that wait for a server are asked, where progress is shown so."""
         return Waiting(
             client=self.client,

@@ -20,7 +20,7 @@ from evidencebench.cli.options import (
     task_options,
 )
 from evidencebench.cli.output import OutputFile, print_json, print_prose, print_signatures, print_table, require_file
-from evidencebench.cli.progress import Shown, progress
+from evidencebench.cli.progress import ProgressReporter, progress
 from evidencebench.data.tasks import Task, task_named
 from evidencebench.execution.in_memory import Rehearsal
 from evidencebench.execution.making import asks_model
@@ -124,7 +124,7 @@ def command(
     require_model(asking, asks=asks)
     if asking.estimate:
 
-        def rehearse(client: ChatClient, shown: Shown) -> Rehearsal:
+        def rehearse(client: ChatClient, shown: ProgressReporter) -> Rehearsal:
             return rehearse_splits(planned(what, dataset), dataset, what.asked, client=client, on_progress=shown)
 
         how = f" with the own and with a wrong hypothesis under {counted(n_seeds, 'seed')}"

@@ -7,7 +7,7 @@ import click
 
 from evidencebench.cli.asking import Asking, estimating
 from evidencebench.cli.output import print_json, print_prose, print_table
-from evidencebench.cli.progress import Shown, progress
+from evidencebench.cli.progress import ProgressReporter, progress
 from evidencebench.execution.in_memory import Rehearsal
 from evidencebench.models.llm.client import ChatClient
 from evidencebench.models.llm.prices import PriceTable
@@ -18,7 +18,7 @@ from evidencebench.wording import counted
 
 def print_estimate(
     asking: Asking,
-    rehearse: Callable[[ChatClient, Shown], Rehearsal],
+    rehearse: Callable[[ChatClient, ProgressReporter], Rehearsal],
     *,
     how: str = "",
     as_json: bool = False,

@@ -23,7 +23,7 @@ _BAR_WIDTH, _BAR_WIDTH_BESIDE_STATUS = 40, 10
 Status = Callable[[], str]
 
 
-class Shown:
+class ProgressReporter:
     """What is told how far a command is, by a call with (done, in all)."""
 
     def __init__(self, take: Callable[[int, int], object], tell: Callable[[str], object]) -> None:
@@ -41,7 +41,7 @@ class Shown:
 @contextmanager
 def progress(
     what: str, style: str, status: Status | None = None, *, silent_seconds: float = _SILENT_SECONDS
-) -> Iterator[Shown]:
+) -> Iterator[ProgressReporter]:
     """Give a function to call with (done, in all); it shows progress on standard error.
 
     The style is ``rich``: a bar; ``plain``: a line every few seconds and at the end; ``none``: nothing; or ``auto``: a
@@ -53,13 +53,13 @@ def progress(
         bar = _bar(what, status)
         task = bar.add_task("", total=None)
         with bar, _telling(lambda text: bar.console.print(Text(text))) as tell:
-            yield Shown(lambda n_done, n_all: bar.update(task, completed=n_done, total=n_all), tell)
+            yield ProgressReporter(lambda n_done, n_all: bar.update(task, completed=n_done, total=n_all), tell)
     elif style == "none":
-        yield Shown(lambda *_: None, _write)
+        yield ProgressReporter(lambda *_: None, _write)
     else:
         lines = _Lines(what, status, is_quiet=style == "auto")
         with _telling(lambda text: click.echo(text, err=True), lines.say, silent_seconds) as tell:
-            yield Shown(lines.take, tell)
+            yield ProgressReporter(lines.take, tell)
 
 
 def _write(text: str) -> None:

@@ -19,7 +19,7 @@ from evidencebench.cli.options import (
 from evidencebench.cli.output import OutputFile, print_cautions, refuse_existing, tell_written
 from evidencebench.cli.progress import progress
 from evidencebench.data.tasks import Task
-from evidencebench.pages.report.page import Wish, argument_of, report_page, shareable
+from evidencebench.pages.report.page import ReportContents, argument_of, report_page, shareable
 from evidencebench.scoring.cautions import Caution
 from evidencebench.scoring.resampling import Resampling
 from evidencebench.scoring.selection import Rules
@@ -92,7 +92,7 @@ def command(
             "a browser prints the page to PDF"
         )
     refuse_existing(output, overwrite=overwrite)
-    wish = Wish(title=title, largest=largest, papers=papers, data=data, command=_command_line(ctx))
+    wish = ReportContents(title=title, largest=largest, papers=papers, data=data, command=_command_line(ctx))
     cautions: list[Caution] = []
     with progress("scoring", progress_style) as on_progress:
         page = report_page(

@@ -26,7 +26,7 @@ def open_streams() -> None:
             descriptor = os.open(os.devnull, os.O_RDWR)
             setattr(sys, name, os.fdopen(descriptor, mode, encoding="utf-8"))
     if sys.__stderr__ is not None and sys.stderr is sys.__stderr__:  # else it was closed, or a test listens
-        written = io.BufferedWriter(_Forgiving(sys.__stderr__.fileno()))
+        written = io.BufferedWriter(_LossyStream(sys.__stderr__.fileno()))
         sys.stderr = io.TextIOWrapper(written, encoding=sys.__stderr__.encoding, line_buffering=True)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
@@ -45,7 +45,7 @@ def drop_output() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-class _Forgiving(io.RawIOBase):
+class _LossyStream(io.RawIOBase):
     """A file that takes whatever is written, also where it cannot be written to."""
 
     def __init__(self, descriptor: int) -> None:

@@ -19,7 +19,7 @@ from evidencebench.cli.options import (
     task_options,
 )
 from evidencebench.cli.output import print_json, print_prose, print_signatures
-from evidencebench.cli.progress import Shown, progress
+from evidencebench.cli.progress import ProgressReporter, progress
 from evidencebench.data.tasks import Task
 from evidencebench.execution.answering import default_tasks
 from evidencebench.execution.in_memory import Rehearsal, rehearse_all
@@ -81,7 +81,7 @@ def command(
     require_model(asking, asks=asks)
     if asking.estimate:
 
-        def rehearse(client: ChatClient, shown: Shown) -> Rehearsal:
+        def rehearse(client: ChatClient, shown: ProgressReporter) -> Rehearsal:
             named = make_system(system, seed=resampling.seed, client=client)
             asked = tasks or default_tasks(named)
             inquiries = wrong_hypothesis_inquiries(named, dataset, asked, **what)

@@ -3,7 +3,7 @@
 The file is absent or whole: what comes grows in a part file, and gets its name by one rename, after its size and
 checksum were right, or its number of instances where its checksum is not known.
 
-A failure is of one of two kinds. A `PassingError` (a cut, a timeout, a busy server) may be gone at the next attempt;
+A failure is of one of two kinds. A `TransientError` (a cut, a timeout, a busy server) may be gone at the next attempt;
 a `DownloadError` (a wrong file, a missing one, a full disk) is final.
 """
 
@@ -21,18 +21,18 @@ from evidencebench.data.catalog import CatalogEntry, Fetched, check_file
 from evidencebench.data.formats.table import open_source
 from evidencebench.data.part_file import (
     PartOrigin,
-    alone_with,
     discard,
     disk_errors,
     held_bytes,
+    locked_part_file,
     read_origin,
     write_origin,
 )
 from evidencebench.errors import DataError, DownloadError
 from evidencebench.storage.reading import PathText
 from evidencebench.storage.whole_file import put_in_place
-from evidencebench.web.fetch import ask, blocks_of, passing_errors, require_web_address, wrong_file
-from evidencebench.web.passing import PassingError
+from evidencebench.web.fetch import ask, blocks_of, require_web_address, transient_errors, wrong_file
+from evidencebench.web.transient import TransientError
 from evidencebench.wording import counted
 
 Progress = Callable[[int, int | None], None]
@@ -132,7 +132,7 @@ def fetch(
         timeout_seconds=timeout_seconds,
         progress=progress or (lambda _held, _total: None),
     )
-    with disk_errors(part), alone_with(part):
+    with disk_errors(part), locked_part_file(part):
         if source_file is not None:
             _copy(entry, Path(source_file), part)
         else:
@@ -143,12 +143,12 @@ def fetch(
 # The part file: grown by requests or copied whole, then put in place.
 
 
-def _complete(job: _Job, attempts: int, pause: Callable[[PassingError, int], object]) -> None:
+def _complete(job: _Job, attempts: int, pause: Callable[[TransientError, int], object]) -> None:
     """Bring the part file to its full length, in at most so many requests."""
     for attempt in range(1, attempts + 1):
         try:
             _advance(job)
-        except PassingError as error:
+        except TransientError as error:
             if attempt == attempts:
                 size = job.entry.size_bytes
                 expected = "the whole file" if size is None else f"{size:,} bytes"
@@ -265,9 +265,9 @@ def _require_whole(job: _Job, response: HTTPResponse, start: int, origin: PartOr
         raise _start_again(job, f"the server has no bytes from {start:,} on")
 
 
-def _start_again(job: _Job, reason: str) -> PassingError:
+def _start_again(job: _Job, reason: str) -> TransientError:
     discard(job.part)
-    return PassingError(f"{reason}, so it starts again from the first byte")
+    return TransientError(f"{reason}, so it starts again from the first byte")
 
 
 def _refusal(job: _Job, response: HTTPResponse) -> Exception:
@@ -276,7 +276,7 @@ def _refusal(job: _Job, response: HTTPResponse) -> Exception:
     if response.status in _MAY_PASS:
         asked = response.headers["Retry-After"] or ""  # a date instead of seconds: our own pause will do
         wait = min(float(asked), LONGEST_PAUSE_SECONDS) if re.fullmatch(r"\d{1,9}", asked) else 0.0
-        return PassingError(f"the server answered {got}", wait_seconds=wait)
+        return TransientError(f"the server answered {got}", wait_seconds=wait)
     return wrong_file(job.address, "the file", f"the answer {got}")
 
 
@@ -286,7 +286,7 @@ def _require_data(job: _Job, response: HTTPResponse, *, start: int, total: int |
     size = job.entry.size_bytes
     if encoding.lower() != "identity":
         raise wrong_file(job.address, "plain bytes", f"them encoded as {encoding}")
-    with passing_errors():
+    with transient_errors():
         is_markup = start == 0 and response.peek(1024).lstrip().startswith(b"<")
     if is_markup or response.headers.get_content_type() == "text/html":
         raise wrong_file(job.address, "a JSON file", "a web page", "open it in a browser to see why")
@@ -313,9 +313,9 @@ def _receive(job: _Job, response: HTTPResponse, *, start: int, total: int | None
         discard(job.part)
         raise wrong_file(job.address, f"{'at most ' if total is None else ''}{most:,} bytes", "more")
     if held == 0:
-        raise PassingError("the answer was empty")
+        raise TransientError("the answer was empty")
     if total is not None and held < total:
-        raise PassingError(f"the connection ended after {held:,} of {total:,} bytes")
+        raise TransientError(f"the connection ended after {held:,} of {total:,} bytes")
 
 
 @contextmanager

@@ -78,7 +78,7 @@ def _origin_file(part: Path) -> Path:
 
 
 @contextmanager
-def alone_with(part: Path) -> Iterator[None]:
+def locked_part_file(part: Path) -> Iterator[None]:
     """Keep every other process from a part file: of two that write it neither would install what it fetched.
 
     Raises `DownloadError` if another process has it.

@@ -24,7 +24,7 @@ Todo = tuple[str, tuple[str, ...] | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Worked:
+class InstanceOutcome:
     """What came of an instance.
 
     Attributes
@@ -168,14 +168,14 @@ def todo_of(
 
 def answerer(
     system: NamedSystem, dataset: Dataset, hypotheses: Mapping[str, str] | None, *, fails_fast: bool = False
-) -> Callable[[Todo], Worked]:
+) -> Callable[[Todo], InstanceOutcome]:
     """Return what asks a system one instance of a data set.
 
     ``hypotheses`` holds instance id -> the hypothesis to ask instead of its own; None: its own. With ``fails_fast``,
     the first answer that fails stops the work, and stays unanswered.
     """
 
-    def answer(todo: Todo) -> Worked:
+    def answer(todo: Todo) -> InstanceOutcome:
         instance_id, task_names = todo
         instance = dataset[instance_id]
         if hypotheses is not None:
@@ -188,7 +188,9 @@ def answerer(
     return answer
 
 
-def _worked(system: NamedSystem, instance: Instance, tasks: Sequence[Task | None], *, fails_fast: bool) -> Worked:
+def _worked(
+    system: NamedSystem, instance: Instance, tasks: Sequence[Task | None], *, fails_fast: bool
+) -> InstanceOutcome:
     answers: list[tuple[str, str | None, Answer]] = []
     pending: list[str | None] = []
     stop: StopError | None = None
@@ -206,7 +208,7 @@ def _worked(system: NamedSystem, instance: Instance, tasks: Sequence[Task | None
             pending += names[place:]  # those behind it are not asked, and so not answered either
             break
     unanswered: Todo | None = (instance.id, tuple(filter(None, pending)) or None) if pending else None
-    return Worked(answers=tuple(answers), unanswered=unanswered, stop=stop)
+    return InstanceOutcome(answers=tuple(answers), unanswered=unanswered, stop=stop)
 
 
 @overload

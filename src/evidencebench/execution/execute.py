@@ -16,7 +16,14 @@ from evidencebench.data.tasks import Task, TaskOrName, tasks_from
 from evidencebench.engine.processes import engine_of
 from evidencebench.engine.protocol import Engine
 from evidencebench.errors import RunMismatchError, SystemSpecError
-from evidencebench.execution.answering import Todo, Worked, answerer, default_tasks, require_answerable, todo_of
+from evidencebench.execution.answering import (
+    InstanceOutcome,
+    Todo,
+    answerer,
+    default_tasks,
+    require_answerable,
+    todo_of,
+)
 from evidencebench.execution.in_memory import Inquiry, Rehearsal, rehearse_all
 from evidencebench.execution.making import make_system, system_from
 from evidencebench.execution.run_writer import RunWriter
@@ -170,7 +177,7 @@ def execute(
             ask_all(work, todo, writer.keep, waiting)
         else:
             engine = engine or engine_of(min(jobs, 1 + len(todo) // _MIN_INSTANCES_A_JOB))
-            again = _Again(spec=str(system), seed=seed, data=dataset.file, versions=named.versions())
+            again = _WorkerSetup(spec=str(system), seed=seed, data=dataset.file, versions=named.versions())
             opened = (named, dataset) if engine.shares_memory else again
             arguments = (opened, hypotheses, fail_fast)
             for worked in engine.results(_worker, arguments, todo, is_over=lambda: writer.stop is not None):
@@ -236,7 +243,7 @@ def _begun(journal: Journal, path: Path, header: RunHeader, ids: Sequence[str]) 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Again:
+class _WorkerSetup:
     """What a process that has nothing yet makes the system and the data from, and may take no other."""
 
     spec: str
@@ -251,11 +258,11 @@ class _Again:
 
 
 def _worker(
-    opened: _Again | tuple[NamedSystem, Dataset],
+    opened: _WorkerSetup | tuple[NamedSystem, Dataset],
     hypotheses: Mapping[str, str] | None,
     fails_fast: bool,  # noqa: FBT001 - handed over by place
-) -> Callable[[Todo], Worked]:
-    system, dataset = opened.made() if isinstance(opened, _Again) else opened
+) -> Callable[[Todo], InstanceOutcome]:
+    system, dataset = opened.made() if isinstance(opened, _WorkerSetup) else opened
     return answerer(system, dataset, hypotheses, fails_fast=fails_fast)
 
 

@@ -8,7 +8,7 @@ from evidencebench.data.dataset import Dataset
 from evidencebench.data.instance import Instance
 from evidencebench.data.tasks import Task
 from evidencebench.errors import StopError
-from evidencebench.execution.answering import Todo, Worked, answerer, todo_of
+from evidencebench.execution.answering import InstanceOutcome, Todo, answerer, todo_of
 from evidencebench.execution.waiting import Waiting, ask_all
 from evidencebench.runs.answer_line import Answer, Failure
 from evidencebench.system import NamedSystem
@@ -92,16 +92,16 @@ def gather(
     ]
     n_done = 0
 
-    def work(one: Todo) -> Worked:
+    def work(one: Todo) -> InstanceOutcome:
         place, _, instance_id = one[0].partition(" ")
         started = time.perf_counter()
         worked = asking[int(place)]((instance_id, one[1]))
         gathered[int(place)].seconds[instance_id] = time.perf_counter() - started
         answers = tuple((one[0], name, answer) for _, name, answer in worked.answers)
         left = None if worked.unanswered is None else (one[0], worked.unanswered[1])
-        return Worked(answers=answers, unanswered=left, stop=worked.stop)
+        return InstanceOutcome(answers=answers, unanswered=left, stop=worked.stop)
 
-    def keep(worked: Worked) -> None:
+    def keep(worked: InstanceOutcome) -> None:
         nonlocal n_done
         for name, task, answer in worked.answers:
             place, _, instance_id = name.partition(" ")

@@ -57,7 +57,7 @@ def make_system(spec: str, *, seed: int | None = None, client: ChatClient | None
     >>> make_system("bm25:k1=1.2").options
     {'k1': 1.2, 'b': 0.4, 'stopwords': True}
     """
-    return _made(spec, _Given(seed=seed, client=client), depth=0)
+    return _made(spec, _SharedArguments(seed=seed, client=client), depth=0)
 
 
 def system_from(
@@ -98,14 +98,14 @@ def system_from(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Given:
+class _SharedArguments:
     """What every system in a specification is given that has a place for it."""
 
     seed: int | None = None
     client: ChatClient | None = None
 
 
-def _made(spec: str, given: _Given, depth: int) -> NamedSystem:
+def _made(spec: str, given: _SharedArguments, depth: int) -> NamedSystem:
     if depth > MAX_DEPTH:
         raise SystemSpecError(f"systems are nested more than {MAX_DEPTH} deep")
     specification = parse_specification(spec)
@@ -172,7 +172,7 @@ def _client_fields(factory: Callable[..., Any]) -> list[str]:
     return [field.name for field in fields(factory) if field.init and is_client(hints[field.name])]
 
 
-def _nested(spec: str, given: _Given, depth: int) -> NamedSystem:
+def _nested(spec: str, given: _SharedArguments, depth: int) -> NamedSystem:
     named = _made(spec, given, depth)
     if named.knows_labels:
         raise SystemSpecError(f"system '{named.name}' is given the labels, so no other system may ask it")
@@ -181,7 +181,7 @@ def _nested(spec: str, given: _Given, depth: int) -> NamedSystem:
 
 def make_options(name: str, factory: Callable[..., Any], options: Mapping[str, str]) -> dict[str, Any]:
     """Return option name -> value, made from text as the fields of a dataclass ask; messages call it ``name``."""
-    return grouped(factory, converted(name, factory, options, lambda inner: _nested(inner, _Given(), 1)))
+    return grouped(factory, converted(name, factory, options, lambda inner: _nested(inner, _SharedArguments(), 1)))
 
 
 def factory_of(name: str) -> Callable[..., Any]:

@@ -84,7 +84,7 @@ def _lacking(module: ModuleType, place: str, attribute: str) -> str:
     return f"{lacking}; it is not the one in this folder, which is named by its file: ./{own}:{attribute}"
 
 
-class _Beside(MetaPathFinder):
+class _FolderFinder(MetaPathFinder):
     """Finds modules in folders of own code; asked after every other finder, so that it hides nothing."""
 
     def __init__(self) -> None:
@@ -109,22 +109,22 @@ class _Beside(MetaPathFinder):
         return None if found is None or (found.loader is None and fullname not in self.packages) else found
 
 
-def _finder() -> _Beside:
+def _finder() -> _FolderFinder:
     """Return the finder of this process, put behind all others when it is first needed."""
     for finder in sys.meta_path:
-        if isinstance(finder, _Beside):
+        if isinstance(finder, _FolderFinder):
             return finder
-    made = _Beside()
+    made = _FolderFinder()
     sys.meta_path.append(made)
     return made
 
 
-def _module_named(name: str, finder: _Beside) -> ModuleType:
+def _module_named(name: str, finder: _FolderFinder) -> ModuleType:
     finder.packages.add(name.partition(".")[0])
     return importlib.import_module(name)
 
 
-def _module_in(path: Path, finder: _Beside) -> ModuleType:
+def _module_in(path: Path, finder: _FolderFinder) -> ModuleType:
     """Return the module in a file: under the file's name where that is free, so that what lies beside it finds it."""
     file = path.resolve(strict=True)
     open_file(file).close()  # a pipe would be waited for

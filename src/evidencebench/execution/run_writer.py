@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 
 from evidencebench.errors import StopError
-from evidencebench.execution.answering import Worked
+from evidencebench.execution.answering import InstanceOutcome
 from evidencebench.runs.answer_line import Answer, Failure, encode_answer
 from evidencebench.storage.journal import Journal
 from evidencebench.system import is_counted_once, merged_notes
@@ -34,7 +34,7 @@ class RunWriter:
         self.first_trace: str | None = None
         self.stop: StopError | None = None
 
-    def keep(self, worked: Worked) -> None:
+    def keep(self, worked: InstanceOutcome) -> None:
         """Append the answers to an instance."""
         for instance_id, task_name, answer in worked.answers:
             self._journal.append(encode_answer(instance_id, task_name, answer))

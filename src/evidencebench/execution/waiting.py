@@ -6,13 +6,13 @@ from typing import Protocol
 
 from evidencebench.engine.threads import Threads
 from evidencebench.errors import CostLimitError, StopError
-from evidencebench.execution.answering import Todo, Worked
+from evidencebench.execution.answering import InstanceOutcome, Todo
 
 DEFAULT_MAX_WAITING = 16
 """How many instances a system that waits for a server is asked at once."""
 
 
-class Drained(Protocol):
+class Drainable(Protocol):
     """What can be told to send nothing more."""
 
     def drain(self) -> None:
@@ -36,7 +36,7 @@ class Waiting:
         Called at a first interrupt, in the signal's handler.
     """
 
-    client: Drained | None = None
+    client: Drainable | None = None
     max_waiting: int = DEFAULT_MAX_WAITING
     settle: Callable[[], bool] | None = None
     on_interrupt: Callable[[], object] = lambda: None
@@ -49,7 +49,10 @@ class Waiting:
 
 
 def ask_all(
-    work: Callable[[Todo], Worked], todo: Sequence[Todo], keep: Callable[[Worked], object], waiting: Waiting
+    work: Callable[[Todo], InstanceOutcome],
+    todo: Sequence[Todo],
+    keep: Callable[[InstanceOutcome], object],
+    waiting: Waiting,
 ) -> None:
     """Ask until nothing is left to be answered, or what is left waits for a batch that does not come.
 
@@ -77,13 +80,16 @@ def ask_all(
 
 
 def _ask_once(
-    work: Callable[[Todo], Worked], todo: Sequence[Todo], keep: Callable[[Worked], object], waiting: Waiting
+    work: Callable[[Todo], InstanceOutcome],
+    todo: Sequence[Todo],
+    keep: Callable[[InstanceOutcome], object],
+    waiting: Waiting,
 ) -> tuple[list[Todo], StopError | None]:
     """Ask from threads and keep what is answered; return what is not, and why it was stopped, if it was."""
     left = {one[0]: one for one in todo}
     stops: list[StopError] = []
 
-    def worked_on(one: Todo) -> tuple[Todo, Worked]:
+    def worked_on(one: Todo) -> tuple[Todo, InstanceOutcome]:
         worked = work(one)
         if worked.stop is not None:  # told here, in the thread, so that it begins no other instance meanwhile
             stops.append(worked.stop)

@@ -1,1 +1,5 @@
-"""What is computed elsewhere: read `endpoints` (addresses, keys, when to try again), then `llm` or `embedding`."""
+"""Language models and embedding models, on a server or on this machine.
+
+Read `endpoints` (addresses, keys, when to try again), `model_card` (what a trained model was made from), then `llm` or
+`embedding`.
+"""

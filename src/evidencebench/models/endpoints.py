@@ -12,7 +12,7 @@ from urllib.parse import parse_qsl, quote, quote_plus, urlsplit
 
 from evidencebench.errors import SystemSpecError
 from evidencebench.tables import printable
-from evidencebench.web.passing import PassingError
+from evidencebench.web.transient import TransientError
 
 _PASSING_STATUSES = frozenset({408, 409, 425, 429})
 _FIRST_SERVER_ERROR = 500
@@ -22,11 +22,11 @@ _SECONDS = re.compile(r"\s*(\d{1,12}(?:\.\d{0,9})?)\s*", re.ASCII)
 _SHOWN_CHARACTERS = 200
 
 
-class BusyError(PassingError):
+class BusyError(TransientError):
     """The server refuses for now, since it was asked too much."""
 
 
-def is_passing(status: int) -> bool:
+def is_transient(status: int) -> bool:
     """Whether a status says that the next attempt may succeed."""
     return status in _PASSING_STATUSES or status >= _FIRST_SERVER_ERROR
 
@@ -79,7 +79,7 @@ def is_loopback(address: str) -> bool:
         return False
 
 
-def asked_wait(headers: Mapping[str, str], now: datetime) -> float | None:
+def requested_wait_seconds(headers: Mapping[str, str], now: datetime) -> float | None:
     """Return the seconds that a reply's headers ask to wait, 0 for at once; None where they do not say, or unreadably.
 
     Source

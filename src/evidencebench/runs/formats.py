@@ -116,7 +116,7 @@ def _read_plain(path: Path, content: bytes) -> RunFile:
     return RunFile(path, None, lines, content, is_bare=any(isinstance(value, list) for value in answers.values()))
 
 
-class _Said(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class _RankedAnswer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """An answer that says what its order means."""
 
     ranking: tuple[int, ...] | None = None
@@ -128,7 +128,7 @@ def _plain_answer(value: Any) -> Answer:
         return Failure(error="null in the answers file")
     if not isinstance(value, dict):
         return Ranking(sentences=msgspec.convert(value, type=tuple[int, ...]), ordered=False)
-    said = msgspec.convert(value, type=_Said)
+    said = msgspec.convert(value, type=_RankedAnswer)
     if said.ranking is not None and said.set is None:
         return Ranking(sentences=said.ranking)
     if said.set is not None and said.ranking is None:

@@ -10,7 +10,7 @@ from evidencebench.runs.people.people_folder import SYSTEM_NAME as PERSON
 from evidencebench.runs.run_file import RunFile
 
 
-def labelled(runs: Sequence[RunFile]) -> dict[str, RunFile]:
+def runs_by_label(runs: Sequence[RunFile]) -> dict[str, RunFile]:
     """Return runs by the shortest label that tells them apart: system, with options that differ, or the file.
 
     A person is always shown by name.

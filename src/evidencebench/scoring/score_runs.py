@@ -12,7 +12,7 @@ from evidencebench.runs.formats import open_run
 from evidencebench.runs.run_file import RunFile
 from evidencebench.scoring.controls import CONTROLS
 from evidencebench.scoring.evaluate import Answering, evaluate
-from evidencebench.scoring.run_labels import labelled
+from evidencebench.scoring.run_labels import runs_by_label
 from evidencebench.scoring.selection import DEFAULT_RULES, Rules
 from evidencebench.scoring.task_scores import TaskScores
 from evidencebench.storage.reading import PathText, paths_from
@@ -109,8 +109,8 @@ def score_runs(
 
 
 def open_runs(paths: Sequence[Path], dataset: Dataset, tasks: Sequence[Task]) -> dict[str, RunFile]:
-    """Return runs by their labels (see `labelled`); raise as `score_runs` does."""
-    runs = labelled([open_run(path) for path in paths])
+    """Return runs by their labels (see `runs_by_label`); raise as `score_runs` does."""
+    runs = runs_by_label([open_run(path) for path in paths])
     for run in runs.values():
         check_belongs(run, dataset)
         for task in tasks:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from evidencebench.errors import CacheError
-from evidencebench.storage.whole_file import alone_in, put_in_place
+from evidencebench.storage.whole_file import locked_folder, put_in_place
 
 _WAIT_SECONDS = 60.0
 _ROOM_BYTES = 256 << 10  # what some dozen replies take, or a batch of vectors
@@ -54,17 +54,17 @@ def connect(path: Path, form: DatabaseFormat, *, is_made: bool = True) -> sqlite
     return connection
 
 
-def take_room(connection: sqlite3.Connection) -> None:
-    """Write zeros into a file, which fails where nothing can be kept in it; `give_room_back` behind the commit.
+def reserve_space(connection: sqlite3.Connection) -> None:
+    """Write zeros into a file, which fails where nothing can be kept in it; `release_space` behind the commit.
 
     SQLite opens a file that it may only read without a word, and whether the disk is full only writing tells. Who pays
     for what is to be kept writes first.
     """
-    give_room_back(connection)  # of a process that was killed
+    release_space(connection)  # of a process that was killed
     connection.execute(f"CREATE TABLE room AS SELECT zeroblob({_ROOM_BYTES}) AS zeros")
 
 
-def give_room_back(connection: sqlite3.Connection) -> None:
+def release_space(connection: sqlite3.Connection) -> None:
     """Remove the zeros; what is kept next takes their place."""
     connection.execute("DROP TABLE IF EXISTS room")
 
@@ -130,6 +130,6 @@ def _require_no_leftovers(path: Path, form: DatabaseFormat) -> None:
 
 def _place(draft: Path, path: Path) -> None:
     """Rename the draft unless another process was first: what that one has put must not be lost."""
-    with alone_in(path.parent):
+    with locked_folder(path.parent):
         if not path.exists():
             put_in_place(draft, path)

@@ -75,7 +75,7 @@ def write_folder(folder: Path, files: Mapping[str, bytes], *, names_all: str, ow
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with alone_in(folder):  # or one would remove what the other is about to name
+        with locked_folder(folder):  # or one would remove what the other is about to name
             for name in sorted(files, key=lambda name: name == names_all):
                 write_whole(folder / name, files[name])
             for path in (path for pattern in owned for path in folder.glob(pattern)):
@@ -86,7 +86,7 @@ def write_folder(folder: Path, files: Mapping[str, bytes], *, names_all: str, ow
 
 
 @contextmanager
-def alone_in(folder: Path) -> Iterator[None]:
+def locked_folder(folder: Path) -> Iterator[None]:
     """Wait until no other process is in this block for a folder; on a file system without locks, do not."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:

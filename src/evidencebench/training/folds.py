@@ -29,12 +29,12 @@ def paper_folds(papers: Sequence[str], n_folds: int, generator: np.random.Genera
     return [tuple(fold) for fold in folds]
 
 
-def parted(items: Sequence[Item], fold: Sequence[int]) -> tuple[list[Item], list[Item]]:
+def split_at_fold(items: Sequence[Item], fold: Sequence[int]) -> tuple[list[Item], list[Item]]:
     """Return the items that a fold leaves to be trained on, and those at its positions, each in order.
 
     Examples
     --------
-    >>> parted("abcd", (1, 3))
+    >>> split_at_fold("abcd", (1, 3))
     (['a', 'c'], ['b', 'd'])
     """
     held_out = frozenset(fold)

@@ -81,7 +81,7 @@ def make_trainer(
         train_dataset=Dataset.from_dict({"place": list(range(len(examples)))}),
         data_collator=collator,
         loss=loss,
-        callbacks=[_Watch(collator, on_progress)],
+        callbacks=[_TrainingCallback(collator, on_progress)],
     )
     trainer.remove_callback(PrinterCallback)
     return trainer
@@ -217,7 +217,7 @@ def listwise_loss(scores: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
     return -(labels[takes_part] * logarithms[takes_part]).sum() / labels[takes_part].sum()
 
 
-class _Watch(TrainerCallback):
+class _TrainingCallback(TrainerCallback):
     """Tells the collator the epoch and the caller the progress, and stops where the loss is not finite."""
 
     def __init__(self, collator: ListwiseCollator, on_progress: Progress | None) -> None:

@@ -25,7 +25,7 @@ from evidencebench.systems.selectors.features import Feature, chosen_features
 from evidencebench.systems.selectors.paper_columns import Floats
 from evidencebench.systems.selectors.selector import selected
 from evidencebench.systems.selectors.selector_model import Linear, SelectorCard, SelectorModel, Trees, require_lightgbm
-from evidencebench.training.folds import paper_folds, parted
+from evidencebench.training.folds import paper_folds, split_at_fold
 from evidencebench.training.selector_examples import SCOPES, SelectorExample, Target, examples_of
 from evidencebench.version import __version__
 
@@ -144,7 +144,7 @@ class SelectorTraining:
         out_of_fold: dict[int, dict[AspectScope, Floats]] = {}
         for number, fold in enumerate(folds):
             report(number, len(folds) + 1)
-            model = _fitted(parted(examples, fold)[0], features, strength=STRENGTH, seed=seed)
+            model = _fitted(split_at_fold(examples, fold)[0], features, strength=STRENGTH, seed=seed)
             out_of_fold |= {place: model.scores(examples[place].paper) for place in fold}
         tried = STRENGTHS if self.strength is None else (self.strength,)
         recalls = {strength: _recalls(examples, out_of_fold, strength) for strength in tried}

@@ -1,6 +1,6 @@
 """Ask an address of the web and read its answer: http and https only, redirects checked, failures of two kinds.
 
-A `PassingError` (a cut, a timeout) may be gone at the next attempt; a `DownloadError` is final.
+A `TransientError` (a cut, a timeout) may be gone at the next attempt; a `DownloadError` is final.
 """
 
 import ssl
@@ -14,7 +14,7 @@ from urllib.request import OpenerDirector, ProxyHandler, Request
 
 from evidencebench.errors import DownloadError
 from evidencebench.web.paced_http import EndlessHeadError, PacedHttp, PacedHttps
-from evidencebench.web.passing import PassingError
+from evidencebench.web.transient import TransientError
 
 _BLOCK_BYTES = 1 << 18
 _MOST_REDIRECTS = 5
@@ -40,7 +40,7 @@ def ask(address: str, headers: dict[str, str], timeout_seconds: float) -> HTTPRe
 
 def _open(opener: OpenerDirector, address: str, headers: dict[str, str], timeout_seconds: float) -> HTTPResponse:
     try:
-        with passing_errors():
+        with transient_errors():
             request = Request(address, headers=headers)  # noqa: S310 - the address has passed require_web_address
             response: HTTPResponse = opener.open(request, timeout=timeout_seconds)
             return response
@@ -84,7 +84,7 @@ def blocks_of(response: HTTPResponse) -> Iterator[bytes]:
     """Yield an answer's bytes as they come, never more than its Content-Length."""
     left = response.length  # counted here: http.client does not in every version, nor does it miss what never came
     while left is None or left > 0:
-        with passing_errors():
+        with transient_errors():
             block = response.read1(_BLOCK_BYTES if left is None else min(left, _BLOCK_BYTES))
         if not block:
             return
@@ -94,8 +94,8 @@ def blocks_of(response: HTTPResponse) -> Iterator[bytes]:
 
 
 @contextmanager
-def passing_errors() -> Iterator[None]:
-    """Turn what goes wrong on the network into a passing error; let what no retry can mend through."""
+def transient_errors() -> Iterator[None]:
+    """Turn failures of the network into `TransientError`; what no retry can mend passes unchanged."""
     try:
         yield
     except (InvalidURL, ssl.SSLCertVerificationError):
@@ -103,9 +103,9 @@ def passing_errors() -> Iterator[None]:
     except URLError as error:
         if isinstance(error.reason, ssl.SSLCertVerificationError):
             raise error.reason from error
-        raise PassingError(getattr(error.reason, "strerror", None) or str(error.reason)) from error
+        raise TransientError(getattr(error.reason, "strerror", None) or str(error.reason)) from error
     except (OSError, HTTPException) as error:
-        raise PassingError(getattr(error, "strerror", None) or str(error) or type(error).__name__) from error
+        raise TransientError(getattr(error, "strerror", None) or str(error) or type(error).__name__) from error
 
 
 def wrong_file(where: object, expected: str, got: str, what_to_do: str = _TRY_ELSEWHERE) -> DownloadError:

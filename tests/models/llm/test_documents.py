@@ -9,7 +9,7 @@ from click.testing import CliRunner
 from evidencebench.cli.main import cli
 from evidencebench.execution.options import options_of
 from evidencebench.execution.system_table import SYSTEMS
-from evidencebench.models.endpoints import is_passing
+from evidencebench.models.endpoints import is_transient
 from evidencebench.models.llm.prices import PriceTable
 from evidencebench.models.llm.providers import provider_of
 from evidencebench.models.llm.reading import ReplyClass
@@ -51,7 +51,7 @@ def test_every_class_of_a_reply_stands_there() -> None:
 def test_the_statuses_that_are_tried_again_stand_there() -> None:
     (again,) = (row[0] for row in rows("| |") if "broken replies" in row[0])
     said = set(map(int, re.findall(r"\b\d{3}\b", again))) | {429} | set(range(500, 600))
-    assert {status for status in range(400, 600) if is_passing(status)} == said
+    assert {status for status in range(400, 600) if is_transient(status)} == said
     charged = re.search(r"a timeout, a cut, an unreadable reply, ([\d, ]+), and what is on its way", TEXT)
     assert charged is not None
     assert {status for status in range(300, 600) if may_have_run(status)} == set(map(int, charged[1].split(", ")))

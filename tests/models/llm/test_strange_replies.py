@@ -15,10 +15,10 @@ from evidencebench.models.llm.batch_apis.contract import BatchApi, ResultRow
 from evidencebench.models.llm.batch_apis.openai import OpenaiBatchApi
 from evidencebench.models.llm.chat import ChatModel, ChatReply, Message, Usage
 from evidencebench.models.llm.providers import Wire
-from evidencebench.models.llm.refusals import is_withheld, said_in
+from evidencebench.models.llm.refusals import is_withheld, refusal_text
 from evidencebench.models.llm.reply_cache import ReplyCache
 from evidencebench.models.llm.wire import posted, reply_of
-from evidencebench.web.passing import PassingError
+from evidencebench.web.transient import TransientError
 from examples import examples
 from llm_servers import completion
 from mutations import STRANGE, mutations
@@ -141,7 +141,7 @@ def test_a_field_of_another_type_beside_the_text_loses_no_reply(
     ],
 )
 def test_a_text_that_cannot_be_read_is_no_blank_reply(wire: Wire, changes: dict[str, Any]) -> None:
-    with pytest.raises(PassingError, match="expected a reply"):
+    with pytest.raises(TransientError, match="expected a reply"):
         reply_of(wire, json.dumps(message(wire) | changes).encode())
 
 
@@ -156,7 +156,7 @@ def test_a_prompt_that_is_not_unicode_is_asked_with_what_can_be_read_of_it(wire:
 
 def test_a_refusal_is_read_whatever_stands_beside_what_it_says() -> None:
     said = b'{"error": {"message": "No: \\ud800", "code": [], "metadata": {"flagged_input": NaN}}}'
-    assert said_in(said).startswith("No: �")
+    assert refusal_text(said).startswith("No: �")
     assert is_withheld(403, said)
 
 
@@ -169,9 +169,9 @@ def test_a_message_changed_anywhere_is_a_reply_or_passes_and_a_line_is_a_row(wir
     for content in mutations(rng, whole):
         try:
             assert_storable(reply_of(wire, content))
-        except PassingError as error:
+        except TransientError as error:
             assert "expected a reply" in str(error)  # noqa: PT017 - both ends are right
-        said_in(content)
+        refusal_text(content)
     whole = json.dumps(line(wire, message(wire))).encode() + b"\n"
     for content in mutations(rng, whole):
         for row in API[wire].rows(io.BytesIO(content)):

@@ -12,7 +12,7 @@ from evidencebench.errors import SystemSpecError
 from evidencebench.models.llm.chat import ChatModel, ChatReply, ChatRequest, Message, Usage
 from evidencebench.models.llm.providers import PROVIDERS, Wire, server_of
 from evidencebench.models.llm.wire import body_of, posted, reply_of
-from evidencebench.web.passing import PassingError
+from evidencebench.web.transient import TransientError
 from llm_servers import completion
 
 MESSAGES = (Message(role="system", text="Be brief."), Message(role="user", text="Hello"))
@@ -178,7 +178,7 @@ def test_thinking_that_is_in_the_total_only_is_part_of_the_reply() -> None:
     ],
 )
 def test_an_error_in_the_place_of_a_reply_or_beside_one_passes(changes: dict[str, Any]) -> None:
-    with pytest.raises(PassingError, match=r"expected a reply, got an error: (upstream failed|not told)"):
+    with pytest.raises(TransientError, match=r"expected a reply, got an error: (upstream failed|not told)"):
         openai(**changes)
 
 
@@ -227,7 +227,7 @@ def test_the_name_of_who_served_is_short_and_harmless(told: Any, kept: str) -> N
 def test_whatever_comes_is_a_reply_or_passes(wire: Wire, content: bytes) -> None:
     try:
         assert isinstance(reply_of(wire, content), ChatReply)
-    except PassingError as error:
+    except TransientError as error:
         assert "expected a reply" in str(error)  # noqa: PT017 - both ends are right
 
 

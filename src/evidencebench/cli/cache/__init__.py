@@ -1,4 +1,7 @@
-"""``evidencebench cache``: what is kept between runs, one command a file."""
+"""``evidencebench cache``: what is kept between runs, one command a file.
+
+Read `places` (the files of the cache), then the commands: `list`, `prune` and `export`.
+"""
 
 import click
 
@@ -6,7 +9,7 @@ from evidencebench.cli.groups import LazyGroup
 
 _COMMANDS = {
     "export": ("export", "Write all replies into FILE, one JSON object a line."),
-    "list": ("show", "List what is kept: replies, embeddings, searches, open batches."),
+    "list": ("list", "List what is kept: replies, embeddings, searches, open batches."),
     "prune": ("prune", "Remove what is kept, and give its space back."),
 }
 

@@ -1,4 +1,7 @@
-"""``evidencebench data``: everything about the files themselves, one command a file."""
+"""``evidencebench data``: everything about the data files themselves, one command a file.
+
+The commands: `list`, `download`, `show`, `stats`, `validate`, `solve` and `convert`.
+"""
 
 import click
 
@@ -7,7 +10,7 @@ from evidencebench.cli.groups import LazyGroup
 _COMMANDS = {
     "convert": ("convert", "Write a data set in the form that OUTPUT's suffix names."),
     "download": ("download", "Fetch official data, resuming and checking size and sha256."),
-    "list": ("known", "List the known data sets, and which of them are here."),
+    "list": ("list", "List the known data sets, and which of them are here."),
     "show": ("show", "Show one instance, or without ID a line an instance."),
     "solve": ("solve", "Derive all four optima of a data set, exactly, into a copy."),
     "stats": ("stats", "Describe a data set in numbers."),

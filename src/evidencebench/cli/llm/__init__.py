@@ -1,4 +1,7 @@
-"""``evidencebench llm``: what language models need beside a run, one command a file."""
+"""``evidencebench llm``: what language models need beside a run, one command a file.
+
+The commands: `providers`, `show`, `examples` and `serve_fake`.
+"""
 
 import click
 

@@ -1,4 +1,4 @@
-"""The synthetic data set that ships with the package: ten instances over nine invented papers."""
+"""The synthetic data set that ships with the package: ten instances over nine invented papers, in ``sample.json``."""
 
 from pathlib import Path
 

@@ -18,17 +18,17 @@ from evidencebench.errors import EndpointError, SystemSpecError
 from evidencebench.models.embedding.encoder import Floats, VectorBatch, vector_faults
 from evidencebench.models.embedding.formats import EncodedText
 from evidencebench.models.endpoints import (
-    asked_wait,
     is_loopback,
-    is_passing,
+    is_transient,
+    requested_wait_seconds,
     require_address,
     require_key,
     sendable,
     shown,
     wait_before,
 )
-from evidencebench.web.passing import PassingError
 from evidencebench.web.served_json import decoded
+from evidencebench.web.transient import TransientError
 
 if TYPE_CHECKING:
     import httpx
@@ -132,7 +132,7 @@ class EndpointEncoder:
         for attempt in range(1, self._of.max_attempts + 1):
             try:
                 return self._parse(self._ask(texts), len(texts))
-            except PassingError as error:
+            except TransientError as error:
                 if attempt == self._of.max_attempts:
                     raise EndpointError(
                         f"{self._where}: no usable reply in {attempt} attempts, the last one: {error}; try again "
@@ -163,17 +163,17 @@ class EndpointEncoder:
             ) as reply:
                 content = self._read(reply)
         except httpx.TimeoutException as error:
-            raise PassingError(f"no reply within {self._of.timeout_seconds:g} s") from error
+            raise TransientError(f"no reply within {self._of.timeout_seconds:g} s") from error
         except httpx.TransportError as error:
-            raise PassingError(shown(str(error) or type(error).__name__, key)) from error
+            raise TransientError(shown(str(error) or type(error).__name__, key)) from error
         except (httpx.HTTPError, httpx.InvalidURL, UnicodeError) as error:
             raise EndpointError(f"{self._where}: cannot be asked: {shown(str(error), key)}") from error
         status = reply.status_code
         if status == httpx.codes.OK:
             return content
         message = f"status {status}: {shown(content.decode(errors='replace'), key)}"
-        if is_passing(status):
-            raise PassingError(message, asked_wait(reply.headers, datetime.now(UTC)))
+        if is_transient(status):
+            raise TransientError(message, requested_wait_seconds(reply.headers, datetime.now(UTC)))
         if reply.is_redirect:
             raise EndpointError(f"{self._where}: status {status}: a redirect, which is not followed; correct base_url")
         raise EndpointError(f"{self._where}: {message}")
@@ -187,7 +187,7 @@ class EndpointEncoder:
             if len(content) > self._of.max_reply_bytes:
                 raise EndpointError(f"{self._where}: expected a reply of at most {self._of.max_reply_bytes} bytes")
             if time.monotonic() > deadline:
-                raise PassingError(f"no whole reply within {self._of.timeout_seconds:g} s")
+                raise TransientError(f"no whole reply within {self._of.timeout_seconds:g} s")
         return bytes(content)
 
     def _parse(self, content: bytes, n_texts: int) -> Floats:
@@ -195,7 +195,7 @@ class EndpointEncoder:
             found = decoded(content, _ServedVectors).data
             rows = [_numbers(one.embedding) for one in sorted(found, key=lambda one: one.index)]
         except (msgspec.DecodeError, binascii.Error, ValueError) as error:
-            raise PassingError(f"expected embeddings as JSON: {error}") from error
+            raise TransientError(f"expected embeddings as JSON: {error}") from error
         if sorted(one.index for one in found) != list(range(n_texts)):
             raise EndpointError(
                 f"{self._where}: expected {n_texts} vectors with the indices 0..{n_texts - 1}, got {len(found)}"

@@ -80,7 +80,7 @@ def _fetched(model: str, revision: str | None) -> Path:
         raise ModelError(f"model '{model}' at '{revision}': cannot be fetched: {error}") from error
 
 
-class Steady:
+class PinnedDigest:
     """A model that must stay what it was when it was first looked at: a header is written once, answers come later.
 
     Parameters
@@ -109,9 +109,9 @@ class Steady:
         return now
 
 
-def steady_files(model: str, revision: str | None) -> Steady:
+def pinned_files(model: str, revision: str | None) -> PinnedDigest:
     """Return what knows the digest of a model's files, and when they change."""
-    return Steady(f"model '{model}'", lambda: model_digest(_place_of(model, revision)))
+    return PinnedDigest(f"model '{model}'", lambda: model_digest(_place_of(model, revision)))
 
 
 def model_digest(folder: Path) -> str:

@@ -18,7 +18,7 @@ import numpy as np
 from evidencebench.errors import CacheError
 from evidencebench.models.embedding.encoder import Floats
 from evidencebench.models.embedding.formats import EncodedText
-from evidencebench.storage.database import DatabaseFormat, connect, give_room_back, take_room
+from evidencebench.storage.database import DatabaseFormat, connect, release_space, reserve_space
 
 FILE_NAME = "embeddings.sqlite"
 _MOST_PARAMETERS = 500
@@ -83,7 +83,7 @@ class VectorCache:
     def require_writable(self) -> None:
         """Write something the first time, so that nothing is computed or paid for that cannot be kept."""
         if not self._is_writable:
-            for change in (take_room, give_room_back):
+            for change in (reserve_space, release_space):
                 with self._opened() as connection:
                     connection.execute("BEGIN IMMEDIATE")
                     change(connection)

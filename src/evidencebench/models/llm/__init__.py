@@ -1,8 +1,14 @@
-"""Language models behind a server: asked once, paid once, their replies kept and read.
+"""Language models behind a server: each request is sent and paid once, and its reply is kept and read.
 
-Read `chat` (what is asked and replied), `providers`, `credentials`, `wire` (how both are written); `client` over
-`http_sender`, `connections`, `rate_limits` and `refusals`; `prices`, `budget`, `totals`; `reply_cache` over
-`reply_database`, `group_commit` and `request_locks`, with its `inventory`; `batches` over `batch_queue`,
-`batch_submission`, `batch_collection` and `batch_apis`, and `open_batches` for runs without them; `estimating` and
-`replaying`, which send nothing; `reading` and `parsing` (what a reply selects).
+Read in this order:
+
+* requests and replies: `chat`, `tokens`, `providers`, `credentials`, and `wire` (their format on the network);
+* sending: `contracts` (what sends and what keeps replies), `client`, `loop_thread`, `http_sender`, `connections`,
+  `rate_limits`, `refusals`;
+* cost: `prices`, `budget`, `totals`;
+* the cache of replies: `reply_cache`, `reply_database`, `group_commit`, `request_locks`, `inventory`;
+* batches: `batches`, `batch_queue`, `batch_submission`, `batch_collection`, `batch_status`, `batch_apis`, and
+  `open_batches` (for runs that send one by one while a batch is open);
+* clients that send nothing: `estimating` and `replaying`;
+* what a reply selects: `reading` and `parsing`.
 """

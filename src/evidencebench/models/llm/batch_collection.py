@@ -13,9 +13,9 @@ from evidencebench.models.llm.budget import Budget
 from evidencebench.models.llm.chat import ChatRequest
 from evidencebench.models.llm.prices import PriceTable
 from evidencebench.models.llm.reply_cache import ReplyCache
-from evidencebench.models.llm.reply_database import explained
+from evidencebench.models.llm.reply_database import cache_errors
 from evidencebench.models.llm.totals import RunningTotals
-from evidencebench.web.passing import PassingError
+from evidencebench.web.transient import TransientError
 from evidencebench.wording import counted
 
 _WINDOW_ROWS = 256
@@ -58,16 +58,16 @@ class Collector:
                     await self._take_all(api, calls, file)
             self.is_short = True
             if self._damaged and len(self._seen) < self._batch.n_requests:
-                raise PassingError(f"{counted(len(self._damaged), 'row')} of batch {self._batch.name} cannot be read")
+                raise TransientError(f"{counted(len(self._damaged), 'row')} of batch {self._batch.name} cannot be read")
             n_done, n_all = len(self._done), len(self.answered | self.failures.keys())
             if n_done < min(remote.n_done, self._batch.n_requests) and n_all < remote.n_done + remote.n_failed:
-                raise PassingError(
+                raise TransientError(
                     f"expected {counted(remote.n_done, 'reply', 'replies')} in batch {remote.name}, got {n_done}"
                 )
             self.is_short = False
 
         try:
-            with explained(self._cache.path):  # a disk that is full
+            with cache_errors(self._cache.path):  # a disk that is full
                 await calls.tried(attempt)
         except EndpointError:
             if not self._is_damaged_only(remote):

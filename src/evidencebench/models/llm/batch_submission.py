@@ -12,8 +12,8 @@ from evidencebench.errors import CacheError, EvidenceBenchError, FailingServerEr
 from evidencebench.models.llm.batch_apis.calls import Calls, UnsureError
 from evidencebench.models.llm.batch_apis.contract import BatchApi, BatchSearch, SearchResult
 from evidencebench.models.llm.batch_queue import BatchJob, BatchQueue
-from evidencebench.models.llm.reply_database import FILE_NAME, explained
-from evidencebench.web.passing import PassingError
+from evidencebench.models.llm.reply_database import FILE_NAME, cache_errors
+from evidencebench.web.transient import TransientError
 from evidencebench.wording import counted
 
 _LOOK_AGAIN_SECONDS = 0.5
@@ -30,7 +30,7 @@ async def submit_one(
 
     After `settle_seconds` a batch that was submitted shows in the provider's list.
     """
-    with explained(folder / FILE_NAME), TemporaryFile(dir=folder) as body:  # the disk may be full
+    with cache_errors(folder / FILE_NAME), TemporaryFile(dir=folder) as body:  # the disk may be full
         rows = (api.row_of(key, request) for key, request in queue.requests(batch))
         await asyncio.to_thread(api.write, rows, body)
         prepared = await api.prepare(calls, body, batch.intent)
@@ -39,7 +39,7 @@ async def submit_one(
             number += 1
             try:
                 return await api.create(calls, prepared)
-            except PassingError as error:
+            except TransientError as error:
                 failure = error
             if isinstance(failure, UnsureError):
                 await calls.nap(settle_seconds)

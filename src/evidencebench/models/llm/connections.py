@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 from evidencebench.errors import EndpointError, FailingServerError
 from evidencebench.models.endpoints import shown
 from evidencebench.version import __version__
-from evidencebench.web.passing import PassingError
+from evidencebench.web.transient import TransientError
 
 if TYPE_CHECKING:
     import ssl
@@ -28,7 +28,7 @@ _DECODERS = {  # some wrap deflate and some do not
 }
 
 
-class NotSentError(PassingError):
+class NotSentError(TransientError):
     """Nothing reached the server, so that nothing can have been charged."""
 
 
@@ -56,12 +56,12 @@ class Connections:
         self, address: str, *, headers: Mapping[str, str], body: bytes, seconds: float, max_bytes: int, key: str
     ) -> HttpAnswer:
         """Post JSON and return what comes back within some seconds, from connecting to the last byte."""
-        errors: tuple[type[Exception], ...] = (OSError, *way_errors())
+        errors: tuple[type[Exception], ...] = (OSError, *transport_errors())
         try:
             async with asyncio.timeout(seconds), self._client() as client:
                 return await _posted(client, address, {"Content-Type": "application/json", **headers}, body, max_bytes)
         except errors as error:
-            failure = way_failure(error, key, seconds, PassingError)
+            failure = transport_failure(error, key, seconds, TransientError)
         raise failure  # here, so that it does not hold the library's error, whose request holds the key
 
     async def aclose(self) -> None:
@@ -92,14 +92,16 @@ class Connections:
         )
 
 
-def way_errors() -> tuple[type[Exception], ...]:
+def transport_errors() -> tuple[type[Exception], ...]:
     """Return what httpx raises where no whole answer comes."""
     import httpx  # noqa: PLC0415 - an extra
 
     return (TimeoutError, httpx.HTTPError, httpx.InvalidURL, UnicodeError)
 
 
-def way_failure(error: Exception, key: str, seconds: float, may_have_arrived: type[PassingError]) -> PassingError:
+def transport_failure(
+    error: Exception, key: str, seconds: float, may_have_arrived: type[TransientError]
+) -> TransientError:
     """Return `NotSentError` where nothing reached the server, else an error of the type that says that it may have."""
     import httpx  # noqa: PLC0415 - an extra
 

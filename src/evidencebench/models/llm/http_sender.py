@@ -32,7 +32,7 @@ from evidencebench.models.llm.refusals import failure_of, is_withheld, may_have_
 from evidencebench.models.llm.tokens import prompt_tokens_of
 from evidencebench.models.llm.totals import RunningTotals
 from evidencebench.models.llm.wire import posted, reply_of
-from evidencebench.web.passing import PassingError
+from evidencebench.web.transient import TransientError
 
 if TYPE_CHECKING:
     import httpx
@@ -197,7 +197,7 @@ class HttpSender:
         while True:
             try:
                 return await self._attempted(post, state)
-            except PassingError as error:
+            except TransientError as error:
                 last = error
             if isinstance(last, BusyError):
                 post.n_refusals += 1
@@ -215,7 +215,7 @@ class HttpSender:
             "raise max_attempts or timeout_seconds"
         )
 
-    def _count_failed_attempt(self, post: _Post, state: _ServerState, last: PassingError) -> None:
+    def _count_failed_attempt(self, post: _Post, state: _ServerState, last: TransientError) -> None:
         state.n_failed_attempts += 1
         most = max(self._bounds.max_failures_in_a_row, _LEAST_ATTEMPTS_A_CONNECTION * self._limits.max_connections)
         if not state.has_replied and state.n_failed_attempts >= most:
@@ -224,7 +224,7 @@ class HttpSender:
                 f"{last}; see whether the server runs and run again: what is stored is kept"
             )
 
-    def _wait_after(self, last: PassingError, post: _Post, state: _ServerState) -> float:
+    def _wait_after(self, last: TransientError, post: _Post, state: _ServerState) -> float:
         """Return the seconds until the next attempt; where the server wants a pause, all who ask it make one."""
         is_busy, asked = isinstance(last, BusyError), last.wait_seconds
         if asked is not None and asked > self._bounds.total_timeout_seconds:
@@ -268,7 +268,7 @@ class HttpSender:
                 self._totals.count(sent=-int(is_first))
                 post.is_sent = not is_first
                 raise
-            except (PassingError, EndpointError, asyncio.CancelledError):
+            except (TransientError, EndpointError, asyncio.CancelledError):
                 self._maybe_charged(post)
                 raise
             if reply is None:
@@ -308,12 +308,12 @@ def _read(post: _Post, came: HttpAnswer) -> ChatReply:
     """Return the reply in a body; what is sound is read whatever its media type says, since it is paid for."""
     try:
         reply = reply_of(post.server.provider.wire, came.content)
-    except PassingError as error:
+    except TransientError as error:
         media_type = came.headers.get("Content-Type", "unknown type")
         failure = shown(f"{error}, in {len(came.content)} bytes of {media_type}", post.key.value)
     else:
         return reply_without_key(reply, post.key)
-    raise PassingError(failure)
+    raise TransientError(failure)
 
 
 def _require_usable(limits: RateLimits, bounds: Bounds) -> None:

@@ -7,10 +7,10 @@ from typing import Any
 import msgspec
 
 from evidencebench.errors import EndpointError, EvidenceBenchError, FailingServerError
-from evidencebench.models.endpoints import BusyError, asked_wait, is_passing, shown
+from evidencebench.models.endpoints import BusyError, is_transient, requested_wait_seconds, shown
 from evidencebench.models.llm.chat import NOTHING_USED, ChatReply, Usage
-from evidencebench.web.passing import PassingError
 from evidencebench.web.served_json import told
+from evidencebench.web.transient import TransientError
 
 # A server that gave up waiting for the model behind it: that may have run, and be charged for.
 _MAY_HAVE_RUN = frozenset({408, 504, 524})
@@ -58,7 +58,7 @@ class _Refusal(msgspec.Struct, frozen=True):
     error: _ServedError | str | None = None
 
 
-def said_in(content: bytes) -> str:
+def refusal_text(content: bytes) -> str:
     """Return what a refusal says: its message and code, or all of it where it has another form."""
     error = _error_in(content)
     if isinstance(error, _ServedError):
@@ -72,7 +72,7 @@ def is_withheld(status: int, content: bytes) -> bool:
         return False
     error = _error_in(content)
     told = error.metadata if isinstance(error, _ServedError) else None
-    return (isinstance(told, dict) and "flagged_input" in told) or _holds(said_in(content), _WITHHELD)
+    return (isinstance(told, dict) and "flagged_input" in told) or _holds(refusal_text(content), _WITHHELD)
 
 
 def may_have_run(status: int) -> bool:
@@ -96,9 +96,9 @@ def withheld_reply(*, is_charged: bool = False) -> ChatReply:
 
 def failure_of(
     status: int, headers: Mapping[str, str], content: bytes, *, where: str, key: str, now: datetime
-) -> PassingError | EvidenceBenchError:
+) -> TransientError | EvidenceBenchError:
     """Return the error that a reply of a status other than 200 is, its message without the key."""
-    said = said_in(content)
+    said = refusal_text(content)
     message = f"status {status}: {shown(said, key)}"
     if status in _REDIRECTS:
         return FailingServerError(f"{where}: status {status}: a redirect, which is not followed; correct base_url")
@@ -106,9 +106,9 @@ def failure_of(
         return FailingServerError(f"{where}: {message}; see to the account at the provider, then run again")
     if status in _NOT_ALLOWED:
         return FailingServerError(f"{where}: {message}; {_DO[status]}, then run again")
-    if is_passing(status):
-        kind = BusyError if status == _TOO_MANY_REQUESTS else PassingError
-        return kind(message, asked_wait(headers, now))
+    if is_transient(status):
+        kind = BusyError if status == _TOO_MANY_REQUESTS else TransientError
+        return kind(message, requested_wait_seconds(headers, now))
     if _holds(said, _TOO_LONG):
         return EndpointError(f"{where}: {message}; set context_tokens to what the model can read, reply included")
     return EndpointError(f"{where}: {message}")

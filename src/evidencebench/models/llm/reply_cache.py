@@ -21,9 +21,9 @@ import msgspec
 from evidencebench.errors import CacheError
 from evidencebench.models.llm.chat import ChatReply, ChatRequest
 from evidencebench.models.llm.group_commit import Change, GroupCommit
-from evidencebench.models.llm.reply_database import FILE_NAME, Reopening, explained, opened
+from evidencebench.models.llm.reply_database import FILE_NAME, Reopening, cache_errors, opened
 from evidencebench.models.llm.request_locks import RequestLocks
-from evidencebench.storage.database import give_room_back, take_room
+from evidencebench.storage.database import release_space, reserve_space
 
 T = TypeVar("T")
 
@@ -83,24 +83,24 @@ class ReplyCache:
 
         Raises `CacheError` if the file cannot be written: it belongs to another user, or the disk is full.
         """
-        await self.change(take_room)
-        await self.change(give_room_back)
+        await self.change(reserve_space)
+        await self.change(release_space)
 
     async def change(self, change: Change[T]) -> T:
         """Make any change of the file together with all that wait; return when it is on the disk."""
-        with explained(self.path):
+        with cache_errors(self.path):
             return await asyncio.wrap_future(self._writer.submit(change))
 
     def change_now(self, change: Change[T]) -> T:
         """Do what `change` does, without an event loop."""
-        with explained(self.path):
+        with cache_errors(self.path):
             return self._writer.submit(change).result()
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
         """Give this process's reading connection, which no writer holds up; what goes wrong is a `CacheError`."""
         self._notice_fork()
-        with self._lock, explained(self.path):
+        with self._lock, cache_errors(self.path):
             yield self._reading.connection()
 
     def close(self) -> None:

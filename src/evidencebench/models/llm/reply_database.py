@@ -81,7 +81,7 @@ def _identity(path: Path) -> tuple[int, int] | None:
 
 
 @contextmanager
-def explained(path: Path) -> Iterator[None]:
+def cache_errors(path: Path) -> Iterator[None]:
     """Turn errors of SQLite and of the disk into `CacheError`, which names the file and says what to do."""
     try:
         yield

@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Sequence
 
-from evidencebench.pages.figures.lettering import TITLE_SIZE, fitted, told_name
+from evidencebench.pages.figures.lettering import TITLE_SIZE, fitted, title_name
 from evidencebench.pages.figures.scale import Scale
 from evidencebench.pages.markup import Child, Node, node
 
@@ -24,7 +24,7 @@ def chart(title: str, description: str, *body: Child, height: int, key: str | No
 
     ``description`` tells the numbers in words; ``key`` makes its ids unique on a page, None: derived from both.
     """
-    told = told_name(title)
+    told = title_name(title)
     root = _root(told, description, height=height, role="img", key=key)
     root.append(text(MARGIN, 20, fitted(told, WIDTH - 2 * MARGIN, TITLE_SIZE), "chart-title"))
     root.extend(child for child in body if isinstance(child, Node))
@@ -35,7 +35,7 @@ def stacked(charts: Sequence[Node], *, title: str, key: str | None = None) -> No
     """Return charts below one another as one picture; a single one stays what it is."""
     if len(charts) == 1:
         return charts[0]
-    told = told_name(title)
+    told = title_name(title)
     heights = [size_of(one)[1] for one in charts]
     gap = 2 * MARGIN
     height = sum(heights) + gap * max(0, len(charts) - 1)

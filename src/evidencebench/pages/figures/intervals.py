@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from evidencebench.pages.figures.bars import Bar, BarGroup
 from evidencebench.pages.figures.frame import chart
-from evidencebench.pages.figures.lettering import shown_name, told_name
+from evidencebench.pages.figures.lettering import shown_name, title_name
 from evidencebench.pages.figures.rows import PERCENT_TICKS, described, layout_of, rows_of, top_of
 from evidencebench.pages.figures.scale import percent_cell
 from evidencebench.pages.markup import Node
@@ -25,7 +25,7 @@ def interval_chart(bars: Sequence[Bar], *, title: str, unit: str = "aspect recal
     """
     groups = [BarGroup(name="", bars=bars)]
     drawn, height = rows_of(groups, layout_of(bars), PERCENT_TICKS, unit, top=top_of(len(bars)))
-    return chart(title, f"{told_name(unit)}: {described(bars)}", *drawn, height=height, key=key)
+    return chart(title, f"{title_name(unit)}: {described(bars)}", *drawn, height=height, key=key)
 
 
 def grouped_chart(
@@ -39,7 +39,7 @@ def grouped_chart(
     top = top_of(len(bars) + len(groups))
     drawn, height = rows_of(groups, layout_of(bars), PERCENT_TICKS, unit, top=top, with_names=True)
     told = [f"{shown_name(group.name)}: {described(group.bars)}" for group in groups] or ["no rows"]
-    return chart(title, f"{told_name(unit)}. {'. '.join(told)}", *drawn, height=height, key=key)
+    return chart(title, f"{title_name(unit)}. {'. '.join(told)}", *drawn, height=height, key=key)
 
 
 def table_of_bars(bars: Sequence[Bar], *, name: str = "system") -> Table:

@@ -35,7 +35,7 @@ def shown_name(name: str, *, is_control: bool = False) -> str:
     return f"{cut(name, LONGEST_SHOWN)}{' *' if is_control else ''}"
 
 
-def told_name(name: str) -> str:
+def title_name(name: str) -> str:
     """Return a name as a title tells it: on one line, cut to 200 characters."""
     return cut(name, _LONGEST_TOLD)
 

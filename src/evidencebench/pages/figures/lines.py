@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import groupby, pairwise
 
 from evidencebench.pages.figures.frame import HEAD, MARGIN, WIDTH, chart, line, text, tick_names, upright_lines
-from evidencebench.pages.figures.lettering import fitted, shown_name, told_name, width_of
+from evidencebench.pages.figures.lettering import fitted, shown_name, title_name, width_of
 from evidencebench.pages.figures.markers import dash_of, look_of, marker
 from evidencebench.pages.figures.scale import Scale, is_number, percent_cell, ticks
 from evidencebench.pages.markup import Node, node
@@ -49,7 +49,7 @@ def line_chart(lines: Sequence[ChartLine], *, title: str, x_name: str, y_name: s
     drawn = [_drawn(one, look, across, up) for one, look in zip(lines, looks, strict=True)]
     return chart(
         title,
-        f"{told_name(y_name)} by {told_name(x_name)}: {'; '.join(map(_described, lines))}",
+        f"{title_name(y_name)} by {title_name(x_name)}: {'; '.join(map(_described, lines))}",
         *_axes(across, up, x_name, y_name, right),
         *(_band(one, look, across, up) for one, look in zip(lines, looks, strict=True)),
         *drawn,
@@ -67,8 +67,8 @@ def _axes(across: Scale, up: Scale, x_name: str, y_name: str, right: float) -> I
     named = _named_ticks(across)
     yield from upright_lines(across, named, up.end, up.start)
     yield from tick_names(across, named, up.start + 15)
-    yield text((_LEFT + right) / 2, up.start + 32, fitted(told_name(x_name), right - _LEFT), "chart-tick", "middle")
-    yield text(MARGIN, up.end - 10, fitted(told_name(y_name), right), "chart-tick")
+    yield text((_LEFT + right) / 2, up.start + 32, fitted(title_name(x_name), right - _LEFT), "chart-tick", "middle")
+    yield text(MARGIN, up.end - 10, fitted(title_name(y_name), right), "chart-tick")
 
 
 def _named_ticks(across: Scale) -> list[tuple[float, str]]:
@@ -100,7 +100,7 @@ def _drawn(one: ChartLine, position: int, across: Scale, up: Scale) -> Node:
     return node(
         "g",
         {"class": look_of(position, is_control=one.is_control)},
-        node("title", None, f"{told_name(one.name)}{' (control)' if one.is_control else ''}"),
+        node("title", None, f"{title_name(one.name)}{' (control)' if one.is_control else ''}"),
         *parts,
     )
 
@@ -143,7 +143,7 @@ def _names(
         yield node(
             "g",
             {"class": look_of(look, is_control=one.is_control)},
-            node("title", None, told_name(one.name)),
+            node("title", None, title_name(one.name)),
             lead,
             marker(x - 8, y, look, size=3.5),
             text(x, y + 4, fitted(name, WIDTH - MARGIN - x + 1), "chart-name"),

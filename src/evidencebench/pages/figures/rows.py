@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from evidencebench.pages.figures.bars import Bar, BarGroup, interval_of, value_text
 from evidencebench.pages.figures.frame import HEAD, MARGIN, WIDTH, line, text, tick_names, upright_lines
-from evidencebench.pages.figures.lettering import BOLD_SIZE, fitted, shown_name, told_name, width_of
+from evidencebench.pages.figures.lettering import BOLD_SIZE, fitted, shown_name, title_name, width_of
 from evidencebench.pages.figures.markers import look_of, marker
 from evidencebench.pages.figures.scale import Scale, is_number
 from evidencebench.pages.markup import Node, node
@@ -83,9 +83,9 @@ def _row(bar: Bar, y: float, layout: Layout, position: int) -> Node:
     position = position if bar.series is None else bar.series
     name = shown_name(bar.name, is_control=bar.is_control)
     numbers = value_text(bar, signed=layout.signed)
-    told = f"{told_name(bar.name)}{' (control)' if bar.is_control else ''}: {numbers}"
+    told = f"{title_name(bar.name)}{' (control)' if bar.is_control else ''}: {numbers}"
     if bar.note:
-        told += f", {told_name(bar.note)}"
+        told += f", {title_name(bar.note)}"
     return node(
         "g",
         {"class": look_of(position, is_control=bar.is_control)},
@@ -124,7 +124,7 @@ def _foot(
         drawn += tick_names(layout.scale, named, top - 4)
     middle = (layout.scale.start + layout.scale.end) / 2
     room = 2 * (min(middle, WIDTH - middle) - MARGIN)
-    drawn.append(text(middle, bottom + 31, fitted(told_name(unit), room), "chart-tick", "middle"))
+    drawn.append(text(middle, bottom + 31, fitted(title_name(unit), room), "chart-tick", "middle"))
     if not bars:
         note = "no rows"
     elif any(bar.is_control for bar in bars):

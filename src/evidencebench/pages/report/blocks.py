@@ -30,7 +30,7 @@ def note(*children: Child) -> Node:
     return paragraph(*children, look="note")
 
 
-def foreign(text: str) -> Node:
+def isolated_name(text: str) -> Node:
     """Return a name from a file, set apart so that it cannot turn what stands around it."""
     return node("bdi", FOREIGN, shortened(text))
 

@@ -12,7 +12,7 @@ from evidencebench.pages.markup import Child, Node, node
 from evidencebench.pages.report.blocks import (
     code,
     figure,
-    foreign,
+    isolated_name,
     note,
     paragraph,
     points,
@@ -197,19 +197,21 @@ def _unmeasured(found: Hypotheses) -> list[Node]:
 
 
 def _by_run(told: Mapping[str, Child]) -> Node:
-    return shown_list(*(node("span", None, foreign(label), ": ", one) for label, one in told.items()))
+    return shown_list(*(node("span", None, isolated_name(label), ": ", one) for label, one in told.items()))
 
 
 def _unused_text(found: Hypotheses) -> Node | None:
     if not found.unused:
         return None
-    told = {label: node("span", None, foreign(other), " stands in its place") for label, other in found.unused.items()}
+    told = {
+        label: node("span", None, isolated_name(other), " stands in its place") for label, other in found.unused.items()
+    }
     return node("div", None, paragraph("Not used, since another seed of the same system is preferred:"), _by_run(told))
 
 
 def _unpaired(found: Hypotheses) -> Node | None:
     if not found.unpaired:
         return None
-    labels = [foreign(label) for label in found.unpaired]
+    labels = [isolated_name(label) for label in found.unpaired]
     said = paragraph("Without the run of the same system and options with its own hypotheses: ")
     return node("div", None, said, shown_list(*labels))

@@ -20,7 +20,7 @@ _MOST_OPEN = 3
 
 def leaderboard_section(findings: Findings) -> Node:
     """Return all means at a glance, then a chart and a table a task."""
-    glance = _glance(findings) if len(findings.tasks) > 1 else None
+    glance = _overview_table(findings) if len(findings.tasks) > 1 else None
     is_seen = any(map(findings.scored.trained_on_it, findings.scored.runs))
     is_all_open = len(findings.tasks) <= _MOST_OPEN
     return section(
@@ -42,7 +42,7 @@ def leaderboard_section(findings: Findings) -> Node:
     )
 
 
-def _glance(findings: Findings) -> Node:
+def _overview_table(findings: Findings) -> Node:
     """Return a table of every system on every task: mean, interval and ranks."""
     shown = {
         task.name: {_name(findings, row): _brief(row) for row in findings.board[task.name]} for task in findings.tasks

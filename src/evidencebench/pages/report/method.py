@@ -4,7 +4,7 @@ from evidencebench.pages.markup import Node, node
 from evidencebench.pages.report.blocks import (
     code,
     folded,
-    foreign,
+    isolated_name,
     note,
     paragraph,
     section,
@@ -127,5 +127,5 @@ def papers_section(findings: Findings, *, has_papers: bool, view_command: str) -
             "selected, start the local app:"
         ),
         node("pre", {"class": "command", "tabindex": 0, "role": "group", "aria-label": "Command"}, code(view_command)),
-        note(_FILE_NAMES, " Data: ", foreign(findings.dataset.name)),
+        note(_FILE_NAMES, " Data: ", isolated_name(findings.dataset.name)),
     )

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from evidencebench.data.tasks import Task
 from evidencebench.pages.markup import Child, Node, node
-from evidencebench.pages.report.blocks import code, foreign, note, paragraph, points, shown_list
+from evidencebench.pages.report.blocks import code, isolated_name, note, paragraph, points, shown_list
 from evidencebench.pages.report.findings import Findings
 from evidencebench.runs.run_file import RunFile
 from evidencebench.scoring.cautions import cautions_of
@@ -26,7 +26,7 @@ def opening(title: str, findings: Findings) -> Node:
         {"id": "summary", "aria-labelledby": "summary-title", "tabindex": "-1"},
         node("h1", {"id": "summary-title", "class": "foreign", "dir": "auto"}, title),
         *(
-            note(node("strong", None, "Caution: "), foreign(one.label), f": {one.text}.")
+            note(node("strong", None, "Caution: "), isolated_name(one.label), f": {one.text}.")
             for one in cautions_of(findings.scored)
         ),
         paragraph(*_finding(findings), look="finding"),
@@ -40,7 +40,7 @@ def _facts(findings: Findings) -> Node:
     papers = counted(findings.n_papers, "paper or review", "papers or reviews")
     swapped = {label: run for label, (run, _) in findings.swapped.items()}
     pairs: list[tuple[str, tuple[Child, ...]]] = [
-        ("Data", (foreign(dataset.name), ", sha256 ", node("code", None, dataset.sha256))),
+        ("Data", (isolated_name(dataset.name), ", sha256 ", node("code", None, dataset.sha256))),
         ("Instances", (f"{part}{counted(len(dataset), 'instance')} from {papers}",)),
         ("Runs", (_runs(findings.scored.runs),)),
         *([("Runs asked other papers' hypotheses", (_runs(swapped),))] if swapped else []),
@@ -56,7 +56,7 @@ def _runs(runs: Mapping[str, RunFile]) -> Node:
 
 def _run(label: str, run: RunFile) -> Node:
     unsaid = "" if run.header is not None else " (the file does not say what made it)"
-    return node("span", None, foreign(label), ": ", code(run.signature), unsaid)
+    return node("span", None, isolated_name(label), ": ", code(run.signature), unsaid)
 
 
 def _finding(findings: Findings) -> list[Child]:
@@ -66,7 +66,7 @@ def _finding(findings: Findings) -> list[Child]:
     runs = [row for row in ranked if not row.is_control and findings.name_of(row) not in controls]
     if not runs:
         return [f"On {task.name}, no run here competes: every one is a control or knows the labels."]
-    said: list[Child] = ["On ", foreign(task.name), f" ({described(task)}), ", *_leaders(runs)]
+    said: list[Child] = ["On ", isolated_name(task.name), f" ({described(task)}), ", *_leaders(runs)]
     said += [" ", _ranks(runs[0], len(ranked))]
     if controls:
         said += _verdict(findings, runs[0], controls[0])
@@ -81,15 +81,15 @@ def _leaders(runs: Sequence[Standing]) -> list[Child]:
     leader, n_runs = runs[0], len(runs)
     covers = f" covers {_share(leader)} of the aspects on average."
     if n_runs == 1:
-        return [foreign(leader.system), covers]
+        return [isolated_name(leader.system), covers]
     level = [row for row in runs if is_level(row.recall.mean - leader.recall.mean)]
     if len(level) == 1:
-        return [f"the best of {n_runs} runs, ", foreign(leader.system), ",", covers]
+        return [f"the best of {n_runs} runs, ", isolated_name(leader.system), ",", covers]
     names: list[Child] = []
     for row in level:
-        names += [", " if names else "", foreign(row.system)]
+        names += [", " if names else "", isolated_name(row.system)]
     whose = "all runs are level: " if len(level) == n_runs else f"the best of {n_runs} runs are level: "
-    return [whose, *names, ". ", foreign(leader.system), covers]
+    return [whose, *names, ". ", isolated_name(leader.system), covers]
 
 
 def _share(row: Standing) -> str:
@@ -125,7 +125,7 @@ def _verdict(findings: Findings, leader: Standing, control: str) -> list[Child]:
         " It is ",
         node("strong", None, how),
         " the best control that reads no labels, ",
-        foreign(control),
+        isolated_name(control),
         f": {told}",
     ]
 

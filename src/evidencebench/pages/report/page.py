@@ -45,7 +45,7 @@ _MOST_NAMED, _LONGEST_TITLE = 3, 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wish:
+class ReportContents:
     """What the report holds beside scores."""
 
     title: str = ""  # empty: the data and the runs
@@ -63,7 +63,7 @@ def report_page(
     rules: Rules | None = None,
     resampling: Resampling = DEFAULT_RESAMPLING,
     limit: int | None = None,
-    wish: Wish | None = None,
+    wish: ReportContents | None = None,
     on_caution: Callable[[Caution], object] | None = None,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> str:
@@ -87,7 +87,7 @@ def report_page(
     RunMismatchError, TaskError
         As in `findings_of`.
     """
-    wish, rules, data = wish or Wish(), rules or Rules(), dataset_from(dataset)
+    wish, rules, data = wish or ReportContents(), rules or Rules(), dataset_from(dataset)
     findings = findings_of(
         paths_from(paths),
         data,
@@ -116,7 +116,7 @@ def _title(data: str, runs: Sequence[str]) -> str:
     return shortened(f"{counted(len(runs), 'run')} on {data}")
 
 
-def _results(title: str, findings: Findings, wish: Wish, *, has_papers: bool) -> Node:
+def _results(title: str, findings: Findings, wish: ReportContents, *, has_papers: bool) -> Node:
     data, task = shareable(wish.data or str(findings.dataset.path)), findings.tasks[0]
     sections = [
         leaderboard_section(findings),

@@ -10,11 +10,11 @@ from evidencebench.models.embedding import onnx, transformer
 from evidencebench.models.embedding.embedder import Embedded
 from evidencebench.models.embedding.encoder import Encoder, Floats
 from evidencebench.models.embedding.folder import (
-    Steady,
+    PinnedDigest,
     library_versions,
+    pinned_files,
     require_extra,
     require_model,
-    steady_files,
 )
 from evidencebench.models.embedding.formats import (
     FORMATS,
@@ -93,12 +93,12 @@ class Dense:
     int8: bool = False
     dtype: Dtype = "float32"
     device: str = "auto"
-    _files: Steady = field(init=False, repr=False, compare=False)
-    _sentence_files: Steady | None = field(init=False, repr=False, compare=False)
+    _files: PinnedDigest = field(init=False, repr=False, compare=False)
+    _sentence_files: PinnedDigest | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        of_sentences = self.sentence_model and steady_files(self.sentence_model, self.sentence_revision)
-        object.__setattr__(self, "_files", steady_files(self.model, self.revision))
+        of_sentences = self.sentence_model and pinned_files(self.sentence_model, self.sentence_revision)
+        object.__setattr__(self, "_files", pinned_files(self.model, self.revision))
         object.__setattr__(self, "_sentence_files", of_sentences or None)
         require_format("dense", self.format, self.neighbours, FORMATS)
         if self.max_tokens is not None and self.max_tokens < 3:  # noqa: PLR2004 - one word between two marks
@@ -170,7 +170,7 @@ class Dense:
             encoder = self._encoder(self.model, self.revision, self._files)
         return embed_texts(encoder, texts)
 
-    def _local(self, model: str, revision: str | None, files: Steady) -> LocalModel:
+    def _local(self, model: str, revision: str | None, files: PinnedDigest) -> LocalModel:
         return LocalModel(
             sha256=files.digest(),
             model=model,
@@ -181,7 +181,7 @@ class Dense:
             device=self.device,
         )
 
-    def _encoder(self, model: str, revision: str | None, files: Steady) -> Encoder:
+    def _encoder(self, model: str, revision: str | None, files: PinnedDigest) -> Encoder:
         of = self._local(model, revision, files)
         if self.backend == "onnx":
             return onnx.onnx_encoder(of, int8=self.int8, folder=cache_folder(os.environ))

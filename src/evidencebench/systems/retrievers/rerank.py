@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Literal
 
 from evidencebench.errors import ModelError, SystemSpecError
 from evidencebench.models.embedding.folder import (
-    Steady,
+    PinnedDigest,
     library_versions,
     model_folder,
+    pinned_files,
     require_extra,
     require_model,
-    steady_files,
 )
 from evidencebench.models.embedding.transformer import quiet_loading
 from evidencebench.models.model_card import fine_tuned_on
@@ -64,10 +64,10 @@ class Rerank:
     batch_size: int = 32
     device: str = "auto"
     dtype: Literal["float32", "float16", "bfloat16"] = "float32"
-    _files: Steady = field(init=False, repr=False, compare=False)
+    _files: PinnedDigest = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_files", steady_files(self.model, self.revision))
+        object.__setattr__(self, "_files", pinned_files(self.model, self.revision))
         for name, value in (("top", self.top), ("batch_size", self.batch_size)):
             if value < 1:
                 raise SystemSpecError(f"rerank: {name}: expected a number of at least 1, got {value}")

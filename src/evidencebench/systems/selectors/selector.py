@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from evidencebench.errors import SystemSpecError
-from evidencebench.models.embedding.folder import Steady
+from evidencebench.models.embedding.folder import PinnedDigest
 from evidencebench.models.model_card import card_digest
 from evidencebench.query import AspectScope, Query
 from evidencebench.system import Brief, Ranking, Traits
@@ -39,11 +39,11 @@ class Selector:
 
     model: Path
     hypothesis_weight: float = 0.0
-    _card: Steady = field(init=False, repr=False, compare=False)
+    _card: PinnedDigest = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "model", Path(self.model))
-        object.__setattr__(self, "_card", Steady(self.model, lambda: card_digest(self.model)))
+        object.__setattr__(self, "_card", PinnedDigest(self.model, lambda: card_digest(self.model)))
         if not 0 <= self.hypothesis_weight < math.inf:
             raise SystemSpecError(
                 f"selector: hypothesis_weight: expected a finite number of at least 0, got {self.hypothesis_weight}"

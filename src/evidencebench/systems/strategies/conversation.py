@@ -188,7 +188,7 @@ async def together(work: Iterable[Coroutine[Any, Any, Conversation[R]]]) -> list
     ended = await asyncio.gather(*work, return_exceptions=True)
     errors = [one for one in ended if isinstance(one, BaseException)]
     outcomes = [one for one in ended if not isinstance(one, BaseException)]
-    for error in sorted(errors, key=rank_of_error):
+    for error in sorted(errors, key=error_priority):
         if isinstance(error, ReplyError):
             notes = merged_notes(
                 *(one.notes for one in (*outcomes, *errors) if isinstance(one, (Conversation, ReplyError)))
@@ -198,7 +198,7 @@ async def together(work: Iterable[Coroutine[Any, Any, Conversation[R]]]) -> list
     return outcomes
 
 
-def rank_of_error(error: BaseException) -> int:
+def error_priority(error: BaseException) -> int:
     """Return which error goes first: what was not expected, the end of all requests, what is to come, what failed."""
     ranks = (StopError, PendingError, ReplyError)
     return next((place for place, kind in enumerate(ranks) if isinstance(error, kind)), -1)

@@ -15,7 +15,7 @@ from evidencebench.models.llm.chat import ChatModel
 from evidencebench.query import Query
 from evidencebench.system import Brief, NamedSystem, Ranking, Traits, merged_notes, rank_by_score
 from evidencebench.systems.retrievers.scores import places_of
-from evidencebench.systems.strategies.conversation import rank_of_error
+from evidencebench.systems.strategies.conversation import error_priority
 from evidencebench.systems.strategies.options import require_within
 
 _MAX_SAMPLES = 64
@@ -103,7 +103,7 @@ class LlmVote:
         n_threads = _MAX_AT_ONCE if any(part.waits for part in self.systems) else 0
         ended = _ended([asked(ask) for ask in self._voters], n_threads)
         errors = [error for one in ended if (error := one.exception()) is not None]
-        for error in sorted(errors, key=rank_of_error):
+        for error in sorted(errors, key=error_priority):
             if isinstance(error, (StopError, PendingError)) or not isinstance(error, EvidenceBenchError):
                 raise error
         answers = [one.result() for one in ended if one.exception() is None]

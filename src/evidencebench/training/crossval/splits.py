@@ -22,7 +22,7 @@ from evidencebench.scoring.selection import check_answer
 from evidencebench.system import NamedSystem, Ranking
 from evidencebench.systems.derangement import derange_hypotheses
 from evidencebench.training.crossval.plan import Plan, Split, versions_before_training
-from evidencebench.training.folds import paper_folds, parted
+from evidencebench.training.folds import paper_folds, split_at_fold
 from evidencebench.training.training_table import Trainable, trainable
 
 
@@ -90,7 +90,7 @@ def split_worker(data: DataFile, plan: Plan) -> Callable[[Split], AnsweredSplit]
             return _answered(split, systems, instances, wrong, tasks)
         papers = [instance.query.paper_id for instance in instances]
         fold = paper_folds(papers, plan.n_folds, np.random.default_rng(split.seed))[split.fold]
-        seen, asked = parted(instances, fold)
+        seen, asked = split_at_fold(instances, fold)
         with tempfile.TemporaryDirectory() as scratch:
             model = Path(scratch) / "model"
             fit_seconds = _train(split, seen, model)

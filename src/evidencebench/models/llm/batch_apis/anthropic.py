@@ -9,12 +9,12 @@ from typing import IO, Any
 import msgspec
 
 from evidencebench.models.llm.batch_apis.calls import Calls
-from evidencebench.models.llm.batch_apis.checks import asked, key_of, read_rows, safe_id, told_id
+from evidencebench.models.llm.batch_apis.checks import asked, key_of, read_rows, safe_id, submitted_id
 from evidencebench.models.llm.batch_apis.contract import BatchSearch, RemoteBatch, ResultRow, SearchResult
 from evidencebench.models.llm.chat import ChatRequest
-from evidencebench.models.llm.refusals import is_withheld, said_in, withheld_reply
+from evidencebench.models.llm.refusals import is_withheld, refusal_text, withheld_reply
 from evidencebench.models.llm.wire import body_of, reply_of
-from evidencebench.web.passing import PassingError
+from evidencebench.web.transient import TransientError
 
 _PATH = "/messages/batches"
 _CLOCK_SKEW_SECONDS = 300
@@ -92,7 +92,7 @@ class AnthropicBatchApi:
 
     async def create(self, calls: Calls, prepared: bytes | IO[bytes]) -> str:
         """Submit in one attempt; see `BatchApi.create`."""
-        return told_id(await calls.once("POST", _PATH, content=prepared), "a batch")
+        return submitted_id(await calls.once("POST", _PATH, content=prepared), "a batch")
 
     async def find(self, calls: Calls, sought: BatchSearch) -> SearchResult:
         """Look for a batch of the same age and size whose results are for our requests, which only its end tells."""
@@ -134,7 +134,7 @@ class AnthropicBatchApi:
             keys = {row.key for row in rows if row.key}
             n_rows = len(keys) + sum(not row.key for row in rows)
             if n_rows < sought.n_requests or any(row.is_cut for row in rows):
-                raise PassingError(f"expected {sought.n_requests} results of batch {name}, got {n_rows}")
+                raise TransientError(f"expected {sought.n_requests} results of batch {name}, got {n_rows}")
             return bool(keys) and all(map(sought.holds, keys))
 
         return await calls.tried(attempt)
@@ -166,10 +166,10 @@ def _row(line: _AnthropicLine) -> ResultRow:
     if result.type != "errored":
         try:
             return ResultRow(key=key, reply=reply_of("anthropic", result.message), is_done=True)
-        except PassingError as error:
+        except TransientError as error:
             if result.type == "succeeded":
                 return ResultRow(key=key, failure=str(error), is_done=True)
     said = bytes(result.error)
     if is_withheld(_BAD_REQUEST, said):
         return ResultRow(key=key, reply=withheld_reply())
-    return ResultRow(key=key, failure=said_in(said))
+    return ResultRow(key=key, failure=refusal_text(said))

@@ -11,11 +11,11 @@ from typing import IO, TYPE_CHECKING, Any, TypeVar
 from evidencebench.errors import EndpointError, MissingExtraError
 from evidencebench.models.endpoints import shown, wait_before
 from evidencebench.models.llm.chat import ChatReply
-from evidencebench.models.llm.connections import certificates, new_client, way_errors, way_failure
+from evidencebench.models.llm.connections import certificates, new_client, transport_errors, transport_failure
 from evidencebench.models.llm.credentials import Key, reply_without_key
 from evidencebench.models.llm.providers import Server
 from evidencebench.models.llm.refusals import failure_of
-from evidencebench.web.passing import PassingError
+from evidencebench.web.transient import TransientError
 
 if TYPE_CHECKING:
     import httpx
@@ -34,7 +34,7 @@ class RefusedBatchError(EndpointError):
     """The server refuses what was sent, for what stands in it."""
 
 
-class UnsureError(PassingError):
+class UnsureError(TransientError):
     """What was sent may have been done, though no answer says so: doing it again could do it twice."""
 
 
@@ -74,15 +74,15 @@ class Calls:
         into.seek(0)
 
     async def tried(self, attempt: Callable[[], Awaitable[T]]) -> T:
-        """Return what an attempt returns, made again while it raises `PassingError`, at last as `EndpointError`."""
+        """Return what an attempt returns, made again while it raises `TransientError`, at last as `EndpointError`."""
         for number in range(1, self._settings.max_attempts + 1):
             try:
                 return await attempt()
-            except PassingError as error:
+            except TransientError as error:
                 await self.waited(error, number)
         raise AssertionError
 
-    async def waited(self, error: PassingError, number: int) -> None:
+    async def waited(self, error: TransientError, number: int) -> None:
         """Wait after a failed attempt, counted from 1; raise `EndpointError` if it was the last one."""
         if number >= self._settings.max_attempts:
             raise EndpointError(
@@ -113,7 +113,7 @@ class Calls:
     ) -> bytes:
         """Return the body of the answer to one attempt, to JSON from memory or from a file's beginning, or to a form.
 
-        Raises `UnsureError` if it may have been done all the same, another `PassingError` if it was not and the next
+        Raises `UnsureError` if it may have been done all the same, another `TransientError` if it was not and the next
         attempt may succeed, and `RefusedBatchError` if it is refused for what was sent.
         """
         found = bytearray()
@@ -157,8 +157,8 @@ class Calls:
                         raise EndpointError(f"{self.where}{path}: expected an answer of at most {most_bytes} bytes")
                     take(block)
                 return
-        except way_errors() as error:
-            failure = way_failure(error, self._key.value, seconds, UnsureError)
+        except transport_errors() as error:
+            failure = transport_failure(error, self._key.value, seconds, UnsureError)
         raise failure  # here, so that it does not hold the library's error, whose request holds the key
 
     def _refusal(self, path: str, reply: "httpx.Response", content: bytes) -> Exception:
@@ -166,7 +166,7 @@ class Calls:
         where = f"{self.where}{path}"
         error = failure_of(status, reply.headers, content, where=where, key=self._key.value, now=now)
         is_unsure = status >= _FIRST_SERVER_ERROR or status == _REQUEST_TIMEOUT
-        if isinstance(error, PassingError) and is_unsure:
+        if isinstance(error, TransientError) and is_unsure:
             return UnsureError(str(error), error.wait_seconds)
         return RefusedBatchError(str(error)) if isinstance(error, EndpointError) else error
 

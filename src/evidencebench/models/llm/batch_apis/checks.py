@@ -10,12 +10,12 @@ from evidencebench.errors import EndpointError
 from evidencebench.models.llm.batch_apis.calls import Calls, UnsureError
 from evidencebench.models.llm.batch_apis.contract import ResultRow
 from evidencebench.web import served_json
-from evidencebench.web.passing import PassingError
+from evidencebench.web.transient import TransientError
 
 T = TypeVar("T")
 
 
-class Named(msgspec.Struct, frozen=True):
+class HasId(msgspec.Struct, frozen=True):
     """Anything with an id."""
 
     id: str
@@ -36,18 +36,18 @@ async def asked(calls: Calls, path: str, form: type[T], what: str, **queries: st
 
 
 def decoded(content: bytes, form: type[T], what: str) -> T:
-    """Return an answer in its form, or raise `PassingError`."""
+    """Return an answer in its form, or raise `TransientError`."""
     try:
         return served_json.decoded(content, form)
     except msgspec.DecodeError as error:
-        raise PassingError(f"expected {what} as JSON: {error}") from error
+        raise TransientError(f"expected {what} as JSON: {error}") from error
 
 
-def told_id(content: bytes, what: str) -> str:
+def submitted_id(content: bytes, what: str) -> str:
     """Return the id in the answer to a submission; without one nobody knows what was done: `UnsureError`."""
     try:
-        return safe_id(decoded(content, Named, what).id)
-    except (PassingError, EndpointError) as error:
+        return safe_id(decoded(content, HasId, what).id)
+    except (TransientError, EndpointError) as error:
         raise UnsureError(str(error)) from error
 
 
@@ -61,11 +61,11 @@ def safe_id(name: str) -> str:
 def read_rows(file: IO[bytes], form: type[T], row_of: Callable[[T], ResultRow]) -> Iterator[ResultRow]:
     """Yield a row for each line of JSON that is not empty, also for one that cannot be read, with its key if it can.
 
-    Raises `PassingError` if a line is too long for any reply.
+    Raises `TransientError` if a line is too long for any reply.
     """
     while line := file.readline(_MOST_LINE_BYTES):
         if len(line) == _MOST_LINE_BYTES:
-            raise PassingError(f"expected lines of at most {_MOST_LINE_BYTES} bytes")
+            raise TransientError(f"expected lines of at most {_MOST_LINE_BYTES} bytes")
         if line.strip():
             try:
                 yield row_of(served_json.decoded(line, form))

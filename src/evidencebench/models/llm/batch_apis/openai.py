@@ -6,13 +6,13 @@ from typing import IO, Any
 import msgspec
 
 from evidencebench.models.llm.batch_apis.calls import Calls
-from evidencebench.models.llm.batch_apis.checks import Named, asked, decoded, key_of, read_rows, safe_id, told_id
+from evidencebench.models.llm.batch_apis.checks import HasId, asked, decoded, key_of, read_rows, safe_id, submitted_id
 from evidencebench.models.llm.batch_apis.contract import BatchSearch, RemoteBatch, ResultRow, SearchResult
 from evidencebench.models.llm.chat import ChatRequest
-from evidencebench.models.llm.refusals import is_withheld, said_in, withheld_reply
+from evidencebench.models.llm.refusals import is_withheld, refusal_text, withheld_reply
 from evidencebench.models.llm.wire import body_of, reply_of
-from evidencebench.web.passing import PassingError
 from evidencebench.web.served_json import told
+from evidencebench.web.transient import TransientError
 
 _ENDPOINT = "/v1/chat/completions"
 _OVER = frozenset({"completed", "failed", "expired", "cancelled"})
@@ -107,7 +107,7 @@ class OpenaiBatchApi:
 
         async def upload() -> str:
             content = await calls.once("POST", "/files", form=form)
-            return safe_id(decoded(content, Named, "an uploaded file").id)
+            return safe_id(decoded(content, HasId, "an uploaded file").id)
 
         file_id = await calls.tried(upload)
         window = {"input_file_id": file_id, "endpoint": _ENDPOINT, "completion_window": "24h"}
@@ -116,7 +116,7 @@ class OpenaiBatchApi:
     async def create(self, calls: Calls, prepared: bytes | IO[bytes]) -> str:
         """Submit in one attempt; see `BatchApi.create`."""
         content = await calls.once("POST", "/batches", content=prepared)
-        return told_id(content, "a batch")
+        return submitted_id(content, "a batch")
 
     async def find(self, calls: Calls, sought: BatchSearch) -> SearchResult:
         """Look for the batch that has our intent in its metadata."""
@@ -163,7 +163,7 @@ def _row(line: _OpenaiLine) -> ResultRow:
     if line.response is not None and not _is_refusal(line.response):
         try:
             return ResultRow(key=key, reply=reply_of("openai", line.response.body), is_done=True)
-        except PassingError as error:
+        except TransientError as error:
             return ResultRow(key=key, failure=str(error), is_done=True)
     if line.error is not None:
         return ResultRow(key=key, failure=_failure(line.error))
@@ -172,7 +172,7 @@ def _row(line: _OpenaiLine) -> ResultRow:
     status, body = line.response.status_code, bytes(line.response.body)
     if is_withheld(status, body):
         return ResultRow(key=key, reply=withheld_reply())
-    return ResultRow(key=key, failure=f"status {status}: {said_in(body)}")
+    return ResultRow(key=key, failure=f"status {status}: {refusal_text(body)}")
 
 
 def _is_refusal(response: _Response) -> bool:

@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Literal
 
 from evidencebench.models.llm.parsing.numbers import Span, read_numbers, whole_number
-from evidencebench.models.llm.parsing.phrases import MARKS, has_letter, is_left_out, without_asides
+from evidencebench.models.llm.parsing.phrases import MARKS, has_letter, is_left_out, without_parentheses
 from evidencebench.models.llm.parsing.shown import ShownSentences
 
 ItemKind = Literal["pure", "marked", "echo", "text", "ordinal", "unread"]
@@ -66,7 +66,7 @@ def read_item(line: str, shown: ShownSentences) -> ListItem | None:
     found = read_numbers(body, 0, len(body))
     if found is not None and found.spans and not found.is_open:
         rest = body[found.end :]
-        kind: ItemKind = "marked" if without_asides(rest).strip(MARKS) else "pure"
+        kind: ItemKind = "marked" if without_parentheses(rest).strip(MARKS) else "pure"
         kind = "echo" if shown.begins(found.spans[0][0], rest.lstrip(MARKS)) else kind
         is_marked = found.opening or found.is_labelled or kind != "marked" or _BEHIND_A_NUMBER.match(rest)
         if is_marked and (kind == "echo" or not is_left_out(rest)):

@@ -68,7 +68,9 @@ def json_at(text: str, start: int) -> tuple[Any, int] | None:
             return [*values, None], len(text)
         values.append(later[0])
         end = later[1]
-    has_lists = any(letters(key) in _LISTS and isinstance(one, list) for value in values for key, one in value.items())
+    has_lists = any(
+        comparable_key(key) in _LISTS and isinstance(one, list) for value in values for key, one in value.items()
+    )
     if len(values) > 1 and has_lists:
         values.append(None)  # several answers rather than one in parts
     return first if len(values) == 1 else (values, end)
@@ -85,7 +87,7 @@ def _value_at(text: str, start: int) -> tuple[Any, int] | None:
     return None
 
 
-def letters(key: str) -> str:
+def comparable_key(key: str) -> str:
     """Return a key as keys are compared."""
     return _NO_LETTERS.sub("", key[:80].lower())
 
@@ -104,7 +106,7 @@ def listed_in(value: Any, shown: ShownSentences, depth: int = 0) -> list[Span] |
         return [span for one in _by_rank(value) for span in _named_by(one, shown, depth)]
     if not isinstance(value, dict):
         return None
-    by_name = {letters(key): one for key, one in value.items()}
+    by_name = {comparable_key(key): one for key, one in value.items()}
     for name in _LISTS:
         if name in by_name and (found := _listed_below(by_name[name], shown, depth)) is not None:
             return found
@@ -148,7 +150,7 @@ def _named_by(value: Any, shown: ShownSentences, depth: int) -> list[Span]:
     if isinstance(value, list) and depth <= _MAX_DEPTH:
         return [span for one in value for span in _named_by(one, shown, depth + 1)]
     if isinstance(value, dict) and depth <= _MAX_DEPTH and not any(one is False for one in value.values()):
-        for one in _naming_members({letters(key): one for key, one in value.items()}):
+        for one in _naming_members({comparable_key(key): one for key, one in value.items()}):
             return _named_by(one, shown, depth + 1)
     raise UnsureListError
 

@@ -57,7 +57,7 @@ def is_remark(rest: str) -> bool:
     >>> is_remark(" (2 of 5)."), is_remark(", since both count"), is_remark(", but also 42"), is_remark(" men died")
     (True, True, False, False)
     """
-    rest = without_asides(rest)
+    rest = without_parentheses(rest)
     return not _has_digit(rest) and (not has_letter(rest) or _REMARK.match(rest) is not None)
 
 
@@ -73,7 +73,7 @@ def refuses(text: str) -> bool:
     return _REFUSAL.search(text[:_WINDOW]) is not None or _REFUSAL.search(text[-_WINDOW:]) is not None
 
 
-def without_asides(text: str) -> str:
+def without_parentheses(text: str) -> str:
     """Return a text without words in parentheses and tags that are closed."""
     return _ASIDE.sub(lambda found: "" if has_letter(found[0]) else found[0], text)
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from evidencebench.models.llm.parsing.json_answers import json_at, letters
+from evidencebench.models.llm.parsing.json_answers import comparable_key, json_at
 from evidencebench.models.llm.parsing.numbers import whole_number
 from evidencebench.models.llm.parsing.shown import ShownSentences
 
@@ -99,7 +99,7 @@ def _pairs_in(value: Any, depth: int) -> Pairs:
         return [(index, score) for index, score in found if index is not None and score is not None]
     if not isinstance(value, dict) or depth > _MAX_DEPTH:
         return []
-    by_name = {letters(key): one for key, one in value.items()}
+    by_name = {comparable_key(key): one for key, one in value.items()}
     for name in _LIST_KEYS:
         if isinstance(by_name.get(name), (dict, list)):
             return _pairs_in(by_name[name], depth + 1)
@@ -110,7 +110,7 @@ def _pairs_in(value: Any, depth: int) -> Pairs:
 
 
 def _pair_of(entry: Mapping[str, Any]) -> tuple[int | None, float | None]:
-    by_name = {letters(key): value for key, value in entry.items()}
+    by_name = {comparable_key(key): value for key, value in entry.items()}
     index = next((found for name in _INDEX_KEYS if (found := _index_of(by_name.get(name))) is not None), None)
     return index, next((score for name in _SCORE_KEYS if (score := _score_of(by_name.get(name))) is not None), None)
 

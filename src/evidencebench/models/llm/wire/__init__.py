@@ -1,4 +1,7 @@
-"""How requests are written and replies are read, one protocol a file: pure functions of bytes."""
+"""How requests are written and replies are read, one protocol a file: pure functions of bytes.
+
+Read `counts` (checks of what a reply counts), then `openai` and `anthropic`.
+"""
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
@@ -9,7 +12,7 @@ import msgspec
 from evidencebench.models.llm.chat import ChatReply, ChatRequest
 from evidencebench.models.llm.providers import Provider, Wire, provider_of
 from evidencebench.models.llm.wire import anthropic, openai
-from evidencebench.web.passing import PassingError
+from evidencebench.web.transient import TransientError
 
 _BodyOf = Callable[[ChatRequest, Provider], dict[str, Any]]
 _ReplyOf = Callable[[bytes | msgspec.Raw], ChatReply]
@@ -41,4 +44,4 @@ def reply_of(wire: Wire, content: bytes | msgspec.Raw) -> ChatReply:
     try:
         return _WIRES[wire][2](content)
     except msgspec.DecodeError as error:
-        raise PassingError(f"expected a reply as JSON: {error}") from error
+        raise TransientError(f"expected a reply as JSON: {error}") from error

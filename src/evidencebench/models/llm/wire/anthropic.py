@@ -12,8 +12,8 @@ from evidencebench.errors import SystemSpecError
 from evidencebench.models.llm.chat import ChatReply, ChatRequest, Finish, Usage
 from evidencebench.models.llm.providers import Provider
 from evidencebench.models.llm.wire.counts import Count, is_text, joined, named
-from evidencebench.web.passing import PassingError
 from evidencebench.web.served_json import decoded, told
+from evidencebench.web.transient import TransientError
 
 PATH = "/messages"
 """Behind the base URL."""
@@ -100,7 +100,7 @@ def reply_of(content: bytes | msgspec.Raw) -> ChatReply:
     """Return the reply in a body of status 200; thinking is left out."""
     found = decoded(content, _AnthropicReply)
     if found.content is None:
-        raise PassingError("expected a reply with content, got none")
+        raise TransientError("expected a reply with content, got none")
     blocks = [told(raw, _AnthropicBlock) or _AnthropicBlock(text=raw) for raw in found.content]
     used = next((bytes(block.input).decode(errors="replace") for block in blocks if block.type == "tool_use"), None)
     return ChatReply(

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import msgspec
 
 from evidencebench.tables import printable
-from evidencebench.web.passing import PassingError
+from evidencebench.web.transient import TransientError
 
 _NAME_CHARACTERS = 120
 
@@ -22,7 +22,7 @@ def joined(texts: list[Any]) -> str:
     """Return the texts of a reply's parts as one; what is no text is left out beside others."""
     found = "".join(text for text in texts if isinstance(text, str))
     if not found and not all(isinstance(text, str | None) for text in texts):
-        raise PassingError("expected a reply with a text, got parts without one")
+        raise TransientError("expected a reply with a text, got parts without one")
     return found
 
 

@@ -7,8 +7,8 @@ import msgspec
 from evidencebench.models.llm.chat import ChatReply, ChatRequest, Finish, Usage
 from evidencebench.models.llm.providers import Provider
 from evidencebench.models.llm.wire.counts import Count, is_text, joined, named
-from evidencebench.web.passing import PassingError
 from evidencebench.web.served_json import decoded, told
+from evidencebench.web.transient import TransientError
 
 _TEXTS = ("text", "output_text")  # parts of hidden reasoning are of other types
 PATH = "/chat/completions"
@@ -89,9 +89,9 @@ def reply_of(content: bytes | msgspec.Raw) -> ChatReply:
     reason = choice.finish_reason.lower() if isinstance(choice.finish_reason, str) else ""
     if (error := found.error or choice.error) or reason == "error":
         said = (error.get("message") or error.get("code")) if isinstance(error, dict) else error
-        raise PassingError(f"expected a reply, got an error: {said or 'not told'}")
+        raise TransientError(f"expected a reply, got an error: {said or 'not told'}")
     if choice.message is None:
-        raise PassingError("expected a reply with a choice and its message, got none")
+        raise TransientError("expected a reply with a choice and its message, got none")
     text, refusal = _texts(choice.message)
     finish = _FINISHES.get(reason, "other")
     return ChatReply(
@@ -112,7 +112,7 @@ def _texts(message: _OpenaiMessage) -> tuple[str, str]:
         text = joined([part.get("text") for part in parts if is_text(part.get("type"), _TEXTS)])
         refusal = "".join(said for part in parts if isinstance(said := part.get("refusal"), str))
     else:
-        raise PassingError(f"expected a reply whose content is text, got {type(content).__name__}")
+        raise TransientError(f"expected a reply whose content is text, got {type(content).__name__}")
     return text, message.refusal if message.refusal and isinstance(message.refusal, str) else refusal
 
 
