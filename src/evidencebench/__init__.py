@@ -24,6 +24,10 @@ if TYPE_CHECKING:  # the same table for type checkers, which cannot follow it; a
     from evidencebench.data.tasks import Task as Task
     from evidencebench.data.tasks import task_named as task_named
     from evidencebench.data.validation.validate import validate_file as validate_file
+    from evidencebench.engine.in_process import InProcess as InProcess
+    from evidencebench.engine.processes import Processes as Processes
+    from evidencebench.engine.protocol import Engine as Engine
+    from evidencebench.engine.threads import Threads as Threads
     from evidencebench.errors import EvidenceBenchError as EvidenceBenchError
     from evidencebench.execution.answering import answer_instance as answer_instance
     from evidencebench.execution.answering import answers_from as answers_from
@@ -76,11 +80,14 @@ _MODULE_OF = {
     "Brief": "system",
     "ChartLine": "pages.figures",
     "Dataset": "data.dataset",
+    "Engine": "engine.protocol",
     "EvidenceBenchError": "errors",
+    "InProcess": "engine.in_process",
     "Instance": "data.instance",
     "Kind": "query",
     "Labels": "data.instance",
     "NamedSystem": "system",
+    "Processes": "engine.processes",
     "Query": "query",
     "Ranking": "system",
     "Rules": "scoring.selection",
@@ -89,6 +96,7 @@ _MODULE_OF = {
     "TASKS": "data.tasks",
     "Task": "data.tasks",
     "TaskScores": "scoring.task_scores",
+    "Threads": "engine.threads",
     "Traits": "system",
     "answer_instance": "execution.answering",
     "answers_from": "execution.answering",

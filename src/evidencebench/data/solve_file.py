@@ -65,7 +65,7 @@ def solve_file(
     jobs
         Processes.
     engine
-        Where the work runs instead, such as ``evidencebench.engine.threads.Threads(4)``.
+        Where the work runs instead, such as ``evidencebench.Threads(4)``.
     on_progress
         Called with (instances solved, instances in all).
 

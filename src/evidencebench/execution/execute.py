@@ -109,7 +109,7 @@ def execute(
     jobs
         Processes; a system that waits for a server is asked from threads instead, and an object in this one only.
     engine
-        Where the work runs instead, such as ``evidencebench.engine.threads.Threads(4)``.
+        Where the work runs instead, such as ``evidencebench.Threads(4)``.
     seed
         Of everything random; an object has its own.
     hypothesis

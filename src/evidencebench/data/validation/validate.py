@@ -78,7 +78,7 @@ def validate_file(path: PathText, *, optima: bool = False, jobs: int = 1, engine
     jobs
         Processes; fewer for small data.
     engine
-        Where the work runs instead, such as ``evidencebench.engine.threads.Threads(4)``; None: on ``jobs``.
+        Where the work runs instead, such as ``evidencebench.Threads(4)``; None: on ``jobs``.
 
     Raises
     ------

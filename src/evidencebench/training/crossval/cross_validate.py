@@ -40,7 +40,7 @@ def cross_validate(
     jobs
         Processes.
     engine
-        Where the work runs instead, such as ``evidencebench.engine.threads.Threads(4)``.
+        Where the work runs instead, such as ``evidencebench.Threads(4)``.
     journal
         Keeps what is finished, so that the same call goes on after an interruption; None: nothing is kept.
     overwrite
