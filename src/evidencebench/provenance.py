@@ -1,4 +1,4 @@
-"""What decides answers beside the options: versions of libraries and digests of code, by name."""
+"""Versions of libraries and digests of code, by name: with the options, they decide a system's answers."""
 
 from collections.abc import Mapping
 from types import ModuleType

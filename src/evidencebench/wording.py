@@ -1,4 +1,4 @@
-"""Parts of messages and of what objects show of themselves: counts, lists cut short, names that may be meant."""
+"""Parts of messages and of `repr` texts: counts, lists cut short, and "did you mean" suggestions."""
 
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches

@@ -33,7 +33,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asking:
-    """How language models are asked: nothing here decides an answer, so none of it stands in a run's header.
+    """Options of how language models are asked. None of them changes an answer, so no run header holds them.
 
     The fields are the options of `asking_options`.
     """
@@ -73,7 +73,7 @@ def require_model(asking: Asking, *, asks: bool) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelAccess:
-    """What language models are asked from; without a client where none is asked."""
+    """The client that asks language models, and what counts its requests; no client where no model is asked."""
 
     client: ChatClient | None = None
     settle: Callable[[], bool] | None = None
@@ -81,7 +81,7 @@ class ModelAccess:
 
     @property
     def status(self) -> Callable[[], str] | None:
-        """Says what was asked so far, for whoever shows progress."""
+        """Returns the requests so far in a few words, for a progress line."""
         return None if self.client is None else self.client.totals.summary
 
     def tell(self) -> None:
@@ -101,7 +101,7 @@ class ModelAccess:
 
 @contextmanager
 def opened_access(asking: Asking, *, asks: bool) -> Iterator[ModelAccess]:
-    """Give what models are asked by, closed at the end; where that comes early, what was asked is said.
+    """Give the access to models, closed when the block ends; after an error, print what was asked so far.
 
     Raises
     ------
@@ -125,7 +125,7 @@ def opened_access(asking: Asking, *, asks: bool) -> Iterator[ModelAccess]:
 
 @contextmanager
 def closing(client: ChatClient) -> Iterator[None]:
-    """Close a client behind the block. An interrupt stays one where a cache that others hold cannot be closed."""
+    """Close a client when the block ends. After an interrupt, an error of closing the cache is not raised."""
     try:
         yield
     except KeyboardInterrupt:
@@ -140,7 +140,7 @@ def closing(client: ChatClient) -> Iterator[None]:
 
 @contextmanager
 def estimating(asking: Asking, prices: PriceTable) -> Iterator[tuple[ChatClient, EstimatingSender]]:
-    """Give a client that sends nothing, and what counts in its place."""
+    """Give a client that sends nothing, and the sender that counts its requests."""
     sender = EstimatingSender(prices, completion_tokens=asking.assumed_tokens, batch=asking.batch)
     cache = _cache()
     client = ChatClient(

@@ -1,4 +1,4 @@
-"""How a command ends: what went wrong as a message, and an exit code."""
+"""How a command ends: a message on standard error and an exit code."""
 
 import errno
 import platform
@@ -25,7 +25,7 @@ _EDITED = "; own code that was edited starts over, with --overwrite"
 
 
 def exit_code_of(call: Callable[[], None], arguments: Sequence[str]) -> int:
-    """Call a command and return its exit code; what it raises is told on standard error.
+    """Call a command and return its exit code; print an error that it raises on standard error.
 
     A pipe whose reader has left is no error. The arguments are told, and say whether the command can go on.
     """
@@ -59,7 +59,7 @@ def print_trace(trace: str | None) -> None:
 
 
 def _verdict(error: BaseException, arguments: Sequence[str]) -> tuple[int, str]:
-    """Return the exit code of an error, and what is said of it."""
+    """Return the exit code and the message of an error."""
     is_resumable = _is_resumable(arguments)
     kept = _KEPT if is_resumable else ""
     match error:
@@ -79,14 +79,14 @@ def _verdict(error: BaseException, arguments: Sequence[str]) -> tuple[int, str]:
 
 
 def _words_of(error: OSError) -> str:
-    """Return what the system said, and about which file."""
+    """Return the message of an `OSError`, with the file that it is about."""
     if error.filename is not None:
         return f"{error.filename}: {error.strerror}"
     return f"standard output, or a file: {error.strerror}" if error.errno in _OF_WRITING else str(error)
 
 
 def _report_of(error: BaseException, arguments: Sequence[str], kept: str) -> str:
-    """Return what is said of an error that nobody expected: that it is no fault of the user, and what to report."""
+    """Return the message of an unexpected error: it is a mistake in evidencebench, and this is what to report."""
     lines = [
         f"unexpected: {type(error).__name__}: {error}{kept}",
         "This is a mistake in evidencebench, not in what you typed. Please report it with",

@@ -11,7 +11,7 @@ from evidencebench.wording import did_you_mean
 
 
 class LazyGroup(click.Group):
-    """Imports a command when it is used, so that ``--help`` answers at once and no command waits for another's imports.
+    """A group that imports a command only when it is used, so that ``--help`` and every command start fast.
 
     Parameters
     ----------

@@ -25,7 +25,7 @@ class WholeNumber(click.IntRange):
 
 
 class Finite(click.FloatRange):
-    """A number in a range, which ``nan`` is in no range and ``inf`` is no number."""
+    """A finite number in a range; ``nan`` and ``inf`` are refused."""
 
     name = "number"
 

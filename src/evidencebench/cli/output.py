@@ -23,7 +23,7 @@ _NARROWEST = 40
 
 
 class OutputFile(click.Path):
-    """A file to write, of which ``-`` is standard output."""
+    """A path to write to; ``-`` is standard output."""
 
     def __init__(self) -> None:
         super().__init__(path_type=Path)
@@ -34,13 +34,13 @@ class OutputFile(click.Path):
 
 
 def require_file(path: Path, why: str) -> None:
-    """Raise `click.UsageError` where standard output is asked for; ``why`` ends a sentence that begins with it."""
+    """Raise `click.UsageError` if the path is ``-``; ``why`` is the end of the message."""
     if is_standard_output(path):
         raise click.UsageError(f"--output: expected a file; standard output {why}")
 
 
 def tell_written(output: Path, text: str) -> None:
-    """Say what was written: on standard error where standard output holds it."""
+    """Print which file was written; on standard error if the content went to standard output."""
     click.echo(text, err=is_standard_output(output))
 
 

@@ -37,7 +37,7 @@ from evidencebench.tables import printable
 
 
 class _PictureType(click.ParamType[Path]):
-    """A file that a picture can be written to; whatever stands in the way is told before anything is computed."""
+    """A path that a picture can be written to; a path that cannot be used is refused before anything is computed."""
 
     name = "picture"
 

@@ -24,13 +24,13 @@ Status = Callable[[], str]
 
 
 class ProgressReporter:
-    """What is told how far a command is, by a call with (done, in all)."""
+    """Shows progress: call it with (items done, items in all)."""
 
     def __init__(self, take: Callable[[int, int], object], tell: Callable[[str], object]) -> None:
         self._take, self._tell = take, tell
 
     def __call__(self, n_done: int, n_all: int) -> None:
-        """Take note of what is done, of all that there is."""
+        """Show that ``n_done`` of ``n_all`` items are done."""
         self._take(n_done, n_all)
 
     def tell(self, text: str) -> None:
@@ -63,7 +63,7 @@ def progress(
 
 
 def _write(text: str) -> None:
-    with suppress(OSError):  # nobody may be at the other end
+    with suppress(OSError):  # the reader of the pipe may be gone
         os.write(2, f"{text}\n".encode())  # past Python's buffers, which a signal may have met half-way
 
 
@@ -71,11 +71,11 @@ def _write(text: str) -> None:
 def _telling(
     say: Callable[[str], object], tick: Callable[[], object] = lambda: None, seconds: float | None = None
 ) -> Iterator[Callable[[str], object]]:
-    """Give what hands a line to a thread that says it, since a signal may have met anything half-way.
+    """Give a function that passes a line to a printing thread, so that signal handlers may call it.
 
     ``tick`` is called whenever so many seconds have passed without a line; None: never.
     """
-    told: queue.SimpleQueue[str | None] = queue.SimpleQueue()  # which a signal's handler may touch
+    told: queue.SimpleQueue[str | None] = queue.SimpleQueue()  # a signal's handler may use this queue
 
     def labour() -> None:
         while True:
@@ -98,7 +98,7 @@ def _telling(
 
 
 class _Lines:
-    """Says how far things are in lines."""
+    """Prints progress as lines of text."""
 
     def __init__(self, what: str, status: Status | None, *, is_quiet: bool) -> None:
         self._what, self._status, self._is_quiet = what, status, is_quiet

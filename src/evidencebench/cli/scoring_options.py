@@ -1,4 +1,4 @@
-"""What ``score``, ``leaderboard`` and ``compare`` are all told, and what all of them do first."""
+"""The options that ``score``, ``leaderboard`` and ``compare`` share, and the scoring that all of them begin with."""
 
 import functools
 from collections.abc import Callable, Sequence
@@ -31,7 +31,7 @@ from evidencebench.scoring.selection import Rules
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoringOptions:
-    """What stands on the command line; the fields are the options' own."""
+    """The values of the shared options; each field has its option's name."""
 
     data: str
     tasks: tuple[Task, ...]
@@ -65,7 +65,7 @@ class ScoringOptions:
         return scored, cautions
 
     def exit_code(self, scored: ScoredRuns) -> int:
-        """Return 1 where answers lack that must not, else 0."""
+        """Return 1 if `require_complete` is set and an answer failed or is missing, else 0."""
         return 1 if self.require_complete and not is_complete(scored) else 0
 
 

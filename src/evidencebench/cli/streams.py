@@ -1,4 +1,4 @@
-"""The standard streams: there where they were closed, and never in the way of the work."""
+"""The standard streams: replaced where they are closed, and safe to write to when nobody reads."""
 
 import io
 import os
@@ -41,12 +41,12 @@ def reader_has_left() -> bool:
 
 
 def drop_output() -> None:
-    """Let what is still to be written to standard output vanish."""
+    """Discard what is still to be written to standard output."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 class _LossyStream(io.RawIOBase):
-    """A file that takes whatever is written, also where it cannot be written to."""
+    """A stream on top of a file that ignores errors of writing."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor

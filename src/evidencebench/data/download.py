@@ -49,7 +49,7 @@ _MAY_PASS = frozenset({408, 429, 500, 502, 503, 504})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Job:
-    """One file on its way: what it should be, from where, and the part file that grows."""
+    """One download: the file that is expected, its address, and its part file."""
 
     entry: CatalogEntry
     address: str
@@ -258,7 +258,7 @@ def _continued_total(job: _Job, response: HTTPResponse, start: int, origin: Part
 
 
 def _require_whole(job: _Job, response: HTTPResponse, start: int, origin: PartOrigin) -> None:
-    """Accept a 416 as the news that nothing is missing; start again at any other."""
+    """Accept a 416 that says the part file is already whole; start again after any other 416."""
     match = re.fullmatch(r"bytes \*/(\d{1,18})", (response.headers["Content-Range"] or "").strip())
     is_whole = match is not None and int(match[1]) == start and not origin.differs(response.headers)
     if not is_whole or not (job.is_guarded or origin.is_named(response.headers)):

@@ -79,7 +79,7 @@ def _origin_file(part: Path) -> Path:
 
 @contextmanager
 def locked_part_file(part: Path) -> Iterator[None]:
-    """Keep every other process from a part file: of two that write it neither would install what it fetched.
+    """Hold the lock of a part file, so that no two processes write it at once.
 
     Raises `DownloadError` if another process has it.
     """
@@ -108,7 +108,7 @@ def _locked(path: Path) -> int:
 
 @contextmanager
 def disk_errors(path: Path) -> Iterator[None]:
-    """Turn what the disk refuses into an error in words."""
+    """Turn an `OSError` of the disk into a `DownloadError` that says what to do."""
     try:
         yield
     except (OSError, DataError) as error:

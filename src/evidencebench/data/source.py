@@ -52,7 +52,7 @@ class DataSource(Protocol):
 
     @property
     def file(self) -> DataFile:
-        """Return what another process opens this very file by."""
+        """Return the description by which another process opens the same file."""
         ...
 
     def __contains__(self, instance_id: object) -> bool:

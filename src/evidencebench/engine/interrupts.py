@@ -14,7 +14,7 @@ class Interrupted:
 
 @contextmanager
 def first_interrupt_noted(on_interrupt: Callable[[], object]) -> Iterator[Interrupted]:
-    """Note a first interrupt and call `on_interrupt` in its handler, in place of raising; a second one is raised."""
+    """Give a flag that a first interrupt sets, calling `on_interrupt`; a second one raises ``KeyboardInterrupt``."""
     interrupted = Interrupted()
     if threading.current_thread() is not threading.main_thread():  # where no signal arrives
         yield interrupted

@@ -91,7 +91,7 @@ _SAFE_PATH = "PYTHONSAFEPATH"
 
 @contextmanager
 def _safe_path() -> Iterator[str | None]:
-    """Let Python's processes take no module from the current folder as they start, since it may hold a socket.py.
+    """Keep new Python processes from importing modules of the current folder, such as a ``socket.py`` that lies there.
 
     Gives what the variable that says so was before.
     """
@@ -121,7 +121,7 @@ def _work(item: Any) -> Any:
 
 
 def _start_worker(setup: Setup[Any, Any], arguments: tuple[Any, ...], safe_path: str | None) -> None:
-    _set_safe_path(safe_path)  # what own code starts is its own affair
+    _set_safe_path(safe_path)  # processes that own code starts keep its own setting
     # Ctrl-C reaches every process of the terminal; the parent alone decides what it means.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_die_with_parent, daemon=True).start()
@@ -139,7 +139,7 @@ def _raising(error: Exception) -> Callable[[Any], Any]:
 
 
 def _die_with_parent() -> None:
-    """End this process when its parent is gone, which a killed parent cannot ask for."""
+    """End this process when its parent is gone; a parent that is killed cannot end it itself."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()

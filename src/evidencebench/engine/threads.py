@@ -44,7 +44,7 @@ class Threads:
 
 
 class _Crew(Generic[Item, Result]):
-    """The threads, and what passes between them and the one that called."""
+    """The worker threads and the queues between them and the calling thread."""
 
     def __init__(self, work: Callable[[Item], Result], items: Iterable[Item], is_over: Callable[[], bool]) -> None:
         self._work, self._items, self._is_over = work, iter(items), is_over
@@ -92,7 +92,7 @@ class _Crew(Generic[Item, Result]):
         try:
             while True:
                 self._permits.get()
-                with self._lock:  # whatever yields the items need not be safe for threads
+                with self._lock:  # the iterator of items need not be thread-safe
                     if self._is_stopped or self._is_over():
                         return
                     try:

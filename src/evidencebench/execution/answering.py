@@ -25,7 +25,7 @@ Todo = tuple[str, tuple[str, ...] | None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InstanceOutcome:
-    """What came of an instance.
+    """The result of asking one instance: its answers, and what is still unanswered.
 
     Attributes
     ----------

@@ -228,7 +228,7 @@ _MIN_INSTANCES_A_JOB = 16
 
 
 def _begun(journal: Journal, path: Path, header: RunHeader, ids: Sequence[str]) -> RunFile:
-    """Return the run that a file holds, begun anew where it holds no answer, whatever it was begun as."""
+    """Return the run in a file; a file without an answer is begun anew, even if its header is of another run."""
     journal.begin(msgspec.json.encode(header))
     run = read_run(path)
     check_same_run(path, run.header or header, header)
@@ -244,7 +244,7 @@ def _begun(journal: Journal, path: Path, header: RunHeader, ids: Sequence[str]) 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _WorkerSetup:
-    """What a process that has nothing yet makes the system and the data from, and may take no other."""
+    """From what a worker process makes its system and opens its data; it refuses any other version of either."""
 
     spec: str
     seed: int

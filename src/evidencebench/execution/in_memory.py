@@ -24,7 +24,7 @@ class Inquiry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gathered:
-    """What came of an inquiry.
+    """The answers to an inquiry.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class Gathered:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rehearsal:
-    """What asking without sending came to.
+    """What a run would ask, counted without sending anything.
 
     Attributes
     ----------

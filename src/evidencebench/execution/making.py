@@ -99,7 +99,7 @@ def system_from(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _SharedArguments:
-    """What every system in a specification is given that has a place for it."""
+    """The arguments that all systems in a specification share, nested ones too, as far as they take them."""
 
     seed: int | None = None
     client: ChatClient | None = None
@@ -114,7 +114,7 @@ def _made(spec: str, given: _SharedArguments, depth: int) -> NamedSystem:
     known = options_of(factory)
     if given.seed is not None and "seed" in known:
         options.setdefault("seed", str(given.seed))
-    require_options(name, factory, options)  # first: what is lacking may be there, misspelt
+    require_options(name, factory, options)  # checked first: a missing option may be there under a misspelt name
     if missing := {key: one for key, one in known.items() if one.default is MISSING and key not in options}:
         raise SystemSpecError(_lacking(name, missing))
     values = converted(name, factory, options, lambda inner: _nested(inner, given, depth + 1))
@@ -139,7 +139,7 @@ def _require_answering(system: object, spec: str, name: str) -> None:
 
 
 def _lacking(name: str, missing: Mapping[str, Option]) -> str:
-    """Return what is told of a specification without options that must be given."""
+    """Return the message for a specification that lacks required options."""
     needed = " and ".join(f"'{key}'" for key in missing)
     values = {
         key: "PROVIDER/NAME" if (key, option.group) == ("model", "chat") else "..." for key, option in missing.items()

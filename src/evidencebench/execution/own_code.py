@@ -37,7 +37,7 @@ class OwnCode:
         return Path(source) if source else None
 
     def beside(self, name: str) -> str:
-        """Return the name of other own code, by the file of this one where both stand in it and it was named so."""
+        """Return the name of other own code: by this one's file, if it lies there too and this one was named so."""
         place, _, _ = self.name.rpartition(":")
         module_name, _, attribute = name.partition(":")
         return f"{place}:{attribute}" if is_file(place) and module_name == self.module.__name__ else name
@@ -156,7 +156,7 @@ def _file_of(name: str) -> Path | None:
 
 
 def trace_of(error: BaseException, asking: Collection[str]) -> str | None:
-    """Return the traceback of an error from where own code begins; None where none of it was reached.
+    """Return the traceback of an error from the first frame of own code; None if no own code was called.
 
     Frames of the files in ``asking``, which called it, are left out.
     """

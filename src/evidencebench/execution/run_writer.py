@@ -1,4 +1,4 @@
-"""Append what comes of instances to a run, and count it."""
+"""Append the answers to instances to a run, and count them."""
 
 from collections.abc import Callable, Mapping
 

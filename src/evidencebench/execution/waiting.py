@@ -13,7 +13,7 @@ DEFAULT_MAX_WAITING = 16
 
 
 class Drainable(Protocol):
-    """What can be told to send nothing more."""
+    """A client that can be told to send nothing more."""
 
     def drain(self) -> None:
         """Let what is in flight finish, and send nothing more."""
@@ -91,7 +91,7 @@ def _ask_once(
 
     def worked_on(one: Todo) -> tuple[Todo, InstanceOutcome]:
         worked = work(one)
-        if worked.stop is not None:  # told here, in the thread, so that it begins no other instance meanwhile
+        if worked.stop is not None:  # in this thread, so that it begins no other instance
             stops.append(worked.stop)
         return one, worked
 

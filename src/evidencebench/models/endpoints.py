@@ -23,7 +23,7 @@ _SHOWN_CHARACTERS = 200
 
 
 class BusyError(TransientError):
-    """The server refuses for now, since it was asked too much."""
+    """The server refuses a request for now, since it got too many."""
 
 
 def is_transient(status: int) -> bool:
@@ -137,7 +137,7 @@ def shown(text: str, key: str) -> str:
 
 
 def _forms(key: str) -> list[str]:
-    """Return how the key may be spelled where it is told back, longest first."""
+    """Return the spellings in which a server may repeat the key, longest first."""
     escaped = json.dumps(key)[1:-1]
     coded = {quote(key, safe=""), quote(key), quote_plus(key)}
     bases = {base64.b64encode(key.encode()).decode(), base64.urlsafe_b64encode(key.encode()).decode()}

@@ -1,4 +1,4 @@
-"""A paper as it is shown to whoever may not see the labels."""
+"""A paper as it is shown where labels must stay hidden."""
 
 import msgspec
 

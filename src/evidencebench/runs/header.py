@@ -143,7 +143,7 @@ def check_same_run(
     Everything must agree but where the data lies, when the run was begun, and what follows from the rest. The
     `RunMismatchError` names every field that differs, and ends in what to do.
     """
-    if old.system.name != new.system.name:  # its options and prompts differ too, and nobody asks which
+    if old.system.name != new.system.name:  # its options and prompts differ too, and listing them would not help
         found = f"system was {old.system.name}, now {new.system.name}"
     else:
         differing = (

@@ -151,7 +151,7 @@ def _check_header(path: Path, header: RunHeader) -> None:
 
 
 def read_content(path: Path) -> bytes:
-    """Return the bytes of a run file, all at once: who looks at it for long must not see it change."""
+    """Return all bytes of a run file, so that a later change of the file does not matter."""
     if path.is_dir():
         raise RunFormatError(f"{path}: is a folder; expected a run file")
     try:

@@ -42,7 +42,7 @@ _RANDOM = Control(
     short_name="random",
     letter="r",
     meaning="sentences at random, exactly in expectation",
-    is_shown_in_papers=False,  # it selects every sentence a little, which nobody can look at
+    is_shown_in_papers=False,  # it selects every sentence with a small probability, which cannot be shown
 )
 _LEAD = Control(name="lead", system=Lead(), short_name="lead", letter="l", meaning="the paper from its start")
 _ABSTRACT = Control(

@@ -1,4 +1,4 @@
-"""Who is ahead, and how sure that is: runs and controls on one task, the best first."""
+"""The leaderboard of a task: runs and controls, the best first, with the ranks that each can claim."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
@@ -125,7 +125,7 @@ class Board:
 
 
 def board_of(scored: ScoredRuns, task: Task, resampling: Resampling = DEFAULT_RESAMPLING) -> Board:
-    """Return who is ahead on a task."""
+    """Return the leaderboard of a task."""
     columns = {(label, False): scores[task.name] for label, scores in scored.scores.items()} | {
         (name, True): scores[task.name]
         for name, scores in scored.controls.items()

@@ -1,4 +1,4 @@
-"""SQLite files that processes share: made in one step, told apart from those of others, never half there."""
+"""SQLite files that processes share: made in one step, so never half there, and marked as files of this package."""
 
 import os
 import secrets
@@ -55,7 +55,7 @@ def connect(path: Path, form: DatabaseFormat, *, is_made: bool = True) -> sqlite
 
 
 def reserve_space(connection: sqlite3.Connection) -> None:
-    """Write zeros into a file, which fails where nothing can be kept in it; `release_space` behind the commit.
+    """Write zeros into a file, which fails if it cannot be written; call `release_space` after the commit.
 
     SQLite opens a file that it may only read without a word, and whether the disk is full only writing tells. Who pays
     for what is to be kept writes first.
@@ -65,7 +65,7 @@ def reserve_space(connection: sqlite3.Connection) -> None:
 
 
 def release_space(connection: sqlite3.Connection) -> None:
-    """Remove the zeros; what is kept next takes their place."""
+    """Remove the zeros, so that the next rows take their place."""
     connection.execute("DROP TABLE IF EXISTS room")
 
 

@@ -33,7 +33,7 @@ class Journal:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing stands in it, not even a header."""
+        """Whether the file is empty, without even a header."""
         return os.fstat(self._descriptor).st_size == 0
 
     def begin(self, header: bytes) -> None:
@@ -67,7 +67,7 @@ class Journal:
         self._descriptor = descriptor
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file and release its lock."""
         os.close(self._descriptor)
 
     def lies_at(self, path: Path) -> bool:

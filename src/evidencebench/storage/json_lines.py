@@ -74,7 +74,7 @@ def is_whole_object(line: bytes | memoryview) -> bool:
 
 
 def with_checksum(line: bytes) -> bytes:
-    """Return a JSON object that has members with one more, ``crc``: a guard against slips, not against malice.
+    """Return a non-empty JSON object with one more member, ``crc``, which shows accidental damage (not forgery).
 
     >>> with_checksum(b'{"id":"a"}')
     b'{"id":"a","crc":"143f85da"}'

@@ -53,7 +53,7 @@ def whole_file(path: Path, *, follows_links: bool = True) -> Iterator[Output]:
                 yield file
     except OSError as error:
         if isinstance(error, BrokenPipeError) and is_standard_output(path):
-            raise  # its reader has seen enough
+            raise  # the reader of the pipe has closed it
         raise DataError(f"{path}: cannot be written: {error.strerror}") from error
 
 
@@ -75,7 +75,7 @@ def write_folder(folder: Path, files: Mapping[str, bytes], *, names_all: str, ow
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with locked_folder(folder):  # or one would remove what the other is about to name
+        with locked_folder(folder):  # else one process would remove files that the other is about to name
             for name in sorted(files, key=lambda name: name == names_all):
                 write_whole(folder / name, files[name])
             for path in (path for pattern in owned for path in folder.glob(pattern)):
@@ -87,7 +87,7 @@ def write_folder(folder: Path, files: Mapping[str, bytes], *, names_all: str, ow
 
 @contextmanager
 def locked_folder(folder: Path) -> Iterator[None]:
-    """Wait until no other process is in this block for a folder; on a file system without locks, do not."""
+    """Hold the lock of a folder while the block runs; on a file system without locks, hold none."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         with suppress(OSError):

@@ -38,7 +38,7 @@ def _named(tasks: Iterable[str | None]) -> str:
 
 
 def _task_of(brief: Brief) -> str:
-    """Return the task that a brief of nobody's task is like; a number is never taken for the optimum."""
+    """Return the task that a brief without a task name is like; a number is never taken for the optimum."""
     scope = "result_er" if brief.scope == "results" else "er"
     return f"{scope}_unconstrained" if brief.budget is None else f"{scope}_at_{brief.budget}"
 

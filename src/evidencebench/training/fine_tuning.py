@@ -60,7 +60,7 @@ _LEAST: Mapping[str, float] = {
     "max_tokens": 8,
     "checkpoint_steps": 1,
 }
-_OF_BASE = frozenset({"base", "revision"})  # a card describes them apart
+_OF_BASE = frozenset({"base", "revision"})  # a model's card holds these in fields of their own
 _FREE = frozenset({"checkpoint_steps"})  # decide no weight, so that a training may go on with others
 _EMBEDDING = re.compile(r"embed|\bwte\b|\bwpe\b")
 _LAYER = re.compile(r"(?:^|\.)(?:layers?|h|block|blocks)\.(\d+)\.")

@@ -44,7 +44,7 @@ def _open(opener: OpenerDirector, address: str, headers: dict[str, str], timeout
             request = Request(address, headers=headers)  # noqa: S310 - the address has passed require_web_address
             response: HTTPResponse = opener.open(request, timeout=timeout_seconds)
             return response
-    except ssl.SSLCertVerificationError as error:  # which is a ValueError too
+    except ssl.SSLCertVerificationError as error:  # it is a ValueError too
         raise wrong_file(address, "a certificate that can be trusted", error.verify_message) from error
     except EndlessHeadError as error:
         raise wrong_file(address, "an answer", str(error)) from error

@@ -1,4 +1,4 @@
-"""JSON as servers send it: what is paid for is not lost for a field that nobody reads."""
+"""JSON as servers send it: a reply that was paid for is read even if fields that nobody needs are damaged."""
 
 import json
 import re

@@ -46,7 +46,7 @@ def command(*, as_json: bool, table_format: str) -> None:
 
 
 def _found(folder: Path) -> dict[str, Any]:
-    """Return all of it as JSON values; what is not there is null."""
+    """Return what the cache holds as JSON values; a file that does not exist is null."""
     replies, embeddings = replies_file(folder), embeddings_file(folder)
     return {
         "replies": _replies_json(replies) if replies.exists() else None,

@@ -1,4 +1,4 @@
-"""Where the files are, and how their contents are said."""
+"""Where the files of the cache are, and how times, costs and sizes are shown."""
 
 import os
 from datetime import UTC, datetime
@@ -30,7 +30,7 @@ def embeddings_file(folder: Path) -> Path:
 
 
 def shown_time(seconds: float) -> str:
-    """Return a time in UTC, as ``2026-11-21T13:05:00Z``; a number that is none, as it is."""
+    """Return a time in UTC, as ``2026-11-21T13:05:00Z``; a number that is no time is shown as it is."""
     try:
         return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     except (OverflowError, OSError, ValueError, TypeError):
@@ -38,7 +38,7 @@ def shown_time(seconds: float) -> str:
 
 
 def shown_cost(cost_usd: float | None, n_unpriced: int) -> str:
-    """Return a sum with what it leaves out; never $0 for what is not known."""
+    """Return a sum in dollars and how many costs it lacks; an unknown cost is never shown as $0."""
     if cost_usd is None:
         return "unknown"
     return shown_usd(cost_usd) + (f" + {n_unpriced} unpriced" if n_unpriced else "")

@@ -116,7 +116,7 @@ def _print(parts: "list[_Removable]", *, removed: bool, as_json: bool) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Removable:
-    """Something in the cache: how much there is, how that is said, and how it goes."""
+    """One sort of content that can be removed: how much there is, its text for people, and what removes it."""
 
     name: str
     n: int

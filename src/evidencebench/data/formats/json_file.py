@@ -46,7 +46,7 @@ class JsonFile:
 
     @property
     def file(self) -> DataFile:
-        """What another process opens this very file by."""
+        """The description by which another process opens the same file."""
         snapshot = self._index.snapshot
         # Of a file that is the same by its state the checksum is too, and reading all of it takes seconds.
         sha256 = snapshot.sha256 if snapshot.state is None else None
@@ -87,7 +87,7 @@ def _open_indexed(index: Callable[[Snapshot], Index], path: Path, as_opened: Dat
     if as_opened is not None and (
         snapshot.state != as_opened.state or (as_opened.state is None and snapshot.sha256 != as_opened.sha256)
     ):
-        raise changed(path)  # before it is read: what is wrong with another file is beside the point
+        raise changed(path)  # checked before it is read, so that no error is about another file
     if not snapshot.size:
         raise UnreadableError(f"{path}: the file is empty; expected a JSON object of instances")
     if snapshot.read(0, min(snapshot.size, len(RUN_BEGINS))) == RUN_BEGINS:

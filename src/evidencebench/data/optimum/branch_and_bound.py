@@ -11,7 +11,7 @@ UpperBound = Callable[[int, list[int], int, int], int]
 
 
 class OutOfNodesError(Exception):
-    """The search needs more nodes than it was given; never seen outside the oracle."""
+    """The search needs more nodes than it was given; `cover` catches it and calls the integer program."""
 
 
 def undominated(universe: int, masks: Iterable[int]) -> list[int]:

@@ -57,7 +57,7 @@ class LinearBound:
         self._recent: deque[Integers] = deque(maxlen=_RECENT)
 
     def __call__(self, universe: int, masks: list[int], size: int, target: int) -> int:
-        """Return the bound; it need not be tight once it is below the target."""
+        """Return the bound; once it is below the target, it may be larger than the best bound."""
         positions = [position for position in range(universe.bit_length()) if universe >> position & 1]
         matrix = _matrix(universe, masks)
         for multipliers in self._recent:

@@ -34,7 +34,7 @@ class Violation:
 
     @property
     def is_error(self) -> bool:
-        """Whether the rule is broken, rather than bent as the dialect allows."""
+        """Whether the rule is broken, not only departed from as the 100k dialect allows."""
         return self.severity == "error"
 
     def __str__(self) -> str:

@@ -148,7 +148,7 @@ class _Routed:
 
 
 def _handled(incoming: Incoming, endpoints: dict[str, Endpoint], api: ChatApi) -> tuple[str, Response, Reply | None]:
-    """Return what becomes of a request, and what it gets, with its id under the names that both providers use."""
+    """Return the outcome and the response of a request; the response has its id in the headers of both providers."""
     request_id, reply = f"req_{incoming.serial}", None
     try:
         response, reply = _endpoint_for(incoming.request, endpoints, api)(incoming)

@@ -149,7 +149,7 @@ class ServedBatches:
         self._on_end(batch)
 
     def _answer(self, batch: ServedBatch, row: ServedRow) -> None:
-        """Set what becomes of a row, and write it into the log."""
+        """Answer one row of a batch, and write it into the log."""
         model, key, reply = self._model, key_of(row.body), None
         attempt = model.log.attempt(key)
         serial = f"{key[:16]}{attempt:04x}"

@@ -62,7 +62,7 @@ class Reply:
 
     @property
     def completion_tokens(self) -> int:
-        """What is paid for: the text and the hidden reasoning."""
+        """The tokens that are charged for: those of the text and of the hidden reasoning."""
         return self.reasoning_tokens + tokens_in(self.text)
 
 

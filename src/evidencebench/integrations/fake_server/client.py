@@ -58,7 +58,7 @@ class Client:
         return self._connection is None or self._cycle is None or await self._connection.has_taken(self._cycle)
 
     async def meet(self, fault: Fault, api: ChatApi, settings: Settings, request_id: str) -> None:
-        """Let the client meet a fault."""
+        """Answer the client with a fault, such as a refusal or a cut connection."""
         if fault in _ERRORS:
             await self.send(_error_response(fault, api, settings, request_id))
         elif response := _WRONG_REPLIES.get(fault):

@@ -1,4 +1,4 @@
-"""A connection within bounds of time: uvicorn waits forever for the rest of a request, and for who does not read."""
+"""Connections with time limits: uvicorn waits forever for the rest of a request, or for a client to read."""
 
 import asyncio
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Texts to vectors through the cache: duplicates once, what is known is read, what is new is kept batch by batch."""
+"""Texts to vectors through the cache: known vectors are read, new ones are computed once and kept batch by batch."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

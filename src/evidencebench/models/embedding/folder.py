@@ -81,7 +81,7 @@ def _fetched(model: str, revision: str | None) -> Path:
 
 
 class PinnedDigest:
-    """A model that must stay what it was when it was first looked at: a header is written once, answers come later.
+    """The digest of a model that must not change during a run, since the run's header holds it before any answer.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ class PinnedDigest:
 
 
 def pinned_files(model: str, revision: str | None) -> PinnedDigest:
-    """Return what knows the digest of a model's files, and when they change."""
+    """Return the pinned digest of a model's files."""
     return PinnedDigest(f"model '{model}'", lambda: model_digest(_place_of(model, revision)))
 
 
@@ -159,11 +159,11 @@ def _require_safe(folder: Path) -> None:
 
 
 def _require_sane_sizes(config: Path) -> None:
-    """Raise where a model says to be larger than any is: to make room for that alone would take for ever."""
+    """Raise if a configuration states a size that no model has, since loading would first allocate that much memory."""
     try:
         values = msgspec.json.decode(read_whole(config), type=dict[str, object])
     except (msgspec.DecodeError, OSError, UnicodeDecodeError, RecursionError):
-        return  # what reads it says what is wrong
+        return  # the library that reads it raises a better error
     for name, value in values.items():
         most = _MOST_LAYERS if _LAYERS.search(name) else _MOST_SIZE if _SIZE.search(name) else None
         if most is not None and isinstance(value, int) and value > most:

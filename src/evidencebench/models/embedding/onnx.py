@@ -95,7 +95,7 @@ def onnx_encoder(of: LocalModel, *, int8: bool, folder: Path | None) -> OnnxEnco
     return loaded
 
 
-@lru_cache(maxsize=4)  # what cannot be converted is not tried again for each paper
+@lru_cache(maxsize=4)  # a failure is kept, so that it is not tried again for each paper
 def _onnx_encoder(of: LocalModel, *, int8: bool, folder: Path | None) -> OnnxEncoder | ModelError | CacheError:
     try:
         return OnnxEncoder(of, int8=int8, folder=folder)

@@ -93,7 +93,7 @@ def transformer_encoder(of: LocalModel) -> TransformerEncoder:
     return loaded
 
 
-@lru_cache(maxsize=4)  # what cannot be loaded is not tried again for each paper
+@lru_cache(maxsize=4)  # a failure is kept, so that it is not tried again for each paper
 def _transformer_encoder(of: LocalModel) -> TransformerEncoder | ModelError:
     try:
         return TransformerEncoder(of)
@@ -151,7 +151,7 @@ def load_transformer(of: LocalModel, device: str) -> "SentenceTransformer":
 
 @contextmanager
 def quiet_loading() -> Iterator[list[str]]:
-    """Keep progress bars and advice of the loading libraries off the terminal; give the weights that they made up."""
+    """Silence the loading libraries, and give the names of weights that were missing and so initialised at random."""
     from transformers.utils import logging as theirs  # noqa: PLC0415 - an extra, and slow to import
 
     made_up: list[str] = []

@@ -114,7 +114,7 @@ class VectorCache:
             connection.execute("COMMIT")
 
     def close(self) -> None:
-        """Give the file back; the next use opens it again."""
+        """Close the file; the next use opens it again."""
         with self._lock:
             if self._connection is not None and self._connection[0] == os.getpid():
                 self._connection[1].close()
@@ -139,7 +139,7 @@ class VectorCache:
         return np.frombuffer(content, dtype="<f4").astype(np.float32)
 
     def _check(self, key: bytes, is_truncated: int, content: bytes) -> bytes:
-        """Return what stands behind a vector, by which damage of its row is noticed."""
+        """Return the checksum that is stored with a vector."""
         whole = hashlib.sha256(f"{self._identity}\0{is_truncated}\0".encode(errors="surrogateescape") + key + content)
         return whole.digest()[:_N_CHECK_BYTES]
 

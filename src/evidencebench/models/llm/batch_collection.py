@@ -1,4 +1,4 @@
-"""How the rows of a batch that is over become stored replies and known failures."""
+"""Store the replies of a batch that has ended, and note the requests that failed."""
 
 import asyncio
 from itertools import islice

@@ -1,4 +1,4 @@
-"""How a batch is submitted once, whatever happens on the way."""
+"""Submit a batch exactly once, also across a cut connection or a killed process."""
 
 import asyncio
 import fcntl
@@ -51,7 +51,7 @@ async def submit_one(
 async def _name_after(
     error: UnsureError, api: BatchApi, calls: Calls, queue: BatchQueue, batch: BatchJob
 ) -> str | None:
-    """Return the id of a batch whose submission was not answered, or None where it never arrived."""
+    """Look up a batch whose submission got no answer: return its id, or None if it never arrived."""
     try:
         found = await search(api, calls, queue, batch)
     except EvidenceBenchError as failure:

@@ -261,7 +261,7 @@ class BatchSender:
         return True
 
     def _learn(self, batch: BatchJob, remote: RemoteBatch, collector: Collector) -> None:
-        """Keep in mind what this run does not ask again."""
+        """Remember which requests failed, so that this run does not ask them again."""
         self._failures.update(collector.failures)
         if batch.id in self._submitted:
             known = collector.answered | collector.failures.keys()
@@ -270,7 +270,7 @@ class BatchSender:
             self._unfinished.update(dict.fromkeys(unfinished, f"{batch.where}: {reason}"))
 
     def _learn_refusal(self, batch: BatchJob, remote: RemoteBatch) -> None:
-        """Keep in mind which rows are at fault, or that nothing more can be submitted now."""
+        """Remember which rows of a refused batch are at fault, or that nothing more can be submitted now."""
         keys = dict(enumerate(self._queue.keys(batch), start=1))
         found = {keys[place]: fault for place, fault in remote.row_faults.items() if place in keys}
         self._failures.update((key, f"{batch.where}: {fault}") for key, fault in found.items())
@@ -293,7 +293,7 @@ class BatchSender:
     def _pass_over(
         self, batch: BatchJob, error: EvidenceBenchError, on_status: OnStatus, *, is_hopeful: bool = False
     ) -> None:
-        """Raise if this sender needs the batch and there is no hope for it, else tell."""
+        """Raise if this sender needs the batch and cannot get it; else report it and go on."""
         if isinstance(error, CacheError) or (self._is_wanted(batch) and not is_hopeful):
             raise FailingServerError(str(error)) if isinstance(error, EndpointError) else error
         on_status(batch.status("not reached", message=str(error)))

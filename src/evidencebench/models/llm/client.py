@@ -1,4 +1,4 @@
-"""The one way to ask language models: nothing is sent twice, replies are durable before use, and money is guarded."""
+"""The client of language models: nothing is sent twice, replies are stored before use, and the cost limit is kept."""
 
 import asyncio
 import os
@@ -113,7 +113,7 @@ class ChatClient:
             self._land(key, flight, None)
             return Received(reply=self._sender.estimated(request, stand_in), is_stored=False, cost_usd=None)
         task = asyncio.create_task(self._fly(request, flight))
-        self._tasks.add(task)  # the loop itself holds tasks weakly
+        self._tasks.add(task)  # kept here, since an asyncio loop holds only weak references to its tasks
         task.add_done_callback(lambda task: self._landed(key, flight, task))
         received = await self._joined(flight)
         return await self.ask(request, stand_in=stand_in) if received is None else received

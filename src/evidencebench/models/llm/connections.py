@@ -1,4 +1,4 @@
-"""HTTP to one server: bounded in time and size, nothing followed; failures say whether anything can have arrived."""
+"""HTTP to one server: bounded in time and size, no redirects; a failure says whether the request may have arrived."""
 
 import asyncio
 import zlib
@@ -184,7 +184,7 @@ def new_client(
 
 
 def _made(make: Callable[[], T]) -> T:
-    """Return what is made of the environment's settings; messages show none, since proxies have passwords."""
+    """Call `make`, which reads the environment's settings; errors show none of them, since proxies have passwords."""
     import httpx  # noqa: PLC0415 - an extra
 
     try:

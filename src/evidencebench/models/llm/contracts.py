@@ -1,4 +1,4 @@
-"""What a client is made of: what carries requests, and where replies are kept."""
+"""The two parts of a client, as protocols: a sender of requests and a cache of replies."""
 
 from typing import Protocol
 

@@ -1,4 +1,4 @@
-"""Durable writing for many at once: one thread commits all the changes that wait, together, then wakes who waits."""
+"""Durable writing for many callers: one thread commits all waiting changes together, then wakes the callers."""
 
 import os
 import sqlite3
@@ -110,7 +110,7 @@ class _BadChangeError(Exception):
 
 
 def _commit(group: list[_Waiting], file: Reopening) -> None:
-    """Make all the changes, together if all can be made, else each by itself; then tell whoever waits."""
+    """Make all the changes in one transaction, or each by itself if one fails; then wake the callers."""
     if not group:
         return
     try:
@@ -123,7 +123,7 @@ def _commit(group: list[_Waiting], file: Reopening) -> None:
         if not isinstance(error, EvidenceBenchError):
             file.close()
         for _, done in group:
-            if done.set_running_or_notify_cancel():  # who was cancelled meanwhile is not told
+            if done.set_running_or_notify_cancel():  # a caller that was cancelled meanwhile is not woken
                 done.set_exception(error)
         return
     for (_, done), value in zip(group, values, strict=True):

@@ -1,4 +1,4 @@
-"""Requests over HTTP: bounded in time, size and number of attempts, and told apart by whether to try again."""
+"""Requests over HTTP: bounded in time, size and attempts; a failure says whether another attempt may succeed."""
 
 import asyncio
 import importlib.util

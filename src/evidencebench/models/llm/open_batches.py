@@ -17,7 +17,7 @@ from evidencebench.models.llm.totals import RunningTotals
 
 
 class BatchGuardedSender:
-    """Sends what is in no open batch of a cache by another sender, and raises `StopError` for what is."""
+    """Passes requests on to another sender; raises `StopError` for a request that is in an open batch of the cache."""
 
     def __init__(self, sender: Sender, cache: ReplyCache) -> None:
         self._sender, self._queue = sender, BatchQueue(cache)

@@ -1,4 +1,4 @@
-"""What a strategy asks, told without sending anything: replies come from a cache, or not at all."""
+"""Find out what a strategy asks without sending anything: replies come from the cache, or are missing."""
 
 from dataclasses import dataclass, field
 

@@ -1,4 +1,4 @@
-"""Requests that are on their way in some process: two runs at once wait for each other's replies, and pay once."""
+"""Locks on requests that a process is sending, so that two runs at once pay for the same request only once."""
 
 import fcntl
 import os

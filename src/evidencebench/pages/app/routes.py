@@ -215,7 +215,7 @@ class _Pages:
             raise RefusedError(503, DATA_CHANGED) from None
         except EvidenceBenchError as error:
             _log.warning("%s: %s", instance_id, error)
-            # Its place on this machine is nobody's business, its name is on the page.
+            # The message without the file's path, which the browser need not know; the page shows the file's name.
             return json_response({"error": str(error).replace(str(dataset.path), dataset.name)}, 500)
 
 

@@ -1,4 +1,4 @@
-"""What stands before every page of the app: who may ask, how much may be sent, and what a browser may do with it.
+"""The checks before every page of the app: who may ask, how much may be sent, what a browser may do with it.
 
 A server on loopback is open to every page that a browser shows: one that posts to it, or whose name is made to mean
 127.0.0.1 (DNS rebinding). So the Host must be the app's own, and whatever changes something must come from its pages.
@@ -155,7 +155,7 @@ def _check_origin(request: Request) -> None:
 
 
 def _brings_token(address: Address, request: Request) -> bool:
-    """Refuse whoever does not know the token; say whether it came in the address, so that a cookie is to be set."""
+    """Refuse a request without the token; return whether it came in the address, so that a cookie is to be set."""
     if address.token is None:
         return False
     if request.scope["path"] == "/" and _is_same(request.query_params.get("token", ""), address.token):

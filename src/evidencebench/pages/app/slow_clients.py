@@ -1,4 +1,4 @@
-"""Connections of slow clients are ended: uvicorn waits forever for the rest of a request, and for who does not read."""
+"""End the connections of slow clients: uvicorn waits forever for the rest of a request, or for a client to read."""
 
 import asyncio
 

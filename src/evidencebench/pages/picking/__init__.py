@@ -1,4 +1,4 @@
-"""What people who pick sentences are served from before they submit: nothing here imports what knows a label.
+"""The pages for people who pick sentences, up to their submission: nothing here imports a module that knows labels.
 
 Read `assignment`, `sessions`, `refusals`, `routes`.
 """

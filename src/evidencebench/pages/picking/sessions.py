@@ -28,13 +28,13 @@ class Sessions:
         return token
 
     def name_of(self, token: str) -> str | None:
-        """Return who holds a token, and note that it was used; None for nobody."""
+        """Return the name of the person who holds a token, and note that it was used; None if nobody does."""
         name = self._unused.pop(token, None) or self._used.pop(token, None)
         if name is None:
             return None
         self._used[token] = name
         if len(self._used) > self._most_used:
-            self._used.popitem(last=False)  # whoever has been away for longest signs in again
+            self._used.popitem(last=False)  # the person who was away for longest has to sign in again
         return name
 
     def end(self, token: str) -> None:

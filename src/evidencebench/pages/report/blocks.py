@@ -31,7 +31,7 @@ def note(*children: Child) -> Node:
 
 
 def isolated_name(text: str) -> Node:
-    """Return a name from a file, set apart so that it cannot turn what stands around it."""
+    """Return a name from a file in its own element, so that its text direction changes nothing around it."""
     return node("bdi", FOREIGN, shortened(text))
 
 

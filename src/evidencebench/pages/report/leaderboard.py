@@ -1,4 +1,4 @@
-"""Who is ahead on each task, and how sure that is."""
+"""The leaderboard of each task, with how certain every rank is."""
 
 from collections.abc import Sequence
 

@@ -46,7 +46,7 @@ _MOST_NAMED, _LONGEST_TITLE = 3, 60
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportContents:
-    """What the report holds beside scores."""
+    """What the report holds beside scores: its title, papers, and the command that makes it."""
 
     title: str = ""  # empty: the data and the runs
     largest: int = 20  # the last budget of the curves

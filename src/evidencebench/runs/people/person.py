@@ -175,7 +175,7 @@ class Person:
         timed = msgspec.structs.replace(before, seconds=bounded)
         if picks.sentences == before.sentences:
             return timed
-        # Its own last change a tab knows, also where the reply to it was lost.
+        # A tab knows its own last change, even if the reply to it was lost.
         if picks.revision != before.revision and (not picks.tab or picks.tab != before.tab):
             raise StaleError(
                 f"{instance_id}: the picks were changed in another tab; look at them, and pick again",

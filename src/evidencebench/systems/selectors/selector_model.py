@@ -1,4 +1,4 @@
-"""A trained selector as a folder of plain files: what it holds, and how it scores a columns."""
+"""A trained selector as a folder of plain files: what it holds, and how it scores the sentences of a paper."""
 
 import hashlib
 import math

@@ -58,7 +58,7 @@ class Question(Generic[R]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conversation(Generic[R]):
-    """What came of the turns with a model.
+    """The outcome of the turns with a model.
 
     `reading` is of the reply that holds the answer, which may be an empty list; None: no reply does, and `why` says the
     reason. `notes` count what happened, by name: replies by class and by what read them, requests, tokens, cost.
@@ -199,6 +199,6 @@ async def together(work: Iterable[Coroutine[Any, Any, Conversation[R]]]) -> list
 
 
 def error_priority(error: BaseException) -> int:
-    """Return which error goes first: what was not expected, the end of all requests, what is to come, what failed."""
+    """Return an error's priority, the lowest first: unexpected errors, `StopError`, `PendingError`, then failures."""
     ranks = (StopError, PendingError, ReplyError)
     return next((place for place, kind in enumerate(ranks) if isinstance(error, kind)), -1)

@@ -76,7 +76,7 @@ def source_of(parts: Sequence[Picks]) -> AnswerSource:
 
 
 def split_worker(data: DataFile, plan: Plan) -> Callable[[Split], AnsweredSplit]:
-    """Return what trains and asks a split, for a process that opens the data itself."""
+    """Return a function that trains and asks a split, for a process that opens the data itself."""
     dataset = reopen_dataset(data)
     if differing := differences(plan.versions, versions_before_training(plan.systems)):
         raise RunMismatchError(f"what decides the answers has changed since the work began: {differing}; start again")

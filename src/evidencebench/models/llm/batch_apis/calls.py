@@ -35,7 +35,7 @@ class RefusedBatchError(EndpointError):
 
 
 class UnsureError(TransientError):
-    """What was sent may have been done, though no answer says so: doing it again could do it twice."""
+    """A request without an answer, which the server may have carried out: sending it again could do it twice."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -207,7 +207,7 @@ async def _blocks(file: IO[bytes]) -> AsyncIterator[bytes]:
 
 
 async def _start(reply: "httpx.Response") -> bytes:
-    """Return enough of a refusal to tell what it says."""
+    """Return the beginning of a refusal's body, as long as its message can be."""
     content = bytearray()
     async for block in reply.aiter_raw():
         content += block

@@ -44,7 +44,7 @@ def decoded(content: bytes, form: type[T], what: str) -> T:
 
 
 def submitted_id(content: bytes, what: str) -> str:
-    """Return the id in the answer to a submission; without one nobody knows what was done: `UnsureError`."""
+    """Return the id in the answer to a submission; raise `UnsureError` if it has none."""
     try:
         return safe_id(decoded(content, HasId, what).id)
     except (TransientError, EndpointError) as error:

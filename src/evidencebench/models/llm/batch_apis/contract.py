@@ -29,7 +29,7 @@ class RemoteBatch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResultRow:
-    """What became of one request of a batch."""
+    """The result of one request of a batch."""
 
     key: str  # as `ChatRequest.key`, if the server tells the truth
     reply: ChatReply | None = None
@@ -41,7 +41,7 @@ class ResultRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchSearch:
-    """A batch of which nobody knows whether it was submitted."""
+    """A batch that may or may not have been submitted, and what it is looked for by."""
 
     intent: str  # our name for it
     since: float  # when it was intended, in seconds since 1970

@@ -1,4 +1,4 @@
-"""What servers tell beside the reply: kept where it is sane, and never a reason to lose a paid reply."""
+"""What servers report beside the text, such as token counts: absurd ones are dropped, the paid reply is kept."""
 
 from typing import Annotated, Any
 
