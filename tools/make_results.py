@@ -15,7 +15,7 @@ import numpy as np
 from evidencebench import open_dataset
 from evidencebench.data.dataset import Dataset
 from evidencebench.scoring.published_results import PUBLISHED
-from evidencebench.scoring.ranks import rank_ranges
+from evidencebench.scoring.ranks import pairwise_p_values, ranges_from
 from evidencebench.scoring.resampling import DEFAULT_RESAMPLING, Floats
 from evidencebench.scoring.score_texts import percent
 from evidencebench.scoring.sign_flips import paired_test
@@ -143,7 +143,8 @@ def _recalls(dataset: Dataset, figures: Sequence[SystemFigures]) -> Iterator[str
     ranks = {}
     for task in DEFAULT_TASKS:
         values = {one.system: _values(one, task) for one in figures}
-        ranks[task] = rank_ranges(values, _clusters(dataset, figures[0], task), DEFAULT_RESAMPLING)
+        p_values = pairwise_p_values(values, _clusters(dataset, figures[0], task), DEFAULT_RESAMPLING)
+        ranks[task] = ranges_from({name: float(column.mean()) for name, column in values.items()}, p_values)
     yield "## Aspect recall and ranks\n"
     yield f"| system | {' | '.join(DEFAULT_TASKS)} | ms a paper |"
     yield f"| :-- | {' | '.join('--:' for _ in DEFAULT_TASKS)} | --: |"

@@ -25,7 +25,7 @@ from evidencebench.scoring.evaluate import AnswerSource, answers_of, evaluate
 from evidencebench.scoring.kind_breakdown import kind_breakdown
 from evidencebench.scoring.measures import MEASURES
 from evidencebench.scoring.overlap import overlap_of
-from evidencebench.scoring.ranks import rank_ranges
+from evidencebench.scoring.ranks import pairwise_p_values, ranges_from
 from evidencebench.scoring.resampling import Estimate, Resampling
 from evidencebench.scoring.score_fields import comparison_fields, score_fields
 from evidencebench.scoring.selection import Rules, Selection
@@ -377,8 +377,10 @@ def test_ranks_tell_a_clear_winner_and_leave_equals_together(made: Callable[...,
         for name, system in {"best": "oracle", "lead": "lead", "again": "lead_no_headings"}.items()
     }
     recalls, clusters = {name: found.recalls for name, found in scores.items()}, scores["lead"].clusters
-    assert rank_ranges(recalls, clusters, FEW) == {"best": (1, 1), "lead": (2, 3), "again": (2, 3)}
-    assert rank_ranges({"lead": recalls["lead"]}, clusters) == {"lead": (1, 1)}
+    p_values = pairwise_p_values(recalls, clusters, FEW)
+    means = {name: float(found.mean()) for name, found in recalls.items()}
+    assert ranges_from(means, p_values) == {"best": (1, 1), "lead": (2, 3), "again": (2, 3)}
+    assert ranges_from({"lead": means["lead"]}, {}) == {"lead": (1, 1)}
 
 
 @pytest.mark.parametrize("system", [*BLIND, "oracle"])

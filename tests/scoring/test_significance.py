@@ -14,8 +14,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from evidencebench.errors import UndefinedScoreError
-from evidencebench.scoring.ranks import holm, rank_ranges
-from evidencebench.scoring.resampling import Estimate, Floats, Resampling, bootstrap
+from evidencebench.scoring.ranks import holm, pairwise_p_values, ranges_from
+from evidencebench.scoring.resampling import DEFAULT_RESAMPLING, Estimate, Floats, Resampling, bootstrap
 from evidencebench.scoring.sign_flips import minimum_detectable_difference, paired_test, sign_flip
 from examples import examples
 
@@ -31,6 +31,19 @@ def new_generator(seed: int = 0) -> np.random.Generator:
 def one_each(values: Sequence[float] | Floats) -> list[str]:
     """Give every instance a cluster of its own."""
     return [f"paper {n}" for n in range(len(values))]
+
+
+def flipped(
+    differences: Sequence[float] | Floats, clusters: Sequence[str], resampling: Resampling = DEFAULT_RESAMPLING
+) -> tuple[float, bool]:
+    return sign_flip(np.array(differences, dtype=np.float64), clusters, resampling.generator(), resampling.n_draws)
+
+
+def rank_ranges(
+    scores: dict[str, Floats], clusters: Sequence[str], resampling: Resampling = DEFAULT_RESAMPLING
+) -> dict[str, tuple[int, int]]:
+    means = {name: float(column.mean()) for name, column in scores.items()}
+    return ranges_from(means, pairwise_p_values(scores, clusters, resampling))
 
 
 def ends(estimate: Estimate) -> tuple[float, float]:
@@ -114,7 +127,7 @@ def test_few_sign_flips_are_enumerated_and_equal_scipys_exact_test(differences: 
     theirs = scipy.stats.permutation_test(
         (differences,), np.mean, permutation_type="samples", n_resamples=1 << 8, vectorized=True
     )
-    p_value, exact = sign_flip(differences, one_each(differences))
+    p_value, exact = flipped(differences, one_each(differences))
     assert exact
     assert p_value == pytest.approx(theirs.pvalue)
 
@@ -122,7 +135,7 @@ def test_few_sign_flips_are_enumerated_and_equal_scipys_exact_test(differences: 
 @pytest.mark.parametrize("shift", [0.0, 0.03, 0.1])
 def test_many_sign_flips_agree_with_scipys_randomisation_within_simulation_error(shift: float) -> None:
     differences = new_generator(4).normal(shift, 0.3, size=80)
-    ours, exact = sign_flip(differences, one_each(differences), Resampling(seed=5))
+    ours, exact = flipped(differences, one_each(differences), Resampling(seed=5))
     theirs = scipy.stats.permutation_test(
         (differences,), np.mean, permutation_type="samples", n_resamples=10_000, vectorized=True, rng=new_generator(6)
     )
@@ -135,23 +148,23 @@ def test_signs_are_flipped_by_cluster_and_swapping_the_systems_changes_nothing(
     differences: list[float], clusters: list[str]
 ) -> None:
     clusters = clusters[: len(differences)]
-    p_value, exact = sign_flip(differences, clusters)
+    p_value, exact = flipped(differences, clusters)
     sums = [
         sum(value for value, name in zip(differences, clusters, strict=True) if name == cluster) for cluster in "pqr"
     ]
     assert exact
     assert 0 < p_value <= 1
-    assert p_value == sign_flip(sums, list("pqr"))[0]
-    assert p_value == sign_flip([-value for value in differences], clusters)[0]
+    assert p_value == flipped(sums, list("pqr"))[0]
+    assert p_value == flipped([-value for value in differences], clusters)[0]
 
 
 def test_a_sign_flip_worked_by_hand() -> None:
     # Of the 8 patterns of +-1 +-2 +-3 only all plus and all minus reach a sum of 6.
-    assert sign_flip([1.0, 2.0, 3.0], ["p", "q", "r"]) == (2 / 8, True)
+    assert flipped([1.0, 2.0, 3.0], ["p", "q", "r"]) == (2 / 8, True)
 
 
 def test_a_randomised_p_value_is_never_0() -> None:
-    assert sign_flip([1.0] * 200, one_each([1.0] * 200), Resampling(n_draws=99)) == (1 / 100, False)
+    assert flipped([1.0] * 200, one_each([1.0] * 200), Resampling(n_draws=99)) == (1 / 100, False)
 
 
 def test_a_paired_test_counts_wins_ties_and_losses() -> None:

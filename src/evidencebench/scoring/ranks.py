@@ -6,7 +6,7 @@ from math import ceil
 from typing import TypeVar
 
 from evidencebench.scoring.resampling import DEFAULT_RESAMPLING, Floats, Resampling
-from evidencebench.scoring.sign_flips import MAX_ENUMERATED_CLUSTERS, flipped
+from evidencebench.scoring.sign_flips import MAX_ENUMERATED_CLUSTERS, sign_flip
 
 Name = TypeVar("Name", bound=Hashable)
 
@@ -66,16 +66,8 @@ def pairwise_p_values(
     """
     pairs = list(combinations(scores, 2))
     generator, n_draws = resampling.generator(), max(resampling.n_draws, enough_draws(len(pairs)))
-    p_values = [flipped(scores[a] - scores[b], clusters, generator, n_draws)[0] for a, b in pairs]
+    p_values = [sign_flip(scores[a] - scores[b], clusters, generator, n_draws)[0] for a, b in pairs]
     return dict(zip(pairs, holm(p_values), strict=True))
-
-
-def rank_ranges(
-    scores: Mapping[Name, Floats], clusters: Sequence[str], resampling: Resampling = DEFAULT_RESAMPLING
-) -> dict[Name, tuple[int, int]]:
-    """Return the best and worst rank that each system can claim, 1 being the best; see `ranges_from`."""
-    means = {name: float(column.mean()) for name, column in scores.items()}
-    return ranges_from(means, pairwise_p_values(scores, clusters, resampling))
 
 
 def ranges_from(

@@ -65,7 +65,7 @@ def paired_tests(
 
     def test(difference: Estimate, column: Floats) -> PairedTest:
         generator.bit_generator.state = drawn
-        p_value, exact = flipped(column, clusters, generator, resampling.n_draws)
+        p_value, exact = sign_flip(column, clusters, generator, resampling.n_draws)
         try:
             detectable = minimum_detectable_difference(column, clusters)
         except UndefinedScoreError:
@@ -86,7 +86,7 @@ def paired_tests(
 
 
 def sign_flip(
-    differences: Sequence[float] | Floats, clusters: Sequence[str], resampling: Resampling = DEFAULT_RESAMPLING
+    differences: Floats, clusters: Sequence[str], generator: np.random.Generator, n_draws: int
 ) -> tuple[float, bool]:
     """Return the two-sided p-value that the mean difference is 0, and whether it is exact.
 
@@ -98,13 +98,6 @@ def sign_flip(
     .. [1] Phipson and Smyth, "Permutation p-values should never be zero", Statistical Applications in Genetics and
        Molecular Biology 9 (2010).
     """
-    return flipped(np.asarray(differences, dtype=np.float64), clusters, resampling.generator(), resampling.n_draws)
-
-
-def flipped(
-    differences: Floats, clusters: Sequence[str], generator: np.random.Generator, n_draws: int
-) -> tuple[float, bool]:
-    """Return what `sign_flip` does, with the flips drawn from a generator that others draw from too."""
     sums = by_cluster(differences[:, None], clusters)[0][:, 0]
     sums = sums[sums != 0]  # a cluster without a difference looks the same whichever way it is flipped
     threshold = abs(sums.sum()) - _ROUNDING * max(1.0, float(np.abs(sums).sum()))
