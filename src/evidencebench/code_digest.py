@@ -35,7 +35,7 @@ def code_digest(module: ModuleType) -> str | None:
     if name.partition(".")[0] == __name__.partition(".")[0]:
         return None
     known = _known.get(name)
-    if known is None or known[0] is not module.__spec__:  # which is another one where it was imported again
+    if known is None or known[0] is not module.__spec__:  # another spec, if the module was imported again
         known = _known[name] = (module.__spec__, _digest(module))
     return known[1]
 
@@ -82,7 +82,7 @@ def _imported(content: bytes, package: str) -> Iterator[str]:
     """Yield the dotted names that a source imports, wherever it does, and those of the packages around them."""
     try:
         tree = ast.parse(content)
-    except (SyntaxError, ValueError):  # of what is imported and not run
+    except (SyntaxError, ValueError):  # a file that does not parse may be imported and never run
         return
     for node in ast.walk(tree):
         names: list[str] = []

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evidencebench.engine.protocol import nothing
+from evidencebench.engine.protocol import do_nothing
 from evidencebench.engine.threads import Threads
 
 Item = TypeVar("Item")
@@ -24,7 +24,7 @@ def wait_for_all(
     on_result: Callable[[Result], object],
     *,
     n_threads: int,
-    on_interrupt: Callable[[], object] = nothing,
+    on_interrupt: Callable[[], object] = do_nothing,
 ) -> None:
     for result in Threads(n_threads).results(lambda: work, (), items, on_interrupt=on_interrupt):
         on_result(result)

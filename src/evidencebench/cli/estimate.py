@@ -26,7 +26,7 @@ def print_estimate(
 ) -> int:
     """Print what a command would send and cost, and return how many answers would fail.
 
-    ``rehearse`` asks everything with a client that sends nothing, and tells how far it is. ``how`` is said behind the
+    ``rehearse`` asks everything with a client that sends nothing, and reports progress. ``how`` is printed behind the
     number of instances, such as how often each is asked.
     """
     prices = PriceTable.load(asking.prices)

@@ -28,7 +28,7 @@ def print_exchanges(exchanges: Iterable[Exchange], *, as_json: bool) -> None:
 
 
 def data_of(run: RunFile, data: str | None) -> Dataset:
-    """Open the data that a run was made on: where ``data`` says, or else where its header says that it was."""
+    """Open the data that a run was made on: the file ``data``, or else the file that the run's header names."""
     if data is not None:
         return open_data(data)
     path = "" if run.header is None else run.header.data.path

@@ -89,12 +89,12 @@ def _cell(value: Cell | Estimate) -> Cell:
 
 
 def _marked(row: Standing) -> str:
-    """Return what a system is called in a table, with a mark that a note explains."""
+    """Return a system's name in a table, with a mark that a note explains."""
     return f"{row.system}{' *' if row.is_control else ''}{' †' if row.trained_on_it else ''}"
 
 
 def _notes(rows: Sequence[Standing]) -> tuple[str, ...]:
-    """Return what the marks mean that are there."""
+    """Return the meanings of the marks that the rows have."""
     notes = {
         "* a control, computed here; oracle knows the answers: the ceiling, unranked": any(
             row.is_control for row in rows

@@ -77,7 +77,7 @@ def _telling(
     """
     told: queue.SimpleQueue[str | None] = queue.SimpleQueue()  # a signal's handler may use this queue
 
-    def labour() -> None:
+    def print_lines() -> None:
         while True:
             try:
                 text = told.get(timeout=seconds)
@@ -88,7 +88,7 @@ def _telling(
                     return
                 say(text)
 
-    thread = threading.Thread(target=labour, name="evidencebench-progress", daemon=True)
+    thread = threading.Thread(target=print_lines, name="evidencebench-progress", daemon=True)
     thread.start()
     try:
         yield told.put

@@ -29,7 +29,7 @@ from evidencebench.wording import counted
 
 # Without one, it is anything: a pipe, a terminal.
 _SUFFIXES = {".html", ".htm", ""}
-# What decides nothing of the page.
+# Options that change nothing of the page.
 _UNTOLD = {"progress_style", "overwrite"}
 # Of the others, those that name a file.
 _FILES = {"data", "output"}

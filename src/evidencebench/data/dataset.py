@@ -61,7 +61,7 @@ class Dataset:
 
     @property
     def file(self) -> DataFile:
-        """What `reopen_dataset` opens in another process."""
+        """The description by which `reopen_dataset` opens it in another process."""
         return self._source.file
 
     def __repr__(self) -> str:
@@ -142,7 +142,7 @@ def reopen_dataset(file: DataFile) -> Dataset:
 
 
 def dataset_from(given: Dataset | PathText) -> Dataset:
-    """Return a data set from itself, or from what `open_dataset` takes; raises `TypeError` if it is neither."""
+    """Return a data set as it is, or open one by what `open_dataset` takes; raises `TypeError` otherwise."""
     if isinstance(given, Dataset):
         return given
     if not isinstance(given, str | os.PathLike):
@@ -151,7 +151,7 @@ def dataset_from(given: Dataset | PathText) -> Dataset:
 
 
 def instances_from(given: Dataset | PathText | Iterable[Instance]) -> Dataset | list[Instance]:
-    """Return instances from what stands for them: a data set or its name, or instances.
+    """Return the instances of a data set, given as itself, its name or path, or as instances.
 
     Raises
     ------

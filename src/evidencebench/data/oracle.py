@@ -1,4 +1,4 @@
-"""The two systems that know the answers: ceilings, not competitors. No other system may import what they import."""
+"""The two systems that read the labels: ceilings, not competitors. No other system may import the labels."""
 
 from dataclasses import dataclass
 from typing import ClassVar

@@ -43,7 +43,7 @@ class Task:
         return bool(labels.that_count(self.scope))
 
     def brief(self, instance: Instance) -> Brief:
-        """Return what a system is told, which of the labels is at most the number of sentences that count."""
+        """Return the brief for a system. Of the labels it holds at most the number of sentences that count."""
         return Brief(budget=self.budget_for(instance), scope=self.scope, task=self.name)
 
     def budget_for(self, instance: Instance) -> int | None:

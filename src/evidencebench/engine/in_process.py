@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from evidencebench.engine.protocol import Item, Result, Setup, never, nothing
+from evidencebench.engine.protocol import Item, Result, Setup, do_nothing, never
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,7 @@ class InProcess:
         items: Iterable[Item],
         *,
         is_over: Callable[[], bool] = never,
-        on_interrupt: Callable[[], object] = nothing,  # noqa: ARG002 - an interrupt ends the item at hand
+        on_interrupt: Callable[[], object] = do_nothing,  # noqa: ARG002 - an interrupt ends the item at hand
     ) -> Iterator[Result]:
         """Yield the result of each item, in their order."""
         work = setup(*arguments)

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 from evidencebench.engine.in_process import InProcess
 from evidencebench.engine.interrupts import first_interrupt_noted
-from evidencebench.engine.protocol import Engine, Item, Result, Setup, never, nothing
+from evidencebench.engine.protocol import Engine, Item, Result, Setup, do_nothing, never
 from evidencebench.errors import WorkerError
 
 
@@ -37,7 +37,7 @@ class Processes:
         items: Iterable[Item],
         *,
         is_over: Callable[[], bool] = never,
-        on_interrupt: Callable[[], object] = nothing,
+        on_interrupt: Callable[[], object] = do_nothing,
     ) -> Iterator[Result]:
         """Yield results as `Engine.results` says."""
         left = iter(items)

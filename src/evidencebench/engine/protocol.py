@@ -15,7 +15,7 @@ def never() -> bool:
     return False
 
 
-def nothing() -> None:
+def do_nothing() -> None:
     """Do nothing at an interrupt."""
 
 
@@ -39,7 +39,7 @@ class Engine(Protocol):
         items: Iterable[Item],
         *,
         is_over: Callable[[], bool] = never,
-        on_interrupt: Callable[[], object] = nothing,
+        on_interrupt: Callable[[], object] = do_nothing,
     ) -> Iterator[Result]:
         """Yield the result of each item as soon as it is there, in whatever order.
 

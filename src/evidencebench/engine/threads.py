@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Generic
 
 from evidencebench.engine.interrupts import first_interrupt_noted
-from evidencebench.engine.protocol import Item, Result, Setup, never, nothing
+from evidencebench.engine.protocol import Item, Result, Setup, do_nothing, never
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,26 +24,26 @@ class Threads:
         items: Iterable[Item],
         *,
         is_over: Callable[[], bool] = never,
-        on_interrupt: Callable[[], object] = nothing,
+        on_interrupt: Callable[[], object] = do_nothing,
     ) -> Iterator[Result]:
         """Yield results as `Engine.results` says; the worker is made once and shared by the threads."""
-        crew = _Crew(setup(*arguments), items, is_over)
+        pool = _ThreadPool(setup(*arguments), items, is_over)
 
         def interrupt() -> None:
-            crew.stop()
+            pool.stop()
             on_interrupt()
 
         with first_interrupt_noted(interrupt) as interrupted:
             try:
-                crew.start(self.n_threads)
-                yield from crew.results()
+                pool.start(self.n_threads)
+                yield from pool.results()
             finally:
-                crew.stop()
+                pool.stop()
         if interrupted.yet:
             raise KeyboardInterrupt
 
 
-class _Crew(Generic[Item, Result]):
+class _ThreadPool(Generic[Item, Result]):
     """The worker threads and the queues between them and the calling thread."""
 
     def __init__(self, work: Callable[[Item], Result], items: Iterable[Item], is_over: Callable[[], bool]) -> None:
@@ -62,7 +62,7 @@ class _Crew(Generic[Item, Result]):
             self._permits.put(None)
         for number in range(n_threads):
             # Daemons, so that a second interrupt ends the program though a server is silent.
-            thread = threading.Thread(target=self._labour, name=f"evidencebench-{number}", daemon=True)
+            thread = threading.Thread(target=self._run_items, name=f"evidencebench-{number}", daemon=True)
             self._n_running += 1
             thread.start()
 
@@ -88,7 +88,7 @@ class _Crew(Generic[Item, Result]):
         if error is not None:
             raise error
 
-    def _labour(self) -> None:
+    def _run_items(self) -> None:
         try:
             while True:
                 self._permits.get()

@@ -90,7 +90,7 @@ def exchanges_of(
 
 
 def changed_since(run: RunFile) -> dict[str, tuple[str, str]]:
-    """Return what decides the requests of a run and is another now: name -> (then, now)."""
+    """Return what has changed since a run was made and changes its requests: name -> (then, now)."""
     if run.header is None:
         return {}
     now = make_system(_specification(run.header)).versions()
@@ -145,7 +145,7 @@ def _exchanges(
     named: NamedSystem, sender: ReplayingSender, instance: Instance, task: Task | None
 ) -> Iterator[Exchange]:
     sender.noted.clear()  # so that no more than one answer's requests are in memory
-    with suppress(PendingError, StopError):  # what was asked is noted all the same
+    with suppress(PendingError, StopError):  # the requests were noted before the error
         answer_instance(named, instance, task)
     name = None if task is None else task.name
     for turn, replayed in enumerate(list(sender.noted), 1):

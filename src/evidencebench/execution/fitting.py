@@ -1,4 +1,4 @@
-"""Whether answers fit: which data and which tasks they are for."""
+"""Check that answers belong to the data and the tasks that they are used with."""
 
 from collections.abc import Collection, Iterable
 

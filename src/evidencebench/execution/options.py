@@ -38,7 +38,7 @@ def options_of(factory: Callable[..., Any]) -> dict[str, Option]:
         return dict(_options_of_fields(factory))
     try:
         hints = get_type_hints(getattr(factory, "__init__", None) if isinstance(factory, type) else factory)
-    except (TypeError, NameError):  # no annotations to be had, as of a partial or a built-in
+    except (TypeError, NameError):  # it has no annotations, as a partial or a built-in
         return {}
     return {name: Option(type=hint, default=None) for name, hint in hints.items() if name != "return"}
 

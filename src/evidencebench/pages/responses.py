@@ -1,4 +1,4 @@
-"""What the app answers: JSON, or why it does not do what it is asked."""
+"""The responses of the app: JSON, or the reason of a refusal."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""One instance under one task: what every answer to it is measured against."""
+"""One instance under one task: its aspects, budget and ceiling, against which every answer is measured."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""What a reader of scores should know first: a model saw the data, answers are not there, sets look like rankings."""
+"""Warnings that stand before scores: a model saw the data, answers are missing, sets look like rankings."""
 
 from collections import Counter
 from collections.abc import Iterator

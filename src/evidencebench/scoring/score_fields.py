@@ -1,4 +1,4 @@
-"""Scores and comparisons as JSON objects, for programs."""
+"""Scores and comparisons as JSON objects."""
 
 from dataclasses import asdict
 from typing import Any

@@ -118,7 +118,7 @@ class CheckedAnswer:
 
 
 def check_answer(answer: Answer | None, n_sentences: int, rules: Rules = DEFAULT_RULES) -> CheckedAnswer:
-    """Return an answer as it can be cut: the only way from what a system said to the sentences that count.
+    """Return a checked answer, which can be cut to a budget; every score and page checks answers by this function.
 
     Repeated sentences are removed, the first mention kept. ``n_sentences`` is how many the paper has.
 

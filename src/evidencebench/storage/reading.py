@@ -31,7 +31,7 @@ PathText: TypeAlias = str | os.PathLike[str]
 
 
 def paths_from(given: PathText | Iterable[PathText]) -> tuple[Path, ...]:
-    """Return paths from what stands for them: several, or one alone.
+    """Return a list of paths, given several or a single one.
 
     >>> paths_from("run.jsonl") == paths_from([Path("run.jsonl")])
     True

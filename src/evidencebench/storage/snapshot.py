@@ -104,7 +104,7 @@ class OnDisk:
 
 
 class Unpacked:
-    """What a file was unpacked to: a file without a name, which nobody else can cut."""
+    """The unpacked content of a file, in a temporary file without a name, which no other process can change."""
 
     state = None
     is_sha256_at_hand = True
@@ -156,7 +156,7 @@ def blocks(snapshot: Snapshot) -> Iterator[bytes]:
 
 
 def state_of(path: Path) -> FileState | None:
-    """Return by which a change of a file is noticed, or None where it cannot be asked."""
+    """Return a file's state (size, times, number), which shows a change; None if the disk does not tell it."""
     try:
         return _state(path.stat())
     except OSError:

@@ -1,4 +1,4 @@
-"""Answers that lie in a file, as a system: so that they can be fused and reordered like any other's."""
+"""A system that answers from a file of answers, so that they can be fused and reordered."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""What fits systems from labels: the one place that reads them on purpose, and that no system imports.
+"""Train systems on labels: no system imports this room, which reads labels on purpose.
 
 In reading order: `training_table` (what can be trained), `folds`, `selector_examples` and `selector` (learned
 selectors, `best` among them), `listwise` (what fine-tuning learns from), `listwise_trainer`, `fine_tuning`, `embedder`,

@@ -36,8 +36,8 @@ def decoded(content: bytes | msgspec.Raw, form: type[T]) -> T:
         return msgspec.json.decode(_mended(bytes(content)), type=form)
 
 
-def told(content: bytes | msgspec.Raw, form: type[T]) -> T | None:
-    """Return a part in its form, or None where it is something else or null: what matters less than the rest."""
+def optional_part(content: bytes | msgspec.Raw, form: type[T]) -> T | None:
+    """Return an optional part of a reply in its form; None if it is null or has another form."""
     try:
         return decoded(content, form)
     except msgspec.DecodeError:

@@ -2,7 +2,7 @@
 
 
 class TransientError(Exception):
-    """A failure that may be gone next time; ``wait_seconds`` is what the server asked for, None if nothing."""
+    """A failure that the next attempt may not meet; ``wait_seconds``: as the server asked; None: it did not."""
 
     def __init__(self, message: str, wait_seconds: float | None = None) -> None:
         super().__init__(message)

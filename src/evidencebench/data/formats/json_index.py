@@ -224,7 +224,7 @@ def _diagnosis(content: memoryview, message: str) -> str:
 
 
 def _fills(content: memoryview, raws: Mapping[str, msgspec.Raw]) -> bool:
-    """Say whether the members, in order, account for every byte: a repeated key would leave its first value over."""
+    """Say whether the members, in order, account for every byte. A repeated key leaves some out."""
     position = 0
     for key, raw in raws.items():
         found = _MEMBER.match(content, position)

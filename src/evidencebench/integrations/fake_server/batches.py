@@ -30,7 +30,7 @@ RowOutcome = Literal["waiting", "succeeded", "errored", "expired", "canceled"]
 
 @dataclass(slots=True, kw_only=True)
 class ServedRow:
-    """One request of a batch, and what became of it."""
+    """One request of a batch, with its status and its reply."""
 
     custom_id: str
     body: Any

@@ -1,4 +1,4 @@
-"""The client of one request: what it is sent, and how each fault looks to it."""
+"""The client of one request: send it a response, or a fault."""
 
 import asyncio
 

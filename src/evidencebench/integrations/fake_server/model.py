@@ -94,7 +94,7 @@ class FakeModel:
 def _answer(
     personality: Personality, content: PromptContent, paper: KnownPaper | None, chance: random.Random
 ) -> tuple[str, _Named]:
-    """Return reasoning, and what is named."""
+    """Return the reasoning, and the sentences or scores that the answer names."""
     numbers = content.numbers if content.mode == "score" else content.numbers[: content.budget]
     if personality is Personality.LEAD:
         return "A paper says what matters first.", [(number, BEST_SCORE // 2) for number in numbers]

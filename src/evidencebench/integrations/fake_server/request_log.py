@@ -1,4 +1,4 @@
-"""What the server was asked and what became of it: a line of JSON a request, and totals."""
+"""The log of requests and their outcomes: a line of JSON for each request, and totals."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -17,7 +17,7 @@ _FAULTS = frozenset(Fault)
 
 
 class LogEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of one request. It never holds a header, so no key, and no text of a prompt.
+    """The outcome of one request. It never holds a header, so no key, and no text of a prompt.
 
     The outcome is ``paid`` where the whole reply was handed to a client that was still there, or the row of a batch
     was done; ``unpaid`` where the client left first; the name of a fault that it met; ``answered`` for a request that

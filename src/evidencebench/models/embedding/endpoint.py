@@ -210,7 +210,7 @@ def _numbers(embedding: list[float] | str) -> Floats:
     """Return a vector from a list, or from base64 of little-endian 32-bit floats."""
     if isinstance(embedding, str):
         return np.frombuffer(base64.b64decode(embedding, validate=True), dtype="<f4").astype(np.float32)
-    with np.errstate(over="ignore"):  # what overflows is infinite, and refused as that
+    with np.errstate(over="ignore"):  # a number that overflows becomes infinite, which is refused later
         return np.array(embedding, dtype=np.float64).astype(np.float32)
 
 

@@ -87,12 +87,12 @@ class Collector:
             self._seen.add(row.key)
             self.failures[row.key] = f"{error}"
             return
-        if request is None:  # a row that nobody asked for
+        if request is None:  # a row for no request of this batch
             return
         self._seen.add(row.key)
         if row.is_done:
             self._done.add(row.key)
-        if row.key in self.answered:  # one that came twice, or in another attempt
+        if row.key in self.answered:  # a row that was collected already
             return
         if self._cache.find(row.key) is not None:
             self._answer(row.key)

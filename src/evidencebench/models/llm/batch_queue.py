@@ -1,4 +1,4 @@
-"""Requests that wait for a batch, and the batches they are in: in the cache's file, durable before they are used."""
+"""Requests that wait for a batch, and open batches: kept in the cache's file, on the disk before they are sent."""
 
 import re
 import sqlite3

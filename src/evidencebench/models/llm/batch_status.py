@@ -1,4 +1,4 @@
-"""What is told about a batch while it is submitted, awaited and collected."""
+"""The status of a batch, reported while it is submitted, awaited and collected."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchStatus:
-    """How one batch does.
+    """The status of one batch.
 
     `state` is in the provider's words, or one of ours: ``submitted``, ``refused``, ``found``, ``unresolved``,
     ``forgotten``, ``not reached``.

@@ -1,4 +1,4 @@
-"""Money that may be spent: the most that a request can cost is set aside before it is sent, and given back later."""
+"""The cost limit: the most that a request can cost is set aside before it is sent, and replaced by its cost later."""
 
 import asyncio
 import math

@@ -1,4 +1,4 @@
-"""What is asked of a language model, and what it replies: plain data, whatever the provider."""
+"""Requests to language models and their replies, as plain data that is the same for all providers."""
 
 import hashlib
 from collections.abc import Mapping

@@ -48,7 +48,7 @@ class LoopThread:
             running = self._started()
             future = asyncio.run_coroutine_threadsafe(work, running.loop)
         except BaseException as error:
-            work.close()  # it was never started, which Python warns of
+            work.close()  # closed, since Python warns of coroutines that were never started
             if isinstance(error, RuntimeError) and self._is_closed:
                 raise _closed() from error
             raise

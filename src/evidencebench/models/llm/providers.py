@@ -1,4 +1,4 @@
-"""Who serves models: address, variable of the key, and in what their requests differ."""
+"""The table of providers: address, environment variable of the key, and how their requests differ."""
 
 import re
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""What a server's refusal means: try again, this request is lost, or nothing more can be sent."""
+"""Errors from a server's refusals: try again, this request has failed, or nothing more can be sent."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -9,7 +9,7 @@ import msgspec
 from evidencebench.errors import EndpointError, EvidenceBenchError, FailingServerError
 from evidencebench.models.endpoints import BusyError, is_transient, requested_wait_seconds, shown
 from evidencebench.models.llm.chat import NOTHING_USED, ChatReply, Usage
-from evidencebench.web.served_json import told
+from evidencebench.web.served_json import optional_part
 from evidencebench.web.transient import TransientError
 
 # A server that gave up waiting for the model behind it: that may have run, and be charged for.
@@ -115,7 +115,7 @@ def failure_of(
 
 
 def _error_in(content: bytes) -> _ServedError | str | None:
-    found = told(content, _Refusal)
+    found = optional_part(content, _Refusal)
     return None if found is None else found.error
 
 

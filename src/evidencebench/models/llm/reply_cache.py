@@ -104,7 +104,7 @@ class ReplyCache:
             yield self._reading.connection()
 
     def close(self) -> None:
-        """Finish all writing and give the file back; the next use opens it again.
+        """Finish all writing and close the file; the next use opens it again.
 
         Raises `CacheError` if another process holds the file for more than a few seconds.
         """

@@ -66,7 +66,7 @@ class Reopening:
         return self._opened[0]
 
     def close(self) -> None:
-        """Give the file back; the next use opens it again."""
+        """Close the file; the next use opens it again."""
         if self._opened is not None:
             self._opened[0].close()
             self._opened = None

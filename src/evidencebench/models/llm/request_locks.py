@@ -38,7 +38,7 @@ class RequestLocks:
                 fcntl.lockf(self._descriptor, fcntl.LOCK_UN, 1, _place(key))
 
     def close(self) -> None:
-        """Give everything back; the next use opens the file again."""
+        """Release all locks and close the file; the next use opens it again."""
         with self._lock:
             if self._descriptor is not None:
                 os.close(self._descriptor)

@@ -1,4 +1,4 @@
-"""What was sent, stored, failed and paid so far: totals that any thread may read while requests run."""
+"""Counts of requests that were sent, stored, failed and paid; any thread may read them while requests run."""
 
 import math
 import threading

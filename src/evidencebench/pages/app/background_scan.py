@@ -26,7 +26,7 @@ _log = logging.getLogger(__name__)
 _BATCH = 100
 # The first page of large data comes first.
 _HEAD_START_SECONDS = 1.0
-# Whoever asks for a page goes first; but with many who ask all the time, the scan comes to its end too.
+# Requests for pages go first, but even under constant requests the scan goes on and ends.
 _REST_SECONDS = 0.002
 _LONGEST_REST_SECONDS = 0.05
 
@@ -44,7 +44,7 @@ class BackgroundScan:
         self._viewed = viewed
         self._positions = {instance_id: position for position, instance_id in enumerate(viewed.dataset.ids)}
         self._cache = cache
-        # All of them stay open to the end, since whoever searches may still hold one that was replaced.
+        # All of them stay open to the end, since a search may still use one that was replaced.
         self._indices = [empty_index()]
         self._is_ending = threading.Event()
         self._thread = threading.Thread(target=self._run, name="scan", daemon=True)

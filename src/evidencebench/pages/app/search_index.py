@@ -70,7 +70,7 @@ class SearchIndex:
             self.n_searched += len(words)
 
     def close(self) -> None:
-        """Close the file; whoever searches meanwhile is waited for."""
+        """Close the file, after any search that is under way."""
         with self._lock:
             self._connection.close()
 

@@ -44,7 +44,7 @@ def serve_until_signal(app: ASGIApp, bound: socket.socket, on_start: Callable[[]
     async def serve() -> None:
         for number in (signal.SIGINT, signal.SIGTERM):
             asyncio.get_running_loop().add_signal_handler(number, end)
-        bound.listen(BACKLOG)  # who asks from here on is answered as soon as the server runs
+        bound.listen(BACKLOG)  # requests from here on wait in the socket until the server runs
         on_start()
         await server.serve(sockets=[bound])
 

@@ -1,4 +1,4 @@
-"""What is drawn: a mean with its interval, and groups of them."""
+"""The data of charts: a mean with its interval, and groups of them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

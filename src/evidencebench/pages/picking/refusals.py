@@ -1,4 +1,4 @@
-"""What a browser is told where a person's request fails: a status and words, and no path of this machine."""
+"""The response to a request that fails: a status and a message without any path of this machine."""
 
 import logging
 from collections.abc import Mapping

@@ -176,7 +176,7 @@ def _shown_control(name: str) -> ShownSystem:
 
 
 def judged(case: Case, answer: Answer | None, rules: Rules) -> GradedAnswer:
-    """Return what counts of an answer, with its recall: what `evaluate` grades, seen from near."""
+    """Return the sentences that count of an answer, with its recall, as `evaluate` grades it."""
     try:
         checked = case.check(answer, rules)
     except AnswerError as error:

@@ -74,7 +74,7 @@ class PeopleFolder:
         return message.replace(f"{self.folder}{os.sep}", "")
 
     def close(self) -> None:
-        """Let go of all files."""
+        """Close all files."""
         with self._lock:
             for person in self._people.values():
                 person.close()

@@ -140,12 +140,12 @@ class Person:
             return found
 
     def close(self) -> None:
-        """Let go of the files."""
+        """Close the files."""
         with self._lock:
             self._release()
 
     def _begin(self, instance_id: str) -> PickDraft:
-        self._opened_journal()  # first, since it may have to be read again
+        self._opened_journal()  # opened first, since it may have to be read again
         if instance_id in self._submitted:
             raise FinalError(f"{instance_id}: already submitted, and a submission is final")
         if instance_id not in self._drafts:

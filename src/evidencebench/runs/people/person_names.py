@@ -1,4 +1,4 @@
-"""What people may be called, and what their files are."""
+"""The names that people may have, and the names of their files."""
 
 import hashlib
 import re

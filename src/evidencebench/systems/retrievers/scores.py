@@ -1,4 +1,4 @@
-"""An answer as one number a sentence, in paper order, and on a scale that others share."""
+"""Turn an answer into one number for each sentence, in paper order, on a scale that systems share."""
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray

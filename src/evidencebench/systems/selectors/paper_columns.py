@@ -1,4 +1,4 @@
-"""A query with what several features are computed from, each computed once."""
+"""The columns that features are computed from, each computed once for a query."""
 
 from dataclasses import dataclass, fields
 from functools import cached_property

@@ -179,7 +179,7 @@ def _end_of(text: str, max_tokens: int) -> str:
     return text.strip()
 
 
-async def together(work: Iterable[Coroutine[Any, Any, Conversation[R]]]) -> list[Conversation[R]]:
+async def run_together(work: Iterable[Coroutine[Any, Any, Conversation[R]]]) -> list[Conversation[R]]:
     """Return the outcomes of conversations that go on at once, all of which end before an error is raised.
 
     So one that waits for a batch does not keep the others' requests from being recorded, nor one that fails their

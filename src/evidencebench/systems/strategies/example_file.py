@@ -1,4 +1,4 @@
-"""Examples for a prompt, as they lie in a file: hypotheses, the texts of their best sentences, and whose they are."""
+"""The file of examples for a prompt: hypotheses, the texts of their best sentences, and their papers."""
 
 import codecs
 import hashlib

@@ -10,7 +10,14 @@ from evidencebench.models.llm.client import ChatClient
 from evidencebench.models.llm.reading import ScoreReading, read_order, read_scores
 from evidencebench.query import Query
 from evidencebench.system import Brief, Ranking, Traits, merged_notes, rank_by_score
-from evidencebench.systems.strategies.conversation import Asker, Conversation, Question, asker_of, converse, together
+from evidencebench.systems.strategies.conversation import (
+    Asker,
+    Conversation,
+    Question,
+    asker_of,
+    converse,
+    run_together,
+)
 from evidencebench.systems.strategies.excerpt import Excerpt, notes_of_excerpts
 from evidencebench.systems.strategies.forms import (
     SCORES_SCHEMA,
@@ -92,7 +99,7 @@ class LlmRank:
         parts = asked.windows(
             self.chat, max_tokens=self.section_tokens, min_tokens=self.min_section_tokens, overlap=self.overlap
         )
-        outcomes = await together(_score(asker, asked, part, form) for part in parts)
+        outcomes = await run_together(_score(asker, asked, part, form) for part in parts)
         readings = [outcome.reading for outcome in outcomes if outcome.reading is not None]
         notes = merged_notes(*(outcome.notes for outcome in outcomes), notes_of_excerpts(parts))
         if len(readings) < len(outcomes):

@@ -9,7 +9,7 @@ from evidencebench.models.llm.client import ChatClient
 from evidencebench.models.llm.reading import Reading
 from evidencebench.query import Query
 from evidencebench.system import Brief, Ranking, Traits, merged_notes
-from evidencebench.systems.strategies.conversation import Asker, Conversation, asker_of, together
+from evidencebench.systems.strategies.conversation import Asker, Conversation, asker_of, run_together
 from evidencebench.systems.strategies.excerpt import Excerpt, notes_of_excerpts
 from evidencebench.systems.strategies.options import require_chat, require_section_options
 from evidencebench.systems.strategies.selecting import (
@@ -92,7 +92,7 @@ class LlmSections:
         sections = asked.windows(
             self.chat, max_tokens=self.section_tokens, min_tokens=self.min_section_tokens, overlap=self.overlap
         )
-        outcomes = await together(select(asker, asked, section, brief.budget) for section in sections)
+        outcomes = await run_together(select(asker, asked, section, brief.budget) for section in sections)
         notes = _notes_of(outcomes, sections)
         readings = [outcome.reading for outcome in outcomes if outcome.reading is not None]
         if not readings:

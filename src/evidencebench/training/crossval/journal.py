@@ -22,7 +22,7 @@ class _Header(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SplitJournal:
-    """What is finished. Make one with `open_split_journal`."""
+    """The finished splits. Make one with `open_split_journal`."""
 
     def __init__(self, file: Journal, finished: dict[Split, AnsweredSplit]) -> None:
         self._file = file

@@ -9,7 +9,7 @@ from typing import IO, Any
 import msgspec
 
 from evidencebench.models.llm.batch_apis.calls import Calls
-from evidencebench.models.llm.batch_apis.checks import asked, key_of, read_rows, safe_id, submitted_id
+from evidencebench.models.llm.batch_apis.checks import fetched, key_of, read_rows, safe_id, submitted_id
 from evidencebench.models.llm.batch_apis.contract import BatchSearch, RemoteBatch, ResultRow, SearchResult
 from evidencebench.models.llm.chat import ChatRequest
 from evidencebench.models.llm.refusals import is_withheld, refusal_text, withheld_reply
@@ -108,7 +108,7 @@ class AnthropicBatchApi:
 
     async def look(self, calls: Calls, name: str) -> RemoteBatch:
         """Return how a batch does."""
-        batch = await asked(calls, f"{_PATH}/{safe_id(name)}", _AnthropicBatch, "a batch")
+        batch = await fetched(calls, f"{_PATH}/{safe_id(name)}", _AnthropicBatch, "a batch")
         counts = batch.request_counts
         is_over = batch.processing_status == "ended"
         return RemoteBatch(
@@ -144,7 +144,7 @@ async def _listed(calls: Calls, since: float) -> AsyncIterator[_AnthropicBatch]:
     """Yield the batches made since a time, newest first."""
     after: dict[str, str] = {}
     for _ in range(_MOST_PAGES):
-        page = await asked(calls, _PATH, _AnthropicPage, "a list of batches", limit=_PAGE, **after)
+        page = await fetched(calls, _PATH, _AnthropicPage, "a list of batches", limit=_PAGE, **after)
         for batch in page.data:
             if batch.created < since:
                 return

@@ -26,7 +26,7 @@ _KEYS = re.compile(rb'"custom_id"\s*:\s*"([0-9a-fA-F]{64})"')
 _MOST_LINE_BYTES = 64 << 20
 
 
-async def asked(calls: Calls, path: str, form: type[T], what: str, **queries: str) -> T:
+async def fetched(calls: Calls, path: str, form: type[T], what: str, **queries: str) -> T:
     """Return what stands at a path, in its form; raise `EndpointError` if it has not that form in all attempts."""
 
     async def attempt() -> T:

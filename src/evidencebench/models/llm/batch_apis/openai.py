@@ -6,12 +6,12 @@ from typing import IO, Any
 import msgspec
 
 from evidencebench.models.llm.batch_apis.calls import Calls
-from evidencebench.models.llm.batch_apis.checks import HasId, asked, decoded, key_of, read_rows, safe_id, submitted_id
+from evidencebench.models.llm.batch_apis.checks import HasId, decoded, fetched, key_of, read_rows, safe_id, submitted_id
 from evidencebench.models.llm.batch_apis.contract import BatchSearch, RemoteBatch, ResultRow, SearchResult
 from evidencebench.models.llm.chat import ChatRequest
 from evidencebench.models.llm.refusals import is_withheld, refusal_text, withheld_reply
 from evidencebench.models.llm.wire import body_of, reply_of
-from evidencebench.web.served_json import told
+from evidencebench.web.served_json import optional_part
 from evidencebench.web.transient import TransientError
 
 _ENDPOINT = "/v1/chat/completions"
@@ -122,7 +122,7 @@ class OpenaiBatchApi:
         """Look for the batch that has our intent in its metadata."""
         after: dict[str, str] = {}
         for _ in range(_MOST_PAGES):
-            page = await asked(calls, "/batches", _OpenaiPage, "a list of batches", limit=_PAGE, **after)
+            page = await fetched(calls, "/batches", _OpenaiPage, "a list of batches", limit=_PAGE, **after)
             for batch in page.data:
                 if batch.intent == sought.intent:
                     return SearchResult(name=safe_id(batch.id))
@@ -133,7 +133,7 @@ class OpenaiBatchApi:
 
     async def look(self, calls: Calls, name: str) -> RemoteBatch:
         """Return how a batch does."""
-        batch = await asked(calls, f"/batches/{safe_id(name)}", _OpenaiBatch, "a batch")
+        batch = await fetched(calls, f"/batches/{safe_id(name)}", _OpenaiBatch, "a batch")
         counts = batch.request_counts or _OpenaiCounts()
         files = [file for file in (batch.output_file_id, batch.error_file_id) if file]
         faults = _faults(batch) if batch.status == "failed" else []
@@ -154,7 +154,7 @@ class OpenaiBatchApi:
 
 
 def _faults(batch: _OpenaiBatch) -> list[_Fault]:
-    found = told(batch.errors, _Faults)
+    found = optional_part(batch.errors, _Faults)
     return (found.data if found else None) or [_Fault()]
 
 

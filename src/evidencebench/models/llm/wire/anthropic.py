@@ -11,8 +11,8 @@ import msgspec
 from evidencebench.errors import SystemSpecError
 from evidencebench.models.llm.chat import ChatReply, ChatRequest, Finish, Usage
 from evidencebench.models.llm.providers import Provider
-from evidencebench.models.llm.wire.counts import Count, is_text, joined, named
-from evidencebench.web.served_json import decoded, told
+from evidencebench.models.llm.wire.counts import Count, is_text, joined, model_name_of
+from evidencebench.web.served_json import decoded, optional_part
 from evidencebench.web.transient import TransientError
 
 PATH = "/messages"
@@ -101,18 +101,18 @@ def reply_of(content: bytes | msgspec.Raw) -> ChatReply:
     found = decoded(content, _AnthropicReply)
     if found.content is None:
         raise TransientError("expected a reply with content, got none")
-    blocks = [told(raw, _AnthropicBlock) or _AnthropicBlock(text=raw) for raw in found.content]
+    blocks = [optional_part(raw, _AnthropicBlock) or _AnthropicBlock(text=raw) for raw in found.content]
     used = next((bytes(block.input).decode(errors="replace") for block in blocks if block.type == "tool_use"), None)
     return ChatReply(
         text=joined([block.text for block in blocks if is_text(block.type, _TEXTS)]) if used is None else used,
         finish=_FINISHES.get(found.stop_reason, "other") if isinstance(found.stop_reason, str) else "other",
         usage=_usage(found.usage),
-        served_by=named(found.model),
+        served_by=model_name_of(found.model),
     )
 
 
 def _usage(raw: msgspec.Raw) -> Usage:
-    found = told(raw, _AnthropicUsage)
+    found = optional_part(raw, _AnthropicUsage)
     if found is None:
         return Usage()
     read, written = found.cache_read_input_tokens or 0, found.cache_creation_input_tokens or 0

@@ -26,6 +26,6 @@ def joined(texts: list[Any]) -> str:
     return found
 
 
-def named(name: Any) -> str:
+def model_name_of(name: Any) -> str:
     """Return a model's name as a server told it, empty where it told none."""
     return printable(name[:_NAME_CHARACTERS]) if isinstance(name, str) else ""

@@ -6,8 +6,8 @@ import msgspec
 
 from evidencebench.models.llm.chat import ChatReply, ChatRequest, Finish, Usage
 from evidencebench.models.llm.providers import Provider
-from evidencebench.models.llm.wire.counts import Count, is_text, joined, named
-from evidencebench.web.served_json import decoded, told
+from evidencebench.models.llm.wire.counts import Count, is_text, joined, model_name_of
+from evidencebench.web.served_json import decoded, optional_part
 from evidencebench.web.transient import TransientError
 
 _TEXTS = ("text", "output_text")  # parts of hidden reasoning are of other types
@@ -98,7 +98,7 @@ def reply_of(content: bytes | msgspec.Raw) -> ChatReply:
         text=text or refusal,
         finish="refused" if refusal and not text else finish,
         usage=_usage(found.usage),
-        served_by=named(found.model),
+        served_by=model_name_of(found.model),
     )
 
 
@@ -117,7 +117,7 @@ def _texts(message: _OpenaiMessage) -> tuple[str, str]:
 
 
 def _usage(raw: msgspec.Raw) -> Usage:
-    found = told(raw, _OpenaiUsage)
+    found = optional_part(raw, _OpenaiUsage)
     if found is None:
         return Usage()
     prompt_details, reply_details = found.prompt_tokens_details, found.completion_tokens_details
