@@ -330,7 +330,7 @@ class NamedSystem:
 
 
 def plain_ranking(answer: object, n_sentences: int, system: str) -> Ranking:
-    """Return what a system, which messages call by its name, answered, in plain Python numbers, as a run holds them.
+    """Return a system's answer in plain Python numbers, as a run holds them; messages use the system's name.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""What an engine is: it runs a function over items, and gives each result as soon as it is there."""
+"""The protocol of engines: an engine runs a function over items, and yields each result as soon as it is there."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Protocol, TypeVar

@@ -68,7 +68,7 @@ def named_system(system: object) -> NamedSystem:
 
 
 def with_named_parts(system: System, name: Callable[[System], NamedSystem]) -> System:
-    """Return a system in which ``name`` gave names to those that it asks, which lie in the fields of a dataclass."""
+    """Return a dataclass system with ``name`` applied to the systems in its fields, which it asks."""
     if not is_dataclass(system):
         return system
 
@@ -169,7 +169,7 @@ def todo_of(
 def answerer(
     system: NamedSystem, dataset: Dataset, hypotheses: Mapping[str, str] | None, *, fails_fast: bool = False
 ) -> Callable[[Todo], InstanceOutcome]:
-    """Return what asks a system one instance of a data set.
+    """Return a function that asks a system one instance of a data set.
 
     ``hypotheses`` holds instance id -> the hypothesis to ask instead of its own; None: its own. With ``fails_fast``,
     the first answer that fails stops the work, and stays unanswered.
@@ -260,7 +260,7 @@ def answers_from(
 
 
 def _remembering(system: NamedSystem, hypotheses: Mapping[str, str] | None) -> Callable[[Instance, Task], Answer]:
-    """Return what asks a system, and for the next task of an instance remembers an answer that serves all."""
+    """Return a function that asks a system; an answer that serves every task is kept for the instance's next task."""
     last: tuple[str, Answer] | None = None
 
     def answer(instance: Instance, task: Task) -> Answer:

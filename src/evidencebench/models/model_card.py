@@ -109,7 +109,7 @@ def fine_tuned_on(model: str) -> frozenset[str]:
     """Return the sha256 of the data that an embedder or reranker was fine-tuned on; empty if it has no card of ours."""
     try:
         return read_model_card(Path(model).expanduser(), FineTunedCard).trained_on
-    except ModelError:  # as in most folders, which others made
+    except ModelError:  # most models were not trained by this package, and have no card
         return frozenset()
 
 

@@ -91,7 +91,7 @@ def compare_all(
     resampling: Resampling = DEFAULT_RESAMPLING,
     with_overlaps: bool = True,
 ) -> list[Comparison]:
-    """Compare pairs of systems on one task by aspect recall: what `compare` returns for each, sooner.
+    """Compare pairs of systems on one task by aspect recall: the results of `compare` for each pair, in less time.
 
     ``with_overlaps`` says whether to measure how much the selections share.
     """
@@ -125,7 +125,7 @@ def _comparison(
 
 
 def mean_recalls(columns: Sequence[TaskScores], resampling: Resampling = DEFAULT_RESAMPLING) -> list[Estimate]:
-    """Return the mean aspect recall of each, all from the same draws: what `TaskScores.estimate` returns, sooner."""
+    """Return the mean aspect recall of each, all from the same draws: as `TaskScores.estimate`, in less time."""
     require_same_instances(columns)
     values = np.column_stack([column.recalls for column in columns])
     return bootstrap_columns(values, columns[0].clusters, resampling)

@@ -85,7 +85,7 @@ def bootstrap_columns(
     resampling: Resampling = DEFAULT_RESAMPLING,
     generator: np.random.Generator | None = None,
 ) -> list[Estimate]:
-    """Return an estimate for each column (instances x columns), all from the same draws: as `bootstrap`, sooner.
+    """Return an estimate for each column (instances x columns), all from the same draws: `bootstrap` in less time.
 
     The draws come from ``generator``; None: from a new one.
     """

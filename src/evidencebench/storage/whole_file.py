@@ -1,4 +1,4 @@
-"""The one way to write a file or a folder that is there whole or not at all, also after a power cut."""
+"""Write a file or a folder that is there whole or not at all, also after a power cut."""
 
 import errno
 import fcntl

@@ -1,4 +1,4 @@
-"""What fine-tuning learns from: texts to find sentences for, and how much of what is asked each sentence states.
+"""The examples of fine-tuning: texts to find sentences for, and how much of the answer each sentence states.
 
 For example the hypothesis "Tea lowers pressure" is an anchor, and of the paper's sentences the two that state one of
 its two aspects each have the share 0.5. Nothing here needs torch.

@@ -88,7 +88,7 @@ def make_trainer(
 
 
 class _PlainTrainer:
-    """What both trainers leave out: the library's own card, which would look at the data and ask the hub."""
+    """The base of both trainers, without the library's own card, which would read the data and ask the hub."""
 
     model: Any
     has_begun = False  # whether a step has been taken, so that a checkpoint has been read

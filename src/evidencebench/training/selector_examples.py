@@ -1,4 +1,4 @@
-"""What a selector is fitted to: the features of each sentence and the share of aspects that it states."""
+"""The examples of a selector: the features of each sentence and the share of aspects that it states."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

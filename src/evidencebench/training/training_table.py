@@ -64,14 +64,14 @@ class Trainable:
 
     @property
     def blind(self) -> "Trainable | None":
-        """The same, trained without the hypothesis; None where it cannot be, or is."""
+        """The same training without the hypothesis; None if it has no such option, or is without it already."""
         if not getattr(self.training, "hypothesis", False):
             return None
         return replace(self, training=replace(self.training, hypothesis=False))  # type: ignore[type-var]
 
     @property
     def quick(self) -> "Trainable":
-        """The same without what only a model's card says."""
+        """The same training without the work that is for the model's card only."""
         if not hasattr(self.training, "figures"):
             return self
         return replace(self, training=replace(self.training, figures=False))  # type: ignore[type-var]
@@ -89,7 +89,7 @@ class Trainable:
 
 
 def trainable(spec: str) -> Trainable | None:
-    """Return what a specification says to train; None where it names a system that needs no training, or its ``model``.
+    """Return the training in a specification; None for a system that needs none, or whose ``model`` is given.
 
     Options of the training and of the system stand side by side, as in ``selector:embedding=true,hypothesis_weight=1``.
     Raises `SystemSpecError` if one does not fit.

@@ -1,4 +1,4 @@
-"""The contract of what turns texts into vectors, and the checks that every vector passes."""
+"""The protocol of encoders, which turn texts into vectors, and the checks that every vector passes."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

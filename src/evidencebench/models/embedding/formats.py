@@ -1,4 +1,4 @@
-"""What an embedding model is given to read: presets for query and sentence, instructions, and a sentence's context."""
+"""The texts that embedding models read: presets for query and sentence, instructions, and a sentence's context."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

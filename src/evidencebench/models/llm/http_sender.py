@@ -60,7 +60,7 @@ class Bounds:
 
 @dataclass(slots=True, kw_only=True)
 class _ServerState:
-    """The connections to one server, and how it did so far."""
+    """The connections to one server, its rate limits, and its failures so far."""
 
     connections: Connections
     limiter: RateLimiter
@@ -71,7 +71,7 @@ class _ServerState:
 
 @dataclass(slots=True, kw_only=True)
 class _Post:
-    """One request as it is sent, each attempt alike, whether and how often it was, and when its time is over."""
+    """One request on its way: its content, the same in each attempt, its number of attempts, and its deadline."""
 
     request: ChatRequest
     server: Server

@@ -1,4 +1,4 @@
-"""The list of instances: what of each is sorted and filtered by, a column each, and which of them are asked for."""
+"""The list of instances: the columns by which it is sorted and filtered, and the queries that choose a part of it."""
 
 import threading
 from collections.abc import Sequence

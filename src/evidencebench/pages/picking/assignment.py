@@ -1,4 +1,4 @@
-"""What people are asked: which papers, how many sentences of each, and how the answer is revealed."""
+"""The assignment of people: which papers, how many sentences of each, and how the answer is revealed."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

@@ -110,7 +110,7 @@ def _as_curves(
 def _recalls(
     instance: Instance, coverages: Mapping[AspectScope, Coverage], answers: _Answers, largest: int
 ) -> dict[AspectScope, list[float]]:
-    """Return recall at every budget, NaN at those that were not asked: as `evaluate` measures it, sooner.
+    """Return recall at every budget, NaN at those that were not asked: as `evaluate` measures it, in less time.
 
     An answer that serves every task is checked once, and cut once for both scopes.
     """

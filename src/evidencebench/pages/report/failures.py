@@ -1,4 +1,4 @@
-"""What went wrong with answers, and what they cost: counted over lines of a run, whatever tasks a line serves."""
+"""The failures and costs of answers, counted over the lines of a run, whatever tasks a line serves."""
 
 import re
 from collections import Counter

@@ -1,4 +1,4 @@
-"""What a report tells of its runs: scored once, before anything is drawn."""
+"""The runs of a report, scored and ranked once, before anything is drawn."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace

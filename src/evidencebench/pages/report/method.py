@@ -1,4 +1,4 @@
-"""What decides every score, how it was computed, and how to compute it again."""
+"""The sections on method: what decides every score, how it was computed, and how to compute it again."""
 
 from evidencebench.pages.markup import Node, node
 from evidencebench.pages.report.blocks import (

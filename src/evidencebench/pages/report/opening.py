@@ -1,4 +1,4 @@
-"""What was compared on what, and who leads."""
+"""The head of the report: which runs were compared on which data, and which one leads."""
 
 from collections.abc import Mapping, Sequence
 

@@ -1,4 +1,4 @@
-"""What the page is given, as JSON: the contract between Python and the scripts in ``assets/``.
+"""The JSON that the page gets: the contract between Python and the scripts in ``assets/``.
 
 Systems and tasks are named once, in the `Overview`; everywhere else they stand by their position in it. None is null,
 and so is a number that has no value.

@@ -1,4 +1,4 @@
-"""What a person has picked and not yet submitted: one small file, written whole at every change."""
+"""The picks that a person has not submitted yet: one small file, written whole at every change."""
 
 from collections.abc import Mapping
 from pathlib import Path

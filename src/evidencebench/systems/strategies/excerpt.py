@@ -35,7 +35,7 @@ class Excerpt:
 
     @property
     def notes(self) -> dict[str, int]:
-        """What whoever reads the scores should know: whether anything was cut."""
+        """The notes of the answer: whether any sentence was cut."""
         return notes_of_excerpts([self])
 
 

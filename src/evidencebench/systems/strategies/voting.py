@@ -117,7 +117,7 @@ class LlmVote:
 
 
 def _ended(work: Sequence[Callable[[], Ranking]], n_threads: int) -> list["Future[Ranking]"]:
-    """Return what came of each piece of work, in their order, after all have ended; without threads one by one.
+    """Return a finished future for each piece of work, in order; with 0 threads the work is done one by one.
 
     An interrupt goes on at once: the threads are daemons, and begin nothing more.
     """

@@ -46,7 +46,7 @@ class _AnthropicBatch(msgspec.Struct, frozen=True):
 
     @property
     def created(self) -> float:
-        """Seconds since 1970; endless where it is not said, so that no batch is passed over for it."""
+        """Seconds since 1970; infinity if the provider does not say, so that no batch is skipped for its age."""
         try:
             return datetime.fromisoformat(_FRACTION.sub("", self.created_at)).timestamp()
         except (ValueError, OverflowError, TypeError):

@@ -74,7 +74,7 @@ class Calls:
         into.seek(0)
 
     async def tried(self, attempt: Callable[[], Awaitable[T]]) -> T:
-        """Return what an attempt returns, made again while it raises `TransientError`, at last as `EndpointError`."""
+        """Return an attempt's result; repeat it after a `TransientError`, at last raise `EndpointError`."""
         for number in range(1, self._settings.max_attempts + 1):
             try:
                 return await attempt()
@@ -111,7 +111,7 @@ class Calls:
         form: Mapping[str, Any] | None = None,
         queries: Mapping[str, str] | None = None,
     ) -> bytes:
-        """Return the body of the answer to one attempt, to JSON from memory or from a file's beginning, or to a form.
+        """Send JSON (from memory or a file) or a form, in one attempt, and return the body of the answer.
 
         Raises `UnsureError` if it may have been done all the same, another `TransientError` if it was not and the next
         attempt may succeed, and `RefusedBatchError` if it is refused for what was sent.

@@ -59,7 +59,7 @@ def safe_id(name: str) -> str:
 
 
 def read_rows(file: IO[bytes], form: type[T], row_of: Callable[[T], ResultRow]) -> Iterator[ResultRow]:
-    """Yield a row for each line of JSON that is not empty, also for one that cannot be read, with its key if it can.
+    """Yield a row for each line that is not empty; one that cannot be read is a damaged row, with its key if possible.
 
     Raises `TransientError` if a line is too long for any reply.
     """

@@ -65,7 +65,7 @@ class _OpenaiBatch(msgspec.Struct, frozen=True):
 
     @property
     def created(self) -> float:
-        """Seconds since 1970; endless where it is not said, so that no batch is passed over for it."""
+        """Seconds since 1970; infinity if the provider does not say, so that no batch is skipped for its age."""
         return self.created_at if isinstance(self.created_at, int | float) else float("inf")
 
 
