@@ -20,11 +20,10 @@ from evidencebench.execution.answering import answers_from
 from evidencebench.execution.making import make_system
 from evidencebench.query import Kind, Query
 from evidencebench.runs.formats import open_run
-from evidencebench.scoring.compare import compare, mean_recalls
+from evidencebench.scoring.compare import compare, mean_recalls, overlap_of
 from evidencebench.scoring.evaluate import AnswerSource, answers_of, evaluate
 from evidencebench.scoring.kind_breakdown import kind_breakdown
 from evidencebench.scoring.measures import MEASURES
-from evidencebench.scoring.overlap import overlap_of
 from evidencebench.scoring.ranks import pairwise_p_values, ranges_from
 from evidencebench.scoring.resampling import Estimate, Resampling
 from evidencebench.scoring.score_fields import comparison_fields, score_fields

@@ -66,15 +66,13 @@ def _cautions(scored: ScoredRuns, label: str) -> Iterator[str]:
 
 
 def _share_unanswered(scores: TaskScores) -> float:
-    counts = scores.counts
-    return (counts.failed + counts.empty + counts.missing) / max(1, len(scores.ids))
+    return scores.counts.unanswered / max(1, len(scores.ids))
 
 
 def _look_ranked(scores: TaskScores) -> bool:
     """Say whether nearly all answers are over the budget, and name nearly the whole paper or are of one length."""
-    counts, sizes = scores.counts, scores.over_length
-    n_answered = len(scores.ids) - counts.failed - counts.empty - counts.missing
-    if not sizes or len(sizes) < _NEARLY * n_answered:
+    sizes = scores.over_length
+    if not sizes or len(sizes) < _NEARLY * (len(scores.ids) - scores.counts.unanswered):
         return False
     n_whole = sum(n_named >= _WHOLE * n_in_paper for n_named, n_in_paper in sizes)
     ((_, n_alike),) = Counter(n_named for n_named, _ in sizes).most_common(1)

@@ -57,16 +57,8 @@ def score_runs(
     """Score run files on the tasks asked for, or on all that every one of them can answer.
 
     Parameters are as in `evaluate`; controls are read by the default rules. Under a limit, a run over fewer instances
-    can stand beside one over more.
-
-    Raises
-    ------
-    RunError
-        If no run is given.
-    RunMismatchError
-        If a run does not belong to the data, or the runs cover different parts of it.
-    TaskError
-        If a run cannot answer a task that is asked for, or there is no task that all can answer.
+    can stand beside one over more. It raises `RunMismatchError` if a run does not belong to the data or the runs cover
+    different parts of it, and `TaskError` if a run cannot answer a task that is asked for, or all have none in common.
     """
     paths = paths_from(paths)
     if not paths:

@@ -120,16 +120,10 @@ class CheckedAnswer:
 def check_answer(answer: Answer | None, n_sentences: int, rules: Rules = DEFAULT_RULES) -> CheckedAnswer:
     """Return a checked answer, which can be cut to a budget; every score and page checks answers by this function.
 
-    Repeated sentences are removed, the first mention kept. ``n_sentences`` is how many the paper has.
+    Repeated sentences are removed, the first mention kept. ``n_sentences`` is how many the paper has. It raises
+    `AnswerError` if it is no answer, a sentence does not exist (unless the rules drop those), or scores are not one a
+    sentence, descending.
 
-    Raises
-    ------
-    AnswerError
-        If it is no answer, a sentence does not exist (unless the rules drop those), or scores are not one a sentence,
-        descending.
-
-    Examples
-    --------
     >>> check_answer(Ranking(sentences=(3, 1, 3)), n_sentences=5).selection(budget=1).certain
     (3,)
     """

@@ -12,7 +12,7 @@ from evidencebench.models.embedding.transformer import LocalModel, load_transfor
 from evidencebench.models.model_card import FineTunedCard
 from evidencebench.storage.reading import PathText
 from evidencebench.systems.retrievers.dense import FormatName
-from evidencebench.training.fine_tuning import FineTuning, described_data, fine_tune, require_options
+from evidencebench.training.fine_tuning import described_data, fine_tune, require_options
 from evidencebench.training.listwise import Anchors, Scope, listwise_examples
 from evidencebench.training.selector import Progress
 
@@ -144,19 +144,19 @@ class EmbedderTraining:
             neighbours=self.neighbours,
             title=self.title,
         )
-        fine_tuning = FineTuning(
-            training=self,
-            seed=seed,
+        return fine_tune(
+            self,
+            examples,
+            Path(folder),
             what="embedder",
             system="dense",
-            answers_with=self.answers_with,
             load=self._load,
+            seed=seed,
+            data=described_data(instances, data),
+            on_progress=on_progress,
             similarity=text_format.similarity,
             temperature=self.temperature,
             hardness=self.hardness,
-        )
-        return fine_tune(
-            fine_tuning, examples, Path(folder), data=described_data(instances, data), on_progress=on_progress
         )
 
     def _load(self, folder: Path, device: str) -> "SentenceTransformer":

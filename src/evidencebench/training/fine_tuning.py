@@ -10,7 +10,7 @@ import shutil
 import stat
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -66,25 +66,6 @@ _EMBEDDING = re.compile(r"embed|\bwte\b|\bwpe\b")
 _LAYER = re.compile(r"(?:^|\.)(?:layers?|h|block|blocks)\.(\d+)\.")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FineTuning:
-    """A training that is to be done: an `EmbedderTraining` or a `RerankerTraining`, and what they do otherwise.
-
-    ``load`` makes the model of the base's folder, on a device. ``system`` answers with the model, given the options of
-    ``answers_with``. Similarity, temperature and hardness are an embedder's.
-    """
-
-    training: Any
-    seed: int
-    what: str
-    system: str
-    answers_with: Mapping[str, Any]
-    load: Callable[[Path, str], "SentenceTransformer | CrossEncoder"]
-    similarity: str = "cosine"
-    temperature: float = 1.0
-    hardness: float = 0.0
-
-
 def require_options(name: str, training: Any) -> None:
     """Raise unless a training's options are in range and its base could be loaded; nothing is loaded or fetched."""
     for option, value in asdict(training).items():
@@ -101,46 +82,54 @@ def require_options(name: str, training: Any) -> None:
 
 
 def fine_tune(
-    fine_tuning: FineTuning,
+    training: Any,
     examples: Sequence[ListwiseExample],
     folder: Path,
     *,
+    what: str,
+    system: str,
+    load: Callable[[Path, str], "SentenceTransformer | CrossEncoder"],
+    seed: int,
     data: Mapping[str, Any],
     on_progress: Progress | None,
+    similarity: str = "cosine",
+    temperature: float = 1.0,
+    hardness: float = 0.0,
 ) -> FineTunedCard:
-    """Train a model and put it in a folder; see `EmbedderTraining.fit`."""
+    """Train a model as an `EmbedderTraining` or `RerankerTraining` says, and put it in a folder.
+
+    ``load`` makes the model of the base's folder, on a device; ``system`` answers with it. Similarity, temperature and
+    hardness are an embedder's. It raises as `EmbedderTraining.fit`.
+    """
     from evidencebench.training.listwise_trainer import make_trainer  # noqa: PLC0415 - imports torch
 
-    training = fine_tuning.training
     base = _base_folder(training.base, training.revision)
-    options = {key: value for key, value in asdict(training).items() if key not in _OF_BASE} | {
-        "seed": fine_tuning.seed
-    }
+    options = {key: value for key, value in asdict(training).items() if key not in _OF_BASE} | {"seed": seed}
     described: dict[str, Any] = {
         "base": _described_base(training.base, training.revision, base),
         "data": dict(data),
         "versions": _versions(),
     }
-    plan = {"trains": fine_tuning.what, **described, **{k: v for k, v in options.items() if k not in _FREE}}
+    plan = {"trains": what, **described, **{k: v for k, v in options.items() if k not in _FREE}}
     with _folder_beside(folder) as part, _quietly(), _own_randomness():
         checkpoint = _last_checkpoint(part, plan)
-        model = fine_tuning.load(base, _one_device(training.device))
+        model = load(base, _one_device(training.device))
         freeze(model, training.trained_layers)
         trainer = make_trainer(
             model,
             examples,
-            steps_of(training, fine_tuning.seed),
+            steps_of(training, seed),
             part,
-            similarity=fine_tuning.similarity,
-            temperature=fine_tuning.temperature,
-            hardness=fine_tuning.hardness,
+            similarity=similarity,
+            temperature=temperature,
+            hardness=hardness,
             on_progress=on_progress,
         )
         _train(trainer, checkpoint, part)
         card = FineTunedCard(
-            evidencebench_model=fine_tuning.what,
+            evidencebench_model=what,
             options=options,
-            answers_with={"system": fine_tuning.system, "options": dict(fine_tuning.answers_with)},
+            answers_with={"system": system, "options": training.answers_with},
             n_steps=trainer.state.global_step,
             loss=_losses(trainer.state.log_history),
             **described,

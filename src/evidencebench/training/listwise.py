@@ -116,12 +116,7 @@ def listwise_examples(
     A hypothesis is an anchor once a scope. Wrong for it is what states none of the scope's aspects: to one that asks
     for results, how the study was done is a wrong answer. An aspect's own text is an anchor where the data has it;
     sources of other aspects are neither right nor wrong for it. Nor are the sources of other instances of a paper for
-    any anchor, unless they are its own.
-
-    Raises
-    ------
-    DataError
-        If no instance has anything to find.
+    any anchor, unless they are its own. It raises `DataError` if no instance has anything to find.
     """
     of_paper: dict[str, set[str]] = {}
     for instance in instances:

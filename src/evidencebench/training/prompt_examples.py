@@ -45,16 +45,8 @@ def draw_examples(dataset: Dataset, n: int, *, seed: int) -> ExampleFile:
 
 
 def write_examples(path: PathText, examples: ExampleFile) -> None:
-    """Write examples into a file, which has all of them or is as it was.
-
-    Raises
-    ------
-    DataError
-        If it cannot be written.
-    """
-    path = Path(path)
-    encoded = msgspec.json.format(msgspec.json.encode(examples), indent=1)
-    write_whole(path, encoded + b"\n")
+    """Write examples into a file, which has all of them or is as it was; raises `DataError`."""
+    write_whole(Path(path), msgspec.json.format(msgspec.json.encode(examples), indent=1) + b"\n")
 
 
 def _in_random_order(dataset: Dataset, seed: int) -> Iterator[PromptExample]:

@@ -13,7 +13,7 @@ from evidencebench.errors import ModelError
 from evidencebench.models.embedding.formats import FORMATS
 from evidencebench.models.model_card import FineTunedCard
 from evidencebench.storage.reading import PathText
-from evidencebench.training.fine_tuning import FineTuning, described_data, fine_tune, require_options
+from evidencebench.training.fine_tuning import described_data, fine_tune, require_options
 from evidencebench.training.listwise import Anchors, Scope, listwise_examples
 from evidencebench.training.selector import Progress
 
@@ -98,28 +98,22 @@ class RerankerTraining:
         It takes the arguments of `EmbedderTraining.fit`, goes on after an interruption and raises as that does; the
         seed is also that of a fresh head.
         """
-        fine_tuning = FineTuning(
-            training=self,
-            seed=seed,
-            what="reranker",
-            system="rerank",
-            answers_with=self.answers_with,
-            load=partial(_cross_encoder, seed=seed),
-        )
         examples = listwise_examples(instances, FORMATS["plain"], anchors=self.anchors, scope=self.scope)
         return fine_tune(
-            fine_tuning, examples, Path(folder), data=described_data(instances, data), on_progress=on_progress
+            self,
+            examples,
+            Path(folder),
+            what="reranker",
+            system="rerank",
+            load=partial(_cross_encoder, seed=seed),
+            seed=seed,
+            data=described_data(instances, data),
+            on_progress=on_progress,
         )
 
 
 def _cross_encoder(folder: Path, device: str, seed: int) -> "CrossEncoder":
-    """Return a cross-encoder of one output, from local safetensors without code of its own.
-
-    Raises
-    ------
-    ModelError
-        If it cannot be loaded.
-    """
+    """Return a cross-encoder of one output, from local safetensors without code of its own."""
     import torch  # noqa: PLC0415 - an extra, and slow to import
     from sentence_transformers import CrossEncoder  # noqa: PLC0415
 

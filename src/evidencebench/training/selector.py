@@ -12,7 +12,7 @@ import numpy as np
 
 from evidencebench.data.instance import Instance
 from evidencebench.data.optimum.cover import coverage_of
-from evidencebench.data.tasks import TASKS, Task
+from evidencebench.data.tasks import TASKS
 from evidencebench.errors import DataError, SystemSpecError
 from evidencebench.models.model_card import CARD, require_replaceable
 from evidencebench.query import AspectScope
@@ -282,15 +282,11 @@ def _recalls(
     found: dict[str, list[float]] = {}
     for place, example in enumerate(examples) if scores else ():
         orders = {scope: selected(example.paper, values, strength) for scope, values in scores[place].items()}
-        for task in _tasks_of(example.instance):
+        for task in (TASKS[name] for name in TUNED_TASKS if TASKS[name].applies_to(example.instance.labels)):
             coverage = coverage_of(example.instance.labels, task.scope)
             chosen = Selection(certain=orders[task.scope][: task.budget_for(example.instance)])
             found.setdefault(task.name, []).append(aspect_recall(chosen, coverage))
     return {name: float(np.mean(values)) for name, values in found.items()}
-
-
-def _tasks_of(instance: Instance) -> list[Task]:
-    return [TASKS[name] for name in TUNED_TASKS if TASKS[name].applies_to(instance.labels)]
 
 
 def _versions() -> dict[str, str]:

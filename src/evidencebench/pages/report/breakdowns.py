@@ -1,12 +1,12 @@
 """Aspect recall by what an instance is like: how many aspects, how long a paper, and where its evidence stands."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from bisect import bisect
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from itertools import pairwise
 
 import numpy as np
 
-from evidencebench.data.instance import Instance
 from evidencebench.data.optimum.cover import Coverage, coverage_of
 from evidencebench.data.tasks import Task
 from evidencebench.pages.figures import BarGroup, grouped_chart
@@ -48,45 +48,35 @@ def breakdowns_of(findings: Findings, task: Task) -> tuple[Breakdown, ...]:
     columns = findings.columns(task)
     counted = next(iter(columns.values()))
     instances = [findings.dataset[instance_id] for instance_id in counted.ids]
-    traits: tuple[tuple[str, tuple[str, ...], Callable[[Instance], str]], ...] = (
-        ("the number of aspects that count", _names(_ASPECT_BINS, "aspects", least=1), partial(_by_aspects, task)),
-        ("the length of the paper", _names(_LENGTH_BINS, "sentences", least=1), _by_length),
-        ("what the abstract covers", _PLACES, partial(_by_place, task)),
+    by_aspects = [_bin_of(len(one.labels.that_count(task.scope)), _ASPECT_BINS, "aspects") for one in instances]
+    by_length = [_bin_of(len(one.query.sentences), _LENGTH_BINS, "sentences") for one in instances]
+    by_place = [_place(coverage_of(one.labels, task.scope), one.query.indices_of(Kind.ABSTRACT)) for one in instances]
+    traits = (
+        ("the number of aspects that count", _names(_ASPECT_BINS, "aspects"), by_aspects),
+        ("the length of the paper", _names(_LENGTH_BINS, "sentences"), by_length),
+        ("what the abstract covers", _PLACES, by_place),
     )
     return tuple(
-        Breakdown(trait=trait, bins=tuple(_bins(names, list(map(of, instances)), columns, findings.resampling)))
-        for trait, names, of in traits
+        Breakdown(trait=trait, bins=tuple(_bins(names, found, columns, findings.resampling)))
+        for trait, names, found in traits
     )
 
 
-def _by_aspects(task: Task, instance: Instance) -> str:
-    return _name_of(_ASPECT_BINS, "aspects", len(instance.labels.that_count(task.scope)))
-
-
-def _by_length(instance: Instance) -> str:
-    return _name_of(_LENGTH_BINS, "sentences", len(instance.query.sentences))
-
-
-def _by_place(task: Task, instance: Instance) -> str:
-    return _PLACES[_place(coverage_of(instance.labels, task.scope), instance.query.indices_of(Kind.ABSTRACT))]
-
-
-def _place(coverage: Coverage, abstract: Sequence[int]) -> int:
+def _place(coverage: Coverage, abstract: Sequence[int]) -> str:
     coverable, covered = coverage.coverable, coverage.mask_of(abstract)
     if not coverable:
-        return 3
-    return 0 if covered == coverable else 1 if covered else 2
+        return _PLACES[3]
+    return _PLACES[0 if covered == coverable else 1 if covered else 2]
 
 
-def _names(starts: Sequence[int], unit: str, *, least: int) -> tuple[str, ...]:
+def _names(starts: Sequence[int], unit: str) -> tuple[str, ...]:
     """Return the bins' names: ``1-4 aspects``, ``5-8 aspects``, ``9 aspects or more``."""
-    firsts = (least, *starts)
-    spans = (f"{first}-{after - 1} {unit}" for first, after in zip(firsts, starts, strict=False))
+    spans = (f"{first}-{after - 1} {unit}" for first, after in pairwise((1, *starts)))
     return (*spans, f"{starts[-1]} {unit} or more")
 
 
-def _name_of(starts: Sequence[int], unit: str, count: int) -> str:
-    return _names(starts, unit, least=1)[sum(count >= start for start in starts)]
+def _bin_of(count: int, starts: Sequence[int], unit: str) -> str:
+    return _names(starts, unit)[bisect(starts, count)]
 
 
 def _bins(

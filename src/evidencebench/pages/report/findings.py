@@ -107,13 +107,7 @@ def findings_of(
     limit: int | None = None,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> Findings:
-    """Score and rank runs; parameters and errors are those of `score_runs`.
-
-    Raises
-    ------
-    RunMismatchError
-        Also if no run was asked each paper's own hypothesis.
-    """
+    """Score and rank runs; as `score_runs`, and `RunMismatchError` if no run was asked each paper's own hypothesis."""
     scored = score_runs(paths, dataset, tasks, rules=rules, with_selections=True, limit=limit, on_progress=on_progress)
     own = {label: run for label, run in scored.runs.items() if not is_swapped(run)}
     if not own:

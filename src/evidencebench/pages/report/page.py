@@ -69,23 +69,8 @@ def report_page(
 ) -> str:
     """Return the report as one HTML page.
 
-    Parameters
-    ----------
-    paths, dataset, tasks, limit, on_progress
-        As in `score_runs`; the first task is the one that the report speaks of where it speaks of one.
-    rules
-        How answers of runs that do not fit are read; None: the defaults.
-    resampling
-        Of every interval and test.
-    wish
-        What the page holds; None: the defaults.
-    on_caution
-        Called with each of the cautions that stand at the page's head.
-
-    Raises
-    ------
-    RunMismatchError, TaskError
-        As in `findings_of`.
+    The first task is the one that it speaks of where it speaks of one. ``on_caution`` is called with each of the
+    cautions at the page's head; all else is as in `findings_of`.
     """
     wish, rules, data = wish or ReportContents(), rules or Rules(), dataset_from(dataset)
     findings = findings_of(

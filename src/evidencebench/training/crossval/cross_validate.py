@@ -31,43 +31,11 @@ def cross_validate(
 ) -> list[SystemFigures]:
     """Return the figures of each system, every instance answered by models that saw nothing of its paper.
 
-    Parameters
-    ----------
-    what
-        The systems, and how they are measured.
-    dataset
-        What is cut into folds, by paper.
-    jobs
-        Processes.
-    engine
-        Where the work runs instead, such as ``evidencebench.Threads(4)``.
-    journal
-        Keeps what is finished, so that the same call goes on after an interruption; None: nothing is kept.
-    overwrite
-        Start over where the journal exists.
-    client
-        How language models are asked; None: as `make_system` does.
-    waiting
-        How systems that wait for a server are asked.
-    on_progress
-        Called with (splits done, splits in all).
-
-    Raises
-    ------
-    RunFormatError
-        If a line of the journal is damaged.
-    RunMismatchError
-        If the journal holds another cross-validation, or a system builds on stored answers, which are for each paper's
-        own hypothesis.
-    StopError
-        If no more requests may be sent; what was finished is kept.
-    SystemSpecError
-        If a system or an option does not fit, or a system that is trained anew in every fold would ask a language
-        model.
-    TaskError
-        If a system cannot answer a task.
-    UndefinedScoreError
-        If there are fewer papers than folds, or hypotheses cannot be swapped between papers.
+    ``jobs`` is how many processes compute, ``engine`` where the work runs instead. The ``journal`` keeps what is
+    finished, so that the same call goes on after an interruption; ``overwrite`` starts it over. ``client`` and
+    ``waiting`` say how systems that ask a language model are asked, and ``on_progress`` is called with (splits done,
+    splits in all). It raises `RunFormatError` and `RunMismatchError` for a journal that is damaged or another's,
+    `StopError` if no more requests may be sent, and what `planned` raises, before any work.
 
     Examples
     --------

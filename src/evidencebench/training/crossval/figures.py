@@ -8,8 +8,8 @@ import numpy as np
 
 from evidencebench.data.dataset import Dataset
 from evidencebench.data.tasks import Task
+from evidencebench.scoring.compare import overlaps
 from evidencebench.scoring.evaluate import AnswerSource, evaluate
-from evidencebench.scoring.overlap import overlaps
 from evidencebench.scoring.resampling import Estimate, Floats, Resampling, bootstrap, bootstrap_defined
 from evidencebench.scoring.sign_flips import PairedTest, paired_test
 from evidencebench.scoring.task_scores import TaskScores
@@ -21,36 +21,16 @@ from evidencebench.wording import one_line
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskFigures:
-    """One system on one task; every instance counts with its mean over the seeds.
+    """One system on one task; every instance counts with its mean over the seeds."""
 
-    Attributes
-    ----------
-    recall
-        Aspect recall, each paper asked with its own hypothesis.
-    seed_spread
-        Standard deviation of the mean over seeds; 0 with one seed.
-    wrong
-        Aspect recall when each paper is asked with another's hypothesis.
-    drop
-        recall - wrong, paired: how much of the score is due to the hypothesis.
-    overlap
-        Jaccard overlap of the selections under both hypotheses; None where nothing is selected.
-    blind
-        Aspect recall when trained and asked without the hypothesis; None where that cannot be.
-    gain
-        recall - blind, paired.
-    per_instance
-        Instance id -> its mean aspect recall over the seeds.
-    """
-
-    recall: Estimate
-    seed_spread: float
-    wrong: Estimate
-    drop: PairedTest
-    overlap: Estimate | None
-    blind: Estimate | None
-    gain: PairedTest | None
-    per_instance: Mapping[str, float]
+    recall: Estimate  # each paper asked with its own hypothesis
+    seed_spread: float  # standard deviation of the mean over seeds; 0 with one seed
+    wrong: Estimate  # recall when each paper is asked with another's hypothesis
+    drop: PairedTest  # recall - wrong, paired: how much of the score is due to the hypothesis
+    overlap: Estimate | None  # of the selections under both hypotheses (Jaccard); None where nothing is selected
+    blind: Estimate | None  # recall when trained and asked without the hypothesis; None where that cannot be
+    gain: PairedTest | None  # recall - blind, paired
+    per_instance: Mapping[str, float]  # instance id -> its mean aspect recall over the seeds
 
     def __repr__(self) -> str:
         return one_line(self, f"aspect recall {self.recall.mean:.3f}", f"n={self.recall.n}")
@@ -58,33 +38,15 @@ class TaskFigures:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SystemFigures:
-    """What cross-validation found out about one system.
+    """What cross-validation found out about one system."""
 
-    Attributes
-    ----------
-    system
-        Its specification.
-    tasks
-        Task name -> figures.
-    lead
-        Task name -> the paired difference to it of the first system; empty for the first system itself.
-    fit_seconds
-        Median time to train one model; None where nothing is trained.
-    answer_seconds
-        Median time to answer all tasks on one paper, the reading of models included in the first of each fold.
-    n_failed
-        Answers that failed, to the own, the wrong or no hypothesis; they score 0.
-    n_tried
-        Configurations that were compared within each training set, on none of its scored papers.
-    """
-
-    system: str
+    system: str  # its specification
     tasks: Mapping[str, TaskFigures]
-    lead: Mapping[str, PairedTest]
-    fit_seconds: float | None
-    answer_seconds: float
-    n_failed: int
-    n_tried: int
+    lead: Mapping[str, PairedTest]  # task -> the first system - this one, paired; empty for the first system itself
+    fit_seconds: float | None  # median time to train one model; None where nothing is trained
+    answer_seconds: float  # median time to answer all tasks on one paper; the first of a fold reads the model too
+    n_failed: int  # answers that failed, to the own, the wrong or no hypothesis; they score 0
+    n_tried: int  # configurations that were compared within each training set, on none of its scored papers
 
     def __repr__(self) -> str:
         recalls = ", ".join(f"{task} {one.recall.mean:.3f}" for task, one in self.tasks.items())

@@ -28,34 +28,16 @@ DEFAULT_TASKS = TUNED_TASKS
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CrossValidation:
-    """What is to be measured, and how.
+    """What is to be measured, and how."""
 
-    Attributes
-    ----------
-    systems
-        What is measured, and what it is compared with. One that names a training is trained in every fold.
-    tasks
-        What is measured; empty: `DEFAULT_TASKS`.
-    n_folds
-        Parts that the papers are cut into, at least 2.
-    n_seeds
-        How often that is done, each time otherwise: with the resampling's seed, the next, and so on.
-    with_blind
-        Whether to train without the hypothesis too.
-    resampling
-        Of the intervals; its seed is the first cut's too.
-    asked
-        The tasks, not given but found by their names.
-    """
+    systems: str | Sequence[str]  # the first is compared with the others; one that names a training is trained anew
+    tasks: TaskOrName | Iterable[TaskOrName] = ()  # empty: `DEFAULT_TASKS`
+    n_folds: int = 5  # parts that the papers are cut into, at least 2
+    n_seeds: int = 5  # how often that is done, each time otherwise: with the resampling's seed, the next, and so on
+    with_blind: bool = True  # whether to train without the hypothesis too
+    resampling: Resampling = DEFAULT_RESAMPLING  # of the intervals; its seed is the first cut's too
 
-    systems: str | Sequence[str]
-    tasks: TaskOrName | Iterable[TaskOrName] = ()
-    n_folds: int = 5
-    n_seeds: int = 5
-    with_blind: bool = True
-    resampling: Resampling = DEFAULT_RESAMPLING
-
-    asked: tuple[Task, ...] = field(init=False)
+    asked: tuple[Task, ...] = field(init=False)  # the tasks, found by their names
 
     def __post_init__(self) -> None:
         systems = (self.systems,) if isinstance(self.systems, str) else tuple(dict.fromkeys(self.systems))
@@ -100,7 +82,12 @@ class Split(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def planned(what: CrossValidation, dataset: Dataset) -> Plan:
-    """Return the plan of a cross-validation of a data set; raises as `cross_validate` does, before any work."""
+    """Return the plan of a cross-validation of a data set; raises before any work.
+
+    `SystemSpecError` if a system or an option does not fit, or one that is trained anew would ask a language model;
+    `RunMismatchError` if one builds on stored answers; `TaskError` if one cannot answer a task; `UndefinedScoreError`
+    if there are fewer papers than folds, or hypotheses cannot be swapped between papers.
+    """
     systems = tuple(what.systems)
     if not systems:
         raise SystemSpecError("expected at least one system to validate, got none")

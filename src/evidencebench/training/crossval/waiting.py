@@ -20,13 +20,7 @@ from evidencebench.training.selector import Progress
 def gathered_splits(
     splits: Sequence[Split], dataset: Dataset, tasks: Sequence[Task], *, client: ChatClient | None, waiting: Waiting
 ) -> Iterator[AnsweredSplit]:
-    """Yield the answers of splits whose systems wait for a server; those that go in batches are asked together.
-
-    Raises
-    ------
-    StopError
-        If no more requests may be sent.
-    """
+    """Yield the answers of splits whose systems wait for a server; those that go in batches are asked together."""
     instances = list(dataset) if splits else []
     for together in [[split] for split in splits] if waiting.settle is None else [splits]:
         inquiries = [one for split in together for one in _inquiries(split, dataset, client)]
