@@ -14,7 +14,6 @@ from urllib.request import urlopen
 import pytest
 
 from command_line import SAMPLE, Command, start
-from evidencebench.cli import view
 
 
 @contextmanager
@@ -113,7 +112,7 @@ def test_what_it_cannot_show_it_says_before_it_listens(command: Command, argumen
 
 
 def test_without_the_extra_it_says_what_to_install(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(view, "find_spec", lambda name: None if name == "uvicorn" else object())
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == "uvicorn" else object())
     refused = command("view --data sample --port 0")
     assert refused.code == 2
     assert "uvicorn, which is not installed: pip install 'evidencebench[view]'" in refused.err

@@ -3,15 +3,16 @@
 import functools
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, cast
 
 import click
 
 from evidencebench.cli.numbers import Finite, WholeNumber
-from evidencebench.cli.progress import ProgressReporter
+from evidencebench.cli.options import Command, json_option, progress_option
+from evidencebench.cli.progress import ProgressReporter, progress
 from evidencebench.errors import CacheError, EvidenceBenchError, StopError
 from evidencebench.execution.waiting import DEFAULT_MAX_WAITING, Waiting
 from evidencebench.models.llm.batch_apis.calls import CallSettings
@@ -27,8 +28,6 @@ from evidencebench.storage.user_folders import cache_folder
 from evidencebench.tables import printable
 
 _HOUR_SECONDS = 3600.0
-
-Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,21 +47,27 @@ class Asking:
     tokens_per_minute: float | None
     timeout_seconds: float
     max_attempts: int
+    as_json: bool
+    progress_style: str
 
 
-def asking_options(command: Command) -> Command:
-    """Add how language models are asked; the command gets ``asking``."""
+def asking_options(*own: Callable[[Any], Any]) -> Callable[[Command], Command]:
+    """Return what adds how models are asked, ``--json``, ``own`` and ``--progress``; the command gets ``asking``."""
 
-    @functools.wraps(command)
-    def bundled(*args: Any, **kwargs: Any) -> Any:
-        asking = Asking(**{name: kwargs.pop(name) for name in Asking.__dataclass_fields__})
-        if asking.batch and (asking.requests_per_minute or asking.tokens_per_minute):
-            raise click.UsageError("--requests-per-minute and --tokens-per-minute do not go with --batch")
-        return command(*args, asking=asking, **kwargs)
+    def added(command: Command) -> Command:
+        @functools.wraps(command)
+        def bundled(*args: Any, **kwargs: Any) -> Any:
+            asking = Asking(**{name: kwargs.pop(name) for name in Asking.__dataclass_fields__})
+            if asking.batch and (asking.requests_per_minute or asking.tokens_per_minute):
+                raise click.UsageError("--requests-per-minute and --tokens-per-minute do not go with --batch")
+            return command(*args, asking=asking, **kwargs)
 
-    for option in reversed(_OPTIONS):
-        bundled = option(bundled)
-    return cast("Command", bundled)
+        found: Any = bundled
+        for option in reversed([*_OPTIONS, json_option, *own, progress_option]):
+            found = option(found)
+        return cast("Command", found)
+
+    return added
 
 
 def require_model(asking: Asking, *, asks: bool) -> None:
@@ -73,54 +78,49 @@ def require_model(asking: Asking, *, asks: bool) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelAccess:
-    """The client that asks language models, and what counts its requests; no client where no model is asked."""
+    """The client that asks language models (None where none is asked), how it is waited for, and the progress shown."""
 
-    client: ChatClient | None = None
-    settle: Callable[[], bool] | None = None
-    max_waiting: int = DEFAULT_MAX_WAITING
-
-    @property
-    def status(self) -> Callable[[], str] | None:
-        """Returns the requests so far in a few words, for a progress line."""
-        return None if self.client is None else self.client.totals.summary
+    client: ChatClient | None
+    waiting: Waiting
+    shown: ProgressReporter
 
     def tell(self) -> None:
         """Say what was asked."""
         if self.client is not None:
-            click.echo(f"asked: {self.client.totals.summary()}", err=True)
-
-    def waiting(self, shown: ProgressReporter) -> Waiting:
-        """Return how systems that wait for a server are asked, where progress is shown so."""
-        return Waiting(
-            client=self.client,
-            max_waiting=self.max_waiting,
-            settle=self.settle,
-            on_interrupt=lambda: shown.tell("finishing what was begun; Ctrl-C again ends at once"),
-        )
+            _tell_asked(self.client)
 
 
 @contextmanager
-def opened_access(asking: Asking, *, asks: bool) -> Iterator[ModelAccess]:
+def opened_access(asking: Asking, what: str, *, asks: bool) -> Iterator[ModelAccess]:
     """Give the access to models, closed when the block ends; after an error, print what was asked so far.
 
-    Raises
-    ------
-    click.UsageError
-        As `require_model`.
+    Progress is shown meanwhile, as that of ``what``.
     """
-    require_model(asking, asks=asks)
-    if not asks:
-        yield ModelAccess(max_waiting=asking.max_connections)
-        return
-    client, settle = _batching(asking) if asking.batch else (_sending(asking), None)
-    access = ModelAccess(client=client, settle=settle, max_waiting=asking.max_connections)
+    client, settle = None, None
+    if asks:
+        client, settle = _batching(asking) if asking.batch else (_sending(asking), None)
+    status = None if client is None else client.totals.summary
     try:
-        with closing(client):  # first, so that what was on its way is counted
-            yield access
+        with (
+            closing(client) if client is not None else nullcontext(),  # so that what was on its way is counted
+            progress(what, asking.progress_style, status) as shown,
+        ):
+            waiting = Waiting(
+                client=client,
+                max_waiting=asking.max_connections,
+                settle=settle,
+                on_interrupt=lambda: shown.tell("finishing what was begun; Ctrl-C again ends at once"),
+            )
+            yield ModelAccess(client=client, waiting=waiting, shown=shown)
     except (EvidenceBenchError, KeyboardInterrupt) as error:
-        if isinstance(error, StopError | KeyboardInterrupt) or client.totals.now != RequestTotals():
-            access.tell()
+        is_told = isinstance(error, StopError | KeyboardInterrupt)
+        if client is not None and (is_told or client.totals.now != RequestTotals()):
+            _tell_asked(client)
         raise
+
+
+def _tell_asked(client: ChatClient) -> None:
+    click.echo(f"asked: {client.totals.summary()}", err=True)
 
 
 @contextmanager

@@ -1,32 +1,34 @@
 """What a shell completes besides commands, options and choices: systems, tasks and data."""
 
+from collections.abc import Callable, Iterable
+from importlib import import_module
+
 import click
 from click.shell_completion import CompletionItem
 
 from evidencebench.data.catalog import CATALOG
 from evidencebench.data.tasks import TASKS
 
-
-def complete_systems(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001 - click's signature
-    """Return the systems whose names begin with the typed text."""
-    from evidencebench.execution.system_table import SYSTEMS  # noqa: PLC0415 - only when a shell asks
-
-    return [CompletionItem(name) for name in SYSTEMS if name.startswith(incomplete)]
+Completer = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 
 
-def complete_trainings(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001 - as above
-    """Return the trainings whose names begin with the typed text."""
-    from evidencebench.training.training_table import TRAININGS  # noqa: PLC0415 - as above
+def _completer(names: Callable[[], Iterable[str]], *more: str) -> Completer:
+    """Return what gives the names that begin as a word does; ``more`` are sorts that the shell completes itself."""
 
-    return [CompletionItem(name) for name in TRAININGS if name.startswith(incomplete)]
+    def complete(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        found = [CompletionItem(name) for name in names() if name.startswith(incomplete)]
+        return [*(CompletionItem(incomplete, type=sort) for sort in more), *found]
 
-
-def complete_tasks(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001 - as above
-    """Return the tasks whose names begin with the typed text."""
-    return [CompletionItem(name) for name in TASKS if name.startswith(incomplete)]
+    return complete
 
 
-def complete_data(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001 - as above
-    """Return the data sets whose names begin with the typed text; the shell itself completes files."""
-    names = [CompletionItem(name) for name in ("sample", *CATALOG) if name.startswith(incomplete)]
-    return [CompletionItem(incomplete, type="file"), *names]
+def _names(module: str, table: str) -> Iterable[str]:
+    """Return the names of a table that is imported only when a shell asks, since that is slow."""
+    found: Iterable[str] = getattr(import_module(f"evidencebench.{module}"), table)
+    return found
+
+
+complete_systems = _completer(lambda: _names("execution.system_table", "SYSTEMS"))
+complete_trainings = _completer(lambda: _names("training.training_table", "TRAININGS"))
+complete_tasks = _completer(lambda: TASKS)
+complete_data = _completer(lambda: ("sample", *CATALOG), "file")

@@ -13,14 +13,12 @@ from evidencebench.cli.options import (
     data_option,
     format_option,
     jobs_option,
-    json_option,
-    open_data,
-    progress_option,
     resampling_options,
     task_options,
 )
 from evidencebench.cli.output import OutputFile, print_json, print_prose, print_signatures, print_table, require_file
-from evidencebench.cli.progress import ProgressReporter, progress
+from evidencebench.cli.progress import ProgressReporter
+from evidencebench.data.dataset import open_dataset
 from evidencebench.data.tasks import Task, task_named
 from evidencebench.execution.in_memory import Rehearsal
 from evidencebench.execution.making import asks_model
@@ -66,10 +64,7 @@ from evidencebench.wording import counted
 @task_options
 @jobs_option
 @resampling_options
-@asking_options
-@json_option
-@format_option
-@progress_option
+@asking_options(format_option)
 @click.pass_context
 def command(
     ctx: click.Context,
@@ -86,9 +81,7 @@ def command(
     jobs: int,
     resampling: Resampling,
     asking: Asking,
-    as_json: bool,
     table_format: str,
-    progress_style: str,
 ) -> None:
     """Cross-validate SYSTEM, trained anew for every fold of papers.
 
@@ -97,7 +90,7 @@ def command(
 
     Every paper is answered by models that saw nothing of it; whatever a training
     tunes, it tunes within its own papers. Each instance counts with its mean over
-    the seeds; intervals resample papers. Shown beside it: asked with the wrong
+    the seeds; intervals resample papers. ProgressReporter beside it: asked with the wrong
     hypothesis, trained without the hypothesis, and other systems.
 
     Systems that ask a language model are asked as by 'run': under a cost limit,
@@ -111,7 +104,7 @@ def command(
     """
     if output is not None:
         require_file(output, "cannot be gone on in; without --output the table is printed there")
-    dataset = open_data(data)
+    dataset = open_dataset(data)
     what = CrossValidation(
         systems=(system, *against),
         tasks=tasks,
@@ -128,9 +121,9 @@ def command(
             return rehearse_splits(planned(what, dataset), dataset, what.asked, client=client, on_progress=shown)
 
         how = f" with the own and with a wrong hypothesis under {counted(n_seeds, 'seed')}"
-        n_failed = print_estimate(asking, rehearse, how=how, as_json=as_json, progress_style=progress_style)
+        n_failed = print_estimate(asking, rehearse, how=how)
         ctx.exit(1 if n_failed else 0)
-    with opened_access(asking, asks=asks) as access, progress(system, progress_style, access.status) as shown:
+    with opened_access(asking, system, asks=asks) as access:
         found = cross_validate(
             what,
             dataset,
@@ -138,12 +131,12 @@ def command(
             journal=output,
             overwrite=overwrite,
             client=access.client,
-            waiting=access.waiting(shown),
-            on_progress=shown,
+            waiting=access.waiting,
+            on_progress=access.shown,
         )
     access.tell()
     n_failed = sum(one.n_failed for one in found)
-    if as_json:
+    if asking.as_json:
         print_json(msgspec.to_builtins({"folds": n_folds, "seeds": n_seeds, "systems": found}))
         ctx.exit(1 if n_failed else 0)
     if table_format == "csv":

@@ -9,11 +9,13 @@ from collections.abc import Callable, Sequence
 
 import click
 
-from evidencebench.cli.exits import EXIT_BAD_INPUT, EXIT_BUG, EXIT_INTERRUPTED, EXIT_OK, EXIT_STOPPED
 from evidencebench.cli.streams import drop_output, reader_has_left
 from evidencebench.errors import EvidenceBenchError, FailedAnswerError, StopError
 from evidencebench.tables import printable
 from evidencebench.version import __version__
+
+EXIT_OK, EXIT_BAD_INPUT, EXIT_STOPPED, EXIT_BUG, EXIT_INTERRUPTED = 0, 2, 3, 70, 130
+"""The exit codes, as the help tells them; 1 is done, but with something found."""
 
 # What the system says where something cannot be written to.
 _OF_WRITING = {errno.ENOSPC, errno.EPIPE, errno.EIO, errno.EBADF, errno.EDQUOT, errno.EFBIG}

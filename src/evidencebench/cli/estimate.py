@@ -21,8 +21,6 @@ def print_estimate(
     rehearse: Callable[[ChatClient, ProgressReporter], Rehearsal],
     *,
     how: str = "",
-    as_json: bool = False,
-    progress_style: str = "auto",
 ) -> int:
     """Print what a command would send and cost, and return how many answers would fail.
 
@@ -30,7 +28,7 @@ def print_estimate(
     number of instances, such as how often each is asked.
     """
     prices = PriceTable.load(asking.prices)
-    with estimating(asking, prices) as (client, sender), progress("estimating", progress_style) as shown:
+    with estimating(asking, prices) as (client, sender), progress("estimating", asking.progress_style) as shown:
         found = rehearse(client, shown)
     if found.first_error:
         click.echo(
@@ -38,7 +36,7 @@ def print_estimate(
         )
     n_stored = client.totals.now.stored
     estimates = sender.estimates()
-    if as_json:
+    if asking.as_json:
         models = [asdict(estimate) for estimate in estimates]
         assumed = {"assumed_completion_tokens": asking.assumed_tokens, "batch": asking.batch}
         print_json({**asdict(found), "stored": n_stored, **assumed, "prices_as_of": prices.as_of, "models": models})

@@ -7,7 +7,6 @@ from typing import Any
 import click
 import msgspec
 
-from evidencebench.cli.options import open_data
 from evidencebench.cli.output import print_json
 from evidencebench.data.dataset import Dataset, open_dataset
 from evidencebench.errors import UnreadableError
@@ -30,7 +29,7 @@ def print_exchanges(exchanges: Iterable[Exchange], *, as_json: bool) -> None:
 def data_of(run: RunFile, data: str | None) -> Dataset:
     """Open the data that a run was made on: the file ``data``, or else the file that the run's header names."""
     if data is not None:
-        return open_data(data)
+        return open_dataset(data)
     path = "" if run.header is None else run.header.data.path
     if not Path(path).is_file():
         raise UnreadableError(

@@ -2,17 +2,17 @@
 
 import sys
 import textwrap
+from collections.abc import Callable
 from pathlib import Path
 
 import click
 
-from evidencebench.cli.asking import Asking, ModelAccess, asking_options, opened_access, require_model
+from evidencebench.cli.asking import Asking, asking_options, opened_access, require_model
 from evidencebench.cli.completion import complete_systems
 from evidencebench.cli.estimate import print_estimate
 from evidencebench.cli.numbers import WholeNumber
-from evidencebench.cli.options import json_option, progress_option, seed_option
+from evidencebench.cli.options import seed_option
 from evidencebench.cli.output import print_json, prose_width
-from evidencebench.cli.progress import progress
 from evidencebench.errors import EvidenceBenchError, PendingError, ReplyError, UnreadableError
 from evidencebench.execution.in_memory import Rehearsal
 from evidencebench.execution.making import asks_model, make_system
@@ -48,9 +48,7 @@ from evidencebench.wording import counted
     help="What finds the evidence.",
 )
 @seed_option
-@asking_options
-@json_option
-@progress_option
+@asking_options()
 @click.pass_context
 def command(
     ctx: click.Context,
@@ -62,8 +60,6 @@ def command(
     spec: str,
     seed: int,
     asking: Asking,
-    as_json: bool,
-    progress_style: str,
 ) -> None:
     """Find the evidence in a paper of your own.
 
@@ -91,23 +87,18 @@ def command(
     asks = asks_model(spec)
     require_model(asking, asks=asks)
     if asking.estimate:
-        print_estimate(
-            asking,
-            lambda client, _: _rehearsed(_made(spec, seed, client), query, brief),
-            as_json=as_json,
-            progress_style=progress_style,
-        )
+        print_estimate(asking, lambda client, _: _rehearsed(_made(spec, seed, client), query, brief))
         ctx.exit()
-    with opened_access(asking, asks=asks) as access, progress("asking", progress_style, access.status):
+    with opened_access(asking, "asking", asks=asks) as access:
         system = _made(spec, seed, access.client)
-        answer = _settled(system, query, brief, access)
+        answer = _settled(system, query, brief, access.waiting.settle)
     access.tell()
     sentences = answer.sentences if answer.ordered else sorted(answer.sentences)
     found = [index for index in sentences if _is_text(query, index)]
     found = found[:budget] if answer.ordered else found
     if answer.notes:
         click.echo(textwrap.fill(notes_line(answer.notes), WIDTH), err=True)
-    if as_json:
+    if asking.as_json:
         rows = [
             {"sentence": index, "kind": query.kinds[index].value, "text": query.sentences[index]} for index in found
         ]
@@ -151,13 +142,13 @@ def _rehearsed(system: NamedSystem, query: Query, brief: Brief) -> Rehearsal:
     return Rehearsal(n_instances=1, n_failed=0)
 
 
-def _settled(system: NamedSystem, query: Query, brief: Brief, access: ModelAccess) -> Ranking:
+def _settled(system: NamedSystem, query: Query, brief: Brief, settle: Callable[[], bool] | None) -> Ranking:
     """Return the answer, asked for again after each batch that it waited for."""
     while True:
         try:
             return _answer(system, query, brief)
         except PendingError:
-            if access.settle is None or not access.settle():
+            if settle is None or not settle():
                 raise
 
 

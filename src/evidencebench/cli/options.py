@@ -9,7 +9,6 @@ from click.core import ParameterSource
 
 from evidencebench.cli.completion import complete_data, complete_tasks
 from evidencebench.cli.numbers import Finite, WholeNumber
-from evidencebench.data.dataset import Dataset, open_dataset
 from evidencebench.data.tasks import Task, task_named
 from evidencebench.errors import EvidenceBenchError
 from evidencebench.scoring.resampling import DEFAULT_DRAWS, DEFAULT_LEVEL, MAX_DRAWS, Resampling
@@ -17,11 +16,6 @@ from evidencebench.scoring.selection import RULE_TEXTS, Rules
 from evidencebench.tables import RENDERERS
 
 Command = TypeVar("Command", bound=Callable[..., Any])
-
-
-def open_data(name: str) -> Dataset:
-    """Open the data that a path or a catalogue name means."""
-    return open_dataset(name)
 
 
 class _TaskType(click.ParamType[Task]):

@@ -10,7 +10,6 @@ from evidencebench.cli.numbers import WholeNumber
 from evidencebench.cli.options import (
     data_option,
     limit_option,
-    open_data,
     progress_option,
     resampling_options,
     rule_options,
@@ -18,6 +17,7 @@ from evidencebench.cli.options import (
 )
 from evidencebench.cli.output import OutputFile, print_cautions, refuse_existing, tell_written
 from evidencebench.cli.progress import progress
+from evidencebench.data.dataset import open_dataset
 from evidencebench.data.tasks import Task
 from evidencebench.pages.report.page import ReportContents, argument_of, report_page, shareable
 from evidencebench.scoring.cautions import Caution
@@ -97,7 +97,7 @@ def command(
     with progress("scoring", progress_style) as on_progress:
         page = report_page(
             runs,
-            open_data(data),
+            open_dataset(data),
             tasks,
             rules=rules,
             resampling=resampling,

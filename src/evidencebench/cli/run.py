@@ -10,22 +10,18 @@ import click
 
 from evidencebench.cli.asking import Asking, asking_options, opened_access, require_model
 from evidencebench.cli.completion import complete_systems
-from evidencebench.cli.ending import print_trace
+from evidencebench.cli.ending import EXIT_STOPPED, print_trace
 from evidencebench.cli.estimate import print_estimate
 from evidencebench.cli.exchange import print_exchanges
-from evidencebench.cli.exits import EXIT_STOPPED
 from evidencebench.cli.options import (
     data_option,
     jobs_option,
-    json_option,
     limit_option,
-    open_data,
-    progress_option,
     seed_option,
     task_options,
 )
 from evidencebench.cli.output import OutputFile, print_json, require_file
-from evidencebench.cli.progress import progress
+from evidencebench.data.dataset import open_dataset
 from evidencebench.data.tasks import Task
 from evidencebench.execution.exchanges import first_requests
 from evidencebench.execution.execute import RunReport, execute, rehearse
@@ -55,9 +51,7 @@ from evidencebench.wording import counted
 @click.option("--retry-failed", is_flag=True, help="Ask again for answers that failed.")
 @click.option("--fail-fast", is_flag=True, help="Stop at the first answer that fails, and keep it open.")
 @click.option("--show-prompt", is_flag=True, help="Print what is asked first, of the first instance; send nothing.")
-@asking_options
-@json_option
-@progress_option
+@asking_options()
 @click.pass_context
 def command(
     ctx: click.Context,
@@ -75,8 +69,6 @@ def command(
     fail_fast: bool,
     show_prompt: bool,
     asking: Asking,
-    as_json: bool,
-    progress_style: str,
 ) -> None:
     """Run SYSTEM over a data set into a run file.
 
@@ -93,28 +85,26 @@ def command(
       evidencebench run llm_base:model=openai/gpt-4o-mini --data train --estimate
       evidencebench run llm_base:model=openai/gpt-4o --data train -o llm.jsonl
     """
-    dataset = open_data(data)
+    dataset = open_dataset(data)
     what: dict[str, Any] = {"tasks": tasks, "limit": limit, "seed": seed, "hypothesis": hypothesis}
     asks = asks_model(system)
     require_model(asking, asks=asks)
     if show_prompt:
         if not asks:
             raise click.UsageError("--show-prompt is for systems that ask a language model")
-        print_exchanges(first_requests(system, dataset, tasks, seed=seed, hypothesis=hypothesis), as_json=as_json)
+        print_exchanges(
+            first_requests(system, dataset, tasks, seed=seed, hypothesis=hypothesis), as_json=asking.as_json
+        )
         return
     if asking.estimate:
         n_failed = print_estimate(
-            asking,
-            lambda client, shown: rehearse(system, dataset, client=client, on_progress=shown, **what),
-            as_json=as_json,
-            progress_style=progress_style,
+            asking, lambda client, shown: rehearse(system, dataset, client=client, on_progress=shown, **what)
         )
         ctx.exit(1 if n_failed else 0)
     if output is None:
         raise click.UsageError("Missing option '-o' / '--output'.")
     require_file(output, "cannot be gone on in after an interruption")
-    with opened_access(asking, asks=asks) as access, progress(system, progress_style, access.status) as shown:
-        client = access.client
+    with opened_access(asking, system, asks=asks) as access:
         report = execute(
             system,
             dataset,
@@ -124,15 +114,15 @@ def command(
             overwrite=overwrite,
             retry_failed=retry_failed,
             fail_fast=fail_fast,
-            client=client,
-            max_waiting=access.max_waiting,
-            settle=access.settle,
-            on_interrupt=access.waiting(shown).on_interrupt,
-            on_progress=shown,
+            client=access.client,
+            max_waiting=access.waiting.max_waiting,
+            settle=access.waiting.settle,
+            on_interrupt=access.waiting.on_interrupt,
+            on_progress=access.shown,
         )
-    totals = client.totals if client is not None else None
+    totals = access.client.totals if access.client is not None else None
     print_trace(report.first_trace)
-    if as_json:
+    if asking.as_json:
         asked = {"asked": totals.fields()} if totals is not None else {}
         print_json({"run": str(output), **asdict(report), **asked})
     else:

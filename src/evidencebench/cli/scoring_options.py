@@ -13,7 +13,6 @@ from evidencebench.cli.options import (
     format_option,
     json_option,
     limit_option,
-    open_data,
     progress_option,
     resampling_options,
     rule_options,
@@ -22,6 +21,7 @@ from evidencebench.cli.options import (
 from evidencebench.cli.output import print_cautions
 from evidencebench.cli.plotting import plot_option
 from evidencebench.cli.progress import progress
+from evidencebench.data.dataset import open_dataset
 from evidencebench.data.tasks import Task
 from evidencebench.scoring.cautions import Caution, cautions_of, is_complete
 from evidencebench.scoring.resampling import Resampling
@@ -48,7 +48,7 @@ class ScoringOptions:
         self, runs: Sequence[Path], *, with_controls: bool, with_selections: bool = False
     ) -> tuple[ScoredRuns, tuple[Caution, ...]]:
         """Score runs, and say on standard error what a reader should know first."""
-        dataset = open_data(self.data)
+        dataset = open_dataset(self.data)
         with progress("scoring", self.progress_style) as on_progress:
             scored = score_runs(
                 runs,

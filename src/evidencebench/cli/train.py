@@ -7,9 +7,10 @@ from typing import Any
 import click
 
 from evidencebench.cli.completion import complete_trainings
-from evidencebench.cli.options import data_option, json_option, limit_option, open_data, progress_option, seed_option
+from evidencebench.cli.options import data_option, json_option, limit_option, progress_option, seed_option
 from evidencebench.cli.output import print_json
 from evidencebench.cli.progress import progress
+from evidencebench.data.dataset import open_dataset
 from evidencebench.errors import DataError, SystemSpecError
 from evidencebench.training.training_table import TRAININGS, trainable
 from evidencebench.wording import counted
@@ -64,7 +65,7 @@ def command(
         raise SystemSpecError(f"train: '{next(iter(found.options))}' is an option of answering, not of training")
     if output.exists() and any(output.iterdir()) and not overwrite:
         raise DataError(f"{output}: exists; choose another folder, or replace the model with --overwrite")
-    dataset = open_data(data)
+    dataset = open_dataset(data)
     about = {"name": dataset.name, "sha256": dataset.sha256}
     with progress(f"training {found.name}", progress_style) as on_progress:
         card: Any = found.training.fit(

@@ -1,20 +1,20 @@
 """``evidencebench view``."""
 
-import ipaddress
 import os
 import secrets
 import threading
 import webbrowser
 from contextlib import closing, nullcontext
-from importlib.util import find_spec
 from pathlib import Path
 
 import click
 
+from evidencebench.cli.listening import is_loopback, listening, refuse_exposed
 from evidencebench.cli.numbers import WholeNumber
-from evidencebench.cli.options import data_option, limit_option, open_data, rule_options, task_options
+from evidencebench.cli.options import data_option, limit_option, rule_options, task_options
+from evidencebench.data.dataset import open_dataset
 from evidencebench.data.tasks import TASKS, Task
-from evidencebench.errors import MissingExtraError
+from evidencebench.models.embedding.folder import require_extra
 from evidencebench.scoring.selection import Rules
 from evidencebench.storage.user_folders import cache_folder
 from evidencebench.tables import printable
@@ -68,9 +68,7 @@ def command(
       evidencebench view --data train --people picks --limit 20
     """
     tasks = _checked_tasks(tasks, folder, limit)
-    for package in ("starlette", "uvicorn"):
-        if find_spec(package) is None:
-            raise MissingExtraError(f"view: needs {package}, which is not installed: pip install 'evidencebench[view]'")
+    require_extra("view", "view", "starlette", "uvicorn")
     from evidencebench.pages.app.address import address_of, listening_socket  # noqa: PLC0415 - an extra
     from evidencebench.pages.app.assignments import picking_pages  # noqa: PLC0415 - an extra
     from evidencebench.pages.app.background_scan import BackgroundScan  # noqa: PLC0415 - as above
@@ -78,18 +76,12 @@ def command(
     from evidencebench.pages.app.serving import serve_until_signal  # noqa: PLC0415 - as above
     from evidencebench.pages.viewer.viewer_data import viewer_data_of  # noqa: PLC0415 - beside what shows it
 
-    is_local = _is_loopback(host)
-    if not (is_local or expose):
-        message = f"'{host}' may be reached from other machines; expected a loopback address, or --expose"
-        raise click.BadParameter(message, param_hint="--host")
-    try:
+    refuse_exposed(host, expose=expose)
+    with listening(host, port):
         bound = listening_socket(host, port)
-    except OSError as error:
-        message = f"cannot listen on port {port} of {host}: {error.strerror}; --port 0 takes a free one"
-        raise click.BadParameter(message, param_hint="--port") from error
     with bound:
-        address = address_of(bound, host, None if is_local else secrets.token_urlsafe(32))
-        viewed = viewer_data_of(runs, open_data(data), tasks, rules=rules)
+        address = address_of(bound, host, None if is_loopback(host) else secrets.token_urlsafe(32))
+        viewed = viewer_data_of(runs, open_dataset(data), tasks, rules=rules)
         people = nullcontext() if folder is None else closing(picking_pages(viewed, folder, tasks[0], limit=limit))
 
         def tell() -> None:
@@ -114,10 +106,3 @@ def _checked_tasks(tasks: tuple[Task, ...], folder: Path | None, limit: int | No
     if len(tasks) > 1:
         raise click.UsageError("--people takes one --task")
     return tasks or (TASKS["er_at_optimal"],)
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False

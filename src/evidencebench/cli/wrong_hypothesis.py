@@ -11,15 +11,13 @@ from evidencebench.cli.estimate import print_estimate
 from evidencebench.cli.options import (
     data_option,
     format_option,
-    json_option,
     limit_option,
-    open_data,
-    progress_option,
     resampling_options,
     task_options,
 )
 from evidencebench.cli.output import print_json, print_prose, print_signatures
-from evidencebench.cli.progress import ProgressReporter, progress
+from evidencebench.cli.progress import ProgressReporter
+from evidencebench.data.dataset import open_dataset
 from evidencebench.data.tasks import Task
 from evidencebench.execution.answering import default_tasks
 from evidencebench.execution.in_memory import Rehearsal, rehearse_all
@@ -40,10 +38,7 @@ from evidencebench.wording import counted
 @task_options
 @limit_option
 @resampling_options
-@asking_options
-@json_option
-@format_option
-@progress_option
+@asking_options(format_option)
 @click.pass_context
 def command(
     ctx: click.Context,
@@ -54,9 +49,7 @@ def command(
     limit: int | None,
     resampling: Resampling,
     asking: Asking,
-    as_json: bool,
     table_format: str,
-    progress_style: str,
 ) -> None:
     """Measure whether SYSTEM uses the hypothesis.
 
@@ -75,7 +68,7 @@ def command(
       evidencebench wrong-hypothesis llm_base:model=openai/gpt-4o-mini \\
         --data train --task er_at_10 --max-cost-usd 1
     """
-    dataset = open_data(data)
+    dataset = open_dataset(data)
     what: dict[str, Any] = {"limit": limit, "resampling": resampling}
     asks = asks_model(system)
     require_model(asking, asks=asks)
@@ -88,19 +81,19 @@ def command(
             return rehearse_all(list(inquiries.values()), dataset, asked, limit=limit, on_progress=shown)
 
         how = " with the own and with a wrong hypothesis"
-        n_failed = print_estimate(asking, rehearse, how=how, as_json=as_json, progress_style=progress_style)
+        n_failed = print_estimate(asking, rehearse, how=how)
         ctx.exit(1 if n_failed else 0)
-    with opened_access(asking, asks=asks) as access, progress("asking", progress_style, access.status) as shown:
+    with opened_access(asking, "asking", asks=asks) as access:
         named = make_system(system, seed=resampling.seed, client=access.client)
         found = wrong_hypothesis_control(
-            named, dataset, tasks or default_tasks(named), waiting=access.waiting(shown), on_progress=shown, **what
+            named, dataset, tasks or default_tasks(named), waiting=access.waiting, on_progress=access.shown, **what
         )
     access.tell()
     n_failed = sum(one.first_counts.failed + one.second_counts.failed for one in found.values())
     if n_failed:
         told = f"{counted(n_failed, 'answer')} failed, which scores 0"
         click.echo(f"{told}; 'evidencebench run {system}' says why", err=True)
-    if as_json:
+    if asking.as_json:
         print_json({name: comparison_fields(one, ("own", "wrong")) for name, one in found.items()})
         ctx.exit(1 if n_failed else 0)
     compared = ((f"{system}, own hypothesis", f"{system}, wrong hypothesis", one) for one in found.values())

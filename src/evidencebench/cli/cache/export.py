@@ -1,12 +1,13 @@
 """``evidencebench cache export``."""
 
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import click
 import msgspec
 
-from evidencebench.cli.cache.places import replies_file, required_cache_folder, shown_time
+from evidencebench.cli.cache.places import required_cache_folder, shown_time
 from evidencebench.cli.exchange import data_of
 from evidencebench.cli.options import json_option, progress_option
 from evidencebench.cli.output import OutputFile, json_text, refuse_existing, tell_written
@@ -15,6 +16,7 @@ from evidencebench.errors import CacheError
 from evidencebench.execution.exchanges import exchanges_of
 from evidencebench.models.llm.inventory import KeptReply, ReplyFilter, kept_replies
 from evidencebench.models.llm.reply_cache import ReplyCache
+from evidencebench.models.llm.reply_database import FILE_NAME
 from evidencebench.runs.run_file import RunFile, read_run
 from evidencebench.storage.whole_file import is_stream, whole_file
 from evidencebench.wording import counted
@@ -67,12 +69,11 @@ def command(
     if not (output.name.endswith((".jsonl", ".jsonl.gz")) or is_stream(output)):
         raise click.UsageError(f"--output: expected a name that ends in .jsonl or .jsonl.gz, got '{output.name}'")
     refuse_existing(output, overwrite=overwrite)
-    path = replies_file(required_cache_folder())
+    path = required_cache_folder() / FILE_NAME
     if not path.exists():
         raise CacheError(f"{path}: holds no replies yet; run a strategy first")
     n_written = n_damaged = 0
-    cache = ReplyCache(path.parent)
-    try:
+    with closing(ReplyCache(path.parent)) as cache:
         asked_for = None if run_path is None else _asked_for(read_run(run_path), data, cache)
         with progress("exporting", progress_style), whole_file(output) as file:
             for kept in kept_replies(cache, ReplyFilter(model=model)):
@@ -85,8 +86,6 @@ def command(
                     named = {} if asked_for is None else {"asked_for": asked_for[key]}
                     file.write(msgspec.json.encode(named | _line(kept)) + b"\n")
                     n_written += 1
-    finally:
-        cache.close()
     _tell(output, n_written, n_damaged, as_json=as_json)
     ctx.exit(1 if n_damaged else 0)
 

@@ -1,19 +1,22 @@
 """``evidencebench cache list``."""
 
 import os
+from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import click
 
-from evidencebench.cli.cache.places import embeddings_file, replies_file, shown_cost, shown_size, shown_time
+from evidencebench.cli.cache.places import shown_cost, shown_size, shown_time
 from evidencebench.cli.options import format_option, json_option
 from evidencebench.cli.output import print_json, print_table
 from evidencebench.models.embedding.inventory import vectors_by_encoder
+from evidencebench.models.embedding.vector_cache import FILE_NAME as EMBEDDINGS_NAME
 from evidencebench.models.llm.batch_queue import BatchJob, BatchQueue
 from evidencebench.models.llm.inventory import ModelReplies, n_waiting, replies_by_model
 from evidencebench.models.llm.reply_cache import ReplyCache
+from evidencebench.models.llm.reply_database import FILE_NAME as REPLIES_NAME
 from evidencebench.pages.app.search_index import kept_files
 from evidencebench.storage.database import size_bytes
 from evidencebench.storage.user_folders import cache_folder
@@ -47,7 +50,7 @@ def command(*, as_json: bool, table_format: str) -> None:
 
 def _found(folder: Path) -> dict[str, Any]:
     """Return what the cache holds as JSON values; a file that does not exist is null."""
-    replies, embeddings = replies_file(folder), embeddings_file(folder)
+    replies, embeddings = folder / REPLIES_NAME, folder / EMBEDDINGS_NAME
     return {
         "replies": _replies_json(replies) if replies.exists() else None,
         "embeddings": {
@@ -61,16 +64,13 @@ def _found(folder: Path) -> dict[str, Any]:
 
 
 def _replies_json(path: Path) -> dict[str, Any]:
-    cache = ReplyCache(path.parent)
-    try:
+    with closing(ReplyCache(path.parent)) as cache:
         return {
             **_file_json(path),
             "models": [_model_json(model) for model in replies_by_model(cache)],
             "n_waiting": n_waiting(cache),
             "batches": [_batch_json(batch) for batch in BatchQueue(cache).batches()],
         }
-    finally:
-        cache.close()
 
 
 def _file_json(path: Path) -> dict[str, Any]:

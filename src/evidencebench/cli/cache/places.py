@@ -5,8 +5,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from evidencebench.errors import CacheError
-from evidencebench.models.embedding.vector_cache import FILE_NAME as EMBEDDINGS_NAME
-from evidencebench.models.llm.reply_database import FILE_NAME as REPLIES_NAME
 from evidencebench.models.llm.totals import shown_usd
 from evidencebench.storage.user_folders import cache_folder
 
@@ -17,16 +15,6 @@ def required_cache_folder() -> Path:
     if folder is None:
         raise CacheError("cache: nothing is kept, since EVIDENCEBENCH_CACHE is 'off'; set it to a folder, or unset it")
     return folder
-
-
-def replies_file(folder: Path) -> Path:
-    """Return where replies are."""
-    return folder / REPLIES_NAME
-
-
-def embeddings_file(folder: Path) -> Path:
-    """Return where embeddings are."""
-    return folder / EMBEDDINGS_NAME
 
 
 def shown_time(seconds: float) -> str:

@@ -9,11 +9,12 @@ from pathlib import Path
 
 import click
 
-from evidencebench.cli.cache.places import embeddings_file, replies_file, required_cache_folder, shown_cost, shown_size
+from evidencebench.cli.cache.places import required_cache_folder, shown_cost, shown_size
 from evidencebench.cli.numbers import Finite
 from evidencebench.cli.options import json_option
 from evidencebench.cli.output import print_json
 from evidencebench.models.embedding.inventory import remove_vectors, vectors_by_encoder
+from evidencebench.models.embedding.vector_cache import FILE_NAME as EMBEDDINGS_NAME
 from evidencebench.models.llm.batch_queue import BatchQueue
 from evidencebench.models.llm.inventory import (
     ReplyFilter,
@@ -25,6 +26,7 @@ from evidencebench.models.llm.inventory import (
     replies_by_model,
 )
 from evidencebench.models.llm.reply_cache import ReplyCache
+from evidencebench.models.llm.reply_database import FILE_NAME as REPLIES_NAME
 from evidencebench.models.llm.reply_database import REPLIES
 from evidencebench.pages.app.search_index import kept_files
 from evidencebench.storage.cached_file import remove_cached
@@ -83,7 +85,7 @@ def command(
     which = ReplyFilter(model=model, before=None if older_than is None else time.time() - older_than * _DAY_SECONDS)
     folder = required_cache_folder()
     with ExitStack() as stack:
-        cache = stack.enter_context(closing(ReplyCache(folder))) if replies_file(folder).exists() else None
+        cache = stack.enter_context(closing(ReplyCache(folder))) if (folder / REPLIES_NAME).exists() else None
         parts = [part for name, find in _found(folder, cache, which) if wanted[name] and (part := find()).n]
         for part in parts if yes else ():
             part.remove()
@@ -132,7 +134,7 @@ def _found(
         yield "replies", lambda: _replies(cache, which)
         yield "damaged", lambda: _damaged(cache)
         yield "batches", lambda: _batches(cache)
-    if (vectors := embeddings_file(folder)).exists():
+    if (vectors := folder / EMBEDDINGS_NAME).exists():
         yield "embeddings", lambda: _embeddings(vectors)
     yield "search", lambda: _search(kept_files(folder))
 

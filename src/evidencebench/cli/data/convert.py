@@ -5,10 +5,10 @@ from pathlib import Path
 import click
 
 from evidencebench.cli.completion import complete_data
-from evidencebench.cli.options import open_data, progress_option
+from evidencebench.cli.options import progress_option
 from evidencebench.cli.output import OutputFile, refuse_existing, tell_written
 from evidencebench.cli.progress import progress
-from evidencebench.data.dataset import write_dataset
+from evidencebench.data.dataset import open_dataset, write_dataset
 from evidencebench.wording import counted
 
 
@@ -28,5 +28,5 @@ def command(*, data: str, output: Path, overwrite: bool, progress_style: str) ->
     """
     refuse_existing(output, overwrite=overwrite)
     with progress(f"converting {data}", progress_style):
-        n_written = write_dataset(output, open_data(data))
+        n_written = write_dataset(output, open_dataset(data))
     tell_written(output, f"{output}: {counted(n_written, 'instance')}")

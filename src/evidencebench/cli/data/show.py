@@ -7,9 +7,9 @@ from typing import Any
 import click
 
 from evidencebench.cli.completion import complete_data
-from evidencebench.cli.options import json_option, open_data
+from evidencebench.cli.options import json_option
 from evidencebench.cli.output import print_json, prose_width
-from evidencebench.data.dataset import Dataset
+from evidencebench.data.dataset import Dataset, open_dataset
 from evidencebench.data.instance import Instance
 from evidencebench.query import Kind
 from evidencebench.tables import printable
@@ -35,7 +35,7 @@ def command(*, data: str, instance_id: str | None, evidence: bool, as_json: bool
       evidencebench data show sample
       evidencebench data show sample 0 --evidence
     """
-    dataset = open_data(data)
+    dataset = open_dataset(data)
     if instance_id is None:
         _list_instances(dataset, as_json=as_json)
         return

@@ -6,9 +6,10 @@ from pathlib import Path
 import click
 
 from evidencebench.cli.completion import complete_data
-from evidencebench.cli.options import jobs_option, json_option, open_data, progress_option
+from evidencebench.cli.options import jobs_option, json_option, progress_option
 from evidencebench.cli.output import OutputFile, print_json, refuse_existing, require_file
 from evidencebench.cli.progress import progress
+from evidencebench.data.dataset import open_dataset
 from evidencebench.data.solve_file import solve_file
 from evidencebench.tables import printable
 from evidencebench.wording import counted
@@ -36,7 +37,7 @@ def command(
     require_file(output, "cannot be gone on in after an interruption")
     refuse_existing(output, overwrite=overwrite)
     with progress("solving", progress_style) as on_progress:
-        report = solve_file(open_data(data), output, jobs=jobs, on_progress=on_progress)
+        report = solve_file(open_dataset(data), output, jobs=jobs, on_progress=on_progress)
     if as_json:
         print_json({"output": str(output), **asdict(report)})
     else:

@@ -6,9 +6,10 @@ from dataclasses import asdict
 import click
 
 from evidencebench.cli.completion import complete_data
-from evidencebench.cli.options import format_option, json_option, open_data, progress_option
+from evidencebench.cli.options import format_option, json_option, progress_option
 from evidencebench.cli.output import print_json, print_table
 from evidencebench.cli.progress import progress
+from evidencebench.data.dataset import open_dataset
 from evidencebench.data.statistics import Description, Spread, describe
 from evidencebench.tables import Cell, Table
 
@@ -24,7 +25,7 @@ def command(*, data: str, as_json: bool, table_format: str, progress_style: str)
     \b
     Example: evidencebench data stats sample
     """
-    dataset = open_data(data)
+    dataset = open_dataset(data)
     with progress("reading", progress_style) as on_progress:
         found = describe(dataset, on_progress)
     if as_json:

@@ -5,8 +5,9 @@ from pathlib import Path
 import click
 
 from evidencebench.cli.numbers import WholeNumber
-from evidencebench.cli.options import data_option, json_option, open_data, seed_option
+from evidencebench.cli.options import data_option, json_option, seed_option
 from evidencebench.cli.output import OutputFile, json_text, refuse_existing, tell_written
+from evidencebench.data.dataset import open_dataset
 from evidencebench.training.prompt_examples import draw_examples, write_examples
 
 
@@ -32,7 +33,7 @@ def command(*, data: str, n: int, output: Path, seed: int, overwrite: bool, as_j
                --data dev -o run.jsonl
     """
     refuse_existing(output, overwrite=overwrite)
-    drawn = draw_examples(open_data(data), n, seed=seed)
+    drawn = draw_examples(open_dataset(data), n, seed=seed)
     write_examples(output, drawn)
     n_results = sum(example.results is not None for example in drawn.examples)
     if as_json:

@@ -1,14 +1,15 @@
 """``evidencebench llm serve-fake``."""
 
-import ipaddress
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
+from evidencebench.cli.listening import listening, refuse_exposed
 from evidencebench.cli.numbers import Finite, WholeNumber
-from evidencebench.cli.options import data_option, open_data, seed_option
+from evidencebench.cli.options import data_option, seed_option
+from evidencebench.data.dataset import open_dataset
 from evidencebench.integrations.fake_server.settings import NAMED_FAULTS, PASSING_FAULTS, Fault, Personality, Settings
 from evidencebench.models.embedding.folder import require_extra
 
@@ -79,30 +80,19 @@ def command(*, data: str, personality: str, port: int, host: str, expose: bool, 
              evidencebench run --data sample -o run.jsonl
                llm_base:model=local/any,base_url=http://127.0.0.1:8000/v1
     """
-    if not expose and not _is_loopback(host):
-        message = f"'{host}' may be reached from other machines; expected a loopback address, or --expose"
-        raise click.BadParameter(message, param_hint="--host")
-
-    def tell(address: str) -> None:
-        click.echo(f"serving {personality} on {address}/v1")  # which flushes
-
+    refuse_exposed(host, expose=expose)
     require_extra("llm serve-fake", "serve", "starlette", "uvicorn")
     from evidencebench.integrations.fake_server.app import FakeModelApp  # noqa: PLC0415 - an extra
     from evidencebench.integrations.fake_server.serving import serve_until_signal  # noqa: PLC0415 - an extra
 
-    app = FakeModelApp(open_data(data), Settings(personality=Personality(personality), **settings))
-    try:
-        serve_until_signal(app, host=host, port=port, on_start=tell)
-    except OSError as error:
-        message = f"cannot listen on port {port} of {host}: {error.strerror}; --port 0 takes a free one"
-        raise click.BadParameter(message, param_hint="--port") from error
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
+    app = FakeModelApp(open_dataset(data), Settings(personality=Personality(personality), **settings))
+    with listening(host, port):
+        serve_until_signal(
+            app,
+            host=host,
+            port=port,
+            on_start=lambda address: click.echo(f"serving {personality} on {address}/v1"),  # which flushes
+        )
 
 
 def _listed() -> str:

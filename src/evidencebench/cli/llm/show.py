@@ -1,6 +1,7 @@
 """``evidencebench llm show``."""
 
 import os
+from contextlib import closing, nullcontext
 from pathlib import Path
 
 import click
@@ -40,11 +41,8 @@ def command(*, run: Path, instance_id: str, data: str | None, tasks: tuple[Task,
     dataset = data_of(made, data)
     folder = cache_folder(os.environ)
     cache = None if folder is None or not (folder / FILE_NAME).exists() else ReplyCache(folder)
-    try:
+    with nullcontext() if cache is None else closing(cache):
         found = list(exchanges_of(made, dataset, [instance_id], cache=cache, tasks=tasks))
-    finally:
-        if cache is not None:
-            cache.close()
     print_exchanges(found, as_json=as_json)
     for task in dict.fromkeys(one.task for one in found if not as_json):
         answer = made.answer(instance_id, task)

@@ -1,0 +1,32 @@
+"""Where a command that serves listens: this machine, unless others are let in on purpose."""
+
+import ipaddress
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import click
+
+
+def is_loopback(host: str) -> bool:
+    """Say whether only this machine reaches a host."""
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def refuse_exposed(host: str, *, expose: bool) -> None:
+    """Raise where other machines may reach the host without ``--expose``."""
+    if not (expose or is_loopback(host)):
+        message = f"'{host}' may be reached from other machines; expected a loopback address, or --expose"
+        raise click.BadParameter(message, param_hint="--host")
+
+
+@contextmanager
+def listening(host: str, port: int) -> Iterator[None]:
+    """Raise what goes wrong within the block as a mistake in ``--port``."""
+    try:
+        yield
+    except OSError as error:
+        message = f"cannot listen on port {port} of {host}: {error.strerror}; --port 0 takes a free one"
+        raise click.BadParameter(message, param_hint="--port") from error
