@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import click
 
 from evidencebench.cli.numbers import Finite, WholeNumber
-from evidencebench.cli.options import Command, json_option, progress_option
+from evidencebench.cli.options import Command, bundled_as, json_option, progress_option
 from evidencebench.cli.progress import ProgressReporter, progress
 from evidencebench.errors import CacheError, EvidenceBenchError, StopError
 from evidencebench.execution.waiting import DEFAULT_MAX_WAITING, Waiting
@@ -50,24 +50,15 @@ class Asking:
     as_json: bool
     progress_style: str
 
+    def __post_init__(self) -> None:
+        """Refuse what batches cannot heed."""
+        if self.batch and (self.requests_per_minute or self.tokens_per_minute):
+            raise click.UsageError("--requests-per-minute and --tokens-per-minute do not go with --batch")
+
 
 def asking_options(*own: Callable[[Any], Any]) -> Callable[[Command], Command]:
     """Return what adds how models are asked, ``--json``, ``own`` and ``--progress``; the command gets ``asking``."""
-
-    def added(command: Command) -> Command:
-        @functools.wraps(command)
-        def bundled(*args: Any, **kwargs: Any) -> Any:
-            asking = Asking(**{name: kwargs.pop(name) for name in Asking.__dataclass_fields__})
-            if asking.batch and (asking.requests_per_minute or asking.tokens_per_minute):
-                raise click.UsageError("--requests-per-minute and --tokens-per-minute do not go with --batch")
-            return command(*args, asking=asking, **kwargs)
-
-        found: Any = bundled
-        for option in reversed([*_OPTIONS, json_option, *own, progress_option]):
-            found = option(found)
-        return cast("Command", found)
-
-    return added
+    return bundled_as("asking", Asking, *_OPTIONS, json_option, *own, progress_option)
 
 
 def require_model(asking: Asking, *, asks: bool) -> None:

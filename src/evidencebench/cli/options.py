@@ -1,6 +1,7 @@
 """Options and arguments that several commands share."""
 
 import functools
+import inspect
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
@@ -30,27 +31,41 @@ class _TaskType(click.ParamType[Task]):
             self.fail(str(error), param, ctx)
 
 
-def data_option(command: Command) -> Command:
-    """Add ``--data``."""
-    return click.option(
-        "-d",
-        "--data",
-        required=True,
-        metavar="D",
-        shell_complete=complete_data,
-        help="Data file, or a catalogue name (see 'data list').",
-    )(command)
+def bundled_as(name: str, make: Callable[..., Any], *options: Callable[[Any], Any]) -> Callable[[Command], Command]:
+    """Return what adds options; those that ``make`` takes reach the command as one argument, the others as they are."""
+
+    def added(command: Command) -> Command:
+        @functools.wraps(command)
+        def bundled(*args: Any, **kwargs: Any) -> Any:
+            given = {one: kwargs.pop(one) for one in inspect.signature(make).parameters}
+            return command(*args, **{name: make(**given)}, **kwargs)
+
+        found: Any = bundled
+        for option in reversed(options):
+            found = option(found)
+        return cast("Command", found)
+
+    return added
 
 
-def task_options(command: Command) -> Command:
-    """Add ``--task`` and ``--budget``; the command gets ``tasks``, a tuple that is empty where nothing is asked for."""
+def _asked_tasks(tasks: tuple[Task, ...], budget: int | None) -> tuple[Task, ...]:
+    """Return each task once; none where nothing is asked for."""
+    asked = (*tasks, task_named(f"er_at_{budget}")) if budget else tasks
+    return tuple({task.name: task for task in asked}.values())
 
-    @functools.wraps(command)
-    def bundled(*args: Any, tasks: tuple[Task, ...], budget: int | None, **kwargs: Any) -> Any:
-        asked = (*tasks, task_named(f"er_at_{budget}")) if budget else tasks
-        return command(*args, tasks=tuple({task.name: task for task in asked}.values()), **kwargs)
 
-    task_option = click.option(
+data_option = click.option(
+    "-d",
+    "--data",
+    required=True,
+    metavar="D",
+    shell_complete=complete_data,
+    help="Data file, or a catalogue name (see 'data list').",
+)
+task_options = bundled_as(
+    "tasks",
+    _asked_tasks,
+    click.option(
         "-t",
         "--task",
         "tasks",
@@ -59,26 +74,19 @@ def task_options(command: Command) -> Command:
         metavar="T",
         shell_complete=complete_tasks,
         help="Task name, or er_at_K or result_er_at_K; repeatable. Default: all that can be answered.",
-    )
-    budget_option = click.option(
+    ),
+    click.option(
         "--budget", type=WholeNumber(1), metavar="K", help="Short for --task er_at_K: K sentences, all aspects."
-    )
-    return cast("Command", task_option(budget_option(bundled)))
-
-
+    ),
+)
 seed_option = click.option(
     "--seed", type=WholeNumber(0), default=0, show_default=True, metavar="N", help="Of everything random."
 )
-
-
-def resampling_options(command: Command) -> Command:
-    """Add ``--seed``, ``--draws`` and ``--level``; the command gets ``resampling``."""
-
-    @functools.wraps(command)
-    def bundled(*args: Any, seed: int, n_draws: int, level: float, **kwargs: Any) -> Any:
-        return command(*args, resampling=Resampling(seed=seed, n_draws=n_draws, level=level), **kwargs)
-
-    draws_option = click.option(
+resampling_options = bundled_as(
+    "resampling",
+    Resampling,
+    seed_option,
+    click.option(
         "--draws",
         "n_draws",
         type=WholeNumber(1, MAX_DRAWS),
@@ -86,37 +94,30 @@ def resampling_options(command: Command) -> Command:
         default=DEFAULT_DRAWS,
         show_default=True,
         help="Resamplings behind intervals and tests.",
-    )
-    level_option = click.option(
+    ),
+    click.option(
         "--level",
         type=Finite(0, 1, min_open=True, max_open=True),
         metavar="SHARE",
         default=DEFAULT_LEVEL,
         show_default=True,
         help="Coverage of the intervals.",
-    )
-    return cast("Command", seed_option(draws_option(level_option(bundled))))
-
-
-def rule_options(command: Command) -> Command:
-    """Add how answers that do not fit are read; the command gets ``rules``."""
-
-    @functools.wraps(command)
-    def bundled(*args: Any, **kwargs: Any) -> Any:
-        rules = Rules(**{name: kwargs.pop(name) for name in RULE_TEXTS})
-        return command(*args, rules=rules, **kwargs)
-
-    found: Any = bundled
-    for name, text in reversed(list(RULE_TEXTS.items())):
-        choices = list(text.choices)
-        found = click.option(
+    ),
+)
+rule_options = bundled_as(
+    "rules",
+    Rules,
+    *(
+        click.option(
             f"--{name.replace('_', '-')}",
-            type=click.Choice(choices),
-            default=choices[0],
+            type=click.Choice(list(text.choices)),
+            default=next(iter(text.choices)),
             show_default=True,
             help=text.help,
-        )(found)
-    return cast("Command", found)
+        )
+        for name, text in RULE_TEXTS.items()
+    ),
+)
 
 
 def _one_form(ctx: click.Context, param: click.Parameter, value: Any) -> Any:

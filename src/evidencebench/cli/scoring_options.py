@@ -1,13 +1,13 @@
 """The options that ``score``, ``leaderboard`` and ``compare`` share, and the scoring that all of them begin with."""
 
-import functools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from evidencebench.cli.options import (
     Command,
+    bundled_as,
     complete_option,
     data_option,
     format_option,
@@ -71,18 +71,6 @@ class ScoringOptions:
 
 def scoring_options(*own: Callable[[Any], Any]) -> Callable[[Command], Command]:
     """Return what adds the options; the command gets them as ``options``, and its own options by their names."""
-
-    def added(command: Command) -> Command:
-        @functools.wraps(command)
-        def bundled(*args: Any, **kwargs: Any) -> Any:
-            given = {one.name: kwargs.pop(one.name) for one in fields(ScoringOptions)}
-            return command(*args, options=ScoringOptions(**given), **kwargs)
-
-        every: list[Callable[[Any], Any]] = [data_option, task_options, rule_options, *own, limit_option]
-        every += [complete_option, resampling_options, plot_option, json_option, format_option, progress_option]
-        found: Any = bundled
-        for option in reversed(every):
-            found = option(found)
-        return cast("Command", found)
-
-    return added
+    shared = (complete_option, resampling_options, plot_option, json_option, format_option, progress_option)
+    options = (data_option, task_options, rule_options, *own, limit_option, *shared)
+    return bundled_as("options", ScoringOptions, *options)
