@@ -13,7 +13,7 @@ Completer = Callable[[click.Context, click.Parameter, str], list[CompletionItem]
 
 
 def _completer(names: Callable[[], Iterable[str]], *more: str) -> Completer:
-    """Return what gives the names that begin as a word does; ``more`` are sorts that the shell completes itself."""
+    """Return what lists the names that begin with the typed text; the shell itself completes ``more`` (``file``)."""
 
     def complete(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         found = [CompletionItem(name) for name in names() if name.startswith(incomplete)]

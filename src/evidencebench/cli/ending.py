@@ -15,7 +15,7 @@ from evidencebench.tables import printable
 from evidencebench.version import __version__
 
 EXIT_OK, EXIT_BAD_INPUT, EXIT_STOPPED, EXIT_BUG, EXIT_INTERRUPTED = 0, 2, 3, 70, 130
-"""The exit codes, as the help tells them; 1 is done, but with something found."""
+"""The exit codes; 1: done, but something was found. The help lists the same codes."""
 
 # What the system says where something cannot be written to.
 _OF_WRITING = {errno.ENOSPC, errno.EPIPE, errno.EIO, errno.EBADF, errno.EDQUOT, errno.EFBIG}
