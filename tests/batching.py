@@ -42,7 +42,7 @@ async def asked(
     """Return the stored reply or the error of each request, as a client would see it in one pass."""
 
     async def ask(request: ChatRequest) -> ChatReply | EvidenceBenchError:
-        if (found := await cache.get(request.key)) is not None:
+        if (found := cache.find(request.key)) is not None:
             return found[0]
         try:
             return await sender.send(request)

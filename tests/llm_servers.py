@@ -4,6 +4,7 @@ import asyncio
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -11,6 +12,7 @@ import msgspec
 from evidencebench.errors import CacheError
 from evidencebench.models.llm.chat import ChatModel, ChatReply, ChatRequest, Message, Usage
 from evidencebench.models.llm.http_sender import HttpSender
+from evidencebench.models.llm.reply_cache import ReplyCache
 from hostile_server import Behaviour, Exchange, answer
 
 KEY = "sk-very/secret+0123456789&'\\"
@@ -111,15 +113,15 @@ class SlowSender:
         self.is_closed = True
 
 
-@dataclass(kw_only=True)
-class DictCache:
-    """A cache in memory that takes a moment for everything."""
+class DictCache(ReplyCache):
+    """A cache in memory that takes a moment to write."""
 
-    kept: dict[str, tuple[ChatReply, float | None]] = field(default_factory=dict)
-    n_puts: int = 0
-    failure: Exception | None = None
-    is_read_only: bool = False
-    claimed_elsewhere: set[str] = field(default_factory=set)
+    def __init__(self, *, is_read_only: bool = False, claimed_elsewhere: set[str] | None = None) -> None:
+        super().__init__(Path())  # no file is opened before it is needed
+        self.kept: dict[str, tuple[ChatReply, float | None]] = {}
+        self.n_puts = 0
+        self.failure: Exception | None = None
+        self.is_read_only, self.claimed_elsewhere = is_read_only, claimed_elsewhere or set()
 
     def claim(self, key: str) -> bool:
         return key not in self.claimed_elsewhere
@@ -132,8 +134,7 @@ class DictCache:
         if self.is_read_only:
             raise CacheError("replies.sqlite: attempt to write a readonly database")
 
-    async def get(self, key: str) -> tuple[ChatReply, float | None] | None:
-        await asyncio.sleep(0)
+    def find(self, key: str) -> tuple[ChatReply, float | None] | None:
         return self.kept.get(key)
 
     async def put(self, request: ChatRequest, reply: ChatReply, cost_usd: float | None) -> None:

@@ -134,7 +134,7 @@ def test_a_reply_that_cannot_be_stored_stops_everything_but_its_cost_is_counted(
 
 def test_a_store_that_cannot_be_read_stops_everything_before_anything_is_sent() -> None:
     class Unreadable(DictCache):
-        async def get(self, key: str) -> tuple[ChatReply, float | None] | None:
+        def find(self, key: str) -> tuple[ChatReply, float | None] | None:
             raise CacheError(f"replies.sqlite: damaged at {key[:4]}; delete it")
 
     with asking(cache=Unreadable()) as (client, sender, _):

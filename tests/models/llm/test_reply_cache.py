@@ -37,7 +37,7 @@ def test_what_was_put_is_got_back_equal_by_this_and_by_another_reader(
     async def put_and_get() -> None:
         await asyncio.gather(*(cache.put(*pair) for pair in pairs))
         for request, reply, cost_usd in {pair[0].key: pair for pair in reversed(pairs)}.values():
-            assert await cache.get(request.key) == await other.get(request.key) == (reply, cost_usd)
+            assert cache.find(request.key) == other.find(request.key) == (reply, cost_usd)
 
     asyncio.run(put_and_get())
     cache.close()

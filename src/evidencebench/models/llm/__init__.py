@@ -3,8 +3,7 @@
 Read in this order:
 
 * requests and replies: `chat`, `tokens`, `providers`, `credentials`, and `wire` (their format on the network);
-* sending: `contracts` (what sends and what keeps replies), `client`, `loop_thread`, `http_sender`, `connections`,
-  `rate_limits`, `refusals`;
+* sending: `client`, `loop_thread`, `http_sender`, `connections`, `rate_limits`, `refusals`;
 * cost: `prices`, `budget`, `totals`;
 * the cache of replies: `reply_cache`, `reply_database`, `group_commit`, `request_locks`, `inventory`;
 * batches: `batches`, `batch_queue`, `batch_submission`, `batch_collection`, `batch_status`, `batch_apis`, and

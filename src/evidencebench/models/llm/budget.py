@@ -41,10 +41,7 @@ class Budget:
     async def reserve(self, request: ChatRequest) -> None:
         """Set the most that a request can cost aside, unless it is.
 
-        Raises
-        ------
-        CostLimitError
-            If that is more than is left, or its price is not known.
+        Raises `CostLimitError` if that is more than is left, or its price is not known.
         """
         if self._max_cost_usd is None or (key := request.key) in self._reserved:
             return

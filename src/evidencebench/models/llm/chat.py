@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import msgspec
 
@@ -149,3 +149,19 @@ class Received(msgspec.Struct, frozen=True, kw_only=True):
     reply: ChatReply
     is_stored: bool  # whether it was in the cache already, so that nothing was sent and nothing paid now
     cost_usd: float | None  # None where the model's price is not known; never 0 for want of a price
+
+
+class Sender(Protocol):
+    """What carries a request to a model."""
+
+    async def send(self, request: ChatRequest) -> ChatReply:
+        """Return the reply.
+
+        Raises `EndpointError` if this request failed for good, `StopError` if no more may be sent, and `PendingError`
+        if the reply is part of a batch that is not done.
+        """
+        ...
+
+    async def aclose(self) -> None:
+        """Free connections."""
+        ...

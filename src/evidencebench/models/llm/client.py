@@ -17,8 +17,7 @@ from evidencebench.errors import (
     StopError,
 )
 from evidencebench.models.llm.budget import Budget
-from evidencebench.models.llm.chat import ChatRequest, Received
-from evidencebench.models.llm.contracts import KeepsReplies, Sender
+from evidencebench.models.llm.chat import ChatRequest, Received, Sender
 from evidencebench.models.llm.estimating import EstimatingSender
 from evidencebench.models.llm.http_sender import Bounds, HttpSender
 from evidencebench.models.llm.loop_thread import LoopThread
@@ -42,7 +41,7 @@ _MOST_LOOKS = 3000  # ten minutes
 
 @dataclass(slots=True, kw_only=True)
 class _Flight:
-    """A request that is looked up or on its way; `done` is None where those who wait must ask again."""
+    """A request that is on its way; `done` is None where those who wait must ask again."""
 
     done: "asyncio.Future[Received | None]"
     n_waiting: int = 0
@@ -60,7 +59,7 @@ class ChatClient:
         self,
         *,
         sender: Sender,
-        cache: KeepsReplies | None,
+        cache: ReplyCache | None,
         prices: PriceTable,
         budget: Budget | None = None,
         max_in_flight: int = 16,
@@ -100,18 +99,11 @@ class ChatClient:
             if (received := await self._joined(flight)) is not None:
                 self.totals.count(stored=1)
                 return Received(reply=received.reply, is_stored=True, cost_usd=received.cost_usd)
-        flight = self._flights[key] = _Flight(done=asyncio.get_running_loop().create_future())
-        try:
-            stored = await self._stored(key)
-        except BaseException:
-            self._land(key, flight, None)
-            raise
-        if stored is not None:
-            self._land(key, flight, stored)
+        if (stored := self._stored(key)) is not None:
             return stored
         if isinstance(self._sender, EstimatingSender):
-            self._land(key, flight, None)
             return Received(reply=self._sender.estimated(request, stand_in), is_stored=False, cost_usd=None)
+        flight = self._flights[key] = _Flight(done=asyncio.get_running_loop().create_future())
         task = asyncio.create_task(self._fly(request, flight))
         self._tasks.add(task)  # kept here, since an asyncio loop holds only weak references to its tasks
         task.add_done_callback(lambda task: self._landed(key, flight, task))
@@ -141,11 +133,11 @@ class ChatClient:
         self._budget.release_all()
         self.totals.after_fork()
 
-    async def _stored(self, key: str) -> Received | None:
+    def _stored(self, key: str) -> Received | None:
         if self._cache is None:
             return None
         with _stopping_where_nothing_is_kept():
-            found = await self._cache.get(key)
+            found = self._cache.find(key)  # some ten microseconds: a thread would cost more than it frees
         if found is None:
             return None
         self.totals.count_stored(key)
@@ -180,7 +172,7 @@ class ChatClient:
             await asyncio.sleep(_LOOK_AGAIN_SECONDS)
             self._require_not_draining()
         try:
-            yield await self._stored(key)
+            yield self._stored(key)
         finally:
             if is_ours:
                 self._cache.give_back(key)
@@ -218,20 +210,17 @@ class ChatClient:
                     await self._cache.require_writable()
                 self._is_writable = True
 
-    def _land(self, key: str, flight: _Flight, received: Received | None) -> None:
-        if self._flights.get(key) is flight:
-            del self._flights[key]
-        if not flight.done.done():
-            flight.done.set_result(received)
-
     def _landed(self, key: str, flight: _Flight, task: "asyncio.Task[Received | None]") -> None:
         self._tasks.discard(task)
+        if self._flights.get(key) is flight:
+            del self._flights[key]
         if task.cancelled():
             flight.done.cancel()
         elif (error := task.exception()) is not None:
             flight.done.set_exception(error)
             flight.done.exception()  # so that one for which nobody waits any more is not reported
-        self._land(key, flight, None if task.cancelled() or task.exception() else task.result())
+        else:
+            flight.done.set_result(task.result())
 
 
 @contextmanager

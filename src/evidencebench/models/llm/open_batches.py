@@ -9,8 +9,7 @@ from evidencebench.models.llm.batch_apis.calls import CallSettings
 from evidencebench.models.llm.batch_queue import BatchQueue
 from evidencebench.models.llm.batch_status import OnStatus, ignore
 from evidencebench.models.llm.batches import BatchSender
-from evidencebench.models.llm.chat import ChatReply, ChatRequest
-from evidencebench.models.llm.contracts import Sender
+from evidencebench.models.llm.chat import ChatReply, ChatRequest, Sender
 from evidencebench.models.llm.prices import PriceTable
 from evidencebench.models.llm.reply_cache import ReplyCache
 from evidencebench.models.llm.totals import RunningTotals

@@ -44,12 +44,11 @@ class ReplyCache:
         self._forked: Reopening | None = None
         self._begin()
 
-    async def get(self, key: str) -> tuple[ChatReply, float | None] | None:
-        """Return the reply to a request and what it cost in US dollars (None: its price is not known), or None."""
-        return self.find(key)  # some ten microseconds: a thread would cost more than it frees
-
     def find(self, key: str) -> tuple[ChatReply, float | None] | None:
-        """Return what `get` does, without an event loop; raise `CacheError` if the row or the file is damaged."""
+        """Return the reply to a request and what it cost in US dollars (None: its price is not known), or None.
+
+        Raises `CacheError` if the row or the file is damaged.
+        """
         with self.reading() as connection:
             row = connection.execute(
                 "SELECT reply, cost_usd, digest FROM reply WHERE key = ?", (bytes.fromhex(key),)

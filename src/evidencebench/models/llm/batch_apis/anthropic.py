@@ -1,15 +1,22 @@
 """Anthropic's batches: all requests in one body, one list of results. They take no name of ours."""
 
-import re
-from collections.abc import AsyncIterator, Iterable, Iterator
-from datetime import datetime
+from collections.abc import Iterable, Iterator
 from tempfile import TemporaryFile
 from typing import IO, Any
 
 import msgspec
 
 from evidencebench.models.llm.batch_apis.calls import Calls
-from evidencebench.models.llm.batch_apis.checks import fetched, key_of, read_rows, safe_id, submitted_id
+from evidencebench.models.llm.batch_apis.checks import (
+    ListedBatch,
+    Page,
+    fetched,
+    key_of,
+    listed,
+    read_rows,
+    safe_id,
+    submitted_id,
+)
 from evidencebench.models.llm.batch_apis.contract import BatchSearch, RemoteBatch, ResultRow, SearchResult
 from evidencebench.models.llm.chat import ChatRequest
 from evidencebench.models.llm.refusals import is_withheld, refusal_text, withheld_reply
@@ -18,12 +25,9 @@ from evidencebench.web.transient import TransientError
 
 _PATH = "/messages/batches"
 _CLOCK_SKEW_SECONDS = 300
-_PAGE = "100"
-_MOST_PAGES = 100
 _MOST_RESULT_BYTES = 8 << 30
 _BAD_REQUEST = 400
 _BEFORE, _BETWEEN, _BEHIND = b'{"requests":[', b",", b"]}"
-_FRACTION = re.compile(r"\.\d+")
 
 
 class _AnthropicCounts(msgspec.Struct, frozen=True):
@@ -38,24 +42,9 @@ class _AnthropicCounts(msgspec.Struct, frozen=True):
         return self.processing + self.succeeded + self.errored + self.canceled + self.expired
 
 
-class _AnthropicBatch(msgspec.Struct, frozen=True):
-    id: str
+class _AnthropicBatch(ListedBatch, frozen=True, kw_only=True):
     processing_status: str
     request_counts: _AnthropicCounts = _AnthropicCounts()
-    created_at: Any = None
-
-    @property
-    def created(self) -> float:
-        """Seconds since 1970; infinity if the provider does not say, so that no batch is skipped for its age."""
-        try:
-            return datetime.fromisoformat(_FRACTION.sub("", self.created_at)).timestamp()
-        except (ValueError, OverflowError, TypeError):
-            return float("inf")
-
-
-class _AnthropicPage(msgspec.Struct, frozen=True):
-    data: list[_AnthropicBatch]
-    has_more: bool = False
 
 
 class _Result(msgspec.Struct, frozen=True):
@@ -92,13 +81,15 @@ class AnthropicBatchApi:
 
     async def create(self, calls: Calls, prepared: bytes | IO[bytes]) -> str:
         """Submit in one attempt; see `BatchApi.create`."""
-        return submitted_id(await calls.once("POST", _PATH, content=prepared), "a batch")
+        return submitted_id(await calls.once("POST", _PATH, content=prepared))
 
     async def find(self, calls: Calls, sought: BatchSearch) -> SearchResult:
         """Look for a batch of the same age and size whose results are for our requests, which only its end tells."""
         perhaps: list[str] = []
-        async for batch in _listed(calls, sought.since - _CLOCK_SKEW_SECONDS):
-            if batch.id in sought.known or batch.request_counts.total != sought.n_requests:
+        since = sought.since - _CLOCK_SKEW_SECONDS
+        async for batch in listed(calls, _PATH, Page[_AnthropicBatch], since=since, after="after_id"):
+            is_other = batch.created < since or batch.id in sought.known
+            if is_other or batch.request_counts.total != sought.n_requests:
                 continue
             if batch.processing_status != "ended":
                 perhaps.append(safe_id(batch.id))
@@ -138,20 +129,6 @@ class AnthropicBatchApi:
             return bool(keys) and all(map(sought.holds, keys))
 
         return await calls.tried(attempt)
-
-
-async def _listed(calls: Calls, since: float) -> AsyncIterator[_AnthropicBatch]:
-    """Yield the batches made since a time, newest first."""
-    after: dict[str, str] = {}
-    for _ in range(_MOST_PAGES):
-        page = await fetched(calls, _PATH, _AnthropicPage, "a list of batches", limit=_PAGE, **after)
-        for batch in page.data:
-            if batch.created < since:
-                return
-            yield batch
-        if not page.has_more or not page.data:
-            return
-        after = {"after_id": safe_id(page.data[-1].id)}
 
 
 def _results(name: str) -> str:

@@ -1,8 +1,9 @@
 """What servers answer about batches, checked before it is used."""
 
 import re
-from collections.abc import Callable, Iterator
-from typing import IO, TypeVar
+from collections.abc import AsyncIterator, Callable, Iterator
+from datetime import datetime
+from typing import IO, Any, Generic, TypeVar
 
 import msgspec
 
@@ -21,9 +22,39 @@ class HasId(msgspec.Struct, frozen=True):
     id: str
 
 
+class ListedBatch(msgspec.Struct, frozen=True, kw_only=True):
+    """What every provider's batches have in common."""
+
+    id: str
+    created_at: Any = None
+
+    @property
+    def created(self) -> float:
+        """Seconds since 1970; infinity if the provider does not say, so that no batch is skipped for its age."""
+        if isinstance(self.created_at, int | float):
+            return self.created_at
+        try:
+            return datetime.fromisoformat(_FRACTION.sub("", self.created_at)).timestamp()
+        except (ValueError, OverflowError, TypeError):
+            return float("inf")
+
+
+BatchT = TypeVar("BatchT", bound=ListedBatch)
+
+
+class Page(msgspec.Struct, Generic[T], frozen=True):
+    """A part of a provider's list."""
+
+    data: list[T]
+    has_more: bool = False
+
+
 _ID = re.compile(r"[A-Za-z0-9_.-]{1,200}")
 _KEYS = re.compile(rb'"custom_id"\s*:\s*"([0-9a-fA-F]{64})"')
 _MOST_LINE_BYTES = 64 << 20
+_FRACTION = re.compile(r"\.\d+")
+_PAGE = "100"
+_MOST_PAGES = 100
 
 
 async def fetched(calls: Calls, path: str, form: type[T], what: str, **queries: str) -> T:
@@ -35,6 +66,23 @@ async def fetched(calls: Calls, path: str, form: type[T], what: str, **queries: 
     return await calls.tried(attempt)
 
 
+async def listed(
+    calls: Calls, path: str, form: type[Page[BatchT]], *, since: float, after: str
+) -> AsyncIterator[BatchT]:
+    """Yield the batches in a provider's list, newest first, up to the page that reaches back to a time.
+
+    `after` is the query that gives the id behind which a page begins.
+    """
+    behind: dict[str, str] = {}
+    for _ in range(_MOST_PAGES):
+        page = await fetched(calls, path, form, "a list of batches", limit=_PAGE, **behind)
+        for batch in page.data:
+            yield batch
+        if not page.has_more or not page.data or page.data[-1].created < since:
+            return
+        behind = {after: safe_id(page.data[-1].id)}
+
+
 def decoded(content: bytes, form: type[T], what: str) -> T:
     """Return an answer in its form, or raise `TransientError`."""
     try:
@@ -43,10 +91,10 @@ def decoded(content: bytes, form: type[T], what: str) -> T:
         raise TransientError(f"expected {what} as JSON: {error}") from error
 
 
-def submitted_id(content: bytes, what: str) -> str:
+def submitted_id(content: bytes) -> str:
     """Return the id in the answer to a submission; raise `UnsureError` if it has none."""
     try:
-        return safe_id(decoded(content, HasId, what).id)
+        return safe_id(decoded(content, HasId, "a batch").id)
     except (TransientError, EndpointError) as error:
         raise UnsureError(str(error)) from error
 

@@ -61,15 +61,8 @@ class SearchResult:
 class BatchApi(Protocol):
     """One provider's batches."""
 
-    @property
-    def most_requests(self) -> int:
-        """How many requests a batch may hold."""
-        ...
-
-    @property
-    def most_bytes(self) -> int:
-        """How long a batch may be."""
-        ...
+    most_requests: int  # that a batch may hold
+    most_bytes: int  # of a batch
 
     def row_of(self, key: str, request: ChatRequest) -> bytes:
         """Return what stands in a batch for a request."""

@@ -6,7 +6,18 @@ from typing import IO, Any
 import msgspec
 
 from evidencebench.models.llm.batch_apis.calls import Calls
-from evidencebench.models.llm.batch_apis.checks import HasId, decoded, fetched, key_of, read_rows, safe_id, submitted_id
+from evidencebench.models.llm.batch_apis.checks import (
+    HasId,
+    ListedBatch,
+    Page,
+    decoded,
+    fetched,
+    key_of,
+    listed,
+    read_rows,
+    safe_id,
+    submitted_id,
+)
 from evidencebench.models.llm.batch_apis.contract import BatchSearch, RemoteBatch, ResultRow, SearchResult
 from evidencebench.models.llm.chat import ChatRequest
 from evidencebench.models.llm.refusals import is_withheld, refusal_text, withheld_reply
@@ -19,8 +30,6 @@ _OVER = frozenset({"completed", "failed", "expired", "cancelled"})
 _UNFINISHED = ("batch_expired", "batch_cancelled")
 _INTENT = "evidencebench"
 _CLOCK_SKEW_SECONDS = 3600
-_PAGE = "100"
-_MOST_PAGES = 100
 _REFUSALS = range(300, 600)
 
 
@@ -48,30 +57,18 @@ class _OpenaiCounts(msgspec.Struct, frozen=True):
     failed: int | None = None
 
 
-class _OpenaiBatch(msgspec.Struct, frozen=True):
-    id: str
+class _OpenaiBatch(ListedBatch, frozen=True, kw_only=True):
     status: str
     output_file_id: str | None = None
     error_file_id: str | None = None
     errors: msgspec.Raw = msgspec.Raw(b"null")
     request_counts: _OpenaiCounts | None = None
-    created_at: Any = None
     metadata: Any = None
 
     @property
     def intent(self) -> str | None:
         """Our name for it, or None where it has none."""
         return self.metadata.get(_INTENT) if isinstance(self.metadata, dict) else None
-
-    @property
-    def created(self) -> float:
-        """Seconds since 1970; infinity if the provider does not say, so that no batch is skipped for its age."""
-        return self.created_at if isinstance(self.created_at, int | float) else float("inf")
-
-
-class _OpenaiPage(msgspec.Struct, frozen=True):
-    data: list[_OpenaiBatch]
-    has_more: bool = False
 
 
 class _Response(msgspec.Struct, frozen=True):
@@ -115,20 +112,14 @@ class OpenaiBatchApi:
 
     async def create(self, calls: Calls, prepared: bytes | IO[bytes]) -> str:
         """Submit in one attempt; see `BatchApi.create`."""
-        content = await calls.once("POST", "/batches", content=prepared)
-        return submitted_id(content, "a batch")
+        return submitted_id(await calls.once("POST", "/batches", content=prepared))
 
     async def find(self, calls: Calls, sought: BatchSearch) -> SearchResult:
         """Look for the batch that has our intent in its metadata."""
-        after: dict[str, str] = {}
-        for _ in range(_MOST_PAGES):
-            page = await fetched(calls, "/batches", _OpenaiPage, "a list of batches", limit=_PAGE, **after)
-            for batch in page.data:
-                if batch.intent == sought.intent:
-                    return SearchResult(name=safe_id(batch.id))
-            if not page.has_more or not page.data or page.data[-1].created < sought.since - _CLOCK_SKEW_SECONDS:
-                break
-            after = {"after": safe_id(page.data[-1].id)}
+        since = sought.since - _CLOCK_SKEW_SECONDS
+        async for batch in listed(calls, "/batches", Page[_OpenaiBatch], since=since, after="after"):
+            if batch.intent == sought.intent:
+                return SearchResult(name=safe_id(batch.id))
         return SearchResult()
 
     async def look(self, calls: Calls, name: str) -> RemoteBatch:

@@ -95,10 +95,7 @@ def comparable_key(key: str) -> str:
 def listed_in(value: Any, shown: ShownSentences, depth: int = 0) -> list[Span] | None:
     """Return what a JSON value names: its own items, or those below the surest key; None where it has no such key.
 
-    Raises
-    ------
-    UnsureListError
-        If there is a list, and one of its items is not sure to name a sentence.
+    Raises `UnsureListError` if there is a list, and one of its items is not sure to name a sentence.
     """
     if depth > _MAX_DEPTH:
         return None

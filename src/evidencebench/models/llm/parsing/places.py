@@ -66,12 +66,7 @@ def find_answer(text: str, shown: ShownSentences, *, is_cut: bool) -> FoundAnswe
 
     The last place that is not the paper's own line is the answer; one that cannot be read is an answer all the same.
     Two without a word between contradict each other, unless they name the same. Of a reply that was cut off, only the
-    surest places are looked at.
-
-    Raises
-    ------
-    DoubtError
-        If its answer cannot be read for sure.
+    surest places are looked at. Raises `DoubtError` if its answer cannot be read for sure.
     """
     values = list(_json_values(text))
     outside = [True] * (len(text) + 1)

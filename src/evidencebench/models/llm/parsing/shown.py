@@ -89,14 +89,7 @@ class ShownSentences:
     def hold(self, line: str, words: str, said: str = "") -> bool:
         """Whether a line of a reply stands in a sentence, or holds one, so that it is the paper's and no answer.
 
-        Parameters
-        ----------
-        line
-            A line of the reply.
-        words
-            The words in it that would make it an answer, such as ``ANSWER``.
-        said
-            The answer, from these words on.
+        `words` in the line would make it an answer, such as ``ANSWER``; `said` is the answer, from these words on.
         """
         if words.casefold() not in self._lowered:  # which is quick, and true of nearly all replies
             return False
