@@ -42,10 +42,7 @@ _MODELS_SINCE = 1_735_689_600  # the first day of 2025
 class FakeModelApp:
     """The app; where `entries` is a list, it gets what the log gets.
 
-    Raises
-    ------
-    UnreadableError
-        If the log cannot be written.
+    Raises `UnreadableError` if the log cannot be written.
     """
 
     def __init__(

@@ -42,10 +42,7 @@ class RequestLog:
     in flight and how many were at most, likewise of connections, how many different requests were paid more than
     once, the tokens of what was paid, and the replies to prompts whose paper is not in the data.
 
-    Raises
-    ------
-    UnreadableError
-        If the file cannot be written.
+    Raises `UnreadableError` if the file cannot be written.
     """
 
     def __init__(self, path: Path | None, clock: Callable[[], float], entries: list[LogEntry] | None = None) -> None:

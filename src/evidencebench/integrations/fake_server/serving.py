@@ -20,10 +20,7 @@ async def served(app: FakeModelApp, host: str, port: int) -> AsyncIterator[str]:
 
     Then all connections and batches are cut, and the log is closed.
 
-    Raises
-    ------
-    OSError
-        If the port is taken or may not be used.
+    Raises `OSError` if the port is taken or may not be used.
     """
     config = uvicorn.Config(
         app,
@@ -60,10 +57,7 @@ async def served(app: FakeModelApp, host: str, port: int) -> AsyncIterator[str]:
 def serve_until_signal(app: FakeModelApp, *, host: str, port: int, on_start: Callable[[str], None]) -> None:
     """Serve an app until SIGINT or SIGTERM comes; `on_start` is called with its address once it listens.
 
-    Raises
-    ------
-    OSError
-        If the port is taken or may not be used.
+    Raises `OSError` if the port is taken or may not be used.
     """
 
     async def serve() -> None:

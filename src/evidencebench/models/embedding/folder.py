@@ -4,6 +4,7 @@ import hashlib
 import importlib.util
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -27,14 +28,8 @@ _MOST_SIZE = 100_000_000
 def require_model(system: str, model: str, revision: str | None) -> None:
     """Raise unless a model is a folder that can be loaded, or could be the id of one on the hub.
 
-    Nothing is loaded or fetched.
-
-    Raises
-    ------
-    ModelError
-        If there is no such folder, or it holds no weights that are safe to load.
-    SystemSpecError
-        If it is a hub's model without a revision.
+    Nothing is loaded or fetched. Raises `ModelError` if there is no such folder, or it holds no weights that are safe
+    to load, and `SystemSpecError` if it is a hub's model without a revision.
     """
     folder = Path(model).expanduser()
     if folder.is_dir():
@@ -53,12 +48,8 @@ def require_model(system: str, model: str, revision: str | None) -> None:
 def model_folder(model: str, revision: str | None) -> Path:
     """Return the folder of a model, fetched from the hub where it is not local and not fetched yet.
 
-    Only weights, configuration and vocabulary are fetched, never code or pickles.
-
-    Raises
-    ------
-    ModelError
-        If it cannot be fetched, or holds no weights that are safe to load.
+    Only weights, configuration and vocabulary are fetched, never code or pickles. Raises `ModelError` if it cannot be
+    fetched, or holds no weights that are safe to load.
     """
     folder = _place_of(model, revision)
     _require_safe(folder)
@@ -83,25 +74,14 @@ def _fetched(model: str, revision: str | None) -> Path:
 class PinnedDigest:
     """The digest of a model that must not change during a run, since the run's header holds it before any answer.
 
-    Parameters
-    ----------
-    name
-        What the error calls it.
-    now
-        Returns its digest.
+    The error calls the model `name`; `now` returns its digest.
     """
 
     def __init__(self, name: object, now: Callable[[], str]) -> None:
         self._name, self._now, self._first = name, now, ""
 
     def digest(self) -> str:
-        """Return the digest.
-
-        Raises
-        ------
-        ModelError
-            If it is another one than the first time.
-        """
+        """Return the digest; raise `ModelError` if it is another one than the first time."""
         now = self._now()
         self._first = self._first or now
         if now != self._first:
@@ -185,13 +165,7 @@ def _require_known_parts(modules: Path) -> None:
 
 
 def require_extra(system: str, extra: str, *packages: str) -> None:
-    """Raise unless packages can be imported; nothing is imported.
-
-    Raises
-    ------
-    MissingExtraError
-        Naming the command that installs them.
-    """
+    """Raise `MissingExtraError` unless packages can be imported; nothing is imported."""
     missing = [package for package in packages if importlib.util.find_spec(package) is None]
     if missing:
         raise MissingExtraError(
@@ -203,8 +177,6 @@ def library_versions(*packages: str) -> dict[str, str]:
     """Return the installed version of each package by its name on the index, those that are not installed left out."""
     found = {}
     for package in packages:
-        try:
+        with suppress(PackageNotFoundError):
             found[package] = version(package)
-        except PackageNotFoundError:
-            continue
     return found

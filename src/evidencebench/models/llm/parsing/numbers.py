@@ -56,10 +56,7 @@ class NumberList:
     def take(self, kind: str, text: str, start: int, end: int) -> int | None:
         """Go on by the token between two positions; return where the next one begins, None where the list has ended.
 
-        Raises
-        ------
-        _NoListError
-            If a bracket holds something else than numbers.
+        Raises `_NoListError` if a bracket holds something else than numbers.
         """
         if kind == "skip" or (kind == "newline" and (self.depth or self.wants_more)):
             return end
