@@ -111,7 +111,7 @@ def test_find_without_standard_input_says_that_it_got_no_sentence() -> None:
 
 
 def test_a_command_that_asks_no_model_imports_nothing_that_does() -> None:
-    commands = ("score", "leaderboard", "compare", "view", "cache", "cache.show", "data.validate")
+    commands = ("score", "leaderboard", "compare", "view", "cache", "cache.list", "data.validate")
     code = f"import sys, {', '.join(f'evidencebench.cli.{name}' for name in commands)}; print(*sys.modules)"
     imported = subprocess.check_output([sys.executable, "-c", code], text=True).split()
     assert "evidencebench.models.llm.client" not in imported
