@@ -17,10 +17,10 @@ from evidencebench.data.instance import Instance
 from evidencebench.data.optimum.cover import ceiling, coverage_of, minimum_cover
 from evidencebench.data.sample import load_sample
 from evidencebench.data.tasks import TASKS, Task
-from evidencebench.integrations.fake_server import openai_api
 from evidencebench.integrations.fake_server.calls import Reply, key_of
 from evidencebench.integrations.fake_server.known_papers import KnownPapers
 from evidencebench.integrations.fake_server.model import FakeModel
+from evidencebench.integrations.fake_server.openai_api import OPENAI
 from evidencebench.integrations.fake_server.request_log import RequestLog
 from evidencebench.integrations.fake_server.settings import Personality, Settings
 from evidencebench.query import Query
@@ -53,7 +53,7 @@ def speak(
     settings = Settings(personality=Personality(personality), seed=seed, repairable=repairable)
     model = model_of(settings, papers)
     body = openai_body(*texts, **({"response_format": SCHEMA} if structured else {}))
-    return model.answer(openai_api.read_call(body), key=key_of(body))
+    return model.answer(OPENAI.read_call(body), key=key_of(body))
 
 
 def named(spoken: Reply) -> tuple[int, ...]:
@@ -280,7 +280,7 @@ def test_structured_replies_are_json_of_the_members_that_the_schema_declares() -
     scores = json.loads(speak(prompt(FIRST.query, mode=SCORE), structured=True).text)["scores"]
     assert {pair["sentence"]: pair["score"] for pair in scores} == scored(speak(prompt(FIRST.query, mode=SCORE)))
     only = {"type": "json_schema", "json_schema": {"name": "a", "schema": {"properties": {"sentences": {}}}}}
-    call = openai_api.read_call(openai_body(QUESTION, response_format=only))
+    call = OPENAI.read_call(openai_body(QUESTION, response_format=only))
     assert json.loads(model_of(Settings()).answer(call, "key").text) == {"sentences": list(GOLD)}
 
 
@@ -293,13 +293,13 @@ def test_random_depends_on_seed_and_prompt_alone_and_mixed_draws_every_personali
 
 
 def test_a_model_named_like_a_personality_has_it() -> None:
-    call = openai_api.read_call({**openai_body(QUESTION), "model": "lead"})
+    call = OPENAI.read_call({**openai_body(QUESTION), "model": "lead"})
     spoken = model_of(Settings()).answer(call, "key")
     assert named(spoken) == tuple(range(len(GOLD)))
 
 
 def test_a_share_of_prompts_is_refused_whatever_the_personality() -> None:
-    call = openai_api.read_call(openai_body(QUESTION))
+    call = OPENAI.read_call(openai_body(QUESTION))
     model = model_of(Settings(refuse_rate=0.25))
     n_refused = sum(model.answer(call, f"key {at}").finish == "refused" for at in range(1000))
     assert 200 < n_refused < 300

@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 
 from evidencebench.data.sample import load_sample
 from evidencebench.errors import UnreadableError
-from evidencebench.integrations.fake_server import anthropic_api, openai_api
+from evidencebench.integrations.fake_server.anthropic_api import ANTHROPIC
 from evidencebench.integrations.fake_server.calls import BadCallError, Reply, key_of, within_limit
 from evidencebench.integrations.fake_server.connection import ConnectionLimits
+from evidencebench.integrations.fake_server.openai_api import OPENAI
 from evidencebench.integrations.fake_server.settings import NAMED_FAULTS, PASSING_FAULTS, Fault, Settings
 from examples import examples
 from fake_models import RunningServer, running_fake_server
@@ -375,7 +376,7 @@ def test_a_strict_schema_must_close_its_objects_and_require_all_that_they_declar
 
     def read(schema: object) -> None:
         wanted = {"type": "json_schema", "json_schema": {"name": "n", "schema": schema, "strict": True}}
-        openai_api.read_call({**BODY, "response_format": wanted})
+        OPENAI.read_call({**BODY, "response_format": wanted})
 
     read(closed)
     read({**nested, "additionalProperties": False})
@@ -392,7 +393,7 @@ def test_max_tokens_cuts_a_reply_and_reasoning_effort_is_counted(server: Running
     _, reply = ask(server, "POST", CHAT, {**BODY, "reasoning_effort": "low"})
     assert reply["usage"]["completion_tokens_details"]["reasoning_tokens"] == 64
     assert reply["usage"]["completion_tokens"] == 64 + -(-len(text_of(reply)) // 4)
-    call = openai_api.read_call({**BODY, "reasoning_effort": "low", "max_tokens": 50})
+    call = OPENAI.read_call({**BODY, "reasoning_effort": "low", "max_tokens": 50})
     cut = within_limit(Reply(call=call, text="never reached"))
     assert (cut.text, cut.finish, cut.reasoning_tokens) == ("", "length", 50)
 
@@ -409,7 +410,7 @@ known_fields = st.sampled_from(
 
 @given(st.dictionaries(known_fields, json_values))
 def test_any_json_is_a_call_or_a_bad_call(changes: dict[str, object]) -> None:
-    for wire, body in ((openai_api, BODY), (anthropic_api, anthropic_body(prompt(QUERY)))):
+    for wire, body in ((OPENAI, BODY), (ANTHROPIC, anthropic_body(prompt(QUERY)))):
         try:
             call = wire.read_call({**body, **changes})
         except BadCallError:

@@ -1,6 +1,7 @@
 """Anthropic's API: Messages requests are read; messages, their events and errors are written."""
 
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -8,6 +9,7 @@ import msgspec
 from evidencebench.integrations.fake_server.calls import (
     BadCallError,
     Call,
+    ChatApi,
     Reply,
     TextPart,
     convert,
@@ -17,11 +19,9 @@ from evidencebench.integrations.fake_server.calls import (
 from evidencebench.integrations.fake_server.openai_api import chunks
 from evidencebench.integrations.fake_server.prompt_content import Turn
 
-MESSAGES = "/v1/messages"
 VERSION_HEADER = "anthropic-version"
-OVERLOADED = 529
-"""The status that stands for 503 here."""
 
+_OVERLOADED = 529
 _STOPS = {"stop": "end_turn", "length": "max_tokens", "refused": "refusal"}
 _ERROR_TYPES = {
     401: "authentication_error",
@@ -29,7 +29,7 @@ _ERROR_TYPES = {
     404: "not_found_error",
     413: "request_too_large",
     429: "rate_limit_error",
-    OVERLOADED: "overloaded_error",
+    _OVERLOADED: "overloaded_error",
 }
 _SERVER_ERROR = 500
 _LEAST_BUDGET = 1024
@@ -89,8 +89,7 @@ class _MessagesBody(msgspec.Struct):
     tool_choice: _ToolChoice | None = None
 
 
-def read_call(body: Any) -> Call:
-    """Return the call that a decoded body makes, or raise `BadCallError`."""
+def _read_call(body: Any) -> Call:
     fields = convert(body, _MessagesBody)
     if fields.messages[0].role != "user":
         raise BadCallError("messages: first message must use the user role", param="messages")
@@ -109,8 +108,7 @@ def read_call(body: Any) -> Call:
     )
 
 
-def whole(reply: Reply) -> dict[str, Any]:
-    """Return a ``message``."""
+def _whole(reply: Reply) -> dict[str, Any]:
     usage = {
         "input_tokens": reply.call.prompt_tokens,
         "cache_creation_input_tokens": 0,
@@ -122,8 +120,7 @@ def whole(reply: Reply) -> dict[str, Any]:
     return {**_head(reply), "content": _content(reply), **_stop(reply), "usage": usage}
 
 
-def events(reply: Reply) -> Iterator[bytes]:
-    """Yield the server-sent events of a message."""
+async def _events(reply: Reply) -> AsyncIterator[bytes]:
     usage = {"input_tokens": reply.call.prompt_tokens, "output_tokens": 1}
     begun = {**_head(reply), "content": [], "stop_reason": None, "stop_sequence": None, "usage": usage}
     yield _event("message_start", message=begun)
@@ -137,8 +134,7 @@ def events(reply: Reply) -> Iterator[bytes]:
     yield _event("message_stop")
 
 
-def error_body(error: BadCallError, request_id: str) -> dict[str, Any]:
-    """Return an error as this provider writes it."""
+def _error_body(error: BadCallError, request_id: str) -> dict[str, Any]:
     default = "api_error" if error.status >= _SERVER_ERROR else "invalid_request_error"
     told = {"type": _ERROR_TYPES.get(error.status, default), "message": str(error)}
     return {"type": "error", "error": told, "request_id": request_id}
@@ -211,3 +207,18 @@ def _deltas(name: str, text: str) -> Iterator[dict[str, Any]]:
 
 def _event(kind: str, **fields: Any) -> bytes:
     return b"event: " + kind.encode() + b"\ndata: " + msgspec.json.encode({"type": kind, **fields}) + b"\n\n"
+
+
+def stamp(seconds: float | None) -> str | None:
+    """Return seconds since 1970 as this provider writes them."""
+    return None if seconds is None else datetime.fromtimestamp(seconds, UTC).isoformat().replace("+00:00", "Z")
+
+
+ANTHROPIC = ChatApi(
+    path="/v1/messages",
+    read_call=_read_call,
+    whole=_whole,
+    events=_events,
+    error_body=_error_body,
+    overloaded=_OVERLOADED,
+)

@@ -1,13 +1,11 @@
 """Anthropic's endpoints for batches."""
 
-from datetime import UTC, datetime
 from typing import Annotated, Any
 
 import msgspec
 from starlette.responses import Response
 
-from evidencebench.integrations.fake_server import anthropic_api
-from evidencebench.integrations.fake_server.anthropic_api import MESSAGES
+from evidencebench.integrations.fake_server.anthropic_api import ANTHROPIC, stamp
 from evidencebench.integrations.fake_server.batches import (
     DAY_SECONDS,
     ServedBatch,
@@ -15,11 +13,10 @@ from evidencebench.integrations.fake_server.batches import (
     ServedRow,
     refuse_repeated,
 )
-from evidencebench.integrations.fake_server.calls import BadCallError, convert
-from evidencebench.integrations.fake_server.endpoints import EndpointTable, Incoming, Outgoing
+from evidencebench.integrations.fake_server.calls import BadCallError, EndpointTable, ServedRequest, convert
 from evidencebench.integrations.fake_server.model import FakeModel
 
-_BATCHES = f"{MESSAGES}/batches"
+_BATCHES = f"{ANTHROPIC.path}/batches"
 _MAX_ROWS = 100_000
 _MAX_LISTED = 1000
 
@@ -38,7 +35,7 @@ class AnthropicBatches:
 
     def __init__(self, model: FakeModel) -> None:
         self._seed = model.settings.seed
-        self.queue = ServedBatches(model, anthropic_api, prefix="msgbatch_", path=MESSAGES, as_object=_batch_object)
+        self.queue = ServedBatches(model, ANTHROPIC, prefix="msgbatch_", as_object=_batch_object)
 
     @property
     def endpoints(self) -> EndpointTable:
@@ -48,27 +45,27 @@ class AnthropicBatches:
             f"{_BATCHES}/{{id}}/results": {"GET": self._results},
         }
 
-    def _create(self, incoming: Incoming) -> Outgoing:
-        fields = convert(incoming.fields, _MessageBatch)
+    def _create(self, served: ServedRequest) -> dict[str, Any]:
+        fields = convert(served.body, _MessageBatch)
         refuse_repeated(request.custom_id for request in fields.requests)
         rows = [ServedRow(custom_id=request.custom_id, body=request.params) for request in fields.requests]
-        return self.queue.told(self.queue.start(rows), incoming)
+        return self.queue.start(rows, served)
 
-    def _results(self, incoming: Incoming) -> Outgoing:
-        batch = self.queue.find(incoming.id)
+    def _results(self, served: ServedRequest) -> Response:
+        batch = self.queue.find(served.id)
         if batch.ended is None:
             raise BadCallError(f"{batch.id}: no results yet; they are here once the batch has ended", status=404)
         lines = [msgspec.json.encode(_result(row)) for row in batch.shuffled(self._seed)]
-        return Response(b"\n".join([*lines, b""]), media_type="application/x-jsonl"), None
+        return Response(b"\n".join([*lines, b""]), media_type="application/x-jsonl")
 
 
-def _batch_object(batch: ServedBatch, incoming: Incoming) -> dict[str, Any]:
+def _batch_object(batch: ServedBatch, served: ServedRequest) -> dict[str, Any]:
     has_ended, is_cancelled = batch.ended is not None, batch.cancelled is not None
     # As the provider has it, all rows are processing until the whole batch has ended.
     counts = {"processing": 0 if has_ended else len(batch.rows)}
     for outcome in ("succeeded", "errored", "canceled", "expired"):
         counts[outcome] = batch.count(outcome) if has_ended else 0
-    results_url = f"{str(incoming.request.base_url).rstrip('/')}{_BATCHES}/{batch.id}/results"
+    results_url = f"{str(served.request.base_url).rstrip('/')}{_BATCHES}/{batch.id}/results"
     return {
         "id": batch.id,
         "type": "message_batch",
@@ -90,8 +87,3 @@ def _result(row: ServedRow) -> dict[str, Any]:
     elif row.outcome == "errored":
         result["error"] = row.reply
     return {"custom_id": row.custom_id, "result": result}
-
-
-def stamp(seconds: float | None) -> str | None:
-    """Return seconds since 1970 as this provider writes them."""
-    return None if seconds is None else datetime.fromtimestamp(seconds, UTC).isoformat().replace("+00:00", "Z")

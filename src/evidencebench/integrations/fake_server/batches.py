@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from evidencebench.integrations.fake_server.calls import BadCallError, ChatApi, key_of
-from evidencebench.integrations.fake_server.endpoints import (
+from evidencebench.integrations.fake_server.calls import (
+    BadCallError,
+    ChatApi,
     Endpoint,
     EndpointTable,
-    Incoming,
-    Outgoing,
-    answered,
+    ServedRequest,
+    key_of,
 )
 from evidencebench.integrations.fake_server.model import FakeModel
 from evidencebench.integrations.fake_server.request_log import EXPIRED, PAID, REJECTED
@@ -26,6 +26,8 @@ _ROWS_AT_ONCE = 20  # before other requests are answered in between
 _FAILED = BadCallError("The server had an error while processing this request.", status=500)
 
 RowOutcome = Literal["waiting", "succeeded", "errored", "expired", "canceled"]
+AsObject = Callable[["ServedBatch", ServedRequest], dict[str, Any]]
+"""Returns what is told about a batch to who asks."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -63,10 +65,7 @@ class ServedBatch:
 
 
 class ServedBatches:
-    """The batches of one API: `prefix` begins their ids, `path` is where a single request would go.
-
-    `as_object` writes what is told about a batch to who asks; `on_end` is called with each that has ended.
-    """
+    """The batches of one API: `prefix` begins their ids; `on_end` is called with each that has ended."""
 
     def __init__(
         self,
@@ -74,11 +73,10 @@ class ServedBatches:
         api: ChatApi,
         *,
         prefix: str,
-        path: str,
-        as_object: Callable[[ServedBatch, Incoming], dict[str, Any]],
+        as_object: AsObject,
         on_end: Callable[[ServedBatch], object] = lambda _: None,
     ) -> None:
-        self._model, self._api, self._prefix, self._path = model, api, prefix, path
+        self._model, self._api, self._prefix = model, api, prefix
         self._as_object, self._on_end = as_object, on_end
         self._batches: dict[str, ServedBatch] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -86,34 +84,32 @@ class ServedBatches:
     def endpoints(self, path: str, create: Endpoint, after: str, most: int, **told: str) -> EndpointTable:
         """Return the endpoints for batches at a path; pages of the list are as `paged` has them, with what is told."""
 
-        def listed(incoming: Incoming) -> Outgoing:
-            batches = [self._as_object(batch, incoming) for batch in reversed(self._batches.values())]
-            return answered({**told, **paged(batches, incoming, after, most)})
+        def listed(served: ServedRequest) -> dict[str, Any]:
+            batches = [self._as_object(batch, served) for batch in reversed(self._batches.values())]
+            return {**told, **paged(batches, served, after, most)}
+
+        def cancel(served: ServedRequest) -> dict[str, Any]:
+            batch = self.find(served.id)
+            if batch.ended is None and batch.cancelled is None:  # it ends before its next portion
+                batch.cancelled = self._model.clock()
+            return self._as_object(batch, served)
 
         return {
             path: {"POST": create, "GET": listed},
-            f"{path}/{{id}}": {"GET": lambda incoming: self.told(self.find(incoming.id), incoming)},
-            f"{path}/{{id}}/cancel": {"POST": lambda incoming: self.told(self._cancelled(incoming.id), incoming)},
+            f"{path}/{{id}}": {"GET": lambda served: self._as_object(self.find(served.id), served)},
+            f"{path}/{{id}}/cancel": {"POST": cancel},
         }
 
-    def told(self, batch: ServedBatch, incoming: Incoming) -> Outgoing:
-        """Return a batch as an answer."""
-        return answered(self._as_object(batch, incoming))
-
-    def start(self, rows: list[ServedRow], **details: Any) -> ServedBatch:
-        """Begin a batch and return it."""
-        batch = self.add(rows, **details)
-        task = asyncio.get_running_loop().create_task(self._work(batch))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-        return batch
-
-    def add(self, rows: list[ServedRow], **details: Any) -> ServedBatch:
-        """Keep a batch that is not to be worked on, and return it."""
+    def start(self, rows: list[ServedRow], served: ServedRequest, **details: Any) -> dict[str, Any]:
+        """Begin a batch of rows, if there are any, and return what is told about it."""
         batch_id = f"{self._prefix}{len(self._batches) + 1:08x}"
         batch = ServedBatch(id=batch_id, rows=rows, created=self._model.clock(), details=details)
         self._batches[batch_id] = batch
-        return batch
+        if rows:
+            task = asyncio.get_running_loop().create_task(self._work(batch))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+        return self._as_object(batch, served)
 
     def find(self, batch_id: str) -> ServedBatch:
         """Return a batch, or raise `BadCallError` where there is none of that id."""
@@ -126,13 +122,6 @@ class ServedBatches:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-
-    def _cancelled(self, batch_id: str) -> ServedBatch:
-        """Let a batch end before its next portion; one that has ended stays as it is."""
-        batch = self.find(batch_id)
-        if batch.ended is None and batch.cancelled is None:
-            batch.cancelled = self._model.clock()
-        return batch
 
     async def _work(self, batch: ServedBatch) -> None:
         n_rows = max(1, -(-len(batch.rows) // _STEPS))
@@ -167,7 +156,7 @@ class ServedBatches:
                 except BadCallError as error:
                     self._err(row, error)
                     logged = REJECTED
-            request = f"POST {self._path}"
+            request = f"POST {self._api.path}"
             model.log.write(logged, key=key, request=request, attempt=attempt, reply=reply, batch=batch.id)
 
     def _err(self, row: ServedRow, error: BadCallError) -> None:
@@ -175,12 +164,12 @@ class ServedBatches:
         row.reply = self._api.error_body(error, row.request_id)
 
 
-def paged(items: list[dict[str, Any]], incoming: Incoming, after: str, most: int) -> dict[str, Any]:
+def paged(items: list[dict[str, Any]], served: ServedRequest, after: str, most: int) -> dict[str, Any]:
     """Return the page of a list that is asked for.
 
     The query's ``limit`` is 1 to `most` (default 20); its field named `after` gives the id that the page starts behind.
     """
-    query = incoming.request.query_params
+    query = served.request.query_params
     limit = query.get("limit", "20")
     if not limit.isascii() or not limit.isdigit() or not 1 <= int(limit[:9]) <= most:
         raise BadCallError(f"limit: expected 1 to {most}, got '{limit[:20]}'", param="limit")

@@ -1,12 +1,14 @@
-"""A request for a reply and the reply itself, whichever provider's API they come in."""
+"""A request as the server gets it, the call that it makes, and the reply, whichever provider's API they come in."""
 
 import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, replace
-from typing import Any, Literal, Protocol, TypeVar
+from typing import Any, Literal, TypeVar
 
 import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
 
 from evidencebench.integrations.fake_server.prompt_content import Turn
 
@@ -30,14 +32,18 @@ class BadCallError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
-    """A request for one reply."""
+    """A request for one reply.
+
+    ``max_tokens`` bounds the reply with its hidden reasoning; None: any length. ``properties`` are those that the
+    wanted JSON object declares; None: free text is wanted. A ``tool`` that is named must be called with that object.
+    """
 
     model: str
     turns: tuple[Turn, ...]  # oldest first
-    max_tokens: int | None = None  # of the reply, hidden reasoning included; None: any length
+    max_tokens: int | None = None
     reasoning_tokens: int = 0
-    properties: frozenset[str] | None = None  # declared by the JSON object that is wanted; None: free text is wanted
-    tool: str | None = None  # that must be called with that object; None: the object is the text
+    properties: frozenset[str] | None = None
+    tool: str | None = None
     streams: bool = False
     streams_usage: bool = False
 
@@ -49,15 +55,19 @@ class Call:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """What the model replies to a call."""
+    """What the model replies to a call.
+
+    ``is_object`` says whether the text is a JSON object as it was asked for; ``knows_paper`` whether the data hold the
+    paper, so that the answer could be right. The ``serial`` becomes a part of the reply's id.
+    """
 
     call: Call
     text: str  # without hidden reasoning
     finish: Literal["stop", "length", "refused"] = "stop"
-    is_object: bool = False  # whether the text is a JSON object of the structure that was asked for
-    knows_paper: bool = True  # whether the data hold the paper, so that the answer could be right
+    is_object: bool = False
+    knows_paper: bool = True
     reasoning_tokens: int = 0
-    serial: str = ""  # becomes a part of its id
+    serial: str = ""
     created: int = 0  # in seconds since 1970
 
     @property
@@ -66,24 +76,45 @@ class Reply:
         return self.reasoning_tokens + tokens_in(self.text)
 
 
-class ChatApi(Protocol):
-    """One provider's chat API: the modules `openai_api` and `anthropic_api`."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatApi:
+    """How one provider reads a request for a reply, and writes the reply or an error.
 
-    def read_call(self, body: Any) -> Call:
-        """Return the call that a decoded body makes, or raise `BadCallError`."""
-        ...
+    ``whole`` returns the body of a reply that is sent in one go, ``events`` the server-sent events of one that is sent
+    piece by piece. ``error_body`` is called with an error and the request's id. ``overloaded`` is the status of HTTP
+    that says so.
+    """
 
-    def whole(self, reply: Reply) -> dict[str, Any]:
-        """Return the body of a reply that is sent in one go."""
-        ...
+    path: str
+    read_call: Callable[[Any], Call]  # raises `BadCallError`
+    whole: Callable[[Reply], dict[str, Any]]
+    events: Callable[[Reply], AsyncIterator[bytes]]
+    error_body: Callable[[BadCallError, str], dict[str, Any]]
+    overloaded: int = 503
 
-    def events(self, reply: Reply) -> Iterator[bytes]:
-        """Yield the server-sent events of a reply that is sent piece by piece."""
-        ...
 
-    def error_body(self, error: BadCallError, request_id: str) -> dict[str, Any]:
-        """Return the body of an error."""
-        ...
+@dataclass(slots=True, kw_only=True)
+class ServedRequest:
+    """A request, and the reply that it was paid for.
+
+    The ``key`` names the content in the log, the ``serial`` names the reply.
+    """
+
+    request: Request
+    api: ChatApi  # that it speaks
+    content: bytes
+    body: Any  # the decoded content, None where it is no JSON
+    key: str
+    serial: str
+    id: str = ""  # in its path
+    reply: Reply | None = None
+
+
+Endpoint = Callable[[ServedRequest], Response | dict[str, Any]]
+"""Returns a response, or the JSON object that is one; raises `BadCallError`."""
+
+EndpointTable = dict[str, dict[str, Endpoint]]
+"""Path -> method -> endpoint; ``{id}`` in a path stands for an id."""
 
 
 class TextPart(msgspec.Struct):
@@ -100,6 +131,8 @@ def text_of(content: str | list[TextPart] | None) -> str:
 
 def convert(body: Any, kind: type[Fields]) -> Fields:
     """Return a decoded body in a form, or raise `BadCallError` naming the field that does not fit."""
+    if not isinstance(body, dict):
+        raise BadCallError("expected a JSON object as the body")
     try:
         return msgspec.convert(body, kind)
     except msgspec.ValidationError as error:
@@ -122,11 +155,7 @@ def reasoning_tokens_of(effort: str | None) -> int:
 
 
 def tokens_in(text: str) -> int:
-    """Return how many tokens a text has: a quarter of its characters, rounded up.
-
-    >>> tokens_in("twelve chars"), tokens_in("")
-    (3, 0)
-    """
+    """Return how many tokens a text has: a quarter of its characters, rounded up."""
     return -(-len(text) // CHARACTERS_PER_TOKEN)
 
 

@@ -2,13 +2,12 @@
 
 import asyncio
 
+import msgspec
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from evidencebench.integrations.fake_server import anthropic_api
 from evidencebench.integrations.fake_server.calls import BadCallError, ChatApi
 from evidencebench.integrations.fake_server.connection import BoundedConnection
-from evidencebench.integrations.fake_server.endpoints import json_response
 from evidencebench.integrations.fake_server.settings import Fault, Settings
 
 _JSON = "application/json"
@@ -23,7 +22,6 @@ _ERRORS = {
     Fault.BAD_REQUEST: BadCallError("This model's maximum context length is shorter than your messages."),
     Fault.UNAUTHORIZED: BadCallError("Incorrect API key provided.", status=401),
 }
-_WITH_WAIT = frozenset({Fault.RATE_LIMIT, Fault.UNAVAILABLE})
 _WRONG_REPLIES = {
     Fault.MALFORMED_JSON: Response(_BROKEN, media_type=_JSON),
     Fault.WRONG_CONTENT_TYPE: Response(_PAGE, media_type="text/html"),
@@ -31,6 +29,11 @@ _WRONG_REPLIES = {
     # Its head promises more than is sent.
     Fault.TRUNCATED_BODY: Response(_BROKEN, headers={"content-length": str(len(_BROKEN + _MISSING))}, media_type=_JSON),
 }
+
+
+def json_response(value: object, status: int = 200, headers: dict[str, str] | None = None) -> Response:
+    """Return a response that holds a JSON value."""
+    return Response(msgspec.json.encode(value), status, headers, _JSON)
 
 
 class Client:
@@ -59,8 +62,13 @@ class Client:
 
     async def meet(self, fault: Fault, api: ChatApi, settings: Settings, request_id: str) -> None:
         """Answer the client with a fault, such as a refusal or a cut connection."""
-        if fault in _ERRORS:
-            await self.send(_error_response(fault, api, settings, request_id))
+        if error := _ERRORS.get(fault):
+            seconds, headers = settings.retry_after_seconds, {"x-request-id": request_id}
+            if fault in {Fault.RATE_LIMIT, Fault.UNAVAILABLE}:
+                headers |= {"retry-after": f"{int(seconds)}", "retry-after-ms": f"{round(seconds * 1000)}"}
+            if fault is Fault.UNAVAILABLE:
+                error = BadCallError(str(error), status=api.overloaded)
+            await self.send(json_response(api.error_body(error, request_id), error.status, headers))
         elif response := _WRONG_REPLIES.get(fault):
             # Where more is promised, uvicorn closes the connection when this returns.
             await self._send({"type": "http.response.start", "status": 200, "headers": response.raw_headers})
@@ -76,14 +84,3 @@ class Client:
     async def _left(self) -> None:
         while (await self._receive())["type"] != "http.disconnect":
             pass
-
-
-def _error_response(fault: Fault, api: ChatApi, settings: Settings, request_id: str) -> Response:
-    error = _ERRORS[fault]
-    if fault is Fault.UNAVAILABLE and api is anthropic_api:
-        error = BadCallError(str(error), status=anthropic_api.OVERLOADED)
-    headers = {"x-request-id": request_id}
-    if fault in _WITH_WAIT:
-        seconds = settings.retry_after_seconds
-        headers |= {"retry-after": f"{int(seconds)}", "retry-after-ms": f"{round(seconds * 1000)}"}
-    return json_response(api.error_body(error, request_id), error.status, headers)

@@ -11,7 +11,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
 from evidencebench.integrations.fake_server.calls import BadCallError
-from evidencebench.integrations.fake_server.openai_api import error_body
+from evidencebench.integrations.fake_server.openai_api import OPENAI
 from evidencebench.integrations.fake_server.request_log import RequestLog
 
 
@@ -103,7 +103,7 @@ class BoundedConnection(H11Protocol):
             self.cut()
 
     def _refuse(self, status: HTTPStatus, message: str) -> None:
-        body = msgspec.json.encode(error_body(BadCallError(message, status=status), ""))
+        body = msgspec.json.encode(OPENAI.error_body(BadCallError(message, status=status), ""))
         head = f"HTTP/1.1 {status} {status.phrase}\r\nContent-Type: application/json\r\nConnection: close\r\n"
         self.transport.write(head.encode() + b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
         self.transport.close()

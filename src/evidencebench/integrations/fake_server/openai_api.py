@@ -1,6 +1,6 @@
 """OpenAI's API: chat completion requests are read; completions, their chunks and errors are written."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -8,6 +8,7 @@ import msgspec
 from evidencebench.integrations.fake_server.calls import (
     BadCallError,
     Call,
+    ChatApi,
     Reply,
     TextPart,
     convert,
@@ -16,12 +17,9 @@ from evidencebench.integrations.fake_server.calls import (
 )
 from evidencebench.integrations.fake_server.prompt_content import Turn
 
-CHAT = "/v1/chat/completions"
-
-_FINGERPRINT = "fp_evidencebench"
 _CHUNK_CHARACTERS = 60
 _FINISHES = {"stop": "stop", "length": "length", "refused": "stop"}
-_ERROR_TYPES = {401: "authentication_error", 404: "invalid_request_error", 429: "rate_limit_error"}
+_ERROR_TYPES = {401: "authentication_error", 429: "rate_limit_error"}
 _ERROR_CODES = {401: "invalid_api_key", 404: "not_found", 429: "rate_limit_exceeded"}
 _SERVER_ERROR = 500
 _Tokens = Annotated[int, msgspec.Meta(ge=1)]
@@ -62,8 +60,7 @@ class _CompletionBody(msgspec.Struct):
     response_format: _ResponseFormat | None = None
 
 
-def read_call(body: Any) -> Call:
-    """Return the call that a decoded body makes, or raise `BadCallError`."""
+def _read_call(body: Any) -> Call:
     fields = convert(body, _CompletionBody)
     if fields.max_tokens is not None and fields.max_completion_tokens is not None:
         raise BadCallError("max_tokens and max_completion_tokens: expected at most one of them", param="max_tokens")
@@ -81,19 +78,13 @@ def read_call(body: Any) -> Call:
     )
 
 
-def whole(reply: Reply) -> dict[str, Any]:
-    """Return a ``chat.completion``."""
+def _whole(reply: Reply) -> dict[str, Any]:
     choice = {"index": 0, "message": _message(reply), "logprobs": None, "finish_reason": _FINISHES[reply.finish]}
-    return {
-        **_head(reply, "chat.completion"),
-        "choices": [choice],
-        "usage": _usage(reply),
-        "service_tier": "default",
-    }
+    head = _head(reply, "chat.completion")
+    return {**head, "choices": [choice], "usage": _usage(reply), "service_tier": "default"}
 
 
-def events(reply: Reply) -> Iterator[bytes]:
-    """Yield the server-sent events of a completion, the mark ``[DONE]`` included."""
+async def _events(reply: Reply) -> AsyncIterator[bytes]:
     head = _head(reply, "chat.completion.chunk")
     message = _message(reply)
     name = "content" if message["content"] is not None else "refusal"
@@ -110,14 +101,13 @@ def events(reply: Reply) -> Iterator[bytes]:
     yield b"data: [DONE]\n\n"
 
 
-def error_body(error: BadCallError, request_id: str) -> dict[str, Any]:  # noqa: ARG001 - as the other API
-    """Return an error as this provider writes it."""
+def _error_body(error: BadCallError, _: str) -> dict[str, Any]:
     kind = "server_error" if error.status >= _SERVER_ERROR else _ERROR_TYPES.get(error.status, "invalid_request_error")
     code = _ERROR_CODES.get(error.status)
     return {"error": {"message": str(error), "type": kind, "param": error.param, "code": code}}
 
 
-def chunks(text: str) -> Iterable[str]:
+def chunks(text: str) -> Iterator[str]:
     """Return a text in the pieces in which it is streamed."""
     return (text[start : start + _CHUNK_CHARACTERS] for start in range(0, len(text), _CHUNK_CHARACTERS))
 
@@ -164,7 +154,7 @@ def _head(reply: Reply, kind: str) -> dict[str, Any]:
         "object": kind,
         "created": reply.created,
         "model": reply.call.model,
-        "system_fingerprint": _FINGERPRINT,
+        "system_fingerprint": "fp_evidencebench",
     }
 
 
@@ -187,3 +177,8 @@ def _usage(reply: Reply) -> dict[str, Any]:
 
 def _event(data: dict[str, Any]) -> bytes:
     return b"data: " + msgspec.json.encode(data) + b"\n\n"
+
+
+OPENAI = ChatApi(
+    path="/v1/chat/completions", read_call=_read_call, whole=_whole, events=_events, error_body=_error_body
+)

@@ -6,7 +6,6 @@ from typing import Any, Literal
 import msgspec
 from starlette.responses import Response
 
-from evidencebench.integrations.fake_server import openai_api
 from evidencebench.integrations.fake_server.batches import (
     DAY_SECONDS,
     ServedBatch,
@@ -15,12 +14,10 @@ from evidencebench.integrations.fake_server.batches import (
     paged,
     refuse_repeated,
 )
-from evidencebench.integrations.fake_server.calls import BadCallError, convert
-from evidencebench.integrations.fake_server.endpoints import EndpointTable, Incoming, Outgoing, answered
+from evidencebench.integrations.fake_server.calls import BadCallError, EndpointTable, ServedRequest, convert
 from evidencebench.integrations.fake_server.model import FakeModel
-from evidencebench.integrations.fake_server.openai_api import CHAT
+from evidencebench.integrations.fake_server.openai_api import OPENAI
 
-_WINDOW = "24h"
 _MAX_ROWS = 50_000
 _MAX_FILES_LISTED = 10_000
 _MAX_BATCHES_LISTED = 100
@@ -56,7 +53,11 @@ class OpenAIBatches:
         self._files: dict[str, tuple[dict[str, Any], bytes]] = {}  # what is told about each, and its content
         self._n_files_made = 0
         self.queue = ServedBatches(
-            model, openai_api, prefix="batch_", path=CHAT, as_object=_batch_object, on_end=self._write_results
+            model,
+            OPENAI,
+            prefix="batch_",
+            as_object=lambda batch, _: _batch_object(batch),
+            on_end=self._write_results,
         )
 
     @property
@@ -65,7 +66,7 @@ class OpenAIBatches:
         return {
             "/v1/files": {"POST": self._upload, "GET": self._list_files},
             "/v1/files/{id}": {
-                "GET": lambda incoming: answered(self._file(incoming.id)[0]),
+                "GET": lambda served: self._file(served.id)[0],
                 "DELETE": self._delete,
             },
             "/v1/files/{id}/content": {"GET": self._content},
@@ -94,23 +95,22 @@ class OpenAIBatches:
         self._files[file_id] = (told, content)
         return told
 
-    def _upload(self, incoming: Incoming) -> Outgoing:
-        content_type = incoming.request.headers.get("content-type", "")
-        return answered(self._keep(*_uploaded(content_type, incoming.content)))
+    def _upload(self, served: ServedRequest) -> dict[str, Any]:
+        return self._keep(*_uploaded(served.request.headers.get("content-type", ""), served.content))
 
-    def _list_files(self, incoming: Incoming) -> Outgoing:
+    def _list_files(self, served: ServedRequest) -> dict[str, Any]:
         files = [told for told, _ in self._files.values()]
-        return answered({"object": "list", **paged(files, incoming, "after", _MAX_FILES_LISTED)})
+        return {"object": "list", **paged(files, served, "after", _MAX_FILES_LISTED)}
 
-    def _delete(self, incoming: Incoming) -> Outgoing:
-        del self._files[self._file(incoming.id)[0]["id"]]
-        return answered({"id": incoming.id, "object": "file", "deleted": True})
+    def _delete(self, served: ServedRequest) -> dict[str, Any]:
+        del self._files[self._file(served.id)[0]["id"]]
+        return {"id": served.id, "object": "file", "deleted": True}
 
-    def _content(self, incoming: Incoming) -> Outgoing:
-        return Response(self._file(incoming.id)[1], media_type="application/octet-stream"), None
+    def _content(self, served: ServedRequest) -> Response:
+        return Response(self._file(served.id)[1], media_type="application/octet-stream")
 
-    def _create(self, incoming: Incoming) -> Outgoing:
-        fields = convert(incoming.fields, _FileBatch)
+    def _create(self, served: ServedRequest) -> dict[str, Any]:
+        fields = convert(served.body, _FileBatch)
         told, content = self._file(fields.input_file_id)
         if told["purpose"] != "batch":
             message = f"input_file_id: expected purpose batch, got '{told['purpose']}'"
@@ -120,8 +120,8 @@ class OpenAIBatches:
             rows = _rows(content)
         except BadCallError as error:
             failure = {"code": "invalid_request", "message": str(error), "param": error.param, "line": None}
-            return self.queue.told(self.queue.add([], failure=failure, **details), incoming)
-        return self.queue.told(self.queue.start(rows, **details), incoming)
+            return self.queue.start([], served, failure=failure, **details)
+        return self.queue.start(rows, served, **details)
 
     def _write_results(self, batch: ServedBatch) -> None:
         """Write what came of a batch into its two files; one that would be empty is not written."""
@@ -188,17 +188,17 @@ def _status(batch: ServedBatch) -> str:
     return "expired" if batch.count("expired") else "completed"
 
 
-def _batch_object(batch: ServedBatch, incoming: Incoming) -> dict[str, Any]:  # noqa: ARG001 - as the other API
+def _batch_object(batch: ServedBatch) -> dict[str, Any]:
     status, created = _status(batch), int(batch.created)
     ended = None if batch.ended is None else int(batch.ended)
     failure = batch.details.get("failure")
     return {
         "id": batch.id,
         "object": "batch",
-        "endpoint": CHAT,
+        "endpoint": OPENAI.path,
         "errors": {"object": "list", "data": [failure]} if failure else None,
         "input_file_id": batch.details["input_file_id"],
-        "completion_window": _WINDOW,
+        "completion_window": "24h",
         "status": status,
         "output_file_id": batch.details.get("output_file_id"),
         "error_file_id": batch.details.get("error_file_id"),
