@@ -2,8 +2,9 @@
 
 import random
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import Any
 
 import msgspec
@@ -117,20 +118,21 @@ def _answer(
 
 
 def _right(content: PromptContent, paper: KnownPaper) -> _Named:
+    shown = paper.own_numbers(content.shown)
     if content.mode == "select":
-        return [(number, 0) for number in paper.right.selection(content.scope, content.budget, paper.numbers)]
-    shown = [number for number in content.numbers if number in paper.numbers]
+        return [(number, 0) for number in paper.selection(content.scope, content.budget, shown)]
     if content.mode == "order":
-        return [(number, 0) for number in paper.right.order(content.scope, shown)[: content.budget]]
-    return list(paper.right.scores(content.scope, shown).items())
+        return [(number, 0) for number in paper.order(content.scope, shown)[: content.budget]]
+    return list(paper.scores(content.scope, shown).items())
 
 
 def _as_object(reasoning: str, named: _Named, content: PromptContent, properties: frozenset[str]) -> str:
     """Return an answer as a JSON object with those of its members that are declared (none declared: all)."""
-    numbers = [number for number, _ in named]
-    scores = [{"sentence": number, "score": score} for number, score in named]
-    found: Mapping[str, Any] = {"scores": scores} if content.mode == "score" else {"sentences": numbers}
-    members = {"reasoning": reasoning, **found}
+    members: dict[str, Any] = {"reasoning": reasoning}
+    if content.mode == "score":
+        members["scores"] = [{"sentence": number, "score": score} for number, score in named]
+    else:
+        members["sentences"] = [number for number, _ in named]
     return msgspec.json.encode({k: v for k, v in members.items() if not properties or k in properties}).decode()
 
 
@@ -149,12 +151,7 @@ def _in_words(personality: Personality, named: _Named, content: PromptContent) -
 
 def _ranges(numbers: list[int]) -> list[str]:
     """Return numbers with what follows one on another written as a range, such as 3-5."""
-    runs: list[list[int]] = []
-    for number in numbers:
-        if runs and number == runs[-1][-1] + 1:
-            runs[-1].append(number)
-        else:
-            runs.append([number])
+    runs = [[number for _, number in run] for _, run in groupby(enumerate(numbers), lambda pair: pair[1] - pair[0])]
     return [f"{run[0]}-{run[-1]}" if len(run) > 1 else f"{run[0]}" for run in runs]
 
 

@@ -22,27 +22,25 @@ class LogEntry(msgspec.Struct, frozen=True, kw_only=True):
     The outcome is ``paid`` where the whole reply was handed to a client that was still there, or the row of a batch
     was done; ``unpaid`` where the client left first; the name of a fault that it met; ``answered`` for a request that
     costs nothing; ``rejected`` where it breaks the API's rules; ``expired`` where a batch had no time for it.
+    The key is the SHA-256 of the canonical JSON body; of a request without one, of method, path and body.
     """
 
     time: float  # when it ended, in seconds since 1970
-    key: str  # SHA-256 of its canonical JSON body; of a request without one, of method, path and body
+    key: str
     outcome: str
     request: str  # method and path
     attempt: int  # 1 for the first request of this key
-    in_flight: int  # requests that are being answered, this one included
+    in_flight: int  # how many requests are being answered, this one included
     prompt_tokens: int = 0
     completion_tokens: int = 0
-    batch: str | None = None  # that it is a row of
+    batch: str | None = None  # the id of its batch, of a row of one
 
 
 class RequestLog:
     """The log of one server; where `entries` is a list, it gets them, too.
 
-    `totals` tells of all requests so far, rows of batches included: how many there were, how they ended, how many are
-    in flight and how many were at most, likewise of connections, how many different requests were paid more than
-    once, the tokens of what was paid, and the replies to prompts whose paper is not in the data.
-
-    Raises `UnreadableError` if the file cannot be written.
+    `totals` counts all requests so far, rows of batches included; the tokens are those of what was paid. Raises
+    `UnreadableError` if the file cannot be written.
     """
 
     def __init__(self, path: Path | None, clock: Callable[[], float], entries: list[LogEntry] | None = None) -> None:
@@ -88,7 +86,7 @@ class RequestLog:
             completion_tokens=reply.completion_tokens if reply else 0,
             **told,
         )
-        self._count(entry)
+        self._add_to_totals(entry)
         if self._entries is not None:
             self._entries.append(entry)
         if self._file is not None:
@@ -99,7 +97,7 @@ class RequestLog:
         if self._file is not None:
             self._file.close()
 
-    def _count(self, entry: LogEntry) -> None:
+    def _add_to_totals(self, entry: LogEntry) -> None:
         totals = self.totals
         totals["requests"] += 1
         if entry.outcome in _FAULTS:

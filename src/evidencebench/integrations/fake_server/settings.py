@@ -55,7 +55,7 @@ class Fault(StrEnum):
 NAMED_FAULTS = (Fault.BAD_REQUEST, Fault.UNAUTHORIZED, Fault.LOST_REPLY)
 """Faults that are drawn only where they are asked for by name.
 
-Two no retry may try to mend. With the third the request is done and its reply lost, so that a retry does it twice.
+No retry may try to mend the first two. With the third the request is done and its reply lost: a retry does it twice.
 """
 
 PASSING_FAULTS = tuple(fault for fault in Fault if fault not in NAMED_FAULTS)
@@ -64,20 +64,25 @@ PASSING_FAULTS = tuple(fault for fault in Fault if fault not in NAMED_FAULTS)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """How a fake server behaves; rates are shares from 0 to 1."""
+    """How a fake server behaves; rates are shares from 0 to 1, and everything that is drawn hangs on the seed.
 
-    personality: Personality = Personality.ORACLE  # unless a request's model is named like another one
-    fault_rate: float = 0.0  # of attempts
-    fault_kinds: tuple[Fault, ...] = PASSING_FAULTS  # each as likely
-    seed: int = 0  # of everything that is drawn
-    latency_seconds: float = 0.0  # of each reply, at least
-    hang_seconds: float = 30.0  # of silence with the fault `hang`, before the connection is cut
-    retry_after_seconds: float = 0.05  # asked for with the faults `rate_limit` and `unavailable`
-    batch_delay_seconds: float = 0.0  # of each batch
-    expire_rate: float = 0.0  # of the rows of batches
-    refuse_rate: float = 0.0  # of prompts, whatever the personality
-    repairable: bool = False  # whether `wrong_format` and `truncated` answer rightly in a follow-up turn
-    log: Path | None = None  # gets a line of JSON a request
+    A request whose model is named like a personality is answered by that one. The fault ``hang`` is silent for
+    ``hang_seconds``; ``rate_limit`` and ``unavailable`` ask for a wait of ``retry_after_seconds``. ``repairable`` says
+    whether ``wrong_format`` and ``truncated`` answer rightly in a follow-up turn. The log gets a line a request.
+    """
+
+    personality: Personality = Personality.ORACLE
+    fault_rate: float = 0.0  # the share of attempts that meet a fault
+    fault_kinds: tuple[Fault, ...] = PASSING_FAULTS  # each is as likely
+    seed: int = 0
+    latency_seconds: float = 0.0  # how long each reply takes at least
+    hang_seconds: float = 30.0
+    retry_after_seconds: float = 0.05
+    batch_delay_seconds: float = 0.0  # how long each batch takes at least
+    expire_rate: float = 0.0  # the share of the rows of batches that expire
+    refuse_rate: float = 0.0  # the share of prompts that are refused, whatever the personality
+    repairable: bool = False
+    log: Path | None = None
 
     def fault_met(self, key: str, attempt: int) -> Fault | None:
         """Return the fault that the n-th attempt at a request meets, from 1 on, or None, whatever came before."""
@@ -86,10 +91,6 @@ class Settings:
         return self.fault_kinds[int(self.draw("kind", key, attempt) * len(self.fault_kinds))]
 
     def draw(self, *parts: object) -> float:
-        """Return a number in [0, 1) that the parts and the seed decide.
-
-        >>> Settings().draw("refuse", "request") == Settings().draw("refuse", "request")
-        True
-        """
+        """Return a number in [0, 1) that the parts and the seed decide."""
         digest = hashlib.sha256("\x1f".join(map(str, (self.seed, *parts))).encode()).digest()
         return int.from_bytes(digest[:6], "big") / 2**48
