@@ -36,12 +36,12 @@ from evidencebench.pages.figures import (
     table_of_lines,
     terminal_bars,
 )
-from evidencebench.pages.figures.files import require_png
-from evidencebench.pages.figures.frame import WIDTH, size_of
+from evidencebench.pages.figures.drawing import WIDTH, size_of
+from evidencebench.pages.figures.files import colours_of, require_png
 from evidencebench.pages.figures.lettering import BOLD_SIZE, FONT_SIZE, LONGEST_SHOWN, TITLE_SIZE, title_name, width_of
-from evidencebench.pages.figures.style import colours_of, rules_of_charts
 from evidencebench.pages.figures.terminal import NEEDED, Mark
 from evidencebench.pages.markup import Node, as_html, shown
+from evidencebench.pages.viewer.page_parts import style as page_style
 from evidencebench.tables import RENDERERS, Table
 
 HOSTILE = [
@@ -293,7 +293,7 @@ def test_controls_are_hollow_grey_and_starred_and_the_star_is_explained() -> Non
     ):
         assert {part.text for part in of_look(chart, "chart-name")} == {"bm25", "lead *"}
         assert all("lead" in (part.findtext("title") or "") for part in of_look(chart, "chart-control"))
-    assert ".chart .chart-control .chart-marker { fill: var(--paper); }" in rules_of_charts()
+    assert ".chart .chart-control .chart-marker { fill: var(--paper); }" in page_style(("figures",))
     assert "* hollow mark: a control" in as_html(interval_chart(bars, title="t"))
     assert "hollow" not in as_html(interval_chart(bars[:1], title="t"))
 
@@ -438,7 +438,7 @@ def _tokens(rules: str, start: str) -> dict[str, str]:
 
 def test_files_have_the_colours_of_the_page() -> None:
     tokens = (files("evidencebench.pages.viewer") / "assets" / "tokens.css").read_text(encoding="utf-8")
-    used = set(re.findall(r"var\(--([a-z0-9-]+)\)", rules_of_charts())) - {"font"}
+    used = set(re.findall(r"var\(--([a-z0-9-]+)\)", page_style(("figures",)))) - {"font"}
     assert {"ink", "series-7", "control"} <= used
     file = svg_file(interval_chart([], title="t"))
     assert "var(" not in file

@@ -18,12 +18,12 @@ from evidencebench.pages.figures import (
     interval_chart,
     line_chart,
     png_file,
+    reach_of,
+    require_png,
     stacked,
     svg_file,
     terminal_bars,
 )
-from evidencebench.pages.figures.differences import reach_of
-from evidencebench.pages.figures.files import require_png
 from evidencebench.pages.figures.terminal import NEEDED, Mark
 from evidencebench.pages.markup import Node
 from evidencebench.query import AspectScope

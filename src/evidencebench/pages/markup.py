@@ -1,6 +1,7 @@
 """HTML and SVG as trees: text is escaped because it is text, wherever it comes from."""
 
 import re
+from collections.abc import Mapping
 from xml.etree import ElementTree as ET
 
 Node = ET.Element
@@ -10,7 +11,7 @@ Child = Node | str | None
 _FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def node(tag: str, attributes: dict[str, str | int | float] | None = None, *children: Child) -> Node:
+def node(tag: str, attributes: Mapping[str, object] | None = None, *children: Child) -> Node:
     """Return an element with its children; None is left out, text is text.
 
     Examples
@@ -20,19 +21,13 @@ def node(tag: str, attributes: dict[str, str | int | float] | None = None, *chil
     """
     made = ET.Element(tag, {name: shown(str(value)) for name, value in (attributes or {}).items()})
     for child in children:
-        _append(made, child)
+        if isinstance(child, ET.Element):
+            made.append(child)
+        elif child and len(made):
+            made[-1].tail = (made[-1].tail or "") + shown(child)
+        elif child:
+            made.text = (made.text or "") + shown(child)
     return made
-
-
-def _append(parent: Node, child: Child) -> None:
-    if child is None:
-        return
-    if not isinstance(child, str):
-        parent.append(child)
-    elif len(parent):
-        parent[-1].tail = (parent[-1].tail or "") + shown(child)
-    else:
-        parent.text = (parent.text or "") + shown(child)
 
 
 def shown(text: str) -> str:

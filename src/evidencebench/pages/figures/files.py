@@ -1,15 +1,24 @@
-"""Charts as files: SVG text with its style inside, and PNG bytes."""
+"""Charts as files: SVG text with its style inside, and PNG bytes.
+
+The style is that of the page: the rules of its figures.css, in the colours of its tokens.css.
+"""
 
 import importlib.util
+import re
 from copy import copy
+from functools import cache
+from importlib.resources import files
 from typing import Literal
 
 from evidencebench.errors import DataError, MissingExtraError
-from evidencebench.pages.figures.frame import size_of
-from evidencebench.pages.figures.style import style_of_file
+from evidencebench.pages.figures.drawing import size_of
 from evidencebench.pages.markup import Node, as_xml, node
 
 _ZOOM = 2
+_FONTS = (
+    '"Segoe UI", Roboto, "Helvetica Neue", Arial, "Liberation Sans", "DejaVu Sans", "Noto Sans", Helvetica, sans-serif'
+)
+_GROUND = ".chart .chart-ground { fill: var(--paper); }\n"
 
 
 def svg_file(chart: Node, *, theme: Literal["both", "light"] = "both") -> str:
@@ -18,12 +27,15 @@ def svg_file(chart: Node, *, theme: Literal["both", "light"] = "both") -> str:
     ``theme`` is both: light, and dark for readers who ask for it; or light only, as paper is.
     """
     width, height = size_of(chart)
-    root = node("svg", {**chart.attrib, "width": width, "height": height})
     head = [one for one in chart if one.tag in {"title", "desc"}]
-    root.extend(map(copy, head))
-    root.append(node("style", None, style_of_file(theme)))
-    root.append(node("rect", {"class": "chart-ground", "width": width, "height": height}))
-    root.extend(chart[len(head) :])
+    root = node(
+        "svg",
+        {**chart.attrib, "width": width, "height": height},
+        *map(copy, head),
+        node("style", None, _style_of_file(theme)),
+        node("rect", {"class": "chart-ground", "width": width, "height": height}),
+        *chart[len(head) :],
+    )
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{as_xml(root)}\n'
 
 
@@ -48,13 +60,36 @@ def require_png() -> None:
 
 
 def _probe(words: str) -> str:
-    frame = node("svg", {"xmlns": "http://www.w3.org/2000/svg", "viewBox": "0 0 40 40", "class": "chart"})
-    frame.append(node("style", None, style_of_file("light")))
-    frame.append(node("text", {"x": 4, "y": 30}, words))
-    return as_xml(frame)
+    attributes = {"xmlns": "http://www.w3.org/2000/svg", "viewBox": "0 0 40 40", "class": "chart"}
+    style = node("style", None, _style_of_file("light"))
+    return as_xml(node("svg", attributes, style, node("text", {"x": 4, "y": 30}, words)))
 
 
 def _rendered(svg: str) -> bytes:
     import resvg_py  # noqa: PLC0415 - an extra
 
     return bytes(resvg_py.svg_to_bytes(svg_string=svg, zoom=_ZOOM, background="#ffffff"))
+
+
+@cache
+def colours_of(theme: Literal["dark", "light"]) -> dict[str, str]:
+    """Return the page's tokens by name, such as ``ink``; the font is a file's own."""
+    start = ":root {" if theme == "light" else ':root[data-theme="dark"] {'
+    block = _asset("tokens.css").partition(start)[2].partition("}")[0]
+    return {**dict(re.findall(r"--([a-z0-9-]+): ([^;]+);", block)), "font": _FONTS}
+
+
+@cache
+def _style_of_file(theme: Literal["both", "light"]) -> str:
+    """Return the style that a file carries inside: literal colours, light, and dark where the reader asks for it."""
+    light, dark = _rules_in("light"), _rules_in("dark")
+    return light if theme == "light" else f"{light}@media screen and (prefers-color-scheme: dark) {{\n{dark}}}\n"
+
+
+def _rules_in(theme: Literal["dark", "light"]) -> str:
+    rules = _asset("figures.css") + _GROUND
+    return re.sub(r"var\(--([a-z0-9-]+)\)", lambda found: colours_of(theme)[found[1]], rules)
+
+
+def _asset(name: str) -> str:
+    return (files("evidencebench.pages.viewer") / "assets" / name).read_text(encoding="utf-8")

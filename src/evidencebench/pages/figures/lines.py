@@ -1,15 +1,25 @@
 """Curves: recall at every budget, say, a line a system, each named where it ends."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import groupby, pairwise
 
-from evidencebench.pages.figures.frame import HEAD, MARGIN, WIDTH, chart, line, text, tick_names, upright_lines
+from evidencebench.pages.figures.chart_data import ChartLine, is_number
+from evidencebench.pages.figures.drawing import (
+    HEAD,
+    MARGIN,
+    WIDTH,
+    chart,
+    dash_of,
+    line,
+    look_of,
+    marker,
+    text,
+    tick_names,
+    upright_lines,
+)
 from evidencebench.pages.figures.lettering import fitted, shown_name, title_name, width_of
-from evidencebench.pages.figures.markers import dash_of, look_of, marker
-from evidencebench.pages.figures.scale import Scale, is_number, percent_cell, ticks
+from evidencebench.pages.figures.scale import Scale, ticks
 from evidencebench.pages.markup import Node, node
-from evidencebench.tables import Cell, Table
 
 _PLOT = 300
 _LABEL = 16
@@ -21,42 +31,33 @@ _TAIL = 36
 _GAP = 4
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChartLine:
-    """One curve."""
-
-    name: str  # what it is about: a system; any text
-    points: Sequence[tuple[float, float]]  # (x, y), x rising, y in 0..1; a gap where one is no number
-    low: Sequence[float] | None = None  # ends of the interval at each point; None: there are none
-    high: Sequence[float] | None = None
-    is_control: bool = False  # drawn hollow, grey, with a star behind its name
-    series: int | None = None  # gives it its mark, dashes and colour; None: its place among the lines
-
-
 def line_chart(lines: Sequence[ChartLine], *, title: str, x_name: str, y_name: str, key: str | None = None) -> Node:
     """Return curves on an axis from 0 to 100 %, each with marks and dashes of its own and its name where it ends.
 
     ``x_name`` and ``y_name`` say what the axes measure; ``title`` and ``key`` are as in `interval_chart`.
     """
-    height = max(_PLOT, len(lines) * _LABEL)
-    names = [shown_name(one.name, is_control=one.is_control) for one in lines]
-    right = WIDTH - MARGIN - _TAIL - min(_MOST_NAME, max(map(width_of, names), default=0.0))
-    top, bottom = HEAD + 22, HEAD + 22 + height
-    places = [x for one in lines for x, y in one.points if is_number(x) and is_number(y)]
+    widest = max((width_of(_name(one)) for one in lines), default=0.0)
+    right = WIDTH - MARGIN - _TAIL - min(_MOST_NAME, widest)
+    top = HEAD + 22
+    bottom = top + max(_PLOT, len(lines) * _LABEL)
+    places = [x for one in lines for stretch in _stretches(one) for x, _ in stretch]
     across = Scale(low=min(places, default=0), high=max(places, default=1), start=_LEFT + 8, end=right - 8)
     up = Scale(low=0, high=1, start=bottom, end=top)
-    looks = [position if one.series is None else one.series for position, one in enumerate(lines)]
-    drawn = [_drawn(one, look, across, up) for one, look in zip(lines, looks, strict=True)]
+    numbered = [(position if one.series is None else one.series, one) for position, one in enumerate(lines)]
     return chart(
         title,
         f"{title_name(y_name)} by {title_name(x_name)}: {'; '.join(map(_described, lines))}",
         *_axes(across, up, x_name, y_name, right),
-        *(_band(one, look, across, up) for one, look in zip(lines, looks, strict=True)),
-        *drawn,
-        *_names(lines, names, looks, across=across, up=up, right=right),
+        *(_band(one, series, across, up) for series, one in numbered),
+        *(_curve(one, series, across, up) for series, one in numbered),
+        *_labels(numbered, across, up, right),
         height=bottom + _FOOT,
         key=key,
     )
+
+
+def _name(one: ChartLine) -> str:
+    return shown_name(one.name, is_control=one.is_control)
 
 
 def _axes(across: Scale, up: Scale, x_name: str, y_name: str, right: float) -> Iterator[Node]:
@@ -76,33 +77,11 @@ def _named_ticks(across: Scale) -> list[tuple[float, str]]:
     for most in (8, 6, 4, 3, 2):
         found = ticks(across.low, across.high, most=most)
         for chosen in ([across.low, *found], found):
-            if _have_room(chosen, across):
-                return [(tick, f"{tick:g}") for tick in chosen]
+            named = [(tick, f"{tick:g}") for tick in chosen]
+            ends = [(across.at(tick), width_of(name) / 2) for tick, name in named]
+            if all(right - left >= half + other + _GAP for (left, half), (right, other) in pairwise(ends)):
+                return named
     return []
-
-
-def _have_room(chosen: Sequence[float], across: Scale) -> bool:
-    ends = [(across.at(tick), width_of(f"{tick:g}") / 2) for tick in chosen]
-    return all(right - left >= half + other + _GAP for (left, half), (right, other) in pairwise(ends))
-
-
-def _drawn(one: ChartLine, position: int, across: Scale, up: Scale) -> Node:
-    parts: list[Node] = []
-    for stretch in _stretches(one):
-        places = [(across.at(x), up.at(y)) for x, y in stretch]
-        if len(places) > 1:
-            attributes: dict[str, str | int | float] = {"class": "chart-line", "points": _corners(places)}
-            if dash := dash_of(position):
-                attributes["stroke-dasharray"] = dash
-            parts.append(node("polyline", attributes))
-        every = max(1, -(-len(places) // _MARKERS))
-        parts += [marker(x, y, position, size=3.5) for x, y in [*places[:-1:every], places[-1]]]
-    return node(
-        "g",
-        {"class": look_of(position, is_control=one.is_control)},
-        node("title", None, f"{title_name(one.name)}{' (control)' if one.is_control else ''}"),
-        *parts,
-    )
 
 
 def _stretches(one: ChartLine) -> list[list[tuple[float, float]]]:
@@ -111,11 +90,24 @@ def _stretches(one: ChartLine) -> list[list[tuple[float, float]]]:
     return [list(points) for is_drawn, points in grouped if is_drawn]
 
 
+def _curve(one: ChartLine, series: int, across: Scale, up: Scale) -> Node:
+    parts: list[Node] = []
+    for stretch in _stretches(one):
+        places = [(across.at(x), up.at(y)) for x, y in stretch]
+        if len(places) > 1:
+            dashes = {"stroke-dasharray": dash} if (dash := dash_of(series)) else {}
+            parts.append(node("polyline", {"class": "chart-line", "points": _corners(places), **dashes}))
+        every = max(1, -(-len(places) // _MARKERS))
+        parts += [marker(x, y, series, size=3.5) for x, y in [*places[:-1:every], places[-1]]]
+    told = f"{title_name(one.name)}{' (control)' if one.is_control else ''}"
+    return node("g", {"class": look_of(series, is_control=one.is_control)}, node("title", None, told), *parts)
+
+
 def _corners(places: Sequence[tuple[float, float]]) -> str:
     return " ".join(f"{x},{y}" for x, y in places)
 
 
-def _band(one: ChartLine, position: int, across: Scale, up: Scale) -> Node | None:
+def _band(one: ChartLine, series: int, across: Scale, up: Scale) -> Node | None:
     """Return the area of a line's intervals; None where it has none."""
     if one.low is None or one.high is None:
         return None
@@ -127,32 +119,29 @@ def _band(one: ChartLine, position: int, across: Scale, up: Scale) -> Node | Non
     if len(ends) < 2:  # noqa: PLR2004 - an area needs two sides
         return None
     corners = [*((x, low) for x, low, _ in ends), *((x, high) for x, _, high in reversed(ends))]
-    look = look_of(position, is_control=one.is_control)
+    look = look_of(series, is_control=one.is_control)
     return node("polygon", {"class": f"chart-band {look}", "points": _corners(corners)})
 
 
-def _names(
-    lines: Sequence[ChartLine], names: Sequence[str], looks: Sequence[int], *, across: Scale, up: Scale, right: float
-) -> Iterator[Node]:
+def _labels(numbered: Sequence[tuple[int, ChartLine]], across: Scale, up: Scale, right: float) -> Iterator[Node]:
     """Yield each line's name beside its end, moved apart where they would overlap; a thin line leads there."""
-    ends = [stretches[-1][-1] if (stretches := _stretches(one)) else None for one in lines]
+    ends = [stretches[-1][-1] if (stretches := _stretches(one)) else None for _, one in numbered]
     places = _apart([up.start if end is None else up.at(end[1]) for end in ends], up.end, up.start)
     x = right + _TAIL
-    for one, name, look, end, y in zip(lines, names, looks, ends, places, strict=True):
-        lead = None if end is None else line(across.at(end[0]) + 6, up.at(end[1]), x - 14, y, "chart-lead")
+    for (series, one), end, y in zip(numbered, ends, places, strict=True):
         yield node(
             "g",
-            {"class": look_of(look, is_control=one.is_control)},
+            {"class": look_of(series, is_control=one.is_control)},
             node("title", None, title_name(one.name)),
-            lead,
-            marker(x - 8, y, look, size=3.5),
-            text(x, y + 4, fitted(name, WIDTH - MARGIN - x + 1), "chart-name"),
+            None if end is None else line(across.at(end[0]) + 6, up.at(end[1]), x - 14, y, "chart-lead"),
+            marker(x - 8, y, series, size=3.5),
+            text(x, y + 4, fitted(_name(one), WIDTH - MARGIN - x + 1), "chart-name"),
         )
 
 
 def _apart(wanted: Sequence[float], top: float, bottom: float) -> list[float]:
     """Return places near those wanted, in the same order, a line of text apart and within the bounds."""
-    order = sorted(range(len(wanted)), key=lambda position: wanted[position])
+    order = sorted(range(len(wanted)), key=wanted.__getitem__)
     found = list(wanted)
     least = top
     for position in order:
@@ -166,28 +155,8 @@ def _apart(wanted: Sequence[float], top: float, bottom: float) -> list[float]:
 
 
 def _described(one: ChartLine) -> str:
-    name = shown_name(one.name, is_control=one.is_control)
     points = [point for stretch in _stretches(one) for point in stretch]
     if not points:
-        return f"{name} has no points"
+        return f"{_name(one)} has no points"
     (first_x, first_y), (last_x, last_y) = points[0], points[-1]
-    return f"{name} {100 * first_y:.1f} at {first_x:g}, {100 * last_y:.1f} at {last_x:g}"
-
-
-def table_of_lines(lines: Sequence[ChartLine], *, x_name: str = "x") -> Table:
-    """Return the numbers behind curves in percent: a row a place, a column a line, with intervals as text."""
-    places = sorted({x for one in lines for x, _ in one.points if is_number(x)})
-    columns = [_cells(one) for one in lines]
-    rows: list[list[Cell]] = [[f"{x:g}", *(column.get(x) for column in columns)] for x in places]
-    return Table(columns=[x_name, *(f"{one.name}{' *' if one.is_control else ''}" for one in lines)], rows=rows)
-
-
-def _cells(one: ChartLine) -> dict[float, Cell]:
-    none = [None] * len(one.points)
-    lows, highs = none if one.low is None else one.low, none if one.high is None else one.high
-    cells: dict[float, Cell] = {}
-    for (x, y), low, high in zip(one.points, lows, highs, strict=True):
-        cells[x] = percent_cell(y)
-        if is_number(y) and is_number(low) and is_number(high):
-            cells[x] = f"{100 * y:.1f} [{100 * low:.1f}, {100 * high:.1f}]"
-    return cells
+    return f"{_name(one)} {100 * first_y:.1f} at {first_x:g}, {100 * last_y:.1f} at {last_x:g}"

@@ -2,9 +2,11 @@
 
 import math
 from dataclasses import dataclass
-from typing import TypeGuard
 
-_NICE_STEPS = (1, 2, 5, 10)
+# Less than this apart, two numbers are one.
+_LEAST_STEP = 1e-300
+# A bound that is a multiple of the step but for rounding counts as one.
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,16 +31,6 @@ class Scale:
         return round(self.start + min(1.0, max(0.0, share)) * (self.end - self.start), 1)
 
 
-def is_number(value: float | None) -> TypeGuard[float]:
-    """Say whether there is a number to draw: not None, NaN or infinite."""
-    return value is not None and math.isfinite(value)
-
-
-def percent_cell(value: float | None) -> float | None:
-    """Return a table's cell for a share, in percent; an empty one where there is no number."""
-    return 100 * value if is_number(value) else None
-
-
 def ticks(low: float, high: float, *, most: int = 6) -> list[float]:
     """Return round numbers from ``low`` to ``high``, evenly apart, at most so many.
 
@@ -52,19 +44,8 @@ def ticks(low: float, high: float, *, most: int = 6) -> list[float]:
     least = (high - low) / (most - 1)
     if least < _LEAST_STEP:
         return [low]
-    step = _nice(least)
+    power = 10.0 ** math.floor(math.log10(least))
+    step = next((nice * power for nice in (1, 2, 5, 10) if nice * power >= least * (1 - _ROUNDING)), 10 * power)
     first, last = math.ceil(low / step - _ROUNDING), math.floor(high / step + _ROUNDING)
     digits = max(0, -math.floor(math.log10(step)))
     return [round(number * step, digits) for number in range(first, last + 1)]
-
-
-# Less than this apart, two numbers are one.
-_LEAST_STEP = 1e-300
-# A bound that is a multiple of the step but for rounding counts as one.
-_ROUNDING = 1e-9
-
-
-def _nice(least: float) -> float:
-    """Return the smallest round number that is at least ``least``."""
-    power = 10.0 ** math.floor(math.log10(least))
-    return next((nice * power for nice in _NICE_STEPS if nice * power >= least * (1 - _ROUNDING)), 10 * power)

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from rich.cells import cell_len, set_cell_size
 
-from evidencebench.pages.figures.bars import Bar, interval_of
+from evidencebench.pages.figures.chart_data import Bar, is_number
 from evidencebench.pages.figures.lettering import cut
-from evidencebench.pages.figures.scale import Scale, is_number
+from evidencebench.pages.figures.scale import Scale
 from evidencebench.tables import WIDTH
 
 _TICKS = (0, 25, 50, 75, 100)
@@ -28,23 +28,11 @@ class Mark:
     values: Sequence[float | None]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Pen:
-    left: str
-    right: str
-    between: str
-    dot: str
-    hollow: str
-    both: str
-    tick: str
-    ellipsis: str
-
-
-_DRAWN = _Pen(left="├", right="┤", between="─", dot="●", hollow="○", both="◉", tick="·", ellipsis="…")
-_TYPED = _Pen(left="|", right="|", between="-", dot="o", hollow="x", both="@", tick=".", ellipsis="...")
-
 NEEDED = "├┤─●○◉·…"
 """What a terminal must be able to show; else the pictures are made of ASCII."""
+
+# What each of these is drawn as in ASCII.
+_TYPED = str.maketrans(dict(zip("├┤─●○◉·", "||-ox@.", strict=True)))
 
 
 def terminal_bars(
@@ -61,35 +49,37 @@ def terminal_bars(
           0    25    50    75   100
     bm25  ·     ├──●──┤     ·     ·   37.0
     """
-    pen = _TYPED if ascii_only else _DRAWN
     width = max(width, _LEAST_WIDTH)
-    names = [_name(bar, min(_LONGEST_NAME, width // 3), pen) for bar in bars]
+    names = [_name(bar, min(_LONGEST_NAME, width // 3), ascii_only=ascii_only) for bar in bars]
     name_width = max(map(cell_len, names), default=0)
     n_columns = width - name_width - len("    ") - len("100.0")
     axis = Scale(low=0, high=1, start=0, end=(n_columns - 1) // 4 * 4)  # so that the ticks are evenly apart
-    tracks = [_track(bar, _of_row(marks, row), axis, pen) for row, bar in enumerate(bars)]
+    tracks = [_track(bar, _of_row(marks, row), axis) for row, bar in enumerate(bars)]
     lines = [f"{' ' * name_width}  {_tick_names(axis)}"] if bars else []
     for bar, name, track in zip(bars, names, tracks, strict=True):
+        drawn = track.translate(_TYPED) if ascii_only else track
         value = f"{100 * bar.mean:.1f}" if is_number(bar.mean) else "-"
-        lines.append(f"{set_cell_size(name, name_width)}  {track}  {value:>5}")
-    legend = _wrapped(_legend(marks, tracks, pen), indent=name_width + 2, width=width, pen=pen)
-    return "\n".join([*lines, *([legend] if legend else [])])
+        lines.append(f"{set_cell_size(name, name_width)}  {drawn}  {value:>5}")
+    indent = name_width + 2
+    entries = [_fitted(entry, width - indent, ascii_only=ascii_only) for entry in _legend(marks, tracks)]
+    return "\n".join([*lines, *_wrapped(entries, indent=indent, width=width)])
 
 
-def _name(bar: Bar, n_columns: int, pen: _Pen) -> str:
+def _name(bar: Bar, n_columns: int, *, ascii_only: bool) -> str:
     """Return a bar's name, cut so that a control's star stays."""
     star = " *" if bar.is_control else ""
-    return _fitted(bar.name, n_columns - len(star), pen) + star
+    return _fitted(bar.name, n_columns - len(star), ascii_only=ascii_only) + star
 
 
-def _fitted(text: str, n_columns: int, pen: _Pen) -> str:
+def _fitted(text: str, n_columns: int, *, ascii_only: bool) -> str:
     """Return text in at most so many columns, of which a letter may take two or none."""
-    shorter = (_written(cut(text, n_characters, pen.ellipsis), pen) for n_characters in range(n_columns, 0, -1))
-    return next((found for found in shorter if cell_len(found) <= n_columns), "")
-
-
-def _written(text: str, pen: _Pen) -> str:
-    return text.encode("ascii", "replace").decode() if pen is _TYPED else text
+    for n_characters in range(n_columns, 0, -1):
+        found = cut(text, n_characters, "..." if ascii_only else "…")
+        if ascii_only:
+            found = found.translate(_TYPED).encode("ascii", "replace").decode()
+        if cell_len(found) <= n_columns:
+            return found
+    return ""
 
 
 def _column(axis: Scale, value: float) -> int:
@@ -110,14 +100,14 @@ def _of_row(marks: Sequence[Mark], row: int) -> dict[str, float]:
     return {mark.letter: value for mark in marks if is_number(value := mark.values[row])}
 
 
-def _track(bar: Bar, marks: dict[str, float], axis: Scale, pen: _Pen) -> str:
+def _track(bar: Bar, marks: dict[str, float], axis: Scale) -> str:
     track = [" "] * (_column(axis, 1) + 1)
     for tick in _TICKS:
-        track[_column(axis, tick / 100)] = pen.tick
-    if is_number(bar.mean) and (interval := interval_of(bar)) is not None:
-        low, high = (_column(axis, end) for end in interval)
-        track[low : high + 1] = pen.between * (high + 1 - low)
-        track[low], track[high] = pen.left, pen.right
+        track[_column(axis, tick / 100)] = "·"
+    if is_number(bar.mean) and bar.interval:
+        low, high = (_column(axis, end) for end in bar.interval)
+        track[low : high + 1] = "─" * (high + 1 - low)
+        track[low], track[high] = "├┤"
     placed: dict[int, str] = {}
     for letter, value in marks.items():
         column = _column(axis, value)
@@ -126,26 +116,25 @@ def _track(bar: Bar, marks: dict[str, float], axis: Scale, pen: _Pen) -> str:
         track[column] = letter
     if is_number(bar.mean):
         column = _column(axis, bar.mean)
-        track[column] = pen.both if column in placed else pen.hollow if bar.is_control else pen.dot
+        track[column] = "◉" if column in placed else "○" if bar.is_control else "●"
     return "".join(track)
 
 
-def _legend(marks: Sequence[Mark], tracks: Sequence[str], pen: _Pen) -> list[str]:
+def _legend(marks: Sequence[Mark], tracks: Sequence[str]) -> list[str]:
     """Return what the letters stand for, and what is drawn where several of them meet."""
     entries = [f"{mark.letter} {mark.name}" for mark in marks if any(map(is_number, mark.values))]
     if any("+" in track for track in tracks):
         entries.append("+ several of them")
-    if any(pen.both in track for track in tracks):
-        entries.append(f"{pen.both} one of them at the mean")
+    if any("◉" in track for track in tracks):
+        entries.append("◉ one of them at the mean")
     return entries
 
 
-def _wrapped(entries: Sequence[str], *, indent: int, width: int, pen: _Pen) -> str:
+def _wrapped(entries: Sequence[str], *, indent: int, width: int) -> list[str]:
     lines: list[str] = []
     for entry in entries:
-        shown = _fitted(entry, width - indent, pen)
-        if lines and cell_len(lines[-1]) + 2 + cell_len(shown) <= width:
-            lines[-1] += f"  {shown}"
+        if lines and cell_len(lines[-1]) + 2 + cell_len(entry) <= width:
+            lines[-1] += f"  {entry}"
         else:
-            lines.append(f"{' ' * indent}{shown}")
-    return "\n".join(lines)
+            lines.append(f"{' ' * indent}{entry}")
+    return lines

@@ -2,8 +2,7 @@
 
 from itertools import combinations
 
-from evidencebench.pages.figures import Bar, bar_of, difference_chart, stacked
-from evidencebench.pages.figures.differences import reach_of
+from evidencebench.pages.figures import Bar, bar_of, difference_chart, reach_of, stacked
 from evidencebench.pages.markup import Node
 from evidencebench.pages.report.blocks import figure, note, points, section, shown_table
 from evidencebench.pages.report.findings import Findings

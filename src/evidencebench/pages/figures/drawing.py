@@ -1,7 +1,8 @@
-"""What every chart has around it: a name and a description for those who do not see it, a title, an axis."""
+"""What charts are drawn of: the picture around them with its name and description, text, lines, ticks and marks."""
 
 import hashlib
 from collections.abc import Sequence
+from math import cos, pi, sin
 
 from evidencebench.pages.figures.lettering import TITLE_SIZE, fitted, title_name
 from evidencebench.pages.figures.scale import Scale
@@ -18,6 +19,10 @@ HEAD = 34
 
 _SVG = "http://www.w3.org/2000/svg"
 
+# Eight ways to look, told apart by shape and dashes as well as by colour: in grey print too.
+_N_SERIES = 8
+DASHES = ("", "7 3", "2 3", "9 3 2 3", "5 5", "12 4", "2 6", "9 3 2 3 2 3")
+
 
 def chart(title: str, description: str, *body: Child, height: int, key: str | None = None) -> Node:
     """Return an ``<svg>`` that scales, ``height`` units high, with its title drawn above its body.
@@ -25,10 +30,8 @@ def chart(title: str, description: str, *body: Child, height: int, key: str | No
     ``description`` tells the numbers in words; ``key`` makes its ids unique on a page, None: derived from both.
     """
     told = title_name(title)
-    root = _root(told, description, height=height, role="img", key=key)
-    root.append(text(MARGIN, 20, fitted(told, WIDTH - 2 * MARGIN, TITLE_SIZE), "chart-title"))
-    root.extend(child for child in body if isinstance(child, Node))
-    return root
+    heading = text(MARGIN, 20, fitted(told, WIDTH - 2 * MARGIN, TITLE_SIZE), "chart-title")
+    return _root(told, description, heading, *body, height=height, role="img", key=key)
 
 
 def stacked(charts: Sequence[Node], *, title: str, key: str | None = None) -> Node:
@@ -44,11 +47,8 @@ def stacked(charts: Sequence[Node], *, title: str, key: str | None = None) -> No
     top = 0
     for one, its_height in zip(charts, heights, strict=True):
         # Of the class of a part, since the page's rules for a chart's size are for the whole.
-        inner = node(
-            "svg", {**one.attrib, "class": "chart-part", "x": 0, "y": top, "width": WIDTH, "height": its_height}
-        )
-        inner.extend(one)
-        root.append(inner)
+        place = {"class": "chart-part", "x": 0, "y": top, "width": WIDTH, "height": its_height}
+        root.append(node("svg", {**one.attrib, **place}, *one))
         top += its_height + gap
     return root
 
@@ -59,9 +59,9 @@ def size_of(picture: Node) -> tuple[int, int]:
     return int(width), int(height)
 
 
-def _root(told: str, description: str, *, height: int, role: str, key: str | None) -> Node:
+def _root(told: str, description: str, *body: Child, height: int, role: str, key: str | None) -> Node:
     key = key or hashlib.sha256(f"{told}\n{description}".encode(errors="replace")).hexdigest()[:12]
-    attributes: dict[str, str | int | float] = {
+    attributes = {
         "xmlns": _SVG,
         "class": "chart",
         "viewBox": f"0 0 {WIDTH} {height}",
@@ -74,17 +74,15 @@ def _root(told: str, description: str, *, height: int, role: str, key: str | Non
         attributes,
         node("title", {"id": f"chart-{key}-title"}, told),
         node("desc", {"id": f"chart-{key}-desc"}, description),
+        *body,
     )
 
 
 def text(x: float, y: float, words: str, look: str = "", anchor: str = "start") -> Node:
     """Return words at a place: ``anchor`` says which of their ends stands there."""
-    attributes: dict[str, str | int | float] = {"x": round(x, 1), "y": round(y, 1)}
-    if look:
-        attributes["class"] = look
-    if anchor != "start":
-        attributes["text-anchor"] = anchor
-    return node("text", attributes, words)
+    looks = {"class": look} if look else {}
+    ends = {"text-anchor": anchor} if anchor != "start" else {}
+    return node("text", {"x": round(x, 1), "y": round(y, 1), **looks, **ends}, words)
 
 
 def line(x1: float, y1: float, x2: float, y2: float, look: str) -> Node:
@@ -95,10 +93,62 @@ def line(x1: float, y1: float, x2: float, y2: float, look: str) -> Node:
 
 def upright_lines(scale: Scale, named: Sequence[tuple[float, str]], top: float, bottom: float) -> list[Node]:
     """Return a line at each tick, from ``top`` to ``bottom``."""
-    places = (scale.at(value) for value, _ in named)
-    return [line(x, top, x, bottom, "chart-grid") for x in places]
+    return [line(x, top, x, bottom, "chart-grid") for x in (scale.at(value) for value, _ in named)]
 
 
 def tick_names(scale: Scale, named: Sequence[tuple[float, str]], y: float) -> list[Node]:
     """Return the name of each tick at a height."""
     return [text(scale.at(value), y, name, "chart-tick", "middle") for value, name in named]
+
+
+def look_of(position: int, *, is_control: bool = False) -> str:
+    """Return the classes that colour a series."""
+    return "chart-control" if is_control else f"chart-series-{position % _N_SERIES}"
+
+
+def dash_of(position: int) -> str:
+    """Return the dashes of a series; beyond eight, other ones go with each colour."""
+    return DASHES[_variant(position)]
+
+
+def _variant(position: int) -> int:
+    return (position + position // _N_SERIES) % _N_SERIES
+
+
+def marker(x: float, y: float, position: int = 0, *, size: float = 4.5) -> Node:
+    """Return the mark of a series; what stands around it colours it."""
+    shape = _variant(position)
+    if shape == 0:
+        return node("circle", {"class": "chart-marker", "cx": x, "cy": y, "r": size})
+    corners = " ".join(f"{x + size * dx:.1f},{y + size * dy:.1f}" for dx, dy in _SHAPES[shape - 1])
+    return node("polygon", {"class": "chart-marker", "points": corners})
+
+
+def _star(n_points: int, inner: float) -> list[tuple[float, float]]:
+    """Return the corners of a star; with ``inner`` near 1 it is a polygon."""
+    radii = [1.25, 1.25 * inner] * n_points
+    angles = [pi * step / n_points - pi / 2 for step in range(2 * n_points)]
+    return [(radius * cos(angle), radius * sin(angle)) for radius, angle in zip(radii, angles, strict=True)]
+
+
+def _turned(corners: list[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Return corners turned by an eighth."""
+    half = 0.5**0.5
+    return [(half * (x - y), half * (x + y)) for x, y in corners]
+
+
+_SQUARE = [(-0.9, -0.9), (0.9, -0.9), (0.9, 0.9), (-0.9, 0.9)]
+_TRIANGLE = [(0.0, -1.15), (1.15, 0.85), (-1.15, 0.85)]
+_PLUS = [
+    *((-0.4, -1.2), (0.4, -1.2), (0.4, -0.4), (1.2, -0.4), (1.2, 0.4), (0.4, 0.4)),
+    *((0.4, 1.2), (-0.4, 1.2), (-0.4, 0.4), (-1.2, 0.4), (-1.2, -0.4), (-0.4, -0.4)),
+]
+_SHAPES = (
+    _SQUARE,
+    _TRIANGLE,
+    _turned([(1.1 * x, 1.1 * y) for x, y in _SQUARE]),
+    [(x, -y) for x, y in _TRIANGLE],
+    _PLUS,
+    _star(5, 0.45),
+    _turned(_PLUS),
+)

@@ -1,0 +1,120 @@
+"""What charts show, and the tables of the same numbers."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, TypeGuard
+
+from evidencebench.scoring.resampling import Estimate
+from evidencebench.tables import Cell, Table
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bar:
+    """One row of a chart of intervals."""
+
+    name: str  # what it is about: a system, a task; any text
+    mean: float  # in 0..1, of a difference in -1..1; what is no number is left out
+    low: float | None  # end of the interval; None: there is none
+    high: float | None
+    note: str = ""  # a few words behind the numbers
+    is_control: bool = False  # drawn hollow, grey, with a star behind its name
+    series: int | None = None  # gives it its mark and colour, the same in every chart; None: the chart decides
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """The ends of its interval, the lower one first; None where one of them is missing."""
+        if is_number(self.low) and is_number(self.high):
+            return min(self.low, self.high), max(self.low, self.high)
+        return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BarGroup:
+    """Bars, one a system, say, under a name that they share, such as "1-4 aspects"."""
+
+    name: str
+    bars: Sequence[Bar]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChartLine:
+    """One curve."""
+
+    name: str  # what it is about: a system; any text
+    points: Sequence[tuple[float, float]]  # (x, y), x rising, y in 0..1; a gap where one is no number
+    low: Sequence[float] | None = None  # ends of the interval at each point; None: there are none
+    high: Sequence[float] | None = None
+    is_control: bool = False  # drawn hollow, grey, with a star behind its name
+    series: int | None = None  # gives it its mark, dashes and colour; None: its place among the lines
+
+
+def bar_of(name: str, estimate: Estimate, **look: Any) -> Bar:
+    """Return an estimate as it is drawn; ``look`` are the other fields of a `Bar`."""
+    return Bar(name=name, mean=estimate.mean, low=estimate.low, high=estimate.high, **look)
+
+
+def is_number(value: float | None) -> TypeGuard[float]:
+    """Say whether there is a number to draw: not None, NaN or infinite."""
+    return value is not None and math.isfinite(value)
+
+
+def value_text(bar: Bar, *, signed: bool = False) -> str:
+    """Return a bar's numbers in percent; a dash where there are none.
+
+    Examples
+    --------
+    >>> value_text(Bar(name="bm25", mean=0.37, low=0.29, high=0.439))
+    '37.0 [29.0, 43.9]'
+    """
+    if not is_number(bar.mean):
+        return "-"
+    form = "+.1f" if signed else ".1f"
+    ends = "" if bar.interval is None else f" [{', '.join(f'{100 * end:{form}}' for end in bar.interval)}]"
+    return f"{100 * bar.mean:{form}}{ends}"
+
+
+def table_of_bars(bars: Sequence[Bar], *, name: str = "system") -> Table:
+    """Return the numbers behind a chart of intervals, in percent; ``name`` heads the first column."""
+    return _table([name], [([], bar) for bar in bars])
+
+
+def table_of_groups(groups: Sequence[BarGroup], *, group: str = "group", name: str = "system") -> Table:
+    """Return the numbers behind a grouped chart, in percent; ``group`` and ``name`` head the first two columns."""
+    return _table([group, name], [([one.name], bar) for one in groups for bar in one.bars])
+
+
+def _table(heads: Sequence[str], named: Sequence[tuple[Sequence[str], Bar]]) -> Table:
+    has_notes = any(bar.note for _, bar in named)
+    rows: list[list[Cell]] = [
+        [*of, _starred(bar), *map(_percent, (bar.mean, bar.low, bar.high)), *([bar.note] if has_notes else [])]
+        for of, bar in named
+    ]
+    return Table(columns=[*heads, "mean, %", "low", "high", *(["note"] if has_notes else [])], rows=rows)
+
+
+def table_of_lines(lines: Sequence[ChartLine], *, x_name: str = "x") -> Table:
+    """Return the numbers behind curves in percent: a row a place, a column a line, with intervals as text."""
+    places = sorted({x for one in lines for x, _ in one.points if is_number(x)})
+    columns = [_cells(one) for one in lines]
+    rows: list[list[Cell]] = [[f"{x:g}", *(column.get(x) for column in columns)] for x in places]
+    return Table(columns=[x_name, *map(_starred, lines)], rows=rows)
+
+
+def _cells(one: ChartLine) -> dict[float, Cell]:
+    none = [None] * len(one.points)
+    lows, highs = none if one.low is None else one.low, none if one.high is None else one.high
+    cells: dict[float, Cell] = {}
+    for (x, y), low, high in zip(one.points, lows, highs, strict=True):
+        cells[x] = _percent(y)
+        if is_number(y) and is_number(low) and is_number(high):
+            cells[x] = f"{100 * y:.1f} [{100 * low:.1f}, {100 * high:.1f}]"
+    return cells
+
+
+def _starred(shown: Bar | ChartLine) -> str:
+    return f"{shown.name} *" if shown.is_control else shown.name
+
+
+def _percent(value: float | None) -> float | None:
+    return 100 * value if is_number(value) else None

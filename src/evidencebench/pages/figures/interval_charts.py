@@ -1,0 +1,213 @@
+"""Charts of rows: a name, a mark with its interval on a common axis, the numbers.
+
+Means one below the other, also in groups; and differences around zero: a forest plot.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from evidencebench.pages.figures.chart_data import Bar, BarGroup, is_number, value_text
+from evidencebench.pages.figures.drawing import (
+    HEAD,
+    MARGIN,
+    WIDTH,
+    chart,
+    line,
+    look_of,
+    marker,
+    text,
+    tick_names,
+    upright_lines,
+)
+from evidencebench.pages.figures.lettering import BOLD_SIZE, fitted, shown_name, title_name, width_of
+from evidencebench.pages.figures.scale import Scale, ticks
+from evidencebench.pages.markup import Node, node
+
+# Units from one row to the next.
+_ROW = 22
+_GAP = 12
+_LEAST_PLOT, _MOST_NOTE = 190, 110
+# Of taller rows, the axis is named above them too.
+_TALL = 25 * _ROW
+_PERCENT_TICKS = tuple((tick / 100, str(tick)) for tick in (0, 25, 50, 75, 100))
+_LEAST_REACH = 0.05
+# Units for the line that says which side of zero is whose, and between zero and its words.
+_SIDES, _FROM_ZERO = 20, 8
+_BETTER = " better"
+
+
+def interval_chart(bars: Sequence[Bar], *, title: str, unit: str = "aspect recall, %", key: str | None = None) -> Node:
+    """Return a row a bar on an axis from 0 to 100 %, in the order given.
+
+    ``title`` is also the chart's name for those who do not see it, ``unit`` says what the axis measures, and ``key``
+    makes the chart's ids unique on a page (None: derived from what it shows).
+
+    Examples
+    --------
+    >>> drawn = interval_chart([Bar(name="bm25", mean=0.37, low=0.29, high=0.439)], title="er_at_10")
+    >>> drawn.findtext("desc")
+    'aspect recall, %: bm25 37.0 [29.0, 43.9]'
+    """
+    drawn, height = _rows([BarGroup(name="", bars=bars)], _columns_of(bars), _PERCENT_TICKS, unit, _top_of(len(bars)))
+    return chart(title, f"{title_name(unit)}: {_described(bars)}", *drawn, height=height, key=key)
+
+
+def grouped_chart(
+    groups: Sequence[BarGroup], *, title: str, unit: str = "aspect recall, %", key: str | None = None
+) -> Node:
+    """Return groups one below the other, each a row a bar under the group's name; otherwise as `interval_chart`.
+
+    Bars of one name look the same in every group, also without a series of their own.
+    """
+    bars = [bar for group in groups for bar in group.bars]
+    top = _top_of(len(bars) + len(groups))
+    drawn, height = _rows(groups, _columns_of(bars), _PERCENT_TICKS, unit, top, is_grouped=True)
+    told = [f"{shown_name(group.name)}: {_described(group.bars)}" for group in groups] or ["no rows"]
+    return chart(title, f"{title_name(unit)}. {'. '.join(told)}", *drawn, height=height, key=key)
+
+
+def reach_of(bars: Iterable[Bar]) -> float:
+    """Return how far from zero an axis must go to show these differences whole: at least 5 points, at most 100."""
+    numbers = [number for bar in bars for number in (bar.mean, *(bar.interval or ())) if is_number(number)]
+    return min(1.0, max([_LEAST_REACH, *(1.05 * abs(number) for number in numbers)]))
+
+
+def difference_chart(
+    bars: Sequence[Bar],
+    *,
+    title: str,
+    unit: str = "difference in aspect recall, points",
+    reach: float | None = None,
+    sides: tuple[str, str] = ("second", "first"),
+    key: str | None = None,
+) -> Node:
+    """Return a row a difference (in -1..1) on an axis around zero: a forest plot.
+
+    ``reach`` is how far the axis goes to both sides, so that several charts can be compared (None: as far as these
+    need), and ``sides`` tells which of the two is better to the left of zero, and which to the right; all else is as
+    in `interval_chart`.
+    """
+    reach = reach_of(bars) if reach is None else reach
+    columns = _columns_of(bars, low=-reach, high=reach, signed=True)
+    top = _top_of(len(bars)) + _SIDES
+    above, zero = HEAD + 12, columns.scale.at(0)
+    taken = MARGIN + _FROM_ZERO + width_of(f"← {_BETTER}")
+    left, right = (
+        fitted(shown_name(side), room - taken) for side, room in zip(sides, (zero, WIDTH - zero), strict=True)
+    )
+    behind = [
+        line(zero, top, zero, top + len(bars) * _ROW, "chart-zero"),
+        text(zero - _FROM_ZERO, above, f"← {left}{_BETTER}", "chart-tick", "end"),
+        text(zero + _FROM_ZERO, above, f"{right}{_BETTER} →", "chart-tick"),
+    ]
+    named = [(tick / 100, f"{tick:+g}" if tick else "0") for tick in ticks(-100 * reach, 100 * reach, most=7)]
+    drawn, height = _rows([BarGroup(name="", bars=bars)], columns, named, unit, top, behind=behind)
+    return chart(title, f"{unit}: {_described(bars, signed=True)}", *drawn, height=height, key=key)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _RowColumns:
+    """Where the columns of the rows lie."""
+
+    names: float  # where the names end, which stand to the left of it
+    scale: Scale
+    values: float  # where the numbers begin
+    notes: float  # where the words behind them begin
+    signed: bool  # whether the numbers are differences
+
+
+def _columns_of(bars: Sequence[Bar], *, low: float = 0.0, high: float = 1.0, signed: bool = False) -> _RowColumns:
+    """Return where the columns lie, so that the names, numbers and notes of these bars fit."""
+    # As wide as numbers get, so that charts below one another share their axis.
+    widest = "-100.0 [-100.0, -100.0]" if signed else "100.0 [100.0, 100.0]"
+    values = width_of(widest if any(bar.interval for bar in bars) else widest.partition(" ")[0])
+    notes = min(_MOST_NOTE, max((width_of(shown_name(bar.note)) for bar in bars), default=0.0))
+    taken = values + 2 * MARGIN + 2 * _GAP + (notes + _GAP if notes else 0)
+    names = max((width_of(shown_name(bar.name, is_control=bar.is_control)) for bar in bars), default=0.0)
+    names = min(names, WIDTH - taken - _LEAST_PLOT)
+    start = MARGIN + names + _GAP
+    end = start + WIDTH - taken - names
+    scale = Scale(low=low, high=high, start=round(start, 1), end=round(end, 1))
+    return _RowColumns(names=start - _GAP, scale=scale, values=end + _GAP, notes=end + 2 * _GAP + values, signed=signed)
+
+
+def _top_of(n_rows: int) -> int:
+    return HEAD + (20 if n_rows * _ROW > _TALL else 4)
+
+
+def _rows(
+    groups: Sequence[BarGroup],
+    columns: _RowColumns,
+    named: Sequence[tuple[float, str]],
+    unit: str,
+    top: int,
+    *,
+    is_grouped: bool = False,
+    behind: Sequence[Node] = (),
+) -> tuple[list[Node], int]:
+    """Return groups of bars from ``top`` downwards, with the axis below, and where all of it ends.
+
+    ``named`` are the axis's ticks; ``behind`` lies between them and the marks. With ``is_grouped`` each group's name
+    stands above it, and bars of one name look the same in every group.
+    """
+    bars = [bar for group in groups for bar in group.bars]
+    names = list(dict.fromkeys(bar.name for bar in bars))
+    drawn: list[Node] = []
+    y = top
+    for group in groups:
+        if is_grouped:
+            title = fitted(shown_name(group.name), WIDTH - 2 * MARGIN, BOLD_SIZE)
+            drawn.append(line(MARGIN, y + 2, WIDTH - MARGIN, y + 2, "chart-grid"))
+            drawn.append(text(MARGIN, y + _ROW - 5, title, "chart-group"))
+            y += _ROW
+        drawn += [*upright_lines(columns.scale, named, y, y + len(group.bars) * _ROW), *behind]
+        for bar in group.bars:
+            drawn.append(_row(bar, y + _ROW / 2, columns, names.index(bar.name) if is_grouped else 0))
+            y += _ROW
+    drawn += tick_names(columns.scale, named, y + 15)
+    if y - top > _TALL:
+        drawn += tick_names(columns.scale, named, top - 4)
+    middle = (columns.scale.start + columns.scale.end) / 2
+    room = 2 * (min(middle, WIDTH - middle) - MARGIN)
+    drawn.append(text(middle, y + 31, fitted(title_name(unit), room), "chart-tick", "middle"))
+    if bars and not any(bar.is_control for bar in bars):
+        return drawn, y + 42
+    return [*drawn, text(MARGIN, y + 48, "* hollow mark: a control" if bars else "no rows", "chart-note")], y + 58
+
+
+def _row(bar: Bar, y: float, columns: _RowColumns, position: int) -> Node:
+    """Return a bar as a row around the height ``y``; its series decides its look, or its position where it has none."""
+    position = position if bar.series is None else bar.series
+    name = shown_name(bar.name, is_control=bar.is_control)
+    numbers = value_text(bar, signed=columns.signed)
+    told = f"{title_name(bar.name)}{' (control)' if bar.is_control else ''}: {numbers}"
+    note = None
+    if bar.note:
+        told += f", {title_name(bar.note)}"
+        short = fitted(shown_name(bar.note), WIDTH - MARGIN - columns.notes + 1)
+        note = text(columns.notes, y + 4, short, "chart-note")
+    return node(
+        "g",
+        {"class": look_of(position, is_control=bar.is_control)},
+        node("title", None, told),
+        text(columns.names, y + 4, fitted(name, columns.names - MARGIN + 1), "chart-name", "end"),
+        *_mark(bar, y, columns.scale, position),
+        text(columns.values, y + 4, numbers, "chart-value"),
+        note,
+    )
+
+
+def _mark(bar: Bar, y: float, scale: Scale, position: int) -> list[Node]:
+    if not is_number(bar.mean):
+        return []
+    drawn = []
+    if bar.interval:
+        low, high = map(scale.at, bar.interval)
+        drawn = [line(low, y, high, y, "chart-interval")]
+        drawn += [line(end, y - 4, end, y + 4, "chart-interval") for end in (low, high)]
+    return [*drawn, marker(scale.at(bar.mean), y, position)]
+
+
+def _described(bars: Sequence[Bar], *, signed: bool = False) -> str:
+    shown = (f"{shown_name(bar.name, is_control=bar.is_control)} {value_text(bar, signed=signed)}" for bar in bars)
+    return "; ".join(shown) or "no rows"
