@@ -6,9 +6,8 @@ import pytest
 
 from command_line import SAMPLE
 from evidencebench.data.dataset import open_dataset, write_dataset
-from evidencebench.data.formats.table import FORMATS, open_source
+from evidencebench.data.formats.table import FORMATS, DataSource, file_of, open_source
 from evidencebench.data.solve_file import solve_file
-from evidencebench.data.source import DataSource
 from evidencebench.data.validation.validate import validate_files
 from evidencebench.engine.in_process import InProcess
 from evidencebench.engine.processes import Processes
@@ -32,7 +31,7 @@ def test_a_source_has_the_instances_that_were_written(suffix: str, packed: str, 
     assert "another" not in source
     fields, repeated = source.fields(source.ids[0])
     assert (fields["hypothesis"], repeated) == (SAMPLE[0].query.hypothesis, [])
-    assert open_source(path, source.file).sha256 == source.sha256
+    assert open_source(file_of(source)).snapshot.sha256 == source.snapshot.sha256
 
 
 @pytest.mark.parametrize("engine", ENGINES, ids=lambda engine: type(engine).__name__)

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from evidencebench.data.dataset import open_dataset
 from evidencebench.data.formats import json_index
+from evidencebench.data.instance import Origin
 from evidencebench.storage.snapshot import InMemory
 
 values = st.recursive(
@@ -48,8 +49,11 @@ def stepped(text: bytes) -> dict[str, bytes] | None:
 
 
 def whole(text: bytes) -> dict[str, bytes]:
-    index = json_index.index_json(held(text))
-    return {name: bytes(index.origin(name).raw) for name in index.places}
+    places, _ = json_index.index_json(held(text))
+    return {
+        name: bytes(place.raw) if isinstance(place, Origin) else text[place.start : place.stop]
+        for name, place in places.items()
+    }
 
 
 @given(spelled())

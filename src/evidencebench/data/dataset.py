@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import overload
 
 from evidencebench.data.catalog import data_path
-from evidencebench.data.formats.table import format_to_write, open_source
+from evidencebench.data.formats.table import DataFile, DataSource, file_of, format_to_write, open_source
 from evidencebench.data.instance import Instance
-from evidencebench.data.source import DataFile, DataSource
 from evidencebench.errors import DataError, FormatError, UnknownInstanceError
 from evidencebench.query import Query
 from evidencebench.storage.reading import PathText
@@ -39,8 +38,8 @@ class Dataset:
     True
     """
 
-    def __init__(self, path: Path, source: DataSource) -> None:
-        self.path, self.ids = path, source.ids
+    def __init__(self, source: DataSource) -> None:
+        self.path, self.ids = source.path, source.ids
         self._source = source
 
     @property
@@ -57,17 +56,17 @@ class Dataset:
         ChangedDataError
             If the file is another one by now.
         """
-        return self._source.sha256
+        return self._source.snapshot.sha256
 
     @property
     def file(self) -> DataFile:
         """The description by which `reopen_dataset` opens it in another process."""
-        return self._source.file
+        return file_of(self._source)
 
     def __repr__(self) -> str:
         checksum = ""  # where finding it would take seconds, or cannot be done
         with suppress(OSError, DataError):
-            if self._source.is_sha256_at_hand:
+            if self._source.snapshot.is_sha256_at_hand:
                 checksum = f"sha256 {self.sha256[:12]}"
         return one_line(self, repr(self.name), counted(len(self), "instance"), checksum)
 
@@ -133,12 +132,12 @@ def open_dataset(path: PathText) -> Dataset:
     source = open_source(path)
     if source.repeated_ids:
         raise FormatError(f"{path}: instance id '{source.repeated_ids[0]}' stands more than once; ids must be unique")
-    return Dataset(path, source)
+    return Dataset(source)
 
 
 def reopen_dataset(file: DataFile) -> Dataset:
     """Return the data set that another process has opened; raises as `open_dataset`, or `ChangedDataError`."""
-    return Dataset(file.path, open_source(file.path, file))
+    return Dataset(open_source(file))
 
 
 def dataset_from(given: Dataset | PathText) -> Dataset:

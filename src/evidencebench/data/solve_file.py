@@ -7,10 +7,9 @@ from pathlib import Path
 import msgspec
 
 from evidencebench.data.dataset import Dataset, dataset_from, reopen_dataset, write_dataset
-from evidencebench.data.formats.table import format_to_write
+from evidencebench.data.formats.table import DataFile, format_to_write
 from evidencebench.data.instance import Evaluation, Instance
 from evidencebench.data.optima import Optima, derive_optima, with_optima
-from evidencebench.data.source import DataFile
 from evidencebench.engine.ordering import map_in_order
 from evidencebench.engine.processes import engine_of
 from evidencebench.engine.protocol import Engine

@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 
 from evidencebench.data.dataset import Dataset, dataset_from, reopen_dataset, require_limit
-from evidencebench.data.source import DataFile
+from evidencebench.data.formats.table import DataFile
 from evidencebench.data.tasks import Task, TaskOrName, tasks_from
 from evidencebench.engine.processes import engine_of
 from evidencebench.engine.protocol import Engine

@@ -1,6 +1,7 @@
 """Files of JSON and of JSON Lines: a source of instances, and how instances are written."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import chain
 from pathlib import Path
@@ -8,64 +9,50 @@ from typing import Any
 
 import msgspec
 
-from evidencebench.data.formats.json_index import Index, index_json, index_lines, not_utf8, repeated_keys_by_object
+from evidencebench.data.formats.json_index import Place, index_json, index_lines, not_utf8, repeated_keys_by_object
 from evidencebench.data.formats.json_instance import decode_instance, encode_instance, has_key_id
-from evidencebench.data.instance import Instance
-from evidencebench.data.source import DataFile
+from evidencebench.data.instance import Instance, Origin
 from evidencebench.errors import FormatError, UnreadableError
 from evidencebench.runs.run_file import RUN_BEGINS
-from evidencebench.storage.snapshot import Snapshot, changed, open_snapshot
+from evidencebench.storage.snapshot import Snapshot
 from evidencebench.storage.whole_file import Output
 
 
+@dataclass(frozen=True, kw_only=True)
 class JsonFile:
     """A `DataSource`: where each instance of a file stands, with the bytes of the file as it was opened."""
 
-    def __init__(self, path: Path, index: Index) -> None:
-        self._path, self._index = path, index
+    path: Path
+    snapshot: Snapshot
+    places: Mapping[str, Place]
+    repeated_ids: tuple[str, ...]  # the last instance of each is read
 
     @cached_property
     def ids(self) -> tuple[str, ...]:
         """The ids of the instances, in file order."""
-        return tuple(self._index.places)
-
-    @property
-    def repeated_ids(self) -> tuple[str, ...]:
-        """The ids that stand more than once; the last one of each is read."""
-        return self._index.repeated
-
-    @property
-    def sha256(self) -> str:
-        """The checksum of the file as it lay on disk."""
-        return self._index.snapshot.sha256
-
-    @property
-    def is_sha256_at_hand(self) -> bool:
-        """Whether the checksum is known, or is made in moments."""
-        return self._index.snapshot.is_sha256_at_hand
-
-    @property
-    def file(self) -> DataFile:
-        """The description by which another process opens the same file."""
-        snapshot = self._index.snapshot
-        # Of a file that is the same by its state the checksum is too, and reading all of it takes seconds.
-        sha256 = snapshot.sha256 if snapshot.state is None else None
-        return DataFile(path=self._path, state=snapshot.state, sha256=sha256)
+        return tuple(self.places)
 
     def __contains__(self, instance_id: object) -> bool:
-        return instance_id in self._index.places
+        return instance_id in self.places
+
+    def _origin(self, instance_id: str) -> Origin:
+        """Return what stands under an id; raises `ChangedDataError` if the file is another one by now."""
+        place = self.places[instance_id]
+        if isinstance(place, Origin):
+            return place
+        return Origin(raw=self.snapshot.read(place.start, place.stop), names_itself=place.names_itself)
 
     def instance(self, instance_id: str) -> Instance:
         """Return an instance, decoded."""
-        return decode_instance(instance_id, self._index.origin(instance_id))
+        return decode_instance(instance_id, self._origin(instance_id))
 
     def fields(self, instance_id: str) -> tuple[Any, list[str]]:
         """Return what stands under an id as plain JSON values, and the keys in it that stand more than once."""
-        raw = bytes(self._index.origin(instance_id).raw)
+        raw = bytes(self._origin(instance_id).raw)
         try:
             fields = msgspec.json.decode(raw)
         except UnicodeDecodeError as error:
-            raise UnreadableError(f"{self._path}: {instance_id}: {not_utf8(error)}") from error
+            raise UnreadableError(f"{self.path}: {instance_id}: {not_utf8(error)}") from error
         except (msgspec.DecodeError, RecursionError) as error:
             raise FormatError(str(error)) from error
         # Colons behind a quote that ends a string: one a key, so that a repeated key shows without a slower parser.
@@ -81,24 +68,20 @@ def _n_keys(value: Any) -> int:
     return sum(map(_n_keys, value)) if isinstance(value, list) else 0
 
 
-def _open_indexed(index: Callable[[Snapshot], Index], path: Path, as_opened: DataFile | None) -> JsonFile:
-    """Return the source that a file is; raises `ChangedDataError` unless it is as it was opened elsewhere."""
-    snapshot = open_snapshot(path)
-    if as_opened is not None and (
-        snapshot.state != as_opened.state or (as_opened.state is None and snapshot.sha256 != as_opened.sha256)
-    ):
-        raise changed(path)  # checked before it is read, so that no error is about another file
+def _open_indexed(
+    index: Callable[[Snapshot], tuple[Mapping[str, Place], tuple[str, ...]]], path: Path, snapshot: Snapshot
+) -> JsonFile:
     if not snapshot.size:
         raise UnreadableError(f"{path}: the file is empty; expected a JSON object of instances")
     if snapshot.read(0, min(snapshot.size, len(RUN_BEGINS))) == RUN_BEGINS:
         raise UnreadableError(f"{path}: is a run, and no data; expected the data that it was made on")
     try:
-        found = index(snapshot)
+        places, repeated = index(snapshot)
     except UnreadableError as error:
         raise UnreadableError(f"{path}: {error}") from error
-    if not found.places:
+    if not places:
         raise UnreadableError(f"{path}: holds no instance; expected at least one, as id -> instance")
-    return JsonFile(path, found)
+    return JsonFile(path=path, snapshot=snapshot, places=places, repeated_ids=repeated)
 
 
 open_json = partial(_open_indexed, index_json)

@@ -4,7 +4,6 @@ import json
 import re
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass
 from mmap import ACCESS_READ, mmap
 
 import msgspec
@@ -43,33 +42,23 @@ class Span(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     names_itself: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Index:
-    """Instance id -> where it stands in a file, or what stands there; and the ids that stand more than once."""
-
-    places: Mapping[str, Span | Origin]
-    snapshot: Snapshot
-    repeated: tuple[str, ...] = ()
-
-    def origin(self, instance_id: str) -> Origin:
-        """Return what stands under an id; raises `ChangedDataError` if the file is another one by now."""
-        place = self.places[instance_id]
-        if isinstance(place, Origin):
-            return place
-        return Origin(raw=self.snapshot.read(place.start, place.stop), names_itself=place.names_itself)
+Place = Span | Origin
+"""Where an instance stands in a file, or what stands there."""
 
 
-def index_json(snapshot: Snapshot) -> Index:
-    """Index one JSON object: id -> instance; raises `UnreadableError` or `ChangedDataError`."""
+def index_json(snapshot: Snapshot) -> tuple[Mapping[str, Place], tuple[str, ...]]:
+    """Return id -> place of one JSON object, and the ids that stand more than once.
+
+    Raises `UnreadableError` or `ChangedDataError`.
+    """
     part_bytes = snapshot.size if isinstance(snapshot, InMemory) else _PART_BYTES
     if (stepped := _step_through(snapshot, part_bytes)) is not None:
-        return Index(places=stepped, snapshot=snapshot)
+        return stepped, ()
     whole = _copy_of(snapshot)
     text = memoryview(whole)[start_of(whole) :]
     raws = _decode_members(text)
     places = {instance_id: Origin(raw=raw) for instance_id, raw in raws.items()}
-    repeated = () if _fills(text, raws) else _repeated_keys(text)
-    return Index(places=places, snapshot=snapshot, repeated=repeated)
+    return places, () if _fills(text, raws) else _repeated_keys(text)
 
 
 def _copy_of(snapshot: Snapshot) -> _Whole:
@@ -148,12 +137,9 @@ def _member_at(view: bytes, position: int) -> tuple[str, int, int] | None:
     return None  # nothing follows, so that the value may go on
 
 
-def index_lines(snapshot: Snapshot) -> Index:
-    """Index JSON Lines: an instance with its ``id``, or ``{id: instance}``, a line; blank lines are skipped.
-
-    Raises `UnreadableError`, which names the line, or `ChangedDataError`.
-    """
-    places: dict[str, Span | Origin] = {}
+def index_lines(snapshot: Snapshot) -> tuple[Mapping[str, Place], tuple[str, ...]]:
+    """Return what `index_json` does of JSON Lines: an instance with its ``id``, or ``{id: instance}``, a line."""
+    places: dict[str, Place] = {}
     repeated: list[str] = []
     for line in lines_in(blocks(snapshot)):
         try:
@@ -163,10 +149,10 @@ def index_lines(snapshot: Snapshot) -> Index:
         if is_repeated or instance_id in places:
             repeated.append(instance_id)
         places[instance_id] = place
-    return Index(places=places, snapshot=snapshot, repeated=tuple(dict.fromkeys(repeated)))
+    return places, tuple(dict.fromkeys(repeated))
 
 
-def _line_member(line: TextLine) -> tuple[str, Span | Origin, bool]:
+def _line_member(line: TextLine) -> tuple[str, Place, bool]:
     """Return the id of the instance in a line and where it stands, and whether the id stands there more than once."""
     members = _decode_members(line.content)
     if "id" in members:

@@ -1,25 +1,73 @@
-"""The formats of data files. To add one, write a file beside this one and name it in `FORMATS`."""
+"""The formats of data files, and what each gives. To add one, write a file beside this one and name it in `FORMATS`."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, Protocol
 
 from evidencebench.data.formats.json_file import open_json, open_json_lines, write_json, write_json_lines
 from evidencebench.data.instance import Instance
-from evidencebench.data.source import DataFile, DataSource
 from evidencebench.errors import DataError
+from evidencebench.storage.snapshot import FileState, Snapshot, changed, open_snapshot
 from evidencebench.storage.whole_file import Output, is_stream
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DataFile:
+    """A data file as it was opened, for another process that must not read any other."""
+
+    path: Path
+    was: FileState | str  # its state, or the checksum of what was unpacked, which has none
+
+
+class DataSource(Protocol):
+    """The instances of a file, none of them decoded before it is asked for."""
+
+    @property
+    def path(self) -> Path:
+        """Return where the file lies."""
+        ...
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """Return the file as it was when it was opened."""
+        ...
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """Return the ids of the instances, in file order."""
+        ...
+
+    @property
+    def repeated_ids(self) -> tuple[str, ...]:
+        """Return the ids that stand more than once; one instance of each can be read."""
+        ...
+
+    def __contains__(self, instance_id: object) -> bool:
+        """Say whether there is an instance of an id."""
+        ...
+
+    def instance(self, instance_id: str) -> Instance:
+        """Return an instance; raises `FormatError` if it breaks the format, `ChangedDataError` if the file changed."""
+        ...
+
+    def fields(self, instance_id: str) -> tuple[Any, list[str]]:
+        """Return what stands under an id as plain JSON values, and the keys in it that stand more than once.
+
+        Raises `FormatError` if it is no JSON, and `UnreadableError` if it is no text.
+        """
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataFormat:
     """How a file is read and written whose name ends in one of the suffixes, or in one and ``.gz``.
 
-    ``open`` raises `UnreadableError` or, unless the file is as it was opened elsewhere, `ChangedDataError`.
+    ``open`` raises `UnreadableError` if the file holds no instances.
     """
 
     suffixes: tuple[str, ...]
-    open: Callable[[Path, DataFile | None], DataSource]
+    open: Callable[[Path, Snapshot], DataSource]
     write: Callable[[Output, Iterable[Instance]], None]
 
 
@@ -29,27 +77,30 @@ _JSON_LINES = DataFormat(suffixes=(".jsonl", ".ndjson"), open=open_json_lines, w
 FORMATS = (_JSON, _JSON_LINES)
 
 
-def open_source(path: Path, as_opened: DataFile | None = None) -> DataSource:
+def open_source(place: Path | DataFile) -> DataSource:
     """Return what a data file holds; a name that says nothing is one of JSON.
 
-    Parameters
-    ----------
-    path
-        The file.
-    as_opened
-        The file as another process has opened it, where it must be the same.
+    Raises `UnreadableError`, or `ChangedDataError` unless a file that another process has opened is the same.
     """
-    return (_format_of(path) or _JSON).open(path, as_opened)
+    path = place.path if isinstance(place, DataFile) else place
+    snapshot = open_snapshot(path)
+    if isinstance(place, DataFile) and place != _data_file(path, snapshot):
+        raise changed(path)  # checked before it is read, so that no error is about another file
+    return (_format_of(path) or _JSON).open(path, snapshot)
+
+
+def file_of(source: DataSource) -> DataFile:
+    """Return that by which `open_source` opens the same file in another process."""
+    return _data_file(source.path, source.snapshot)
+
+
+def _data_file(path: Path, snapshot: Snapshot) -> DataFile:
+    # Of a file that is the same by its state the checksum is too, and reading all of it takes seconds.
+    return DataFile(path=path, was=snapshot.state or snapshot.sha256)
 
 
 def format_to_write(path: Path) -> DataFormat:
-    """Return the format that a file's suffix names, and for a stream without one that of lines.
-
-    Raises
-    ------
-    DataError
-        Naming the suffixes.
-    """
+    """Return the format that a file's suffix names, and for a stream without one that of lines; raises `DataError`."""
     found = _format_of(path) or (_JSON_LINES if is_stream(path) else None)
     if found is None:
         *others, last = (suffix for one in FORMATS for suffix in one.suffixes)

@@ -10,8 +10,7 @@ from typing import Any
 import msgspec
 
 from evidencebench.data.catalog import data_path
-from evidencebench.data.formats.table import open_source
-from evidencebench.data.source import DataFile, DataSource
+from evidencebench.data.formats.table import DataFile, DataSource, file_of, open_source
 from evidencebench.data.validation.rules import Violation, check_optima, check_record
 from evidencebench.engine.ordering import map_in_order
 from evidencebench.engine.processes import engine_of
@@ -113,7 +112,7 @@ def validate_files(
         source = open_source(path)
         found = [_repeated(instance_id) for instance_id in source.repeated_ids]
         runs_on = engine or engine_of(min(jobs, 1 + len(source.ids) // _MIN_INSTANCES_A_JOB))
-        opened = source if runs_on.shares_memory else source.file
+        opened = source if runs_on.shares_memory else file_of(source)
         results = map_in_order(runs_on, _checker, (opened, optima), source.ids)
         for n_done, (instance_id, (violations, paper_id)) in enumerate(zip(source.ids, results, strict=True), 1):
             found += violations
@@ -141,7 +140,7 @@ def _checker(
     opened: DataSource | DataFile,
     optima: bool,  # noqa: FBT001 - sent to workers by position
 ) -> Callable[[str], tuple[list[Violation], str | None]]:
-    source = open_source(opened.path, opened) if isinstance(opened, DataFile) else opened
+    source = open_source(opened) if isinstance(opened, DataFile) else opened
 
     def check(instance_id: str) -> tuple[list[Violation], str | None]:
         try:

@@ -9,8 +9,8 @@ import msgspec
 import numpy as np
 
 from evidencebench.data.dataset import reopen_dataset
+from evidencebench.data.formats.table import DataFile
 from evidencebench.data.instance import Instance
-from evidencebench.data.source import DataFile
 from evidencebench.data.tasks import Task, task_named
 from evidencebench.errors import AnswerError, RunMismatchError
 from evidencebench.execution.answering import answers_from
