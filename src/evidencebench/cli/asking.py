@@ -14,7 +14,7 @@ from evidencebench.cli.numbers import Finite, WholeNumber
 from evidencebench.cli.options import Command, bundled_as, json_option, progress_option
 from evidencebench.cli.progress import ProgressReporter, progress
 from evidencebench.errors import CacheError, EvidenceBenchError, StopError
-from evidencebench.execution.waiting import DEFAULT_MAX_WAITING, Waiting
+from evidencebench.execution.asking import DEFAULT_MAX_WAITING, Waiting
 from evidencebench.models.llm.batch_apis.calls import CallSettings
 from evidencebench.models.llm.batch_status import BatchStatus
 from evidencebench.models.llm.batches import BatchSender

@@ -20,7 +20,7 @@ from evidencebench.cli.output import OutputFile, print_json, print_prose, print_
 from evidencebench.cli.progress import ProgressReporter
 from evidencebench.data.dataset import open_dataset
 from evidencebench.data.tasks import Task, task_named
-from evidencebench.execution.in_memory import Rehearsal
+from evidencebench.execution.asking import Rehearsal
 from evidencebench.execution.making import asks_model
 from evidencebench.models.llm.client import ChatClient
 from evidencebench.runs.header import code_text

@@ -8,7 +8,7 @@ import click
 from evidencebench.cli.asking import Asking, estimating
 from evidencebench.cli.output import print_json, print_prose, print_table
 from evidencebench.cli.progress import ProgressReporter, progress
-from evidencebench.execution.in_memory import Rehearsal
+from evidencebench.execution.asking import Rehearsal
 from evidencebench.models.llm.client import ChatClient
 from evidencebench.models.llm.prices import PriceTable
 from evidencebench.models.llm.totals import shown_usd

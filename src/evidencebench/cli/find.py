@@ -14,7 +14,7 @@ from evidencebench.cli.numbers import WholeNumber
 from evidencebench.cli.options import seed_option
 from evidencebench.cli.output import print_json, prose_width
 from evidencebench.errors import EvidenceBenchError, PendingError, ReplyError, UnreadableError
-from evidencebench.execution.in_memory import Rehearsal
+from evidencebench.execution.asking import Rehearsal
 from evidencebench.execution.making import asks_model, make_system
 from evidencebench.models.llm.client import ChatClient
 from evidencebench.papers.paper import Paper

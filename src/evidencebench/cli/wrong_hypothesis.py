@@ -20,7 +20,7 @@ from evidencebench.cli.progress import ProgressReporter
 from evidencebench.data.dataset import open_dataset
 from evidencebench.data.tasks import Task
 from evidencebench.execution.answering import default_tasks
-from evidencebench.execution.in_memory import Rehearsal, rehearse_all
+from evidencebench.execution.asking import Rehearsal, rehearse_all
 from evidencebench.execution.making import asks_model, make_system
 from evidencebench.models.llm.client import ChatClient
 from evidencebench.runs.header import SystemHeader, code_text

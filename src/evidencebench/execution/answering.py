@@ -1,15 +1,15 @@
 """Ask a system: hand it the query and the brief, and nothing else, and take its answer or its failure."""
 
 import operator
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields, is_dataclass, replace
 from functools import partial
 from typing import Any, cast, overload
 
 from evidencebench.data.dataset import Dataset
 from evidencebench.data.instance import Instance
-from evidencebench.data.tasks import TASKS, Task, TaskOrName, task_from, task_named
-from evidencebench.errors import EvidenceBenchError, FailedAnswerError, PendingError, ReplyError, StopError, TaskError
+from evidencebench.data.tasks import TASKS, Task, TaskOrName, task_from
+from evidencebench.errors import EvidenceBenchError, PendingError, ReplyError, StopError, TaskError
 from evidencebench.execution.own_code import trace_of
 from evidencebench.runs.answer_line import Answer, Failure
 from evidencebench.runs.given_answers import GivenAnswer, answers_in
@@ -19,38 +19,9 @@ from evidencebench.system import Asked, Brief, NamedSystem, System, plain_rankin
 _MAX_ERROR_CHARACTERS = 500
 _ASKING = frozenset({__file__, plain_ranking.__code__.co_filename})
 
-Todo = tuple[str, tuple[str, ...] | None]
-"""Id of an instance that is to be answered, and names of the tasks; None: one answer serves all."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InstanceOutcome:
-    """The result of asking one instance: its answers, and what is still unanswered.
-
-    Attributes
-    ----------
-    answers
-        (instance id, task or None, answer).
-    unanswered
-        What is still to be answered; None: nothing.
-    stop
-        Why no other instance may be begun; None: they may.
-    """
-
-    answers: tuple[tuple[str, str | None, Answer], ...]
-    unanswered: Todo | None = None
-    stop: StopError | None = None
-
 
 def named_system(system: object) -> NamedSystem:
-    """Return an object that answers together with a name: that of its class, where it has none.
-
-    Examples
-    --------
-    >>> from evidencebench import BM25
-    >>> named_system(BM25()).name
-    'BM25'
-    """
+    """Return an object that answers together with a name: that of its class, where it has none."""
     if isinstance(system, NamedSystem):
         return system
     kind = type(system).__name__
@@ -98,12 +69,8 @@ def require_answerable(
 ) -> None:
     """Raise unless a system can be asked a data set, or its first instances, for every task.
 
-    Raises
-    ------
-    TaskError
-        If a system that only ranks is asked a task without a budget, or stored answers are not for a task.
-    RunMismatchError
-        If stored answers are for other data or hypotheses, or the system may not be asked one of the queries.
+    `TaskError` if a system that only ranks is asked a task without a budget, or stored answers are not for a task;
+    `RunMismatchError` if they are for other data or hypotheses, or the system may not be asked one of the queries.
     """
     names = tuple(task.name for task in tasks)
     queries = partial(dataset.queries, limit)
@@ -149,66 +116,6 @@ def answer_instance(system: NamedSystem | System, instance: Instance, task: Task
 def _message(error: BaseException) -> str:
     message = f"{type(error).__name__}: {error}"[:_MAX_ERROR_CHARACTERS]
     return message.encode(errors="backslashreplace").decode()
-
-
-def todo_of(
-    ids: Sequence[str], tasks: Sequence[Task], done: frozenset[tuple[str, str | None]], *, per_task: bool
-) -> Iterator[Todo]:
-    """Yield what is to be asked of each instance, without the (instance id, task name or None) that are done.
-
-    Where ``per_task``, each task has an answer of its own.
-    """
-    for instance_id in ids:
-        if not per_task:
-            if (instance_id, None) not in done:
-                yield instance_id, None
-        elif missing := tuple(task.name for task in tasks if (instance_id, task.name) not in done):
-            yield instance_id, missing
-
-
-def answerer(
-    system: NamedSystem, dataset: Dataset, hypotheses: Mapping[str, str] | None, *, fails_fast: bool = False
-) -> Callable[[Todo], InstanceOutcome]:
-    """Return a function that asks a system one instance of a data set.
-
-    ``hypotheses`` holds instance id -> the hypothesis to ask instead of its own; None: its own. With ``fails_fast``,
-    the first answer that fails stops the work, and stays unanswered.
-    """
-
-    def answer(todo: Todo) -> InstanceOutcome:
-        instance_id, task_names = todo
-        instance = dataset[instance_id]
-        if hypotheses is not None:
-            instance = with_hypothesis(instance, hypotheses[instance_id])
-        asked: Sequence[Task | None] = (None,)
-        if task_names is not None:
-            asked = [task for task in map(task_named, task_names) if task.applies_to(instance.labels)]
-        return _worked(system, instance, asked, fails_fast=fails_fast)
-
-    return answer
-
-
-def _worked(
-    system: NamedSystem, instance: Instance, tasks: Sequence[Task | None], *, fails_fast: bool
-) -> InstanceOutcome:
-    answers: list[tuple[str, str | None, Answer]] = []
-    pending: list[str | None] = []
-    stop: StopError | None = None
-    names = [None if task is None else task.name for task in tasks]
-    for place, task in enumerate(tasks):
-        try:
-            answer = answer_instance(system, instance, task)
-            if fails_fast and isinstance(answer, Failure):
-                raise FailedAnswerError(f"{instance.id}: {answer.error}").at(answer.trace)
-            answers.append((instance.id, names[place], answer))
-        except PendingError:
-            pending.append(names[place])
-        except StopError as error:
-            stop = error
-            pending += names[place:]  # those behind it are not asked, and so not answered either
-            break
-    unanswered: Todo | None = (instance.id, tuple(filter(None, pending)) or None) if pending else None
-    return InstanceOutcome(answers=tuple(answers), unanswered=unanswered, stop=stop)
 
 
 @overload
@@ -268,14 +175,15 @@ def _remembering(system: NamedSystem, hypotheses: Mapping[str, str] | None) -> C
         known = last  # looked up once, since another thread may ask too
         if known is not None and known[0] == instance.id:
             return known[1]
-        asked = instance if hypotheses is None else with_hypothesis(instance, hypotheses[instance.id])
-        found = answer_instance(system, asked, task if system.reads_brief else None)
+        found = answer_instance(system, with_hypothesis(instance, hypotheses), task if system.reads_brief else None)
         last = None if system.reads_brief else (instance.id, found)
         return found
 
     return answer
 
 
-def with_hypothesis(instance: Instance, hypothesis: str) -> Instance:
-    """Return the instance with another hypothesis in its query."""
-    return replace(instance, query=replace(instance.query, hypothesis=hypothesis))
+def with_hypothesis(instance: Instance, hypotheses: Mapping[str, str] | None) -> Instance:
+    """Return the instance with the hypothesis that stands at its id in its query; None: with its own."""
+    if hypotheses is None:
+        return instance
+    return replace(instance, query=replace(instance.query, hypothesis=hypotheses[instance.id]))

@@ -1,16 +1,15 @@
 """What a language model is asked for an instance, and what it replied: made again from data, options and the cache."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
-
-import numpy as np
 
 from evidencebench.data.dataset import Dataset
 from evidencebench.data.instance import Instance
 from evidencebench.data.tasks import Task, task_named
 from evidencebench.errors import DataError, PendingError, RunMismatchError, StopError, TaskError
 from evidencebench.execution.answering import answer_instance, default_tasks, require_answerable, with_hypothesis
+from evidencebench.execution.asking import swapped_hypotheses
 from evidencebench.execution.making import asks_model, make_system
 from evidencebench.models.llm.client import ChatClient
 from evidencebench.models.llm.prices import PriceTable
@@ -20,7 +19,6 @@ from evidencebench.runs.header import RunHeader
 from evidencebench.runs.run_file import RunFile
 from evidencebench.specification import write_specification
 from evidencebench.system import NamedSystem
-from evidencebench.systems.derangement import derange_hypotheses
 from evidencebench.wording import counted
 
 
@@ -46,7 +44,7 @@ def first_requests(
     """
     if not dataset.ids:
         raise DataError(f"{dataset.path}: expected an instance to ask about, got none")
-    instance = _asked(dataset, dataset.ids[0], _swapped(dataset, hypothesis, seed))
+    instance = with_hypothesis(dataset[dataset.ids[0]], swapped_hypotheses(dataset, hypothesis, seed))
     sender = ReplayingSender()
     with closing(_client(sender)) as client:
         named = make_system(system, seed=seed, client=client)
@@ -79,12 +77,12 @@ def exchanges_of(
     for task in tasks:
         if header.per_task and task.name not in header.tasks:
             raise TaskError(f"{run.path}: expected one of its tasks {', '.join(header.tasks)}, got '{task.name}'")
-    swapped = _swapped(dataset, header.hypothesis, header.seed)
+    swapped = swapped_hypotheses(dataset, header.hypothesis, header.seed)
     sender = ReplayingSender(cache=cache)
     with closing(_client(sender)) as client:
         named = make_system(_specification(header), client=client)
         for instance_id in ids:
-            instance = _asked(dataset, instance_id, swapped)
+            instance = with_hypothesis(dataset[instance_id], swapped)
             for one in _tasks(named, tasks or tuple(map(task_named, header.tasks)), instance):
                 yield from _exchanges(named, sender, instance, one)
 
@@ -124,15 +122,6 @@ def _header_of(run: RunFile, dataset: Dataset) -> RunHeader:
 
 def _client(sender: ReplayingSender) -> ChatClient:
     return ChatClient(sender=sender, cache=None, prices=PriceTable(as_of="", models={}))
-
-
-def _swapped(dataset: Dataset, hypothesis: str, seed: int) -> Mapping[str, str] | None:
-    return None if hypothesis == "own" else derange_hypotheses(dataset.queries(), np.random.default_rng(seed))
-
-
-def _asked(dataset: Dataset, instance_id: str, swapped: Mapping[str, str] | None) -> Instance:
-    instance = dataset[instance_id]
-    return instance if swapped is None else with_hypothesis(instance, swapped[instance_id])
 
 
 def _tasks(named: NamedSystem, tasks: Sequence[Task], instance: Instance) -> Sequence[Task | None]:

@@ -1,9 +1,11 @@
 """Run a system over a data set into a run file: durably, resumably, in parallel."""
 
 import platform
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -15,26 +17,29 @@ from evidencebench.data.formats.table import DataFile
 from evidencebench.data.tasks import Task, TaskOrName, tasks_from
 from evidencebench.engine.processes import engine_of
 from evidencebench.engine.protocol import Engine
-from evidencebench.errors import RunMismatchError, SystemSpecError
-from evidencebench.execution.answering import (
+from evidencebench.errors import RunMismatchError, StopError, SystemSpecError
+from evidencebench.execution.answering import default_tasks, require_answerable
+from evidencebench.execution.asking import (
+    DEFAULT_MAX_WAITING,
+    Inquiry,
     InstanceOutcome,
+    Rehearsal,
     Todo,
-    answerer,
-    default_tasks,
-    require_answerable,
+    Waiting,
+    ask_all,
+    asker,
+    rehearse_all,
+    swapped_hypotheses,
     todo_of,
 )
-from evidencebench.execution.in_memory import Inquiry, Rehearsal, rehearse_all
 from evidencebench.execution.making import make_system, system_from
-from evidencebench.execution.run_writer import RunWriter
-from evidencebench.execution.waiting import DEFAULT_MAX_WAITING, Waiting, ask_all
 from evidencebench.models.llm.client import ChatClient
+from evidencebench.runs.answer_line import Answer, Failure, encode_answer
 from evidencebench.runs.header import DataHeader, RunHeader, SystemHeader, check_same_run
 from evidencebench.runs.run_file import RUN_BEGINS, RunFile, read_run
 from evidencebench.storage.journal import Journal, open_journal
 from evidencebench.storage.reading import PathText
-from evidencebench.system import NamedSystem, System
-from evidencebench.systems.derangement import derange_hypotheses
+from evidencebench.system import NamedSystem, System, merged_notes
 from evidencebench.version import __version__
 
 
@@ -159,29 +164,35 @@ def execute(
         )
     tasks = _checked_tasks(named, dataset, tasks_from(tasks), limit=limit, hypothesis=hypothesis)
     header = _header(named, dataset, tasks, limit=limit, seed=seed, hypothesis=hypothesis)
-    hypotheses = _hypotheses(dataset, hypothesis, seed)
+    hypotheses = swapped_hypotheses(dataset, hypothesis, seed)
+    inquiries = [Inquiry(system=named, hypotheses=hypotheses)]
     ids = dataset.ids[:limit]
     with open_journal(path, RUN_BEGINS, truncate=overwrite) as journal:
         run = _begun(journal, path, header, ids)
         done = run.done - run.failed if retry_failed else run.done
-        writer = RunWriter(journal, n_all=len(ids), n_failed=len(run.failed & done), on_progress=on_progress)
-        for key in done:
-            writer.add_notes(key[0], run.answer(*key))
-        todo = list(todo_of(ids, tasks, done, per_task=named.reads_brief))
-        writer.n_done = len(ids) - len(todo)
+        todo = list(todo_of(ids, tasks, named, done=done))
+        writer = _RunWriter(journal, run, done, n_done=len(ids) - len(todo))
         if todo and on_progress is not None:  # how many there are is known long before the first is answered
             on_progress(writer.n_done, len(ids))
+
+        def keep(outcome: InstanceOutcome) -> None:
+            writer.keep(outcome)
+            if on_progress is not None:
+                on_progress(writer.n_done, len(ids))
+
         if named.waits:
-            work = answerer(named, dataset, hypotheses, fails_fast=fail_fast)
             waiting = Waiting(client=client, max_waiting=max_waiting, settle=settle, on_interrupt=on_interrupt)
-            ask_all(work, todo, writer.keep, waiting)
+            ask_all(asker(inquiries, dataset, fails_fast=fail_fast), todo, keep, waiting)
         else:
             engine = engine or engine_of(min(jobs, 1 + len(todo) // _MIN_INSTANCES_A_JOB))
-            again = _WorkerSetup(spec=str(system), seed=seed, data=dataset.file, versions=named.versions())
-            opened = (named, dataset) if engine.shares_memory else again
-            arguments = (opened, hypotheses, fail_fast)
-            for worked in engine.results(_worker, arguments, todo, is_over=lambda: writer.stop is not None):
-                writer.keep(worked)
+            here = (asker, (inquiries, dataset))
+            there = (_worker, (str(system), seed, dataset.file, named.versions(), hypotheses))
+            setup, arguments = here if engine.shares_memory else there
+            results = engine.results(
+                partial(setup, fails_fast=fail_fast), arguments, todo, is_over=lambda: writer.stop is not None
+            )
+            for outcome in results:
+                keep(outcome)
             if writer.stop is not None:
                 raise writer.stop
     return RunReport(
@@ -194,6 +205,45 @@ def execute(
         trained_on_it=dataset.sha256 in named.trained_on(),
         notes=writer.notes,
     )
+
+
+class _RunWriter:
+    """Appends answers to a run's journal, and counts what the run holds, what it held before included."""
+
+    def __init__(self, journal: Journal, run: RunFile, done: Iterable[tuple[str, str | None]], *, n_done: int) -> None:
+        self._journal = journal
+        self._notes: dict[str, Mapping[str, int]] = {}  # by instance
+        self.n_done, self.n_failed = n_done, len(run.failed.intersection(done))
+        self.first_error: str | None = None
+        self.first_trace: str | None = None
+        self.stop: StopError | None = None
+        for instance_id, task in done:
+            self._count(instance_id, run.answer(instance_id, task))
+
+    def keep(self, outcome: InstanceOutcome) -> None:
+        """Append the answers to an instance."""
+        instance_id = outcome.todo.instance_id
+        for task, answer in outcome.answers.items():
+            self._journal.append(encode_answer(instance_id, task, answer))
+            self._count(instance_id, answer)
+            if isinstance(answer, Failure):
+                self.n_failed += 1
+                self.first_error = self.first_error or f"{instance_id}: {answer.error}"
+                self.first_trace = self.first_trace or answer.trace
+        self.stop = self.stop or outcome.stop
+        self.n_done += outcome.unanswered is None
+
+    def _count(self, instance_id: str, answer: Answer | None) -> None:
+        if answer is not None and answer.notes:
+            self._notes[instance_id] = merged_notes(self._notes.get(instance_id, {}), answer.notes)
+
+    @property
+    def notes(self) -> dict[str, int]:
+        """What all answers note, by name in alphabetical order."""
+        totals: Counter[str] = Counter()
+        for notes in self._notes.values():
+            totals.update(notes)
+        return dict(sorted(totals.items()))
 
 
 def rehearse(
@@ -210,7 +260,7 @@ def rehearse(
     """Ask a system every instance as `execute` would, with a client that sends nothing, and keep no answer."""
     named, dataset = system_from(system, seed=seed, client=client), dataset_from(dataset)
     tasks = _checked_tasks(named, dataset, tasks_from(tasks), limit=limit, hypothesis=hypothesis)
-    inquiry = Inquiry(system=named, hypotheses=_hypotheses(dataset, hypothesis, seed))
+    inquiry = Inquiry(system=named, hypotheses=swapped_hypotheses(dataset, hypothesis, seed))
     return rehearse_all([inquiry], dataset, tasks, limit=limit, on_progress=on_progress)
 
 
@@ -219,6 +269,8 @@ def _checked_tasks(
 ) -> tuple[Task, ...]:
     """Return the tasks to answer, those by default where none are named; raise unless the system may answer them."""
     require_limit(limit)
+    if hypothesis not in {"own", "wrong"}:
+        raise ValueError(f"hypothesis: expected 'own' or 'wrong', got '{hypothesis}'")
     asked = tuple(dict.fromkeys(tasks)) or default_tasks(system)
     require_answerable(system, dataset, asked, limit=limit, own_hypotheses=hypothesis == "own")
     return asked
@@ -242,36 +294,19 @@ def _begun(journal: Journal, path: Path, header: RunHeader, ids: Sequence[str]) 
     return run
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _WorkerSetup:
-    """From what a worker process makes its system and opens its data; it refuses any other version of either."""
-
-    spec: str
-    seed: int
-    data: DataFile
-    versions: Mapping[str, str]
-
-    def made(self) -> tuple[NamedSystem, Dataset]:
-        system = make_system(self.spec, seed=self.seed)
-        system.check_versions(self.versions)
-        return system, reopen_dataset(self.data)
-
-
 def _worker(
-    opened: _WorkerSetup | tuple[NamedSystem, Dataset],
+    spec: str,
+    seed: int,
+    data: DataFile,
+    versions: Mapping[str, str],
     hypotheses: Mapping[str, str] | None,
-    fails_fast: bool,  # noqa: FBT001 - handed over by place
+    *,
+    fails_fast: bool,
 ) -> Callable[[Todo], InstanceOutcome]:
-    system, dataset = opened.made() if isinstance(opened, _WorkerSetup) else opened
-    return answerer(system, dataset, hypotheses, fails_fast=fails_fast)
-
-
-def _hypotheses(dataset: Dataset, hypothesis: str, seed: int) -> dict[str, str] | None:
-    if hypothesis not in {"own", "wrong"}:
-        raise ValueError(f"hypothesis: expected 'own' or 'wrong', got '{hypothesis}'")
-    if hypothesis == "own":
-        return None
-    return derange_hypotheses(dataset.queries(), np.random.default_rng(seed))
+    """Return what asks in a worker process, which refuses any other version of the system or the data."""
+    system = make_system(spec, seed=seed)
+    system.check_versions(versions)
+    return asker([Inquiry(system=system, hypotheses=hypotheses)], reopen_dataset(data), fails_fast=fails_fast)
 
 
 def _header(

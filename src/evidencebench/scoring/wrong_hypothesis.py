@@ -5,8 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from evidencebench.data.dataset import Dataset, dataset_from
 from evidencebench.data.tasks import Task, TaskOrName, tasks_from
 from evidencebench.execution.answering import answers_from, named_system, require_answerable
-from evidencebench.execution.in_memory import Inquiry, gather
-from evidencebench.execution.waiting import Waiting
+from evidencebench.execution.asking import Inquiry, Waiting, gather
 from evidencebench.scoring.compare import Comparison, compare
 from evidencebench.scoring.evaluate import AnswerSource, evaluate
 from evidencebench.scoring.resampling import DEFAULT_RESAMPLING, Resampling

@@ -6,7 +6,7 @@ from pathlib import Path
 from evidencebench.data.dataset import Dataset, dataset_from
 from evidencebench.engine.processes import engine_of
 from evidencebench.engine.protocol import Engine
-from evidencebench.execution.waiting import Waiting
+from evidencebench.execution.asking import Waiting
 from evidencebench.models.llm.client import ChatClient
 from evidencebench.storage.reading import PathText
 from evidencebench.training.crossval.figures import SystemFigures, figures_of

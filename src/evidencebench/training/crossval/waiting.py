@@ -7,9 +7,8 @@ import numpy as np
 from evidencebench.data.dataset import Dataset
 from evidencebench.data.instance import Instance
 from evidencebench.data.tasks import Task
-from evidencebench.execution.in_memory import Gathered, Inquiry, Rehearsal, gather, rehearse_all
+from evidencebench.execution.asking import Gathered, Inquiry, Rehearsal, Waiting, gather, rehearse_all
 from evidencebench.execution.making import make_system
-from evidencebench.execution.waiting import Waiting
 from evidencebench.models.llm.client import ChatClient
 from evidencebench.systems.derangement import derange_hypotheses
 from evidencebench.training.crossval.plan import Plan, Split, splits_of

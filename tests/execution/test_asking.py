@@ -10,9 +10,8 @@ import pytest
 from evidencebench.data.sample import load_sample
 from evidencebench.data.tasks import TASKS
 from evidencebench.errors import PendingError, StopError, SystemSpecError
-from evidencebench.execution.in_memory import Inquiry, gather, rehearse_all
+from evidencebench.execution.asking import Inquiry, Waiting, gather, rehearse_all
 from evidencebench.execution.making import make_system
-from evidencebench.execution.waiting import Waiting
 from evidencebench.query import Query
 from evidencebench.scoring.resampling import Resampling
 from evidencebench.scoring.wrong_hypothesis import wrong_hypothesis_control
@@ -78,7 +77,7 @@ def test_the_wrong_hypothesis_is_asked_of_many_papers_at_once_with_the_same_figu
 def test_cross_validation_asks_a_system_that_waits_many_papers_at_once_with_the_same_figures() -> None:
     (asked,), (expected,) = (
         cross_validate(
-            CrossValidation(systems=f"execution.test_in_memory:{name}", tasks=[AT_10], n_seeds=2, resampling=FEW),
+            CrossValidation(systems=f"execution.test_asking:{name}", tasks=[AT_10], n_seeds=2, resampling=FEW),
             SAMPLE,
         )
         for name in ("Waits", "Serves")

@@ -1,0 +1,268 @@
+"""Ask systems over a data set: instance after instance, or many at once where a server is waited for."""
+
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from evidencebench.data.dataset import Dataset
+from evidencebench.data.instance import Instance
+from evidencebench.data.tasks import Task, task_named
+from evidencebench.engine.threads import Threads
+from evidencebench.errors import CostLimitError, FailedAnswerError, PendingError, StopError
+from evidencebench.execution.answering import answer_instance, with_hypothesis
+from evidencebench.models.llm.client import ChatClient
+from evidencebench.runs.answer_line import Answer, Failure
+from evidencebench.system import NamedSystem
+from evidencebench.systems.derangement import derange_hypotheses
+
+DEFAULT_MAX_WAITING = 16
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inquiry:
+    """A system, and instance id -> the hypothesis that it is asked instead of the instance's own; None: its own."""
+
+    system: NamedSystem
+    hypotheses: Mapping[str, str] | None = None
+
+
+class Todo(NamedTuple):
+    """What is still to be asked: an instance, the tasks (None: one answer serves all), and the inquiry's place."""
+
+    instance_id: str
+    tasks: tuple[str, ...] | None
+    inquiry: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InstanceOutcome:
+    """The answers to an instance by task, and what of it is still unanswered."""
+
+    todo: Todo
+    answers: Mapping[str | None, Answer]
+    seconds: float
+    unanswered: Todo | None = None
+    stop: StopError | None = None  # why no other instance may be begun
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Waiting:
+    """How a system that waits for a server is asked."""
+
+    client: ChatClient | None = None  # is told at an interrupt to send nothing more
+    max_waiting: int = DEFAULT_MAX_WAITING  # how many instances are asked at once
+    settle: Callable[[], bool] | None = None  # once batches are done, says whether it submitted any; None: no batches
+    on_interrupt: Callable[[], object] = lambda: None  # called at a first interrupt, in the signal's handler
+
+    def interrupt(self) -> None:
+        """Let what waits for long end soon."""
+        if self.client is not None:
+            self.client.drain()
+        self.on_interrupt()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gathered:
+    """The answers to an inquiry, by instance and task (None: of all), and how long those to each instance took."""
+
+    answers: dict[tuple[str, str | None], Answer] = field(default_factory=dict)
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    def answer(self, instance: Instance, task: Task) -> Answer:
+        """Return the answer to an instance under a task that was asked."""
+        found = self.answers.get((instance.id, None))
+        return self.answers[instance.id, task.name] if found is None else found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rehearsal:
+    """What a run would ask, counted without sending anything, and the answers that failed already here."""
+
+    n_instances: int
+    n_failed: int
+    first_error: str | None = None
+    tasks: tuple[str, ...] = ()  # names of those that are asked by themselves; none: one answer serves all
+
+
+def swapped_hypotheses(dataset: Dataset, hypothesis: str, seed: int) -> dict[str, str] | None:
+    """Return instance id -> another paper's hypothesis where the ``"wrong"`` one is asked; None for the ``"own"``."""
+    return None if hypothesis == "own" else derange_hypotheses(dataset.queries(), np.random.default_rng(seed))
+
+
+def todo_of(
+    ids: Sequence[str],
+    tasks: Sequence[Task],
+    system: NamedSystem,
+    *,
+    done: Collection[tuple[str, str | None]] = (),
+    inquiry: int = 0,
+) -> Iterator[Todo]:
+    """Yield what is to be asked of each instance, without the (instance id, task name or None) that are done."""
+    for instance_id in ids:
+        if not system.reads_brief:
+            if (instance_id, None) not in done:
+                yield Todo(instance_id, None, inquiry)
+        elif missing := tuple(task.name for task in tasks if (instance_id, task.name) not in done):
+            yield Todo(instance_id, missing, inquiry)
+
+
+def asker(
+    inquiries: Sequence[Inquiry], dataset: Dataset, *, fails_fast: bool = False
+) -> Callable[[Todo], InstanceOutcome]:
+    """Return a function that asks one instance; with ``fails_fast`` an answer that fails stops, and is left out."""
+
+    def ask(todo: Todo) -> InstanceOutcome:
+        started = time.perf_counter()
+        inquiry = inquiries[todo.inquiry]
+        instance = with_hypothesis(dataset[todo.instance_id], inquiry.hypotheses)
+        names: list[str | None] = [None]
+        if todo.tasks is not None:
+            names = [name for name in todo.tasks if task_named(name).applies_to(instance.labels)]
+        answers: dict[str | None, Answer] = {}
+        pending: list[str | None] = []
+        stop: StopError | None = None
+        for place, name in enumerate(names):
+            try:
+                answer = answer_instance(inquiry.system, instance, name)
+                if fails_fast and isinstance(answer, Failure):
+                    raise FailedAnswerError(f"{instance.id}: {answer.error}").at(answer.trace)
+                answers[name] = answer
+            except PendingError:
+                pending.append(name)
+            except StopError as error:
+                stop = error
+                pending += names[place:]  # those behind it are not asked, and so not answered either
+                break
+        left = todo._replace(tasks=tuple(filter(None, pending)) or None) if pending else None
+        seconds = time.perf_counter() - started
+        return InstanceOutcome(todo=todo, answers=answers, seconds=seconds, unanswered=left, stop=stop)
+
+    return ask
+
+
+def ask_all(
+    ask: Callable[[Todo], InstanceOutcome],
+    todo: Sequence[Todo],
+    keep: Callable[[InstanceOutcome], object],
+    waiting: Waiting,
+) -> None:
+    """Ask until nothing is left to be answered, or what is left waits for a batch that does not come.
+
+    ``ask`` is called in threads, ``keep`` in this one. It raises `StopError` if no more requests may be sent; what was
+    finished is kept, and batches that were begun are submitted.
+    """
+    before: set[Todo] = set()
+    while True:
+        left, stop = _ask_once(ask, todo, keep, waiting)
+        if stop is not None and not isinstance(stop, CostLimitError):
+            raise stop
+        if not left:
+            return
+        # Below a cost limit too, what was begun is submitted: replies cost less than was set aside for them, so that
+        # there may be room for more. The order in which answers come means nothing.
+        if not (waiting.settle is not None and waiting.settle()) and (stop is not None or set(left) == before):
+            if stop is not None:
+                raise stop
+            return
+        todo, before = left, set(left)
+
+
+def _ask_once(
+    ask: Callable[[Todo], InstanceOutcome],
+    todo: Sequence[Todo],
+    keep: Callable[[InstanceOutcome], object],
+    waiting: Waiting,
+) -> tuple[list[Todo], StopError | None]:
+    """Ask from threads and keep what is answered; return what is not, and why it was stopped, if it was."""
+    left = dict.fromkeys(todo)
+    stops: list[StopError] = []
+
+    def noting(one: Todo) -> InstanceOutcome:
+        outcome = ask(one)
+        if outcome.stop is not None:  # in this thread, so that it begins no other instance
+            stops.append(outcome.stop)
+        return outcome
+
+    def grave() -> list[StopError]:
+        """Return the stops after which nothing can be answered; below a cost limit, what is stored still can."""
+        return [stop for stop in stops if not isinstance(stop, CostLimitError)]
+
+    engine = Threads(min(waiting.max_waiting, max(1, len(todo))))
+    for outcome in engine.results(
+        lambda: noting, (), todo, is_over=lambda: bool(grave()), on_interrupt=waiting.interrupt
+    ):
+        keep(outcome)
+        del left[outcome.todo]
+        if outcome.unanswered is not None:
+            left[outcome.unanswered] = None
+    return list(left), next(iter(grave() or stops), None)
+
+
+def gather(
+    inquiries: Sequence[Inquiry],
+    dataset: Dataset,
+    tasks: Sequence[Task],
+    *,
+    limit: int | None = None,
+    waiting: Waiting = Waiting(),
+    on_progress: Callable[[int, int], None] | None = None,
+) -> list[Gathered]:
+    """Return the answers to all inquiries: many instances at once, from threads.
+
+    Requests of all inquiries share batches, and a request that two of them make is sent once. ``on_progress`` is called
+    with (instances done, instances in all), an instance once for each inquiry. It raises `StopError` if no more
+    requests may be sent, or answers wait for a batch that does not come; asking again goes on from what was replied.
+    """
+    gathered = [Gathered() for _ in inquiries]
+    todo = [
+        one
+        for place, inquiry in enumerate(inquiries)
+        for one in todo_of(dataset.ids[:limit], tasks, inquiry.system, inquiry=place)
+    ]
+    n_done = 0
+
+    def keep(outcome: InstanceOutcome) -> None:
+        nonlocal n_done
+        instance_id, found = outcome.todo.instance_id, gathered[outcome.todo.inquiry]
+        found.answers.update({(instance_id, name): answer for name, answer in outcome.answers.items()})
+        found.seconds[instance_id] = outcome.seconds
+        n_done += outcome.unanswered is None
+        if on_progress is not None:
+            on_progress(n_done, len(todo))
+
+    if on_progress is not None:
+        on_progress(0, len(todo))
+    ask_all(asker(inquiries, dataset), todo, keep, waiting)
+    if n_done < len(todo):
+        raise StopError(
+            f"{len(todo) - n_done} of {len(todo)} questions are unanswered, since their batch ended before "
+            "their turn; run again: what is stored is not paid twice"
+        )
+    return gathered
+
+
+def rehearse_all(
+    inquiries: Sequence[Inquiry],
+    dataset: Dataset,
+    tasks: Sequence[Task],
+    *,
+    limit: int | None = None,
+    on_progress: Callable[[int, int], None] | None = None,
+) -> Rehearsal:
+    """Ask all inquiries as `gather` would, by clients that send nothing, one instance at a time; keep no answer."""
+    found = gather(inquiries, dataset, tasks, limit=limit, waiting=Waiting(max_waiting=1), on_progress=on_progress)
+    failures = [
+        f"{instance_id}: {answer.error}"
+        for one in found
+        for (instance_id, _), answer in one.answers.items()
+        if isinstance(answer, Failure)
+    ]
+    return Rehearsal(
+        n_instances=len(dataset.ids[:limit]),
+        n_failed=len(failures),
+        first_error=failures[0] if failures else None,
+        tasks=tuple(task.name for task in tasks) if any(one.system.reads_brief for one in inquiries) else (),
+    )
