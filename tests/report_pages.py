@@ -10,7 +10,7 @@ import msgspec
 
 from evidencebench.data.dataset import Dataset
 from evidencebench.data.tasks import Task, task_named
-from evidencebench.pages.report.page import ReportContents, report_page
+from evidencebench.pages.report.page import report_page
 from evidencebench.scoring.resampling import Resampling
 
 QUICK = Resampling(n_draws=50)
@@ -96,10 +96,8 @@ def parsed(page: str) -> Element:
 
 
 def report_of(
-    runs: Sequence[Path], dataset: Dataset, *tasks: str, wish: ReportContents | None = None, limit: int | None = None
+    runs: Sequence[Path], dataset: Dataset, *tasks: str, largest: int = 5, limit: int | None = None, **options: Any
 ) -> Element:
     """Return a report, taken apart."""
     asked: tuple[Task, ...] = tuple(map(task_named, tasks))
-    return parsed(
-        report_page(runs, dataset, asked, resampling=QUICK, wish=wish or ReportContents(largest=5), limit=limit)
-    )
+    return parsed(report_page(runs, dataset, asked, resampling=QUICK, largest=largest, limit=limit, **options))

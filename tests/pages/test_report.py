@@ -24,7 +24,7 @@ from evidencebench.pages.report.breakdowns import breakdowns_of
 from evidencebench.pages.report.curves import curves_of, curves_section
 from evidencebench.pages.report.failures import errors_of, notes_of
 from evidencebench.pages.report.findings import Findings, findings_of
-from evidencebench.pages.report.page import ReportContents, report_page
+from evidencebench.pages.report.page import report_page
 from evidencebench.pages.viewer.page_parts import content_hash
 from evidencebench.pages.viewer.viewer_data import viewer_data_of
 from evidencebench.runs.run_file import read_run
@@ -332,8 +332,9 @@ def test_the_groups_of_a_breakdown_share_out_the_instances(findings: Findings) -
     for task in findings.tasks:
         for breakdown in breakdowns_of(findings, task):
             scores = findings.scored.scores["bm25"][task.name]
-            assert sum(one.n for one in breakdown.bins) == len(scores.ids)
-            total = sum(one.n * one.recalls["bm25"].mean for one in breakdown.bins)
+            means = [recalls["bm25"] for recalls in breakdown.bins.values()]
+            assert sum(one.n for one in means) == len(scores.ids)
+            total = sum(one.n * one.mean for one in means)
             assert total / len(scores.ids) == pytest.approx(float(scores.scores["aspect_recall"].mean()))
 
 
@@ -345,7 +346,8 @@ def test_instances_are_grouped_by_how_much_of_the_evidence_the_abstract_has(tmp_
     (tmp_path / "answers.json").write_text("{}")
     found = findings_of([tmp_path / "answers.json"], dataset, [task_named("er_at_1")], rules=Rules(), resampling=QUICK)
     *_, by_place = breakdowns_of(found, found.tasks[0])
-    assert [(one.name, one.n) for one in by_place.bins] == [
+    counts = [(name, next(iter(recalls.values())).n) for name, recalls in by_place.bins.items()]
+    assert counts == [
         ("all in the abstract", 2),
         ("some in the abstract", 1),
         ("none in the abstract", 1),
@@ -672,7 +674,7 @@ def test_a_limit_holds_for_scores_and_papers(folder: Path) -> None:
 
 
 def test_without_the_papers_the_page_says_how_to_read_them(folder: Path) -> None:
-    page = report_of([folder / "bm25.jsonl"], SAMPLE, wish=ReportContents(papers=False, data="sample", largest=3))
+    page = report_of([folder / "bm25.jsonl"], SAMPLE, papers=False, shown_data="sample", largest=3)
     assert not page.all("script", type="application/json")
     assert not page.all("main", id="viewer")
     assert not page.all("a", href="#/papers")
@@ -683,11 +685,8 @@ def test_without_the_papers_the_page_says_how_to_read_them(folder: Path) -> None
 
 
 def test_the_command_that_views_the_papers_keeps_tasks_and_rules(folder: Path) -> None:
-    wish = ReportContents(papers=False, largest=1)
     rules = Rules(over_length="first", out_of_range="drop")
-    page = parsed(
-        report_page([folder / "bm25.jsonl"], SAMPLE, [TASKS["er_at_10"]], rules=rules, resampling=QUICK, wish=wish)
-    )
+    page = report_of([folder / "bm25.jsonl"], SAMPLE, "er_at_10", rules=rules, papers=False, largest=1)
     (command,) = page.section("papers-here").all("pre")
     assert command.text == (
         "evidencebench view bm25.jsonl --data sample.json --task er_at_10 --over-length first --out-of-range drop"
@@ -698,7 +697,7 @@ def test_a_page_holds_no_absolute_path(folder: Path, tmp_path: Path) -> None:
     paths = [folder / "bm25.jsonl", tmp_path / "bm25.jsonl", folder / "tfidf.jsonl", folder / "answers.json"]
     execute("bm25", SAMPLE, paths[1])
     for papers in (False, True):
-        page = report_page(paths, SAMPLE, resampling=QUICK, wish=ReportContents(papers=papers, largest=1))
+        page = report_page(paths, SAMPLE, resampling=QUICK, papers=papers, largest=1)
         assert not [found for found in ("/tmp", "/home", str(SAMPLE.path.parent)) if found in page]  # noqa: S108
 
 
@@ -764,8 +763,8 @@ def skeleton_with(word: str, folder: Path) -> object:
         wrong = header | {"hypothesis": "wrong"}
         (folder / f"{name}_wrong.jsonl").write_text("\n".join([json.dumps(wrong), *lines]) + "\n")
     (folder / f"{in_a_name} answers.json").write_text(json.dumps({f"{word}0": None, f"{word}1": [0]}))
-    wish = ReportContents(title=word, largest=3, data=word, command=word)
-    page = report_of(sorted(folder.glob("*.jsonl")) + sorted(folder.glob("* answers.json")), dataset, wish=wish)
+    paths = sorted(folder.glob("*.jsonl")) + sorted(folder.glob("* answers.json"))
+    page = report_of(paths, dataset, title=word, largest=3, shown_data=word, command=word)
     assert word.replace("\x00", "\ufffd") in page.section("failures").text
     assert page.data("rows")[0]["hypothesis"] == word
     return page.skeleton()

@@ -19,7 +19,7 @@ from evidencebench.cli.output import OutputFile, print_cautions, refuse_existing
 from evidencebench.cli.progress import progress
 from evidencebench.data.dataset import open_dataset
 from evidencebench.data.tasks import Task
-from evidencebench.pages.report.page import ReportContents, argument_of, report_page, shareable
+from evidencebench.pages.report.page import argument_of, report_page, shareable
 from evidencebench.scoring.cautions import Caution
 from evidencebench.scoring.resampling import Resampling
 from evidencebench.scoring.selection import Rules
@@ -92,7 +92,6 @@ def command(
             "a browser prints the page to PDF"
         )
     refuse_existing(output, overwrite=overwrite)
-    wish = ReportContents(title=title, largest=largest, papers=papers, data=data, command=_command_line(ctx))
     cautions: list[Caution] = []
     with progress("scoring", progress_style) as on_progress:
         page = report_page(
@@ -102,7 +101,11 @@ def command(
             rules=rules,
             resampling=resampling,
             limit=limit,
-            wish=wish,
+            title=title,
+            largest=largest,
+            papers=papers,
+            shown_data=data,
+            command=_command_line(ctx),
             on_caution=cautions.append,
             on_progress=on_progress,
         )

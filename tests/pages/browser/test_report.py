@@ -11,7 +11,7 @@ from browsing import NewPage, address_of, assert_accessible, assert_fits, screen
 from evidencebench.data.dataset import open_dataset
 from evidencebench.data.sample import load_sample, sample_path
 from evidencebench.data.tasks import TASKS
-from evidencebench.pages.report.page import ReportContents, report_page
+from evidencebench.pages.report.page import report_page
 from evidencebench.scoring.resampling import Resampling
 
 SAMPLE = load_sample()
@@ -24,8 +24,9 @@ def report(sample_runs: tuple[Path, ...], tmp_path_factory: pytest.TempPathFacto
     """Give a report of two runs over the sample."""
     path = tmp_path_factory.mktemp("report") / "report.html"
     tasks = (TASKS["er_at_10"], TASKS["result_er_at_5"])
-    wish = ReportContents(title="Two rankings", command="evidencebench report ...")
-    path.write_text(report_page(sample_runs, SAMPLE, tasks, resampling=Resampling(n_draws=200), wish=wish), "utf-8")
+    quick, command = Resampling(n_draws=200), "evidencebench report ..."
+    made = report_page(sample_runs, SAMPLE, tasks, resampling=quick, title="Two rankings", command=command)
+    path.write_text(made, "utf-8")
     return path
 
 
@@ -236,7 +237,8 @@ def test_hostile_texts_are_shown_as_text_and_nothing_runs(new_page: NewPage, tmp
         [tmp_path / "run.jsonl"],
         open_dataset(tmp_path / "data.json"),
         resampling=Resampling(n_draws=50),
-        wish=ReportContents(title=HOSTILE, command=HOSTILE),
+        title=HOSTILE,
+        command=HOSTILE,
     )
     (tmp_path / "report.html").write_text(made, encoding="utf-8")
     page = new_page(360)
@@ -252,7 +254,7 @@ def test_hostile_texts_are_shown_as_text_and_nothing_runs(new_page: NewPage, tmp
 
 
 def test_a_report_without_papers_has_no_link_to_them_and_no_error(page: Page, sample_runs: tuple[Path, ...]) -> None:
-    made = report_page(sample_runs, SAMPLE, resampling=Resampling(n_draws=50), wish=ReportContents(papers=False))
+    made = report_page(sample_runs, SAMPLE, resampling=Resampling(n_draws=50), papers=False)
     path = sample_runs[0].parent / "bare_report.html"
     path.write_text(made, encoding="utf-8")
     page.goto(address_of(path, "#/papers"))

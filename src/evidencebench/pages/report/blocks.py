@@ -7,7 +7,7 @@ from evidencebench.pages.markup import Child, Node, node
 from evidencebench.scoring.resampling import Estimate
 from evidencebench.tables import Cell, Table
 
-FOREIGN: dict[str, str | int | float] = {"class": "foreign", "dir": "auto"}
+FOREIGN = {"class": "foreign", "dir": "auto"}
 """Of elements that show text from a file: its direction is its own."""
 
 _LONG = 24
@@ -59,33 +59,36 @@ def folded(summary: str, *children: Child, is_open: bool = False) -> Node:
 def figure(chart: Node, table: Table, *, is_open: bool = False) -> Node:
     """Return a chart with the table behind it, folded unless it says more than the chart."""
     label = f"Chart: {chart.findtext('title') or ''}"
-    frame = node("div", {"class": "frame", "tabindex": 0, "role": "group", "aria-label": label}, chart)
-    return node("figure", None, frame, folded("The numbers as a table", shown_table(table), is_open=is_open))
+    numbers = folded("The numbers as a table", shown_table(table), is_open=is_open)
+    return node("figure", None, _frame(label, chart), numbers)
 
 
 def shown_table(table: Table, *, most: int = 300) -> Node:
     """Return a table in a frame of its own, numbers to the right; cells longer than ``most`` characters are cut."""
-    numeric = [all(not isinstance(cell, str) for cell in column) for column in zip(*table.rows, strict=True)]
-    numeric = numeric or [False] * len(table.columns)
+    columns = list(zip(*table.rows, strict=True)) or [("",)] * len(table.columns)
+    numeric = [all(not isinstance(cell, str) for cell in column) for column in columns]
+    number = {"class": "number"}
     head = (
-        node("th", {"scope": "col", **({"class": "number"} if right else _look_of_words(name))}, shortened(name))
+        node("th", {"scope": "col", **(number if right else _look_of_words(name))}, shortened(name))
         for name, right in zip(table.columns, numeric, strict=True)
     )
-    rows = (
-        node("tr", None, *_cells([_text_of(cell, table.digits, most) for cell in row], numeric)) for row in table.rows
-    )
+
+    def line(row: Sequence[Cell]) -> Node:
+        texts = [_text_of(cell, table.digits, most) for cell in row]
+        looks = [number if right else _look_of(text) for text, right in zip(texts, numeric, strict=True)]
+        first, *cells = zip(texts, looks, strict=True)
+        name = node("th", {"scope": "row", **first[1]}, first[0])
+        return node("tr", None, name, *(node("td", look, text) for text, look in cells))
+
     caption = node("caption", None, table.title) if table.title else None
-    grid = node("table", None, caption, node("thead", None, node("tr", None, *head)), node("tbody", None, *rows))
+    body = node("tbody", None, *map(line, table.rows))
     label = shortened(table.title or f"Table: {', '.join(table.columns)}")
-    return node("div", {"class": "frame", "tabindex": 0, "role": "group", "aria-label": label}, grid)
+    return _frame(label, node("table", None, caption, node("thead", None, node("tr", None, *head)), body))
 
 
-def _cells(texts: Sequence[str], numeric: Sequence[bool]) -> list[Node]:
-    cells = []
-    for position, (text, right) in enumerate(zip(texts, numeric, strict=True)):
-        look: dict[str, str | int | float] = {"class": "number"} if right else _look_of(text)
-        cells.append(node("td", look, text) if position else node("th", {"scope": "row", **look}, text))
-    return cells
+def _frame(label: str, inner: Node) -> Node:
+    """Return what may be wider than the page, and then scrolls, also by the keyboard."""
+    return node("div", {"class": "frame", "tabindex": 0, "role": "group", "aria-label": label}, inner)
 
 
 def _text_of(cell: Cell, digits: int, most: int) -> str:
@@ -96,12 +99,12 @@ def _text_of(cell: Cell, digits: int, most: int) -> str:
     return shortened(cell, most) if isinstance(cell, str) else f"{cell:,}"
 
 
-def _look_of(text: str) -> dict[str, str | int | float]:
+def _look_of(text: str) -> dict[str, str]:
     """Return the attributes of a cell with text: numbers keep to one line, all else may be anything."""
     return {"class": "value"} if _NUMBERS.fullmatch(text) else _look_of_words(text)
 
 
-def _look_of_words(text: str) -> dict[str, str | int | float]:
+def _look_of_words(text: str) -> dict[str, str]:
     """Return the attributes of a cell with words; long ones may break anywhere, to leave room for the numbers."""
     return FOREIGN | {"class": "foreign long"} if len(text) > _LONG else FOREIGN
 

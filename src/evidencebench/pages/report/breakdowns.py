@@ -1,23 +1,23 @@
-"""Aspect recall by what an instance is like: how many aspects, how long a paper, and where its evidence stands."""
+"""Aspect recall instance by instance, and by what an instance is like."""
 
 from bisect import bisect
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 
-from evidencebench.data.optimum.cover import Coverage, coverage_of
+from evidencebench.data.instance import Instance
+from evidencebench.data.optimum.cover import coverage_of
 from evidencebench.data.tasks import Task
 from evidencebench.pages.figures import BarGroup, grouped_chart
-from evidencebench.pages.markup import Node
+from evidencebench.pages.markup import Node, node
 from evidencebench.pages.report.blocks import figure, note, section
 from evidencebench.pages.report.findings import Findings
 from evidencebench.pages.report.opening import described
 from evidencebench.query import Kind
-from evidencebench.scoring.resampling import Estimate, Resampling, bootstrap_columns
+from evidencebench.scoring.resampling import Estimate, bootstrap_columns
 from evidencebench.scoring.score_texts import percent
-from evidencebench.scoring.task_scores import TaskScores
 from evidencebench.tables import Cell, Table
 
 _ASPECT_BINS = (5, 9, 13)
@@ -25,48 +25,62 @@ _LENGTH_BINS = (100, 150, 200, 300)
 _PLACES = ("all in the abstract", "some in the abstract", "none in the abstract", "no aspect can be covered")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bin:
-    """Instances that are alike."""
-
-    name: str  # in what
-    n: int
-    n_clusters: int  # papers, or reviews
-    recalls: Mapping[str, Estimate]  # system -> its mean aspect recall on them
+def scatter_section(*, has_papers: bool) -> Node:
+    """Return where two systems are chosen and drawn in the browser, from the papers' list, or why they cannot be."""
+    if not has_papers:
+        return section("scatter", "Instance by instance", note("Left out with the papers (see below)."))
+    return section(
+        "scatter",
+        "Instance by instance",
+        note(
+            "Each mark is an instance: the recall of A to the right, of B upwards; on the diagonal both are equal. "
+            "Where several coincide, the mark is larger and says how many. The table behind it leads to each paper."
+        ),
+        node("div", {"id": "scatter-plot"}),
+        node("noscript", None, note("The plot is drawn by the page's script, which this browser does not run.")),
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Breakdown:
-    """Recall by one trait of the instances; bins that hold none are left out."""
+    """Recall by one trait of the instances: of each bin that holds any, the mean aspect recall of every system."""
 
     trait: str
-    bins: tuple[Bin, ...]
+    bins: Mapping[str, Mapping[str, Estimate]]
 
 
 def breakdowns_of(findings: Findings, task: Task) -> tuple[Breakdown, ...]:
     """Return recall on a task by each trait, for every system of its leaderboard."""
     columns = findings.columns(task)
-    counted = next(iter(columns.values()))
-    instances = [findings.dataset[instance_id] for instance_id in counted.ids]
-    by_aspects = [_bin_of(len(one.labels.that_count(task.scope)), _ASPECT_BINS, "aspects") for one in instances]
-    by_length = [_bin_of(len(one.query.sentences), _LENGTH_BINS, "sentences") for one in instances]
-    by_place = [_place(coverage_of(one.labels, task.scope), one.query.indices_of(Kind.ABSTRACT)) for one in instances]
-    traits = (
-        ("the number of aspects that count", _names(_ASPECT_BINS, "aspects"), by_aspects),
-        ("the length of the paper", _names(_LENGTH_BINS, "sentences"), by_length),
-        ("what the abstract covers", _PLACES, by_place),
-    )
-    return tuple(
-        Breakdown(trait=trait, bins=tuple(_bins(names, found, columns, findings.resampling)))
-        for trait, names, found in traits
-    )
+    first = next(iter(columns.values()))
+    recalls = np.column_stack([scores.recalls for scores in columns.values()])
+    instances = [findings.dataset[instance_id] for instance_id in first.ids]
 
+    def breakdown(trait: str, names: Sequence[str], places: Sequence[int]) -> Breakdown:
+        bins = {}
+        for place, name in enumerate(names):
+            inside = np.array(places) == place
+            if inside.any():
+                clusters = [first.clusters[one] for one in np.flatnonzero(inside)]
+                means = bootstrap_columns(recalls[inside], clusters, findings.resampling)
+                bins[name] = dict(zip(columns, means, strict=True))
+        return Breakdown(trait=trait, bins=bins)
 
-def _place(coverage: Coverage, abstract: Sequence[int]) -> str:
-    coverable, covered = coverage.coverable, coverage.mask_of(abstract)
-    if not coverable:
-        return _PLACES[3]
-    return _PLACES[0 if covered == coverable else 1 if covered else 2]
+    n_aspects = [len(one.labels.that_count(task.scope)) for one in instances]
+    lengths = [len(one.query.sentences) for one in instances]
+    return (
+        breakdown(
+            "the number of aspects that count",
+            _names(_ASPECT_BINS, "aspects"),
+            [bisect(_ASPECT_BINS, count) for count in n_aspects],
+        ),
+        breakdown(
+            "the length of the paper",
+            _names(_LENGTH_BINS, "sentences"),
+            [bisect(_LENGTH_BINS, count) for count in lengths],
+        ),
+        breakdown("what the abstract covers", _PLACES, [_place(one, task) for one in instances]),
+    )
 
 
 def _names(starts: Sequence[int], unit: str) -> tuple[str, ...]:
@@ -75,31 +89,18 @@ def _names(starts: Sequence[int], unit: str) -> tuple[str, ...]:
     return (*spans, f"{starts[-1]} {unit} or more")
 
 
-def _bin_of(count: int, starts: Sequence[int], unit: str) -> str:
-    return _names(starts, unit)[bisect(starts, count)]
+def _place(instance: Instance, task: Task) -> int:
+    """Return which of `_PLACES` says where the evidence stands."""
+    coverage = coverage_of(instance.labels, task.scope)
+    covered = coverage.mask_of(instance.query.indices_of(Kind.ABSTRACT))
+    if not coverage.coverable:
+        return 3
+    return 0 if covered == coverage.coverable else 1 if covered else 2
 
 
-def _bins(
-    names: Sequence[str], found: Sequence[str], columns: Mapping[str, TaskScores], resampling: Resampling
-) -> Iterator[Bin]:
-    recalls = np.column_stack([scores.recalls for scores in columns.values()])
-    all_clusters = next(iter(columns.values())).clusters
-    for name in names:
-        inside = np.array([one == name for one in found])
-        if not inside.any():
-            continue
-        clusters = [cluster for cluster, counts in zip(all_clusters, inside, strict=True) if counts]
-        means = bootstrap_columns(recalls[inside], clusters, resampling)
-        yield Bin(
-            name=name,
-            n=len(clusters),
-            n_clusters=len(set(clusters)),
-            recalls=dict(zip(columns, means, strict=True)),
-        )
-
-
-def breakdowns_section(findings: Findings, task: Task, found: Sequence[Breakdown]) -> Node:
-    """Return a grouped chart and its table for each trait."""
+def breakdowns_section(findings: Findings) -> Node:
+    """Return a grouped chart and its table for each trait, on the first task."""
+    task = findings.tasks[0]
     return section(
         "breakdowns",
         "Recall by kind of instance",
@@ -108,30 +109,23 @@ def breakdowns_section(findings: Findings, task: Task, found: Sequence[Breakdown
             "none. Groups differ in how hard they are, so compare systems within a group, not groups. All, some or "
             "none in the abstract: its sentences cover all, some or none of the aspects that any sentence covers."
         ),
-        *(_figure(findings, task, one) for one in found),
+        *(_figure(findings, task, one) for one in breakdowns_of(findings, task)),
     )
 
 
 def _figure(findings: Findings, task: Task, breakdown: Breakdown) -> Node:
     controls = {findings.name_of(row): row.system for row in findings.board[task.name] if row.is_control}
-    groups = [
-        BarGroup(
-            name=f"{one.name} (n = {one.n})",
-            bars=[
-                findings.bar(controls.get(name, name), mean, is_control=name in controls)
-                for name, mean in one.recalls.items()
-            ],
-        )
-        for one in breakdown.bins
-    ]
     title = f"By {breakdown.trait}"
-    return figure(grouped_chart(groups, title=title), _table(title, breakdown))
-
-
-def _table(title: str, breakdown: Breakdown) -> Table:
-    systems = list(breakdown.bins[0].recalls) if breakdown.bins else []
-    rows: list[list[Cell]] = [
-        [one.name, one.n, one.n_clusters, *(percent(one.recalls[system], alone="") for system in systems)]
-        for one in breakdown.bins
-    ]
-    return Table(title=f"{title}: aspect recall in %", columns=["group", "n", "papers", *systems], rows=rows)
+    groups: list[BarGroup] = []
+    rows: list[list[Cell]] = []
+    for name, recalls in breakdown.bins.items():
+        first = next(iter(recalls.values()))
+        bars = [
+            findings.bar(controls.get(system, system), mean, is_control=system in controls)
+            for system, mean in recalls.items()
+        ]
+        groups.append(BarGroup(name=f"{name} (n = {first.n})", bars=bars))
+        rows.append([name, first.n, first.n_clusters, *(percent(mean, alone="") for mean in recalls.values())])
+    columns = ["group", "n", "papers", *findings.columns(task)]
+    table = Table(title=f"{title}: aspect recall in %", columns=columns, rows=rows)
+    return figure(grouped_chart(groups, title=title), table)

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
@@ -13,16 +13,12 @@ from evidencebench.runs.answer_line import Failure
 from evidencebench.runs.people.people_folder import SYSTEM_NAME
 from evidencebench.runs.run_file import RunFile
 from evidencebench.scoring.score_texts import notes_line
-from evidencebench.system import is_counted_once, merged_notes
+from evidencebench.system import merged_notes
 from evidencebench.tables import Cell, Table
 from evidencebench.wording import counted
 
-REPLY = "reply_"
-"""How the notes begin that say what a language model's replies were."""
-
-READ_BY = "read_by "
-"""How the notes begin that say which branch of the grammar read them."""
-
+# How the notes begin that say what a language model's replies were, and which branch of the grammar read them.
+_REPLY, _READ_BY = "reply_", "read_by "
 _OF_A_REPLY = re.compile(r"ReplyError: [a-z_ ]{1,30}(?=:)")
 _MOST_CHARACTERS = 60
 
@@ -42,17 +38,13 @@ def notes_of(run: RunFile, keys: Iterable[tuple[str, str | None]] | None = None)
 
     ``keys`` are (instance id, task or None) of the lines that are counted; None: of all.
     """
-    totals: Counter[str] = Counter()
-    once: dict[str, Mapping[str, int]] = {}
-    for instance_id, task in sorted(run.done if keys is None else keys, key=str):
+    of_papers: dict[str, dict[str, int]] = {}
+    for instance_id, task in run.done if keys is None else keys:
         answer = run.answer(instance_id, task)
-        if answer is None:
-            continue
-        about_paper = {name: count for name, count in answer.notes.items() if is_counted_once(name)}
-        if about_paper:
-            once[instance_id] = merged_notes(once.get(instance_id, {}), about_paper)
-        totals.update({name: count for name, count in answer.notes.items() if name not in about_paper})
-    for notes in once.values():
+        if answer is not None:
+            of_papers[instance_id] = merged_notes(of_papers.get(instance_id, {}), answer.notes)
+    totals: Counter[str] = Counter()
+    for notes in of_papers.values():
         totals.update(notes)
     return dict(sorted(totals.items()))
 
@@ -118,12 +110,10 @@ _COUNTED = {
 
 def failures_section(findings: Findings) -> Node:
     """Return what went wrong with the answers of every run."""
-    runs = findings.every_run
-    graded = {label: findings.graded_answers(run) for label, run in runs.items()}
-    errors = {label: errors_of(run, graded[label]) for label, run in runs.items()}
-    notes = {label: notes_of(run, graded[label]) for label, run in runs.items()}
-    replies = {label: _counts_of(REPLY, found) for label, found in notes.items()}
-    read_by = {label: _counts_of(READ_BY, found) for label, found in notes.items()}
+    graded = {label: (run, findings.graded_answers(run)) for label, run in findings.every_run.items()}
+    notes = {label: notes_of(*found) for label, found in graded.items()}
+    errors = [(label, kind) for label, found in graded.items() for kind in errors_of(*found)]
+    scores = {**findings.scored.scores, **{label: found for label, (_, found) in findings.swapped.items()}}
     return section(
         "failures",
         "Answers that failed",
@@ -133,58 +123,64 @@ def failures_section(findings: Findings) -> Node:
             "where that is allowed. Left out: instances to which the task does not apply. Errors and replies are of "
             "the answers that are graded here; a run may hold more (see Cost)."
         ),
-        shown_table(_counts(findings)),
-        shown_table(_errors(errors)) if any(errors.values()) else note("No answer that is graded here failed."),
-        shown_table(_reply_table("Replies of language models by class", replies))
-        if any(replies.values())
-        else note("No run notes replies of a language model."),
-        shown_table(_reply_table("Replies by the branch of the grammar that read them", read_by))
-        if any(read_by.values())
-        else None,
+        _table(
+            "Answers by task",
+            ["run", "task", *_COUNTED.values()],
+            [
+                [label, task.name, *(getattr(found[task.name].counts, count) for count in _COUNTED)]
+                for label, found in scores.items()
+                for task in findings.tasks
+            ],
+        ),
+        _table(
+            "Errors by kind",
+            ["run", "error", "count", "first at", "which says"],
+            [[label, kind.name, kind.count, kind.instance_id, kind.example] for label, kind in errors],
+            otherwise="No answer that is graded here failed.",
+        ),
+        _replies(
+            "Replies of language models by class",
+            _REPLY,
+            notes,
+            otherwise="No run notes replies of a language model.",
+        ),
+        _replies("Replies by the branch of the grammar that read them", _READ_BY, notes),
     )
 
 
-def _counts(findings: Findings) -> Table:
-    scores = {**findings.scored.scores, **{label: found for label, (_, found) in findings.swapped.items()}}
-    rows: list[list[Cell]] = [
-        [label, task.name, *(getattr(found[task.name].counts, count) for count in _COUNTED)]
-        for label, found in scores.items()
-        for task in findings.tasks
-    ]
-    return Table(title="Answers by task", columns=["run", "task", *_COUNTED.values()], rows=rows)
+def _table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Cell]], *, otherwise: str = "") -> Node | None:
+    """Return a table, or where it would have no row, what is said ``otherwise``."""
+    if rows:
+        return shown_table(Table(title=title, columns=columns, rows=rows))
+    return note(otherwise) if otherwise else None
 
 
-def _errors(errors: Mapping[str, tuple[ErrorKind, ...]]) -> Table:
-    rows: list[list[Cell]] = [
-        [label, kind.name, kind.count, kind.instance_id, kind.example]
-        for label, kinds in errors.items()
-        for kind in kinds
-    ]
-    columns = ["run", "error", "count", "first at", "which says"]
-    return Table(title="Errors by kind", columns=columns, rows=rows)
-
-
-def _counts_of(prefix: str, notes: Mapping[str, int]) -> dict[str, int]:
-    return {name.removeprefix(prefix).replace("_", " "): n for name, n in notes.items() if name.startswith(prefix)}
-
-
-def _reply_table(title: str, replies: Mapping[str, Mapping[str, int]]) -> Table:
+def _replies(title: str, prefix: str, notes: Mapping[str, Mapping[str, int]], *, otherwise: str = "") -> Node | None:
+    """Return how many replies each run notes, in all and by what stands behind a prefix."""
+    replies = {
+        label: {name.removeprefix(prefix).replace("_", " "): n for name, n in found.items() if name.startswith(prefix)}
+        for label, found in notes.items()
+    }
     classes = sorted({name for found in replies.values() for name in found})
     rows: list[list[Cell]] = [
         [label, sum(found.values()), *(found.get(name, 0) for name in classes)]
         for label, found in replies.items()
         if found
     ]
-    return Table(title=title, columns=["run", "replies", *classes], rows=rows)
+    return _table(title, ["run", "replies", *classes], rows, otherwise=otherwise)
 
 
 def costs_section(findings: Findings) -> Node:
     """Return what the answers of language models cost, and how long people took."""
     runs = findings.every_run
-    notes = {label: notes_of(run) for label, run in runs.items()}
-    asked = {label: found for label, found in notes.items() if "requests" in found or cost_text(found) is not None}
-    timed = {label: runs[label] for label, found in notes.items() if "seconds" in found and _is_person(runs[label])}
-    counts = {label: (len(run.done), len(findings.graded_answers(run))) for label, run in runs.items()}
+    notes = {label: found for label, run in runs.items() if (found := notes_of(run))}
+    # What each table begins with: the run, how many answers it holds, and how many of them are graded.
+    named: dict[str, tuple[Cell, ...]] = {
+        label: (label, len(runs[label].done), len(findings.graded_answers(runs[label]))) for label in notes
+    }
+    columns = ["answers in the run", "graded here"]
+    asked = [label for label, found in notes.items() if "requests" in found or cost_text(found) is not None]
+    token_counts = ("requests", "prompt_tokens", "completion_tokens")
     return section(
         "costs",
         "Cost",
@@ -192,61 +188,46 @@ def costs_section(findings: Findings) -> Node:
             "Counted over all answers that a run holds, those of other tasks and instances too: "
             "the tables say how many they are, and how many of them are graded here."
         )
-        if any(notes.values())
+        if notes
         else None,
-        shown_table(_costs(asked, counts))
-        if asked
-        else note("No run here asked a language model, so none has a cost."),
+        _table(
+            "Language models",
+            ["run", *columns, "requests", "prompt tokens", "completion tokens", "cost"],
+            [
+                [
+                    *named[label],
+                    *(notes[label].get(name, 0) for name in token_counts),
+                    cost_text(notes[label]) or "none noted",
+                ]
+                for label in asked
+            ],
+            otherwise="No run here asked a language model, so none has a cost.",
+        ),
         note(
             "A reply that was stored before counts what it cost then. "
             "What a provider did not price is never counted as $0."
         )
         if asked
         else None,
-        shown_table(_times(timed, counts)) if timed else None,
-        _noted(notes, counts),
+        _table(
+            "People",
+            ["person", *columns, "median seconds", "seconds in all"],
+            [[*named[label], *_times(runs[label])] for label, found in notes.items() if _is_timed(runs[label], found)],
+        ),
+        _table(
+            "All that the runs note",
+            ["run", *columns, "notes"],
+            [[*named[label], notes_line(found)] for label, found in notes.items()],
+        ),
     )
 
 
-def _is_person(run: RunFile) -> bool:
-    return run.header is not None and run.header.system.name == SYSTEM_NAME
+def _is_timed(run: RunFile, notes: Mapping[str, int]) -> bool:
+    return "seconds" in notes and run.header is not None and run.header.system.name == SYSTEM_NAME
 
 
-# Of each run, how many answers it holds, and how many of them are graded.
-_Counts = Mapping[str, tuple[int, int]]
-
-
-def _costs(notes: Mapping[str, Mapping[str, int]], counts: _Counts) -> Table:
-    rows: list[list[Cell]] = [
-        [
-            label,
-            *counts[label],
-            found.get("requests", 0),
-            found.get("prompt_tokens", 0),
-            found.get("completion_tokens", 0),
-            cost_text(found) or "none noted",
-        ]
-        for label, found in notes.items()
-    ]
-    columns = ["run", "answers in the run", "graded here", "requests", "prompt tokens", "completion tokens", "cost"]
-    return Table(title="Language models", columns=columns, rows=rows)
-
-
-def _times(runs: Mapping[str, RunFile], counts: _Counts) -> Table:
-    rows: list[list[Cell]] = []
-    for label, run in runs.items():
-        answers = (run.answer(*key) for key in run.done)
-        seconds = [answer.notes["seconds"] for answer in answers if answer is not None and "seconds" in answer.notes]
-        rows.append([label, *counts[label], float(median(seconds)), sum(seconds)])
-    columns = ["person", "answers in the run", "graded here", "median seconds", "seconds in all"]
-    return Table(title="People", columns=columns, rows=rows)
-
-
-def _noted(notes: Mapping[str, Mapping[str, int]], counts: _Counts) -> Node | None:
-    """Return everything that runs note, in the words of ``score``."""
-    lines = {label: notes_line(found) for label, found in notes.items() if found}
-    if not lines:
-        return None
-    rows: list[list[Cell]] = [[label, *counts[label], line] for label, line in lines.items()]
-    columns = ["run", "answers in the run", "graded here", "notes"]
-    return shown_table(Table(title="All that the runs note", columns=columns, rows=rows))
+def _times(run: RunFile) -> tuple[float, int]:
+    """Return the median of the seconds that a person took, and their sum."""
+    answers = (run.answer(*key) for key in run.done)
+    seconds = [answer.notes["seconds"] for answer in answers if answer is not None and "seconds" in answer.notes]
+    return float(median(seconds)), sum(seconds)

@@ -1,13 +1,12 @@
 """The wrong-hypothesis control: what a run scores when each paper is asked another paper's hypothesis."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from shlex import join
 from typing import Any
 
 from evidencebench.errors import SystemSpecError
 from evidencebench.execution.system_table import SYSTEMS
-from evidencebench.pages.figures import Bar, bar_of, difference_chart
+from evidencebench.pages.figures import bar_of, difference_chart
 from evidencebench.pages.markup import Child, Node, node
 from evidencebench.pages.report.blocks import (
     code,
@@ -20,10 +19,10 @@ from evidencebench.pages.report.blocks import (
     shown_list,
 )
 from evidencebench.pages.report.findings import Findings
-from evidencebench.runs.header import SystemHeader
+from evidencebench.runs.header import RunHeader, SystemHeader
 from evidencebench.runs.people.people_folder import SYSTEM_NAME
 from evidencebench.runs.run_file import RunFile
-from evidencebench.scoring.compare import Comparison, compare
+from evidencebench.scoring.compare import compare
 from evidencebench.scoring.pairs import Pair, adjusted
 from evidencebench.scoring.score_texts import percent
 from evidencebench.specification import write_specification
@@ -31,55 +30,36 @@ from evidencebench.system import traits_of
 from evidencebench.tables import Cell, Table
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Hypotheses:
-    """Every run under the control."""
+def hypotheses_section(findings: Findings, data: str) -> Node:
+    """Return each run against itself asked with other papers' hypotheses, and what is not measured.
 
-    pairs: tuple[Pair, ...]  # each run that has a partner against it, task by task
-    unmeasured: Mapping[str, "Remedy"]  # label of a run without a partner -> what would make one
-    unpaired: tuple[str, ...]  # labels of the runs with wrong hypotheses whose partner is not here
-    unused: Mapping[str, str]  # label of a run with wrong hypotheses -> the one that is shown in its place
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Remedy:
-    """The command that makes the partner of a run, or else why there is none."""
-
-    command: str = ""
-    reason: str = ""
-
-
-def hypotheses_of(findings: Findings, data: str) -> Hypotheses:
-    """Return every run under the control; ``data`` is what a command line calls the data."""
+    ``data`` is what a command line calls the data.
+    """
     partners = {label: _partner(run, findings) for label, run in findings.scored.runs.items()}
-    unused = _unused(findings, partners)
-    compared: list[tuple[str, str, Comparison]] = []
-    for label, partner in partners.items():
-        if partner is not None:
-            own, (_, wrong) = findings.scored.scores[label], findings.swapped[partner]
-            both = ((own[task.name], wrong[task.name]) for task in findings.tasks)
-            compared += [(label, partner, compare(*one, resampling=findings.resampling)) for one in both]
-    return Hypotheses(
-        pairs=adjusted(compared),
-        unmeasured={
-            label: _remedy(findings.scored.runs[label], data, number)
-            for number, (label, partner) in enumerate(partners.items(), 1)
-            if partner is None
-        },
-        unpaired=tuple(label for label in findings.swapped if label not in partners.values() and label not in unused),
-        unused=unused,
+    pairs = _pairs(findings, partners)
+    idle = [label for label in findings.swapped if label not in partners.values()]
+    # Of each run that stands back, the run of the same system, but of another seed, that is shown in its place.
+    shown = {
+        label: next((one for one in partners.values() if one and _is_same_system(findings, one, label)), None)
+        for label in idle
+    }
+    unpaired = [isolated_name(label) for label in idle if shown[label] is None]
+    unused = {
+        label: node("span", None, isolated_name(one), " stands in its place") for label, one in shown.items() if one
+    }
+    return section(
+        "hypotheses",
+        "Wrong-hypothesis control",
+        note(
+            "The same system, asked about each paper with the hypothesis of another. A high score alone does not show "
+            "that a system used the hypothesis: where recall stays and the selections overlap, it did not. Runs with "
+            "wrong hypotheses are shown here only; they are on no leaderboard."
+        ),
+        _measured(findings, pairs) if pairs else None,
+        *_unmeasured(findings, partners, data),
+        _listed("Without the run of the same system and options with its own hypotheses: ", unpaired),
+        _listed("Not used, since another seed of the same system is preferred:", _by_run(unused)),
     )
-
-
-def _unused(findings: Findings, partners: Mapping[str, str | None]) -> dict[str, str]:
-    """Return the runs with wrong hypotheses of which each system has another that is shown."""
-    used = {partner: findings.swapped[partner][0].header for partner in partners.values() if partner is not None}
-    found = {}
-    for label, (run, _) in findings.swapped.items():
-        instead = (one for one, header in used.items() if header and run.header and header.system == run.header.system)
-        if label not in used and (other := next(instead, None)) is not None:
-            found[label] = other
-    return found
 
 
 def _partner(run: RunFile, findings: Findings) -> str | None:
@@ -94,26 +74,78 @@ def _partner(run: RunFile, findings: Findings) -> str | None:
     return min(alike)[1] if alike else None
 
 
-def _remedy(run: RunFile, data: str, number: int) -> Remedy:
-    """Return the command that makes the partner of a run, or why there is none."""
-    header = run.header
-    if header is None:
-        return Remedy(reason="the file does not say what made it")
-    reason = _hindrance(header.system)
-    if reason:
-        return Remedy(reason=reason)
-    try:
-        system = write_specification(header.system.name, header.system.options)
-    except SystemSpecError:
-        return Remedy(reason="its options cannot be written in a command")
-    words = ["evidencebench", "run", system, "--data", data, "--hypothesis", "wrong"]
-    if header.per_task:
-        words += [word for task in header.tasks for word in ("--task", task)]
-    if header.limit is not None:
-        words += ["--limit", str(header.limit)]
-    if header.seed:
-        words += ["--seed", str(header.seed)]
-    return Remedy(command=join([*words, "-o", f"wrong_{number}.jsonl"]))
+def _is_same_system(findings: Findings, first: str, second: str) -> bool:
+    """Say whether two runs with wrong hypotheses, which have headers, are of one system."""
+    (one, _), (other, _) = findings.swapped[first], findings.swapped[second]
+    return one.header is not None and other.header is not None and one.header.system == other.header.system
+
+
+def _pairs(findings: Findings, partners: Mapping[str, str | None]) -> tuple[Pair, ...]:
+    """Compare each run that has a partner with it, task by task."""
+    return adjusted(
+        (
+            label,
+            partner,
+            compare(
+                findings.scored.scores[label][task.name],
+                findings.swapped[partner][1][task.name],
+                resampling=findings.resampling,
+            ),
+        )
+        for label, partner in partners.items()
+        if partner is not None
+        for task in findings.tasks
+    )
+
+
+def _measured(findings: Findings, pairs: Sequence[Pair]) -> Node:
+    task = findings.tasks[0].name
+    bars = [
+        bar_of(
+            pair.first,
+            pair.comparison.test.difference,
+            note=f"p = {pair.p_value:.4f}",
+            series=findings.series_of(pair.first, is_control=False),
+        )
+        for pair in pairs
+        if pair.comparison.task.name == task
+    ]
+    sides = ("wrong hypothesis", "own hypothesis")
+    table = Table(
+        title="Own against wrong hypothesis: aspect recall in %",
+        columns=["system", "task", "own", "wrong", "own - wrong, points", "p (Holm)", "overlap, %", "n"],
+        rows=list(map(_row, pairs)),
+    )
+    chart = difference_chart(bars, title=f"{task}: own hypothesis - wrong hypothesis", sides=sides)
+    return figure(chart, table, is_open=True)
+
+
+def _row(pair: Pair) -> list[Cell]:
+    found, difference = pair.comparison, pair.comparison.test.difference
+    means = (100 * found.first.mean, 100 * found.second.mean)
+    overlap = percent(found.overlap, alone="")
+    return [pair.first, found.task.name, *means, points(difference), f"{pair.p_value:.4f}", overlap, difference.n]
+
+
+def _unmeasured(findings: Findings, partners: Mapping[str, str | None], data: str) -> Iterator[Node]:
+    """Yield the commands that make the partners of runs without one, and why some cannot have one."""
+    said = "Not measured" if any(partners.values()) else "Not measured for any run"
+    commands: dict[str, Child] = {}
+    reasons: dict[str, Child] = {}
+    for number, (label, partner) in enumerate(partners.items(), 1):
+        if partner is None:
+            header = findings.scored.runs[label].header
+            reason = "the file does not say what made it" if header is None else _hindrance(header.system)
+            if header is None or reason:
+                reasons[label] = reason
+            else:
+                commands[label] = code(_command(header, data, number))
+    if commands:
+        yield paragraph(f"{said}. To measure it, make these runs and add them to the report:")
+        yield shown_list(*_by_run(commands))
+    if reasons:
+        yield paragraph("Not to be measured:" if commands else f"{said}:")
+        yield shown_list(*_by_run(reasons))
 
 
 def _hindrance(system: SystemHeader) -> str:
@@ -126,6 +158,10 @@ def _hindrance(system: SystemHeader) -> str:
         return "it never reads the hypothesis, so its answers would be the same"
     if system.name not in SYSTEMS and ":" not in system.name:
         return "this version of evidencebench has no system of that name"
+    try:
+        write_specification(system.name, system.options)
+    except SystemSpecError:
+        return "its options cannot be written in a command"
     return ""
 
 
@@ -144,74 +180,22 @@ def _names_in(value: Any) -> set[str]:
     return names
 
 
-def hypotheses_section(findings: Findings, found: Hypotheses) -> Node:
-    """Return each run against itself asked with other papers' hypotheses, and what is not measured."""
-    return section(
-        "hypotheses",
-        "Wrong-hypothesis control",
-        note(
-            "The same system, asked about each paper with the hypothesis of another. A high score alone does not show "
-            "that a system used the hypothesis: where recall stays and the selections overlap, it did not. Runs with "
-            "wrong hypotheses are shown here only; they are on no leaderboard."
-        ),
-        _measured(findings, found) if found.pairs else None,
-        *_unmeasured(found),
-        _unpaired(found),
-        _unused_text(found),
-    )
+def _command(header: RunHeader, data: str, number: int) -> str:
+    """Return the command that makes the partner of a run."""
+    system = write_specification(header.system.name, header.system.options)
+    words = ["evidencebench", "run", system, "--data", data, "--hypothesis", "wrong"]
+    if header.per_task:
+        words += [word for task in header.tasks for word in ("--task", task)]
+    if header.limit is not None:
+        words += ["--limit", str(header.limit)]
+    if header.seed:
+        words += ["--seed", str(header.seed)]
+    return join([*words, "-o", f"wrong_{number}.jsonl"])
 
 
-def _measured(findings: Findings, found: Hypotheses) -> Node:
-    task = findings.tasks[0].name
-    bars = [_bar(findings, pair) for pair in found.pairs if pair.comparison.task.name == task]
-    chart = difference_chart(
-        bars, title=f"{task}: own hypothesis - wrong hypothesis", sides=("wrong hypothesis", "own hypothesis")
-    )
-    columns = ["system", "task", "own", "wrong", "own - wrong, points", "p (Holm)", "overlap, %", "n"]
-    title = "Own against wrong hypothesis: aspect recall in %"
-    return figure(chart, Table(title=title, columns=columns, rows=list(map(_row, found.pairs))), is_open=True)
+def _by_run(told: Mapping[str, Child]) -> list[Node]:
+    return [node("span", None, isolated_name(label), ": ", one) for label, one in told.items()]
 
 
-def _bar(findings: Findings, pair: Pair) -> Bar:
-    series = findings.series_of(pair.first, is_control=False)
-    return bar_of(pair.first, pair.comparison.test.difference, note=f"p = {pair.p_value:.4f}", series=series)
-
-
-def _row(pair: Pair) -> list[Cell]:
-    found, difference = pair.comparison, pair.comparison.test.difference
-    means: list[Cell] = [100 * found.first.mean, 100 * found.second.mean]
-    overlap = percent(found.overlap, alone="")
-    return [pair.first, found.task.name, *means, points(difference), f"{pair.p_value:.4f}", overlap, difference.n]
-
-
-def _unmeasured(found: Hypotheses) -> list[Node]:
-    said = "Not measured" if found.pairs else "Not measured for any run"
-    makes = {label: code(one.command) for label, one in found.unmeasured.items() if one.command}
-    reasons = {label: one.reason for label, one in found.unmeasured.items() if not one.command}
-    parts = []
-    if makes:
-        parts += [paragraph(f"{said}. To measure it, make these runs and add them to the report:"), _by_run(makes)]
-    if reasons:
-        parts += [paragraph("Not to be measured:" if makes else f"{said}:"), _by_run(reasons)]
-    return parts
-
-
-def _by_run(told: Mapping[str, Child]) -> Node:
-    return shown_list(*(node("span", None, isolated_name(label), ": ", one) for label, one in told.items()))
-
-
-def _unused_text(found: Hypotheses) -> Node | None:
-    if not found.unused:
-        return None
-    told = {
-        label: node("span", None, isolated_name(other), " stands in its place") for label, other in found.unused.items()
-    }
-    return node("div", None, paragraph("Not used, since another seed of the same system is preferred:"), _by_run(told))
-
-
-def _unpaired(found: Hypotheses) -> Node | None:
-    if not found.unpaired:
-        return None
-    labels = [isolated_name(label) for label in found.unpaired]
-    said = paragraph("Without the run of the same system and options with its own hypotheses: ")
-    return node("div", None, said, shown_list(*labels))
+def _listed(said: str, items: Sequence[Node]) -> Node | None:
+    return node("div", None, paragraph(said), shown_list(*items)) if items else None

@@ -1,7 +1,5 @@
 """The leaderboard of each task, with how certain every rank is."""
 
-from collections.abc import Sequence
-
 from evidencebench.data.tasks import Task
 from evidencebench.pages.figures import interval_chart
 from evidencebench.pages.markup import Node, node
@@ -20,7 +18,6 @@ _MOST_OPEN = 3
 
 def leaderboard_section(findings: Findings) -> Node:
     """Return all means at a glance, then a chart and a table a task."""
-    glance = _overview_table(findings) if len(findings.tasks) > 1 else None
     is_seen = any(map(findings.scored.trained_on_it, findings.scored.runs))
     is_all_open = len(findings.tasks) <= _MOST_OPEN
     return section(
@@ -34,7 +31,7 @@ def leaderboard_section(findings: Findings) -> Node:
             "every chart of recall here.",
             f" † {TRAINED_ON_IT.capitalize()}." if is_seen else "",
         ),
-        glance,
+        shown_table(_overview(findings)) if len(findings.tasks) > 1 else None,
         *(
             folded(f"{task.name}: {described(task)}", _board(findings, task), is_open=is_all_open or not position)
             for position, task in enumerate(findings.tasks)
@@ -42,16 +39,17 @@ def leaderboard_section(findings: Findings) -> Node:
     )
 
 
-def _overview_table(findings: Findings) -> Node:
-    """Return a table of every system on every task: mean, interval and ranks."""
+def _overview(findings: Findings) -> Table:
+    """Return every system on every task: mean, interval and ranks."""
     shown = {
         task.name: {_name(findings, row): _brief(row) for row in findings.board[task.name]} for task in findings.tasks
     }
     names = dict.fromkeys(name for rows in shown.values() for name in rows)
-    rows: list[list[Cell]] = [[name, *(rows.get(name) for rows in shown.values())] for name in names]
-    columns = ["system", *(task.name for task in findings.tasks)]
-    title = "Mean aspect recall in % [interval] (ranks), by task"
-    return shown_table(Table(title=title, columns=columns, rows=rows))
+    return Table(
+        title="Mean aspect recall in % [interval] (ranks), by task",
+        columns=["system", *shown],
+        rows=[[name, *(rows.get(name) for rows in shown.values())] for name in names],
+    )
 
 
 def _name(findings: Findings, row: Standing) -> str:
@@ -74,19 +72,19 @@ def _board(findings: Findings, task: Task) -> Node:
         )
         for row in rows
     ]
+    columns = [column for column in COLUMNS if column.page_heading]
+    table = Table(
+        title=task.name,
+        columns=["system", *(column.page_heading for column in columns)],
+        rows=[[_name(findings, row), *(_cell(column.cell(row)) for column in columns)] for row in rows],
+    )
     hopeless = no_verdict(findings, task)
     return node(
         "div",
         {"class": "board"},
-        figure(interval_chart(bars, title=task.name), _table(findings, task, rows), is_open=True),
+        figure(interval_chart(bars, title=task.name), table, is_open=True),
         note(hopeless) if hopeless else None,
     )
-
-
-def _table(findings: Findings, task: Task, rows: Sequence[Standing]) -> Table:
-    shown = [column for column in COLUMNS if column.page_heading]
-    body = [[_name(findings, row), *(_cell(column.cell(row)) for column in shown)] for row in rows]
-    return Table(title=task.name, columns=["system", *(column.page_heading for column in shown)], rows=body)
 
 
 def _cell(value: Cell | Estimate) -> Cell:

@@ -15,7 +15,7 @@ from evidencebench.pages.report.findings import Findings
 from evidencebench.scoring.controls import CONTROLS
 from evidencebench.scoring.score_texts import score_text
 from evidencebench.scoring.selection import RULE_TEXTS
-from evidencebench.tables import Cell, Table
+from evidencebench.tables import Table
 from evidencebench.version import __version__
 from evidencebench.wording import counted
 
@@ -24,7 +24,7 @@ _FILE_NAMES = "Files that were given by their full paths are shown by their name
 
 def signatures_section(findings: Findings) -> Node:
     """Return the signature of every score of a run."""
-    rows: list[list[Cell]] = [
+    rows = [
         [row.system, task.name, score_text(row.recall), row.signature]
         for task in findings.tasks
         for row in findings.board[task.name]
@@ -48,63 +48,53 @@ def method_section(findings: Findings, command: str) -> Node:
     """Return how everything was computed, in plain words."""
     resampling, rules = findings.resampling, findings.scored.rules
     over_length, ties, out_of_range = (text.choices[getattr(rules, name)] for name, text in RULE_TEXTS.items())
+    said = {
+        "Measure": (
+            "aspect recall = aspects that the selected sentences state / aspects that count. Aspects "
+            "that no sentence states stay in the denominator, so 100 % can be out of reach; the ceiling says "
+            "what is in reach."
+        ),
+        "Instances": (
+            "a score is the mean over the instances to which the task applies, those with a failed, "
+            "empty or missing answer included, as 0."
+        ),
+        "Answers over budget": (
+            f"a ranking is cut at the budget; an unordered set over the budget counts {over_length}; equal scores at "
+            f"the cut count {ties}; a sentence that does not exist {out_of_range}."
+        ),
+        "Intervals": (
+            f"{100 * resampling.level:g} % percentile intervals of {resampling.n_draws:,} bootstrap "
+            "draws that resample whole papers (or reviews, where the data names them), since instances that "
+            f"share one are not independent; seed {resampling.seed}."
+        ),
+        "Tests": (
+            "two-sided sign flips of each paper's difference, every pattern where papers are few; "
+            "p-values are adjusted by Holm over the tests that are shown together."
+        ),
+        "Ranks": (
+            "best rank = 1 + how many systems are significantly better; worst rank = number of systems "
+            "- how many are significantly worse; at the 5 % level, by Holm over all pairs of a task."
+        ),
+        "Controls": f"{'; '.join(f'{name}: {control.meaning}' for name, control in CONTROLS.items())}.",
+        "Wrong hypothesis": "every paper asked with another paper's hypothesis; see the section of its name.",
+    }
     return section(
         "method",
         "How this was computed",
-        shown_list(
-            _said(
-                "Measure",
-                "aspect recall = aspects that the selected sentences state / aspects that count. Aspects "
-                "that no sentence states stay in the denominator, so 100 % can be out of reach; the ceiling says "
-                "what is in reach.",
-            ),
-            _said(
-                "Instances",
-                "a score is the mean over the instances to which the task applies, those with a failed, "
-                "empty or missing answer included, as 0.",
-            ),
-            _said(
-                "Answers over budget",
-                f"a ranking is cut at the budget; an unordered set over the budget counts "
-                f"{over_length}; equal scores at the cut count {ties}; a sentence "
-                f"that does not exist {out_of_range}.",
-            ),
-            _said(
-                "Intervals",
-                f"{100 * resampling.level:g} % percentile intervals of {resampling.n_draws:,} bootstrap "
-                "draws that resample whole papers (or reviews, where the data names them), since instances that "
-                f"share one are not independent; seed {resampling.seed}.",
-            ),
-            _said(
-                "Tests",
-                "two-sided sign flips of each paper's difference, every pattern where papers are few; "
-                "p-values are adjusted by Holm over the tests that are shown together.",
-            ),
-            _said(
-                "Ranks",
-                "best rank = 1 + how many systems are significantly better; worst rank = number of systems "
-                "- how many are significantly worse; at the 5 % level, by Holm over all pairs of a task.",
-            ),
-            _said(
-                "Controls",
-                f"{'; '.join(f'{name}: {control.meaning}' for name, control in CONTROLS.items())}.",
-            ),
-            _said(
-                "Wrong hypothesis", "every paper asked with another paper's hypothesis; see the section of its name."
-            ),
-        ),
+        shown_list(*(node("span", None, node("strong", None, f"{name}: "), text) for name, text in said.items())),
         note(
             "In the documentation of evidencebench: docs/tasks-and-measures.md says this at length, with sources; "
             "docs/report.md says how to read this page."
         ),
         paragraph("This command makes the report again, the same to the byte with evidencebench ", __version__, ":"),
-        node("pre", {"class": "command", "tabindex": 0, "role": "group", "aria-label": "Command"}, code(command)),
+        _command(command),
         note(_FILE_NAMES),
     )
 
 
-def _said(name: str, text: str) -> Node:
-    return node("span", None, node("strong", None, f"{name}: "), text)
+def _command(command: str) -> Node:
+    attributes = {"class": "command", "tabindex": 0, "role": "group", "aria-label": "Command"}
+    return node("pre", attributes, code(command))
 
 
 def papers_section(findings: Findings, *, has_papers: bool, view_command: str) -> Node:
@@ -126,6 +116,6 @@ def papers_section(findings: Findings, *, has_papers: bool, view_command: str) -
             f"Not in this page: {counted(findings.n_instances, 'instance')}. To read them, with what every system "
             "selected, start the local app:"
         ),
-        node("pre", {"class": "command", "tabindex": 0, "role": "group", "aria-label": "Command"}, code(view_command)),
+        _command(view_command),
         note(_FILE_NAMES, " Data: ", isolated_name(findings.dataset.name)),
     )

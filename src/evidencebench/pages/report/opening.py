@@ -39,24 +39,25 @@ def _facts(findings: Findings) -> Node:
     part = "" if n == len(dataset) else f"the first {n:,} of "
     papers = counted(findings.n_papers, "paper or review", "papers or reviews")
     swapped = {label: run for label, (run, _) in findings.swapped.items()}
-    pairs: list[tuple[str, tuple[Child, ...]]] = [
-        ("Data", (isolated_name(dataset.name), ", sha256 ", node("code", None, dataset.sha256))),
-        ("Instances", (f"{part}{counted(len(dataset), 'instance')} from {papers}",)),
-        ("Runs", (_runs(findings.scored.runs),)),
-        *([("Runs asked other papers' hypotheses", (_runs(swapped),))] if swapped else []),
-        ("Made by", (f"evidencebench {__version__}",)),
-    ]
-    terms = (part for name, children in pairs for part in (node("dt", None, name), node("dd", None, *children)))
+    facts: dict[str, tuple[Child, ...]] = {
+        "Data": (isolated_name(dataset.name), ", sha256 ", node("code", None, dataset.sha256)),
+        "Instances": (f"{part}{counted(len(dataset), 'instance')} from {papers}",),
+        "Runs": (_runs(findings.scored.runs),),
+        **({"Runs asked other papers' hypotheses": (_runs(swapped),)} if swapped else {}),
+        "Made by": (f"evidencebench {__version__}",),
+    }
+    terms = (part for name, told in facts.items() for part in (node("dt", None, name), node("dd", None, *told)))
     return node("dl", {"class": "facts"}, *terms)
 
 
 def _runs(runs: Mapping[str, RunFile]) -> Node:
-    return shown_list(*(_run(label, run) for label, run in runs.items()))
-
-
-def _run(label: str, run: RunFile) -> Node:
-    unsaid = "" if run.header is not None else " (the file does not say what made it)"
-    return node("span", None, isolated_name(label), ": ", code(run.signature), unsaid)
+    unsaid = " (the file does not say what made it)"
+    return shown_list(
+        *(
+            node("span", None, isolated_name(label), ": ", code(run.signature), "" if run.header else unsaid)
+            for label, run in runs.items()
+        )
+    )
 
 
 def _finding(findings: Findings) -> list[Child]:
@@ -79,7 +80,8 @@ def _finding(findings: Findings) -> list[Child]:
 def _leaders(runs: Sequence[Standing]) -> list[Child]:
     """Return which run is the best, or which are, and what it covers."""
     leader, n_runs = runs[0], len(runs)
-    covers = f" covers {_share(leader)} of the aspects on average."
+    mean = f"{100 * leader.recall.mean:.1f} % (one paper: no interval)"
+    covers = f" covers {f'{percent(leader.recall)} %' if leader.recall.interval else mean} of the aspects on average."
     if n_runs == 1:
         return [isolated_name(leader.system), covers]
     level = [row for row in runs if is_level(row.recall.mean - leader.recall.mean)]
@@ -90,13 +92,6 @@ def _leaders(runs: Sequence[Standing]) -> list[Child]:
         names += [", " if names else "", isolated_name(row.system)]
     whose = "all runs are level: " if len(level) == n_runs else f"the best of {n_runs} runs are level: "
     return [whose, *names, ". ", isolated_name(leader.system), covers]
-
-
-def _share(row: Standing) -> str:
-    recall = row.recall
-    if recall.interval is None:
-        return f"{100 * recall.mean:.1f} % (one paper: no interval)"
-    return f"{percent(recall)} %"
 
 
 def _verdict(findings: Findings, leader: Standing, control: str) -> list[Child]:
@@ -118,8 +113,7 @@ def _verdict(findings: Findings, leader: Standing, control: str) -> list[Child]:
         how = "level with" if is_level(difference.mean) else f"not significantly {how}"
     else:
         how = f"significantly {how}"
-    n_pairs = len(board.p_values)
-    pairs = "the one pair" if n_pairs == 1 else f"the {n_pairs} pairs"
+    pairs = "the one pair" if len(board.p_values) == 1 else f"the {len(board.p_values)} pairs"
     told = f"{points(difference)} points, p = {p_value:.4f} (sign flips, Holm over {pairs} of this task's leaderboard)."
     return [
         " It is ",
@@ -156,8 +150,7 @@ def _ranks(row: Standing, n_ranked: int) -> str:
     assert row.rank is not None
     best, worst = row.rank
     claimed = f"rank {best}" if best == worst else f"ranks {best} to {worst}"
-    n_better, n_worse = best - 1, n_ranked - worst
-    apart = f"{_systems(n_better)} significantly better, and {_systems(n_worse)} significantly worse"
+    apart = f"{_systems(best - 1)} significantly better, and {_systems(n_ranked - worst)} significantly worse"
     return f"It can claim {claimed} of {n_ranked}, controls included: {apart}."
 
 

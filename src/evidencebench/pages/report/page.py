@@ -1,7 +1,6 @@
 """The report as one file: results first, the papers behind them, nothing from outside."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 from shlex import join
@@ -12,16 +11,15 @@ from evidencebench.data.dataset import Dataset, dataset_from
 from evidencebench.data.tasks import TaskOrName, tasks_from
 from evidencebench.pages.markup import Node, as_html, node, shown
 from evidencebench.pages.report.blocks import shortened
-from evidencebench.pages.report.breakdowns import breakdowns_of, breakdowns_section
+from evidencebench.pages.report.breakdowns import breakdowns_section, scatter_section
 from evidencebench.pages.report.curves import curves_of, curves_section
 from evidencebench.pages.report.failures import costs_section, failures_section
 from evidencebench.pages.report.findings import Findings, findings_of
-from evidencebench.pages.report.hypotheses import hypotheses_of, hypotheses_section
+from evidencebench.pages.report.hypotheses import hypotheses_section
 from evidencebench.pages.report.leaderboard import leaderboard_section
 from evidencebench.pages.report.method import method_section, papers_section, signatures_section
 from evidencebench.pages.report.opening import opening
-from evidencebench.pages.report.pairs import pairs_of_runs, pairs_section, pairs_with_controls
-from evidencebench.pages.report.scatter import scatter_section
+from evidencebench.pages.report.pairs import pairs_section
 from evidencebench.pages.viewer.page_parts import (
     REPORT_SCRIPTS,
     REPORT_STYLES,
@@ -30,7 +28,7 @@ from evidencebench.pages.viewer.page_parts import (
     security_policy,
     style,
 )
-from evidencebench.pages.viewer.page_records import GradedInstance, ListRow, recalls_of
+from evidencebench.pages.viewer.page_records import recalls_of
 from evidencebench.pages.viewer.viewer_data import ViewerData, viewer_data_of
 from evidencebench.scoring.cautions import Caution, cautions_of
 from evidencebench.scoring.resampling import DEFAULT_RESAMPLING, Resampling
@@ -44,17 +42,6 @@ MOST_PAPERS = 500
 _MOST_NAMED, _LONGEST_TITLE = 3, 60
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReportContents:
-    """What the report holds beside scores: its title, papers, and the command that makes it."""
-
-    title: str = ""  # empty: the data and the runs
-    largest: int = 20  # the last budget of the curves
-    papers: bool | None = None  # whether they are in the page; None: up to `MOST_PAPERS` of them
-    data: str = ""  # what a command line calls the data; empty: its path
-    command: str = ""  # the command line that makes the page, as it shows it
-
-
 def report_page(
     paths: PathText | Iterable[PathText],
     dataset: Dataset | PathText,
@@ -63,16 +50,23 @@ def report_page(
     rules: Rules | None = None,
     resampling: Resampling = DEFAULT_RESAMPLING,
     limit: int | None = None,
-    wish: ReportContents | None = None,
+    title: str = "",
+    largest: int = 20,
+    papers: bool | None = None,
+    shown_data: str = "",
+    command: str = "",
     on_caution: Callable[[Caution], object] | None = None,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> str:
     """Return the report as one HTML page.
 
-    The first task is the one that it speaks of where it speaks of one. ``on_caution`` is called with each of the
-    cautions at the page's head; all else is as in `findings_of`.
+    The first task is the one that it speaks of where it speaks of one. ``title`` is empty for the data and the runs,
+    ``largest`` is the last budget of the curves, and ``papers`` says whether they are in the page (None: up to
+    `MOST_PAPERS` of them). ``shown_data`` is what a command line calls the data (empty: its path), and ``command`` the
+    command line that makes the page. ``on_caution`` is called with each of the cautions at the page's head; all else is
+    as in `findings_of`.
     """
-    wish, rules, data = wish or ReportContents(), rules or Rules(), dataset_from(dataset)
+    rules, data = rules or Rules(), dataset_from(dataset)
     findings = findings_of(
         paths_from(paths),
         data,
@@ -85,10 +79,27 @@ def report_page(
     if on_caution is not None:
         for caution in cautions_of(findings.scored):
             on_caution(caution)
-    title = wish.title or _title(data.name, list(findings.scored.runs))
-    has_papers = findings.n_instances <= MOST_PAPERS if wish.papers is None else wish.papers
-    results = _results(title, findings, wish, has_papers=has_papers)
-    own = [run.path for run in findings.scored.runs.values()]
+    runs = findings.scored.runs
+    title = title or _title(data.name, list(runs))
+    has_papers = findings.n_instances <= MOST_PAPERS if papers is None else papers
+    shown_data = shareable(shown_data or str(data.path))
+    sections = [
+        leaderboard_section(findings),
+        curves_section(findings, curves_of(findings, largest), largest),
+        scatter_section(has_papers=has_papers),
+        breakdowns_section(findings),
+        pairs_section(findings),
+        hypotheses_section(findings, shown_data),
+        failures_section(findings),
+        costs_section(findings),
+        papers_section(findings, has_papers=has_papers, view_command=_view_command(findings, shown_data)),
+        signatures_section(findings),
+        method_section(findings, command),
+    ]
+    links = (node("li", None, node("a", {"href": f"#{one.get('id')}"}, one.findtext("h2"))) for one in sections)
+    contents = node("nav", {"class": "contents", "aria-label": "Contents"}, node("ul", None, *links))
+    results = node("main", {"id": "results"}, opening(title, findings), contents, *sections)
+    own = [run.path for run in runs.values()]
     viewed = viewer_data_of(own, data, findings.tasks, rules=rules, title=title) if has_papers else None
     return "".join(_parts(title, results, findings, viewed))
 
@@ -99,26 +110,6 @@ def _title(data: str, runs: Sequence[str]) -> str:
     if len(runs) <= _MOST_NAMED and len(title) <= _LONGEST_TITLE:
         return title
     return shortened(f"{counted(len(runs), 'run')} on {data}")
-
-
-def _results(title: str, findings: Findings, wish: ReportContents, *, has_papers: bool) -> Node:
-    data, task = shareable(wish.data or str(findings.dataset.path)), findings.tasks[0]
-    sections = [
-        leaderboard_section(findings),
-        curves_section(findings, curves_of(findings, wish.largest), wish.largest),
-        scatter_section(has_papers=has_papers),
-        breakdowns_section(findings, task, breakdowns_of(findings, task)),
-        pairs_section(findings, pairs_of_runs(findings), pairs_with_controls(findings)),
-        hypotheses_section(findings, hypotheses_of(findings, data)),
-        failures_section(findings),
-        costs_section(findings),
-        papers_section(findings, has_papers=has_papers, view_command=_view_command(findings, data)),
-        signatures_section(findings),
-        method_section(findings, wish.command),
-    ]
-    links = (node("li", None, node("a", {"href": f"#{one.get('id')}"}, one.findtext("h2") or "")) for one in sections)
-    contents = node("nav", {"class": "contents", "aria-label": "Contents"}, node("ul", None, *links))
-    return node("main", {"id": "results"}, opening(title, findings), contents, *sections)
 
 
 def _view_command(findings: Findings, data: str) -> str:
@@ -176,11 +167,8 @@ def _header(*, has_papers: bool) -> Node:
 
 def _embedded(viewed: ViewerData, n_instances: int) -> Iterator[str]:
     """Yield what the viewer shows; the list takes its recalls from the records, so that nothing is graded twice."""
-    rows: list[ListRow] = []
-    records: list[GradedInstance] = []
-    for position, instance in enumerate(viewed.dataset.instances(n_instances)):
-        record = viewed.record(position, instance)
-        rows.append(viewed.row(position, instance, recalls_of(record)))
-        records.append(record)
+    instances = list(enumerate(viewed.dataset.instances(n_instances)))
+    records = [viewed.record(position, instance) for position, instance in instances]
+    rows = [viewed.row(*one, recalls_of(record)) for one, record in zip(instances, records, strict=True)]
     overview = msgspec.structs.replace(viewed.overview(), n_instances=n_instances)
     yield from data_elements(overview, rows, records)

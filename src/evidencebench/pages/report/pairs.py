@@ -12,28 +12,14 @@ from evidencebench.scoring.score_texts import percent
 from evidencebench.tables import Cell, Table
 from evidencebench.wording import counted
 
-
-def pairs_of_runs(findings: Findings) -> Pairs:
-    """Compare every pair of runs, as ``evidencebench compare`` does."""
-    pairs = list(combinations(findings.scored.runs, 2))
-    return compare_pairs([(findings.columns(task), pairs) for task in findings.tasks], findings.resampling)
-
-
-def pairs_with_controls(findings: Findings) -> Pairs:
-    """Compare every run with every control that reads no labels."""
-    asked = []
-    for task in findings.tasks:
-        controls = findings.label_free_controls(task)
-        runs = [findings.name_of(row) for row in findings.board[task.name] if not row.is_control]
-        asked.append((findings.columns(task), [(run, one) for run in runs if run not in controls for one in controls]))
-    return compare_pairs(asked, findings.resampling, with_overlaps=False)
-
-
 _MOST_DRAWN = 30
 
 
-def pairs_section(findings: Findings, runs: Pairs, controls: Pairs) -> Node:
-    """Return every pair of runs, and every run against the controls."""
+def pairs_section(findings: Findings) -> Node:
+    """Return every pair of runs, as ``evidencebench compare`` does, and every run against the controls."""
+    asked = list(combinations(findings.scored.runs, 2))
+    runs = compare_pairs([(findings.columns(task), asked) for task in findings.tasks], findings.resampling)
+    controls = _pairs_with_controls(findings)
     return section(
         "pairs",
         "Pair by pair",
@@ -44,80 +30,84 @@ def pairs_section(findings: Findings, runs: Pairs, controls: Pairs) -> Node:
             "flips are drawn where they are too many to try all. The detectable difference is "
             "what this data would find at the 5 % level with 80 % power."
         ),
-        *(
-            (_tested(findings, "Runs against runs", runs), _no_verdict(runs))
-            if runs.members
-            else (note("There is one run, so no pair of runs to compare."),)
-        ),
-        *((_against_controls(findings, controls), _no_verdict(controls)) if controls.members else ()),
+        *(_tested(findings, runs) if asked else [note("There is one run, so no pair of runs to compare.")]),
+        *(_tested(findings, controls, against_controls=True) if controls.members else []),
     )
 
 
-def _tested(findings: Findings, title: str, pairs: Pairs) -> Node:
-    """Return a chart with a row a pair, and its table."""
-    drawn, table = _drawn(findings, pairs), _table(title, pairs)
-    if not drawn:
-        return shown_table(table)
-    sides = (drawn[0].second, drawn[0].first) if len(drawn) == 1 else ("second", "first")
-    bars = [_bar(f"{pair.first} - {pair.second}", pair) for pair in drawn]
-    return figure(difference_chart(bars, title=f"{title}: {findings.tasks[0].name}", sides=sides), table, is_open=True)
+def _pairs_with_controls(findings: Findings) -> Pairs:
+    """Compare every run with every control that reads no labels."""
+    asked = []
+    for task in findings.tasks:
+        controls = findings.label_free_controls(task)
+        runs = [findings.name_of(row) for row in findings.board[task.name] if not row.is_control]
+        asked.append((findings.columns(task), [(run, one) for run in runs if run not in controls for one in controls]))
+    return compare_pairs(asked, findings.resampling, with_overlaps=False)
 
 
-def _against_controls(findings: Findings, pairs: Pairs) -> Node:
-    """Return a chart a run, so that its rows need the controls' names only, and the table of all."""
-    title = "Runs against the controls that read no labels"
-    drawn, table = _drawn(findings, pairs), _table(title, pairs)
-    if not drawn:
-        return shown_table(table)
+def _tested(findings: Findings, pairs: Pairs, *, against_controls: bool = False) -> list[Node]:
+    """Return a chart of the pairs on the first task, unless they are too many, the table of all, and what it misses."""
+    title = "Runs against the controls that read no labels" if against_controls else "Runs against runs"
+    table = _table(title, pairs)
+    task = findings.tasks[0]
+    drawn = [pair for pair in pairs.members if pair.comparison.task == task]
+    if not 0 < len(drawn) <= _MOST_DRAWN:
+        shown = shown_table(table)
+    elif against_controls:
+        shown = figure(stacked(_charts_by_run(drawn), title=f"{title}: {task.name}"), table)
+    else:
+        sides = (drawn[0].second, drawn[0].first) if len(drawn) == 1 else ("second", "first")
+        bars = [_bar(f"{pair.first} - {pair.second}", pair) for pair in drawn]
+        shown = figure(difference_chart(bars, title=f"{title}: {task.name}", sides=sides), table, is_open=True)
+    n_papers = max(pair.comparison.test.difference.n_clusters for pair in pairs.members)
+    n_tests = len(pairs.members)
+    if can_be_significant(n_papers, n_tests):
+        return [shown]
+    of = f"{counted(n_papers, 'paper')} and {counted(n_tests, 'test')}"
+    return [shown, note(f"With {of} no difference in this table can be significant.")]
+
+
+def _charts_by_run(drawn: list[Pair]) -> list[Node]:
+    """Return a chart a run, so that its rows need the controls' names only."""
     reach = reach_of([_bar("", pair) for pair in drawn])
-    charts = [
+    return [
         difference_chart(
             [_bar(pair.second, pair) for pair in drawn if pair.first == run],
-            title=f"{findings.tasks[0].name}, against controls: {run}",
+            title=f"{drawn[0].comparison.task.name}, against controls: {run}",
             sides=("the control", run),
             reach=reach,
         )
         for run in dict.fromkeys(pair.first for pair in drawn)
     ]
-    return figure(stacked(charts, title=f"{title}: {findings.tasks[0].name}"), table)
-
-
-def _drawn(findings: Findings, pairs: Pairs) -> list[Pair]:
-    """Return the pairs on the first task, or none where they are too many for a chart."""
-    drawn = [pair for pair in pairs.members if pair.comparison.task == findings.tasks[0]]
-    return drawn if len(drawn) <= _MOST_DRAWN else []
 
 
 def _bar(name: str, pair: Pair) -> Bar:
     return bar_of(name, pair.comparison.test.difference, note=f"p = {pair.p_value:.4f}")
 
 
-def _no_verdict(pairs: Pairs) -> Node | None:
-    """Return why nothing in a table can be significant; None where something can."""
-    n_papers = max(pair.comparison.test.difference.n_clusters for pair in pairs.members)
-    n_tests = len(pairs.members)
-    if can_be_significant(n_papers, n_tests):
-        return None
-    of = f"{counted(n_papers, 'paper')} and {counted(n_tests, 'test')}"
-    return note(f"With {of} no difference in this table can be significant.")
-
-
 def _table(title: str, pairs: Pairs) -> Table:
     columns = ["first", "second", "task", "difference, points", "p (Holm)"]
     columns += ["better", "equal", "worse", "detectable, points", "n"]
-    rows = [_row(pair) for pair in pairs.members]
-    if any(pair.comparison.overlap is not None for pair in pairs.members):
-        columns.append("overlap, %")
-        rows = [
-            [*row, percent(pair.comparison.overlap, alone="")] for row, pair in zip(rows, pairs.members, strict=True)
-        ]
-    return Table(title=title, columns=columns, rows=rows)
+    with_overlaps = any(pair.comparison.overlap is not None for pair in pairs.members)
+    return Table(
+        title=title,
+        columns=[*columns, *(["overlap, %"] if with_overlaps else [])],
+        rows=[_row(pair, with_overlap=with_overlaps) for pair in pairs.members],
+    )
 
 
-def _row(pair: Pair) -> list[Cell]:
-    found = pair.comparison
-    test, difference = found.test, found.test.difference
-    detectable = None if test.minimum_detectable is None else 100 * test.minimum_detectable
-    names: list[Cell] = [pair.first, pair.second, found.task.name]
-    counts: list[Cell] = [test.n_better, test.n_equal, test.n_worse]
-    return [*names, points(difference), f"{pair.p_value:.4f}", *counts, detectable, difference.n]
+def _row(pair: Pair, *, with_overlap: bool) -> list[Cell]:
+    found, test = pair.comparison, pair.comparison.test
+    return [
+        pair.first,
+        pair.second,
+        found.task.name,
+        points(test.difference),
+        f"{pair.p_value:.4f}",
+        test.n_better,
+        test.n_equal,
+        test.n_worse,
+        None if test.minimum_detectable is None else 100 * test.minimum_detectable,
+        test.difference.n,
+        *([percent(found.overlap, alone="")] if with_overlap else []),
+    ]
