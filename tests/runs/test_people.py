@@ -29,10 +29,10 @@ from evidencebench.errors import (
 from evidencebench.execution.fitting import check_belongs
 from evidencebench.runs.answer_line import AnswerLine
 from evidencebench.runs.header import DataHeader
+from evidencebench.runs.people.drafts import Picks, checked_picks
 from evidencebench.runs.people.people_folder import PeopleFolder
 from evidencebench.runs.people.person import Person, Submission
 from evidencebench.runs.people.person_names import MAX_NAME_LENGTH, checked_name, file_stem
-from evidencebench.runs.people.picks import Picks, checked_picks
 from evidencebench.runs.run_file import read_run
 from evidencebench.scoring.score_runs import score_runs
 from evidencebench.scoring.selection import Rules

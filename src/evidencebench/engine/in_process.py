@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from evidencebench.engine.protocol import Item, Result, Setup, do_nothing, never
+from evidencebench.engine.protocol import Item, Result, Setup, do_nothing
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,15 +19,9 @@ class InProcess:
         arguments: Sequence[Any],
         items: Iterable[Item],
         *,
-        is_over: Callable[[], bool] = never,
         on_interrupt: Callable[[], object] = do_nothing,  # noqa: ARG002 - an interrupt ends the item at hand
     ) -> Iterator[Result]:
         """Yield the result of each item, in their order."""
         work = setup(*arguments)
-        left = iter(items)
-        while not is_over():
-            try:
-                item = next(left)
-            except StopIteration:
-                return
+        for item in items:
             yield work(item)

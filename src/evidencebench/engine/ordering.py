@@ -19,12 +19,7 @@ def map_in_order(
 ) -> Iterator[Result]:
     """Yield the result of each item, in the items' order, up to the first that fails, whose error is raised.
 
-    Parameters
-    ----------
-    engine, setup, arguments, items
-        As in `Engine.results`.
-    chunk_size
-        Items that are sent to another process at a time.
+    The first four arguments are those of `Engine.results`; ``chunk_size`` items go to another process at a time.
     """
     chunks = enumerate(_chunks(items, 1 if engine.shares_memory else chunk_size))
     early: dict[int, tuple[list[Result], Exception | None]] = {}

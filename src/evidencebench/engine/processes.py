@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 from evidencebench.engine.in_process import InProcess
 from evidencebench.engine.interrupts import first_interrupt_noted
-from evidencebench.engine.protocol import Engine, Item, Result, Setup, do_nothing, never
+from evidencebench.engine.protocol import Engine, Item, Result, Setup, do_nothing
 from evidencebench.errors import WorkerError
 
 
@@ -36,7 +36,6 @@ class Processes:
         arguments: Sequence[Any],
         items: Iterable[Item],
         *,
-        is_over: Callable[[], bool] = never,
         on_interrupt: Callable[[], object] = do_nothing,
     ) -> Iterator[Result]:
         """Yield results as `Engine.results` says."""
@@ -45,7 +44,7 @@ class Processes:
         error: Exception | None = None
         with first_interrupt_noted(on_interrupt) as interrupted, self._pool(setup, arguments) as pool:
             while True:
-                if error is not None or interrupted.yet or is_over():
+                if error is not None or interrupted.yet:
                     begun = {future for future in begun if not future.cancel()}
                 else:
                     # One item more than workers, so that none is idle and little is begun in vain.

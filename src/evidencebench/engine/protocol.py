@@ -10,11 +10,6 @@ Setup = Callable[..., Callable[[Item], Result]]
 """Makes a worker: called once in each process, so that files that it opens are never sent from process to process."""
 
 
-def never() -> bool:
-    """Return False: the work is not over before the last item."""
-    return False
-
-
 def do_nothing() -> None:
     """Do nothing at an interrupt."""
 
@@ -38,7 +33,6 @@ class Engine(Protocol):
         arguments: Sequence[Any],
         items: Iterable[Item],
         *,
-        is_over: Callable[[], bool] = never,
         on_interrupt: Callable[[], object] = do_nothing,
     ) -> Iterator[Result]:
         """Yield the result of each item as soon as it is there, in whatever order.
@@ -46,20 +40,9 @@ class Engine(Protocol):
         After an error of the work, or a first interrupt, no item is begun; what was begun is finished and yielded, then
         the error or ``KeyboardInterrupt`` is raised. A second interrupt ends at once.
 
-        Parameters
-        ----------
-        setup, arguments
-            A module-level function, and what it is called with in each worker; it returns what is called with an item.
-        items
-            Taken one at a time, never far ahead.
-        is_over
-            Asked in this process before each item; where it says so, no item is begun.
-        on_interrupt
-            Called once, in the handler of a first interrupt, to let what waits for long end soon.
-
-        Raises
-        ------
-        WorkerError
-            If a worker dies.
+        ``setup`` is a module-level function that is called with the ``arguments`` in each worker, and returns what is
+        called with an item. ``items`` are taken one at a time in this process, never far ahead: end them to have no more
+        begun. ``on_interrupt`` is called once, in the handler of a first interrupt, to let what waits for long end
+        soon. Raises `WorkerError` if a worker dies.
         """
         ...

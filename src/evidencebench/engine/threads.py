@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Generic
 
 from evidencebench.engine.interrupts import first_interrupt_noted
-from evidencebench.engine.protocol import Item, Result, Setup, do_nothing, never
+from evidencebench.engine.protocol import Item, Result, Setup, do_nothing
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,11 +23,10 @@ class Threads:
         arguments: Sequence[Any],
         items: Iterable[Item],
         *,
-        is_over: Callable[[], bool] = never,
         on_interrupt: Callable[[], object] = do_nothing,
     ) -> Iterator[Result]:
         """Yield results as `Engine.results` says; the worker is made once and shared by the threads."""
-        pool = _ThreadPool(setup(*arguments), items, is_over)
+        pool = _ThreadPool(setup(*arguments), items)
 
         def interrupt() -> None:
             pool.stop()
@@ -46,8 +45,8 @@ class Threads:
 class _ThreadPool(Generic[Item, Result]):
     """The worker threads and the queues between them and the calling thread."""
 
-    def __init__(self, work: Callable[[Item], Result], items: Iterable[Item], is_over: Callable[[], bool]) -> None:
-        self._work, self._items, self._is_over = work, iter(items), is_over
+    def __init__(self, work: Callable[[Item], Result], items: Iterable[Item]) -> None:
+        self._work, self._items = work, iter(items)
         self._lock = threading.Lock()
         # Only what a signal's handler may touch while this thread is in the midst of it: a flag and simple queues.
         self._is_stopped = False
@@ -93,7 +92,7 @@ class _ThreadPool(Generic[Item, Result]):
             while True:
                 self._permits.get()
                 with self._lock:  # the iterator of items need not be thread-safe
-                    if self._is_stopped or self._is_over():
+                    if self._is_stopped:
                         return
                     try:
                         item = next(self._items)

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import NamedTuple
 
 import numpy as np
@@ -191,9 +192,8 @@ def _ask_once(
         return [stop for stop in stops if not isinstance(stop, CostLimitError)]
 
     engine = Threads(min(waiting.max_waiting, max(1, len(todo))))
-    for outcome in engine.results(
-        lambda: noting, (), todo, is_over=lambda: bool(grave()), on_interrupt=waiting.interrupt
-    ):
+    to_ask = takewhile(lambda _: not grave(), todo)
+    for outcome in engine.results(lambda: noting, (), to_ask, on_interrupt=waiting.interrupt):
         keep(outcome)
         del left[outcome.todo]
         if outcome.unanswered is not None:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
+from itertools import takewhile
 from pathlib import Path
 from typing import Literal
 
@@ -188,10 +189,8 @@ def execute(
             here = (asker, (inquiries, dataset))
             there = (_worker, (str(system), seed, dataset.file, named.versions(), hypotheses))
             setup, arguments = here if engine.shares_memory else there
-            results = engine.results(
-                partial(setup, fails_fast=fail_fast), arguments, todo, is_over=lambda: writer.stop is not None
-            )
-            for outcome in results:
+            to_ask = takewhile(lambda _: writer.stop is None, todo)
+            for outcome in engine.results(partial(setup, fails_fast=fail_fast), arguments, to_ask):
                 keep(outcome)
             if writer.stop is not None:
                 raise writer.stop

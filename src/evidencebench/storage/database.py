@@ -15,27 +15,19 @@ _ROOM_BYTES = 256 << 10  # what some dozen replies take, or a batch of vectors
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DatabaseFormat:
-    """One sort of SQLite file.
+    """One sort of SQLite file."""
 
-    ``keeps`` is what is in it, as messages say it; ``application_id`` the number in its head that tells ours from those
-    of others; a file of another ``version`` is refused; ``tables`` are the statements that make an empty one.
-    """
-
-    keeps: str
-    application_id: int
-    version: int
-    tables: str
+    keeps: str  # what is in it, as messages say it
+    application_id: int  # in its head, to tell our files from those of others
+    version: int  # a file of another one is refused
+    tables: str  # the statements that make an empty file
 
 
 def connect(path: Path, form: DatabaseFormat, *, is_made: bool = True) -> sqlite3.Connection:
     """Return a connection in autocommit, usable from any thread, one at a time; ``is_made``: a missing file is made.
 
-    Raises
-    ------
-    CacheError
-        If the file is something else, of another version, or was deleted without the files that belong to it.
-    sqlite3.Error, OSError
-        If it cannot be opened.
+    Raises `CacheError` if the file is something else, of another version, or was deleted without the files that belong
+    to it; `sqlite3.Error` or `OSError` if it cannot be opened.
     """
     if is_made and not path.exists():
         _make(path, form)
@@ -99,7 +91,14 @@ def _require(connection: sqlite3.Connection, path: Path, form: DatabaseFormat) -
 def _make(path: Path, form: DatabaseFormat) -> None:
     """Put an empty file in place in one step, so that no other process ever sees half of one."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    _require_no_leftovers(path, form)
+    log = path.with_name(f"{path.name}-wal")
+    # SQLite would write the old pages of a log that was left behind into the new file. Another process that makes the
+    # file now makes its log after it, so looking for the file last is safe.
+    if log.exists() and not path.exists():
+        raise CacheError(
+            f"{path}: was deleted without {log.name}, which belongs to it; put it back, or delete {log.name} and "
+            f"{path.name}-shm too to start an empty cache of {form.keeps}"
+        )
     draft = path.with_name(f"{path.name}.{os.getpid()}.{secrets.token_hex(4)}.new")
     try:
         connection = sqlite3.connect(draft, isolation_level=None)
@@ -110,26 +109,8 @@ def _make(path: Path, form: DatabaseFormat) -> None:
             connection.execute(f"PRAGMA user_version = {form.version}")
         finally:
             connection.close()
-        _place(draft, path)
+        with locked_folder(path.parent):
+            if not path.exists():  # what another process that was first has put must not be lost
+                put_in_place(draft, path)
     finally:
         draft.unlink(missing_ok=True)
-
-
-def _require_no_leftovers(path: Path, form: DatabaseFormat) -> None:
-    """Raise where a deleted file has left its log behind: SQLite would write the old pages into the new file.
-
-    Another process that makes the file now makes its log after it, so looking for the file last is safe.
-    """
-    log = path.with_name(f"{path.name}-wal")
-    if log.exists() and not path.exists():
-        raise CacheError(
-            f"{path}: was deleted without {log.name}, which belongs to it; put it back, or delete {log.name} and "
-            f"{path.name}-shm too to start an empty cache of {form.keeps}"
-        )
-
-
-def _place(draft: Path, path: Path) -> None:
-    """Rename the draft unless another process was first: what that one has put must not be lost."""
-    with locked_folder(path.parent):
-        if not path.exists():
-            put_in_place(draft, path)

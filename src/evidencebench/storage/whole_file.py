@@ -17,7 +17,7 @@ from evidencebench.errors import DataError
 
 Output = IO[bytes] | gzip.GzipFile
 
-# The names of what this process has open anyway; to open them by name would lose where writing had got to.
+# Names of what this process has open anyway: opened by name, they would lose where writing had got to.
 _DESCRIPTORS = {"/dev/stdout": 1, "/dev/stderr": 2}
 _DESCRIPTOR = re.compile(r"/(?:dev|proc/self)/fd/(\d{1,9})")
 
@@ -46,7 +46,9 @@ def whole_file(path: Path, *, follows_links: bool = True) -> Iterator[Output]:
                 with _packed(held, path) as file:
                     yield file
                 held.seek(0)
-                with os.fdopen(_opened_stream(path), "wb") as stream:
+                number = _descriptor(path)
+                opened = os.open(path, os.O_WRONLY | os.O_NOCTTY) if number is None else os.dup(number)
+                with os.fdopen(opened, "wb") as stream:
                     shutil.copyfileobj(held, stream)
         else:
             with _replacement(path.resolve() if follows_links else path) as part, _packed(part, path) as file:
@@ -128,11 +130,6 @@ def is_standard_output(path: Path) -> bool:
 def _descriptor(path: Path) -> int | None:
     named = _DESCRIPTOR.fullmatch(str(path))
     return int(named[1]) if named else _DESCRIPTORS.get(str(path))
-
-
-def _opened_stream(path: Path) -> int:
-    descriptor = _descriptor(path)
-    return os.open(path, os.O_WRONLY | os.O_NOCTTY) if descriptor is None else os.dup(descriptor)
 
 
 @contextmanager

@@ -48,8 +48,7 @@ class RequestLog:
         now = ("in_flight", "most_in_flight", "connections", "most_connections")
         self.totals: dict[str, Any] = {"faults": {}, **dict.fromkeys(("requests", *_OUTCOMES, *others, *now), 0)}
         self._clock, self._entries = clock, entries
-        self._attempts: Counter[bytes] = Counter()
-        self._times_paid: Counter[bytes] = Counter()
+        self._attempts, self._times_paid = Counter[str](), Counter[str]()
         try:  # unbuffered, so that each line is in the file when `write` returns, also where we are killed
             self._file = None if path is None else path.open("ab", buffering=0)
         except OSError as error:
@@ -58,9 +57,8 @@ class RequestLog:
 
     def attempt(self, key: str) -> int:
         """Return how often a request of this key has come, this time included."""
-        name = bytes.fromhex(key)
-        self._attempts[name] += 1
-        return self._attempts[name]
+        self._attempts[key] += 1
+        return self._attempts[key]
 
     @contextmanager
     def in_flight(self) -> Iterator[None]:
@@ -105,9 +103,8 @@ class RequestLog:
             return
         totals[entry.outcome] += 1
         if entry.outcome == PAID:
-            name = bytes.fromhex(entry.key)
-            self._times_paid[name] += 1
             totals["paid_in_batches"] += entry.batch is not None
-            totals["paid_more_than_once"] += self._times_paid[name] == 2  # noqa: PLR2004 - the second time
+            totals["paid_more_than_once"] += self._times_paid[entry.key] == 1
+            self._times_paid[entry.key] += 1
             totals["prompt_tokens"] += entry.prompt_tokens
             totals["completion_tokens"] += entry.completion_tokens

@@ -15,10 +15,9 @@ from evidencebench.pages.picking.assignment import Assignment, Offer
 from evidencebench.pages.picking.refusals import refusal
 from evidencebench.pages.picking.sessions import Sessions
 from evidencebench.pages.responses import RefusedError, json_response
-from evidencebench.runs.people.drafts import PickDraft
+from evidencebench.runs.people.drafts import PickDraft, Picks, checked_picks
 from evidencebench.runs.people.people_folder import PeopleFolder
 from evidencebench.runs.people.person import Person
-from evidencebench.runs.people.picks import Picks, checked_picks
 
 _Shape = TypeVar("_Shape")
 

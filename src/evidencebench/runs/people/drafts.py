@@ -1,30 +1,35 @@
-"""The picks that a person has not submitted yet: one small file, written whole at every change."""
+"""What a person picks, and the picks that are not submitted yet: one small file, written whole at every change."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
 
-from evidencebench.errors import DataError, RunError, RunFormatError
+from evidencebench.errors import DataError, PeopleError, RunError, RunFormatError
 from evidencebench.storage.reading import read_whole
 from evidencebench.storage.whole_file import whole_file
+from evidencebench.wording import counted
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Picks:
+    """What a person picks in one tab of a browser: 0-based indices, in the order they were picked.
+
+    ``revision`` is that of the draft which the tab knows, and changed. ``tab`` is a name that no other tab has, nor
+    this one after it was loaded again.
+    """
+
+    sentences: tuple[int, ...]
+    seconds: int = 0  # how long the person says to have worked on it
+    revision: int = 0
+    tab: str = ""
 
 
 class PickDraft(msgspec.Struct, frozen=True, kw_only=True):
-    """Picks that are not final.
+    """Picks that are not final, and when the person first saw the paper (ISO 8601, UTC).
 
-    Attributes
-    ----------
-    opened
-        When the person first saw the paper, ISO 8601, UTC.
-    sentences
-        0-based indices, in the order they were picked.
-    seconds
-        How long the person worked on it so far.
-    revision
-        How often the picks were changed; 0 in files of earlier versions, which did not count.
-    tab
-        Where they were changed last, by the name that the page gave itself.
+    ``revision`` counts the changes, and is 0 in files of earlier versions, which did not count; ``tab`` made the last.
     """
 
     opened: str
@@ -42,6 +47,18 @@ class _DraftsFile(msgspec.Struct, frozen=True, kw_only=True):
 
 
 _decoder = msgspec.json.Decoder(_DraftsFile)
+
+
+def checked_picks(sentences: Sequence[int], *, n_sentences: int, budget: int) -> tuple[int, ...]:
+    """Return picks as they were made; raise `PeopleError` where one does not exist or repeats, or they are too many."""
+    for index in sentences:
+        if not 0 <= index < n_sentences:
+            raise PeopleError(f"sentence {index}: the paper has sentences 0..{n_sentences - 1}")
+    if len(set(sentences)) < len(sentences):
+        raise PeopleError("a sentence is picked twice")
+    if len(sentences) > budget:
+        raise PeopleError(f"{counted(len(sentences), 'sentence')} picked, but at most {budget} count; remove some")
+    return tuple(sentences)
 
 
 def read_drafts(path: Path) -> dict[str, PickDraft]:

@@ -8,23 +8,19 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Literal
 
 import msgspec
 
 from evidencebench.errors import FinalError, RunError, StaleError, UnopenedError
 from evidencebench.runs.answer_line import Answer, encode_answer
 from evidencebench.runs.header import RunHeader, check_same_run
-from evidencebench.runs.people.drafts import PickDraft, read_drafts, require_no_link, write_drafts
-from evidencebench.runs.people.picks import Picks
+from evidencebench.runs.people.drafts import PickDraft, Picks, read_drafts, require_no_link, write_drafts
 from evidencebench.runs.run_file import RUN_BEGINS, read_run
 from evidencebench.storage.journal import Journal, open_journal
 from evidencebench.system import Ranking
 
 Clock = Callable[[], datetime]
 """Says what time it is, in UTC."""
-
-Status = Literal["open", "draft", "submitted"]
 
 _log = logging.getLogger(__name__)
 
@@ -88,8 +84,8 @@ class Person:
         """The person as a system, such as ``person(name=Ada)``."""
         return self._header.signature
 
-    def status(self, instance_id: str) -> Status:
-        """Say whether a paper was submitted, has picks, or neither."""
+    def status(self, instance_id: str) -> str:
+        """Return ``"submitted"``, ``"draft"`` where a paper has picks, else ``"open"``."""
         if instance_id in self._submitted:
             return "submitted"
         draft = self._drafts.get(instance_id)
@@ -129,7 +125,11 @@ class Person:
         It raises `UnopenedError` where the person has not opened the paper, and what `save` does.
         """
         with self._lock:
-            self._require_open(instance_id)
+            self._opened_journal()
+            if instance_id not in self._submitted and instance_id not in self._drafts:
+                raise UnopenedError(
+                    f"{instance_id}: submitted without having been opened; open the paper, and pick again"
+                )
             draft = self._with_picks(instance_id, picks)
             seconds_open = max(draft.seconds, self._seconds_since(draft.opened))
             found = Submission(sentences=draft.sentences, seconds=draft.seconds, seconds_open=seconds_open)
@@ -152,11 +152,6 @@ class Person:
             opened = self._clock().isoformat(timespec="seconds")
             self._write({**self._drafts, instance_id: PickDraft(opened=opened)})
         return self._drafts[instance_id]
-
-    def _require_open(self, instance_id: str) -> None:
-        self._opened_journal()
-        if instance_id not in self._submitted and instance_id not in self._drafts:
-            raise UnopenedError(f"{instance_id}: submitted without having been opened; open the paper, and pick again")
 
     def _forget_draft(self, instance_id: str) -> None:
         drafts = {one: kept for one, kept in self._drafts.items() if one != instance_id}
