@@ -41,8 +41,8 @@ class Engine(Protocol):
         the error or ``KeyboardInterrupt`` is raised. A second interrupt ends at once.
 
         ``setup`` is a module-level function that is called with the ``arguments`` in each worker, and returns what is
-        called with an item. ``items`` are taken one at a time in this process, never far ahead: end them to have no more
-        begun. ``on_interrupt`` is called once, in the handler of a first interrupt, to let what waits for long end
-        soon. Raises `WorkerError` if a worker dies.
+        called with an item. ``items`` are taken one at a time in this process, never far ahead: end them to begin no
+        more. ``on_interrupt`` is called once, in the handler of a first interrupt, to let what waits for long end soon.
+        Raises `WorkerError` if a worker dies.
         """
         ...
