@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from evidencebench.data.dataset import open_dataset
 from evidencebench.data.formats import json_index
 from evidencebench.data.instance import Origin
-from evidencebench.storage.snapshot import InMemory
+from evidencebench.storage.snapshot import Snapshot
 
 values = st.recursive(
     st.one_of(st.none(), st.booleans(), st.integers(), st.text(max_size=4), st.sampled_from(['}, "a": {', '"', "\\"])),
@@ -37,8 +37,8 @@ def spelled(draw: st.DrawFn) -> tuple[dict[str, Any], bytes]:
     return found, f"{draw(spaces)}{{{','.join(members)}}}{draw(spaces)}".encode()
 
 
-def held(text: bytes) -> InMemory:
-    return InMemory(text, Path("held.json"))
+def held(text: bytes) -> Snapshot:
+    return Snapshot(path=Path("held.json"), size=len(text), content=text)
 
 
 def stepped(text: bytes) -> dict[str, bytes] | None:

@@ -20,7 +20,7 @@ from evidencebench.data.formats.table import open_source
 from evidencebench.data.instance import Instance
 from evidencebench.data.validation.validate import validate_files
 from evidencebench.errors import ChangedDataError
-from evidencebench.storage.snapshot import OnDisk, state_of
+from evidencebench.storage.snapshot import Snapshot, state_of
 
 SUFFIXES = (".json", ".jsonl")
 CHANGED = r"data\.jsonl?: the data file has changed since it was opened; start again"
@@ -107,7 +107,7 @@ def test_a_file_that_is_cut_while_it_is_converted_leaves_no_copy(path: Path, tmp
     assert list(tmp_path.iterdir()) == [path]
 
 
-class CutOnTheWay(OnDisk):
+class CutOnTheWay(Snapshot):
     """A file that is cut after its first piece was read."""
 
     def read(self, start: int, stop: int) -> bytes:
@@ -122,7 +122,9 @@ def test_a_file_that_is_cut_while_it_is_indexed_is_an_error(path: Path) -> None:
     state = state_of(path)
     assert state is not None
     with pytest.raises(ChangedDataError, match=CHANGED):
-        (index_json if path.suffix == ".json" else index_lines)(CutOnTheWay(path, state))
+        (index_json if path.suffix == ".json" else index_lines)(
+            CutOnTheWay(path=path, size=path.stat().st_size, state=state)
+        )
 
 
 @pytest.mark.usefixtures("size")

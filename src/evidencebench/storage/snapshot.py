@@ -8,9 +8,10 @@ import gzip
 import hashlib
 import os
 import tempfile
+import weakref
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import IO
@@ -30,63 +31,45 @@ FileState = tuple[int, int, int, int, int]
 """Device, inode, bytes, and nanoseconds since 1970 of the last change: as tools set it, as the system saw it."""
 
 
-@dataclass(frozen=True)
-class InMemory:
-    """A small file, or what one was unpacked to.
+@dataclass(frozen=True, kw_only=True)
+class Snapshot:
+    """What a file held when it was opened, unpacked where it is packed.
 
-    ``state`` is None of what was unpacked; ``packed_sha256`` is the checksum of what it was unpacked from.
+    What is small is held in memory, as ``content``. What is large is read from the file, or, where it was packed, from
+    a temporary file without a name, which no other process can change; ``unpacked`` is its descriptor. ``state`` is
+    that by which a change of the file is noticed; None of what was unpacked, which is a copy that stays.
     """
 
-    content: bytes
     path: Path
+    size: int  # in bytes, unpacked
     state: FileState | None = None
+    content: bytes | None = None
+    unpacked: int | None = None
     packed_sha256: str | None = None
-    is_sha256_at_hand = True
-
-    @property
-    def size(self) -> int:
-        """How many bytes there are."""
-        return len(self.content)
-
-    @cached_property
-    def sha256(self) -> str:
-        """The checksum of the file."""
-        return self.packed_sha256 or hashlib.sha256(self.content).hexdigest()
-
-    def read(self, start: int, stop: int) -> bytes:
-        """Return bytes start..stop-1, while the file is what it was."""
-        if self.state is not None and self.state != state_of(self.path):
-            raise changed(self.path)
-        return self.content[start:stop]
-
-
-@dataclass(frozen=True)
-class OnDisk:
-    """A file that stays where it is, and must stay as it is."""
-
-    path: Path
-    state: FileState
-
-    @property
-    def size(self) -> int:
-        """How many bytes there are."""
-        return self.state[2]
 
     @property
     def is_sha256_at_hand(self) -> bool:
         """Whether the checksum was made already, or there is little to read."""
-        return "sha256" in vars(self) or self.size <= _QUICKLY_READ_BYTES
+        return self.packed_sha256 is not None or "sha256" in vars(self) or self.size <= _QUICKLY_READ_BYTES
 
     @cached_property
     def sha256(self) -> str:
-        """The checksum of the file; read once, when first asked for."""
+        """The checksum of the file as it lay on disk, made when first asked for."""
+        if self.packed_sha256 is not None:
+            return self.packed_sha256
         total = hashlib.sha256()
-        for block in blocks(self):
+        for block in blocks(self) if self.content is None else (self.content,):
             total.update(block)
         return total.hexdigest()
 
     def read(self, start: int, stop: int) -> bytes:
-        """Return bytes start..stop-1 as they were when the file was opened."""
+        """Return bytes start..stop-1 as they were when the file was opened; raises `ChangedDataError`."""
+        if self.unpacked is not None:
+            return os.pread(self.unpacked, stop - start, start)
+        if self.content is not None:
+            if self.state is not None and self.state != state_of(self.path):
+                raise changed(self.path)
+            return self.content[start:stop]
         try:
             descriptor = os.open(self.path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
             try:
@@ -103,33 +86,6 @@ class OnDisk:
         return found
 
 
-class Unpacked:
-    """The unpacked content of a file, in a temporary file without a name, which no other process can change."""
-
-    state = None
-    is_sha256_at_hand = True
-
-    def __init__(self, file: IO[bytes], packed_sha256: str) -> None:
-        self.sha256 = packed_sha256
-        self._descriptor = os.dup(file.fileno())
-        self.size = os.fstat(self._descriptor).st_size
-
-    def __del__(self) -> None:
-        os.close(self._descriptor)
-
-    def read(self, start: int, stop: int) -> bytes:
-        """Return bytes start..stop-1."""
-        return os.pread(self._descriptor, stop - start, start)
-
-
-Snapshot = InMemory | OnDisk | Unpacked
-"""What a file held when it was opened, unpacked where it is packed.
-
-``size`` is in bytes, unpacked. ``state`` is that by which a change of the file is noticed; None of what was unpacked,
-which is a copy that stays. ``sha256`` is the checksum of the file as it lay on disk, made when first asked for.
-"""
-
-
 def open_snapshot(path: Path) -> Snapshot:
     """Return what a file holds, unpacked where its name ends in ``.gz``.
 
@@ -141,9 +97,10 @@ def open_snapshot(path: Path) -> Snapshot:
         with open_file(path) as file:
             if path.name.endswith(".gz"):
                 return _unpacked(file, path)
-            state = _state(os.fstat(file.fileno()))
-            on_disk = OnDisk(path, state)
-            return InMemory(on_disk.read(0, on_disk.size), path, state) if on_disk.size <= MOST_HELD_BYTES else on_disk
+            found = os.fstat(file.fileno())
+            on_disk = Snapshot(path=path, size=found.st_size, state=_state(found))
+            is_small = on_disk.size <= MOST_HELD_BYTES
+            return replace(on_disk, content=on_disk.read(0, on_disk.size)) if is_small else on_disk
     except (OSError, EOFError, ValueError, zlib.error) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise UnreadableError(f"{path}: cannot be read: {reason}") from error
@@ -198,9 +155,12 @@ def _unpacked(file: IO[bytes], path: Path) -> Snapshot:
                     raise UnreadableError(
                         f"{path}: unpacks to more than {MAX_UNPACKED_BYTES} bytes; unpack it yourself first"
                     )
-        sha256 = packed.total.hexdigest()
-        if unpacked.tell() <= MOST_HELD_BYTES:
+        sha256, size = packed.total.hexdigest(), unpacked.tell()
+        if size <= MOST_HELD_BYTES:
             unpacked.seek(0)
-            return InMemory(unpacked.read(), path, packed_sha256=sha256)
+            return Snapshot(path=path, size=size, content=unpacked.read(), packed_sha256=sha256)
         unpacked.flush()
-        return Unpacked(unpacked, sha256)
+        kept = os.dup(unpacked.fileno())
+        snapshot = Snapshot(path=path, size=size, unpacked=kept, packed_sha256=sha256)
+        weakref.finalize(snapshot, os.close, kept)
+        return snapshot

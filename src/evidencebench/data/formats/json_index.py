@@ -11,7 +11,7 @@ import msgspec
 from evidencebench.data.instance import Origin
 from evidencebench.errors import UnreadableError
 from evidencebench.storage.json_lines import TextLine, lines_in, repeated_keys, start_of
-from evidencebench.storage.snapshot import InMemory, Snapshot, blocks
+from evidencebench.storage.snapshot import Snapshot, blocks
 
 # Above this size a broken file is not parsed again just to word its error.
 _MAX_DIAGNOSED_BYTES = 64 << 20
@@ -51,7 +51,7 @@ def index_json(snapshot: Snapshot) -> tuple[Mapping[str, Place], tuple[str, ...]
 
     Raises `UnreadableError` or `ChangedDataError`.
     """
-    part_bytes = snapshot.size if isinstance(snapshot, InMemory) else _PART_BYTES
+    part_bytes = _PART_BYTES if snapshot.content is None else snapshot.size
     if (stepped := _step_through(snapshot, part_bytes)) is not None:
         return stepped, ()
     whole = _copy_of(snapshot)
@@ -63,7 +63,7 @@ def index_json(snapshot: Snapshot) -> tuple[Mapping[str, Place], tuple[str, ...]
 
 def _copy_of(snapshot: Snapshot) -> _Whole:
     """Return all of a file; what is large in a file without a name, since it may be more than memory holds."""
-    if isinstance(snapshot, InMemory):
+    if snapshot.content is not None:
         return snapshot.content
     with tempfile.TemporaryFile() as copy:
         copy.writelines(blocks(snapshot))
