@@ -8,12 +8,8 @@ from evidencebench.errors import EvidenceBenchError
 
 
 def test_the_drawn_tree_is_that_of_the_classes() -> None:
-    found = re.findall(r"^    ((?:│   )*)[├└]── (\w+)", errors.__doc__ or "", re.MULTILINE)
-    above: list[str] = [EvidenceBenchError.__name__]
-    drawn: dict[str, str] = {}
-    for bars, name in found:
-        depth = len(bars) // 4 + 1
-        drawn[name] = above[depth - 1]
-        above[depth:] = [name]
+    lines = re.findall(r"^    (\w+) +((?:\w+, )*\w+)$", errors.__doc__ or "", re.MULTILINE)
+    drawn = {(name, kind) for name, kinds in lines for kind in kinds.split(", ")}
     own = [kind for kind in vars(errors).values() if inspect.isclass(kind) and kind.__module__ == errors.__name__]
-    assert drawn == {kind.__name__: kind.__bases__[0].__name__ for kind in own if kind is not EvidenceBenchError}
+    made = {(base.__name__, kind.__name__) for kind in own for base in kind.__bases__ if base in own}
+    assert drawn == {(base, kind) for base, kind in made if base != EvidenceBenchError.__name__}

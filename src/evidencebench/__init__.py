@@ -1,10 +1,10 @@
 """evidencebench: which sentences of a paper are the evidence for or against a hypothesis.
 
 First read the files that every folder uses: `query` (what a system may read), `system` (what answers it),
-`specification` (how a system is named), `sections`, `tables`, `wording`, `errors`, `version`, `code_digest` and
-`provenance`. Then read the folders. Each folder imports only those before it: `storage`, `engine`, `web`; `models`,
-`papers`, `runs`; `data` (queries with labels) and `systems` (what answers, labels unseen); `execution`, `scoring`,
-`training`; `pages`, `integrations`, `cli`. The names below are public; everything else is private.
+`specification` (how a system is named), `sections`, `tables`, `wording`, `errors`, `version` and `provenance`. Then
+read the folders. Each folder imports only those before it: `storage`, `engine`, `web`; `models`, `papers`, `runs`;
+`data` (queries with labels) and `systems` (what answers, labels unseen); `execution`, `scoring`, `training`; `pages`,
+`integrations`, `cli`. The names below are public; everything else is private.
 """
 
 from importlib import import_module
@@ -71,66 +71,38 @@ if TYPE_CHECKING:  # the same table for type checkers, which cannot follow it; a
 
 from evidencebench.version import __version__ as __version__
 
-# Public name -> module. Resolved when first used, so that `evidencebench --help` need not import numpy.
-_MODULE_OF = {
-    "Asked": "system",
-    "BM25": "systems.retrievers.bm25",
-    "Bar": "pages.figures",
-    "BarGroup": "pages.figures",
-    "Brief": "system",
-    "ChartLine": "pages.figures",
-    "Dataset": "data.dataset",
-    "Engine": "engine.protocol",
-    "EvidenceBenchError": "errors",
-    "InProcess": "engine.in_process",
-    "Instance": "data.instance",
-    "Kind": "query",
-    "Labels": "data.instance",
-    "NamedSystem": "system",
-    "Processes": "engine.processes",
-    "Query": "query",
-    "Ranking": "system",
-    "Rules": "scoring.selection",
-    "SYSTEMS": "execution.system_table",
-    "System": "system",
-    "TASKS": "data.tasks",
-    "Task": "data.tasks",
-    "TaskScores": "scoring.task_scores",
-    "Threads": "engine.threads",
-    "Traits": "system",
-    "answer_instance": "execution.answering",
-    "answers_from": "execution.answering",
-    "answers_of": "scoring.evaluate",
-    "aspect_recall": "scoring.measures",
-    "compare": "scoring.compare",
-    "coverage_of": "data.optimum.cover",
-    "difference_chart": "pages.figures",
-    "evaluate": "scoring.evaluate",
-    "execute": "execution.execute",
-    "grouped_chart": "pages.figures",
-    "interval_chart": "pages.figures",
-    "line_chart": "pages.figures",
-    "load_sample": "data.sample",
-    "make_client": "models.llm.client",
-    "make_system": "execution.making",
-    "maximum_coverage": "data.optimum.cover",
-    "minimum_cover": "data.optimum.cover",
-    "open_dataset": "data.dataset",
-    "open_run": "runs.formats",
-    "png_file": "pages.figures",
-    "rank_by_score": "system",
-    "select": "scoring.selection",
-    "stacked": "pages.figures",
-    "svg_file": "pages.figures",
-    "table_of_bars": "pages.figures",
-    "table_of_groups": "pages.figures",
-    "table_of_lines": "pages.figures",
-    "task_named": "data.tasks",
-    "terminal_bars": "pages.figures",
-    "validate_file": "data.validation.validate",
-    "write_dataset": "data.dataset",
-    "wrong_hypothesis_control": "scoring.wrong_hypothesis",
+# Module -> its public names. Resolved when first used, so that `evidencebench --help` need not import numpy.
+_NAMES_OF = {
+    "data.dataset": "Dataset open_dataset write_dataset",
+    "data.instance": "Instance Labels",
+    "data.optimum.cover": "coverage_of maximum_coverage minimum_cover",
+    "data.sample": "load_sample",
+    "data.tasks": "TASKS Task task_named",
+    "data.validation.validate": "validate_file",
+    "engine.in_process": "InProcess",
+    "engine.processes": "Processes",
+    "engine.protocol": "Engine",
+    "engine.threads": "Threads",
+    "errors": "EvidenceBenchError",
+    "execution.answering": "answer_instance answers_from",
+    "execution.execute": "execute",
+    "execution.making": "make_system",
+    "execution.system_table": "SYSTEMS",
+    "models.llm.client": "make_client",
+    "pages.figures": "Bar BarGroup ChartLine difference_chart grouped_chart interval_chart line_chart png_file "
+    "stacked svg_file table_of_bars table_of_groups table_of_lines terminal_bars",
+    "query": "Kind Query",
+    "runs.formats": "open_run",
+    "scoring.compare": "compare",
+    "scoring.evaluate": "answers_of evaluate",
+    "scoring.measures": "aspect_recall",
+    "scoring.selection": "Rules select",
+    "scoring.task_scores": "TaskScores",
+    "scoring.wrong_hypothesis": "wrong_hypothesis_control",
+    "system": "Asked Brief NamedSystem Ranking System Traits rank_by_score",
+    "systems.retrievers.bm25": "BM25",
 }
+_MODULE_OF = {name: module for module, names in _NAMES_OF.items() for name in names.split()}
 
 __all__ = ["__version__", *sorted(_MODULE_OF)]  # noqa: PLE0604 - the table above is the one list of names
 

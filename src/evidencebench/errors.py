@@ -1,39 +1,13 @@
-"""Every error raised on purpose, one class a cause.
+"""Every error raised on purpose, one class a cause, below `EvidenceBenchError`; these have narrower kinds.
 
 ::
 
-    EvidenceBenchError
-    ├── DataError               a data file or an instance
-    │   ├── UnreadableError     the file cannot be opened, decoded or parsed
-    │   ├── ChangedDataError    the file is another one than when it was opened
-    │   ├── FormatError         the file parses but breaks the published format
-    │   └── UnknownInstanceError  no instance of that id or position
-    ├── RunError                a run or an answers file
-    │   ├── RunFormatError      it cannot be read
-    │   └── RunMismatchError    it does not belong to this data, task or system
-    ├── AnswerError             an answer is not fit to be scored
-    │   └── OutOfRangeError     it names a sentence that the paper does not have
-    ├── UndefinedScoreError     the measure has no value here
-    ├── TaskError               no such task, or one that a run cannot answer
-    ├── PeopleError             a person's name or picks are not what they may be
-    │   ├── FinalError          what was submitted cannot be changed
-    │   ├── StaleError          picks were made on others than those that are kept by now
-    │   └── UnopenedError       what was never opened cannot be submitted
-    ├── SystemSpecError         no such system, or an option it does not take
-    ├── ModelError              a model cannot be loaded, or does not fit what it is used with
-    ├── EndpointError           a server gave no usable reply
-    ├── ReplyError              a language model's replies hold no answer
-    ├── StopError               no more requests may be sent; what was finished is kept
-    │   ├── CostLimitError      the next request could cost more than was allowed
-    │   ├── FailingServerError  nothing but failures, or the server refuses the key or the model
-    │   ├── FailedAnswerError   an answer failed, and the user asked to stop there
-    │   ├── FailingCacheError   replies cannot be kept, so none are asked for; a CacheError too
-    │   └── DrainingError       the user asked to stop
-    ├── PendingError            the reply is part of a batch that is not done
-    ├── CacheError              what is kept between runs cannot be read or written
-    ├── WorkerError             a worker process died
-    ├── DownloadError           a file could not be fetched or is not the right one
-    └── MissingExtraError       an optional dependency is not installed
+    DataError    UnreadableError, ChangedDataError, FormatError, UnknownInstanceError
+    RunError     RunFormatError, RunMismatchError
+    AnswerError  OutOfRangeError
+    PeopleError  FinalError, StaleError, UnopenedError
+    StopError    CostLimitError, FailingServerError, DrainingError, FailedAnswerError, FailingCacheError
+    CacheError   FailingCacheError
 
 Some have a narrower kind beside the one place that raises and catches it, such as `ModelError` for weights that are not
 finite. What only tells one function of a module to try again is no part of the tree, and no caller meets it.

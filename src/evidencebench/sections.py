@@ -27,8 +27,6 @@ def sections_of(kinds: Sequence[Kind]) -> tuple[Section, ...]:
     Each heading opens a section. The sentences of an abstract are a section of their own, with the heading before them
     and without what follows. So are the sentences before the first heading.
 
-    Examples
-    --------
     >>> kinds = [Kind.BODY, Kind.HEADING, Kind.ABSTRACT, Kind.BODY, Kind.HEADING, Kind.BODY]
     >>> [(section.start, section.stop) for section in sections_of(kinds)]
     [(0, 1), (1, 3), (3, 4), (4, 6)]
@@ -45,8 +43,6 @@ def headings_of(kinds: Sequence[Kind]) -> list[int | None]:
 
     A heading holds until the next one, but not beyond the end of an abstract.
 
-    Examples
-    --------
     >>> headings_of([Kind.HEADING, Kind.BODY, Kind.ABSTRACT, Kind.BODY])
     [None, 0, 0, None]
     """

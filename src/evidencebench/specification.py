@@ -13,6 +13,7 @@ signs directly inside its bracket; an element in brackets of its own may hold a 
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import accumulate
 from posixpath import normpath
 from typing import Any
 
@@ -31,34 +32,19 @@ _MAX_SHOWN = 60
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Specification:
-    """A system as it is written down.
+    """A system as it is written down."""
 
-    Attributes
-    ----------
-    name
-        A table name, ``package.module:factory``, or ``file.py:factory``.
-    options
-        Option name -> the text of its value, brackets included.
-    """
-
-    name: str
-    options: Mapping[str, str]
+    name: str  # of the table of systems, or ``package.module:factory``, or ``file.py:factory``
+    options: Mapping[str, str]  # name -> the text of its value, brackets included
 
 
 def parse_specification(text: str) -> Specification:
-    """Return the name and the options in a specification.
+    """Return the name and the options in a specification; raises `SystemSpecError` where it is none.
 
-    Raises
-    ------
-    SystemSpecError
-        If it does not have that form, is no Unicode text, or its brackets do not fit together; the message says where.
-
-    Examples
-    --------
     >>> parse_specification("diverse:system=[bm25:k1=1.2,b=0.5],method=mmr").options
     {'system': '[bm25:k1=1.2,b=0.5]', 'method': 'mmr'}
     """
-    if not _is_unicode(text):
+    if any("\ud800" <= character <= "\udfff" for character in text):  # the name of a file need not be UTF-8
         raise SystemSpecError(
             f"system '{_shown(text)}': expected Unicode text, which a run's header can hold; give the file another name"
         )
@@ -79,11 +65,6 @@ def parse_specification(text: str) -> Specification:
     return Specification(name=_plain_name(found["name"]), options=options)
 
 
-def _is_unicode(text: str) -> bool:
-    """Say whether text can be written as UTF-8: the name of a file need not be."""
-    return not any("\ud800" <= character <= "\udfff" for character in text)
-
-
 def _plain_name(name: str) -> str:
     """Return a name, the path of a file in it without detours, so that one file has one name."""
     path, colon, factory = name.partition(".py:")
@@ -93,26 +74,19 @@ def _plain_name(name: str) -> str:
 def unbracketed(value: str) -> str:
     """Return a value without the brackets around it, if there are any.
 
-    Examples
-    --------
     >>> unbracketed("[a,b]"), unbracketed("[a]+[b]"), unbracketed("a")
     ('a,b', '[a]+[b]', 'a')
     """
-    if value.startswith("[") and _closing(value) == len(value) - 1:
-        return value[1:-1]
-    return value
+    depths = list(accumulate((character == "[") - (character == "]") for character in value))
+    is_one_bracket = value.startswith("[") and depths[-1] == 0 and depths.index(0) == len(value) - 1
+    return value[1:-1] if is_one_bracket else value
 
 
 def elements(value: str) -> tuple[str, ...]:
     """Return the elements of a list, each without the brackets around it; a value without brackets is the only one.
 
-    Raises
-    ------
-    SystemSpecError
-        If an element is empty.
+    Raises `SystemSpecError` if an element is empty.
 
-    Examples
-    --------
     >>> elements("[bm25:k1=1.2,b=0.5+[1e+5]+fuse:systems=[a+b]]")
     ('bm25:k1=1.2,b=0.5', '1e+5', 'fuse:systems=[a+b]')
     >>> elements("1e+5"), elements("[]")
@@ -135,15 +109,8 @@ def write_specification(name: str, options: Mapping[str, Any]) -> str:
     """Return the canonical text of a system, which parses back to the same options.
 
     The options are as a run's header holds them: JSON values, in which a system is ``{"name": ..., "options": {...}}``.
-    One that is None is left out.
+    One that is None is left out. Raises `SystemSpecError` if a value has no such text.
 
-    Raises
-    ------
-    SystemSpecError
-        If a value has no such text, or the systems are nested too deeply.
-
-    Examples
-    --------
     >>> inner = {"name": "bm25", "options": {"k1": 1.2, "stopwords": True}}
     >>> write_specification("fuse", {"systems": [inner, {"name": "tfidf", "options": {}}], "weights": [2.0, 1e30]})
     'fuse:systems=[bm25:k1=1.2,stopwords=true+tfidf],weights=[2.0+[1e+30]]'
@@ -203,16 +170,6 @@ def _split(whole: str, text: str, separator: str) -> list[str]:
     if depth > 0:
         raise SystemSpecError(f"'{_shown(whole)}': nothing closes the '[' behind '{_before(text, opened)}'")
     return [*parts, text[start:]]
-
-
-def _closing(text: str) -> int:
-    """Return where the bracket that opens a text is closed, or -1."""
-    depth = 0
-    for position, character in enumerate(text):
-        depth += (character == "[") - (character == "]")
-        if depth == 0:
-            return position
-    return -1
 
 
 def _before(text: str, position: int) -> str:

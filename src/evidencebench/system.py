@@ -173,19 +173,8 @@ _FORMER_ATTRIBUTES = {
 def traits_of(system: object) -> Traits:
     """Return what a system, or a class of systems, declares; the defaults where it declares nothing.
 
-    Of a class whose traits depend on its options, it is the defaults too.
-
-    Raises
-    ------
-    TypeError
-        If it declares something in another way than by ``traits``, which nobody would read.
-
-    Examples
-    --------
-    >>> class Mine:
-    ...     traits = Traits(selects=True)
-    >>> traits_of(Mine()).selects
-    True
+    Of a class whose traits depend on its options, it is the defaults too. Raises `TypeError` where it declares
+    something in another way than by ``traits``, which nobody would read.
     """
     kind = system if isinstance(system, type) else type(system)
     for name, instead in _FORMER_ATTRIBUTES.items():
@@ -289,10 +278,7 @@ class NamedSystem:
         return self.traits.knows_labels
 
     def versions(self) -> dict[str, str]:
-        """Return the versions and digests that decide its answers, those of the systems it asks included.
-
-        Own code counts by the digest of its source, as `evidencebench.code_digest` makes it.
-        """
+        """Return the versions and digests that decide its answers, those of the systems it asks included."""
         of_code = versions_of_code(self.name, self.module)
         return merged_versions(*(part.versions() for part in self.parts), self.traits.versions(), of_code)
 
@@ -306,24 +292,13 @@ class NamedSystem:
         return frozenset(self.traits.trained_on()).union(*(part.trained_on() for part in self.parts))
 
     def check(self, asked: Asked) -> None:
-        """Raise where it, or a system that it asks, has fixed answers that do not fit what is asked.
-
-        Raises
-        ------
-        TaskError
-            If they are not for one of the tasks.
-        RunMismatchError
-            If they are for other data or hypotheses, or it may not be asked one of the queries.
-        """
+        """Raise `TaskError` or `RunMismatchError` where fixed answers, of its own or of one it asks, do not fit."""
         for part in self.parts:
             part.check(asked)
         self.traits.check(asked)
 
     def rank(self, query: Query, brief: Brief) -> Ranking:
-        """Return its answer as `plain_ranking` does, for a system that asks it.
-
-        It raises `SystemSpecError` where it is given the labels, which no system that asks it has.
-        """
+        """Return its answer in plain numbers, for a system that asks it, which must not be given the labels."""
         if self.knows_labels:
             raise SystemSpecError(f"system '{self.name}' is given the labels, so no other system may ask it")
         return plain_ranking(cast("System", self.system).rank(query, brief), len(query.sentences), self.name)
@@ -332,14 +307,8 @@ class NamedSystem:
 def plain_ranking(answer: object, n_sentences: int, system: str) -> Ranking:
     """Return a system's answer in plain Python numbers, as a run holds them; messages use the system's name.
 
-    Raises
-    ------
-    TypeError
-        If it is no `Ranking` of whole numbers.
-    ValueError
-        If the scores are not finite, one a sentence and descending.
-    OutOfRangeError
-        If the paper does not have a sentence.
+    Raises `TypeError` if it is no `Ranking` of whole numbers, `ValueError` if its scores are not finite, one a sentence
+    and descending, and `OutOfRangeError` if the paper does not have a sentence.
     """
     if not isinstance(answer, Ranking):
         raise TypeError(f"expected a Ranking, such as Ranking(sentences=(4, 0)), got {type(answer).__name__}")
@@ -360,12 +329,8 @@ def plain_ranking(answer: object, n_sentences: int, system: str) -> Ranking:
 
 
 def merged_notes(*notes: Mapping[str, int]) -> dict[str, int]:
-    """Return what several answers about one paper note together.
+    """Return what several answers about one paper note together: the sum, but the highest of `is_counted_once`.
 
-    What is ``truncated`` is the paper's, so the highest count stands; all else, such as requests, is summed.
-
-    Examples
-    --------
     >>> merged_notes({"truncated_sentences": 2, "requests": 1}, {"truncated_sentences": 3, "requests": 1})
     {'truncated_sentences': 3, 'requests': 2}
     """

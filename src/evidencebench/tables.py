@@ -40,8 +40,6 @@ def printable(text: str) -> str:
 
     Line ends and tabs become spaces, other control and direction-changing characters U+FFFD.
 
-    Examples
-    --------
     >>> printable("a" + chr(27) + "[2Jb") == "a" + chr(0xFFFD) + "[2Jb"
     True
     """
@@ -124,8 +122,6 @@ def _block(
 def shortened(text: str, n_characters: int, ellipsis: str = "…") -> str:
     """Return text no longer than ``n_characters``, cut in its middle: names of many parts often differ at their ends.
 
-    Examples
-    --------
     >>> shortened("bm25_of_20261121_a", 12)
     'bm25_…1121_a'
     """

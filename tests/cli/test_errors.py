@@ -13,7 +13,7 @@ import pytest
 
 from command_line import Command, start
 from evidencebench.cli.main import cli
-from evidencebench.cli.numbers import Finite, WholeNumber
+from evidencebench.cli.options import Finite, WholeNumber
 from evidencebench.data.sample import sample_path
 
 

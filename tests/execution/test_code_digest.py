@@ -8,8 +8,8 @@ from types import ModuleType
 
 import pytest
 
-from evidencebench.code_digest import code_digest
 from evidencebench.errors import SystemSpecError
+from evidencebench.provenance import code_digest
 from evidencebench.systems.retrievers import bm25
 
 FILES = {

@@ -13,9 +13,9 @@ import pytest
 
 from command_line import start
 from evidencebench import Brief, load_sample, make_system, write_dataset
-from evidencebench.code_digest import code_digest
 from evidencebench.errors import SystemSpecError
 from evidencebench.execution.own_code import find_own_code
+from evidencebench.provenance import code_digest
 from evidencebench.scoring.resampling import Resampling
 from evidencebench.specification import parse_specification, write_specification
 from evidencebench.training.crossval.cross_validate import cross_validate

@@ -1,8 +1,8 @@
 """The command line: parse arguments, call one function, print.
 
-Read `main` (the entry point), `groups`, `ending` and `completion`; then what commands share: `options`,
-`numbers`, `scoring_options`, `asking` (how language models are asked), `estimate`, `output`, `streams`, `progress`,
-`plotting`, `score_tables`, `comparison_tables`, `exchange` and `listening`; then the commands, one a file: `demo`,
-`find`, `systems`, `tasks`, `run`, `score`, `leaderboard`, `compare`, `wrong_hypothesis`, `train`, `crossval`, `report`
-and `view`; last the folders of commands: `data`, `llm` and `cache`.
+Read `main` (the entry point), `groups` and `ending`; then what commands share: `options`, `scoring_options`, `asking`
+(how language models are asked), `output`, `streams`, `progress`, `plotting`, `score_tables`, `comparison_tables`,
+`exchange` and `listening`; then the commands, one a file: `demo`, `find`, `systems`, `tasks`, `run`, `score`,
+`leaderboard`, `compare`, `wrong_hypothesis`, `train`, `crossval`, `report` and `view`; last the folders of commands:
+`data`, `llm` and `cache`.
 """

@@ -1,31 +1,33 @@
-"""Options of commands that ask language models, and the client that they make."""
+"""Options of commands that ask language models, the client that they make, and what asking would cost."""
 
 import functools
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import click
 
-from evidencebench.cli.numbers import Finite, WholeNumber
-from evidencebench.cli.options import Command, bundled_as, json_option, progress_option
+from evidencebench.cli.options import Command, Finite, WholeNumber, bundled_as, json_option, progress_option
+from evidencebench.cli.output import print_json, print_prose, print_table
 from evidencebench.cli.progress import ProgressReporter, progress
 from evidencebench.errors import CacheError, EvidenceBenchError, StopError
-from evidencebench.execution.asking import DEFAULT_MAX_WAITING, Waiting
+from evidencebench.execution.asking import DEFAULT_MAX_WAITING, Rehearsal, Waiting
 from evidencebench.models.llm.batch_apis.calls import CallSettings
 from evidencebench.models.llm.batch_status import BatchStatus
 from evidencebench.models.llm.batches import BatchSender
+from evidencebench.models.llm.chat import Sender
 from evidencebench.models.llm.client import ChatClient, make_client
 from evidencebench.models.llm.estimating import EstimatingSender
 from evidencebench.models.llm.open_batches import collect_open_batches
 from evidencebench.models.llm.prices import PriceTable
 from evidencebench.models.llm.reply_cache import ReplyCache
-from evidencebench.models.llm.totals import RequestTotals, RunningTotals
+from evidencebench.models.llm.totals import RequestTotals, RunningTotals, shown_usd
 from evidencebench.storage.user_folders import cache_folder
-from evidencebench.tables import printable
+from evidencebench.tables import Cell, Table, printable
+from evidencebench.wording import counted
 
 _HOUR_SECONDS = 3600.0
 
@@ -129,16 +131,54 @@ def closing(client: ChatClient) -> Iterator[None]:
         client.close()  # a second time does nothing
 
 
-@contextmanager
-def estimating(asking: Asking, prices: PriceTable) -> Iterator[tuple[ChatClient, EstimatingSender]]:
-    """Give a client that sends nothing, and the sender that counts its requests."""
+def print_estimate(
+    asking: Asking, rehearse: Callable[[ChatClient, ProgressReporter], Rehearsal], *, how: str = ""
+) -> int:
+    """Print what a command would send and cost, and return how many answers would fail.
+
+    ``rehearse`` asks everything with a client that sends nothing, and reports progress. ``how`` is printed behind the
+    number of instances, such as how often each is asked.
+    """
+    prices = PriceTable.load(asking.prices)
     sender = EstimatingSender(prices, completion_tokens=asking.assumed_tokens, batch=asking.batch)
-    cache = _cache()
-    client = ChatClient(
-        sender=sender, cache=cache, prices=prices, on_close=cache.close if cache is not None else lambda: None
+    client = _client(sender, _cache(), prices)
+    with closing(client), progress("estimating", asking.progress_style) as shown:
+        found = rehearse(client, shown)
+    if found.first_error:
+        click.echo(
+            f"{counted(found.n_failed, 'answer')} would fail; the first: {printable(found.first_error)}", err=True
+        )
+    n_stored = client.totals.now.stored
+    if asking.as_json:
+        models = [asdict(estimate) for estimate in sender.estimates()]
+        assumed = {"assumed_completion_tokens": asking.assumed_tokens, "batch": asking.batch}
+        print_json({**asdict(found), "stored": n_stored, **assumed, "prices_as_of": prices.as_of, "models": models})
+        return found.n_failed
+    rows: list[list[Cell]] = [
+        [
+            *(one.model, one.requests, one.prompt_tokens, one.completion_tokens),
+            "unknown" if one.cost_usd is None else shown_usd(one.cost_usd),
+        ]
+        for one in sender.estimates()
+    ]
+    print_table(Table(columns=["model", "requests", "prompt tokens", "reply tokens", "cost"], rows=rows))
+    print_prose(
+        f"{counted(found.n_instances, 'instance')}{how}{_tasks(found)}. {counted(n_stored, 'request')} "
+        f"{'is' if n_stored == 1 else 'are'} stored and cost nothing. Tokens are estimated; replies are taken to be "
+        f"well-formed and {asking.assumed_tokens} tokens long (--assume-tokens). Prices as of {prices.as_of}: check "
+        "them (--prices). Nothing was sent."
     )
-    with closing(client):
-        yield client, sender
+    return found.n_failed
+
+
+def _tasks(found: Rehearsal) -> str:
+    match found.tasks:
+        case ():
+            return ""
+        case (task,):
+            return f", asked for {task}"
+        case tasks:
+            return f", each asked for {len(tasks)} tasks ({', '.join(tasks)}); -t TASK asks for one"
 
 
 def _sending(asking: Asking) -> ChatClient:
@@ -171,14 +211,7 @@ def _batching(asking: Asking) -> tuple[ChatClient, Callable[[], bool]]:
         total_timeout_seconds=max(_HOUR_SECONDS, asking.timeout_seconds),
     )
     sender = BatchSender(cache, prices=prices, totals=totals, max_cost_usd=asking.max_cost_usd, settings=settings)
-    client = ChatClient(
-        sender=sender,
-        cache=cache,
-        prices=prices,
-        totals=totals,
-        max_in_flight=asking.max_connections,
-        on_close=cache.close if cache is not None else lambda: None,
-    )
+    client = _client(sender, cache, prices, totals=totals, max_in_flight=asking.max_connections)
 
     def settle() -> bool:
         made = client.run(sender.submit(_tell))
@@ -191,6 +224,11 @@ def _batching(asking: Asking) -> tuple[ChatClient, Callable[[], bool]]:
         client.close()
         raise
     return client, settle
+
+
+def _client(sender: Sender, cache: ReplyCache | None, prices: PriceTable, **more: Any) -> ChatClient:
+    on_close = cache.close if cache is not None else lambda: None
+    return ChatClient(sender=sender, cache=cache, prices=prices, on_close=on_close, **more)
 
 
 def _cache() -> ReplyCache | None:

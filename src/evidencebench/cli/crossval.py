@@ -5,15 +5,15 @@ from pathlib import Path
 import click
 import msgspec
 
-from evidencebench.cli.asking import Asking, asking_options, opened_access, require_model
-from evidencebench.cli.completion import complete_systems
-from evidencebench.cli.estimate import print_estimate
-from evidencebench.cli.numbers import WholeNumber
+from evidencebench.cli.asking import Asking, asking_options, opened_access, print_estimate, require_model
 from evidencebench.cli.options import (
+    WholeNumber,
+    complete_systems,
     data_option,
     format_option,
     jobs_option,
     resampling_options,
+    system_argument,
     task_options,
 )
 from evidencebench.cli.output import OutputFile, print_json, print_prose, print_signatures, print_table, require_file
@@ -37,7 +37,7 @@ from evidencebench.wording import counted
 
 
 @click.command
-@click.argument("system", shell_complete=complete_systems)
+@system_argument
 @data_option
 @click.option(
     "--folds", "n_folds", type=WholeNumber(2), default=5, show_default=True, metavar="N", help="Parts of the papers."
@@ -90,7 +90,7 @@ def command(
 
     Every paper is answered by models that saw nothing of it; whatever a training
     tunes, it tunes within its own papers. Each instance counts with its mean over
-    the seeds; intervals resample papers. ProgressReporter beside it: asked with the wrong
+    the seeds; intervals resample papers. Shown beside it: asked with the wrong
     hypothesis, trained without the hypothesis, and other systems.
 
     Systems that ask a language model are asked as by 'run': under a cost limit,

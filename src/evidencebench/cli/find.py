@@ -7,11 +7,8 @@ from pathlib import Path
 
 import click
 
-from evidencebench.cli.asking import Asking, asking_options, opened_access, require_model
-from evidencebench.cli.completion import complete_systems
-from evidencebench.cli.estimate import print_estimate
-from evidencebench.cli.numbers import WholeNumber
-from evidencebench.cli.options import seed_option
+from evidencebench.cli.asking import Asking, asking_options, opened_access, print_estimate, require_model
+from evidencebench.cli.options import WholeNumber, complete_systems, seed_option
 from evidencebench.cli.output import print_json, prose_width
 from evidencebench.errors import EvidenceBenchError, PendingError, ReplyError, UnreadableError
 from evidencebench.execution.asking import Rehearsal

@@ -1,23 +1,16 @@
 """Where a command that serves listens: this machine, unless others are let in on purpose."""
 
-import ipaddress
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import click
 
-
-def is_loopback(host: str) -> bool:
-    """Say whether only this machine reaches a host."""
-    try:
-        return host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
+from evidencebench.models.endpoints import is_loopback_host
 
 
 def refuse_exposed(host: str, *, expose: bool) -> None:
     """Raise where other machines may reach the host without ``--expose``."""
-    if not (expose or is_loopback(host)):
+    if not (expose or is_loopback_host(host)):
         message = f"'{host}' may be reached from other machines; expected a loopback address, or --expose"
         raise click.BadParameter(message, param_hint="--host")
 

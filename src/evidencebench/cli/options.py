@@ -1,22 +1,85 @@
-"""Options and arguments that several commands share."""
+"""Options and arguments that several commands share, with the numbers, tasks and names that they take."""
 
 import functools
 import inspect
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterable
+from importlib import import_module
+from math import isfinite
 from typing import Any, TypeVar, cast
 
 import click
 from click.core import ParameterSource
+from click.shell_completion import CompletionItem
 
-from evidencebench.cli.completion import complete_data, complete_tasks
-from evidencebench.cli.numbers import Finite, WholeNumber
-from evidencebench.data.tasks import Task, task_named
+from evidencebench.data.catalog import CATALOG
+from evidencebench.data.tasks import TASKS, Task, task_named
 from evidencebench.errors import EvidenceBenchError
 from evidencebench.scoring.resampling import DEFAULT_DRAWS, DEFAULT_LEVEL, MAX_DRAWS, Resampling
 from evidencebench.scoring.selection import RULE_TEXTS, Rules
 from evidencebench.tables import RENDERERS
 
 Command = TypeVar("Command", bound=Callable[..., Any])
+Completer = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
+
+_MOST = 2**63 - 1  # what machines count with
+_PLAIN = re.compile(r"[-+.0-9a-zA-Z]*", re.ASCII)
+
+
+class WholeNumber(click.IntRange):
+    """A whole number in a range, in plain digits: Python would read ``1_0`` too."""
+
+    name = "whole number"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Return the number, or fail in words."""
+        _require_plain(self, value, param, ctx)
+        found: int = super().convert(value, param, ctx)
+        if abs(found) > _MOST:
+            self.fail(f"{found} is too large.", param, ctx)
+        return found
+
+
+class Finite(click.FloatRange):
+    """A finite number in a range; ``nan`` and ``inf`` are refused."""
+
+    name = "number"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return the number, or fail in words."""
+        _require_plain(self, value, param, ctx)
+        found: float = super().convert(value, param, ctx)
+        if not isfinite(found):
+            self.fail(f"{value} is not a finite number.", param, ctx)
+        return found
+
+
+def _require_plain(
+    kind: click.ParamType[Any], value: Any, param: click.Parameter | None, ctx: click.Context | None
+) -> None:
+    if isinstance(value, str) and _PLAIN.fullmatch(value) is None:
+        kind.fail(f"{value!r} is not a valid {kind.name}.", param, ctx)
+
+
+def _completer(names: Callable[[], Iterable[str]], *more: str) -> Completer:
+    """Return what lists the names that begin with the typed text; the shell itself completes ``more`` (``file``)."""
+
+    def complete(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        found = [CompletionItem(name) for name in names() if name.startswith(incomplete)]
+        return [*(CompletionItem(incomplete, type=sort) for sort in more), *found]
+
+    return complete
+
+
+def _names(module: str, table: str) -> Iterable[str]:
+    """Return the names of a table that is imported only when a shell asks, since that is slow."""
+    found: Iterable[str] = getattr(import_module(f"evidencebench.{module}"), table)
+    return found
+
+
+complete_systems = _completer(lambda: _names("execution.system_table", "SYSTEMS"))
+complete_trainings = _completer(lambda: _names("training.training_table", "TRAININGS"))
+complete_data = _completer(lambda: ("sample", *CATALOG), "file")
 
 
 class _TaskType(click.ParamType[Task]):
@@ -54,6 +117,8 @@ def _asked_tasks(tasks: tuple[Task, ...], budget: int | None) -> tuple[Task, ...
     return tuple({task.name: task for task in asked}.values())
 
 
+system_argument = click.argument("system", shell_complete=complete_systems)
+data_argument = click.argument("data", metavar="D", shell_complete=complete_data)
 data_option = click.option(
     "-d",
     "--data",
@@ -72,7 +137,7 @@ task_options = bundled_as(
         multiple=True,
         type=_TaskType(),
         metavar="T",
-        shell_complete=complete_tasks,
+        shell_complete=_completer(lambda: TASKS),
         help="Task name, or er_at_K or result_er_at_K; repeatable. Default: all that can be answered.",
     ),
     click.option(

@@ -1,12 +1,12 @@
 """How far a command is, on standard error: a bar on a terminal, else a line now and then."""
 
-import os
 import queue
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
+from dataclasses import dataclass
 
 import click
 from rich.console import Console
@@ -23,19 +23,16 @@ _BAR_WIDTH, _BAR_WIDTH_BESIDE_STATUS = 40, 10
 Status = Callable[[], str]
 
 
+@dataclass(frozen=True, slots=True)
 class ProgressReporter:
-    """Shows progress: call it with (items done, items in all)."""
+    """Shows progress: call it with (items done, items in all); ``tell`` shows a line that stays, in a signal too."""
 
-    def __init__(self, take: Callable[[int, int], object], tell: Callable[[str], object]) -> None:
-        self._take, self._tell = take, tell
+    take: Callable[[int, int], object]
+    tell: Callable[[str], object]
 
     def __call__(self, n_done: int, n_all: int) -> None:
         """Show that ``n_done`` of ``n_all`` items are done."""
-        self._take(n_done, n_all)
-
-    def tell(self, text: str) -> None:
-        """Show a line that stays; callable in a signal's handler."""
-        self._tell(text)
+        self.take(n_done, n_all)
 
 
 @contextmanager
@@ -54,17 +51,11 @@ def progress(
         task = bar.add_task("", total=None)
         with bar, _telling(lambda text: bar.console.print(Text(text))) as tell:
             yield ProgressReporter(lambda n_done, n_all: bar.update(task, completed=n_done, total=n_all), tell)
-    elif style == "none":
-        yield ProgressReporter(lambda *_: None, _write)
     else:
-        lines = _Lines(what, status, is_quiet=style == "auto")
-        with _telling(lambda text: click.echo(text, err=True), lines.say, silent_seconds) as tell:
+        lines = _Lines(what, status, is_quiet=style != "plain")
+        seconds = None if style == "none" else silent_seconds
+        with _telling(lambda text: click.echo(text, err=True), lines.say, seconds) as tell:
             yield ProgressReporter(lines.take, tell)
-
-
-def _write(text: str) -> None:
-    with suppress(OSError):  # the reader of the pipe may be gone
-        os.write(2, f"{text}\n".encode())  # past Python's buffers, which a signal may have met half-way
 
 
 @contextmanager

@@ -6,8 +6,8 @@ from typing import Any
 
 import click
 
-from evidencebench.cli.numbers import WholeNumber
 from evidencebench.cli.options import (
+    WholeNumber,
     data_option,
     limit_option,
     progress_option,

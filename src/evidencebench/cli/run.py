@@ -8,18 +8,10 @@ from typing import Any, Literal
 
 import click
 
-from evidencebench.cli.asking import Asking, asking_options, opened_access, require_model
-from evidencebench.cli.completion import complete_systems
+from evidencebench.cli.asking import Asking, asking_options, opened_access, print_estimate, require_model
 from evidencebench.cli.ending import EXIT_STOPPED, print_trace
-from evidencebench.cli.estimate import print_estimate
 from evidencebench.cli.exchange import print_exchanges
-from evidencebench.cli.options import (
-    data_option,
-    jobs_option,
-    limit_option,
-    seed_option,
-    task_options,
-)
+from evidencebench.cli.options import data_option, jobs_option, limit_option, seed_option, system_argument, task_options
 from evidencebench.cli.output import OutputFile, print_json, require_file
 from evidencebench.data.dataset import open_dataset
 from evidencebench.data.tasks import Task
@@ -33,7 +25,7 @@ from evidencebench.wording import counted
 
 
 @click.command
-@click.argument("system", shell_complete=complete_systems)
+@system_argument
 @data_option
 @task_options
 @click.option("-o", "--output", type=OutputFile(), metavar="RUN", help="The run file.")

@@ -8,8 +8,7 @@ from typing import Any
 
 import click
 
-from evidencebench.cli.numbers import WholeNumber
-from evidencebench.cli.options import controls_option
+from evidencebench.cli.options import WholeNumber, controls_option
 from evidencebench.cli.output import print_json, print_prose, print_signatures, print_table, prose_width, wrapped
 from evidencebench.cli.plotting import control_marks, curve_chart, print_bars, score_chart, write_picture
 from evidencebench.cli.progress import progress

@@ -6,8 +6,14 @@ from typing import Any
 
 import click
 
-from evidencebench.cli.completion import complete_trainings
-from evidencebench.cli.options import data_option, json_option, limit_option, progress_option, seed_option
+from evidencebench.cli.options import (
+    complete_trainings,
+    data_option,
+    json_option,
+    limit_option,
+    progress_option,
+    seed_option,
+)
 from evidencebench.cli.output import print_json
 from evidencebench.cli.progress import progress
 from evidencebench.data.dataset import open_dataset

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import click
 
-from evidencebench.cli.listening import is_loopback, listening, refuse_exposed
-from evidencebench.cli.numbers import WholeNumber
-from evidencebench.cli.options import data_option, limit_option, rule_options, task_options
+from evidencebench.cli.listening import listening, refuse_exposed
+from evidencebench.cli.options import WholeNumber, data_option, limit_option, rule_options, task_options
 from evidencebench.data.dataset import open_dataset
 from evidencebench.data.tasks import TASKS, Task
 from evidencebench.models.embedding.folder import require_extra
+from evidencebench.models.endpoints import is_loopback_host
 from evidencebench.scoring.selection import Rules
 from evidencebench.storage.user_folders import cache_folder
 from evidencebench.tables import printable
@@ -80,7 +80,7 @@ def command(
     with listening(host, port):
         bound = listening_socket(host, port)
     with bound:
-        address = address_of(bound, host, None if is_loopback(host) else secrets.token_urlsafe(32))
+        address = address_of(bound, host, None if is_loopback_host(host) else secrets.token_urlsafe(32))
         viewed = viewer_data_of(runs, open_dataset(data), tasks, rules=rules)
         people = nullcontext() if folder is None else closing(picking_pages(viewed, folder, tasks[0], limit=limit))
 

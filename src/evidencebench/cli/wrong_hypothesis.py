@@ -4,15 +4,14 @@ from typing import Any
 
 import click
 
-from evidencebench.cli.asking import Asking, asking_options, opened_access, require_model
+from evidencebench.cli.asking import Asking, asking_options, opened_access, print_estimate, require_model
 from evidencebench.cli.comparison_tables import print_comparisons
-from evidencebench.cli.completion import complete_systems
-from evidencebench.cli.estimate import print_estimate
 from evidencebench.cli.options import (
     data_option,
     format_option,
     limit_option,
     resampling_options,
+    system_argument,
     task_options,
 )
 from evidencebench.cli.output import print_json, print_prose, print_signatures
@@ -33,7 +32,7 @@ from evidencebench.wording import counted
 
 
 @click.command
-@click.argument("system", shell_complete=complete_systems)
+@system_argument
 @data_option
 @task_options
 @limit_option

@@ -72,7 +72,11 @@ def require_key(where: str, base_url: str, *, key_env: str, key: str) -> None:
 
 def is_loopback(address: str) -> bool:
     """Whether a server is on this machine."""
-    host = urlsplit(address).hostname or ""
+    return is_loopback_host(urlsplit(address).hostname or "")
+
+
+def is_loopback_host(host: str) -> bool:
+    """Whether only this machine reaches a host."""
     try:
         return host == "localhost" or ipaddress.ip_address(host).is_loopback
     except ValueError:

@@ -14,13 +14,13 @@ from evidencebench.cli.output import print_json, print_table
 from evidencebench.models.embedding.inventory import vectors_by_encoder
 from evidencebench.models.embedding.vector_cache import FILE_NAME as EMBEDDINGS_NAME
 from evidencebench.models.llm.batch_queue import BatchJob, BatchQueue
-from evidencebench.models.llm.inventory import ModelReplies, n_waiting, replies_by_model
+from evidencebench.models.llm.inventory import n_waiting, replies_by_model
 from evidencebench.models.llm.reply_cache import ReplyCache
 from evidencebench.models.llm.reply_database import FILE_NAME as REPLIES_NAME
 from evidencebench.pages.app.search_index import kept_files
 from evidencebench.storage.database import size_bytes
 from evidencebench.storage.user_folders import cache_folder
-from evidencebench.tables import Table, printable
+from evidencebench.tables import Cell, Table, printable
 from evidencebench.wording import counted
 
 
@@ -51,37 +51,25 @@ def command(*, as_json: bool, table_format: str) -> None:
 def _found(folder: Path) -> dict[str, Any]:
     """Return what the cache holds as JSON values; a file that does not exist is null."""
     replies, embeddings = folder / REPLIES_NAME, folder / EMBEDDINGS_NAME
-    return {
-        "replies": _replies_json(replies) if replies.exists() else None,
-        "embeddings": {
-            **_file_json(embeddings),
-            "encoders": [asdict(encoder) for encoder in vectors_by_encoder(embeddings)],
-        }
-        if embeddings.exists()
-        else None,
-        "search": [_file_json(path) for path in kept_files(folder)],
-    }
+    found: dict[str, Any] = {"replies": None, "embeddings": None, "search": list(map(_file, kept_files(folder)))}
+    if replies.exists():
+        with closing(ReplyCache(folder)) as cache:
+            models = [
+                asdict(model) | {"oldest": shown_time(model.oldest), "newest": shown_time(model.newest)}
+                for model in replies_by_model(cache)
+            ]
+            batches = list(map(_batch, BatchQueue(cache).batches()))
+            found["replies"] = {**_file(replies), "models": models, "n_waiting": n_waiting(cache), "batches": batches}
+    if embeddings.exists():
+        found["embeddings"] = {**_file(embeddings), "encoders": list(map(asdict, vectors_by_encoder(embeddings)))}
+    return found
 
 
-def _replies_json(path: Path) -> dict[str, Any]:
-    with closing(ReplyCache(path.parent)) as cache:
-        return {
-            **_file_json(path),
-            "models": [_model_json(model) for model in replies_by_model(cache)],
-            "n_waiting": n_waiting(cache),
-            "batches": [_batch_json(batch) for batch in BatchQueue(cache).batches()],
-        }
-
-
-def _file_json(path: Path) -> dict[str, Any]:
+def _file(path: Path) -> dict[str, Any]:
     return {"path": str(path), "size_bytes": size_bytes(path)}
 
 
-def _model_json(model: ModelReplies) -> dict[str, Any]:
-    return asdict(model) | {"oldest": shown_time(model.oldest), "newest": shown_time(model.newest)}
-
-
-def _batch_json(batch: BatchJob) -> dict[str, Any]:
+def _batch(batch: BatchJob) -> dict[str, Any]:
     return {
         "name": batch.name,
         "model": batch.group.model,
@@ -95,10 +83,21 @@ def _batch_json(batch: BatchJob) -> dict[str, Any]:
 def _print(folder: Path, table_format: str) -> None:
     found = _found(folder)
     replies, embeddings = found["replies"], found["embeddings"]
-    models = replies["models"] if replies else []
-    print_table(_models_table(models), table_format)
+    models: list[list[Cell]] = [
+        [
+            *(one["model"], one["n_replies"], one["prompt_tokens"] + one["completion_tokens"]),
+            *(shown_cost(one["cost_usd"], one["n_unpriced"]), one["oldest"][:10], one["newest"][:10]),
+        ]
+        for one in (replies["models"] if replies else ())
+    ]
+    print_table(Table(columns=["model", "replies", "tokens", "cost", "oldest", "newest"], rows=models), table_format)
     if replies and replies["batches"]:
-        print_table(_batches_table(replies["batches"]), table_format)
+        batches: list[list[Cell]] = [
+            [one["model"], one["name"] or "not known", one["state"], one["n_requests"], one["created"]]
+            for one in replies["batches"]
+        ]
+        columns = ["open batches of", "id", "state", "requests", "submitted"]
+        print_table(Table(columns=columns, rows=batches), table_format)
     if embeddings and embeddings["encoders"]:
         rows = [[one["identity"], one["n_vectors"], one["dimension"]] for one in embeddings["encoders"]]
         print_table(Table(columns=["embeddings of", "vectors", "numbers each"], rows=rows), table_format)
@@ -113,26 +112,3 @@ def _print(folder: Path, table_format: str) -> None:
     if replies and replies["n_waiting"]:
         click.echo(f"{counted(replies['n_waiting'], 'request')} written down for a batch and not submitted")
     click.echo(f"kept in {printable(str(folder))} (set EVIDENCEBENCH_CACHE to change)")
-
-
-def _models_table(models: list[dict[str, Any]]) -> Table:
-    rows = [
-        [
-            model["model"],
-            model["n_replies"],
-            model["prompt_tokens"] + model["completion_tokens"],
-            shown_cost(model["cost_usd"], model["n_unpriced"]),
-            model["oldest"][:10],
-            model["newest"][:10],
-        ]
-        for model in models
-    ]
-    return Table(columns=["model", "replies", "tokens", "cost", "oldest", "newest"], rows=rows)
-
-
-def _batches_table(batches: list[dict[str, Any]]) -> Table:
-    rows = [
-        [batch["model"], batch["name"] or "not known", batch["state"], batch["n_requests"], batch["created"]]
-        for batch in batches
-    ]
-    return Table(columns=["open batches of", "id", "state", "requests", "submitted"], rows=rows)

@@ -2,16 +2,16 @@
 
 import sqlite3
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import click
 
 from evidencebench.cli.cache.places import required_cache_folder, shown_cost, shown_size
-from evidencebench.cli.numbers import Finite
-from evidencebench.cli.options import json_option
+from evidencebench.cli.options import Finite, json_option
 from evidencebench.cli.output import print_json
 from evidencebench.models.embedding.inventory import remove_vectors, vectors_by_encoder
 from evidencebench.models.embedding.vector_cache import FILE_NAME as EMBEDDINGS_NAME
@@ -86,12 +86,20 @@ def command(
     folder = required_cache_folder()
     with ExitStack() as stack:
         cache = stack.enter_context(closing(ReplyCache(folder))) if (folder / REPLIES_NAME).exists() else None
-        parts = [part for name, find in _found(folder, cache, which) if wanted[name] and (part := find()).n]
+        parts = [part for part in _found(wanted, folder, cache, which) if part.n]
         for part in parts if yes else ():
             part.remove()
     if yes and cache is not None and any(part.name in _OF_REPLIES for part in parts):
-        _compact(cache.path)
-    _print(parts, removed=yes, as_json=as_json)
+        try:
+            compact(cache.path, REPLIES)
+        except sqlite3.Error as error:
+            click.echo(f"removed, but the space is not free yet: {error}; prune again later", err=True)
+    if as_json:
+        print_json({"removed": yes, **{part.name: part.n for part in parts}})
+        return
+    click.echo("\n".join(line for part in parts for line in part.lines) or "nothing to remove")
+    if parts:
+        click.echo("removed" if yes else "nothing is removed yet; add --yes to remove it")
 
 
 def _require_clear(wanted: dict[str, bool], *, is_about_replies: bool, has_filter: bool) -> None:
@@ -107,78 +115,42 @@ def _require_clear(wanted: dict[str, bool], *, is_about_replies: bool, has_filte
         raise click.UsageError("--damaged chooses among replies, so it goes without --replies and --all")
 
 
-def _print(parts: "list[_Removable]", *, removed: bool, as_json: bool) -> None:
-    if as_json:
-        print_json({"removed": removed, **{part.name: part.n for part in parts}})
-        return
-    click.echo("\n".join(part.line for part in parts) or "nothing to remove")
-    if parts:
-        click.echo("removed" if removed else "nothing is removed yet; add --yes to remove it")
-
-
 @dataclass(frozen=True, slots=True)
 class _Removable:
-    """One sort of content that can be removed: how much there is, its text for people, and what removes it."""
+    """One sort of content that can be removed: how much there is, lines for people, and what removes it."""
 
     name: str
     n: int
-    line: str
+    lines: Sequence[str]
     remove: Callable[[], object]
 
 
 def _found(
-    folder: Path, cache: ReplyCache | None, which: ReplyFilter
-) -> Iterator[tuple[str, Callable[[], _Removable]]]:
-    """Yield each sort of what can be removed, with what looks for it."""
-    if cache is not None:
-        yield "replies", lambda: _replies(cache, which)
-        yield "damaged", lambda: _damaged(cache)
-        yield "batches", lambda: _batches(cache)
-    if (vectors := folder / EMBEDDINGS_NAME).exists():
-        yield "embeddings", lambda: _embeddings(vectors)
-    yield "search", lambda: _search(kept_files(folder))
-
-
-def _replies(cache: ReplyCache, which: ReplyFilter) -> _Removable:
-    models = replies_by_model(cache, which)
-    lines = [
-        f"{counted(model.n_replies, 'reply', 'replies')} of {printable(model.model)}, "
-        f"cost {shown_cost(model.cost_usd, model.n_unpriced)}"
-        for model in models
-    ]
-    n_replies = sum(model.n_replies for model in models)
-    return _Removable("replies", n_replies, "\n".join(lines), lambda: remove_replies(cache, which))
-
-
-def _damaged(cache: ReplyCache) -> _Removable:
-    keys = damaged_keys(cache)
-    return _Removable("damaged", len(keys), f"{len(keys)} damaged replies", lambda: remove_keys(cache, keys))
-
-
-def _batches(cache: ReplyCache) -> _Removable:
-    batches, n_requests = BatchQueue(cache).batches(), n_waiting(cache)
-    lines = [f"batch {batch.name or 'without an id'} of {printable(batch.group.model)}" for batch in batches]
-    if n_requests:
-        lines.append(f"{counted(n_requests, 'request')} waiting for a batch")
-    return _Removable("batches", len(batches) + n_requests, "\n".join(lines), lambda: remove_batches(cache))
-
-
-def _embeddings(path: Path) -> _Removable:
-    n_vectors = sum(encoder.n_vectors for encoder in vectors_by_encoder(path))
-    return _Removable("embeddings", n_vectors, counted(n_vectors, "embedding"), lambda: remove_vectors(path))
-
-
-def _search(files: list[Path]) -> _Removable:
-    def remove() -> None:
-        for file in files:
-            remove_cached(file)
-
-    size = shown_size(sum(file.stat().st_size for file in files))
-    return _Removable("search", len(files), f"{counted(len(files), 'index', 'indices')} to search, {size}", remove)
-
-
-def _compact(path: Path) -> None:
-    try:
-        compact(path, REPLIES)
-    except sqlite3.Error as error:
-        click.echo(f"removed, but the space is not free yet: {error}; prune again later", err=True)
+    wanted: Mapping[str, bool], folder: Path, cache: ReplyCache | None, which: ReplyFilter
+) -> Iterator[_Removable]:
+    """Yield each sort of content that is wanted, how little there may be of it."""
+    if cache is not None and wanted["replies"]:
+        models = replies_by_model(cache, which)
+        lines = [
+            f"{counted(model.n_replies, 'reply', 'replies')} of {printable(model.model)}, "
+            f"cost {shown_cost(model.cost_usd, model.n_unpriced)}"
+            for model in models
+        ]
+        n_replies = sum(model.n_replies for model in models)
+        yield _Removable("replies", n_replies, lines, partial(remove_replies, cache, which))
+    if cache is not None and wanted["damaged"]:
+        keys = damaged_keys(cache)
+        yield _Removable("damaged", len(keys), [f"{len(keys)} damaged replies"], partial(remove_keys, cache, keys))
+    if cache is not None and wanted["batches"]:
+        batches, n_requests = BatchQueue(cache).batches(), n_waiting(cache)
+        lines = [f"batch {batch.name or 'without an id'} of {printable(batch.group.model)}" for batch in batches]
+        lines += [f"{counted(n_requests, 'request')} waiting for a batch"] if n_requests else []
+        yield _Removable("batches", len(batches) + n_requests, lines, partial(remove_batches, cache))
+    if wanted["embeddings"] and (vectors := folder / EMBEDDINGS_NAME).exists():
+        n_vectors = sum(encoder.n_vectors for encoder in vectors_by_encoder(vectors))
+        yield _Removable("embeddings", n_vectors, [counted(n_vectors, "embedding")], partial(remove_vectors, vectors))
+    if wanted["search"]:
+        files = kept_files(folder)
+        size = shown_size(sum(file.stat().st_size for file in files))
+        line = f"{counted(len(files), 'index', 'indices')} to search, {size}"
+        yield _Removable("search", len(files), [line], lambda: list(map(remove_cached, files)))

@@ -4,8 +4,7 @@ from pathlib import Path
 
 import click
 
-from evidencebench.cli.completion import complete_data
-from evidencebench.cli.options import progress_option
+from evidencebench.cli.options import data_argument, progress_option
 from evidencebench.cli.output import OutputFile, refuse_existing, tell_written
 from evidencebench.cli.progress import progress
 from evidencebench.data.dataset import open_dataset, write_dataset
@@ -13,7 +12,7 @@ from evidencebench.wording import counted
 
 
 @click.command(name="convert")
-@click.argument("data", metavar="D", shell_complete=complete_data)
+@data_argument
 @click.argument("output", type=OutputFile())
 @click.option("--overwrite", is_flag=True, help="Replace OUTPUT where it exists.")
 @progress_option

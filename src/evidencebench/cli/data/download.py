@@ -8,8 +8,7 @@ from typing import Any
 
 import click
 
-from evidencebench.cli.numbers import WholeNumber
-from evidencebench.cli.options import progress_option
+from evidencebench.cli.options import WholeNumber, progress_option
 from evidencebench.cli.output import prose_width
 from evidencebench.cli.progress import progress
 from evidencebench.data.catalog import CATALOG

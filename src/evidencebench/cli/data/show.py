@@ -6,8 +6,7 @@ from typing import Any
 
 import click
 
-from evidencebench.cli.completion import complete_data
-from evidencebench.cli.options import json_option
+from evidencebench.cli.options import data_argument, json_option
 from evidencebench.cli.output import print_json, prose_width
 from evidencebench.data.dataset import Dataset, open_dataset
 from evidencebench.data.instance import Instance
@@ -19,7 +18,7 @@ _POSITION = re.compile(r"[0-9]{1,9}")
 
 
 @click.command(name="show")
-@click.argument("data", metavar="D", shell_complete=complete_data)
+@data_argument
 @click.argument("instance_id", metavar="[ID]", required=False)
 @click.option("--evidence", is_flag=True, help="Only sentences that are a source of an aspect.")
 @json_option

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import click
 
-from evidencebench.cli.completion import complete_data
-from evidencebench.cli.options import jobs_option, json_option, progress_option
+from evidencebench.cli.options import data_argument, jobs_option, json_option, progress_option
 from evidencebench.cli.output import OutputFile, print_json, refuse_existing, require_file
 from evidencebench.cli.progress import progress
 from evidencebench.data.dataset import open_dataset
@@ -16,7 +15,7 @@ from evidencebench.wording import counted
 
 
 @click.command(name="solve")
-@click.argument("data", metavar="D", shell_complete=complete_data)
+@data_argument
 @click.option("-o", "--output", required=True, type=OutputFile(), help="The copy to write.")
 @click.option("--overwrite", is_flag=True, help="Replace the copy where it exists.")
 @jobs_option

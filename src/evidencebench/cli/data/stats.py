@@ -5,8 +5,7 @@ from dataclasses import asdict
 
 import click
 
-from evidencebench.cli.completion import complete_data
-from evidencebench.cli.options import format_option, json_option, progress_option
+from evidencebench.cli.options import data_argument, format_option, json_option, progress_option
 from evidencebench.cli.output import print_json, print_table
 from evidencebench.cli.progress import progress
 from evidencebench.data.dataset import open_dataset
@@ -15,7 +14,7 @@ from evidencebench.tables import Cell, Table
 
 
 @click.command(name="stats")
-@click.argument("data", metavar="D", shell_complete=complete_data)
+@data_argument
 @json_option
 @format_option
 @progress_option

@@ -5,8 +5,7 @@ from typing import Any
 
 import click
 
-from evidencebench.cli.completion import complete_data
-from evidencebench.cli.options import jobs_option, json_option, progress_option
+from evidencebench.cli.options import complete_data, jobs_option, json_option, progress_option
 from evidencebench.cli.output import print_json
 from evidencebench.cli.progress import progress
 from evidencebench.data.catalog import data_path

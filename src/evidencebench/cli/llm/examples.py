@@ -4,8 +4,7 @@ from pathlib import Path
 
 import click
 
-from evidencebench.cli.numbers import WholeNumber
-from evidencebench.cli.options import data_option, json_option, seed_option
+from evidencebench.cli.options import WholeNumber, data_option, json_option, seed_option
 from evidencebench.cli.output import OutputFile, json_text, refuse_existing, tell_written
 from evidencebench.data.dataset import open_dataset
 from evidencebench.training.prompt_examples import draw_examples, write_examples

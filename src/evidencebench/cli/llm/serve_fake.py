@@ -7,8 +7,7 @@ from typing import Any, TypeVar
 import click
 
 from evidencebench.cli.listening import listening, refuse_exposed
-from evidencebench.cli.numbers import Finite, WholeNumber
-from evidencebench.cli.options import data_option, seed_option
+from evidencebench.cli.options import Finite, WholeNumber, data_option, seed_option
 from evidencebench.data.dataset import open_dataset
 from evidencebench.integrations.fake_server.settings import NAMED_FAULTS, PASSING_FAULTS, Fault, Personality, Settings
 from evidencebench.models.embedding.folder import require_extra
