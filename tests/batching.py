@@ -6,7 +6,7 @@ from pathlib import Path
 
 from evidencebench.errors import EvidenceBenchError
 from evidencebench.models.llm.batch_apis.calls import CallSettings
-from evidencebench.models.llm.batch_status import BatchStatus
+from evidencebench.models.llm.batch_queue import BatchStatus
 from evidencebench.models.llm.batches import BatchSender
 from evidencebench.models.llm.chat import ChatReply, ChatRequest
 from evidencebench.models.llm.prices import Price, PriceTable
@@ -24,11 +24,11 @@ async def at_once(seconds: float) -> None:
     await asyncio.sleep(min(seconds, 0.01))
 
 
-QUICK = CallSettings(sleep=at_once, timeout_seconds=10)
+QUICK = CallSettings(sleep=at_once, timeout_seconds=10, settle_seconds=0.0)
 
 
 def sender_of(cache: ReplyCache, **options: object) -> BatchSender:
-    chosen: dict[str, object] = {"prices": PRICES, "settings": QUICK, "settle_seconds": 0.0, "environ": {}, **options}
+    chosen: dict[str, object] = {"prices": PRICES, "settings": QUICK, "environ": {}, **options}
     return BatchSender(cache, **chosen)  # type: ignore[arg-type]
 
 

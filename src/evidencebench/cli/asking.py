@@ -16,12 +16,11 @@ from evidencebench.cli.progress import ProgressReporter, progress
 from evidencebench.errors import CacheError, EvidenceBenchError, StopError
 from evidencebench.execution.asking import DEFAULT_MAX_WAITING, Rehearsal, Waiting
 from evidencebench.models.llm.batch_apis.calls import CallSettings
-from evidencebench.models.llm.batch_status import BatchStatus
+from evidencebench.models.llm.batch_queue import BatchStatus
 from evidencebench.models.llm.batches import BatchSender
 from evidencebench.models.llm.chat import Sender
 from evidencebench.models.llm.client import ChatClient, make_client
 from evidencebench.models.llm.estimating import EstimatingSender
-from evidencebench.models.llm.open_batches import collect_open_batches
 from evidencebench.models.llm.prices import PriceTable
 from evidencebench.models.llm.reply_cache import ReplyCache
 from evidencebench.models.llm.totals import RequestTotals, RunningTotals, shown_usd
@@ -192,9 +191,10 @@ def _sending(asking: Asking) -> ChatClient:
         max_cost_usd=asking.max_cost_usd,
     )
     if (cache := _cache()) is not None:  # what an earlier --batch left behind is paid for already
-        prices = PriceTable.load(asking.prices)
+        settings = CallSettings(max_attempts=2)
+        sender = BatchSender(cache, prices=PriceTable.load(asking.prices), totals=client.totals, settings=settings)
         try:
-            client.run(collect_open_batches(cache, prices=prices, totals=client.totals, on_status=_tell))
+            client.run(sender.collect(wait=False, on_status=_tell))
         except BaseException:
             client.close()
             raise

@@ -28,11 +28,10 @@ from evidencebench.errors import (
 )
 from evidencebench.integrations.fake_server.settings import Fault
 from evidencebench.models.llm.batch_apis.calls import CallSettings
-from evidencebench.models.llm.batch_queue import BatchQueue
-from evidencebench.models.llm.batch_status import BatchStatus
+from evidencebench.models.llm.batch_queue import BatchQueue, BatchStatus
 from evidencebench.models.llm.batches import BatchSender
 from evidencebench.models.llm.chat import ChatReply, ChatRequest
-from evidencebench.models.llm.open_batches import BatchGuardedSender, collect_open_batches
+from evidencebench.models.llm.open_batches import BatchGuardedSender
 from evidencebench.models.llm.reply_cache import ReplyCache
 from evidencebench.models.llm.totals import RunningTotals
 from fake_models import RunningServer, running_fake_server
@@ -66,7 +65,7 @@ def test_all_that_is_asked_comes_back_in_batches_of_the_size_allowed(
     told: list[BatchStatus] = []
     found = one_pass(tmp_path, requests_to(server.base_url, model, 10), told.append, most_requests=4)
     assert n_replies(found) == 10
-    assert [status.n_requests for status in told if status.state == "submitted"] == [4, 4, 2]
+    assert [status.batch.n_requests for status in told if status.state == "submitted"] == [4, 4, 2]
     assert len(paid_keys(server)) == len(set(paid_keys(server))) == 10
     assert BatchQueue(ReplyCache(tmp_path)).batches() == []
 
@@ -76,7 +75,7 @@ def test_a_batch_is_closed_before_it_is_too_long(tmp_path: Path, server: Running
     told: list[BatchStatus] = []
     requests = requests_to(server.base_url, model, 4)
     one_pass(tmp_path, requests, told.append, most_bytes=500)
-    sizes = [status.n_requests for status in told if status.state == "submitted"]
+    sizes = [status.batch.n_requests for status in told if status.state == "submitted"]
     assert sum(sizes) == 4
     assert len(sizes) > 1
 
@@ -85,7 +84,7 @@ def test_each_model_has_batches_of_its_own(tmp_path: Path, server: RunningServer
     told: list[BatchStatus] = []
     requests = [numbered(0, model, server.base_url) for model in ("openai/a", "openai/b", "anthropic/c")]
     assert n_replies(one_pass(tmp_path, requests, told.append)) == 3
-    assert sorted(status.model for status in told if status.state == "submitted") == [
+    assert sorted(status.batch.group.model for status in told if status.state == "submitted") == [
         "anthropic/c",
         "openai/a",
         "openai/b",
@@ -225,7 +224,7 @@ def test_an_older_batch_of_the_same_requests_is_not_taken_for_one_that_never_arr
 
     def note(status: BatchStatus) -> None:
         if status.state == "submitted":
-            names.append(status.name)
+            names.append(status.batch.name)
 
     with running_fake_server(SAMPLE, expire_rate=1.0) as server, proxied(server.root_url) as proxy:
         requests = requests_to(proxy.url, "anthropic/claude-x", 3)
@@ -512,7 +511,7 @@ def test_results_that_are_damaged_are_not_taken_for_all_there_is(
     with proxied(server.root_url, results_changed(change)) as proxy:
         requests = requests_to(proxy.url, model, 5)
         with pytest.raises(FailingServerError, match=message):
-            one_pass(tmp_path, requests, settings=CallSettings(sleep=at_once, max_attempts=2), max_misses=2)
+            one_pass(tmp_path, requests, settings=CallSettings(sleep=at_once, max_attempts=2, max_misses=2))
         proxy.change = lambda _: None
         assert n_replies(one_pass(tmp_path, requests)) == 5
         assert len(paid_keys(server)) == 5
@@ -742,7 +741,7 @@ def test_what_an_open_batch_holds_is_not_sent_one_by_one_and_is_collected_when_d
 
     async def work() -> None:
         guarded = BatchGuardedSender(counting, cache)
-        await collect_open_batches(cache, prices=PRICES, settings=QUICK)
+        await sender_of(cache).collect(wait=False)
         assert not cache.path.exists()
         sender = sender_of(cache)
         await asked(sender, cache, [in_batch])
@@ -753,7 +752,7 @@ def test_what_an_open_batch_holds_is_not_sent_one_by_one_and_is_collected_when_d
         await guarded.send(other)
         totals = RunningTotals()
         while BatchQueue(cache).batches():
-            await collect_open_batches(cache, prices=PRICES, totals=totals, settings=QUICK, environ={})
+            await sender_of(cache, totals=totals).collect(wait=False)
         assert totals.now.requests == 1
         assert cache.find(in_batch.key) is not None
 
@@ -855,7 +854,7 @@ def test_answers_about_batches_that_are_damaged_anyhow_end_in_errors_of_ours_and
             if number == 4:
                 proxy.change = lambda _: None
             try:
-                found = one_pass(tmp_path, requests, settings=CallSettings(sleep=at_once, max_attempts=2), max_misses=2)
+                found = one_pass(tmp_path, requests, settings=CallSettings(sleep=at_once, max_attempts=2, max_misses=2))
             except EvidenceBenchError:
                 continue
         assert n_replies(found) == 4

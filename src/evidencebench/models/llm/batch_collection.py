@@ -1,6 +1,7 @@
 """Store the replies of a batch that has ended, and note the requests that failed."""
 
 import asyncio
+from dataclasses import dataclass, field
 from itertools import islice
 from tempfile import TemporaryFile
 from typing import IO
@@ -22,27 +23,22 @@ _WINDOW_ROWS = 256
 _MOST_FILE_BYTES = 16 << 30
 
 
+@dataclass(slots=True, kw_only=True)
 class Collector:
     """Takes in the rows of one batch: replies into the cache, counted and paid for; what failed into `failures`."""
 
-    def __init__(
-        self,
-        batch: BatchJob,
-        *,
-        cache: ReplyCache,
-        queue: BatchQueue,
-        prices: PriceTable,
-        totals: RunningTotals,
-        budget: Budget,
-    ) -> None:
-        self._batch, self._cache, self._queue = batch, cache, queue
-        self._prices, self._totals, self._budget = prices, totals, budget
-        self.failures: dict[str, str] = {}
-        self.answered: set[str] = set()
-        self.is_short = False  # whether everything came that there is, and rows are missing
-        self._done: set[str] = set()
-        self._seen: set[str] = set()
-        self._damaged: list[ResultRow] = []
+    batch: BatchJob
+    cache: ReplyCache
+    queue: BatchQueue
+    prices: PriceTable
+    totals: RunningTotals
+    budget: Budget
+    failures: dict[str, str] = field(default_factory=dict)  # by key, like all that follow
+    answered: set[str] = field(default_factory=set)
+    is_short: bool = False  # whether everything came that there is, and rows are missing
+    _done: set[str] = field(default_factory=set)
+    _seen: set[str] = field(default_factory=set)
+    _damaged: list[ResultRow] = field(default_factory=list)
 
     async def collect(self, api: BatchApi, calls: Calls, remote: RemoteBatch) -> None:
         """Take in all rows of a batch that is over. A row that stays damaged is a failure; the others are stored.
@@ -53,21 +49,21 @@ class Collector:
         async def attempt() -> None:
             self._seen, self._damaged, self.is_short = set(), [], False
             for path in remote.paths:
-                with TemporaryFile(dir=self._cache.path.parent) as file:
+                with TemporaryFile(dir=self.cache.path.parent) as file:
                     await calls.fetch(path, file, most_bytes=_MOST_FILE_BYTES)
                     await self._take_all(api, calls, file)
             self.is_short = True
-            if self._damaged and len(self._seen) < self._batch.n_requests:
-                raise TransientError(f"{counted(len(self._damaged), 'row')} of batch {self._batch.name} cannot be read")
+            if self._damaged and len(self._seen) < self.batch.n_requests:
+                raise TransientError(f"{counted(len(self._damaged), 'row')} of batch {self.batch.name} cannot be read")
             n_done, n_all = len(self._done), len(self.answered | self.failures.keys())
-            if n_done < min(remote.n_done, self._batch.n_requests) and n_all < remote.n_done + remote.n_failed:
+            if n_done < min(remote.n_done, self.batch.n_requests) and n_all < remote.n_done + remote.n_failed:
                 raise TransientError(
-                    f"expected {counted(remote.n_done, 'reply', 'replies')} in batch {remote.name}, got {n_done}"
+                    f"expected {counted(remote.n_done, 'reply', 'replies')} in batch {self.batch.name}, got {n_done}"
                 )
             self.is_short = False
 
         try:
-            with cache_errors(self._cache.path):  # a disk that is full
+            with cache_errors(self.cache.path):  # a disk that is full
                 await calls.tried(attempt)
         except EndpointError:
             if not self._is_damaged_only(remote):
@@ -82,7 +78,7 @@ class Collector:
 
     async def _take(self, calls: Calls, row: ResultRow) -> None:
         try:
-            request = self._queue.request(self._batch, row.key)
+            request = self.queue.request(self.batch, row.key)
         except DamagedRequestError as error:  # which loses this reply and no other
             self._seen.add(row.key)
             self.failures[row.key] = f"{error}"
@@ -94,15 +90,15 @@ class Collector:
             self._done.add(row.key)
         if row.key in self.answered:  # a row that was collected already
             return
-        if self._cache.find(row.key) is not None:
+        if self.cache.find(row.key) is not None:
             self._answer(row.key)
         elif row.reply is not None:
             self._answer(row.key)
             reply = calls.without_key(row.reply)
-            cost_usd = self._prices.cost_of(request.model, reply, batch=True)
-            self._totals.count_collected(row.key, reply.usage, cost_usd)
-            self._budget.settle(row.key, cost_usd)
-            await self._cache.put(request, reply, cost_usd)
+            cost_usd = self.prices.cost_of(request.model, reply, batch=True)
+            self.totals.count_collected(row.key, reply.usage, cost_usd)
+            self.budget.settle(row.key, cost_usd)
+            await self.cache.put(request, reply, cost_usd)
         elif row.failure:
             self._fail(calls, request, calls.shown(row.failure), is_charged=row.is_done)
 
@@ -113,9 +109,9 @@ class Collector:
     def _fail(self, calls: Calls, request: ChatRequest, why: str, *, is_charged: bool) -> None:
         """Note a request that has no reply; one that was charged for all the same counts at its worst case."""
         if is_charged and request.key not in self.failures:
-            self._totals.count(maybe_charged=1)
-            self._budget.settle(request.key, None)
-        self.failures[request.key] = f"{calls.where}: model '{request.model_name}': batch {self._batch.name}: {why}"
+            self.totals.count(maybe_charged=1)
+            self.budget.settle(request.key, None)
+        self.failures[request.key] = f"{calls.where}: model '{request.model_name}': batch {self.batch.name}: {why}"
 
     def _is_damaged_only(self, remote: RemoteBatch) -> bool:
         """Say whether every row came, though some are damaged: no further attempt would bring more.
@@ -126,15 +122,15 @@ class Collector:
         n_nameless = sum(not row.key for row in self._damaged)
         if not self._damaged or any(row.is_cut for row in self._damaged) or n_nameless > len(self._seen):
             return False
-        return len(keys) + n_nameless >= min(remote.n_done + remote.n_failed, self._batch.n_requests)
+        return len(keys) + n_nameless >= min(remote.n_done + remote.n_failed, self.batch.n_requests)
 
     def _give_up_damaged(self, calls: Calls) -> None:
         """Count what came damaged as failures: by their keys, and where a key is damaged too, what else is missing."""
         named = {row.key for row in self._damaged} - self._seen
-        missing = [key for key in self._queue.keys(self._batch) if key not in self._seen | named]
+        missing = [key for key in self.queue.keys(self.batch) if key not in self._seen | named]
         if len(missing) <= sum(not row.key for row in self._damaged):
             named.update(missing)
         for key in named:
-            if (request := self._queue.request(self._batch, key)) is not None and self._cache.find(key) is None:
+            if (request := self.queue.request(self.batch, key)) is not None and self.cache.find(key) is None:
                 why = "its row of the results cannot be read; run again to ask again, which is paid again"
                 self._fail(calls, request, why, is_charged=True)

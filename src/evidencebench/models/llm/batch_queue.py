@@ -3,14 +3,13 @@
 import re
 import sqlite3
 import zlib
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any, Literal
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import msgspec
 
 from evidencebench.errors import CacheError
-from evidencebench.models.llm.batch_status import BatchStatus
 from evidencebench.models.llm.chat import ChatRequest
 from evidencebench.models.llm.reply_cache import ReplyCache, packed_request, unpacked
 
@@ -20,15 +19,14 @@ _UNSENT = (
     "batch IS NULL AND model = ? AND base_url IS ? AND key_env IS ? "
     "AND EXISTS (SELECT 1 FROM wanted WHERE wanted.key = waiting.key AND sender = ?)"
 )
-_BATCH = "SELECT id, intent, model, base_url, key_env, n_requests, created, name, state FROM batch WHERE"
+_BATCH = "SELECT model, base_url, key_env, id, intent, n_requests, created, name FROM batch WHERE"
 
 
 class DamagedRequestError(CacheError):
     """A waiting request cannot be read any more, so that its reply cannot be kept."""
 
 
-@dataclass(frozen=True, slots=True)
-class BatchGroup:
+class BatchGroup(NamedTuple):
     """Requests that may share a batch: one model of one server, asked with one key."""
 
     model: str
@@ -41,40 +39,55 @@ class BatchGroup:
         return cls(request.model, request.base_url, request.key_env)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class BatchJob:
     """A batch that is not collected yet.
 
-    It is ``intended`` as long as nobody has seen its id, so that it may or may not be at the provider, then ``open``.
-    The file also holds those that are over: their ids must not be taken for that of a batch in doubt.
+    Without a name it may or may not be at the provider. The file also holds those that are over: their names must not
+    be taken for that of a batch in doubt.
     """
 
+    group: BatchGroup
     id: int
     intent: str  # a name of ours, made before anything is sent, by which the batch is found again
-    group: BatchGroup
     n_requests: int
     created: float  # when it was intended, in seconds since 1970
-    name: str | None  # the provider's id
-    state: Literal["intended", "open"]
+    name: str | None  # the provider's id, as soon as somebody has seen it
+
+    @property
+    def state(self) -> str:
+        """What is said of it: ``intended``, or ``open`` where its name is known."""
+        return "intended" if self.name is None else "open"
 
     @property
     def where(self) -> str:
         """What messages begin with."""
         return f"{self.group.model}: batch {self.name}"
 
-    def status(
-        self, state: str, *, name: str | None = None, n_done: int = 0, n_failed: int = 0, message: str = ""
-    ) -> BatchStatus:
-        """Return what is told of it; its name may be new."""
-        return BatchStatus(
-            model=self.group.model,
-            name=name or self.name,
-            state=state,
-            n_requests=self.n_requests,
-            n_done=n_done,
-            n_failed=n_failed,
-            message=message,
-        )
+
+@dataclass(frozen=True, slots=True)
+class BatchStatus:
+    """How a batch is, reported while it is submitted, awaited and collected.
+
+    `state` is in the provider's words, or one of ours: ``submitted``, ``refused``, ``found``, ``unresolved``,
+    ``forgotten``, ``not reached``.
+    """
+
+    batch: BatchJob
+    state: str
+    n_done: int = 0
+    n_failed: int = 0
+    message: str = ""  # what a person should know besides
+
+    def __str__(self) -> str:
+        batch, failed = self.batch, f", {self.n_failed} failed" if self.n_failed else ""
+        name = "batch without an id" if batch.name is None else f"batch {batch.name}"
+        counts = f"{self.n_done}/{batch.n_requests} done{failed}"
+        return f"{name} ({batch.group.model}): {self.state}, {counts}" + (f": {self.message}" if self.message else "")
+
+
+OnStatus = Callable[[BatchStatus], object]
+"""What is called with each status."""
 
 
 class BatchQueue:
@@ -91,11 +104,10 @@ class BatchQueue:
 
         def change(connection: sqlite3.Connection) -> None:
             key = bytes.fromhex(request.key)
-            group = (request.model, request.base_url, request.key_env)
             connection.execute(
                 "INSERT INTO waiting (key, model, base_url, key_env, created, n_bytes, request) "
                 "VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO NOTHING",
-                (key, *group, self._cache.clock(), n_bytes, packed_request(request)),
+                (key, *BatchGroup.of(request), self._cache.clock(), n_bytes, packed_request(request)),
             )
             connection.execute("INSERT OR IGNORE INTO wanted (key, sender) VALUES (?, ?)", (key, sender))
 
@@ -114,7 +126,7 @@ class BatchQueue:
         self, group: BatchGroup, *, sender: str, intent: str, most_requests: int, most_bytes: int
     ) -> BatchJob | None:
         """Put as many waiting requests as fit into a new batch; None where none waits."""
-        created, unsent = self._cache.clock(), (group.model, group.base_url, group.key_env, sender)
+        created, unsent = self._cache.clock(), (*group, sender)
 
         def change(connection: sqlite3.Connection) -> BatchJob | None:
             waiting = connection.execute(
@@ -131,7 +143,7 @@ class BatchQueue:
             made = connection.execute(
                 "INSERT INTO batch (intent, model, base_url, key_env, n_requests, created, state) "
                 "VALUES (?, ?, ?, ?, ?, ?, 'intended')",
-                (intent, group.model, group.base_url, group.key_env, n_requests, created),
+                (intent, *group, n_requests, created),
             )
             connection.execute(
                 f"UPDATE waiting SET batch = ? WHERE {_UNSENT} AND id <= ?",  # noqa: S608 - names only
@@ -141,9 +153,10 @@ class BatchQueue:
 
         return await self._cache.change(change)
 
-    async def name(self, batch: BatchJob, name: str) -> None:
-        """Keep the provider's id of a batch."""
+    async def name(self, batch: BatchJob, name: str) -> BatchJob:
+        """Keep the provider's id of a batch; return the batch with it."""
         await self._execute("UPDATE batch SET name = ?, state = 'open' WHERE id = ?", name, batch.id)
+        return replace(batch, name=name)
 
     async def forget(self, batch: BatchJob) -> None:
         """Forget a batch and its requests: their replies are stored, or they are asked again. Its id is kept."""
@@ -233,13 +246,4 @@ class BatchQueue:
 
 
 def _job(row: tuple[Any, ...]) -> BatchJob:
-    number, intent, *group, n_requests, created, name, state = row
-    return BatchJob(
-        id=number,
-        intent=intent,
-        group=BatchGroup(*group),
-        n_requests=n_requests,
-        created=created,
-        name=name,
-        state=state,
-    )
+    return BatchJob(BatchGroup(*row[:3]), *row[3:])

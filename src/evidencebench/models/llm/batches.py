@@ -5,7 +5,7 @@ A run is repeated until it is complete: each pass answers what is stored and que
 
 import secrets
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,11 +21,10 @@ from evidencebench.errors import (
 )
 from evidencebench.models.llm.batch_apis import batches_of
 from evidencebench.models.llm.batch_apis.calls import Calls, CallSettings, RefusedBatchError, calls_to
-from evidencebench.models.llm.batch_apis.contract import BatchApi, RemoteBatch
+from evidencebench.models.llm.batch_apis.contract import BatchApi, RemoteBatch, UnresolvedError
 from evidencebench.models.llm.batch_collection import Collector
-from evidencebench.models.llm.batch_queue import BatchGroup, BatchJob, BatchQueue
-from evidencebench.models.llm.batch_status import BatchStatus, OnStatus, ignore
-from evidencebench.models.llm.batch_submission import UnresolvedError, only_submitter, search, submit_one
+from evidencebench.models.llm.batch_queue import BatchGroup, BatchJob, BatchQueue, BatchStatus, OnStatus
+from evidencebench.models.llm.batch_submission import only_submitter, submit_one
 from evidencebench.models.llm.budget import Budget
 from evidencebench.models.llm.chat import ChatReply, ChatRequest
 from evidencebench.models.llm.credentials import key_for
@@ -38,18 +37,27 @@ if TYPE_CHECKING:
     import httpx
 
 _STALE_SECONDS = 7 * 86_400.0
-_FIRST_POLL_SECONDS = 0.5
+_FIRST_POLL_SECONDS, _LONGEST_POLL_SECONDS = 0.5, 60.0
 _MOST_SHORT_LOOKS = 3  # at results that lack rows: what a provider does not have now it seldom finds within the hour
 
 
 class BatchSender:
     """Queues requests in the place of sending them, submits them in batches, and stores what comes back.
 
-    `cache` keeps replies, waiting requests and batch ids; None is refused by `CacheError`. All that is queued here may
-    cost `max_cost_usd` (None: no limit). A batch holds `most_requests` and `most_bytes`, or as much as the provider
-    takes. Two looks at open batches are at most `poll_seconds` apart, and `max_misses` in a row may fail (three where
-    rows of the results are missing); after `settle_seconds` a new batch shows in the provider's list. Keys are looked
-    for in `environ` and `folder` as by `key_for`; `new_name` gives a name that no other sender or batch has.
+    A run asks everything (`send`), then calls `submit` and `collect`, and asks again what is not answered.
+
+    Parameters
+    ----------
+    cache
+        Keeps replies, waiting requests and the ids of batches; None is refused by `CacheError`.
+    max_cost_usd
+        The most that all that is queued here may cost; None: no limit.
+    most_requests, most_bytes
+        Of a batch; None: as much as the provider takes.
+    environ, folder
+        Where keys are looked for, as by `key_for`.
+    transport
+        How calls travel; None: over the network.
     """
 
     def __init__(
@@ -61,13 +69,9 @@ class BatchSender:
         max_cost_usd: float | None = None,
         most_requests: int | None = None,
         most_bytes: int | None = None,
-        poll_seconds: float = 60.0,
-        max_misses: int = 30,
-        settle_seconds: float = 60.0,
         settings: CallSettings = CallSettings(),  # noqa: B008 - frozen
         environ: Mapping[str, str] | None = None,
         folder: Path | None = None,
-        new_name: Callable[[], str] = lambda: secrets.token_hex(16),
         transport: "httpx.AsyncBaseTransport | None" = None,
     ) -> None:
         if cache is None:
@@ -79,23 +83,21 @@ class BatchSender:
         self._prices, self._totals = prices, RunningTotals() if totals is None else totals
         self._budget = Budget(prices, max_cost_usd, in_batches=True)
         self._most_requests, self._most_bytes = most_requests, most_bytes
-        self._poll_seconds, self._max_misses, self._settle_seconds = poll_seconds, max_misses, settle_seconds
         self._settings, self._transport = settings, transport
-        self._environ, self._folder, self._new_name = environ, folder, new_name
-        self._name = new_name()
+        self._environ, self._folder = environ, folder
+        self._name = secrets.token_hex(16)  # which no other sender has
         self._failures: dict[str, str] = {}  # by key: why those failed that failed for good
         self._unfinished: dict[str, str] = {}  # by key: why those were not answered that the next run asks again
         self._submitted: set[int] = set()
-        self._counted: set[int] = set()  # those of them that the provider took
         self._misses: Counter[int] = Counter()
-        self._known: set[BatchGroup] = set()
+        self._usable: set[BatchGroup] = set()
         self._refusals: list[str] = []
 
     async def send(self, request: ChatRequest) -> ChatReply:
         """Put a request into the queue for the next batch; never returns, since no reply is there yet.
 
         Raises `PendingError` when the request is on the disk, or in a batch already, and `EndpointError` if it failed
-        in a batch that was collected. Behind a `CostLimitError` what was queued before stays: submit and collect it,
+        in a batch that was collected. After a `CostLimitError`, what was queued before stays: submit and collect it,
         and what it did not cost is free again.
         """
         key = request.key
@@ -110,10 +112,10 @@ class BatchSender:
         await self._queue.record(request, sender=self._name, n_bytes=n_bytes)
         raise PendingError(f"{request.model}: waits for its batch; it is answered when that is done")
 
-    async def submit(self, on_status: OnStatus = ignore) -> list[BatchStatus]:
+    async def submit(self, on_status: OnStatus = lambda _: None) -> list[BatchStatus]:
         """Submit all that was queued here; return the batches that it made, empty where nothing waited.
 
-        Only one process submits to a cache at a time; the others wait. Behind a `FailingServerError` what was not
+        Only one process submits to a cache at a time; the others wait. After a `FailingServerError`, what was not
         submitted is asked again; a batch that may have been submitted all the same is looked for at the next start.
         """
         made: list[BatchStatus] = []
@@ -127,7 +129,7 @@ class BatchSender:
                         on_status(made[-1])
         return made
 
-    async def collect(self, *, wait: bool, on_status: OnStatus = ignore) -> None:
+    async def collect(self, *, wait: bool, on_status: OnStatus = lambda _: None) -> None:
         """Store the replies of all batches that have ended, whoever submitted them; `wait` for those of this sender.
 
         What ended without a reply is forgotten, so that it is asked again: by the next sender, if this one submitted
@@ -135,6 +137,8 @@ class BatchSender:
         batch that cannot be looked at is told and passed over, as long as this sender can do without it; otherwise, and
         if a batch of its requests was refused as a whole, `FailingServerError` leaves them to the next start.
         """
+        if not self._cache.path.exists() or not self._queue.batches():
+            return
         seconds = _FIRST_POLL_SECONDS
         while True:
             async with only_submitter(self._cache.path, None) as is_alone:
@@ -148,8 +152,8 @@ class BatchSender:
                 raise FailingServerError(self._refusals.pop())
             if not wait or not n_awaited:
                 return
-            await self._settings.sleep(min(seconds, self._poll_seconds))
-            seconds = min(2 * seconds, self._poll_seconds)
+            await self._settings.sleep(seconds)
+            seconds = min(2 * seconds, _LONGEST_POLL_SECONDS)
 
     async def aclose(self) -> None:
         """Free connections: there are none between calls."""
@@ -158,9 +162,9 @@ class BatchSender:
         """Return the provider's batches; the first time, require that they can be used."""
         try:
             api = batches_of(group.model)
-            if group not in self._known:
+            if group not in self._usable:
                 key_for(server_of(group), environ=self._environ, folder=self._folder)
-                self._known.add(group)
+                self._usable.add(group)
         except SystemSpecError as error:
             raise FailingServerError(str(error)) from error
         return api
@@ -176,29 +180,27 @@ class BatchSender:
         return await self._queue.intend(
             group,
             sender=self._name,
-            intent=self._new_name(),
+            intent=secrets.token_hex(16),
             most_requests=min(self._most_requests or api.most_requests, api.most_requests),
             most_bytes=min(self._most_bytes or api.most_bytes, api.most_bytes),
         )
 
     async def _submit(self, api: BatchApi, calls: Calls, batch: BatchJob) -> BatchStatus:
-        self._submitted.add(batch.id)
-        folder = self._cache.path.parent
         try:
-            name = await submit_one(api, calls, self._queue, batch, folder=folder, settle_seconds=self._settle_seconds)
+            name = await submit_one(api, calls, self._queue, batch, folder=self._cache.path.parent)
         except UnresolvedError:
             raise
         except RefusedBatchError as error:
             self._failures.update(dict.fromkeys(self._queue.keys(batch), str(error)))
             await self._release(batch)
-            return batch.status("refused", message=str(error))
+            return BatchStatus(batch, "refused", message=str(error))
         except (EndpointError, StopError) as error:
             await self._release(batch)
             raise FailingServerError(str(error)) from error
-        await self._queue.name(batch, name)
+        named = await self._queue.name(batch, name)
         self._totals.count(sent=batch.n_requests, in_batches=batch.n_requests)
-        self._counted.add(batch.id)
-        return batch.status("submitted", name=name)
+        self._submitted.add(batch.id)
+        return BatchStatus(named, "submitted")
 
     async def _search_lost(self, on_status: OnStatus) -> None:
         """Look for batches whose submission was cut off; nobody else is submitting now."""
@@ -210,23 +212,24 @@ class BatchSender:
                     self._pass_over(batch, error, on_status)
 
     async def _searched(self, batch: BatchJob) -> BatchStatus:
-        age = self._cache.clock() - batch.created
-        if age < self._settle_seconds:
-            await self._settings.sleep(min(self._settle_seconds, self._settle_seconds - age))
-        async with self._talking(batch.group) as (api, calls):
-            found = await search(api, calls, self._queue, batch)
-        if found.name is not None:
-            await self._queue.name(batch, found.name)
-            return batch.status("found", name=found.name, message="its submission had been cut off")
-        if found.perhaps:
-            return batch.status("unresolved", message=f"its id may be {' or '.join(found.perhaps)}")
+        age, settle_seconds = self._cache.clock() - batch.created, self._settings.settle_seconds
+        if age < settle_seconds:
+            await self._settings.sleep(min(settle_seconds, settle_seconds - age))
+        try:
+            async with self._talking(batch.group) as (api, calls):
+                name = await api.find(calls, self._queue, batch)
+        except UnresolvedError as error:
+            return BatchStatus(batch, "unresolved", message=str(error))
+        if name is not None:
+            named = await self._queue.name(batch, name)
+            return BatchStatus(named, "found", message="its submission had been cut off")
         await self._queue.forget(batch)
-        return batch.status("forgotten", message="it was never submitted, so its requests are asked again")
+        return BatchStatus(batch, "forgotten", message="it was never submitted, so its requests are asked again")
 
     async def _collected(self, batch: BatchJob, on_status: OnStatus, *, is_patient: bool) -> bool:
         """Store what has come of a batch that has an id; say whether it is over."""
         collector = Collector(
-            batch,
+            batch=batch,
             cache=self._cache,
             queue=self._queue,
             prices=self._prices,
@@ -236,50 +239,44 @@ class BatchSender:
         try:
             async with self._talking(batch.group) as (api, calls):
                 remote = await api.look(calls, batch.name or "")
-                on_status(
-                    batch.status(remote.state, n_done=remote.n_done, n_failed=remote.n_failed, message=remote.fault)
-                )
+                on_status(BatchStatus(batch, remote.state, remote.n_done, remote.n_failed, remote.fault))
                 if not remote.is_over:
                     self._misses[batch.id] = 0
                     return False
                 await collector.collect(api, calls, remote)
         except EvidenceBenchError as error:
             self._misses[batch.id] += 1
-            most = min(_MOST_SHORT_LOOKS, self._max_misses) if collector.is_short else self._max_misses
+            most = self._settings.max_misses
+            most = min(_MOST_SHORT_LOOKS, most) if collector.is_short else most
             is_hopeful = is_patient and isinstance(error, EndpointError) and self._misses[batch.id] < most
             self._pass_over(batch, error, on_status, is_hopeful=is_hopeful)
             return False
-        if batch.id in self._counted:
+        if batch.id in self._submitted:
             self._totals.count(in_batches=-batch.n_requests)
-        else:  # submitted by another start
+        else:  # by another start
             self._totals.count(sent=len(collector.answered))
-        if remote.is_refused:
-            self._learn_refusal(batch, remote)
-        else:
-            self._learn(batch, remote, collector)
+        self._learn(batch, remote, collector)
         await self._release(batch)
         return True
 
     def _learn(self, batch: BatchJob, remote: RemoteBatch, collector: Collector) -> None:
         """Remember which requests failed, so that this run does not ask them again."""
+        keys = self._queue.keys(batch)
+        if remote.is_refused:
+            faults = {keys[place - 1]: fault for place, fault in remote.row_faults.items() if 0 < place <= len(keys)}
+            self._failures.update((key, f"{batch.where}: {fault}") for key, fault in faults.items())
+            if self._is_wanted(batch) and (remote.fault or not faults):
+                self._refusals.append(
+                    f"{batch.where}: refused: {remote.fault or next(iter(remote.row_faults.values()))}; correct what "
+                    "it says, ask for fewer requests at a time with --limit, or wait until other batches are done; "
+                    "then run again: nothing of it was asked or paid"
+                )
+            return
         self._failures.update(collector.failures)
         if batch.id in self._submitted:
             known = collector.answered | collector.failures.keys()
             reason = f"ended as {remote.state} before this request was answered; run again to ask again"
-            unfinished = [key for key in self._queue.keys(batch) if key not in known]
-            self._unfinished.update(dict.fromkeys(unfinished, f"{batch.where}: {reason}"))
-
-    def _learn_refusal(self, batch: BatchJob, remote: RemoteBatch) -> None:
-        """Remember which rows of a refused batch are at fault, or that nothing more can be submitted now."""
-        keys = dict(enumerate(self._queue.keys(batch), start=1))
-        found = {keys[place]: fault for place, fault in remote.row_faults.items() if place in keys}
-        self._failures.update((key, f"{batch.where}: {fault}") for key, fault in found.items())
-        if self._is_wanted(batch) and (remote.fault or not found):
-            self._refusals.append(
-                f"{batch.where}: refused: {remote.fault or next(iter(remote.row_faults.values()))}; correct what it "
-                "says, ask for fewer requests at a time with --limit, or wait until other batches are done; then run "
-                "again: nothing of it was asked or paid"
-            )
+            self._unfinished.update((key, f"{batch.where}: {reason}") for key in keys if key not in known)
 
     async def _release(self, batch: BatchJob) -> None:
         """Forget a batch, and give back what is still set aside for its requests."""
@@ -296,4 +293,4 @@ class BatchSender:
         """Raise if this sender needs the batch and cannot get it; else report it and go on."""
         if isinstance(error, CacheError) or (self._is_wanted(batch) and not is_hopeful):
             raise FailingServerError(str(error)) if isinstance(error, EndpointError) else error
-        on_status(batch.status("not reached", message=str(error)))
+        on_status(BatchStatus(batch, "not reached", message=str(error)))

@@ -1,11 +1,12 @@
 """HTTP to one server: bounded in time and size, no redirects; a failure says whether the request may have arrived."""
 
 import asyncio
+import ssl
 import zlib
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from evidencebench.errors import EndpointError, FailingServerError
 from evidencebench.models.endpoints import shown
@@ -13,8 +14,6 @@ from evidencebench.version import __version__
 from evidencebench.web.transient import TransientError
 
 if TYPE_CHECKING:
-    import ssl
-
     import httpx
 
 T = TypeVar("T")
@@ -52,17 +51,23 @@ class Connections:
         self._certificates = certificates(is_loopback=is_loopback)
         self._idle: list[httpx.AsyncClient] = []
 
-    async def exchange(
+    async def post(
         self, address: str, *, headers: Mapping[str, str], body: bytes, seconds: float, max_bytes: int, key: str
     ) -> HttpAnswer:
         """Post JSON and return what comes back within some seconds, from connecting to the last byte."""
-        errors: tuple[type[Exception], ...] = (OSError, *transport_errors())
-        try:
-            async with asyncio.timeout(seconds), self._client() as client:
-                return await _posted(client, address, {"Content-Type": "application/json", **headers}, body, max_bytes)
-        except errors as error:
-            failure = transport_failure(error, key, seconds, TransientError)
-        raise failure  # here, so that it does not hold the library's error, whose request holds the key
+
+        async def read(reply: "httpx.Response") -> HttpAnswer:
+            content = await content_of(reply, max_bytes)
+            decoded = _decoded(content, reply.headers.get("Content-Encoding", ""), max_bytes)
+            if max(len(content), len(decoded)) > max_bytes:
+                raise EndpointError(f"{address.partition('?')[0]}: expected a reply of at most {max_bytes} bytes")
+            return HttpAnswer(status=reply.status_code, headers=reply.headers, content=decoded)
+
+        headers = {"Content-Type": "application/json", **headers}
+        async with self._client() as client:
+            return await exchange(
+                client, "POST", address, read, seconds=seconds, key=key, content=body, headers=headers
+            )
 
     async def aclose(self) -> None:
         """Close what is idle."""
@@ -92,41 +97,46 @@ class Connections:
         )
 
 
-def transport_errors() -> tuple[type[Exception], ...]:
-    """Return what httpx raises where no whole answer comes."""
+async def exchange(
+    client: "httpx.AsyncClient",
+    method: str,
+    address: str,
+    read: Callable[["httpx.Response"], Awaitable[T]],
+    *,
+    seconds: float,
+    key: str,
+    unanswered: type[TransientError] = TransientError,
+    **sent: Any,
+) -> T:
+    """Send a request and return what `read` makes of the answer, within some seconds.
+
+    Raises `NotSentError` where nothing reached the server, and `unanswered` where something may have.
+    """
     import httpx  # noqa: PLC0415 - an extra
 
-    return (TimeoutError, httpx.HTTPError, httpx.InvalidURL, UnicodeError)
-
-
-def transport_failure(
-    error: Exception, key: str, seconds: float, may_have_arrived: type[TransientError]
-) -> TransientError:
-    """Return `NotSentError` where nothing reached the server, else an error of the type that says that it may have."""
-    import httpx  # noqa: PLC0415 - an extra
-
-    if isinstance(error, TimeoutError):
-        return may_have_arrived(f"no whole reply within {seconds:g} s")
-    if isinstance(error, httpx.ConnectTimeout | httpx.PoolTimeout):
-        return NotSentError(f"no connection within {min(_LONGEST_CONNECTING_SECONDS, seconds):g} s")
     unsent = (httpx.ConnectError, httpx.ProxyError, httpx.UnsupportedProtocol, httpx.InvalidURL, UnicodeError)
-    kind = NotSentError if isinstance(error, unsent) else may_have_arrived
-    return kind(shown(str(error) or type(error).__name__, key))
+    try:
+        async with asyncio.timeout(seconds), client.stream(method, address, **sent) as reply:
+            return await read(reply)
+    except TimeoutError:
+        failure = unanswered(f"no whole reply within {seconds:g} s")
+    except (httpx.ConnectTimeout, httpx.PoolTimeout):
+        failure = NotSentError(f"no connection within {min(_LONGEST_CONNECTING_SECONDS, seconds):g} s")
+    except unsent as error:
+        failure = NotSentError(shown(str(error) or type(error).__name__, key))
+    except (httpx.HTTPError, ssl.SSLError) as error:
+        failure = unanswered(shown(str(error) or type(error).__name__, key))
+    raise failure  # here, so that it does not hold the library's error, whose request holds the key
 
 
-async def _posted(
-    client: "httpx.AsyncClient", address: str, headers: dict[str, str], body: bytes, max_bytes: int
-) -> HttpAnswer:
-    async with client.stream("POST", address, content=body, headers=headers) as reply:
-        content = bytearray()
-        async for block in reply.aiter_raw():
-            content += block
-            if len(content) > max_bytes:
-                break
-        decoded = _decoded(bytes(content), reply.headers.get("Content-Encoding", ""), max_bytes)
-        if max(len(content), len(decoded)) > max_bytes:
-            raise EndpointError(f"{address.partition('?')[0]}: expected a reply of at most {max_bytes} bytes")
-        return HttpAnswer(status=reply.status_code, headers=reply.headers, content=decoded)
+async def content_of(reply: "httpx.Response", max_bytes: int) -> bytes:
+    """Return the body of an answer as it came, or a start of it that is longer than some bytes."""
+    content = bytearray()
+    async for block in reply.aiter_raw():
+        content += block
+        if len(content) > max_bytes:
+            break
+    return bytes(content)
 
 
 def _decoded(content: bytes, coding: str, max_bytes: int) -> bytes:
@@ -145,7 +155,7 @@ def _decoded(content: bytes, coding: str, max_bytes: int) -> bytes:
     return content
 
 
-def certificates(*, is_loopback: bool) -> "ssl.SSLContext":
+def certificates(*, is_loopback: bool) -> ssl.SSLContext:
     """Return the certificates that are trusted; slow to load, so once a server."""
     import httpx  # noqa: PLC0415 - an extra
 
@@ -156,7 +166,7 @@ def new_client(
     *,
     is_loopback: bool,
     transport: "httpx.AsyncBaseTransport | None",
-    verify: "ssl.SSLContext",
+    verify: ssl.SSLContext,
     timeout: "httpx.Timeout",
     limits: "httpx.Limits",
 ) -> "httpx.AsyncClient":

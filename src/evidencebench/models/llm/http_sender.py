@@ -254,7 +254,7 @@ class HttpSender:
             self._totals.count(attempts=1, retries=int(post.n_attempts > 0), sent=int(is_first))
             post.is_sent = True
             try:
-                came = await state.connections.exchange(
+                came = await state.connections.post(
                     post.address,
                     headers=post.server.provider.headers(post.key.value),
                     body=post.body,

@@ -1,18 +1,11 @@
-"""Runs that send one by one: what an open batch is paid for already is collected from it, and not sent again."""
+"""Runs that send one by one: what is in an open batch is paid for already, and not sent again."""
 
-from collections.abc import Mapping
 from datetime import UTC, datetime
-from pathlib import Path
 
 from evidencebench.errors import StopError
-from evidencebench.models.llm.batch_apis.calls import CallSettings
 from evidencebench.models.llm.batch_queue import BatchQueue
-from evidencebench.models.llm.batch_status import OnStatus, ignore
-from evidencebench.models.llm.batches import BatchSender
 from evidencebench.models.llm.chat import ChatReply, ChatRequest, Sender
-from evidencebench.models.llm.prices import PriceTable
 from evidencebench.models.llm.reply_cache import ReplyCache
-from evidencebench.models.llm.totals import RunningTotals
 
 
 class BatchGuardedSender:
@@ -36,19 +29,3 @@ class BatchGuardedSender:
     async def aclose(self) -> None:
         """Free connections."""
         await self._sender.aclose()
-
-
-async def collect_open_batches(
-    cache: ReplyCache,
-    *,
-    prices: PriceTable,
-    totals: RunningTotals | None = None,
-    on_status: OnStatus = ignore,
-    settings: CallSettings = CallSettings(max_attempts=2),  # noqa: B008 - frozen
-    environ: Mapping[str, str] | None = None,
-    folder: Path | None = None,
-) -> None:
-    """Store the replies of open batches that are done, and wait for none; a batch that cannot be reached is told."""
-    if cache.path.exists() and BatchQueue(cache).batches():
-        sender = BatchSender(cache, prices=prices, totals=totals, settings=settings, environ=environ, folder=folder)
-        await sender.collect(wait=False, on_status=on_status)

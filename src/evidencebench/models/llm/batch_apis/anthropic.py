@@ -1,5 +1,6 @@
 """Anthropic's batches: all requests in one body, one list of results. They take no name of ours."""
 
+import asyncio
 from collections.abc import Iterable, Iterator
 from tempfile import TemporaryFile
 from typing import IO, Any
@@ -10,6 +11,7 @@ from evidencebench.models.llm.batch_apis.calls import Calls
 from evidencebench.models.llm.batch_apis.checks import (
     ListedBatch,
     Page,
+    answered_row,
     fetched,
     key_of,
     listed,
@@ -17,17 +19,17 @@ from evidencebench.models.llm.batch_apis.checks import (
     safe_id,
     submitted_id,
 )
-from evidencebench.models.llm.batch_apis.contract import BatchSearch, RemoteBatch, ResultRow, SearchResult
+from evidencebench.models.llm.batch_apis.contract import RemoteBatch, ResultRow, UnresolvedError
+from evidencebench.models.llm.batch_queue import BatchJob, BatchQueue
 from evidencebench.models.llm.chat import ChatRequest
 from evidencebench.models.llm.refusals import is_withheld, refusal_text, withheld_reply
-from evidencebench.models.llm.wire import body_of, reply_of
+from evidencebench.models.llm.wire import body_of
 from evidencebench.web.transient import TransientError
 
 _PATH = "/messages/batches"
 _CLOCK_SKEW_SECONDS = 300
 _MOST_RESULT_BYTES = 8 << 30
 _BAD_REQUEST = 400
-_BEFORE, _BETWEEN, _BEHIND = b'{"requests":[', b",", b"]}"
 
 
 class _AnthropicCounts(msgspec.Struct, frozen=True):
@@ -68,34 +70,36 @@ class AnthropicBatchApi:
         """Return a member of the list of requests."""
         return msgspec.json.encode({"custom_id": key, "params": body_of(request)})
 
-    def write(self, rows: Iterable[bytes], into: IO[bytes]) -> None:
-        """Write the body that submits them."""
-        into.write(_BEFORE)
-        for number, row in enumerate(rows):
-            into.writelines((_BETWEEN, row) if number else (row,))
-        into.write(_BEHIND)
-
-    async def prepare(self, calls: Calls, body: IO[bytes], intent: str) -> IO[bytes]:  # noqa: ARG002 - as the others
-        """Return the body: there is nothing to do."""
+    async def prepare(
+        self,
+        calls: Calls,  # noqa: ARG002 - as the other
+        rows: Iterable[bytes],
+        body: IO[bytes],
+        intent: str,  # noqa: ARG002
+    ) -> IO[bytes]:
+        """Write the body that submits the requests."""
+        await asyncio.to_thread(body.writelines, _body_parts(rows))
         return body
 
     async def create(self, calls: Calls, prepared: bytes | IO[bytes]) -> str:
         """Submit in one attempt; see `BatchApi.create`."""
-        return submitted_id(await calls.once("POST", _PATH, content=prepared))
+        return submitted_id(await calls.once("POST", _PATH, prepared))
 
-    async def find(self, calls: Calls, sought: BatchSearch) -> SearchResult:
+    async def find(self, calls: Calls, queue: BatchQueue, batch: BatchJob) -> str | None:
         """Look for a batch of the same age and size whose results are for our requests, which only its end tells."""
         perhaps: list[str] = []
-        since = sought.since - _CLOCK_SKEW_SECONDS
-        async for batch in listed(calls, _PATH, Page[_AnthropicBatch], since=since, after="after_id"):
-            is_other = batch.created < since or batch.id in sought.known
-            if is_other or batch.request_counts.total != sought.n_requests:
+        since, known = batch.created - _CLOCK_SKEW_SECONDS, queue.known_names()
+        async for one in listed(calls, _PATH, Page[_AnthropicBatch], since=since, after="after_id"):
+            is_other = one.created < since or one.id in known
+            if is_other or one.request_counts.total != batch.n_requests:
                 continue
-            if batch.processing_status != "ended":
-                perhaps.append(safe_id(batch.id))
-            elif await self._holds(calls, safe_id(batch.id), sought):
-                return SearchResult(name=batch.id)
-        return SearchResult(perhaps=tuple(perhaps))
+            if one.processing_status != "ended":
+                perhaps.append(safe_id(one.id))
+            elif await self._holds(calls, safe_id(one.id), queue, batch):
+                return one.id
+        if perhaps:
+            raise UnresolvedError(f"its id may be {' or '.join(perhaps)}")
+        return None
 
     async def look(self, calls: Calls, name: str) -> RemoteBatch:
         """Return how a batch does."""
@@ -103,7 +107,6 @@ class AnthropicBatchApi:
         counts = batch.request_counts
         is_over = batch.processing_status == "ended"
         return RemoteBatch(
-            name=name,
             state=calls.shown(batch.processing_status),
             is_over=is_over,
             n_done=counts.succeeded,
@@ -115,7 +118,7 @@ class AnthropicBatchApi:
         """Return what became of the requests."""
         return read_rows(file, _AnthropicLine, _row)
 
-    async def _holds(self, calls: Calls, name: str, sought: BatchSearch) -> bool:
+    async def _holds(self, calls: Calls, name: str, queue: BatchQueue, batch: BatchJob) -> bool:
         """Say whether all results of a batch are for our requests; a part of the results is no answer."""
 
         async def attempt() -> bool:
@@ -124,11 +127,18 @@ class AnthropicBatchApi:
                 rows = list(self.rows(file))
             keys = {row.key for row in rows if row.key}
             n_rows = len(keys) + sum(not row.key for row in rows)
-            if n_rows < sought.n_requests or any(row.is_cut for row in rows):
-                raise TransientError(f"expected {sought.n_requests} results of batch {name}, got {n_rows}")
-            return bool(keys) and all(map(sought.holds, keys))
+            if n_rows < batch.n_requests or any(row.is_cut for row in rows):
+                raise TransientError(f"expected {batch.n_requests} results of batch {name}, got {n_rows}")
+            return bool(keys) and all(queue.request(batch, key) is not None for key in keys)
 
         return await calls.tried(attempt)
+
+
+def _body_parts(rows: Iterable[bytes]) -> Iterator[bytes]:
+    yield b'{"requests":['
+    for number, row in enumerate(rows):
+        yield b"," + row if number else row
+    yield b"]}"
 
 
 def _results(name: str) -> str:
@@ -141,11 +151,9 @@ def _row(line: _AnthropicLine) -> ResultRow:
     if result.type in ("canceled", "expired"):
         return ResultRow(key=key)
     if result.type != "errored":
-        try:
-            return ResultRow(key=key, reply=reply_of("anthropic", result.message), is_done=True)
-        except TransientError as error:
-            if result.type == "succeeded":
-                return ResultRow(key=key, failure=str(error), is_done=True)
+        row = answered_row(key, "anthropic", result.message)
+        if row.reply is not None or result.type == "succeeded":
+            return row
     said = bytes(result.error)
     if is_withheld(_BAD_REQUEST, said):
         return ResultRow(key=key, reply=withheld_reply())

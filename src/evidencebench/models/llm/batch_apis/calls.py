@@ -2,16 +2,17 @@
 
 import asyncio
 import random
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from io import BytesIO
 from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 from evidencebench.errors import EndpointError, MissingExtraError
 from evidencebench.models.endpoints import shown, wait_before
 from evidencebench.models.llm.chat import ChatReply
-from evidencebench.models.llm.connections import certificates, new_client, transport_errors, transport_failure
+from evidencebench.models.llm.connections import certificates, content_of, exchange, new_client
 from evidencebench.models.llm.credentials import Key, reply_without_key
 from evidencebench.models.llm.providers import Server
 from evidencebench.models.llm.refusals import failure_of
@@ -40,12 +41,14 @@ class UnsureError(TransientError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallSettings:
-    """How long calls are tried, and by which clock."""
+    """How long calls about batches are tried, and by which clock."""
 
     max_attempts: int = 6  # for each call, the first included
     timeout_seconds: float = 120.0  # without a byte coming or going
     total_timeout_seconds: float = 3600.0  # for one attempt
     longest_wait_seconds: float = 120.0  # before an attempt, also where the server asks for more
+    settle_seconds: float = 60.0  # until a new batch shows in the provider's list
+    max_misses: int = 30  # looks at an open batch that may fail in a row
     sleep: Callable[[float], Coroutine[Any, Any, object]] = asyncio.sleep
     jitter: Callable[[], float] = random.random  # draws a number in 0..1, by which waits are spread
     today: Callable[[], datetime] = lambda: datetime.now(UTC)
@@ -55,7 +58,7 @@ class Calls:
     """Calls to one server. Use it as `async with calls_to(...) as calls`."""
 
     def __init__(self, client: "httpx.AsyncClient", server: Server, key: Key, settings: CallSettings) -> None:
-        self._client, self._server, self._key, self._settings = client, server, key, settings
+        self._client, self._server, self._key, self.settings = client, server, key, settings
 
     @property
     def where(self) -> str:
@@ -68,14 +71,14 @@ class Calls:
         async def attempt() -> None:
             into.seek(0)
             into.truncate()
-            await self._exchange("GET", path, into.write, most_bytes=most_bytes)
+            await self._exchange("GET", path, into, most_bytes)
 
         await self.tried(attempt)
         into.seek(0)
 
     async def tried(self, attempt: Callable[[], Awaitable[T]]) -> T:
         """Return an attempt's result; repeat it after a `TransientError`, at last raise `EndpointError`."""
-        for number in range(1, self._settings.max_attempts + 1):
+        for number in range(1, self.settings.max_attempts + 1):
             try:
                 return await attempt()
             except TransientError as error:
@@ -84,41 +87,28 @@ class Calls:
 
     async def waited(self, error: TransientError, number: int) -> None:
         """Wait after a failed attempt, counted from 1; raise `EndpointError` if it was the last one."""
-        if number >= self._settings.max_attempts:
+        if number >= self.settings.max_attempts:
             raise EndpointError(
                 f"{self.where}: no usable answer in {number} attempts, the last one: {self.shown(str(error))}; "
                 "try again later"
             )
-        await self.nap(
-            wait_before(
-                number + 1,
-                asked_seconds=error.wait_seconds,
-                jitter=self._settings.jitter(),
-                longest_seconds=self._settings.longest_wait_seconds,
-            )
+        seconds = wait_before(
+            number + 1,
+            asked_seconds=error.wait_seconds,
+            jitter=self.settings.jitter(),
+            longest_seconds=self.settings.longest_wait_seconds,
         )
+        await self.settings.sleep(seconds)
 
-    async def nap(self, seconds: float) -> None:
-        """Wait."""
-        await self._settings.sleep(seconds)
-
-    async def once(
-        self,
-        method: str,
-        path: str,
-        *,
-        content: bytes | IO[bytes] = b"",
-        form: Mapping[str, Any] | None = None,
-        queries: Mapping[str, str] | None = None,
-    ) -> bytes:
-        """Send JSON (from memory or a file) or a form, in one attempt, and return the body of the answer.
+    async def once(self, method: str, path: str, content: bytes | IO[bytes] | None = None, **more: Any) -> bytes:
+        """Send JSON, from memory or a file, or `more` that httpx takes, in one attempt; return the body of the answer.
 
         Raises `UnsureError` if it may have been done all the same, another `TransientError` if it was not and the next
         attempt may succeed, and `RefusedBatchError` if it is refused for what was sent.
         """
-        found = bytearray()
-        await self._exchange(method, path, found.extend, content=content, form=form, queries=queries)
-        return bytes(found)
+        into = BytesIO()
+        await self._exchange(method, path, into, _MOST_ANSWER_BYTES, content, **more)
+        return into.getvalue()
 
     def shown(self, text: str) -> str:
         """Return the start of what a server said, on one line and without the key."""
@@ -132,37 +122,43 @@ class Calls:
         self,
         method: str,
         path: str,
-        take: Callable[[bytes], object],
-        *,
-        content: bytes | IO[bytes] = b"",
-        form: Mapping[str, Any] | None = None,
-        queries: Mapping[str, str] | None = None,
-        most_bytes: int = _MOST_ANSWER_BYTES,
+        into: IO[bytes],
+        most_bytes: int,
+        content: bytes | IO[bytes] | None = None,
+        **more: Any,
     ) -> None:
-        """Ask once, and hand the blocks of an answer of status 200 to `take`."""
-        sent, headers = ({"files": form}, {}) if form is not None else _sendable(content)
-        headers |= {"Accept": "*/*"} | self._server.provider.headers(self._key.value)
-        seconds, address = self._settings.total_timeout_seconds, self._server.address(path)
-        try:
-            async with (
-                asyncio.timeout(seconds),
-                self._client.stream(method, address, params=queries or None, headers=headers, **sent) as reply,
-            ):
-                if reply.status_code not in _OK:
-                    raise self._refusal(path, reply, await _start(reply))
-                n_bytes = 0
-                async for block in reply.aiter_raw():
-                    n_bytes += len(block)
-                    if n_bytes > most_bytes:
-                        raise EndpointError(f"{self.where}{path}: expected an answer of at most {most_bytes} bytes")
-                    take(block)
-                return
-        except transport_errors() as error:
-            failure = transport_failure(error, self._key.value, seconds, UnsureError)
-        raise failure  # here, so that it does not hold the library's error, whose request holds the key
+        """Ask once, and write the body of an answer of status 200."""
+
+        async def read(reply: "httpx.Response") -> None:
+            if reply.status_code not in _OK:
+                raise self._refusal(path, reply, await content_of(reply, _MOST_SHOWN_BYTES))
+            n_bytes = 0
+            async for block in reply.aiter_raw():
+                n_bytes += len(block)
+                if n_bytes > most_bytes:
+                    raise EndpointError(f"{self.where}{path}: expected an answer of at most {most_bytes} bytes")
+                into.write(block)
+
+        headers = {"Accept": "*/*"} | self._server.provider.headers(self._key.value)
+        if content is not None:
+            headers["Content-Type"] = "application/json"
+            more["content"] = content if isinstance(content, bytes) else _blocks(content)
+        if content is not None and not isinstance(content, bytes):  # httpx cannot know a file's length
+            headers["Content-Length"] = str(content.seek(0, 2))
+        await exchange(
+            self._client,
+            method,
+            self._server.address(path),
+            read,
+            seconds=self.settings.total_timeout_seconds,
+            key=self._key.value,
+            unanswered=UnsureError,
+            headers=headers,
+            **more,
+        )
 
     def _refusal(self, path: str, reply: "httpx.Response", content: bytes) -> Exception:
-        status, now = reply.status_code, self._settings.today()
+        status, now = reply.status_code, self.settings.today()
         where = f"{self.where}{path}"
         error = failure_of(status, reply.headers, content, where=where, key=self._key.value, now=now)
         is_unsure = status >= _FIRST_SERVER_ERROR or status == _REQUEST_TIMEOUT
@@ -192,25 +188,7 @@ async def calls_to(
         yield Calls(client, server, key, settings)
 
 
-def _sendable(content: bytes | IO[bytes]) -> tuple[dict[str, Any], dict[str, str]]:
-    """Return JSON as httpx takes it, and the headers that it cannot know: among them a file's length."""
-    headers = {"Content-Type": "application/json"}
-    if isinstance(content, bytes):
-        return {"content": content}, headers
-    return {"content": _blocks(content)}, headers | {"Content-Length": str(content.seek(0, 2))}
-
-
 async def _blocks(file: IO[bytes]) -> AsyncIterator[bytes]:
     file.seek(0)
     while block := file.read(_CHUNK_BYTES):
         yield block
-
-
-async def _start(reply: "httpx.Response") -> bytes:
-    """Return the beginning of a refusal's body, as long as its message can be."""
-    content = bytearray()
-    async for block in reply.aiter_raw():
-        content += block
-        if len(content) > _MOST_SHOWN_BYTES:
-            break
-    return bytes(content)

@@ -10,10 +10,19 @@ import msgspec
 from evidencebench.errors import EndpointError
 from evidencebench.models.llm.batch_apis.calls import Calls, UnsureError
 from evidencebench.models.llm.batch_apis.contract import ResultRow
+from evidencebench.models.llm.providers import Wire
+from evidencebench.models.llm.wire import reply_of
 from evidencebench.web import served_json
 from evidencebench.web.transient import TransientError
 
 T = TypeVar("T")
+
+_ID = re.compile(r"[A-Za-z0-9_.-]{1,200}")
+_KEYS = re.compile(rb'"custom_id"\s*:\s*"([0-9a-fA-F]{64})"')
+_MOST_LINE_BYTES = 64 << 20
+_FRACTION = re.compile(r"\.\d+")
+_PAGE = "100"
+_MOST_PAGES = 100
 
 
 class HasId(msgspec.Struct, frozen=True):
@@ -22,10 +31,9 @@ class HasId(msgspec.Struct, frozen=True):
     id: str
 
 
-class ListedBatch(msgspec.Struct, frozen=True, kw_only=True):
+class ListedBatch(HasId, frozen=True, kw_only=True):
     """What every provider's batches have in common."""
 
-    id: str
     created_at: Any = None
 
     @property
@@ -49,19 +57,11 @@ class Page(msgspec.Struct, Generic[T], frozen=True):
     has_more: bool = False
 
 
-_ID = re.compile(r"[A-Za-z0-9_.-]{1,200}")
-_KEYS = re.compile(rb'"custom_id"\s*:\s*"([0-9a-fA-F]{64})"')
-_MOST_LINE_BYTES = 64 << 20
-_FRACTION = re.compile(r"\.\d+")
-_PAGE = "100"
-_MOST_PAGES = 100
-
-
 async def fetched(calls: Calls, path: str, form: type[T], what: str, **queries: str) -> T:
     """Return what stands at a path, in its form; raise `EndpointError` if it has not that form in all attempts."""
 
     async def attempt() -> T:
-        return decoded(await calls.once("GET", path, queries=queries), form, what)
+        return decoded(await calls.once("GET", path, params=queries or None), form, what)
 
     return await calls.tried(attempt)
 
@@ -78,7 +78,7 @@ async def listed(
         page = await fetched(calls, path, form, "a list of batches", limit=_PAGE, **behind)
         for batch in page.data:
             yield batch
-        if not page.has_more or not page.data or page.data[-1].created < since:
+        if not page.data or not page.has_more or page.data[-1].created < since:
             return
         behind = {after: safe_id(page.data[-1].id)}
 
@@ -118,15 +118,19 @@ def read_rows(file: IO[bytes], form: type[T], row_of: Callable[[T], ResultRow]) 
             try:
                 yield row_of(served_json.decoded(line, form))
             except msgspec.DecodeError:
-                yield ResultRow(key=_key_in(line), is_damaged=True, is_cut=not line.endswith(b"\n"))
+                found = set(_KEYS.findall(line))
+                key = key_of(found.pop().decode()) if len(found) == 1 else ""
+                yield ResultRow(key=key, is_damaged=True, is_cut=not line.endswith(b"\n"))
+
+
+def answered_row(key: str, wire: Wire, content: msgspec.Raw) -> ResultRow:
+    """Return the row of a request that was answered: the reply, or why it cannot be read."""
+    try:
+        return ResultRow(key=key, reply=reply_of(wire, content), is_done=True)
+    except TransientError as error:
+        return ResultRow(key=key, failure=str(error), is_done=True)
 
 
 def key_of(custom_id: str) -> str:
     """Return a row's id as we write it."""
     return custom_id.strip().lower()
-
-
-def _key_in(line: bytes) -> str:
-    """Return the id in a damaged line, empty where it cannot be told."""
-    found = _KEYS.findall(line)
-    return key_of(found[0].decode()) if len(set(found)) == 1 else ""

@@ -1,10 +1,12 @@
-"""What every provider's batches have in common: the data that goes in and comes out, and the calls to write."""
+"""What every provider's batches have in common: the data that comes out, and the calls to write."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import IO, Protocol
 
+from evidencebench.errors import FailingServerError
 from evidencebench.models.llm.batch_apis.calls import Calls
+from evidencebench.models.llm.batch_queue import BatchJob, BatchQueue
 from evidencebench.models.llm.chat import ChatReply, ChatRequest
 
 
@@ -12,7 +14,6 @@ from evidencebench.models.llm.chat import ChatReply, ChatRequest
 class RemoteBatch:
     """A batch as its provider describes it."""
 
-    name: str  # the provider's id
     state: str  # in the provider's words
     is_over: bool  # whether nothing will change any more
     n_done: int
@@ -39,23 +40,8 @@ class ResultRow:
     is_cut: bool = False  # it cannot be read since what came ends within it, so that more may be missing
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BatchSearch:
-    """A batch that may or may not have been submitted, and what it is looked for by."""
-
-    intent: str  # our name for it
-    since: float  # when it was intended, in seconds since 1970
-    n_requests: int
-    known: Collection[str]  # ids that belong to other batches
-    holds: Callable[[str], bool]  # says whether a key is in it
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SearchResult:
-    """The provider's id of a batch that was looked for; None where it was not found."""
-
-    name: str | None = None
-    perhaps: tuple[str, ...] = ()  # ids that it may have, which only the end of those batches can tell
+class UnresolvedError(FailingServerError):
+    """A batch may or may not have been submitted; it stays written down, to be looked for."""
 
 
 class BatchApi(Protocol):
@@ -68,20 +54,19 @@ class BatchApi(Protocol):
         """Return what stands in a batch for a request."""
         ...
 
-    def write(self, rows: Iterable[bytes], into: IO[bytes]) -> None:
-        """Write what is uploaded."""
-        ...
-
-    async def prepare(self, calls: Calls, body: IO[bytes], intent: str) -> bytes | IO[bytes]:
-        """Do all that costs nothing; return what `create` sends."""
+    async def prepare(self, calls: Calls, rows: Iterable[bytes], body: IO[bytes], intent: str) -> bytes | IO[bytes]:
+        """Write the rows into a file and do all that costs nothing; return what `create` sends."""
         ...
 
     async def create(self, calls: Calls, prepared: bytes | IO[bytes]) -> str:
         """Submit in one attempt; return the provider's id, or raise as `Calls.once`."""
         ...
 
-    async def find(self, calls: Calls, sought: BatchSearch) -> SearchResult:
-        """Look for a batch among those that the provider has."""
+    async def find(self, calls: Calls, queue: BatchQueue, batch: BatchJob) -> str | None:
+        """Return the id of a batch that may have been submitted, None if it was not.
+
+        Raises `UnresolvedError`, which names the ids that it may have, if only the end of those batches can tell.
+        """
         ...
 
     async def look(self, calls: Calls, name: str) -> RemoteBatch:

@@ -1,5 +1,6 @@
 """OpenAI's batches: a file of requests goes up, a file of replies and one of errors come down."""
 
+import asyncio
 from collections.abc import Iterable, Iterator
 from typing import IO, Any
 
@@ -10,6 +11,7 @@ from evidencebench.models.llm.batch_apis.checks import (
     HasId,
     ListedBatch,
     Page,
+    answered_row,
     decoded,
     fetched,
     key_of,
@@ -18,12 +20,12 @@ from evidencebench.models.llm.batch_apis.checks import (
     safe_id,
     submitted_id,
 )
-from evidencebench.models.llm.batch_apis.contract import BatchSearch, RemoteBatch, ResultRow, SearchResult
+from evidencebench.models.llm.batch_apis.contract import RemoteBatch, ResultRow
+from evidencebench.models.llm.batch_queue import BatchJob, BatchQueue
 from evidencebench.models.llm.chat import ChatRequest
 from evidencebench.models.llm.refusals import is_withheld, refusal_text, withheld_reply
-from evidencebench.models.llm.wire import body_of, reply_of
+from evidencebench.models.llm.wire import body_of
 from evidencebench.web.served_json import optional_part
-from evidencebench.web.transient import TransientError
 
 _ENDPOINT = "/v1/chat/completions"
 _OVER = frozenset({"completed", "failed", "expired", "cancelled"})
@@ -65,11 +67,6 @@ class _OpenaiBatch(ListedBatch, frozen=True, kw_only=True):
     request_counts: _OpenaiCounts | None = None
     metadata: Any = None
 
-    @property
-    def intent(self) -> str | None:
-        """Our name for it, or None where it has none."""
-        return self.metadata.get(_INTENT) if isinstance(self.metadata, dict) else None
-
 
 class _Response(msgspec.Struct, frozen=True):
     status_code: Any = None
@@ -93,17 +90,14 @@ class OpenaiBatchApi:
         body = body_of(request)
         return msgspec.json.encode({"custom_id": key, "method": "POST", "url": _ENDPOINT, "body": body}) + b"\n"
 
-    def write(self, rows: Iterable[bytes], into: IO[bytes]) -> None:
-        """Write the file of requests."""
-        into.writelines(rows)
-        into.flush()  # its length is asked of the disk
-
-    async def prepare(self, calls: Calls, body: IO[bytes], intent: str) -> bytes:
-        """Upload the requests."""
+    async def prepare(self, calls: Calls, rows: Iterable[bytes], body: IO[bytes], intent: str) -> bytes:
+        """Write the file of requests and upload it."""
+        await asyncio.to_thread(body.writelines, rows)
+        body.flush()  # its length is asked of the disk
         form = {"purpose": (None, "batch"), "file": ("evidencebench.jsonl", body, "application/jsonl")}
 
         async def upload() -> str:
-            content = await calls.once("POST", "/files", form=form)
+            content = await calls.once("POST", "/files", files=form)
             return safe_id(decoded(content, HasId, "an uploaded file").id)
 
         file_id = await calls.tried(upload)
@@ -112,15 +106,15 @@ class OpenaiBatchApi:
 
     async def create(self, calls: Calls, prepared: bytes | IO[bytes]) -> str:
         """Submit in one attempt; see `BatchApi.create`."""
-        return submitted_id(await calls.once("POST", "/batches", content=prepared))
+        return submitted_id(await calls.once("POST", "/batches", prepared))
 
-    async def find(self, calls: Calls, sought: BatchSearch) -> SearchResult:
+    async def find(self, calls: Calls, queue: BatchQueue, batch: BatchJob) -> str | None:  # noqa: ARG002 - as the other
         """Look for the batch that has our intent in its metadata."""
-        since = sought.since - _CLOCK_SKEW_SECONDS
-        async for batch in listed(calls, "/batches", Page[_OpenaiBatch], since=since, after="after"):
-            if batch.intent == sought.intent:
-                return SearchResult(name=safe_id(batch.id))
-        return SearchResult()
+        since = batch.created - _CLOCK_SKEW_SECONDS
+        async for one in listed(calls, "/batches", Page[_OpenaiBatch], since=since, after="after"):
+            if isinstance(one.metadata, dict) and one.metadata.get(_INTENT) == batch.intent:
+                return safe_id(one.id)
+        return None
 
     async def look(self, calls: Calls, name: str) -> RemoteBatch:
         """Return how a batch does."""
@@ -129,7 +123,6 @@ class OpenaiBatchApi:
         files = [file for file in (batch.output_file_id, batch.error_file_id) if file]
         faults = _faults(batch) if batch.status == "failed" else []
         return RemoteBatch(
-            name=name,
             state=calls.shown(batch.status),
             is_over=batch.status in _OVER,
             n_done=counts.completed or 0,
@@ -152,10 +145,7 @@ def _faults(batch: _OpenaiBatch) -> list[_Fault]:
 def _row(line: _OpenaiLine) -> ResultRow:
     key = key_of(line.custom_id)
     if line.response is not None and not _is_refusal(line.response):
-        try:
-            return ResultRow(key=key, reply=reply_of("openai", line.response.body), is_done=True)
-        except TransientError as error:
-            return ResultRow(key=key, failure=str(error), is_done=True)
+        return answered_row(key, "openai", line.response.body)
     if line.error is not None:
         return ResultRow(key=key, failure=_failure(line.error))
     if line.response is None:
