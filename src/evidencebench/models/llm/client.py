@@ -39,20 +39,30 @@ _LOOK_AGAIN_SECONDS = 0.2  # at a request that another process is sending
 _MOST_LOOKS = 3000  # ten minutes
 
 
-@dataclass(slots=True, kw_only=True)
-class _Flight:
-    """A request that is on its way; `done` is None where those who wait must ask again."""
+@dataclass(slots=True)
+class _Sending:
+    """A request on its way, and how many wait for its reply."""
 
-    done: "asyncio.Future[Received | None]"
+    task: asyncio.Task[Received]
     n_waiting: int = 0
 
 
 class ChatClient:
     """Ask language models. Make one with `make_client`, or share `default_client()`.
 
-    Replies are kept in `cache` (None: nowhere), priced by `prices` and paid from `budget` (None: no limit), and counted
-    in `totals`: pass the sender's budget and totals, so that its attempts stand there too. More than `max_in_flight`
-    requests wait. `on_drain` and `on_close` are called by `drain` and behind `close`.
+    The same request is never sent twice: it is answered from the cache, or together with the one on its way. A reply is
+    kept in the cache before it is returned.
+
+    Parameters
+    ----------
+    cache
+        Keeps replies; None: nothing does.
+    budget
+        Pays for replies; None: there is no limit. Pass the budget and the totals of the sender, if it has some.
+    max_in_flight
+        How many requests are sent at a time; more than that wait.
+    on_drain, on_close
+        Called by `drain`, and at the end of `close`.
     """
 
     def __init__(
@@ -77,8 +87,7 @@ class ChatClient:
         self._process_id = os.getpid()
         self._slots, self._proving = asyncio.Semaphore(max_in_flight), asyncio.Lock()
         self._is_writable = cache is None
-        self._flights: dict[str, _Flight] = {}
-        self._tasks: set[asyncio.Task[Received | None]] = set()
+        self._sending: dict[str, _Sending] = {}  # by key; an asyncio loop alone would let go of its tasks
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """Return what `work`, which awaits `ask`, returns; callable from any thread, which waits.
@@ -95,20 +104,17 @@ class ChatClient:
         """
         key = request.key
         self._enter_loop()
-        while (flight := self._flights.get(key)) is not None:
-            if (received := await self._joined(flight)) is not None:
-                self.totals.count(stored=1)
-                return Received(reply=received.reply, is_stored=True, cost_usd=received.cost_usd)
+        if (sending := self._sending.get(key)) is not None:
+            received = await _joined(sending)
+            self.totals.count(stored=1)
+            return Received(reply=received.reply, is_stored=True, cost_usd=received.cost_usd)
         if (stored := self._stored(key)) is not None:
             return stored
         if isinstance(self._sender, EstimatingSender):
             return Received(reply=self._sender.estimated(request, stand_in), is_stored=False, cost_usd=None)
-        flight = self._flights[key] = _Flight(done=asyncio.get_running_loop().create_future())
-        task = asyncio.create_task(self._fly(request, flight))
-        self._tasks.add(task)  # kept here, since an asyncio loop holds only weak references to its tasks
-        task.add_done_callback(lambda task: self._landed(key, flight, task))
-        received = await self._joined(flight)
-        return await self.ask(request, stand_in=stand_in) if received is None else received
+        sending = self._sending[key] = _Sending(asyncio.create_task(self._received(request)))
+        sending.task.add_done_callback(_note_failure)
+        return await _joined(sending)
 
     def drain(self) -> None:
         """Send nothing more: what is in flight is finished and stored, and what is not stored raises DrainingError."""
@@ -128,7 +134,7 @@ class ChatClient:
             return
         if self._loop is not None and self._process_id == os.getpid() and not self._loop.is_closed():
             raise RuntimeError("a client asks in one event loop at a time; use run(), or make a client for each loop")
-        self._loop, self._process_id, self._flights, self._tasks = loop, os.getpid(), {}, set()
+        self._loop, self._process_id, self._sending = loop, os.getpid(), {}
         self._slots, self._proving = asyncio.Semaphore(self._max_in_flight), asyncio.Lock()
         self._budget.release_all()
         self.totals.after_fork()
@@ -136,29 +142,26 @@ class ChatClient:
     def _stored(self, key: str) -> Received | None:
         if self._cache is None:
             return None
-        with _stopping_where_nothing_is_kept():
+        with _stopping_if_nothing_is_kept():
             found = self._cache.find(key)  # some ten microseconds: a thread would cost more than it frees
         if found is None:
             return None
         self.totals.count_stored(key)
         return Received(reply=found[0], is_stored=True, cost_usd=found[1])
 
-    async def _joined(self, flight: _Flight) -> Received | None:
-        """Wait for a flight, which goes on where the waiting ends early: what was sent for is paid for."""
-        flight.n_waiting += 1
+    async def _received(self, request: ChatRequest) -> Received:
+        """Wait for a slot, then send a request, unless another process has sent it meanwhile."""
+        key, all_sending = request.key, self._sending
         try:
-            return await asyncio.shield(flight.done)
+            async with self._slots, self._budget.reserved(request):
+                if all_sending[key].n_waiting == 0:  # whoever asked was interrupted while this waited for its turn
+                    raise asyncio.CancelledError
+                self._require_not_draining()
+                await self._require_writable()
+                async with self._claimed(key) as received:
+                    return await self._sent(request) if received is None else received
         finally:
-            flight.n_waiting -= 1
-
-    async def _fly(self, request: ChatRequest, flight: _Flight) -> Received | None:
-        async with self._slots, self._budget.reserved(request):
-            if flight.n_waiting == 0:  # whoever asked was interrupted while this waited for its turn
-                return None
-            self._require_not_draining()
-            await self._require_writable()
-            async with self._claimed(request.key) as received:
-                return await self._bought(request) if received is None else received
+            del all_sending[key]
 
     @asynccontextmanager
     async def _claimed(self, key: str) -> AsyncIterator[Received | None]:
@@ -177,11 +180,11 @@ class ChatClient:
             if is_ours:
                 self._cache.give_back(key)
 
-    async def _bought(self, request: ChatRequest) -> Received:
+    async def _sent(self, request: ChatRequest) -> Received:
         """Send a request and keep its reply, which is durable when this returns."""
         self.totals.count(in_flight=1)
         try:
-            with _stopping_where_nothing_is_kept():  # batches are kept in the cache too
+            with _stopping_if_nothing_is_kept():  # batches are kept in the cache too
                 reply = await self._sender.send(request)
         except (StopError, PendingError):
             raise
@@ -194,7 +197,7 @@ class ChatClient:
         self._budget.settle(request.key, cost_usd)
         self.totals.count_reply(reply.usage, cost_usd)
         if self._cache is not None:
-            with _stopping_where_nothing_is_kept():
+            with _stopping_if_nothing_is_kept():
                 await self._cache.put(request, reply, cost_usd)
         return Received(reply=reply, is_stored=False, cost_usd=cost_usd)
 
@@ -206,25 +209,29 @@ class ChatClient:
         """Write to the cache before the first request, since a reply that cannot be kept is paid for at every start."""
         async with self._proving:
             if not self._is_writable and self._cache is not None:
-                with _stopping_where_nothing_is_kept():
+                with _stopping_if_nothing_is_kept():
                     await self._cache.require_writable()
                 self._is_writable = True
 
-    def _landed(self, key: str, flight: _Flight, task: "asyncio.Task[Received | None]") -> None:
-        self._tasks.discard(task)
-        if self._flights.get(key) is flight:
-            del self._flights[key]
-        if task.cancelled():
-            flight.done.cancel()
-        elif (error := task.exception()) is not None:
-            flight.done.set_exception(error)
-            flight.done.exception()  # so that one for which nobody waits any more is not reported
-        else:
-            flight.done.set_result(task.result())
+
+def _note_failure(task: asyncio.Task[Received]) -> None:
+    """Look at a task's error, so that asyncio does not report one for which nobody waits any more."""
+    if not task.cancelled():
+        task.exception()
+
+
+async def _joined(sending: _Sending) -> Received:
+    """Wait for a request, which goes on where the waiting ends early: what was sent for is paid for."""
+    sending.n_waiting += 1
+    try:
+        await asyncio.wait((sending.task,))
+    finally:
+        sending.n_waiting -= 1
+    return sending.task.result()
 
 
 @contextmanager
-def _stopping_where_nothing_is_kept() -> Iterator[None]:
+def _stopping_if_nothing_is_kept() -> Iterator[None]:
     try:
         yield
     except StopError:

@@ -2,13 +2,11 @@
 
 import asyncio
 import concurrent.futures
-import contextlib
-import inspect
 import os
 import threading
 import weakref
 from collections.abc import Awaitable, Callable, Coroutine
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from evidencebench.errors import DrainingError
@@ -18,14 +16,14 @@ T = TypeVar("T")
 _LONGEST_CLOSING_SECONDS = 10.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Running:
+@dataclass(slots=True, kw_only=True)
+class _RunningLoop:
     loop: asyncio.AbstractEventLoop
     stop: asyncio.Event
     thread: threading.Thread
-    process_id: int
-    is_over: threading.Event
-    waited_for: set[concurrent.futures.Future[Any]]
+    process_id: int = field(default_factory=os.getpid)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    is_ending: bool = False  # no work is taken on any more; read and changed under the lock
 
 
 class LoopThread:
@@ -34,9 +32,9 @@ class LoopThread:
     def __init__(self, closing: Callable[[], Awaitable[None]]) -> None:
         self._closing = closing
         self._lock = threading.Lock()
-        self._running: _Running | None = None
+        self._running: _RunningLoop | None = None
         self._is_closed = False
-        self._finalizer: Callable[[], object] = lambda: None
+        self._end: Callable[[], object] = lambda: None
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """Return what `work` returns, run in the loop; blocks the calling thread, which is not the loop's own.
@@ -45,45 +43,42 @@ class LoopThread:
         work is done.
         """
         try:
-            running = self._started()
-            future = asyncio.run_coroutine_threadsafe(work, running.loop)
-        except BaseException as error:
-            work.close()  # closed, since Python warns of coroutines that were never started
-            if isinstance(error, RuntimeError) and self._is_closed:
-                raise _closed() from error
+            future = self._begun(work)
+        except BaseException:
+            work.close()  # since Python warns of coroutines that were never started
             raise
-        running.waited_for.add(future)
-        if running.is_over.is_set():  # the loop ended before it could take the work on
-            future.cancel()
         try:
             return future.result()
         except concurrent.futures.CancelledError as error:
             raise _closed() from error
         finally:
             future.cancel()  # does nothing to what is done
-            running.waited_for.discard(future)
-            if running.is_over.is_set() and inspect.getcoroutinestate(work) == inspect.CORO_CREATED:
-                work.close()
 
     def close(self) -> None:
         """Cancel what runs, and end the thread; a second time does nothing."""
         self._is_closed = True
-        self._finalizer()
+        self._end()
 
-    def _started(self) -> _Running:
-        if self._is_closed:
-            raise _closed()
+    def _begun(self, work: Coroutine[Any, Any, T]) -> concurrent.futures.Future[T]:
+        running = self._started()
+        with running.lock:
+            if running.is_ending:
+                raise _closed()
+            return asyncio.run_coroutine_threadsafe(work, running.loop)
+
+    def _started(self) -> _RunningLoop:
         running = self._running
-        if running is not None and running.process_id == os.getpid():
-            if threading.current_thread() is running.thread:
-                raise RuntimeError("run() would wait for its own thread; await the work instead")
-            return running
-        if running is not None:  # a fork: the thread stayed in the other process, and may have held the lock
+        if running is not None and running.process_id != os.getpid():
+            # a fork: the thread stayed in the other process, and may have held the lock
             self._lock, self._running = threading.Lock(), None
         with self._lock:
+            if self._is_closed:
+                raise _closed()
             if self._running is None:
                 self._running = _start(self._closing)
-                self._finalizer = weakref.finalize(self, _end, self._running)  # also when the interpreter exits
+                self._end = weakref.finalize(self, _end, self._running)  # also when the interpreter exits
+            if threading.current_thread() is self._running.thread:
+                raise RuntimeError("run() would wait for its own thread; await the work instead")
             return self._running
 
 
@@ -91,9 +86,8 @@ def _closed() -> DrainingError:
     return DrainingError("the client was closed before the replies were there; make another to go on")
 
 
-def _start(closing: Callable[[], Awaitable[None]]) -> _Running:
-    loop, stop, is_over = asyncio.new_event_loop(), asyncio.Event(), threading.Event()
-    waited_for: set[concurrent.futures.Future[Any]] = set()
+def _start(closing: Callable[[], Awaitable[None]]) -> _RunningLoop:
+    loop, stop = asyncio.new_event_loop(), asyncio.Event()
 
     async def live() -> None:
         await stop.wait()
@@ -109,19 +103,18 @@ def _start(closing: Callable[[], Awaitable[None]]) -> _Running:
             loop.run_until_complete(loop.shutdown_asyncgens())
         finally:
             loop.close()  # asyncio.run would also start a thread, which an interpreter that exits does not allow
-            is_over.set()
-            for future in tuple(waited_for):
-                future.cancel()
 
     thread = threading.Thread(target=serve, name="evidencebench-llm", daemon=True)
     thread.start()
-    return _Running(loop=loop, stop=stop, thread=thread, process_id=os.getpid(), is_over=is_over, waited_for=waited_for)
+    return _RunningLoop(loop=loop, stop=stop, thread=thread)
 
 
-def _end(running: _Running) -> None:
-    if running.process_id != os.getpid() or not running.thread.is_alive():
+def _end(running: _RunningLoop) -> None:
+    """End a loop. All work that was taken on was handed to it before it is stopped, so that it cancels all of it."""
+    if running.process_id != os.getpid():
         return
-    with contextlib.suppress(RuntimeError):  # it ended meanwhile
+    with running.lock:
+        running.is_ending = True
         running.loop.call_soon_threadsafe(running.stop.set)
     if threading.current_thread() is not running.thread:
         running.thread.join(_LONGEST_CLOSING_SECONDS)
