@@ -20,8 +20,7 @@ from hypothesis import strategies as st
 from evidencebench.errors import CacheError
 from evidencebench.models.llm.chat import ChatReply, ChatRequest, Message, Usage
 from evidencebench.models.llm.group_commit import GroupCommit
-from evidencebench.models.llm.reply_cache import ReplyCache
-from evidencebench.models.llm.reply_database import opened
+from evidencebench.models.llm.reply_cache import ReplyCache, opened
 from examples import examples
 from replies import keep, numbered, reply_to, requests_and_replies
 

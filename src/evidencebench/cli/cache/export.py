@@ -15,8 +15,7 @@ from evidencebench.cli.progress import progress
 from evidencebench.errors import CacheError
 from evidencebench.execution.exchanges import exchanges_of
 from evidencebench.models.llm.inventory import KeptReply, ReplyFilter, kept_replies
-from evidencebench.models.llm.reply_cache import ReplyCache
-from evidencebench.models.llm.reply_database import FILE_NAME
+from evidencebench.models.llm.reply_cache import FILE_NAME, ReplyCache
 from evidencebench.runs.run_file import RunFile, read_run
 from evidencebench.storage.whole_file import is_stream, whole_file
 from evidencebench.wording import counted

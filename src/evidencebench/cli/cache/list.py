@@ -15,8 +15,8 @@ from evidencebench.models.embedding.inventory import vectors_by_encoder
 from evidencebench.models.embedding.vector_cache import FILE_NAME as EMBEDDINGS_NAME
 from evidencebench.models.llm.batch_queue import BatchJob, BatchQueue
 from evidencebench.models.llm.inventory import n_waiting, replies_by_model
+from evidencebench.models.llm.reply_cache import FILE_NAME as REPLIES_NAME
 from evidencebench.models.llm.reply_cache import ReplyCache
-from evidencebench.models.llm.reply_database import FILE_NAME as REPLIES_NAME
 from evidencebench.pages.app.search_index import kept_files
 from evidencebench.storage.database import size_bytes
 from evidencebench.storage.user_folders import cache_folder

@@ -25,9 +25,8 @@ from evidencebench.models.llm.inventory import (
     remove_replies,
     replies_by_model,
 )
-from evidencebench.models.llm.reply_cache import ReplyCache
-from evidencebench.models.llm.reply_database import FILE_NAME as REPLIES_NAME
-from evidencebench.models.llm.reply_database import REPLIES
+from evidencebench.models.llm.reply_cache import FILE_NAME as REPLIES_NAME
+from evidencebench.models.llm.reply_cache import REPLIES, ReplyCache
 from evidencebench.pages.app.search_index import kept_files
 from evidencebench.storage.cached_file import remove_cached
 from evidencebench.storage.database import compact

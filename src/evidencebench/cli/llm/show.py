@@ -11,8 +11,7 @@ from evidencebench.cli.options import json_option, task_options
 from evidencebench.data.tasks import Task
 from evidencebench.errors import CacheError
 from evidencebench.execution.exchanges import Exchange, changed_since, exchanges_of
-from evidencebench.models.llm.reply_cache import ReplyCache
-from evidencebench.models.llm.reply_database import FILE_NAME
+from evidencebench.models.llm.reply_cache import FILE_NAME, ReplyCache
 from evidencebench.runs.run_file import RunFile, read_run
 from evidencebench.scoring.score_texts import notes_line
 from evidencebench.storage.user_folders import cache_folder

@@ -13,8 +13,7 @@ from evidencebench.models.llm.batch_queue import BatchJob, BatchQueue, DamagedRe
 from evidencebench.models.llm.budget import Budget
 from evidencebench.models.llm.chat import ChatRequest
 from evidencebench.models.llm.prices import PriceTable
-from evidencebench.models.llm.reply_cache import ReplyCache
-from evidencebench.models.llm.reply_database import cache_errors
+from evidencebench.models.llm.reply_cache import ReplyCache, cache_errors
 from evidencebench.models.llm.totals import RunningTotals
 from evidencebench.web.transient import TransientError
 from evidencebench.wording import counted

@@ -11,7 +11,7 @@ from evidencebench.errors import CacheError, EvidenceBenchError
 from evidencebench.models.llm.batch_apis.calls import Calls, UnsureError
 from evidencebench.models.llm.batch_apis.contract import BatchApi, UnresolvedError
 from evidencebench.models.llm.batch_queue import BatchJob, BatchQueue
-from evidencebench.models.llm.reply_database import FILE_NAME, cache_errors
+from evidencebench.models.llm.reply_cache import FILE_NAME, cache_errors
 from evidencebench.web.transient import TransientError
 from evidencebench.wording import counted
 

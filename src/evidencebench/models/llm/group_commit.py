@@ -1,21 +1,21 @@
 """Durable writing for many callers: one thread commits all waiting changes together, then wakes the callers."""
 
-import os
 import sqlite3
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
 from pathlib import Path
-from queue import Empty, SimpleQueue
+from queue import SimpleQueue
 from typing import Any, TypeVar
 
 from evidencebench.errors import CacheError, EvidenceBenchError
-from evidencebench.models.llm.reply_database import Reopening
 
 T = TypeVar("T")
 
 Change = Callable[[sqlite3.Connection], T]
-"""What is done inside the transaction, perhaps a second time; what it returns goes to whoever asked for it."""
+"""What is done inside the transaction; what it returns goes to whoever asked for it."""
+
+Connect = Callable[[], sqlite3.Connection]
 
 _Waiting = tuple[Change[Any], Future[Any]]
 _Queue = SimpleQueue[_Waiting | None]
@@ -25,15 +25,50 @@ _MOST_WAITS = 10  # of a minute each, for another process that holds the file, s
 _LONGEST_CLOSING_SECONDS = 5.0
 
 
+class Reopening:
+    """A connection that is opened when needed, and again when its file has been moved away or replaced."""
+
+    def __init__(self, path: Path, connect: Connect) -> None:
+        self._path, self._connect = path, connect
+        self._opened: tuple[sqlite3.Connection, tuple[int, int]] | None = None
+
+    def connection(self) -> sqlite3.Connection:
+        """Return the connection to the file that is there now."""
+        if self._opened is not None and self._opened[1] != _identity(self._path):
+            self.close()
+        if self._opened is None:
+            connection = self._connect()
+            identity = _identity(self._path)
+            if identity is None:
+                connection.close()
+                raise CacheError(f"{self._path}: vanished while it was being opened")
+            self._opened = (connection, identity)
+        return self._opened[0]
+
+    def close(self) -> None:
+        """Close the file; the next use opens it again."""
+        if self._opened is not None:
+            self._opened[0].close()
+            self._opened = None
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return None
+    return found.st_dev, found.st_ino
+
+
 class GroupCommit:
     """The only writer of a database in this process; its thread starts with the first change.
 
     `connect` opens the file durably: a commit must not return before it is on the disk.
     """
 
-    def __init__(self, path: Path, connect: Callable[[], sqlite3.Connection]) -> None:
+    def __init__(self, path: Path, connect: Connect) -> None:
         self._path, self._connect = path, connect
-        self._lock, self._process_id = threading.Lock(), os.getpid()
+        self._lock = threading.Lock()
         self._started: tuple[_Queue, threading.Thread] | None = None
 
     def submit(self, change: Change[T]) -> Future[T]:
@@ -42,7 +77,6 @@ class GroupCommit:
         What is returned is done when the change is on the disk, and fails with `CacheError` where it is not there.
         """
         done: Future[T] = Future()
-        self._notice_fork()
         with self._lock:
             if self._started is None:
                 queue: _Queue = SimpleQueue()
@@ -58,7 +92,6 @@ class GroupCommit:
 
         Raises `CacheError` if that takes longer than it may, since another process holds the file.
         """
-        self._notice_fork()
         with self._lock:
             started, self._started = self._started, None
         if started is not None:
@@ -71,82 +104,69 @@ class GroupCommit:
                 )
 
     def __del__(self) -> None:
-        if self._started is not None and self._process_id == os.getpid():
+        if self._started is not None:
             self._started[0].put(None)
 
-    def _notice_fork(self) -> None:
-        """Start afresh in a forked process, which has no threads and may have a lock that nobody frees."""
-        if self._process_id != os.getpid():
-            self._lock, self._process_id, self._started = threading.Lock(), os.getpid(), None
 
-
-def _write(queue: _Queue, path: Path, connect: Callable[[], sqlite3.Connection]) -> None:
-    file, is_last = Reopening(path, connect), False
+def _write(queue: _Queue, path: Path, connect: Connect) -> None:
+    file = Reopening(path, connect)
     try:
-        while not is_last:
-            group, is_last = _next_group(queue)
+        while group := _next_group(queue):
             _commit(group, file)
     finally:
         file.close()
 
 
-def _next_group(queue: _Queue) -> tuple[list[_Waiting], bool]:
-    """Wait for a change, then take all that are there; say whether they are the last ones."""
+def _next_group(queue: _Queue) -> list[_Waiting]:
+    """Wait for a change, then take all that are there; empty behind the last one."""
     group: list[_Waiting] = []
-    try:
-        waiting = queue.get()
-        while waiting is not None:
-            group.append(waiting)
-            if len(group) == _MOST_CHANGES:
-                return group, False
-            waiting = queue.get_nowait()
-    except Empty:
-        return group, False
-    return group, True
-
-
-class _BadChangeError(Exception):
-    """One of several changes failed, and none was made."""
+    while (waiting := queue.get()) is not None:
+        group.append(waiting)
+        if len(group) == _MOST_CHANGES or queue.empty():
+            return group
+    if group:
+        queue.put(None)  # for the next call
+    return group
 
 
 def _commit(group: list[_Waiting], file: Reopening) -> None:
-    """Make all the changes in one transaction, or each by itself if one fails; then wake the callers."""
-    if not group:
-        return
+    """Make changes in one transaction, then wake the callers."""
+    outcomes: list[Any]
     try:
-        values = _in_one_transaction([change for change, _ in group], file)
-    except _BadChangeError:
-        for one in group:
-            _commit([one], file)
-        return
+        outcomes = _in_one_transaction([change for change, _ in group], file.connection())
     except BaseException as error:  # noqa: BLE001 - whatever it is, whoever waits must hear of it
         if not isinstance(error, EvidenceBenchError):
             file.close()
-        for _, done in group:
-            if done.set_running_or_notify_cancel():  # a caller that was cancelled meanwhile is not woken
-                done.set_exception(error)
-        return
-    for (_, done), value in zip(group, values, strict=True):
-        if done.set_running_or_notify_cancel():
-            done.set_result(value)
+        outcomes = [error] * len(group)
+    for (_, done), outcome in zip(group, outcomes, strict=True):
+        if done.set_running_or_notify_cancel():  # a caller that was cancelled meanwhile is not woken
+            if isinstance(outcome, BaseException):
+                done.set_exception(outcome)
+            else:
+                done.set_result(outcome)
 
 
-def _in_one_transaction(changes: list[Change[Any]], file: Reopening) -> list[Any]:
-    connection = file.connection()
+def _in_one_transaction(changes: list[Change[Any]], connection: sqlite3.Connection) -> list[Any]:
+    """Return what each change returns, or its error where it fails: then it alone is undone."""
+    outcomes: list[Any] = []
     _begin(connection)
     try:
-        try:
-            values = [change(connection) for change in changes]
-        except BaseException as error:
-            if len(changes) > 1:
-                raise _BadChangeError from error
-            raise
+        for change in changes:
+            connection.execute("SAVEPOINT change")
+            try:
+                outcomes.append(change(connection))
+            except Exception as error:
+                if not connection.in_transaction:  # SQLite has undone all of it, such as on a full disk
+                    raise
+                connection.execute("ROLLBACK TO change")
+                outcomes.append(error)
+            connection.execute("RELEASE change")
         connection.execute("COMMIT")
     except BaseException:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
         raise
-    return values
+    return outcomes
 
 
 def _begin(connection: sqlite3.Connection) -> None:

@@ -20,13 +20,36 @@ import msgspec
 
 from evidencebench.errors import CacheError
 from evidencebench.models.llm.chat import ChatReply, ChatRequest
-from evidencebench.models.llm.group_commit import Change, GroupCommit
-from evidencebench.models.llm.reply_database import FILE_NAME, Reopening, cache_errors, opened
+from evidencebench.models.llm.group_commit import Change, GroupCommit, Reopening
 from evidencebench.models.llm.request_locks import RequestLocks
-from evidencebench.storage.database import release_space, reserve_space
+from evidencebench.storage.database import DatabaseFormat, connect, release_space, reserve_space
 
 T = TypeVar("T")
 
+FILE_NAME = "replies.sqlite"
+
+_TABLES = """
+CREATE TABLE reply (
+    id INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, model TEXT NOT NULL, base_url TEXT, created REAL NOT NULL,
+    prompt_tokens INTEGER, completion_tokens INTEGER, cost_usd REAL,
+    reply BLOB NOT NULL, digest BLOB NOT NULL, request BLOB NOT NULL
+);
+CREATE INDEX reply_by_model ON reply (model, created, prompt_tokens, completion_tokens, cost_usd);
+CREATE TABLE batch (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, intent TEXT NOT NULL UNIQUE, model TEXT NOT NULL, base_url TEXT, key_env TEXT,
+    n_requests INTEGER NOT NULL, created REAL NOT NULL, name TEXT, state TEXT NOT NULL
+);
+CREATE TABLE waiting (
+    id INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, model TEXT NOT NULL, base_url TEXT, key_env TEXT,
+    created REAL NOT NULL, n_bytes INTEGER NOT NULL, batch INTEGER REFERENCES batch (id), request BLOB NOT NULL
+);
+CREATE INDEX waiting_by_batch ON waiting (batch, model, base_url, key_env);
+CREATE TABLE wanted (key BLOB NOT NULL, sender TEXT NOT NULL, PRIMARY KEY (key, sender)) WITHOUT ROWID;
+CREATE TRIGGER waiting_is_over AFTER DELETE ON waiting BEGIN DELETE FROM wanted WHERE key = OLD.key; END;
+"""
+REPLIES = DatabaseFormat(keeps="replies", application_id=0x45425250, version=1, tables=_TABLES)  # "EBRP"
+
+_DAMAGE_CODES = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 _MOST_BYTES = 256 << 20  # of one request or reply, unpacked
 _INSERT = """
 INSERT INTO reply (key, model, base_url, created, prompt_tokens, completion_tokens, cost_usd, reply, digest, request)
@@ -40,7 +63,6 @@ class ReplyCache:
     def __init__(self, folder: Path, *, clock: Callable[[], float] = time.time) -> None:
         self.path = folder / FILE_NAME
         self.clock = clock
-        self._writer = GroupCommit(self.path, partial(opened, self.path))
         self._forked: Reopening | None = None
         self._begin()
 
@@ -87,11 +109,13 @@ class ReplyCache:
 
     async def change(self, change: Change[T]) -> T:
         """Make any change of the file together with all that wait; return when it is on the disk."""
+        self._notice_fork()
         with cache_errors(self.path):
             return await asyncio.wrap_future(self._writer.submit(change))
 
     def change_now(self, change: Change[T]) -> T:
         """Do what `change` does, without an event loop."""
+        self._notice_fork()
         with cache_errors(self.path):
             return self._writer.submit(change).result()
 
@@ -107,23 +131,25 @@ class ReplyCache:
 
         Raises `CacheError` if another process holds the file for more than a few seconds.
         """
+        self._notice_fork()
         try:
             self._writer.close()
         finally:
             self._free()
 
     def __del__(self) -> None:
+        self._notice_fork()
         self._free()
 
     def _free(self) -> None:
-        self._notice_fork()
         self._locks.close()
         with self._lock:
             self._reading.close()
 
     def _begin(self) -> None:
         self._lock, self._process_id = threading.Lock(), os.getpid()
-        self._reading = Reopening(self.path, partial(opened, self.path))
+        connect_again = partial(opened, self.path)
+        self._writer, self._reading = GroupCommit(self.path, connect_again), Reopening(self.path, connect_again)
         self._locks = RequestLocks(self.path.with_name(f"{FILE_NAME}.asking"))
 
     def _notice_fork(self) -> None:
@@ -156,6 +182,33 @@ class ReplyCache:
             f"{self.path}: the reply {key[:12]}... is damaged, so it is not used; remove all damaged ones with "
             "'evidencebench cache prune --damaged', and they are asked for again"
         )
+
+
+def opened(path: Path) -> sqlite3.Connection:
+    """Return a connection whose commits are on the disk when they return; the file is made where there is none."""
+    connection = connect(path, REPLIES)
+    try:
+        connection.execute("PRAGMA synchronous = FULL")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+@contextmanager
+def cache_errors(path: Path) -> Iterator[None]:
+    """Turn errors of SQLite and of the disk into `CacheError`, which names the file and says what to do."""
+    try:
+        yield
+    except (sqlite3.Error, OSError, UnicodeDecodeError) as error:  # the last: damage in what SQLite says itself
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # without the details in the higher bits
+        advice = (
+            f"it is damaged: move it and the files beside it whose names begin with {path.name} away; what is lost "
+            "with it is asked for again"
+            if isinstance(error, UnicodeDecodeError) or code in _DAMAGE_CODES
+            else "free the disk, or set EVIDENCEBENCH_CACHE to a folder that can be written, or to 'off' to keep none"
+        )
+        raise CacheError(f"{path}: cannot be used to keep replies: {error}; {advice}") from error
 
 
 def packed_request(request: ChatRequest) -> bytes:

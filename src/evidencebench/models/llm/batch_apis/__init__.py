@@ -1,4 +1,4 @@
-"""Providers' batch interfaces, one a file. Read `contract`, then `calls`, `checks`, and `openai` or `anthropic`."""
+"""Providers' batch interfaces, one a file. Read `calls`, `contract`, and `openai` or `anthropic`."""
 
 from collections.abc import Mapping
 from types import MappingProxyType

@@ -7,10 +7,12 @@ from typing import IO, Any
 import msgspec
 
 from evidencebench.models.llm.batch_apis.calls import Calls
-from evidencebench.models.llm.batch_apis.checks import (
+from evidencebench.models.llm.batch_apis.contract import (
     HasId,
     ListedBatch,
     Page,
+    RemoteBatch,
+    ResultRow,
     answered_row,
     decoded,
     fetched,
@@ -20,7 +22,6 @@ from evidencebench.models.llm.batch_apis.checks import (
     safe_id,
     submitted_id,
 )
-from evidencebench.models.llm.batch_apis.contract import RemoteBatch, ResultRow
 from evidencebench.models.llm.batch_queue import BatchJob, BatchQueue
 from evidencebench.models.llm.chat import ChatRequest
 from evidencebench.models.llm.refusals import is_withheld, refusal_text, withheld_reply
