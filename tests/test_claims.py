@@ -193,7 +193,7 @@ def test_there_are_as_many_tasks_as_readme_says() -> None:
     ],
 )
 def test_the_defaults_in_the_tables_of_options_are_those_of_the_training(name: str, below: str) -> None:
-    known = options_of(TRAININGS[name][0])
+    known = options_of(TRAININGS[name])
     is_checked = set()
     for cell, (shown, *_) in rows_of("docs/training.md", below=below).items():
         for option, value in zip(cell.split("`, `"), shown.split(", "), strict=False):

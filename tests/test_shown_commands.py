@@ -66,7 +66,7 @@ def test_a_command_that_is_shown_has_a_name_and_options_that_there_are(document:
 def check(specification: str, *, is_trained: bool = False) -> None:
     """Fail unless a system, and every one in it, takes the options that it is given."""
     asked = parse_specification(specification)
-    factory = TRAININGS[asked.name][0] if is_trained and asked.name in TRAININGS else factory_of(asked.name)
+    factory = TRAININGS[asked.name] if is_trained and asked.name in TRAININGS else factory_of(asked.name)
     known = set(options_of(factory))
     if is_trained and asked.name in SYSTEMS:
         known |= set(options_of(factory_of(asked.name)))

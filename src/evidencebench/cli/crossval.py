@@ -31,7 +31,7 @@ from evidencebench.tables import Cell, Table
 from evidencebench.training.crossval.cross_validate import cross_validate
 from evidencebench.training.crossval.figures import SystemFigures
 from evidencebench.training.crossval.plan import CrossValidation, planned, versions_before_training
-from evidencebench.training.crossval.waiting import rehearse_splits
+from evidencebench.training.crossval.splits import rehearse_splits
 from evidencebench.training.training_table import trainable
 from evidencebench.wording import counted
 

@@ -5,7 +5,7 @@ its two aspects each have the share 0.5. Nothing here needs torch.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -31,26 +31,6 @@ _SCOPES: Mapping[Scope, tuple[AspectScope, ...]] = {
     "results": ("results",),
     "both": ("all", "results"),
 }
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Steps:
-    """How long, in what steps and from what draws a model learns; see `EmbedderTraining` for what each option means."""
-
-    epochs: int
-    batch_size: int
-    learning_rate: float
-    positives: int
-    negatives: int
-    max_tokens: int | None
-    checkpoint_steps: int
-    seed: int
-
-
-def steps_of(training: object, seed: int) -> Steps:
-    """Return the steps that the options of a training say."""
-    names = [field.name for field in fields(Steps) if field.name != "seed"]
-    return Steps(seed=seed, **{name: getattr(training, name) for name in names})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,14 +99,21 @@ def listwise_examples(
     any anchor, unless they are its own. It raises `DataError` if no instance has anything to find.
     """
     of_paper: dict[str, set[str]] = {}
-    for instance in instances:
-        of_paper.setdefault(instance.query.paper_id, set()).update(_source_sentences(instance))
-    found = [
-        ListwiseExample(texts=paper.texts, anchors=tuple(chosen))
-        for instance in instances
-        for paper in [_PaperToLearn(instance, text_format, neighbours, of_paper[instance.query.paper_id], title=title)]
-        if (chosen := [*paper.anchors(anchors, _SCOPES[scope], text_format)])
-    ]
+    for one in instances:
+        sources = {index for found in one.labels.sources.values() for index in found}
+        of_paper.setdefault(one.query.paper_id, set()).update(one.query.sentences[index] for index in sources)
+    found = []
+    for one in instances:
+        texts = sentence_texts(one.query, text_format, "all", neighbours=neighbours, title=title)
+        place = {text: position for position, text in enumerate(dict.fromkeys(texts))}
+        row = [place[text] for text in texts]
+        is_known = np.zeros(len(place), dtype=np.bool_)  # a source of anything, in any instance of the paper
+        known = of_paper[one.query.paper_id]
+        is_known[[row[index] for index, sentence in enumerate(one.query.sentences) if sentence in known]] = True
+        if chosen := tuple(
+            _anchors(one, row, is_known, text_format=text_format, wanted=anchors, scopes=_SCOPES[scope])
+        ):
+            found.append(ListwiseExample(texts=tuple(place), anchors=chosen))
     if not found:
         raise DataError(
             f"training: expected instances with a source to find (anchors: {anchors}, scope: {scope}), got none among "
@@ -190,48 +177,37 @@ def batch_of(parts: Sequence[tuple[ListwiseExample, Positions]]) -> ListwiseBatc
     )
 
 
-class _PaperToLearn:
-    """The different texts of an instance's paper, and where its sources are among them."""
+def _anchors(
+    instance: Instance,
+    row: Sequence[int],
+    is_known: Flags,
+    *,
+    text_format: TextFormat,
+    wanted: Anchors,
+    scopes: Sequence[AspectScope],
+) -> Iterator[Anchor]:
+    """Yield the anchors of an instance; ``row`` holds the place of each sentence among the different texts."""
+    labels = instance.labels
 
-    def __init__(
-        self, instance: Instance, text_format: TextFormat, neighbours: int, known: set[str], *, title: bool
-    ) -> None:
-        texts = sentence_texts(instance.query, text_format, "all", neighbours=neighbours, title=title)
-        self.texts = tuple(dict.fromkeys(texts))
-        self._instance = instance
-        place = {text: position for position, text in enumerate(self.texts)}
-        self._row = [place[text] for text in texts]
-        self._is_known = np.zeros(len(self.texts), dtype=np.bool_)  # a source of anything, in any instance of the paper
-        self._is_known[[self._row[at] for at, one in enumerate(instance.query.sentences) if one in known]] = True
-
-    def anchors(self, of: Anchors, scopes: Sequence[AspectScope], text_format: TextFormat) -> Iterator[Anchor]:
-        labels, query = self._instance.labels, self._instance.query
-        own = self._counts(labels.aspects) > 0
-        if of != "aspects":
-            for scope in scopes:
-                counts = self._counts(labels.that_count(scope))
-                if counts.any():
-                    yield Anchor(
-                        text=hypothesis_text(query, text_format, scope),
-                        shares=counts / counts.sum(),
-                        is_masked=self._is_known & ~own,
-                    )
-        if of != "hypothesis":
-            wanted = {aspect for scope in scopes for aspect in labels.that_count(scope)}
-            for aspect in labels.aspects:
-                counts = self._counts((aspect,))
-                if aspect in wanted and counts.any() and labels.texts.get(aspect):
-                    text = EncodedText(labels.texts[aspect], hypothesis_text(query, text_format, scopes[0]).prefix)
-                    yield Anchor(text=text, shares=counts / counts.sum(), is_masked=self._is_known & (counts == 0))
-
-    def _counts(self, aspects: Sequence[str]) -> Floats:
+    def counts_of(aspects: Sequence[str]) -> Floats:
         """Return how many of these aspects each text states."""
-        counts = np.zeros(len(self.texts))
+        counts = np.zeros(len(is_known))
         for aspect in aspects:
-            counts[list({self._row[index] for index in self._instance.labels.sources.get(aspect, ())})] += 1
+            counts[list({row[index] for index in labels.sources.get(aspect, ())})] += 1
         return counts
 
-
-def _source_sentences(instance: Instance) -> set[str]:
-    sentences = instance.query.sentences
-    return {sentences[index] for sources in instance.labels.sources.values() for index in sources}
+    if wanted != "aspects":
+        is_own = counts_of(labels.aspects) > 0
+        for scope in scopes:
+            counts = counts_of(labels.that_count(scope))
+            if counts.any():
+                text = hypothesis_text(instance.query, text_format, scope)
+                yield Anchor(text=text, shares=counts / counts.sum(), is_masked=is_known & ~is_own)
+    if wanted != "hypothesis":
+        prefix = hypothesis_text(instance.query, text_format, scopes[0]).prefix
+        in_scope = {aspect for scope in scopes for aspect in labels.that_count(scope)}
+        for aspect in labels.aspects:
+            counts = counts_of((aspect,))
+            if aspect in in_scope and counts.any() and labels.texts.get(aspect):
+                text = EncodedText(labels.texts[aspect], prefix)
+                yield Anchor(text=text, shares=counts / counts.sum(), is_masked=is_known & (counts == 0))

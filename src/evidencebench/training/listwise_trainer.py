@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from sentence_transformers import (
     CrossEncoder,
     CrossEncoderTrainer,
@@ -20,9 +21,10 @@ from transformers import PrinterCallback, TrainerCallback
 
 from evidencebench.errors import ModelError
 from evidencebench.models.embedding.formats import EncodedText
-from evidencebench.training.listwise import Floats, ListwiseBatch, ListwiseExample, Positions, Steps, batch_of, drawn
+from evidencebench.models.embedding.transformer import model_inputs
+from evidencebench.training.fine_tuning_options import FineTuning
+from evidencebench.training.listwise import Floats, ListwiseBatch, ListwiseExample, batch_of, drawn
 
-Progress = Callable[[int, int], None]
 Features = dict[str, Any]
 Model = SentenceTransformer | CrossEncoder
 
@@ -34,35 +36,40 @@ _LONGEST_GRADIENT = 1.0
 def make_trainer(
     model: Model,
     examples: Sequence[ListwiseExample],
-    steps: Steps,
+    training: FineTuning,
     folder: Path,
     *,
+    seed: int,
     similarity: str = "cosine",
     temperature: float = 1.0,
     hardness: float = 0.0,
-    on_progress: Progress | None = None,
+    on_progress: Callable[[int, int], None] | None = None,
 ) -> "EmbedderTrainer | RerankerTrainer":
     """Return what trains a model, on the device where it is, with its checkpoints in a folder."""
     from datasets import Dataset  # noqa: PLC0415 - an extra
 
-    is_embedder = isinstance(model, SentenceTransformer)
-    weights = None
-    if hardness and isinstance(model, SentenceTransformer):
-        weights = hardness_weights(model, examples, hardness, steps.max_tokens, similarity)
-    arguments = SentenceTransformerTrainingArguments if is_embedder else CrossEncoderTrainingArguments
-    given: Any = arguments(
+    weights: Sequence[Floats] | None = None
+    loss: torch.nn.Module = RerankerLoss(model)
+    make: Any = RerankerTrainer
+    arguments_of: Any = CrossEncoderTrainingArguments
+    if isinstance(model, SentenceTransformer):
+        if hardness:
+            weights = hardness_weights(model, examples, hardness, training.max_tokens, similarity)
+        loss = EmbedderLoss(model, similarity, temperature)
+        make, arguments_of = EmbedderTrainer, SentenceTransformerTrainingArguments
+    arguments = arguments_of(
         output_dir=str(folder),
-        num_train_epochs=steps.epochs,
-        per_device_train_batch_size=steps.batch_size,
-        learning_rate=steps.learning_rate,
+        num_train_epochs=training.epochs,
+        per_device_train_batch_size=training.batch_size,
+        learning_rate=training.learning_rate,
         lr_scheduler_type="linear",
         warmup_steps=_WARM_UP,
         weight_decay=_WEIGHT_DECAY,
         max_grad_norm=_LONGEST_GRADIENT,
-        seed=steps.seed,
+        seed=seed,
         use_cpu=model.device.type == "cpu",
         save_strategy="steps",
-        save_steps=steps.checkpoint_steps,
+        save_steps=training.checkpoint_steps,
         save_total_limit=1,
         logging_steps=1,
         logging_nan_inf_filter=False,
@@ -70,14 +77,12 @@ def make_trainer(
         disable_tqdm=True,
         dataloader_pin_memory=False,
     )
-    given.device  # noqa: B018 - it counts the cards when it is asked for the first time
-    given._n_gpu = min(given._n_gpu, 1)  # noqa: SLF001 - the batch's labels cannot be split over several cards
-    collator = ListwiseCollator(model, examples, steps, weights)
-    loss = EmbedderLoss(model, similarity, temperature) if is_embedder else RerankerLoss(model)
-    make: Any = EmbedderTrainer if is_embedder else RerankerTrainer
+    arguments.device  # noqa: B018 - it counts the cards when it is asked for the first time
+    arguments._n_gpu = min(arguments._n_gpu, 1)  # noqa: SLF001 - the batch's labels cannot be split over several cards
+    collator = ListwiseCollator(model, examples, training, seed, weights)
     trainer: EmbedderTrainer | RerankerTrainer = make(
         model=model,
-        args=given,
+        args=arguments,
         train_dataset=Dataset.from_dict({"place": list(range(len(examples)))}),
         data_collator=collator,
         loss=loss,
@@ -122,18 +127,19 @@ class ListwiseCollator:
         self,
         model: Model,
         examples: Sequence[ListwiseExample],
-        steps: Steps,
+        training: FineTuning,
+        seed: int,
         weights: Sequence[Floats] | None,
     ) -> None:
         self.epoch = 0
-        self._model, self._examples, self._steps, self._weights = model, examples, steps, weights
+        self._model, self._examples, self._training, self._seed = model, examples, training, seed
+        self._weights = weights  # of each example's texts, as `hardness_weights` has them
         self._longest = model.max_seq_length
-        self._cut = steps.max_tokens or self._longest
+        self._cut = training.max_tokens or self._longest
 
     def __call__(self, rows: Sequence[dict[str, int]]) -> Features:
         """Return what the trainer hands to the loss: tokens under ``NAME_``, and ``label``."""
-        places = [row["place"] for row in rows]
-        batch = batch_of([(self._examples[place], self._draw(place)) for place in places])
+        batch = batch_of([self._drawn(row["place"]) for row in rows])
         label = torch.from_numpy(batch.labels).float()
         try:
             if isinstance(self._model, CrossEncoder):
@@ -145,18 +151,16 @@ class ListwiseCollator:
         named = {f"part{at}_{key}": value for at, part in enumerate(tokens) for key, value in part.items()}
         return {"label": label, **named}
 
-    def _draw(self, place: int) -> Positions:
-        generator = np.random.default_rng([self._steps.seed, self.epoch, place])
+    def _drawn(self, place: int) -> tuple[ListwiseExample, NDArray[np.intp]]:
+        example, of = self._examples[place], self._training
+        generator = np.random.default_rng([self._seed, self.epoch, place])
         weights = None if self._weights is None else self._weights[place]
-        return drawn(self._examples[place], self._steps.positives, self._steps.negatives, generator, weights)
+        return example, drawn(example, of.positives, of.negatives, generator, weights)
 
     def _tokens(self, texts: Sequence[EncodedText], max_tokens: int | None) -> Features:
         """Return the tokens of texts that share a prefix and a layout."""
         self._model.max_seq_length = max_tokens
-        found: Features = self._model.preprocess(
-            [text.text if text.title is None else (text.title, text.text) for text in texts],
-            prompt=texts[0].prefix or None,
-        )
+        found: Features = self._model.preprocess(model_inputs(texts), prompt=texts[0].prefix or None)
         return found
 
 
@@ -220,7 +224,7 @@ def listwise_loss(scores: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
 class _TrainingCallback(TrainerCallback):
     """Tells the collator the epoch and the caller the progress, and stops where the loss is not finite."""
 
-    def __init__(self, collator: ListwiseCollator, on_progress: Progress | None) -> None:
+    def __init__(self, collator: ListwiseCollator, on_progress: Callable[[int, int], None] | None) -> None:
         self._collator, self._on_progress = collator, on_progress
 
     def on_epoch_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ARG002 - the library's
@@ -270,7 +274,7 @@ def _vectors(
 ) -> Floats:
     model.max_seq_length = max_tokens
     found: Any = model.encode(
-        [text.text if text.title is None else (text.title, text.text) for text in texts],
+        model_inputs(texts),
         prompt=texts[0].prefix or None,
         normalize_embeddings=similarity != "dot",
         show_progress_bar=False,

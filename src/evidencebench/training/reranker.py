@@ -1,10 +1,10 @@
 """Fine-tune a reranker: a model that reads the hypothesis with each sentence learns which of them state more of it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -13,76 +13,37 @@ from evidencebench.errors import ModelError
 from evidencebench.models.embedding.formats import FORMATS
 from evidencebench.models.model_card import FineTunedCard
 from evidencebench.storage.reading import PathText
-from evidencebench.training.fine_tuning import described_data, fine_tune, require_options
-from evidencebench.training.listwise import Anchors, Scope, listwise_examples
-from evidencebench.training.selector import Progress
+from evidencebench.training.fine_tuning import fine_tune
+from evidencebench.training.fine_tuning_options import FineTuning
+from evidencebench.training.listwise import listwise_examples
 
 if TYPE_CHECKING:
     from sentence_transformers import CrossEncoder
 
-_NAME = "train reranker"
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RerankerTraining:
-    """How a reranker is fine-tuned.
+class RerankerTraining(FineTuning):
+    """How a reranker is fine-tuned: the options of `FineTuning`, of which three have their own sense here.
 
     Attributes
     ----------
     base
-        What it begins as: a folder, an id on the Hugging Face hub, or ``minilm``, whose weights lie in a package. An
-        encoder gets a fresh head; a cross-encoder of one output keeps its own.
-    revision
-        For a hub's model, and needed there: commit, branch or tag.
-    anchors
-        What is read with a sentence: ``hypothesis``, ``aspects`` (their texts, which EvidenceBench-100k has) or
-        ``both``.
+        An encoder gets a fresh head, which learns too; a cross-encoder of one output keeps its own.
     scope
-        Whose sources are to be found: of ``all`` aspects, of the ``results``, or of ``both``. The model does not see
-        which is meant, so ``both`` makes one order for either.
-    epochs
-        How often each instance is read.
-    batch_size
-        Instances in a step.
-    learning_rate
-        The highest in the course of the training.
-    positives, negatives
-        The most sentences of either kind that are drawn of a paper in a step.
-    trained_layers
-        How many of the last layers learn beside the head, at least 1; None: all, and the embeddings of tokens too.
+        The model does not see which is meant, so ``both`` makes one order for either.
     max_tokens
-        Where hypothesis and sentence together are cut in training; None: where the base cuts them.
-    checkpoint_steps
-        Steps between checkpoints: what a killed training loses at most.
-    device
-        ``cpu``, ``cuda``, ``mps``, or ``auto`` for the fastest that is there.
+        Where hypothesis and sentence together are cut.
 
     References
     ----------
     .. [1] Nogueira and Cho, "Passage Re-ranking with BERT", 2019, arXiv:1901.04085.
     """
 
-    base: str = "minilm"
-    revision: str | None = None
-    anchors: Anchors = "hypothesis"
-    scope: Scope = "both"
+    kind: ClassVar[str] = "reranker"
+    system: ClassVar[str] = "rerank"
+
     epochs: int = 3
-    batch_size: int = 4
-    learning_rate: float = 1e-4
-    positives: int = 12
-    negatives: int = 24
-    trained_layers: int | None = 3
     max_tokens: int | None = 128
-    checkpoint_steps: int = 10
-    device: str = "auto"
-
-    def __post_init__(self) -> None:
-        require_options(_NAME, self)
-
-    @property
-    def answers_with(self) -> dict[str, Any]:
-        """The options beside ``model`` and ``system`` that `Rerank` needs: none."""
-        return {}
 
     def fit(
         self,
@@ -91,7 +52,7 @@ class RerankerTraining:
         *,
         seed: int = 0,
         data: Mapping[str, Any] | None = None,
-        on_progress: Progress | None = None,
+        on_progress: Callable[[int, int], None] | None = None,
     ) -> FineTunedCard:
         """Fine-tune the base and save it as a sentence-transformers folder, which `Rerank` loads.
 
@@ -99,16 +60,10 @@ class RerankerTraining:
         seed is also that of a fresh head.
         """
         examples = listwise_examples(instances, FORMATS["plain"], anchors=self.anchors, scope=self.scope)
+
+        load = partial(_cross_encoder, seed=seed)
         return fine_tune(
-            self,
-            examples,
-            Path(folder),
-            what="reranker",
-            system="rerank",
-            load=partial(_cross_encoder, seed=seed),
-            seed=seed,
-            data=described_data(instances, data),
-            on_progress=on_progress,
+            self, instances, examples, Path(folder), load=load, seed=seed, data=data, on_progress=on_progress
         )
 
 

@@ -5,7 +5,7 @@ import platform
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
 import numpy as np
@@ -14,6 +14,7 @@ from evidencebench.data.instance import Instance
 from evidencebench.data.optimum.cover import coverage_of
 from evidencebench.data.tasks import TASKS
 from evidencebench.errors import DataError, SystemSpecError
+from evidencebench.models.embedding.folder import library_versions
 from evidencebench.models.model_card import CARD, require_replaceable
 from evidencebench.query import AspectScope
 from evidencebench.scoring.measures import aspect_recall
@@ -28,8 +29,6 @@ from evidencebench.systems.selectors.selector_model import Linear, SelectorCard,
 from evidencebench.training.folds import paper_folds, split_at_fold
 from evidencebench.training.selector_examples import SCOPES, SelectorExample, Target, examples_of
 from evidencebench.version import __version__
-
-Progress = Callable[[int, int], None]
 
 STRENGTH = 0.85
 """How much repetition is discounted unless told otherwise; on the train split 0.5 to 1 do about as well."""
@@ -84,6 +83,8 @@ class SelectorTraining:
         Whether the card gets figures from such a cross-validation, which takes most of the time.
     """
 
+    system: ClassVar[str] = "selector"
+
     hypothesis: bool = True
     embedding: bool = False
     strength: float | None = STRENGTH
@@ -105,7 +106,7 @@ class SelectorTraining:
         *,
         seed: int = 0,
         data: Mapping[str, Any] | None = None,
-        on_progress: Progress | None = None,
+        on_progress: Callable[[int, int], None] | None = None,
     ) -> SelectorCard:
         """Fit a model and write it into a folder; what stood there is replaced when all of the new model is written.
 
@@ -139,7 +140,7 @@ class SelectorTraining:
         examples = examples_of(instances, features, MiniLM() if self.embedding else None)
         folds = paper_folds(papers, _N_INNER_FOLDS, np.random.default_rng(seed))
         folds = folds if self.figures or self.strength is None else []
-        report = on_progress or (lambda done, total: None)  # noqa: ARG005 - as Progress has it
+        report = on_progress or (lambda *_: None)
 
         out_of_fold: dict[int, dict[AspectScope, Floats]] = {}
         for number, fold in enumerate(folds):
@@ -163,7 +164,11 @@ class SelectorTraining:
             }
             if folds
             else {},
-            versions=_versions(),
+            versions={
+                "evidencebench": __version__,
+                **library_versions("lightgbm", "numpy"),
+                "python": platform.python_version(),
+            },
         )
         write_model(SelectorModel(card, model.trees), folder)
         return card
@@ -179,6 +184,8 @@ class BestTraining:
         As in `SelectorTraining`.
     """
 
+    system: ClassVar[str] = "best"
+
     hypothesis: bool = True
     figures: bool = True
 
@@ -189,7 +196,7 @@ class BestTraining:
         *,
         seed: int = 0,
         data: Mapping[str, Any] | None = None,
-        on_progress: Progress | None = None,
+        on_progress: Callable[[int, int], None] | None = None,
     ) -> SelectorCard:
         """Fit a model and write it into a folder; see `SelectorTraining.fit`."""
         training = SelectorTraining(hypothesis=self.hypothesis, embedding=True, figures=self.figures)
@@ -287,12 +294,3 @@ def _recalls(
             chosen = Selection(certain=orders[task.scope][: task.budget_for(example.instance)])
             found.setdefault(task.name, []).append(aspect_recall(chosen, coverage))
     return {name: float(np.mean(values)) for name, values in found.items()}
-
-
-def _versions() -> dict[str, str]:
-    return {
-        "evidencebench": __version__,
-        "lightgbm": require_lightgbm("train selector").__version__,
-        "numpy": np.__version__,
-        "python": platform.python_version(),
-    }

@@ -15,18 +15,18 @@ from evidencebench.execution.system_table import SYSTEMS, TAKEN_AWAY
 from evidencebench.specification import parse_specification, write_specification
 from evidencebench.training.embedder import EmbedderTraining
 from evidencebench.training.reranker import RerankerTraining
-from evidencebench.training.selector import BestTraining, Progress, SelectorTraining
+from evidencebench.training.selector import BestTraining, SelectorTraining
 from evidencebench.wording import did_you_mean
 
 
 class Training(Protocol):
     """How a model is trained: a frozen dataclass whose fields are its options.
 
-    One with an option ``hypothesis`` can be trained without the hypothesis, where that is false; one with an option
-    ``figures`` does work for its model's card alone, which it can be spared. Optional properties
-    are ``n_tried``, how many configurations it compares within its instances, and ``answers_with``, the options
-    that the system which answers needs beside the folder, its ``model``. Own code is named ``package.module:factory``
-    or ``file.py:factory`` and says in its class attribute ``system`` which system answers.
+    Its class attribute ``system`` names the system that answers. With an option ``hypothesis`` it can be trained
+    without the hypothesis, where that is false; with an option ``figures`` it does work for its model's card alone,
+    which it can be spared. Optional properties are ``n_tried``, how many configurations it compares within its
+    instances, and ``answers_with``, the options that the system needs beside the folder, its ``model``. Own code is
+    named ``package.module:factory`` or ``file.py:factory``.
     """
 
     def fit(
@@ -36,21 +36,16 @@ class Training(Protocol):
         *,
         seed: int = 0,
         data: Mapping[str, Any] | None = None,
-        on_progress: Progress | None = None,
+        on_progress: Callable[[int, int], None] | None = None,
     ) -> object:
         """Fit a model to instances, labels included, and write it into a folder, whole or not at all."""
         ...
 
 
-TRAININGS: Mapping[str, tuple[Callable[..., Training], str]] = MappingProxyType(
-    {
-        "selector": (SelectorTraining, "selector"),
-        "best": (BestTraining, "best"),
-        "embedder": (EmbedderTraining, "dense"),
-        "reranker": (RerankerTraining, "rerank"),
-    }
+TRAININGS: Mapping[str, Any] = MappingProxyType(
+    {"selector": SelectorTraining, "best": BestTraining, "embedder": EmbedderTraining, "reranker": RerankerTraining}
 )
-"""Name -> how it is trained, and the system that answers with the model."""
+"""Name -> the `Training`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,39 +90,38 @@ def trainable(spec: str) -> Trainable | None:
     Raises `SystemSpecError` if one does not fit.
     """
     found = parse_specification(spec)
-    named = None if "model" in found.options else _training_named(found.name)
-    if named is None:
+    factory = None if "model" in found.options else _training_named(found.name)
+    if factory is None:
         return None
-    factory, system = named
-    if not is_dataclass(factory):
-        raise SystemSpecError(f"{found.name}: expected a dataclass, whose fields are its options")
     of_training = [field.name for field in fields(factory)]
     mine = {key: value for key, value in found.options.items() if key in of_training}
     rest = {key: value for key, value in found.options.items() if key not in of_training}
+    system = factory.system if found.name in TRAININGS else find_own_code(found.name).beside(factory.system)
     _require_options(found.name, of_training, system, rest)
-    return Trainable(
-        name=found.name, training=factory(**make_options(found.name, factory, mine)), system=system, options=rest
-    )
+    training = factory(**make_options(found.name, factory, mine))
+    return Trainable(name=found.name, training=training, system=system, options=rest)
 
 
-def _training_named(name: str) -> tuple[Callable[..., Training], str] | None:
+def _training_named(name: str) -> Any:
+    """Return the training of a name, or None where it names a system."""
     if name in TRAININGS:
         return TRAININGS[name]
     if name in TAKEN_AWAY:
         raise SystemSpecError(TAKEN_AWAY[name])
-    if ":" not in name:
-        if name not in SYSTEMS and not is_file(name):
-            meant = did_you_mean(name, [*SYSTEMS, *TRAININGS])
-            raise SystemSpecError(
-                f"no system or training '{name}'{meant}; expected one of {', '.join(TRAININGS)}, or a system: one of "
-                f"{', '.join(SYSTEMS)}, or package.module:factory or file.py:factory"
-            )
-        return None
-    factory = factory_of(name)
-    system = getattr(factory, "system", None)
-    if not (isinstance(system, str) and hasattr(factory, "fit")):
-        return None
-    return factory, find_own_code(name).beside(system)
+    if ":" in name:
+        factory = factory_of(name)
+        if not (isinstance(getattr(factory, "system", None), str) and hasattr(factory, "fit")):
+            return None
+        if not is_dataclass(factory):
+            raise SystemSpecError(f"{name}: expected a dataclass, whose fields are its options")
+        return factory
+    if name not in SYSTEMS and not is_file(name):
+        meant = did_you_mean(name, [*SYSTEMS, *TRAININGS])
+        raise SystemSpecError(
+            f"no system or training '{name}'{meant}; expected one of {', '.join(TRAININGS)}, or a system: one of "
+            f"{', '.join(SYSTEMS)}, or package.module:factory or file.py:factory"
+        )
+    return None
 
 
 def _require_options(name: str, of_training: Sequence[str], system: str, options: Mapping[str, str]) -> None:
@@ -140,11 +134,7 @@ def _require_options(name: str, of_training: Sequence[str], system: str, options
         if key not in of_system:
             meant = did_you_mean(key, [*of_training, *of_system])
             raise SystemSpecError(
-                f"{name}: no option '{key}'{meant}; training takes {_listed(of_training)}, answering "
-                f"{_listed(of_system)}"
+                f"{name}: no option '{key}'{meant}; training takes {', '.join(of_training) or 'none'}, answering "
+                f"{', '.join(of_system) or 'none'}"
             )
     make_options(name, factory, options)
-
-
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(names) or "none"

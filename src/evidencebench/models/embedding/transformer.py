@@ -72,7 +72,7 @@ class TransformerEncoder:
         for positions in batches_of_like_length(texts, [min(length, limit) for length in lengths], budget):
             of_batch = [texts[position] for position in positions]
             vectors = self._model.encode(
-                [text.text if text.title is None else (text.title, text.text) for text in of_batch],
+                model_inputs(of_batch),
                 prompt=of_batch[0].prefix or None,
                 batch_size=len(of_batch),
                 show_progress_bar=False,
@@ -152,8 +152,6 @@ def load_transformer(of: LocalModel, device: str) -> "SentenceTransformer":
 @contextmanager
 def quiet_loading() -> Iterator[list[str]]:
     """Silence the loading libraries, and give the names of weights that were missing and so initialised at random."""
-    from transformers.utils import logging as theirs  # noqa: PLC0415 - an extra, and slow to import
-
     made_up: list[str] = []
 
     def keep(record: logging.LogRecord) -> bool:
@@ -164,19 +162,37 @@ def quiet_loading() -> Iterator[list[str]]:
         return False
 
     reporting = logging.getLogger("transformers.modeling_utils")
-    level, verbosity, has_bars = reporting.level, theirs.get_verbosity(), theirs.is_progress_bar_enabled()
-    theirs.set_verbosity(logging.ERROR)
-    theirs.disable_progress_bar()  # type: ignore[no-untyped-call]
-    reporting.setLevel(logging.WARNING)
-    reporting.addFilter(keep)
+    with quietly():
+        level = reporting.level
+        reporting.setLevel(logging.WARNING)
+        reporting.addFilter(keep)
+        try:
+            yield made_up
+        finally:
+            reporting.removeFilter(keep)
+            reporting.setLevel(level)
+
+
+@contextmanager
+def quietly() -> Iterator[None]:
+    """Keep the messages and progress bars of transformers off the terminal."""
+    from transformers.utils import logging as untyped  # noqa: PLC0415 - an extra, and slow to import
+
+    theirs: Any = untyped
+    level, has_bars = theirs.get_verbosity(), theirs.is_progress_bar_enabled()
+    theirs.set_verbosity_error()
+    theirs.disable_progress_bar()
     try:
-        yield made_up
+        yield
     finally:
-        reporting.removeFilter(keep)
-        reporting.setLevel(level)
-        theirs.set_verbosity(verbosity)
+        theirs.set_verbosity(level)
         if has_bars:
-            theirs.enable_progress_bar()  # type: ignore[no-untyped-call]
+            theirs.enable_progress_bar()
+
+
+def model_inputs(texts: Sequence[EncodedText]) -> list[str | tuple[str, str]]:
+    """Return texts as sentence-transformers takes them, without their prefix, which it takes as a prompt."""
+    return [text.text if text.title is None else (text.title, text.text) for text in texts]
 
 
 def token_lengths(tokenizer: Any, texts: Sequence[EncodedText]) -> list[int]:

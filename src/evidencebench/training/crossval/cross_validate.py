@@ -1,20 +1,31 @@
-"""Cross-validate systems by paper."""
+"""Cross-validate systems by paper; a journal keeps each finished split, so that an interrupted one goes on there."""
 
 import tempfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
+
+import msgspec
 
 from evidencebench.data.dataset import Dataset, dataset_from
 from evidencebench.engine.processes import engine_of
 from evidencebench.engine.protocol import Engine
+from evidencebench.errors import RunFormatError, RunMismatchError
 from evidencebench.execution.asking import Waiting
 from evidencebench.models.llm.client import ChatClient
+from evidencebench.provenance import differences
+from evidencebench.storage.journal import open_journal
+from evidencebench.storage.json_lines import lines_of
 from evidencebench.storage.reading import PathText
 from evidencebench.training.crossval.figures import SystemFigures, figures_of
-from evidencebench.training.crossval.journal import open_split_journal
-from evidencebench.training.crossval.plan import CrossValidation, planned, splits_of
-from evidencebench.training.crossval.splits import AnsweredSplit, split_worker
-from evidencebench.training.crossval.waiting import gathered_splits
-from evidencebench.training.selector import Progress
+from evidencebench.training.crossval.plan import CrossValidation, Plan, planned, splits_of
+from evidencebench.training.crossval.splits import AnsweredSplit, gathered_splits, split_worker
+
+_BEGINS = b'{"evidencebench_crossval":'
+
+
+class _Header(msgspec.Struct, frozen=True, kw_only=True):
+    evidencebench_crossval: int = 1
+    plan: Plan
 
 
 def cross_validate(
@@ -27,7 +38,7 @@ def cross_validate(
     overwrite: bool = False,
     client: ChatClient | None = None,
     waiting: Waiting = Waiting(),  # noqa: B008 - frozen
-    on_progress: Progress | None = None,
+    on_progress: Callable[[int, int], None] | None = None,
 ) -> list[SystemFigures]:
     """Return the figures of each system, every instance answered by models that saw nothing of its paper.
 
@@ -47,25 +58,49 @@ def cross_validate(
     dataset = dataset_from(dataset)
     plan, tasks = planned(what, dataset), what.asked
     splits = list(splits_of(plan))
-    with (
-        tempfile.TemporaryDirectory() as scratch,
-        open_split_journal(Path(journal or Path(scratch) / "splits.jsonl"), plan, overwrite=overwrite) as kept,
-    ):
-        todo = [split for split in splits if split not in kept.finished]
-        waits = {split for split in todo if split.waits}
-        computed = [split for split in todo if split not in waits]
+    with tempfile.TemporaryDirectory() as scratch:
+        path = Path(journal or Path(scratch) / "splits.jsonl")
+        with open_journal(path, _BEGINS, truncate=overwrite) as file:
+            file.begin(msgspec.json.encode(_Header(plan=plan)))
+            finished = {one.split: one for one in _read(path, plan)}
 
-        def keep(one: AnsweredSplit) -> None:
-            kept.keep(one)
-            if on_progress is not None:
-                on_progress(len(kept.finished), len(splits))
+            def keep(one: AnsweredSplit) -> None:
+                file.append(msgspec.json.encode(one))
+                finished[one.split] = one
+                if on_progress is not None:
+                    on_progress(len(finished), len(splits))
 
-        # Those that wait for a server come first, since they may be stopped at once by what only it can say.
-        asked = [split for split in todo if split in waits]
-        for one in gathered_splits(asked, dataset, tasks, client=client, waiting=waiting):
-            keep(one)
-        engine = engine or engine_of(min(jobs, len(computed)))
-        for one in engine.results(split_worker, (dataset.file, plan), computed):
-            keep(one)
-        finished = [kept.finished[split] for split in splits]
-    return figures_of(plan, dataset, tasks, finished, what.resampling)
+            todo = [split for split in splits if split not in finished]
+            waits = {split for split in todo if split.waits}
+            # Those that wait for a server come first, since they may be stopped at once by what only it can say.
+            asked = [split for split in todo if split in waits]
+            for one in gathered_splits(asked, dataset, tasks, client=client, waiting=waiting):
+                keep(one)
+            computed = [split for split in todo if split not in waits]
+            engine = engine or engine_of(min(jobs, len(computed)))
+            for one in engine.results(split_worker, (dataset.file, plan), computed):
+                keep(one)
+    return figures_of(plan, dataset, tasks, [finished[split] for split in splits], what.resampling)
+
+
+def _read(path: Path, plan: Plan) -> Iterator[AnsweredSplit]:
+    """Yield the splits of a journal that was begun for this plan."""
+    for number, _, line, _ in lines_of(path.read_bytes()):
+        try:
+            if number > 1:
+                yield msgspec.json.decode(line, type=AnsweredSplit)
+            else:
+                _require_same(path, msgspec.json.decode(line, type=_Header).plan, plan)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise RunFormatError(f"{path}: line {number}: {error}; start over with --overwrite") from error
+
+
+def _require_same(path: Path, begun: Plan, plan: Plan) -> None:
+    fields = [name for name in plan.__struct_fields__ if name != "versions"]
+    before, after = ({name: getattr(one, name) for name in fields} for one in (begun, plan))
+    differing = (differences(before, after), differences(begun.versions, plan.versions))
+    if any(differing):
+        raise RunMismatchError(
+            f"{path}: begun as another cross-validation: {'; '.join(filter(None, differing))}; choose another file, or "
+            "start over with --overwrite"
+        )

@@ -7,14 +7,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from evidencebench.data.dataset import Dataset
+from evidencebench.data.instance import Instance
 from evidencebench.data.tasks import Task
+from evidencebench.runs.answer_line import Answer
 from evidencebench.scoring.compare import overlaps
 from evidencebench.scoring.evaluate import AnswerSource, evaluate
 from evidencebench.scoring.resampling import Estimate, Floats, Resampling, bootstrap, bootstrap_defined
 from evidencebench.scoring.sign_flips import PairedTest, paired_test
 from evidencebench.scoring.task_scores import TaskScores
 from evidencebench.training.crossval.plan import Plan
-from evidencebench.training.crossval.splits import AnsweredSplit, Picks, source_of
+from evidencebench.training.crossval.splits import AnsweredSplit, Picks
 from evidencebench.training.training_table import trainable
 from evidencebench.wording import one_line
 
@@ -103,7 +105,17 @@ def _sources(finished: Sequence[AnsweredSplit]) -> dict[str, AnswerSource]:
             parts.setdefault(_key(system, one.split.seed, variant), []).append(one.own[system])
             if not one.split.blind:
                 parts.setdefault(_key(system, one.split.seed, "wrong"), []).append(one.wrong[system])
-    return {key: source_of(picks) for key, picks in parts.items()}
+    return {key: _source_of(picks) for key, picks in parts.items()}
+
+
+def _source_of(parts: Sequence[Picks]) -> AnswerSource:
+    picks = {instance_id: by_task for part in parts for instance_id, by_task in part.items()}
+
+    def answer(instance: Instance, task: Task) -> Answer | None:
+        found = picks.get(instance.id, {}).get(task.name)
+        return None if found is None else found.answer
+
+    return answer
 
 
 def _key(system: str, seed: int, variant: str) -> str:

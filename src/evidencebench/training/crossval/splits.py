@@ -2,28 +2,29 @@
 
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
 import numpy as np
 
-from evidencebench.data.dataset import reopen_dataset
+from evidencebench.data.dataset import Dataset, reopen_dataset
 from evidencebench.data.formats.table import DataFile
 from evidencebench.data.instance import Instance
 from evidencebench.data.tasks import Task, task_named
 from evidencebench.errors import AnswerError, RunMismatchError
 from evidencebench.execution.answering import answers_from
+from evidencebench.execution.asking import Inquiry, Rehearsal, Waiting, gather, rehearse_all
 from evidencebench.execution.making import make_system
+from evidencebench.models.llm.client import ChatClient
 from evidencebench.provenance import differences
 from evidencebench.runs.answer_line import Answer, Failure
-from evidencebench.scoring.evaluate import AnswerSource
 from evidencebench.scoring.selection import check_answer
 from evidencebench.system import NamedSystem, Ranking
 from evidencebench.systems.derangement import derange_hypotheses
-from evidencebench.training.crossval.plan import Plan, Split, versions_before_training
+from evidencebench.training.crossval.plan import Plan, Split, splits_of, versions_before_training
 from evidencebench.training.folds import paper_folds, split_at_fold
-from evidencebench.training.training_table import Trainable, trainable
+from evidencebench.training.training_table import trainable
 
 
 class CountedAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -36,9 +37,9 @@ class CountedAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
     @property
     def answer(self) -> Answer:
         """The answer, or the failure in its place."""
-        return (
-            Ranking(sentences=self.sentences, ordered=self.ordered) if self.error is None else Failure(error=self.error)
-        )
+        if self.error is not None:
+            return Failure(error=self.error)
+        return Ranking(sentences=self.sentences, ordered=self.ordered)
 
 
 Picks = dict[str, dict[str, CountedAnswer]]
@@ -64,58 +65,87 @@ class AnsweredSplit(msgspec.Struct, frozen=True, kw_only=True):
         return sum(picked.error is not None for by_task in picks for picked in by_task.values())
 
 
-def source_of(parts: Sequence[Picks]) -> AnswerSource:
-    """Return the answers in picks as a source for `evaluate`."""
-    picks = {instance_id: by_task for part in parts for instance_id, by_task in part.items()}
-
-    def answer(instance: Instance, task: Task) -> Answer | None:
-        found = picks.get(instance.id, {}).get(task.name)
-        return None if found is None else found.answer
-
-    return answer
-
-
 def split_worker(data: DataFile, plan: Plan) -> Callable[[Split], AnsweredSplit]:
     """Return a function that trains and asks a split, for a process that opens the data itself."""
     dataset = reopen_dataset(data)
     if differing := differences(plan.versions, versions_before_training(plan.systems)):
         raise RunMismatchError(f"what decides the answers has changed since the work began: {differing}; start again")
     instances = list(dataset)
+    papers = [instance.query.paper_id for instance in instances]
     tasks = tuple(map(task_named, plan.tasks))
 
     def work(split: Split) -> AnsweredSplit:
-        wrong = derange_hypotheses(dataset.queries(), np.random.default_rng(split.seed))
+        wrong = _wrong_hypotheses(dataset, split)
         if split.fold is None:
             systems = {spec: make_system(spec, seed=split.seed) for spec in split.systems}
             return _answered(split, systems, instances, wrong, tasks)
-        papers = [instance.query.paper_id for instance in instances]
         fold = paper_folds(papers, plan.n_folds, np.random.default_rng(split.seed))[split.fold]
         seen, asked = split_at_fold(instances, fold)
+        trainings = {spec: found for spec in split.systems if (found := trainable(spec)) is not None}
+        trained = trainings[split.systems[0]]
+        trained = trained.blind if split.blind and trained.blind is not None else trained
         with tempfile.TemporaryDirectory() as scratch:
             model = Path(scratch) / "model"
-            fit_seconds = _train(split, seen, model)
+            started = time.perf_counter()
+            trained.quick.training.fit(seen, model, seed=split.seed)
+            fit_seconds = time.perf_counter() - started
             systems = {
-                spec: make_system(_trainable(spec).specification(model), seed=split.seed) for spec in split.systems
+                spec: make_system(found.specification(model), seed=split.seed) for spec, found in trainings.items()
             }
-            return msgspec.structs.replace(_answered(split, systems, asked, wrong, tasks), fit_seconds=fit_seconds)
+            return _answered(split, systems, asked, wrong, tasks, fit_seconds=fit_seconds)
 
     return work
 
 
-def _trainable(spec: str) -> Trainable:
-    found = trainable(spec)
-    if found is None:
-        raise TypeError(f"expected a training, got '{spec}'")
-    return found
+def gathered_splits(
+    splits: Sequence[Split], dataset: Dataset, tasks: Sequence[Task], *, client: ChatClient | None, waiting: Waiting
+) -> Iterator[AnsweredSplit]:
+    """Yield the answers of splits whose systems wait for a server; those that go in batches are asked together.
+
+    They are asked in this process, many instances at once, under one cost limit.
+    """
+    instances = list(dataset) if splits else []
+    for together in [[split] for split in splits] if waiting.settle is None else [splits]:
+        inquiries = [one for split in together for one in _inquiries(split, dataset, client)]
+        gathered = gather(inquiries, dataset, tasks, waiting=waiting)
+        picks = [{one.id: _picked(found.answer, one, tasks) for one in instances} for found in gathered]
+        for place, split in enumerate(together):
+            (system,) = split.systems
+            yield AnsweredSplit(
+                split=split,
+                fit_seconds=0.0,
+                answer_seconds={system: gathered[2 * place].seconds},
+                own={system: picks[2 * place]},
+                wrong={system: picks[2 * place + 1]},
+            )
 
 
-def _train(split: Split, seen: Sequence[Instance], folder: Path) -> float:
-    """Train a split's model into a folder, and return how many seconds that took."""
-    found = _trainable(split.systems[0])
-    trained = found.blind if split.blind and found.blind is not None else found
-    started = time.perf_counter()
-    trained.quick.training.fit(seen, folder, seed=split.seed)
-    return time.perf_counter() - started
+def rehearse_splits(
+    plan: Plan,
+    dataset: Dataset,
+    tasks: Sequence[Task],
+    *,
+    client: ChatClient,
+    on_progress: Callable[[int, int], None] | None = None,
+) -> Rehearsal:
+    """Ask what the systems of a plan that wait for a server would be asked, and keep no answer.
+
+    It is meant for a client that sends nothing but estimates.
+    """
+    inquiries = [one for split in splits_of(plan) if split.waits for one in _inquiries(split, dataset, client)]
+    return rehearse_all(inquiries, dataset, tasks, on_progress=on_progress)
+
+
+def _inquiries(split: Split, dataset: Dataset, client: ChatClient | None) -> Iterator[Inquiry]:
+    """Yield a split's system with each paper's own hypothesis, then with another's."""
+    for spec in split.systems:
+        system = make_system(spec, seed=split.seed, client=client)
+        yield Inquiry(system=system)
+        yield Inquiry(system=system, hypotheses=_wrong_hypotheses(dataset, split))
+
+
+def _wrong_hypotheses(dataset: Dataset, split: Split) -> Mapping[str, str]:
+    return derange_hypotheses(dataset.queries(), np.random.default_rng(split.seed))
 
 
 def _answered(
@@ -124,6 +154,8 @@ def _answered(
     asked: Sequence[Instance],
     wrong: Mapping[str, str],
     tasks: Sequence[Task],
+    *,
+    fit_seconds: float = 0.0,
 ) -> AnsweredSplit:
     """Ask systems; blind ones are shown no hypothesis, whatever their options are."""
     seconds: dict[str, dict[str, float]] = {}
@@ -132,25 +164,31 @@ def _answered(
     for spec, system in systems.items():
         own[spec], seconds[spec] = _ask(system, asked, tasks, dict.fromkeys(wrong, "") if split.blind else None)
         swapped[spec] = {} if split.blind else _ask(system, asked, tasks, wrong)[0]
-    return AnsweredSplit(split=split, fit_seconds=0.0, answer_seconds=seconds, own=own, wrong=swapped)
+    return AnsweredSplit(split=split, fit_seconds=fit_seconds, answer_seconds=seconds, own=own, wrong=swapped)
 
 
 def _ask(
     system: NamedSystem, asked: Sequence[Instance], tasks: Sequence[Task], hypotheses: Mapping[str, str] | None
 ) -> tuple[Picks, dict[str, float]]:
     """Return what counts of the answers, and the seconds that each instance took."""
-    source = answers_from(system, hypotheses)
+    answer = answers_from(system, hypotheses)
     picks: Picks = {}
     seconds: dict[str, float] = {}
     for instance in asked:
         started = time.perf_counter()
-        applicable = [task for task in tasks if task.applies_to(instance.labels)]
-        picks[instance.id] = {task.name: counted(source(instance, task), instance, task) for task in applicable}
+        picks[instance.id] = _picked(answer, instance, tasks)
         seconds[instance.id] = time.perf_counter() - started
     return picks, seconds
 
 
-def counted(answer: Answer, instance: Instance, task: Task) -> CountedAnswer:
+def _picked(
+    answer: Callable[[Instance, Task], Answer], instance: Instance, tasks: Sequence[Task]
+) -> dict[str, CountedAnswer]:
+    applicable = [task for task in tasks if task.applies_to(instance.labels)]
+    return {task.name: _counted(answer(instance, task), instance, task) for task in applicable}
+
+
+def _counted(answer: Answer, instance: Instance, task: Task) -> CountedAnswer:
     """Return what counts of an answer; one that names a sentence which does not exist has failed."""
     try:
         checked = check_answer(answer, len(instance.query.sentences))

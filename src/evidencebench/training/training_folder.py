@@ -1,0 +1,118 @@
+"""The folder ``MODEL.part`` beside a model's own, where it is trained: locked, with checkpoints, removed at the end."""
+
+import fcntl
+import os
+import shutil
+import stat
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from evidencebench.errors import DataError, ModelError
+from evidencebench.models.model_card import CARD, FineTunedCard, require_replaceable
+from evidencebench.storage.reading import read_whole
+from evidencebench.storage.whole_file import put_in_place, write_whole
+
+if TYPE_CHECKING:
+    from sentence_transformers import CrossEncoder, SentenceTransformer
+
+_PLAN = "plan.json"
+_MAX_SHOWN = 3
+
+
+@contextmanager
+def training_folder(folder: Path) -> Iterator[Path]:
+    """Give the folder where the model of ``folder`` is trained, to this process alone; raises `ModelError`."""
+    require_replaceable(folder, FineTunedCard)
+    part = folder.with_name(f"{folder.name}.part")
+    try:
+        part.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(part / "lock", os.O_RDWR | os.O_CREAT, 0o666)
+    except OSError as error:
+        raise ModelError(f"{part}: cannot be written: {error.strerror}; choose another folder") from error
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise ModelError(f"{part}: another process trains here; wait for it, or choose another folder") from error
+        yield part
+    finally:
+        os.close(descriptor)
+
+
+def last_checkpoint(part: Path, plan: Mapping[str, Any]) -> Path | None:
+    """Return the last whole checkpoint in a folder; those in parts are removed.
+
+    Raises `ModelError`, and keeps all, if it is of another plan or of an earlier version.
+    """
+    if (part / "checkpoint.safetensors").exists():
+        raise ModelError(
+            f"{part}: holds a training that an earlier evidencebench began (0.1.0 up to commit 201c5db); finish it "
+            "with that, delete it to start over, or choose another folder"
+        )
+    found: Path | None = None
+    for path in sorted(part.glob("checkpoint-*"), key=lambda path: path.stat().st_mtime_ns):
+        if (path / "trainer_state.json").is_file():  # which the trainer writes last
+            found = path
+        else:
+            shutil.rmtree(path)
+    now = msgspec.json.decode(msgspec.json.encode(plan), type=dict[str, Any])
+    if found is not None:
+        _require_same_plan(part, now)
+    with named_write_errors(part, ""):
+        write_whole(part / _PLAN, msgspec.json.encode(now))
+    return found
+
+
+def _require_same_plan(part: Path, now: Mapping[str, Any]) -> None:
+    try:
+        begun = msgspec.json.decode(read_whole(part / _PLAN), type=dict[str, Any])
+    except (OSError, msgspec.DecodeError) as error:
+        raise ModelError(f"{part / _PLAN}: cannot be read: {error}; delete {part} to start over") from error
+    if differ := [key for key in {**begun, **now} if begun.get(key) != now.get(key)]:
+        shown = "; ".join(f"{key}: {begun.get(key)}, not {now.get(key)}" for key in differ[:_MAX_SHOWN])
+        raise ModelError(
+            f"{part}: holds an unfinished training with other options or data ({shown}); finish it with those, "
+            "delete it to start over, or choose another folder"
+        )
+
+
+def put_model(model: "SentenceTransformer | CrossEncoder", card: FineTunedCard, part: Path, folder: Path) -> None:
+    """Write a model into the folder where it was trained, then put it in its place, and what stood there away."""
+    draft, old = part / "model", part / "old"
+    for left in (draft, old):
+        shutil.rmtree(left, ignore_errors=True)
+    tokenizer = getattr(model.tokenizer, "backend_tokenizer", None)
+    if tokenizer is not None:  # which keeps in its file how it cut and padded last
+        tokenizer.no_truncation()
+        tokenizer.no_padding()
+    with named_write_errors(part, "the training itself is done and kept; "):
+        model.save_pretrained(str(draft), create_model_card=False)
+        write_whole(draft / CARD, msgspec.json.format(msgspec.json.encode(card), indent=1))
+        mode = stat.S_IMODE((draft / CARD).stat().st_mode)
+        for path in draft.rglob("*"):
+            if path.is_file():
+                path.chmod(mode)  # safetensors gives its files to their owner alone
+        if folder.exists():
+            put_in_place(folder, old)
+        put_in_place(draft, folder)
+        shutil.rmtree(part)
+
+
+@contextmanager
+def named_write_errors(part: Path, state: str) -> Iterator[None]:
+    """Say what to do where a file cannot be written."""
+    from safetensors import SafetensorError  # noqa: PLC0415 - an extra
+
+    try:
+        yield
+    except (OSError, SafetensorError, DataError, RuntimeError) as error:
+        if isinstance(error, RuntimeError) and "PytorchStreamWriter" not in str(error):
+            raise
+        reason = getattr(error, "strerror", None) or str(error)
+        raise ModelError(
+            f"{part}: cannot be written: {reason}; {state}make room and run the same again to go on"
+        ) from error
