@@ -13,10 +13,10 @@ from urllib.parse import urlencode
 
 from evidencebench.pages.app.address import Address, address_of, listening_socket
 from evidencebench.pages.app.background_scan import BackgroundScan
-from evidencebench.pages.app.routes import PickingPeople, make_app
+from evidencebench.pages.app.routes import make_app
 from evidencebench.pages.app.security import BODY_SECONDS
-from evidencebench.pages.app.serving import BACKLOG, server_of
-from evidencebench.pages.app.slow_clients import TimedConnection
+from evidencebench.pages.app.serving import BACKLOG, TimedConnection, server_of
+from evidencebench.pages.picking.routes import PickingPages
 from evidencebench.pages.viewer.viewer_data import ViewerData
 
 
@@ -98,7 +98,7 @@ LOOPBACK = "127.0.0.1"
 def running(
     viewed: ViewerData,
     *,
-    picking: PickingPeople | None = None,
+    picking: PickingPages | None = None,
     connection: type[TimedConnection] = TimedConnection,
     body_seconds: float = BODY_SECONDS,
     token: str | None = None,

@@ -7,7 +7,7 @@ from pathlib import Path
 from playwright.sync_api import Page
 
 from browsing import address_of
-from evidencebench.pages.page_json import encoded
+from evidencebench.pages.markup import encoded
 from evidencebench.pages.paper import PaperRecord
 from evidencebench.pages.viewer.page_parts import SHARED_SCRIPTS, content_hash, script, style
 from evidencebench.pages.viewer.page_records import (

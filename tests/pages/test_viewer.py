@@ -26,11 +26,11 @@ from evidencebench.execution.answering import answers_from
 from evidencebench.execution.execute import execute
 from evidencebench.execution.fitting import tasks_of
 from evidencebench.execution.making import make_system
-from evidencebench.pages.page_json import encoded
+from evidencebench.pages.markup import encoded
 from evidencebench.pages.paper import paper_of
 from evidencebench.pages.viewer import page_parts
 from evidencebench.pages.viewer.page_records import AspectRecord, GradedInstance, Overview, Status
-from evidencebench.pages.viewer.viewer_data import SHOWN_CONTROLS, judged, viewer_data_of
+from evidencebench.pages.viewer.viewer_data import SHOWN_CONTROLS, graded_answer, viewer_data_of
 from evidencebench.runs.answer_line import Failure
 from evidencebench.runs.formats import open_run
 from evidencebench.scoring.case import case_of
@@ -140,18 +140,18 @@ def test_every_way_an_answer_can_go_wrong_has_a_name_and_says_why() -> None:
     assert case is not None
     beyond = Ranking(sentences=(0, 10_000))
     shown = {
-        "answered": judged(case, Ranking(sentences=(0,)), Rules()),
-        "empty": judged(case, Ranking(sentences=()), Rules()),
-        "failed": judged(case, Failure(error="the server said no"), Rules()),
-        "missing": judged(case, None, Rules()),
-        "invalid": judged(case, beyond, Rules()),
+        "answered": graded_answer(case, Ranking(sentences=(0,)), Rules()),
+        "empty": graded_answer(case, Ranking(sentences=()), Rules()),
+        "failed": graded_answer(case, Failure(error="the server said no"), Rules()),
+        "missing": graded_answer(case, None, Rules()),
+        "invalid": graded_answer(case, beyond, Rules()),
     }
     assert set(shown) == set(get_args(Status))
     for status, found in shown.items():
         assert found.status == status
     assert shown["failed"].error == "the server said no"
     assert re.search(r"sentence 10000, but the paper has sentences 0\.\.", shown["invalid"].error or "")
-    assert judged(case, beyond, Rules(out_of_range="drop")).certain == (0,)
+    assert graded_answer(case, beyond, Rules(out_of_range="drop")).certain == (0,)
 
 
 def test_viewing_without_runs_shows_the_controls_on_every_task_with_a_budget() -> None:

@@ -1,8 +1,11 @@
-"""HTML and SVG as trees: text is escaped because it is text, wherever it comes from."""
+"""HTML and SVG as trees, and JSON that stands in them: text is text, wherever it comes from."""
 
+import json
 import re
 from collections.abc import Mapping
 from xml.etree import ElementTree as ET
+
+import msgspec
 
 Node = ET.Element
 Child = Node | str | None
@@ -43,3 +46,18 @@ def as_html(root: Node) -> str:
 def as_xml(root: Node) -> str:
     """Return a tree as XML, as an SVG file needs it."""
     return ET.tostring(root, encoding="unicode", method="xml")
+
+
+def encoded(record: object) -> bytes:
+    r"""Return a record as JSON that may stand in an HTML page: it holds no ``<``, ``>`` or ``&``.
+
+    Examples
+    --------
+    >>> encoded(["</script>"])
+    b'["\\u003c/script\\u003e"]'
+    """
+    try:
+        text = msgspec.json.encode(record)
+    except UnicodeEncodeError:  # a file's name may hold bytes that are no text; the page shows them as U+FFFD
+        text = json.dumps(msgspec.to_builtins(record)).encode()
+    return text.replace(b"<", b"\\u003c").replace(b">", b"\\u003e").replace(b"&", b"\\u0026")

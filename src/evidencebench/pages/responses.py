@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from starlette.responses import Response
 
-from evidencebench.pages.page_json import encoded
+from evidencebench.pages.markup import encoded
 
 DATA_CHANGED = "the data file has changed since the app was started; start it again"
 """The reason where the data file is not the one that was opened."""

@@ -2,17 +2,16 @@
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 from starlette.requests import Request
-from starlette.responses import JSONResponse
-from starlette.routing import BaseRoute, Route
 
 from asking_app import Running, running
 from evidencebench.data.dataset import Dataset, open_dataset
@@ -20,8 +19,10 @@ from evidencebench.data.sample import load_sample, sample_path
 from evidencebench.data.tasks import task_named
 from evidencebench.execution.execute import execute
 from evidencebench.pages.app import background_scan
+from evidencebench.pages.app.assignments import picking_pages
 from evidencebench.pages.app.background_scan import BackgroundScan
 from evidencebench.pages.app.search_index import SEARCH_FOLDER
+from evidencebench.pages.picking.routes import PickingPages
 from evidencebench.pages.viewer.viewer_data import ViewerData, viewer_data_of
 
 SAMPLE = load_sample()
@@ -259,49 +260,46 @@ def test_a_run_that_is_cut_short_is_shown_as_it_was(tmp_path: Path) -> None:
         assert app.ask("/api/rows").status == 200
 
 
-@dataclass
-class Failing:
+@pytest.fixture
+def picking(sample_viewed: ViewerData, tmp_path: Path) -> Iterator[PickingPages]:
+    """Give the pages of people who pick in the sample."""
+    with closing(picking_pages(sample_viewed, tmp_path / "people", task_named("er_at_optimal"))) as pages:
+        yield pages
+
+
+class Failing(PickingPages):
     """People whose pages are broken."""
 
-    def routes(self) -> Sequence[BaseRoute]:
-        return ()
-
-    def may_see(self, request: Request, instance_id: str) -> bool:  # noqa: ARG002 - the protocol's signature
+    def may_see(self, request: Request, instance_id: str) -> bool:  # noqa: ARG002 - as what it replaces
         raise ZeroDivisionError(str(sample_path()))
-
-    def overview(self, request: Request) -> object:
-        return self.may_see(request, "")
 
 
 def test_what_nobody_foresaw_is_told_on_the_terminal_only(
-    sample_viewed: ViewerData, caplog: pytest.LogCaptureFixture
+    sample_viewed: ViewerData, picking: PickingPages, caplog: pytest.LogCaptureFixture
 ) -> None:
-    with running(sample_viewed, picking=Failing()) as app:
+    failing = Failing(people=picking.people, assignment=picking.assignment)
+    with running(sample_viewed, picking=failing) as app:
         reply = app.ask("/api/instances", id=SAMPLE.ids[0])
     assert (reply.status, reply.error) == (500, "the app failed; the terminal that it runs in says how")
     assert "ZeroDivisionError" in caplog.text
     assert "the app failed to answer /api/instances" in caplog.text
 
 
-@dataclass
-class SomeSeen:
+class SomeSeen(PickingPages):
     """People of whom everybody has submitted the first instance."""
 
-    def routes(self) -> Sequence[BaseRoute]:
-        return (Route("/api/people/hello", lambda _: JSONResponse({"hello": True})),)
-
-    def may_see(self, request: Request, instance_id: str) -> bool:  # noqa: ARG002 - the protocol's signature
+    def may_see(self, request: Request, instance_id: str) -> bool:  # noqa: ARG002 - as above
         return instance_id == SAMPLE.ids[0]
 
-    def overview(self, request: Request) -> object:  # noqa: ARG002 - as above
-        return {"people": True}
 
-
-def test_while_people_pick_labels_are_shown_of_what_they_may_see_only(sample_viewed: ViewerData) -> None:
-    with running(sample_viewed, picking=SomeSeen()) as app:
+def test_while_people_pick_labels_are_shown_of_what_they_may_see_only(
+    sample_viewed: ViewerData, picking: PickingPages
+) -> None:
+    some_seen = SomeSeen(people=picking.people, assignment=picking.assignment)
+    with running(sample_viewed, picking=some_seen) as app:
         app.scan.wait(60)
-        assert app.ask("/api/overview").json == {"people": True}
-        assert app.ask("/api/people/hello").json == {"hello": True}
+        assert app.ask("/api/overview").json["people"]
+        assert app.ask("/api/people/session").json["person"] is None
         assert app.ask("/api/instances", id=SAMPLE.ids[0]).status == 200
         assert app.ask("/api/instances", id="none").status == 404
         for asked in ({"id": SAMPLE.ids[1]}, {"position": 1}):

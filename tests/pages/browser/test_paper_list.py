@@ -13,7 +13,7 @@ from browsing import NewPage, address_of, assert_accessible, assert_fits, screen
 from evidencebench.data.dataset import Dataset, open_dataset, write_dataset
 from evidencebench.data.instance import Instance, Labels
 from evidencebench.data.sample import load_sample
-from evidencebench.pages.app.words import words_of
+from evidencebench.pages.app.search_index import words_of
 from evidencebench.pages.viewer.page_records import ListRow
 from evidencebench.pages.viewer.viewer_data import ViewerData, viewer_data_of
 from evidencebench.query import Kind, Query

@@ -19,7 +19,7 @@ from browsing import address_of
 from evidencebench.data.dataset import open_dataset, write_dataset
 from evidencebench.data.instance import Instance, Labels
 from evidencebench.pages.app.listing import Only, Order, Sort
-from evidencebench.pages.app.words import words_of
+from evidencebench.pages.app.search_index import words_of
 from evidencebench.pages.viewer.viewer_data import ViewerData, viewer_data_of
 from evidencebench.query import Kind, Query
 from examples import IS_THOROUGH

@@ -14,7 +14,7 @@ from evidencebench.pages.paper import paper_of
 from evidencebench.pages.picking.assignment import Assignment, Offer, QueuedPaper
 from evidencebench.pages.picking.routes import PickingPages
 from evidencebench.pages.viewer.page_records import SystemRecord
-from evidencebench.pages.viewer.viewer_data import ViewerData, judged
+from evidencebench.pages.viewer.viewer_data import ViewerData, graded_answer
 from evidencebench.runs.header import DataHeader
 from evidencebench.runs.people.people_folder import PeopleFolder, utc_now
 from evidencebench.runs.people.person import Clock, Submission
@@ -109,7 +109,7 @@ def _revealed(viewed: ViewerData, task: Task, person: SystemRecord, position: in
     overview, record = viewed.overview(), viewed.record(position, instance)
     case = case_of(instance, task)
     own = tuple(
-        judged(case, submission.as_ranking(), Rules()) if shown == task and case is not None else None
+        graded_answer(case, submission.as_ranking(), Rules()) if shown == task and case is not None else None
         for shown in viewed.tasks
     )
     return {

@@ -17,7 +17,6 @@ Positions = npt.NDArray[np.intp]
 
 # Recalls are quotients of small numbers: what differs at all differs by more.
 _SAME = 1e-9
-_CEILING = "oracle"
 
 
 class Columns:
@@ -69,10 +68,8 @@ class Columns:
 
 def columns_of(overview: Overview) -> Columns:
     """Return columns for all that is shown, with nothing set."""
-    ceilings = (
-        place for place, system in enumerate(overview.systems) if system.is_control and system.label == _CEILING
-    )
-    return Columns(overview.n_instances, len(overview.systems), len(overview.tasks), ceiling=next(ceilings, None))
+    ceiling = next((place for place, system in enumerate(overview.systems) if system.is_oracle), None)
+    return Columns(overview.n_instances, len(overview.systems), len(overview.tasks), ceiling=ceiling)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,24 +123,17 @@ def _values(columns: Columns, query: ListQuery) -> npt.NDArray[np.float64]:
 def _chosen(columns: Columns, query: ListQuery) -> npt.NDArray[np.bool_]:
     a = _recalls(columns, query.a, query.task)
     b = _recalls(columns, query.b, query.task)
-    chosen: npt.NDArray[np.bool_]
-    match query.only:
-        case "":
-            chosen = np.ones(len(columns), dtype=np.bool_)
-        case "has_results":
-            chosen = columns.n_results > 0
-        case "no_results":
-            chosen = columns.n_results == 0
-        case "missed":
-            highest = 1.0 if columns.ceiling is None else _recalls(columns, columns.ceiling, query.task)
-            chosen = a < highest - _SAME
-        case "failed":
-            chosen = a == 0
-        case "a_better":
-            chosen = a > b + _SAME
-        case "b_better":
-            chosen = b > a + _SAME
-    return chosen
+    highest = 1.0 if columns.ceiling is None else _recalls(columns, columns.ceiling, query.task)
+    chosen: dict[Only, npt.NDArray[np.bool_]] = {
+        "": np.ones(len(columns), dtype=np.bool_),
+        "has_results": columns.n_results > 0,
+        "no_results": columns.n_results == 0,
+        "missed": a < highest - _SAME,
+        "failed": a == 0,
+        "a_better": a > b + _SAME,
+        "b_better": b > a + _SAME,
+    }
+    return chosen[query.only]
 
 
 def _recalls(columns: Columns, system: int | None, task: int | None) -> npt.NDArray[np.float64]:

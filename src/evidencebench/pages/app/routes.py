@@ -6,14 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from html import escape
-from typing import Protocol, get_args
+from typing import get_args
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import BaseRoute, Route
+from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from evidencebench.errors import ChangedDataError, EvidenceBenchError
@@ -22,6 +22,7 @@ from evidencebench.pages.app.background_scan import BackgroundScan
 from evidencebench.pages.app.listing import ListQuery, Only, Order, Sort, listed
 from evidencebench.pages.app.security import BODY_SECONDS, SecuredApp
 from evidencebench.pages.markup import shown
+from evidencebench.pages.picking.routes import PickingPages
 from evidencebench.pages.responses import DATA_CHANGED, RefusedError, json_response
 from evidencebench.pages.viewer.page_parts import APP_SCRIPTS, APP_STYLES, script, style
 from evidencebench.pages.viewer.page_records import ListRow
@@ -38,28 +39,12 @@ _ICON = (
 )
 
 
-class PickingPeople(Protocol):
-    """People who pick sentences in the app: what they are served, and what they may see."""
-
-    def routes(self) -> Sequence[BaseRoute]:
-        """Return routes under ``/api/people/``."""
-        ...
-
-    def may_see(self, request: Request, instance_id: str) -> bool:
-        """Say whether whoever asks may see all of an instance of the data."""
-        ...
-
-    def overview(self, request: Request) -> object:
-        """Return what the page is told at first, in place of the `Overview`; its ``people`` is true."""
-        ...
-
-
 def make_app(
     viewed: ViewerData,
     scan: BackgroundScan,
     *,
     address: Address,
-    picking: PickingPeople | None = None,
+    picking: PickingPages | None = None,
     body_seconds: float = BODY_SECONDS,
 ) -> ASGIApp:
     """Return the app, secured; it listens at an address.
@@ -105,7 +90,7 @@ def _failed(request: Request, error: Exception) -> Response:  # noqa: ARG001 - a
 class _Pages:
     viewed: ViewerData
     scan: BackgroundScan
-    picking: PickingPeople | None
+    picking: PickingPages | None
 
     async def first(self, request: Request) -> Response:  # noqa: ARG002 - starlette's signature
         return Response(_shell(self.viewed.title), media_type="text/html")

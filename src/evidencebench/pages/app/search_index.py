@@ -2,9 +2,11 @@
 
 import fcntl
 import os
+import re
 import sqlite3
 import threading
-from collections.abc import Callable, Iterator, Sequence
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -12,7 +14,6 @@ import numpy as np
 import numpy.typing as npt
 
 from evidencebench.errors import CacheError
-from evidencebench.pages.app.words import distinct_words, words_of
 from evidencebench.query import Query
 from evidencebench.storage.cached_file import is_intact, put_in_cache
 
@@ -22,14 +23,18 @@ SEARCH_FOLDER = "search"
 MOST_IN_MEMORY = 2_000
 """So many instances are indexed in moments, so that nothing is kept of them."""
 
-# The number in the file's head that tells ours from those of others: "ebsr".
-_APPLICATION_ID = 0x65627372
 _VERSION = 1
 # Words come ready, so the tokenizer only splits at spaces; it takes all that is not ASCII for letters. Which papers
 # hold a word is kept, but neither where nor how often, and not the text: a tenth of the file.
 _TABLES = """
 CREATE VIRTUAL TABLE paper USING fts5(words, content='', columnsize=0, detail=none, tokenize='ascii', prefix='1 2');
 """
+
+# Letters and digits of any script; what Python calls a word but for the underscore.
+_WORD = re.compile(r"[^\W_]+")
+_FOREIGN = re.compile(r"[^\x00-\x7f]")
+# Lower case for letters, themselves for digits, a space for all else: many times faster than looking for words.
+_PLAIN = bytes(ord(chr(byte).lower()) if chr(byte).isalnum() and byte < 128 else 32 for byte in range(256))  # noqa: PLR2004
 
 
 class SearchIndex:
@@ -75,6 +80,36 @@ class SearchIndex:
             self._connection.close()
 
 
+def words_of(text: str) -> list[str]:
+    """Return the words of a text in its order: runs of letters and digits, without case and accents.
+
+    They are the same in ``viewer/assets/row_values.js``.
+
+    Examples
+    --------
+    >>> words_of("IL-6 and naïve T_cells")
+    ['il', '6', 'and', 'naive', 't', 'cells']
+    """
+    if text.isascii():
+        return text.encode().translate(_PLAIN).decode().split()
+    plain = unicodedata.normalize("NFKD", text)
+    marks = [char for char in set(_FOREIGN.findall(plain)) if unicodedata.category(char).startswith("M")]
+    return _WORD.findall(plain.translate(dict.fromkeys(map(ord, marks))).lower())
+
+
+def distinct_words(texts: Iterable[str]) -> set[str]:
+    """Return the words of all these texts, each once."""
+    found: set[str] = set()
+    ascii_texts = []
+    for text in texts:
+        if text.isascii():
+            ascii_texts.append(text)
+        else:
+            found.update(words_of(text))
+    found.update(words_of(" ".join(ascii_texts)))
+    return found
+
+
 def words_in(query: Query) -> str:
     """Return by which words an instance is found: those of its id, its hypothesis and its text."""
     return " ".join(distinct_words((query.instance_id, query.hypothesis, *query.sentences)))
@@ -88,24 +123,13 @@ def empty_index() -> SearchIndex:
 
 
 def kept_index(path: Path, n_instances: int) -> SearchIndex | None:
-    """Return a finished index from a file, or None where there is none that can be used, or a damaged one."""
+    """Return a finished index from a file, or None where there is none, or a damaged one."""
     if not is_intact(path):
         return None
     try:
-        connection = _connected(f"{path.absolute().as_uri()}?mode=ro&immutable=1")
+        return SearchIndex(_connected(f"{path.absolute().as_uri()}?mode=ro&immutable=1"), n_instances)
     except sqlite3.Error:
         return None
-    try:
-        pragmas = [connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")]
-        (n_indexed,) = connection.execute("SELECT n FROM done").fetchone()
-        connection.execute("SELECT rowid FROM paper WHERE paper MATCH '\"a\"' LIMIT 1").fetchone()
-    except (sqlite3.Error, TypeError):
-        connection.close()
-        return None
-    if pragmas != [_APPLICATION_ID, _VERSION] or n_indexed != n_instances:
-        connection.close()
-        return None
-    return SearchIndex(connection, n_instances)
 
 
 @contextmanager
@@ -126,16 +150,8 @@ def growing_index(path: Path) -> Iterator[tuple[SearchIndex, Callable[[], None]]
         part = path.with_suffix(".part")
         part.unlink(missing_ok=True)
         connection = _connected(part.absolute().as_uri())
-        connection.executescript(f"{_TABLES} CREATE TABLE done (n INTEGER NOT NULL);")
-        index = SearchIndex(connection)
-
-        def keep() -> None:
-            connection.execute("INSERT INTO done VALUES (?)", (index.n_searched,))
-            connection.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
-            connection.execute(f"PRAGMA user_version = {_VERSION}")
-            put_in_cache(part, path)
-
-        yield index, keep
+        connection.executescript(_TABLES)
+        yield SearchIndex(connection), lambda: put_in_cache(part, path)
     finally:
         os.close(lock)
 

@@ -1,5 +1,6 @@
 """The pages of people who pick sentences: who is signed in, what they may see, and what they send."""
 
+import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, TypeVar
@@ -10,14 +11,23 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from evidencebench.errors import EvidenceBenchError
+from evidencebench.errors import (
+    ChangedDataError,
+    EvidenceBenchError,
+    FinalError,
+    PeopleError,
+    RunError,
+    StaleError,
+    UnopenedError,
+)
 from evidencebench.pages.picking.assignment import Assignment, Offer
-from evidencebench.pages.picking.refusals import refusal
 from evidencebench.pages.picking.sessions import Sessions
-from evidencebench.pages.responses import RefusedError, json_response
+from evidencebench.pages.responses import DATA_CHANGED, RefusedError, json_response
 from evidencebench.runs.people.drafts import PickDraft, Picks, checked_picks
 from evidencebench.runs.people.people_folder import PeopleFolder
 from evidencebench.runs.people.person import Person
+
+_log = logging.getLogger(__name__)
 
 _Shape = TypeVar("_Shape")
 
@@ -82,7 +92,7 @@ class PickingPages:
             try:
                 return await endpoint(request)
             except (RefusedError, EvidenceBenchError) as error:
-                status, told = refusal(error, self.people)
+                status, told = _refusal(error, self.people)
                 return json_response(told, status)
 
         return answer
@@ -212,6 +222,34 @@ class PickingPages:
 
     def _forget(self, request: Request) -> None:
         self.sessions.end(request.cookies.get(_cookie_name(request), ""))
+
+
+def _refusal(error: Exception, people: PeopleFolder) -> tuple[int, Mapping[str, object]]:
+    """Return a status and what the browser is told, without any path of this machine.
+
+    The whole message of a server's fault goes to the terminal.
+    """
+    details: Mapping[str, object] = {}  # what the page goes on from, where another tab of the same person was first
+    match error:
+        case RefusedError():
+            status, words = error.status, str(error)
+        case FinalError():
+            status, words, details = 409, str(error), {"is_final": True}
+        case StaleError():
+            status, words, details = 409, str(error), {"sentences": error.sentences, "revision": error.revision}
+        case UnopenedError():
+            status, words = 409, str(error)
+        case PeopleError():
+            status, words = 400, str(error)
+        case RunError():
+            status, words = 503, people.without_folder(str(error))
+        case ChangedDataError():
+            status, words = 503, DATA_CHANGED
+        case _:  # of the data, and such a message may name an aspect
+            status, words = 500, "this paper cannot be offered: 'evidencebench data validate' says why"
+    if status >= 500:  # noqa: PLR2004 - what is not the browser's fault
+        _log.warning("%s", error)
+    return status, {"error": words, **details}
 
 
 def _cookie_name(request: Request) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from importlib.resources import files
 
-from evidencebench.pages.page_json import encoded
+from evidencebench.pages.markup import encoded
 from evidencebench.pages.viewer.page_records import GradedInstance, ListRow, Overview
 
 SHARED_SCRIPTS = (

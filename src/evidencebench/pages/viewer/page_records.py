@@ -35,6 +35,11 @@ class SystemRecord(msgspec.Struct, frozen=True, kw_only=True):
     is_control: bool = False
     knows_labels: bool = False
 
+    @property
+    def is_oracle(self) -> bool:
+        """Whether it is the control that covers as much as can be."""
+        return self.is_control and self.label == "oracle"
+
 
 class Overview(msgspec.Struct, frozen=True, kw_only=True):
     """What is shown: the data, the tasks and the systems, runs first, then controls."""

@@ -39,33 +39,39 @@ _MOST_OF_AN_ERROR = 2_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownSystem:
-    """A system that is shown: its names, its answer to an instance under a task, and whether its answers end.
+    """A system that is shown: its names, and its answer to an instance under a task.
 
-    A system that ranks all sentences (``selects`` false) cannot answer a task without a budget.
+    ``rules`` say how its answers that do not fit the budget are read. A system that ranks all sentences (``selects``
+    false) cannot answer a task without a budget.
     """
 
     record: SystemRecord
     source: AnswerSource
+    rules: Rules
     selects: bool = True
 
-    @property
-    def is_oracle(self) -> bool:
-        """Whether it is the control that covers as much as can be."""
-        return self.record.is_control and self.record.label == "oracle"
+    def answer(self, case: Case | None, task: Task) -> GradedAnswer | None:
+        """Return what counts of its answer; None where the task does not apply or cannot be answered."""
+        if case is None or (case.budget is None and not self.selects):
+            return None
+        return graded_answer(case, self.source(case.instance, task), self.rules)
+
+    def recall(self, case: Case | None, task: Task) -> float | None:
+        """Return the recall of its answer."""
+        if case is not None and self.record.is_oracle and not isnan(case.ceiling):
+            return case.ceiling  # by what the oracle is, which would be solved once more to show it
+        answer = self.answer(case, task)
+        return None if answer is None else answer.recall
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ViewerData:
-    """A data set with the tasks and systems that are shown on it; their positions are their names in every record.
-
-    ``rules`` say how answers of runs that do not fit the budget are read; controls are read by the defaults.
-    """
+    """A data set with the tasks and systems that are shown on it; their positions are their names in every record."""
 
     title: str
     dataset: Dataset
     tasks: tuple[Task, ...]
     systems: tuple[ShownSystem, ...]
-    rules: Rules
 
     def overview(self) -> Overview:
         """Return what the page must know before it shows anything."""
@@ -80,6 +86,9 @@ class ViewerData:
 
     def row(self, position: int, instance: Instance, recalls: Recalls | None = None) -> ListRow:
         """Return an instance as it stands in the list, graded unless its recalls are known already."""
+        if recalls is None:
+            cases = self._cases(instance)
+            recalls = tuple(tuple(shown.recall(case, task) for task, case in cases) for shown in self.systems)
         return ListRow(
             position=position,
             id=instance.id,
@@ -88,7 +97,7 @@ class ViewerData:
             n_sentences=len(instance.query.sentences),
             n_aspects=len(instance.labels.aspects),
             n_results=len(instance.labels.results),
-            recalls=self._recalls(instance) if recalls is None else recalls,
+            recalls=recalls,
         )
 
     def record(self, position: int, instance: Instance) -> GradedInstance:
@@ -107,37 +116,12 @@ class ViewerData:
                 )
                 for aspect in labels.aspects
             ),
-            terms=tuple(None if case is None else _terms(case) for case in cases),
-            answers=self._answers(cases),
+            terms=tuple(None if case is None else _terms(case) for _, case in cases),
+            answers=tuple(tuple(shown.answer(case, task) for task, case in cases) for shown in self.systems),
         )
 
-    def _recalls(self, instance: Instance) -> Recalls:
-        cases = self._cases(instance)
-        return tuple(
-            tuple(self._recall(shown, case, task) for case, task in zip(cases, self.tasks, strict=True))
-            for shown in self.systems
-        )
-
-    def _recall(self, shown: ShownSystem, case: Case | None, task: Task) -> float | None:
-        if case is not None and shown.is_oracle and not isnan(case.ceiling):
-            return case.ceiling  # by what the oracle is, which would be solved once more to show it
-        judged = self._judged(shown, case, task)
-        return None if judged is None else judged.recall
-
-    def _cases(self, instance: Instance) -> tuple[Case | None, ...]:
-        return tuple(case_of(instance, task) for task in self.tasks)
-
-    def _answers(self, cases: Sequence[Case | None]) -> tuple[tuple[GradedAnswer | None, ...], ...]:
-        return tuple(
-            tuple(self._judged(shown, case, task) for case, task in zip(cases, self.tasks, strict=True))
-            for shown in self.systems
-        )
-
-    def _judged(self, shown: ShownSystem, case: Case | None, task: Task) -> GradedAnswer | None:
-        if case is None or (case.budget is None and not shown.selects):
-            return None
-        rules = Rules() if shown.record.is_control else self.rules
-        return judged(case, shown.source(case.instance, task), rules)
+    def _cases(self, instance: Instance) -> list[tuple[Task, Case | None]]:
+        return [(task, case_of(instance, task)) for task in self.tasks]
 
 
 def viewer_data_of(
@@ -151,31 +135,29 @@ def viewer_data_of(
     """Return what is shown of run files, and of the controls beside them.
 
     Without tasks, all that every run can answer; without runs, all that have a budget. ``title`` is the page's; empty:
-    the data's name. Raises as `score_runs` does.
+    the data's name. ``rules`` are for the answers of runs; controls are read by the defaults. Raises as `score_runs`
+    does.
     """
     runs = open_runs(paths, dataset, tasks)
     budgeted = tuple(task for task in TASKS.values() if task.budget is not None)
     asked = tuple(tasks) or (common_tasks(list(runs.values()), dataset) if runs else budgeted)
-    systems = [_shown_run(label, run) for label, run in runs.items()] + [
-        _shown_control(name) for name in SHOWN_CONTROLS
-    ]
-    return ViewerData(
-        title=title or dataset.name, dataset=dataset, tasks=asked, systems=tuple(systems), rules=rules or Rules()
-    )
+    shown_runs = (_shown_run(label, run, rules or Rules()) for label, run in runs.items())
+    systems = (*shown_runs, *map(_shown_control, SHOWN_CONTROLS))
+    return ViewerData(title=title or dataset.name, dataset=dataset, tasks=asked, systems=systems)
 
 
-def _shown_run(label: str, run: RunFile) -> ShownSystem:
+def _shown_run(label: str, run: RunFile, rules: Rules) -> ShownSystem:
     record = SystemRecord(label=label, signature=run.signature, knows_labels=knows_labels(run))
-    return ShownSystem(record=record, source=answers_of(run))
+    return ShownSystem(record=record, source=answers_of(run), rules=rules)
 
 
 def _shown_control(name: str) -> ShownSystem:
     system = CONTROLS[name].named
     record = SystemRecord(label=name, signature=name, is_control=True, knows_labels=system.knows_labels)
-    return ShownSystem(record=record, source=answers_from(system), selects=system.selects)
+    return ShownSystem(record=record, source=answers_from(system), rules=Rules(), selects=system.selects)
 
 
-def judged(case: Case, answer: Answer | None, rules: Rules) -> GradedAnswer:
+def graded_answer(case: Case, answer: Answer | None, rules: Rules) -> GradedAnswer:
     """Return the sentences that count of an answer, with its recall, as `evaluate` grades it."""
     try:
         checked = case.check(answer, rules)
