@@ -15,13 +15,12 @@ from hypothesis import strategies as st
 from evidencebench.data.dataset import Dataset, open_dataset
 from evidencebench.data.sample import sample_path
 from evidencebench.data.tasks import TASKS
-from evidencebench.data.validation.rules import Violation
+from evidencebench.data.validation.rules import Violation, check_record
 from evidencebench.data.validation.validate import (
     FileReport,
     count_by_rule,
     validate_file,
     validate_files,
-    validate_record,
 )
 from evidencebench.errors import FormatError, UnreadableError
 from evidencebench.execution.answering import answers_from
@@ -396,12 +395,12 @@ def test_all_violations_are_reported_in_file_order(tmp_path: Path) -> None:
 def test_an_evaluation_that_is_not_of_results_is_not_said_to_be() -> None:
     record = copy.deepcopy(GOOD)
     del record["evidence_retrieval_at_10_evaluation"], record["aspect_list_ids"]
-    (found,) = [one for one in validate_record("x", record) if one.path == "$.evidence_retrieval_at_10_evaluation"]
+    (found,) = [one for one in check_record("x", record) if one.path == "$.evidence_retrieval_at_10_evaluation"]
     assert (found.expected, found.got) == ("an evaluation, or null", "nothing")
 
 
 def test_a_long_value_is_cut_in_the_message() -> None:
-    (found,) = validate_record("x", changed({"hypothesis": ["long" * 1000]}))
+    (found,) = check_record("x", changed({"hypothesis": ["long" * 1000]}))
     assert len(found.got) < 100
 
 

@@ -15,6 +15,7 @@ from evidencebench.query import AspectScope
 class Optima:
     """The evaluations of one instance by task name, and the tasks whose optimum is not proven."""
 
+    id: str  # of the instance
     evaluations: Mapping[str, Evaluation]
     unproven: tuple[str, ...] = ()
 
@@ -43,7 +44,7 @@ def derive_optima(instance: Instance) -> Optima:
         evaluations[name] = _evaluation(instance, task, coverage, cover)
         if not cover.proven:
             unproven.append(name)
-    return Optima(evaluations=evaluations, unproven=tuple(unproven))
+    return Optima(id=instance.id, evaluations=evaluations, unproven=tuple(unproven))
 
 
 def with_optima(instance: Instance, optima: Optima) -> Instance:

@@ -8,7 +8,7 @@ import msgspec
 
 from evidencebench.data.dataset import Dataset, dataset_from, reopen_dataset, write_dataset
 from evidencebench.data.formats.table import DataFile, format_to_write
-from evidencebench.data.instance import Evaluation, Instance
+from evidencebench.data.instance import Instance
 from evidencebench.data.optima import Optima, derive_optima, with_optima
 from evidencebench.engine.ordering import map_in_order
 from evidencebench.engine.processes import engine_of
@@ -20,17 +20,6 @@ from evidencebench.version import __version__
 
 _BEGINS = b'{"evidencebench_solve":'
 _MIN_INSTANCES_A_JOB = 500
-
-
-class _SolveHeader(msgspec.Struct, frozen=True, kw_only=True):
-    evidencebench_solve: str
-    sha256: str
-
-
-class _SolvedInstance(msgspec.Struct, frozen=True, kw_only=True):
-    id: str
-    evaluations: dict[str, Evaluation]
-    unproven: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,17 +63,17 @@ def solve_file(
     dataset, path = dataset_from(dataset), Path(path)
     format_to_write(path)  # before anything is solved
     partial = path.with_name(f"{path.name}.partial")
-    header = msgspec.json.encode(_SolveHeader(evidencebench_solve=__version__, sha256=dataset.sha256))
+    header = msgspec.json.encode({"evidencebench_solve": __version__, "sha256": dataset.sha256})
     with open_journal(partial, _BEGINS) as journal:
         journal.begin(header)
         solved = _read_partial(partial, header)
         todo = [instance_id for instance_id in dataset.ids if instance_id not in solved]
         n_resumed = len(dataset) - len(todo)
         engine = engine or engine_of(min(jobs, 1 + len(todo) // _MIN_INSTANCES_A_JOB))
-        for n_done, line in enumerate(map_in_order(engine, _solver, (dataset.file,), todo), n_resumed + 1):
-            encoded = msgspec.json.encode(line)
+        for n_done, optima in enumerate(map_in_order(engine, _solver, (dataset.file,), todo), n_resumed + 1):
+            encoded = msgspec.json.encode(optima)
             journal.append(encoded)
-            solved[line.id] = encoded
+            solved[optima.id] = encoded
             if on_progress is not None:
                 on_progress(n_done, len(dataset))
     unproven: dict[str, tuple[str, ...]] = {}
@@ -93,14 +82,9 @@ def solve_file(
     return SolveReport(n_instances=len(dataset), n_resumed=n_resumed, unproven=unproven)
 
 
-def _solver(data: DataFile) -> Callable[[str], _SolvedInstance]:
+def _solver(data: DataFile) -> Callable[[str], Optima]:
     dataset = reopen_dataset(data)
-
-    def solve(instance_id: str) -> _SolvedInstance:
-        optima = derive_optima(dataset[instance_id])
-        return _SolvedInstance(id=instance_id, evaluations=dict(optima.evaluations), unproven=optima.unproven)
-
-    return solve
+    return lambda instance_id: derive_optima(dataset[instance_id])
 
 
 def _read_partial(path: Path, header: bytes) -> dict[str, bytes]:
@@ -110,7 +94,7 @@ def _read_partial(path: Path, header: bytes) -> dict[str, bytes]:
     solved: dict[str, bytes] = {}
     for number, line in enumerate(lines[1:], 2):
         try:
-            solved[msgspec.json.decode(line, type=_SolvedInstance).id] = line
+            solved[msgspec.json.decode(line, type=Optima).id] = line
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise RunFormatError(f"{path}: line {number}: {error}; remove the file to start over") from error
     return solved
@@ -120,7 +104,7 @@ def _with_solutions(
     dataset: Dataset, solved: dict[str, bytes], unproven: dict[str, tuple[str, ...]]
 ) -> Iterator[Instance]:
     for instance in dataset:
-        line = msgspec.json.decode(solved[instance.id], type=_SolvedInstance)
-        if line.unproven:
-            unproven[instance.id] = line.unproven
-        yield with_optima(instance, Optima(evaluations=line.evaluations))
+        optima = msgspec.json.decode(solved[instance.id], type=Optima)
+        if optima.unproven:
+            unproven[instance.id] = optima.unproven
+        yield with_optima(instance, optima)

@@ -5,7 +5,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -24,24 +23,12 @@ _MIN_INSTANCES_A_JOB = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileReport:
-    """What validation found in one file.
-
-    Attributes
-    ----------
-    path
-        The file.
-    n_instances
-        Instances read.
-    violations
-        Rules broken, in file order.
-    warnings
-        What is unusual but allowed in the file's dialect, in file order.
-    """
+    """What validation found in one file, in file order."""
 
     path: str
     n_instances: int
     violations: tuple[Violation, ...]
-    warnings: tuple[Violation, ...]
+    warnings: tuple[Violation, ...]  # what is unusual but allowed in the file's dialect
 
     def __repr__(self) -> str:
         violations, warnings = counted(len(self.violations), "violation"), counted(len(self.warnings), "warning")
@@ -51,18 +38,6 @@ class FileReport:
     def is_valid(self) -> bool:
         """Whether no rule is broken."""
         return not self.violations
-
-
-def validate_record(instance_id: str, record: Any, *, optima: bool = False) -> list[Violation]:
-    """Return every violation and warning of one instance, given as plain JSON values under its id.
-
-    >>> validate_record("x", [])[0].expected
-    'an object'
-    """
-    found = check_record(instance_id, record)
-    if optima and not any(violation.is_error for violation in found):
-        found += check_optima(instance_id, msgspec.json.encode(record))
-    return found
 
 
 def validate_file(path: PathText, *, optima: bool = False, jobs: int = 1, engine: Engine | None = None) -> FileReport:
@@ -110,14 +85,17 @@ def validate_files(
     file_of_paper: dict[str, Path] = {}
     for path in map(data_path, [paths] if isinstance(paths, str | os.PathLike) else paths):
         source = open_source(path)
-        found = [_repeated(instance_id) for instance_id in source.repeated_ids]
+        once, again = "an id that stands once", "the id more than once"
+        found = [_violation(instance_id, "unique", once, again) for instance_id in source.repeated_ids]
         runs_on = engine or engine_of(min(jobs, 1 + len(source.ids) // _MIN_INSTANCES_A_JOB))
         opened = source if runs_on.shares_memory else file_of(source)
         results = map_in_order(runs_on, _checker, (opened, optima), source.ids)
         for n_done, (instance_id, (violations, paper_id)) in enumerate(zip(source.ids, results, strict=True), 1):
             found += violations
             if paper_id is not None and file_of_paper.setdefault(paper_id, path) != path:
-                found.append(_shared(instance_id, paper_id, file_of_paper[paper_id]))
+                got = f"'{paper_id}', which is also in {file_of_paper[paper_id]}"
+                in_one = "a paper that stands in one split only"
+                found.append(_violation(instance_id, "paper", in_one, got, path="$.paper_id"))
             if on_progress is not None:
                 on_progress(n_done, len(source.ids))
         reports.append(
@@ -147,22 +125,17 @@ def _checker(
             record, repeated_keys = source.fields(instance_id)
         except FormatError as error:
             return [_violation(instance_id, "json", "JSON that can be read", str(error))], None
-        found = [_violation(instance_id, "unique", "keys that stand once", f"'{key}' again") for key in repeated_keys]
-        found += validate_record(instance_id, record, optima=optima)
+        found = check_record(instance_id, record)
+        if optima and not any(violation.is_error for violation in found):
+            found += check_optima(instance_id, msgspec.json.encode(record))
         paper_id = record.get("paper_id") if isinstance(record, dict) else None
-        return found, paper_id if isinstance(paper_id, str) else None
+        repeated = [
+            _violation(instance_id, "unique", "keys that stand once", f"'{key}' again") for key in repeated_keys
+        ]
+        return repeated + found, paper_id if isinstance(paper_id, str) else None
 
     return check
 
 
 def _violation(instance_id: str, rule: str, expected: str, got: str, *, path: str = "$") -> Violation:
     return Violation(instance_id=instance_id, path=path, rule=rule, expected=expected, got=got)
-
-
-def _repeated(instance_id: str) -> Violation:
-    return _violation(instance_id, "unique", "an id that stands once", "the id more than once")
-
-
-def _shared(instance_id: str, paper_id: str, other: Path) -> Violation:
-    got = f"'{paper_id}', which is also in {other}"
-    return _violation(instance_id, "paper", "a paper that stands in one split only", got, path="$.paper_id")
