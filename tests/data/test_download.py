@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evidencebench.data.catalog import CATALOG, CatalogEntry, Fetched, check_file, sha256_matches
-from evidencebench.data.download import doubling_pause, fetch
+from evidencebench.data.download import fetch
 from evidencebench.errors import DownloadError
 from evidencebench.storage.reading import file_sha256
 from evidencebench.storage.user_folders import data_folder
@@ -298,12 +298,8 @@ def test_nobody_listening_is_an_error_that_says_so(tmp_path: Path) -> None:
 
 def test_a_pause_follows_every_failed_attempt_but_the_last(tmp_path: Path) -> None:
     pauses: list[float] = []
-    refusal(tmp_path, answer(500), attempts=4, pause_seconds=lambda attempt: attempt / 2, sleep=pauses.append)
-    assert pauses == [0.5, 1.0, 1.5]
-
-
-def test_our_own_pauses_double_up_to_a_minute() -> None:
-    assert [doubling_pause(attempt) for attempt in (1, 2, 6, 7, 1000)] == [1.0, 2.0, 32.0, 60.0, 60.0]
+    refusal(tmp_path, answer(500), attempts=9, sleep=pauses.append)
+    assert pauses == [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 60.0, 60.0]
 
 
 # Ranges that are not kept.

@@ -33,8 +33,7 @@ from evidencebench.pages.viewer.page_records import AspectRecord, GradedInstance
 from evidencebench.pages.viewer.viewer_data import SHOWN_CONTROLS, graded_answer, viewer_data_of
 from evidencebench.runs.answer_line import Failure
 from evidencebench.runs.formats import open_run
-from evidencebench.scoring.case import case_of
-from evidencebench.scoring.evaluate import answers_of, evaluate
+from evidencebench.scoring.evaluate import answers_of, case_of, evaluate
 from evidencebench.scoring.selection import OverLength, Rules, Ties
 from evidencebench.system import Ranking
 from strategies import instances, json_values

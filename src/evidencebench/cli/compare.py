@@ -11,7 +11,7 @@ from evidencebench.cli.output import print_json, print_signatures, print_table
 from evidencebench.cli.plotting import comparison_chart, write_picture
 from evidencebench.cli.progress import progress
 from evidencebench.cli.scoring_options import ScoringOptions, scoring_options
-from evidencebench.scoring.pairs import compare_pairs
+from evidencebench.scoring.compare import compare_pairs
 from evidencebench.scoring.score_fields import comparison_fields
 from evidencebench.scoring.signature import signature_of, signature_of_all
 

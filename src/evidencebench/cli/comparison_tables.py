@@ -6,7 +6,7 @@ from string import ascii_uppercase
 
 from evidencebench.cli.output import print_table
 from evidencebench.scoring.cautions import TRAINED_ON_IT
-from evidencebench.scoring.pairs import Pair
+from evidencebench.scoring.compare import Pair
 from evidencebench.scoring.ranks import ALPHA
 from evidencebench.scoring.score_texts import percent
 from evidencebench.tables import Cell, Table, printable

@@ -27,9 +27,9 @@ from evidencebench.pages.figures import (
 from evidencebench.pages.figures.terminal import NEEDED, Mark
 from evidencebench.pages.markup import Node
 from evidencebench.query import AspectScope
+from evidencebench.scoring.compare import Pair
 from evidencebench.scoring.controls import CONTROLS
 from evidencebench.scoring.leaderboard import Standing
-from evidencebench.scoring.pairs import Pair
 from evidencebench.scoring.resampling import Resampling
 from evidencebench.scoring.score_runs import ScoredRuns
 from evidencebench.storage.whole_file import whole_file

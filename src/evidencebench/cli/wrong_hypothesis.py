@@ -23,7 +23,7 @@ from evidencebench.execution.asking import Rehearsal, rehearse_all
 from evidencebench.execution.making import asks_model, make_system
 from evidencebench.models.llm.client import ChatClient
 from evidencebench.runs.header import SystemHeader, code_text
-from evidencebench.scoring.pairs import adjusted
+from evidencebench.scoring.compare import adjusted
 from evidencebench.scoring.resampling import Resampling
 from evidencebench.scoring.score_fields import comparison_fields
 from evidencebench.scoring.signature import signature

@@ -27,35 +27,17 @@ _TRAIN_SHA256 = "a89bb2db83cbe68f5df7af6a430899bdb63af0da731268746d89a2f54c05986
 class CatalogEntry:
     """One published file, as far as this version of evidencebench knows it.
 
-    Attributes
-    ----------
-    name
-        What users call it: `train`, `dev`, `test`, `100k-train`, `100k-test`.
-    file_name
-        Its name in the data folder and, appended to a mirror's address, on a mirror.
-    url
-        Where it is published.
-    n_instances
-        How many instances it holds.
-    size_bytes
-        Its exact size; None where this version does not know it.
-    sha256
-        Its checksum in lower-case hexadecimal. Where only the beginning and the end are known they are joined by
-        three dots (`771cc068...d18b`); None where nothing is known.
-    licence
-        As the publisher names it.
-    note
-        What else one must know to fetch or use it; may be empty.
+    Of a checksum only the beginning and the end may be known, joined by three dots (`771cc068...d18b`).
     """
 
-    name: str
-    file_name: str
+    name: str  # what users call it
+    file_name: str  # in the data folder, and on a mirror
     url: str
     n_instances: int
-    size_bytes: int | None = None
-    sha256: str | None = None
-    licence: str
-    note: str = ""
+    size_bytes: int | None = None  # None: not known
+    sha256: str | None = None  # in lower-case hexadecimal; None: not known
+    licence: str  # as the publisher names it
+    note: str = ""  # what else one must know to fetch or use it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -152,12 +152,7 @@ def dataset_from(given: Dataset | PathText) -> Dataset:
 def instances_from(given: Dataset | PathText | Iterable[Instance]) -> Dataset | list[Instance]:
     """Return the instances of a data set, given as itself, its name or path, or as instances.
 
-    Raises
-    ------
-    FormatError
-        If two instances have the same id.
-    TypeError
-        If it is none of these.
+    Raises `FormatError` if two have the same id, and `TypeError` if it is none of these.
     """
     if isinstance(given, Dataset | str | os.PathLike) or not isinstance(given, Iterable):
         return dataset_from(given)

@@ -72,15 +72,6 @@ class _Job:
         return self.entry.size_bytes or origin.total
 
 
-def doubling_pause(attempt: int) -> float:
-    """Return the seconds to wait after a failed attempt, counted from 1.
-
-    >>> [doubling_pause(attempt) for attempt in (1, 2, 3, 99)]
-    [1.0, 2.0, 4.0, 60.0]
-    """
-    return min(2.0 ** (attempt - 1), LONGEST_PAUSE_SECONDS)
-
-
 def fetch(
     entry: CatalogEntry,
     folder: PathText,
@@ -90,7 +81,6 @@ def fetch(
     source_file: PathText | None = None,
     attempts: int = 5,
     timeout_seconds: float = 30.0,
-    pause_seconds: Callable[[int], float] = doubling_pause,
     sleep: Callable[[float], object] = time.sleep,
     progress: Progress | None = None,
     force: bool = False,
@@ -100,7 +90,7 @@ def fetch(
     At most one of ``mirror`` (the address of a folder), ``url`` (of the file) and ``source_file`` (a copy on this disk)
     stands in place of the entry's own address. Each of the ``attempts`` goes on where the one before was cut;
     ``timeout_seconds`` is how long the server may stay silent, or send fewer than a thousand bytes a second. Between
-    them ``sleep`` waits ``pause_seconds`` of 1, 2, ..., or a longer Retry-After. ``force`` replaces what is there.
+    them ``sleep`` waits 1, 2, 4, ... seconds, or a longer Retry-After. ``force`` replaces what is there.
 
     Raises `DownloadError` if the file that is there or that came is not the right one, the server did not deliver it in
     all attempts, another process fetches it, an address is not http or https or leads away from it, the disk refused,
@@ -136,14 +126,14 @@ def fetch(
         if source_file is not None:
             _copy(entry, Path(source_file), part)
         else:
-            _complete(job, attempts, lambda error, attempt: sleep(max(pause_seconds(attempt), error.wait_seconds or 0)))
+            _complete(job, attempts, sleep)
         return _install(entry, part, target)
 
 
 # The part file: grown by requests or copied whole, then put in place.
 
 
-def _complete(job: _Job, attempts: int, pause: Callable[[TransientError, int], object]) -> None:
+def _complete(job: _Job, attempts: int, sleep: Callable[[float], object]) -> None:
     """Bring the part file to its full length, in at most so many requests."""
     for attempt in range(1, attempts + 1):
         try:
@@ -154,7 +144,8 @@ def _complete(job: _Job, attempts: int, pause: Callable[[TransientError, int], o
                 expected = "the whole file" if size is None else f"{size:,} bytes"
                 got = f"{held_bytes(job.part):,} in {counted(attempts, 'attempt')}, the last of which failed: {error}"
                 raise wrong_file(job.address, expected, got, "run it again to go on from there") from error
-            pause(error, attempt)
+            pause = min(2.0 ** (attempt - 1), LONGEST_PAUSE_SECONDS)
+            sleep(max(pause, error.wait_seconds or 0))
         else:
             return
 

@@ -2,33 +2,20 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TypeAlias
 
 import msgspec
 
 from evidencebench.query import AspectScope, Query
 from evidencebench.wording import counted, one_line
 
-Buffer: TypeAlias = bytes | msgspec.Raw
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evaluation:
-    """A stored optimum: one best selection and what it covers.
+    """A stored optimum: one best selection and the aspects that it covers."""
 
-    Attributes
-    ----------
-    sentences
-        Indices of one optimal selection, in stored order.
-    covered
-        Ids of the aspects that the selection covers.
-    optimal
-        Fewest sentences that cover every coverable aspect; None in the evaluations with a fixed budget.
-    """
-
-    sentences: tuple[int, ...]
-    covered: tuple[str, ...]
-    optimal: int | None = None
+    sentences: tuple[int, ...]  # indices, in stored order
+    covered: tuple[str, ...]  # ids of aspects
+    optimal: int | None = None  # fewest sentences that cover every coverable aspect; None where the budget is fixed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,19 +57,10 @@ class Labels:
 
 
 class Origin(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """How an instance stands in its file, so that writing keeps what this version does not know.
+    """How an instance stands in its file, so that writing keeps what this version does not know."""
 
-    Attributes
-    ----------
-    raw
-        Its JSON object, UTF-8.
-    names_itself
-        Whether the object holds its own id under ``id``, as the lines of JSON Lines do. Else an ``id`` in it is one
-        more key that this version does not know.
-    """
-
-    raw: Buffer
-    names_itself: bool = False
+    raw: bytes | msgspec.Raw  # its JSON object, UTF-8
+    names_itself: bool = False  # it holds its own id under ``id``, which else is a key that this version does not know
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -39,23 +39,11 @@ def solve_file(
     engine: Engine | None = None,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> SolveReport:
-    """Write a copy of a data set with all four evaluations derived from its labels.
+    """Write a copy of a data set with all four evaluations derived from its labels; those that it stores are not read.
 
     What is solved is kept beside the target in ``<name>.partial`` until the copy is whole, so that the same call goes
-    on after an interruption.
-
-    Parameters
-    ----------
-    dataset
-        What to solve; optima that it stores are not read.
-    path
-        The copy, in any form that `write_dataset` knows.
-    jobs
-        Processes.
-    engine
-        Where the work runs instead, such as ``evidencebench.Threads(4)``.
-    on_progress
-        Called with (instances solved, instances in all).
+    on after an interruption. The work runs in so many ``jobs`` (processes), or on an ``engine``; ``on_progress`` is
+    called with (instances solved, instances in all).
 
     Raises `RunMismatchError` or `RunFormatError` if the partial file is of other data or damaged, `DataError` if a copy
     cannot be written, and `MissingExtraError` if an optimum is beyond the built-in search and scipy is not installed.

@@ -1,7 +1,7 @@
-"""Compare systems on one task and the same instances: difference, certainty, overlap of what they select."""
+"""Compare systems on the same instances: difference, certainty, overlap of what they select; alone or many together."""
 
-from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import numpy as np
@@ -9,6 +9,7 @@ import numpy as np
 from evidencebench.data.tasks import Task
 from evidencebench.errors import RunMismatchError, UndefinedScoreError
 from evidencebench.scoring.measures import ASPECT_RECALL, MeasureOrName, measure_named
+from evidencebench.scoring.ranks import enough_draws, holm
 from evidencebench.scoring.resampling import (
     DEFAULT_RESAMPLING,
     Estimate,
@@ -81,54 +82,50 @@ def compare(
     >>> found.test.difference.mean == scores["bm25"]["er_at_10"].estimate().mean
     True
     """
-    require_same_instances([first, second])
-    key = measure_named(measure).key
-    values = np.column_stack([first.scores[key], second.scores[key]])
-    defined = np.flatnonzero(~np.isnan(values).any(axis=1)).tolist()
-    if not defined:
-        raise UndefinedScoreError(f"task '{first.task.name}': {key} is undefined: no instance counts for both")
-    means, (test,) = paired_tests(values[defined], [(0, 1)], [first.clusters[place] for place in defined], resampling)
-    return _comparison(first, second, means, test, mean_overlaps([(first, second)], resampling)[0])
+    return compare_all({0: first, 1: second}, [(0, 1)], measure=measure, resampling=resampling)[0]
 
 
 def compare_all(
     scores: Mapping[Name, TaskScores],
     pairs: Sequence[tuple[Name, Name]],
     *,
+    measure: MeasureOrName = ASPECT_RECALL,
     resampling: Resampling = DEFAULT_RESAMPLING,
     with_overlaps: bool = True,
 ) -> list[Comparison]:
-    """Compare pairs of systems on one task by aspect recall: the results of `compare` for each pair, in less time.
+    """Compare pairs of systems on one task, over the instances where the measure is defined for all of them.
 
+    By aspect recall, which is defined on all, each pair has the digits that `compare` gives, in less time.
     ``with_overlaps`` says whether to measure how much the selections share.
     """
     if not pairs:
         return []
-    require_same_instances(list(scores.values()))
+    columns = list(scores.values())
+    require_same_instances(columns)
+    task, clusters, key = columns[0].task, columns[0].clusters, measure_named(measure).key
     place_of = {name: place for place, name in enumerate(dict.fromkeys(name for pair in pairs for name in pair))}
-    values = np.column_stack([scores[name].recalls for name in place_of])
+    values = np.column_stack([scores[name].scores[key] for name in place_of])
+    defined = np.flatnonzero(~np.isnan(values).any(axis=1)).tolist()
+    if not defined:
+        raise UndefinedScoreError(f"task '{task.name}': {key} is undefined: no instance counts for both")
     places = [(place_of[first], place_of[second]) for first, second in pairs]
-    means, tests = paired_tests(values, places, next(iter(scores.values())).clusters, resampling)
-    both = [(scores[first], scores[second]) for first, second in pairs]
-    overlaps = mean_overlaps(both, resampling) if with_overlaps else [None] * len(pairs)
+    means, tests = paired_tests(values[defined], places, [clusters[place] for place in defined], resampling)
+    shared: list[Estimate | None] = [None] * len(pairs)
+    if with_overlaps:
+        each = np.column_stack([overlaps(scores[first], scores[second]) for first, second in pairs])
+        shared = bootstrap_defined(each, clusters, resampling)
     return [
-        _comparison(first, second, (means[a], means[b]), test, overlap)
-        for (first, second), (a, b), test, overlap in zip(both, places, tests, overlaps, strict=True)
+        Comparison(
+            task=task,
+            first=means[place_of[first]],
+            second=means[place_of[second]],
+            test=test,
+            overlap=overlap,
+            first_counts=scores[first].counts,
+            second_counts=scores[second].counts,
+        )
+        for (first, second), test, overlap in zip(pairs, tests, shared, strict=True)
     ]
-
-
-def _comparison(
-    first: TaskScores, second: TaskScores, means: Sequence[Estimate], test: PairedTest, overlap: Estimate | None
-) -> Comparison:
-    return Comparison(
-        task=first.task,
-        first=means[0],
-        second=means[1],
-        test=test,
-        overlap=overlap,
-        first_counts=first.counts,
-        second_counts=second.counts,
-    )
 
 
 def mean_recalls(columns: Sequence[TaskScores], resampling: Resampling = DEFAULT_RESAMPLING) -> list[Estimate]:
@@ -178,14 +175,58 @@ def overlaps(first: TaskScores, second: TaskScores) -> Floats:
     return np.array([overlap_of(a, b) if a.size or b.size else np.nan for a, b in pairs])
 
 
-def mean_overlaps(pairs: Sequence[tuple[TaskScores, TaskScores]], resampling: Resampling) -> list[Estimate | None]:
-    """Return the mean overlap of each pair over the instances where either selects anything; None: nowhere."""
-    columns = np.column_stack([overlaps(first, second) for first, second in pairs])
-    return bootstrap_defined(columns, pairs[0][0].clusters, resampling)
-
-
 def _probabilities(selection: Selection) -> dict[int, float]:
     certain = dict.fromkeys(selection.certain, 1.0)
     if not selection.n_drawn:
         return certain
     return certain | dict.fromkeys(selection.tied, selection.n_drawn / len(selection.tied))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pair:
+    """Two systems on one task; the p-value is adjusted by Holm over all pairs that were compared together."""
+
+    first: str
+    second: str
+    comparison: Comparison
+    p_value: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pairs:
+    """Pairs that were compared together, task by task, with as many draws as Holm over so many needs."""
+
+    members: tuple[Pair, ...]
+    resampling: Resampling
+
+
+def adjusted(compared: Iterable[tuple[str, str, Comparison]]) -> tuple[Pair, ...]:
+    """Return comparisons of (first, second) with their p-values adjusted by Holm over all of them."""
+    compared = list(compared)
+    p_values = holm([comparison.test.p_value for *_, comparison in compared])
+    return tuple(
+        Pair(first=first, second=second, comparison=comparison, p_value=p_value)
+        for (first, second, comparison), p_value in zip(compared, p_values, strict=True)
+    )
+
+
+def compare_pairs(
+    asked: Sequence[tuple[Mapping[str, TaskScores], Sequence[tuple[str, str]]]],
+    resampling: Resampling,
+    *,
+    with_overlaps: bool = True,
+    on_progress: Callable[[int, int], None] | None = None,
+) -> Pairs:
+    """Compare pairs of systems on several tasks: for each, system -> its scores, and the pairs.
+
+    More is drawn than ``resampling`` says where Holm over so many tests needs it.
+    """
+    n_pairs = sum(len(pairs) for _, pairs in asked)
+    resampling = replace(resampling, n_draws=max(resampling.n_draws, enough_draws(n_pairs)))
+    compared: list[tuple[str, str, Comparison]] = []
+    for scores, pairs in asked:
+        found = compare_all(scores, pairs, resampling=resampling, with_overlaps=with_overlaps)
+        compared += [(*pair, comparison) for pair, comparison in zip(pairs, found, strict=True)]
+        if on_progress is not None:
+            on_progress(len(compared), n_pairs)
+    return Pairs(members=adjusted(compared), resampling=resampling)

@@ -12,17 +12,13 @@ from evidencebench.systems.controls import AbstractBackwards, Lead, RandomContro
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Control:
-    """A system that is scored beside every run.
-
-    ``short_name`` is what it is called where there is little room, ``letter`` its mark in pictures made of characters,
-    and ``meaning`` what the report says of it.
-    """
+    """A system that is scored beside every run."""
 
     name: str
     system: System | KnowingSystem  # made here rather than by `make_system`, which imports every system there is
-    short_name: str
-    letter: str
-    meaning: str
+    short_name: str  # where there is little room
+    letter: str  # its mark in pictures made of characters
+    meaning: str  # what the report says of it
     is_shown_in_papers: bool = True
 
     @property
@@ -36,30 +32,32 @@ class Control:
         return NamedSystem(name=self.name, options={}, system=self.system)
 
 
-_RANDOM = Control(
-    name="random",
-    system=RandomControl(),
-    short_name="random",
-    letter="r",
-    meaning="sentences at random, exactly in expectation",
-    is_shown_in_papers=False,  # it selects every sentence with a small probability, which cannot be shown
+_ALL = (
+    Control(
+        name="random",
+        system=RandomControl(),
+        short_name="random",
+        letter="r",
+        meaning="sentences at random, exactly in expectation",
+        is_shown_in_papers=False,  # it selects every sentence with a small probability, which cannot be shown
+    ),
+    Control(name="lead", system=Lead(), short_name="lead", letter="l", meaning="the paper from its start"),
+    Control(
+        name="abstract_backwards",
+        system=AbstractBackwards(),
+        short_name="abstr_back",
+        letter="a",
+        meaning="the abstract from its end",
+    ),
+    Control(
+        name="oracle",
+        system=Oracle(),
+        short_name="ceiling",
+        letter="^",
+        meaning="knows the labels, so it is the ceiling",
+    ),
 )
-_LEAD = Control(name="lead", system=Lead(), short_name="lead", letter="l", meaning="the paper from its start")
-_ABSTRACT = Control(
-    name="abstract_backwards",
-    system=AbstractBackwards(),
-    short_name="abstr_back",
-    letter="a",
-    meaning="the abstract from its end",
-)
-_ORACLE = Control(
-    name="oracle",
-    system=Oracle(),
-    short_name="ceiling",
-    letter="^",
-    meaning="knows the labels, so it is the ceiling",
-)
-CONTROLS: Mapping[str, Control] = MappingProxyType({one.name: one for one in (_RANDOM, _LEAD, _ABSTRACT, _ORACLE)})
+CONTROLS: Mapping[str, Control] = MappingProxyType({control.name: control for control in _ALL})
 
 
 def knows_labels(run: RunFile) -> bool:

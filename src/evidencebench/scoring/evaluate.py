@@ -6,6 +6,7 @@ instance that a task does not apply to is left out, and n says so.
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from itertools import islice
 from typing import TypeAlias
 
@@ -13,16 +14,16 @@ import numpy as np
 
 from evidencebench.data.dataset import Dataset, instances_from, require_limit
 from evidencebench.data.instance import Instance
+from evidencebench.data.optimum.cover import Coverage, ceiling, coverage_of
 from evidencebench.data.tasks import Task, TaskOrName, tasks_from
-from evidencebench.errors import AnswerError, OutOfRangeError, UndefinedScoreError
+from evidencebench.errors import AnswerError, MissingExtraError, OutOfRangeError, UndefinedScoreError
 from evidencebench.execution.answering import answers_from
 from evidencebench.execution.fitting import check_belongs, require_known
 from evidencebench.runs.answer_line import Answer
 from evidencebench.runs.given_answers import GivenAnswer
 from evidencebench.runs.run_file import RunFile
-from evidencebench.scoring.case import Case, case_of
 from evidencebench.scoring.measures import MEASURES, measure_input, scores_of
-from evidencebench.scoring.selection import DEFAULT_RULES, Rules, Selection
+from evidencebench.scoring.selection import DEFAULT_RULES, CheckedAnswer, Rules, Selection, check_answer
 from evidencebench.scoring.task_scores import Counts, TaskScores
 from evidencebench.storage.reading import PathText
 from evidencebench.system import NamedSystem, System
@@ -135,6 +136,34 @@ def _answers_by_name(sources: object, data: Dataset | list[Instance]) -> dict[st
         elif isinstance(source, RunFile | Mapping):
             require_known(name, source.ids if isinstance(source, RunFile) else source, data)
     return answers
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """One instance under one task."""
+
+    instance: Instance
+    coverage: Coverage  # of the aspects that count
+    budget: int | None  # how many sentences count; None: any number
+    ceiling: float  # the highest aspect recall that the budget allows; NaN where it could not be proven
+
+    def check(self, answer: Answer | None, rules: Rules = DEFAULT_RULES) -> CheckedAnswer:
+        """Return an answer to the instance as it can be cut; see `check_answer`."""
+        return check_answer(answer, len(self.instance.query.sentences), rules)
+
+
+def case_of(instance: Instance, task: Task) -> Case | None:
+    """Return what answers to an instance are measured against, or None where the task does not apply."""
+    if not task.applies_to(instance.labels):
+        return None
+    coverage, budget = coverage_of(instance.labels, task.scope), task.budget_for(instance)
+    try:
+        highest = ceiling(coverage, budget) / coverage.n_aspects
+    except UndefinedScoreError:  # not proven, so what compares with it is left out
+        highest = float("nan")
+    except MissingExtraError as error:
+        raise MissingExtraError(f"{instance.id}: {error}") from error
+    return Case(instance=instance, coverage=coverage, budget=budget, ceiling=highest)
 
 
 class _Collected:

@@ -129,7 +129,7 @@ def board_of(scored: ScoredRuns, task: Task, resampling: Resampling = DEFAULT_RE
     columns = {(label, False): scores[task.name] for label, scores in scored.scores.items()} | {
         (name, True): scores[task.name]
         for name, scores in scored.controls.items()
-        if task.name in scores and stand_in(scored, name, task) is None
+        if task.name in scores and run_of_control(scored, name, task) is None
     }
     recalls = dict(zip(columns, mean_recalls(list(columns.values()), resampling), strict=True))
     ranked = {key: found.recalls for key, found in columns.items() if not _knows_labels(scored, key)}
@@ -156,7 +156,7 @@ def board_of(scored: ScoredRuns, task: Task, resampling: Resampling = DEFAULT_RE
     )
 
 
-def stand_in(scored: ScoredRuns, control: str, task: Task) -> str | None:
+def run_of_control(scored: ScoredRuns, control: str, task: Task) -> str | None:
     """Return the label of a run that is a control by name and by every score, and so stands for it; None: no run.
 
     A run that only says that it is one, or lacks answers, is a run like any other.

@@ -7,7 +7,6 @@ from statistics import NormalDist
 
 import numpy as np
 
-from evidencebench.errors import UndefinedScoreError
 from evidencebench.scoring.resampling import (
     CACHED_ROWS,
     DEFAULT_RESAMPLING,
@@ -66,15 +65,11 @@ def paired_tests(
     def test(difference: Estimate, column: Floats) -> PairedTest:
         generator.bit_generator.state = drawn
         p_value, exact = sign_flip(column, clusters, generator, resampling.n_draws)
-        try:
-            detectable = minimum_detectable_difference(column, clusters)
-        except UndefinedScoreError:
-            detectable = None
         return PairedTest(
             difference=difference,
             p_value=p_value,
             exact=exact,
-            minimum_detectable=detectable,
+            minimum_detectable=minimum_detectable_difference(column, clusters),
             n_better=int((column > _ROUNDING).sum()),
             n_equal=int((np.abs(column) <= _ROUNDING).sum()),
             n_worse=int((column < -_ROUNDING).sum()),
@@ -119,15 +114,15 @@ def sign_flip(
 
 def minimum_detectable_difference(
     differences: Sequence[float] | Floats, clusters: Sequence[str], *, alpha: float = 0.05, power: float = 0.8
-) -> float:
+) -> float | None:
     """Return the smallest true mean difference that a two-sided paired test of this size would detect.
 
-    (z(1 - alpha/2) + z(power)) times the cluster-robust standard error of the observed differences, which are undefined
-    where they have no spread.
+    (z(1 - alpha/2) + z(power)) times the cluster-robust standard error of the observed differences; None where they
+    have no spread.
     """
     values = np.asarray(differences, dtype=np.float64)
     if len(set(clusters)) < 2 or not np.ptp(values):  # noqa: PLR2004 - no spread between fewer than two
-        raise UndefinedScoreError("the detectable difference is undefined: the differences have no spread")
+        return None
     residuals = by_cluster((values - values.mean())[:, None], clusters)[0][:, 0]
     n_clusters = len(residuals)
     standard_error = np.sqrt(float(residuals @ residuals) * n_clusters / (n_clusters - 1)) / len(values)

@@ -24,15 +24,10 @@ DEFAULT_NODES = 2_500
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Coverage:
-    """Which of the aspects that count each sentence covers.
+    """Which of the ``n_aspects`` that count, coverable or not, each sentence covers.
 
-    Attributes
-    ----------
-    n_aspects
-        How many aspects count, coverable or not: the denominator of aspect recall.
-    masks
-        Sentence index -> bit mask of the aspects it covers (bit j is the j-th aspect that counts), in ascending order
-        of the index; sentences that cover none are absent.
+    ``masks`` is sentence index -> bit mask of the aspects it covers (bit j is the j-th aspect that counts), in
+    ascending order of the index; sentences that cover none are absent.
     """
 
     n_aspects: int
@@ -53,27 +48,13 @@ class Coverage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cover:
-    """An optimum, with how far it can be trusted.
+    """An optimum, with how far it can be trusted."""
 
-    Attributes
-    ----------
-    sentences
-        Indices of the selection, ascending.
-    n_covered
-        How many aspects it covers, recounted from the labels.
-    proven
-        Whether it is proven that no selection does better. False is never passed off as exact.
-    canonical
-        Whether it is the documented choice among the optima.
-    method
-        ``"search"`` (branch and bound over bit masks) or ``"milp"`` (HiGHS; ``proven`` once a second method agrees).
-    """
-
-    sentences: tuple[int, ...]
-    n_covered: int
-    proven: bool = True
-    canonical: bool = True
-    method: str = "search"
+    sentences: tuple[int, ...]  # indices, ascending
+    n_covered: int  # aspects, recounted from the labels
+    proven: bool = True  # that no selection does better
+    canonical: bool = True  # whether it is the documented choice among the optima
+    method: str = "search"  # or "milp": by HiGHS, and ``proven`` once a second method agrees
 
 
 def coverage_of(labels: Labels, scope: AspectScope = "all") -> Coverage:

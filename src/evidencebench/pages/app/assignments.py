@@ -18,7 +18,7 @@ from evidencebench.pages.viewer.viewer_data import ViewerData, graded_answer
 from evidencebench.runs.header import DataHeader
 from evidencebench.runs.people.people_folder import PeopleFolder, utc_now
 from evidencebench.runs.people.person import Clock, Submission
-from evidencebench.scoring.case import case_of
+from evidencebench.scoring.evaluate import case_of
 from evidencebench.scoring.selection import Rules
 
 

@@ -14,9 +14,8 @@ from evidencebench.pages.markup import Node
 from evidencebench.pages.report.blocks import code, figure, note, section, shortened
 from evidencebench.pages.report.findings import Findings
 from evidencebench.query import AspectScope
-from evidencebench.scoring.case import case_of
 from evidencebench.scoring.controls import CONTROLS
-from evidencebench.scoring.evaluate import AnswerSource, answers_of
+from evidencebench.scoring.evaluate import AnswerSource, answers_of, case_of
 from evidencebench.scoring.measures import aspect_recall
 from evidencebench.scoring.resampling import Estimate, bootstrap_defined
 from evidencebench.scoring.score_texts import percent

@@ -10,7 +10,7 @@ from evidencebench.errors import RunMismatchError
 from evidencebench.pages.figures import Bar, bar_of
 from evidencebench.runs.run_file import RunFile
 from evidencebench.scoring.controls import CONTROLS
-from evidencebench.scoring.leaderboard import Board, Standing, board_of, stand_in
+from evidencebench.scoring.leaderboard import Board, Standing, board_of, run_of_control
 from evidencebench.scoring.resampling import Estimate, Resampling
 from evidencebench.scoring.score_runs import ScoredRuns, score_runs
 from evidencebench.scoring.selection import Rules
@@ -89,7 +89,7 @@ class Findings:
         """
         names = [name for name, control in CONTROLS.items() if not control.knows_labels]
         there = [name for name in names if task.name in self.scored.controls.get(name, {})]
-        stands_for = {stand_in(self.scored, name, task) for name in there}
+        stands_for = {run_of_control(self.scored, name, task) for name in there}
         return tuple(
             self.name_of(row)
             for row in self.board[task.name]

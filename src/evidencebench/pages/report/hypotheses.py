@@ -22,8 +22,7 @@ from evidencebench.pages.report.findings import Findings
 from evidencebench.runs.header import RunHeader, SystemHeader
 from evidencebench.runs.people.people_folder import SYSTEM_NAME
 from evidencebench.runs.run_file import RunFile
-from evidencebench.scoring.compare import compare
-from evidencebench.scoring.pairs import Pair, adjusted
+from evidencebench.scoring.compare import Pair, adjusted, compare
 from evidencebench.scoring.score_texts import percent
 from evidencebench.specification import write_specification
 from evidencebench.system import traits_of

@@ -6,7 +6,7 @@ from evidencebench.pages.figures import Bar, bar_of, difference_chart, reach_of,
 from evidencebench.pages.markup import Node
 from evidencebench.pages.report.blocks import figure, note, points, section, shown_table
 from evidencebench.pages.report.findings import Findings
-from evidencebench.scoring.pairs import Pair, Pairs, compare_pairs
+from evidencebench.scoring.compare import Pair, Pairs, compare_pairs
 from evidencebench.scoring.ranks import can_be_significant
 from evidencebench.scoring.score_texts import percent
 from evidencebench.tables import Cell, Table

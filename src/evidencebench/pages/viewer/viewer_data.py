@@ -24,9 +24,8 @@ from evidencebench.pages.viewer.page_records import (
 )
 from evidencebench.runs.answer_line import Answer
 from evidencebench.runs.run_file import RunFile
-from evidencebench.scoring.case import Case, case_of
 from evidencebench.scoring.controls import CONTROLS, knows_labels
-from evidencebench.scoring.evaluate import AnswerSource, answers_of
+from evidencebench.scoring.evaluate import AnswerSource, Case, answers_of, case_of
 from evidencebench.scoring.measures import aspect_recall
 from evidencebench.scoring.score_runs import common_tasks, open_runs
 from evidencebench.scoring.selection import Rules
