@@ -190,7 +190,6 @@ BARE = _same(
     "ANSWER:\n3,\n17,\n42",
     "ANSWER:\n\n3\n\n17\n\n42",
     "ANSWER: 3 (pressure), 17 (risk), 42 (more)",
-    "Answer: The sentences are 3, 17 and 42.",
     "<answer>3, 17, 42</answer>",
     "ANSWER: 3 → 17 → 42",
     "ANSWER: 3 > 17 > 42",
@@ -216,8 +215,6 @@ ITEMS = _same(
     "ANSWER:\n- Sentence 3\n- Sentence 17\n- Sentence 42",
     "ANSWER:\n- #3: pressure\n- #17: risk\n- #42: more",
     "ANSWER:\n3: pressure\n17: risk\n42: more",
-    "ANSWER:\n3. Pressure fell\n17. Risk fell\n42. More",
-    "ANSWER:\n3) Pressure fell\n17) Risk fell\n42) More",
     "ANSWER:\n- 3 - pressure\n- 17 - risk\n- 42 - more",
     "ANSWER:\n- 3 – pressure\n- 17 – risk\n- 42 – more",
     "ANSWER:\n- 3 (pressure)\n- 17 (risk)\n- 42 (more)",
@@ -256,7 +253,6 @@ JSON = _same(
     '{"sentences": ["[3] Green tea", "[17] In arm", "[42] x"]}',
     '{"sentences": ["Sentence 3", "Sentence 17", "Sentence 42"]}',
     '{"sentences": [[3], [17], [42]]}',
-    '{"result": {"sentences": [3, 17, 42]}}',
     '[{"id": 3}, {"id": 17}, {"id": 42}]',
     '["3", "17", "42"]',
     "[3, 17, 42]",
@@ -611,7 +607,6 @@ UNPARSEABLE = _none(
 ODD = [
     Shape(name="one index", reply="ANSWER: 12", indices=(12,)),
     Shape(name="one index and a stop", reply="ANSWER: 12.", indices=(12,)),
-    Shape(name="one index in a list of items", reply="ANSWER:\n12. It gives the figures.", indices=(12,)),
     Shape(name="one index with its sentence", reply=f"ANSWER: [12] {PAPER[12]}", indices=(12,)),
     Shape(name="index 0", reply="ANSWER: [0]", indices=(0,)),
     Shape(name="a sentence that looks like an answer, quoted", reply=f'"{PAPER[41]}"', indices=(41,)),
@@ -698,16 +693,11 @@ ODD = [
 ]
 REPAIRED = [
     *_same(
-        "items below headings",
-    ),
-    *_same(
         "JSON in parts",
         '{"sentences":[{"id":1,"sentence":3},{"id":2,"sentence":17},{"id":3,"sentence":42}]}',
         '{"sentences":[{"no":1,"index":3},{"no":2,"index":17},{"no":3,"index":42}]}',
         '{"sentences":[{"id":1,"text":"[3] Tea"},{"id":2,"text":"[17] In"},{"id":3,"text":"[42] x"}]}',
         '{"evidence":[{"point":1,"sentences":[3]},{"point":2,"sentences":[17,42]}]}',
-        '{"sentence": 3, "why": "design"}\n{"sentence": 17, "why": "risk"}\n{"sentence": 42, "why": "more"}',
-        '```json\n{"index": 3}\n{"index": 17}\n{"index": 42}\n```',
         '{"rejected":[1,2,5],"sentences":[3,17,42]}',
     ),
     *_same(
@@ -717,9 +707,6 @@ REPAIRED = [
         "ANSWER: [3, 17, 42]\n\nNumber of sentences in the answer: 3",
         "ANSWER: [3, 17, 42]\n\nHypothesis: Coffee helps.\n\n<paper>\n[0] Abstract\n</paper>\n\nANSWER: [1]",
         "ANSWER: [3, 17, 42]\n<paper>\n[0] Abstract\n</paper>\nANSWER: [1]",
-    ),
-    *_same(
-        "items that are left out",
     ),
     *_none(
         "doubtful",
@@ -774,18 +761,6 @@ REPAIRED = [
         reply="Well.\n<paper>\n[0] A\n</paper>\nANSWER: [1]",
         expected="unparseable",
         indices=(),
-    ),
-    Shape(
-        name="many JSON lines",
-        reply="\n".join(f'{{"sentence": {n}, "why": "x"}}' for n in range(30)),
-        indices=tuple(range(30)),
-        budget=None,
-    ),
-    Shape(
-        name="many JSON lines with blank ones",
-        reply="\n\n".join(f'{{"sentence": {n}}}' for n in range(30)),
-        indices=tuple(range(30)),
-        budget=None,
     ),
     Shape(
         name="a list of ranks",
@@ -881,6 +856,15 @@ LEFT_TO_REPAIR = _none(
     "ANSWER:\n- [3] pressure\n- [5] (excluded)\n- [17] risk\n- [42] more",
     "ANSWER:\n- 3: pressure\n- 5: not selected\n- 17: risk\n- 42: more",
     "ANSWER:\n- [3]\n- [17]\n- [42]\n- [5] - omitted",
+    "Answer: The sentences are 3, 17 and 42.",
+    "ANSWER:\n3. Pressure fell\n17. Risk fell\n42. More",
+    "ANSWER:\n3) Pressure fell\n17) Risk fell\n42) More",
+    "ANSWER:\n12. It gives the figures.",
+    '{"result": {"sentences": [3, 17, 42]}}',
+    '{"sentence": 3, "why": "design"}\n{"sentence": 17, "why": "risk"}\n{"sentence": 42, "why": "more"}',
+    '```json\n{"index": 3}\n{"index": 17}\n{"index": 42}\n```',
+    "\n".join(f'{{"sentence": {n}, "why": "x"}}' for n in range(30)),
+    "\n\n".join(f'{{"sentence": {n}}}' for n in range(30)),
 )
 SHAPES = [
     *KEYWORD,

@@ -39,6 +39,7 @@ from evidencebench.systems.strategies.sections import LlmSections
 from evidencebench.systems.strategies.voting import LlmVote
 from evidencebench.systems.strategies.whole_paper import LlmBase
 from evidencebench.training.prompt_examples import draw_examples, write_examples
+from models.llm.reply_shapes import LEFT_TO_REPAIR
 from scripted_models import CHAT, Answering, ScriptedSender, budget_in, client_of, lead, oracle, paper, shown_in
 
 QUERY = paper()
@@ -223,6 +224,13 @@ def test_a_reply_without_an_answer_is_asked_for_again(clients: Clients, first: A
     assert answer.notes["requests"] == 2
     assert answer.notes["reply_answered"] == 1
     assert [message.role for message in sender.asked[1].messages] == ["user", "assistant", "user"]
+
+
+def test_every_shape_that_the_grammar_leaves_to_the_repair_turn_is_asked_for_again(clients: Clients) -> None:
+    for shape in LEFT_TO_REPAIR:
+        client, sender = clients(by_turns(shape.reply, "ANSWER: [2, 4]"))
+        assert LlmBase(chat=CHAT, client=client).rank(QUERY, AT_4).sentences == (2, 4), shape.reply
+        assert len(sender.asked) == 2, shape.reply
 
 
 @pytest.mark.parametrize("repairs", [0, 1, 3])

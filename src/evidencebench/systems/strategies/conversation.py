@@ -4,12 +4,12 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable, Coroutine, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 from evidencebench.errors import EndpointError, PendingError, ReplyError, StopError
 from evidencebench.models.llm.chat import ChatModel, ChatReply, Message, Received
 from evidencebench.models.llm.client import ChatClient, default_client
-from evidencebench.models.llm.reading import Reading, ReplyClass, ScoreReading
+from evidencebench.models.llm.reading import Reading, ReplyClass
 from evidencebench.models.llm.tokens import estimated_tokens
 from evidencebench.system import merged_notes
 from evidencebench.systems.strategies.forms import budget_words
@@ -21,8 +21,6 @@ FOLLOW_UP_TOKENS = 256
 _MICROUSD = 1_000_000
 _MAX_NAME_CHARACTERS = 60
 _WITHOUT_ANSWER = (ReplyClass.FAILED, ReplyClass.REFUSED, ReplyClass.TRUNCATED, ReplyClass.UNPARSEABLE)
-
-R = TypeVar("R", bound=Reading | ScoreReading)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +38,7 @@ def asker_of(client: ChatClient | None, chat: ChatModel, repairs: int) -> Asker:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question(Generic[R]):
+class Question:
     """What is asked, and how its answer is read.
 
     Where sentences are selected, naming none is an answer, and a part of a list is not. What is scored or put in order
@@ -50,26 +48,26 @@ class Question(Generic[R]):
     text: str  # the first message
     stand_in: str  # what a well-formed reply would look like, for estimates
     schema: Mapping[str, Any]  # of the reply, for models whose replies are structured
-    read: Callable[[ChatReply], R]  # never raises
+    read: Callable[[ChatReply], Reading]  # never raises
     form: str  # how the answer is asked for again, without its reasoning
     selects: bool = False
     budget: int | None = None  # how many sentences count where they are selected; None: any number
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Conversation(Generic[R]):
+class Conversation:
     """The outcome of the turns with a model.
 
     `reading` is of the reply that holds the answer, which may be an empty list; None: no reply does, and `why` says the
     reason. `notes` count what happened, by name: replies by class and by what read them, requests, tokens, cost.
     """
 
-    reading: R | None
+    reading: Reading | None
     notes: Mapping[str, int]
     why: str = ""
 
 
-async def converse(asker: Asker, question: Question[R]) -> Conversation[R]:
+async def converse(asker: Asker, question: Question) -> Conversation:
     """Return what a model answers, in as many turns as it needs and is allowed.
 
     A reply without an answer (unparseable, cut off, or naming only sentences that were not shown) is asked for again,
@@ -90,8 +88,8 @@ async def converse(asker: Asker, question: Question[R]) -> Conversation[R]:
     """
     notes: Counter[str] = Counter()
     messages: tuple[Message, ...] = (Message("user", question.text),)
-    longer: R | None = None
-    part: R | None = None
+    longer: Reading | None = None
+    part: Reading | None = None
     n_repairs = 0
     while True:
         reply = await _reply(asker, messages, question, notes)
@@ -114,21 +112,19 @@ async def converse(asker: Asker, question: Question[R]) -> Conversation[R]:
         messages = _continued(asker.chat, messages, reply, prompt_named(again).render(form=question.form))
 
 
-def _too_many(reading: Reading | ScoreReading, question: Question[Any]) -> str:
+def _too_many(reading: Reading, question: Question) -> str:
     return prompt_named("over_length").render(
         n_selected=str(len(reading.indices)), budget=budget_words(question.budget), form=question.form
     )
 
 
-def _is_answer(reading: Reading | ScoreReading, question: Question[Any]) -> bool:
+def _is_answer(reading: Reading, question: Question) -> bool:
     if reading.reply_class in _WITHOUT_ANSWER:
         return False
     return bool(reading.indices) or (question.selects and reading.reply_class is ReplyClass.EMPTY)
 
 
-async def _reply(
-    asker: Asker, messages: tuple[Message, ...], question: Question[Any], notes: Counter[str]
-) -> ChatReply:
+async def _reply(asker: Asker, messages: tuple[Message, ...], question: Question, notes: Counter[str]) -> ChatReply:
     request = asker.chat.request(messages, question.schema)
     try:
         received = await asker.client.ask(request, stand_in=question.stand_in)
@@ -179,7 +175,7 @@ def _end_of(text: str, max_tokens: int) -> str:
     return text.strip()
 
 
-async def run_together(work: Iterable[Coroutine[Any, Any, Conversation[R]]]) -> list[Conversation[R]]:
+async def run_together(work: Iterable[Coroutine[Any, Any, Conversation]]) -> list[Conversation]:
     """Return the outcomes of conversations that go on at once, all of which end before an error is raised.
 
     So one that waits for a batch does not keep the others' requests from being recorded, nor one that fails their

@@ -7,7 +7,7 @@ from typing import Literal
 from evidencebench.errors import ReplyError
 from evidencebench.models.llm.chat import ChatModel
 from evidencebench.models.llm.client import ChatClient
-from evidencebench.models.llm.reading import ScoreReading, read_order, read_scores
+from evidencebench.models.llm.reading import read_order, read_scores
 from evidencebench.query import Query
 from evidencebench.system import Brief, Ranking, Traits, merged_notes, rank_by_score
 from evidencebench.systems.strategies.conversation import (
@@ -117,7 +117,7 @@ class LlmRank:
         return versions_of((own, *SHARED_PROMPTS, form_name(form, structured=self.chat.structured)))
 
 
-async def _score(asker: Asker, asked: PaperQuestion, part: Excerpt, form: str) -> Conversation[ScoreReading]:
+async def _score(asker: Asker, asked: PaperQuestion, part: Excerpt, form: str) -> Conversation:
     n_sentences = len(asked.query.sentences)
     question = Question(
         text=asked.text(part),

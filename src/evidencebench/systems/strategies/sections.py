@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from evidencebench.errors import ReplyError
 from evidencebench.models.llm.chat import ChatModel
 from evidencebench.models.llm.client import ChatClient
-from evidencebench.models.llm.reading import Reading
 from evidencebench.query import Query
 from evidencebench.system import Brief, Ranking, Traits, merged_notes
 from evidencebench.systems.strategies.conversation import Asker, Conversation, asker_of, run_together
@@ -103,7 +102,7 @@ class LlmSections:
         return await select_from(asker, "union", query, brief, union, notes=notes)
 
 
-def _notes_of(outcomes: Sequence[Conversation[Reading]], sections: Sequence[Excerpt]) -> dict[str, int]:
+def _notes_of(outcomes: Sequence[Conversation], sections: Sequence[Excerpt]) -> dict[str, int]:
     notes = merged_notes(*(outcome.notes for outcome in outcomes), notes_of_excerpts(sections))
     n_unread = sum(outcome.reading is None for outcome in outcomes)
     return {**notes, "unread_sections": n_unread} if n_unread else notes

@@ -5,7 +5,7 @@ from types import MappingProxyType
 
 from evidencebench.errors import ReplyError
 from evidencebench.models.llm.chat import ChatModel
-from evidencebench.models.llm.reading import Reading, read_selection
+from evidencebench.models.llm.reading import read_selection
 from evidencebench.query import Query
 from evidencebench.system import Brief, Ranking, merged_notes
 from evidencebench.systems.strategies.conversation import Asker, Conversation, Question, converse
@@ -33,7 +33,7 @@ def selection_question(prompt: str, query: Query, brief: Brief, chat: ChatModel,
     return PaperQuestion(prompt=prompt, query=query, scope=brief.scope, fields={**asked, **fields})
 
 
-async def select(asker: Asker, asked: PaperQuestion, excerpt: Excerpt, budget: int | None) -> Conversation[Reading]:
+async def select(asker: Asker, asked: PaperQuestion, excerpt: Excerpt, budget: int | None) -> Conversation:
     """Return what a model selects of the sentences shown to it; raises as `converse` does."""
     structured = asker.chat.structured
     shown, n_sentences = excerpt.shown, len(asked.query.sentences)

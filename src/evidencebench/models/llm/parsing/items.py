@@ -1,21 +1,19 @@
 """A list with one item a line: ``- [3] pressure``, ``1. Sentence 3: pressure``, ``3: pressure``, quoted sentences."""
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Literal
 
 from evidencebench.models.llm.parsing.numbers import Span, read_numbers, whole_number
-from evidencebench.models.llm.parsing.phrases import MARKS, has_letter, is_left_out, without_parentheses
-from evidencebench.models.llm.parsing.shown import ShownSentences
+from evidencebench.models.llm.parsing.phrases import MARKS, is_left_out, without_parentheses
+from evidencebench.models.llm.parsing.text import ShownSentences, has_letter
 
-ItemKind = Literal["pure", "marked", "echo", "text", "ordinal", "unread"]
-"""Numbers alone; marked numbers with text; with their own sentence; a sentence; ``3. text``; not sure what."""
+ItemKind = Literal["number", "remark", "echo", "quote", "unread"]
+"""Numbers alone; with a remark; with the text of their sentence; that text alone; not sure what."""
 
 _HEAD = re.compile(
     r"(?P<indent>[ \t]*)(?P<bullet>(?:[-+>]|->|=>|\*(?!\*))[ \t]+|[-+](?=[\[#(]))?"
-    r"(?P<ordinal>\*{0,2}\(?[0-9]{1,6}[.)]\*{0,2}(?=[\s\[\"']|$))?[ \t]*"
+    r"(?P<ordinal>\*{0,2}\(?[0-9]{1,6}[.)]\*{0,2}(?=[ \t]+[^ \t]|[\[\"']))?[ \t]*"
 )
 _BEHIND_A_NUMBER = re.compile(r"[\s\"'`*_]*(?:[:|(.,;]|-+[\s>]|$)")
 
@@ -31,49 +29,39 @@ class ListItem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ItemList:
-    """Items one below the other, at least one, and the position behind them."""
+    """What items one below the other name, at least one, and the position behind them."""
 
-    items: Sequence[ListItem]
+    spans: list[Span]
+    kinds: set[ItemKind]
+    n_items: int
     end: int
-
-    @property
-    def spans(self) -> list[Span] | None:
-        """What the items name; None where that is not sure.
-
-        The numbers of ``3. text`` may only number the items: where the first is 0 or 1, or one follows another.
-        """
-        spans = [span for item in self.items for span in item.spans]
-        firsts = [first for first, _ in spans]
-        may_number = firsts[:1] <= [1] or any(later == one + 1 for one, later in pairwise(firsts))
-        return None if not spans or (self.items[0].kind == "ordinal" and may_number) else spans
 
     @property
     def is_quoted(self) -> bool:
         """Whether every item gives the text of its sentence."""
-        return all(item.kind in {"text", "echo"} for item in self.items)
+        return self.kinds <= {"quote", "echo"}
 
 
 def read_item(line: str, shown: ShownSentences) -> ListItem | None:
-    """Return the item that a line is; None where it has neither bullet nor number nor sentence."""
+    """Return the item that a line is; None where it has neither bullet nor number nor sentence.
+
+    The 3 of ``3. text`` only numbers the item.
+    """
     head = _HEAD.match(line)
     if head is None:  # every part of it may be missing
         return None
     body, indent = line[head.end() :], len(head["indent"])
-    ordinal = None if head["ordinal"] is None else whole_number(head["ordinal"].strip("*(.)"))
-    quoted = _quoted(line[head.end("bullet") if head["bullet"] else 0 :], body, ordinal, shown)
-    if quoted is not None:
-        return ListItem(kind="text", indent=indent, spans=((quoted, quoted),))
+    ordinal = whole_number(head["ordinal"].strip("*(.)")) if head["ordinal"] else None
+    if (quoted := _quoted(line[head.end("bullet") if head["bullet"] else 0 :], body, ordinal, shown)) is not None:
+        return ListItem(kind="quote", indent=indent, spans=((quoted, quoted),))
     found = read_numbers(body, 0, len(body))
     if found is not None and found.spans and not found.is_open:
         rest = body[found.end :]
-        kind: ItemKind = "marked" if without_parentheses(rest).strip(MARKS) else "pure"
+        kind: ItemKind = "remark" if without_parentheses(rest).strip(MARKS) else "number"
         kind = "echo" if shown.begins(found.spans[0][0], rest.lstrip(MARKS)) else kind
-        is_marked = found.opening or found.is_labelled or kind != "marked" or _BEHIND_A_NUMBER.match(rest)
+        is_marked = found.is_bracketed or found.is_labelled or kind != "remark" or _BEHIND_A_NUMBER.match(rest)
         if is_marked and (kind == "echo" or not is_left_out(rest)):
             return ListItem(kind=kind, indent=indent, spans=tuple(found.spans))
-    elif ordinal is not None:
-        kind = "ordinal" if body.strip(MARKS) else "pure"
-        return ListItem(kind=kind, indent=indent, spans=((ordinal, ordinal),))
     is_item = head["bullet"] or head["ordinal"] or body[:1] in {'"', "'"}
     return ListItem(kind="unread", indent=indent) if is_item else None
 
@@ -85,6 +73,7 @@ def _quoted(whole: str, body: str, ordinal: int | None, shown: ShownSentences) -
     index = shown.index_of(whole)
     if index is None and ordinal is not None and shown.begins(ordinal, body):
         return ordinal
+    index = shown.index_of(body) if index is None else index
     return shown.index_of_part(body) if index is None else index
 
 
@@ -108,20 +97,18 @@ def read_items(text: str, start: int, end: int, shown: ShownSentences) -> ItemLi
         item = read_item(line, shown) if line.strip() else None
         if not line.strip():
             is_below_item = False
-        elif not items and item is None:
-            return None
-        elif item is not None and (not items or item.indent <= items[0].indent):
-            explains = has_ended and items[0].kind == "pure" != item.kind
-            if has_ended and not explains:
+        elif item is None:
+            if not items or (is_below_item and begins_with_number(line)):
+                return None
+            has_ended = has_ended or not is_below_item or line.rstrip(" *_").endswith(":")
+        elif not items or item.indent <= items[0].indent:
+            if not item.spans or (has_ended and (items[0].kind != "number" or item.kind == "number")):
                 return None
             if not has_ended:
                 items.append(item)
                 last, is_below_item = position - 1, True
-        elif item is None and is_below_item and begins_with_number(line):
-            return None
-        elif item is not None and items[0].kind == "ordinal":
-            return None  # sentences below headings
-        elif item is None:
-            has_ended = has_ended or not is_below_item or line.rstrip(" *_").endswith(":")
-    kinds = {"marked" if item.kind == "echo" else item.kind for item in items}
-    return ItemList(items=items, end=last) if len(kinds) == 1 else None
+    kinds = {item.kind for item in items}
+    if not items or len(kinds - {"echo"} | ({"remark"} if "echo" in kinds else set())) > 1:
+        return None
+    spans = [span for item in items for span in item.spans]
+    return ItemList(spans=spans, kinds=kinds, n_items=len(items), end=last)

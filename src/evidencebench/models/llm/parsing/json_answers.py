@@ -1,4 +1,4 @@
-"""A JSON value, and what it names, whatever its keys."""
+"""A JSON value, and what it names: a list, below one of many keys, of numbers, texts, or objects that hold one."""
 
 import json
 import re
@@ -6,41 +6,23 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from evidencebench.models.llm.parsing.items import read_item
-from evidencebench.models.llm.parsing.numbers import Span, read_numbers, span_of
-from evidencebench.models.llm.parsing.phrases import says_none
-from evidencebench.models.llm.parsing.shown import ShownSentences
+from evidencebench.models.llm.parsing.numbers import Span, read_numbers, whole_number
+from evidencebench.models.llm.parsing.phrases import MARKS, says_none
+from evidencebench.models.llm.parsing.text import ShownSentences, line_end_of
 
 # Keys as they are compared: in small letters, without anything else. The surest come first.
-_LIST_WORDS = (
-    "sentences sentenceindices sentenceids sentencenumbers selectedsentences selectedsentenceindices selectedids "
-    "selectedindices selected selection indices indexes ids answer answers finalanswer evidencesentences "
-    "evidenceindices evidence order ranking"
+_LISTS = (
+    *("sentences", "sentenceindices", "sentenceids", "sentencenumbers", "selectedsentences", "selectedsentenceindices"),
+    *("selectedids", "selectedindices", "selected", "selection", "indices", "indexes", "ids", "answer", "answers"),
+    *("finalanswer", "evidencesentences", "evidenceindices", "evidence", "order", "ranking"),
 )
-_LISTS = tuple(_LIST_WORDS.split())
-_AROUND = ("result", "results", "output", "response", "data")  # of an object with such a list
 _INDICES = ("sentenceindex", "sentenceid", "sentencenumber", "sentence", "index", "idx")
-_TEXTS = ("sentence", "text", "quote", "content")
-_NUMBERINGS = ("id", "number", "no")  # of an index that may also number the entries
-_NO_LETTERS = re.compile(r"[^a-z]+")
+_OF_ENTRIES = (*_INDICES, "text", "quote", "content", "id", "number", "no")  # what may say the sentence of an entry
+_MAX_PLACES = 40
+_START = re.compile(r"^(?:[ \t]{0,8}```[^\n`]{0,20}\n\s*(?=[\[{])|[ \t]*(?=\{\s*\"|\[\s*[\"{]))", re.MULTILINE)
 _TRAILING_COMMA = re.compile(r",(?=\s*[\]}])")
-_NEXT_OBJECT = re.compile(r"[\s,]*\n[\s,]*(?=\{)")
-_KEY = r"(?:(?:selected|final)[_ ]?)?(?:sentences|indices|answer)"
-LOOSE_KEY = re.compile(
-    rf"(?:(?P<mark>[\"']){_KEY}(?P=mark)\s*[:=]|(?<=\{{){_KEY}:|^{_KEY}\s*=)\s*(?=\[)", re.IGNORECASE | re.MULTILINE
-)
-"""The key of a list in what is nearly JSON, such as Python, or is cut off."""
-
-_MAX_DEPTH = 5
-_MAX_VALUES = 500
-
-
-class JsonNumber(str):
-    """A number as written; its digits may be more than Python likes to convert."""
-
-    __slots__ = ()
-
-
-_DECODER = json.JSONDecoder(strict=False, parse_int=JsonNumber, parse_float=JsonNumber, parse_constant=JsonNumber)
+# Numbers as written: their digits may be more than Python likes to convert.
+_DECODER = json.JSONDecoder(strict=False, parse_int=str, parse_float=str, parse_constant=str)
 
 
 class UnsureListError(ValueError):
@@ -48,122 +30,106 @@ class UnsureListError(ValueError):
 
 
 def json_at(text: str, start: int) -> tuple[Any, int] | None:
-    """Return the JSON value at a position, trailing commas forgiven, and the position behind it; None: there is none.
-
-    Of objects one behind the other, as in lines of JSON, the value is a list.
+    """Return the JSON object or list at a position, trailing commas forgiven, and the position behind it.
 
     Examples
     --------
     >>> json_at('{"sentences": [3, 17,]}.', 0)
     ({'sentences': ['3', '17']}, 23)
     """
-    first = _value_at(text, start)
-    if first is None or not isinstance(first[0], dict):
-        return first
-    values: list[Any] = [first[0]]
-    end = first[1]
-    while len(values) < _MAX_VALUES and (found := _NEXT_OBJECT.match(text, end)):
-        later = _value_at(text, found.end())
-        if later is None:
-            return [*values, None], len(text)
-        values.append(later[0])
-        end = later[1]
-    has_lists = any(
-        comparable_key(key) in _LISTS and isinstance(one, list) for value in values for key, one in value.items()
-    )
-    if len(values) > 1 and has_lists:
-        values.append(None)  # several answers rather than one in parts
-    return first if len(values) == 1 else (values, end)
-
-
-def _value_at(text: str, start: int) -> tuple[Any, int] | None:
-    for one in (text, None):
+    for is_forgiving in (False, True):
         try:
-            whole = _TRAILING_COMMA.sub(" ", text) if one is None else one
-            value, end = _DECODER.raw_decode(whole, start)
+            value, end = _DECODER.raw_decode(_TRAILING_COMMA.sub(" ", text) if is_forgiving else text, start)
         except (ValueError, RecursionError):
             continue
         return (value, end) if isinstance(value, (dict, list)) else None
     return None
 
 
-def comparable_key(key: str) -> str:
-    """Return a key as keys are compared."""
-    return _NO_LETTERS.sub("", key[:80].lower())
+def json_values(text: str) -> Iterator[tuple[int, int, Any]]:
+    """Yield where the JSON values that open a line or a fence start and end, and the values."""
+    end = 0
+    for place in list(_START.finditer(text))[-_MAX_PLACES:]:
+        start = place.end()
+        if start >= end and (found := json_at(text, start)) is not None:
+            value, value_end = found
+            # ``[41] text`` is a sentence with its number.
+            if isinstance(value, dict) or not text[value_end : line_end_of(text, value_end, len(text))].strip(MARKS):
+                end = value_end
+                yield start, end, value
 
 
-def listed_in(value: Any, shown: ShownSentences, depth: int = 0) -> list[Span] | None:
+def by_comparable_key(value: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an object with its keys as they are compared."""
+    return {re.sub("[^a-z]+", "", key[:80].lower()): one for key, one in value.items()}
+
+
+def listed_in(value: Any, shown: ShownSentences) -> list[Span] | None:
     """Return what a JSON value names: its own items, or those below the surest key; None where it has no such key.
 
     Raises `UnsureListError` if there is a list, and one of its items is not sure to name a sentence.
     """
-    if depth > _MAX_DEPTH:
-        return None
+    try:
+        return _listed_in(value, shown)
+    except RecursionError as error:
+        raise UnsureListError from error
+
+
+def _listed_in(value: Any, shown: ShownSentences) -> list[Span] | None:
     if isinstance(value, list):
-        return [span for one in _by_rank(value) for span in _named_by(one, shown, depth)]
-    if not isinstance(value, dict):
-        return None
-    by_name = {comparable_key(key): one for key, one in value.items()}
-    for name in _LISTS:
-        if name in by_name and (found := _listed_below(by_name[name], shown, depth)) is not None:
-            return found
-    inner = [name for name, one in by_name.items() if isinstance(one, (dict, list))]
-    if len(inner) == 1 and inner[0] in _AROUND:
-        return listed_in(by_name[inner[0]], shown, depth + 1)
-    return _named_by(value, shown, depth) if by_name.keys() & set(_INDICES) else None
+        if all(isinstance(one, dict) and str(one.get("rank")).isdecimal() for one in value):
+            value = sorted(value, key=lambda one: whole_number(one["rank"]))
+        return [span for one in value for span in _named_by(one, shown)]
+    if isinstance(value, dict):
+        by_name = by_comparable_key(value)
+        for name in _LISTS:
+            if name in by_name and (found := _listed_below(by_name[name], shown)) is not None:
+                return found
+        if not by_name.keys().isdisjoint(_INDICES):
+            raise UnsureListError  # an entry without its list, such as a line of JSON
+    return None
 
 
-def _listed_below(value: Any, shown: ShownSentences, depth: int) -> list[Span] | None:
-    """Return what stands below the key of a list, which may also be the key of its explanation."""
-    if isinstance(value, (dict, list)):
-        found = listed_in(value, shown, depth + 1)
-        if found is None:
-            raise UnsureListError
-        return found
-    if value is None or (isinstance(value, str) and says_none(value)):
+def _listed_below(value: Any, shown: ShownSentences) -> list[Span] | None:
+    """Return what stands below the key of a list; None where it is a text, which may explain the list."""
+    if value is None:
         return []
-    if isinstance(value, JsonNumber):
-        return _named_by(value, shown, depth)
-    numbers = read_numbers(value, 0, len(value)) if isinstance(value, str) else None
-    is_whole = numbers is not None and numbers.end == len(value.rstrip(" .")) and not numbers.is_open
-    return numbers.spans if numbers is not None and is_whole else None
+    if isinstance(value, str):
+        return [] if says_none(value) else _whole_list(value)
+    found = _listed_in(value, shown)
+    if found is None:
+        raise UnsureListError
+    return found
 
 
-def _by_rank(values: list[Any]) -> list[Any]:
-    """Return elements by their rank, where each is an object that has one."""
-    ranks = [value.get("rank") if isinstance(value, dict) else None for value in values]
-    if not values or not all(isinstance(rank, JsonNumber) and len(rank) < _MAX_DEPTH for rank in ranks):
-        return values
-    return [values[n] for n in sorted(range(len(values)), key=lambda n: float(str(ranks[n])))]
+def _whole_list(text: str) -> list[Span] | None:
+    """Return the numbers that a text is a list of, and nothing else."""
+    numbers = read_numbers(text, 0, len(text))
+    if numbers is None or numbers.is_open or numbers.end != len(text.rstrip(" .")):
+        return None
+    return numbers.spans
 
 
-def _named_by(value: Any, shown: ShownSentences, depth: int) -> list[Span]:
+def _named_by(value: Any, shown: ShownSentences) -> list[Span]:
     """Return what one element of a list names."""
-    if isinstance(value, JsonNumber):
-        digits = value.lstrip("-")
-        return [span_of(digits, is_negative=value != digits)] if digits.replace(".", "").isdecimal() else [(0, None)]
     if isinstance(value, str):
         return _named_by_text(value, shown)
-    if isinstance(value, list) and depth <= _MAX_DEPTH:
-        return [span for one in value for span in _named_by(one, shown, depth + 1)]
-    if isinstance(value, dict) and depth <= _MAX_DEPTH and not any(one is False for one in value.values()):
-        for one in _naming_members({comparable_key(key): one for key, one in value.items()}):
-            return _named_by(one, shown, depth + 1)
+    if isinstance(value, list):
+        return [span for one in value for span in _named_by(one, shown)]
+    if isinstance(value, dict) and not any(one is False for one in value.values()):
+        by_name = by_comparable_key(value)
+        for name in (*_LISTS, *_OF_ENTRIES):
+            one = by_name.get(name)
+            if isinstance(one, list) or (one is not None and name in _OF_ENTRIES):
+                return _named_by(one, shown)
     raise UnsureListError
-
-
-def _naming_members(by_name: Mapping[str, Any]) -> Iterator[Any]:
-    """Yield the members of an entry that may say its sentence, the surest first."""
-    yield from (by_name[name] for name in _LISTS if isinstance(by_name.get(name), list))
-    yield from (by_name[name] for name in (*_INDICES, *_TEXTS, *_NUMBERINGS) if by_name.get(name) is not None)
 
 
 def _named_by_text(text: str, shown: ShownSentences) -> list[Span]:
     if says_none(text):
         return []
-    found = read_numbers(text, 0, len(text))
-    if found is not None and not found.is_open and found.end == len(text.rstrip()):
-        return found.spans
+    if (found := _whole_list(text)) is not None:
+        return found
     item = read_item(text, shown)
     if item is None or not item.spans:
         raise UnsureListError

@@ -2,14 +2,15 @@
 
 import re
 
+from evidencebench.models.llm.parsing.text import has_digit, has_letter
+
+MARKS = " \t.!?,;:*`_\"'$\\&+/|)]}<>#~-"
+"""What may stand around a list and says nothing."""
+
+_WINDOW = 400
 _NONE = re.compile(
     r"[\s\"'`*_(\[{<\\]*(?:none|nil|null|n/?a|nothing|not\s+applicable|empty(?:\s?(?:list|set))?|varnothing"
     r"|(?:there\s+(?:is|are)\s+)?(?:no|zero|0)\s+(?:[a-z]+\s+){0,4}?(?:sentences?|evidence|indices|selection))(?![^\W_])",
-    re.IGNORECASE,
-)
-_LEFT_OUT = re.compile(
-    r"[\W_]{0,12}(?:(?:is|was|were|are)\s+)?(?:excluded|omitted|rejected|discarded|dropped|skipped|removed|left\s+out"
-    r"|not\s)",
     re.IGNORECASE,
 )
 _REFUSAL = re.compile(
@@ -19,11 +20,13 @@ _REFUSAL = re.compile(
     r"(?:guidelines|polic(?:y|ies)))(?![^\W_])",
     re.IGNORECASE,
 )
+_LEFT_OUT = re.compile(
+    r"[\W_]{0,12}(?:(?:is|was|were|are)\s+)?"
+    r"(?:excluded|omitted|rejected|discarded|dropped|skipped|removed|left\s+out|not\s)",
+    re.IGNORECASE,
+)
 _REMARK = re.compile(r"[\s*_`\"')\]}>$\\!?~]*+(?:[,;:.(-]|(?:because|since|as|for|which|that)(?![^\W_]))")
 _ASIDE = re.compile(r"\([^()\n]{0,200}\)|</[A-Za-z_]{1,20}>")
-_WINDOW = 400
-MARKS = " \t.!?,;:*`_\"'$\\&+/|)]}<>#~-"
-"""What may stand around a list and says nothing."""
 
 
 def says_none(text: str) -> bool:
@@ -35,7 +38,19 @@ def says_none(text: str) -> bool:
     (True, False, False)
     """
     found = _NONE.match(text[:_WINDOW])
-    return found is not None and not _has_digit(text[found.end() : _WINDOW].split("\n\n", 1)[0])
+    return found is not None and not has_digit(text[found.end() : _WINDOW].split("\n\n", 1)[0])
+
+
+def refuses(text: str) -> bool:
+    """Whether a reply without a list says, at its beginning or end, that the model will not answer.
+
+    Examples
+    --------
+    >>> refuses("I'm sorry, but I can't help with that."), refuses("Patients could not answer the questionnaire.")
+    (True, False)
+    """
+    text = text.strip()
+    return _REFUSAL.search(text[:_WINDOW]) is not None or _REFUSAL.search(text[-_WINDOW:]) is not None
 
 
 def is_left_out(remark: str) -> bool:
@@ -58,30 +73,9 @@ def is_remark(rest: str) -> bool:
     (True, True, False, False)
     """
     rest = without_parentheses(rest)
-    return not _has_digit(rest) and (not has_letter(rest) or _REMARK.match(rest) is not None)
-
-
-def refuses(text: str) -> bool:
-    """Whether a reply without a list says, at its beginning or end, that the model will not answer.
-
-    Examples
-    --------
-    >>> refuses("I'm sorry, but I can't help with that."), refuses("Patients could not answer the questionnaire.")
-    (True, False)
-    """
-    text = text.strip()
-    return _REFUSAL.search(text[:_WINDOW]) is not None or _REFUSAL.search(text[-_WINDOW:]) is not None
+    return not has_digit(rest) and (not has_letter(rest) or _REMARK.match(rest) is not None)
 
 
 def without_parentheses(text: str) -> str:
     """Return a text without words in parentheses and tags that are closed."""
     return _ASIDE.sub(lambda found: "" if has_letter(found[0]) else found[0], text)
-
-
-def has_letter(text: str) -> bool:
-    """Whether a text holds a letter."""
-    return any(map(str.isalpha, text))
-
-
-def _has_digit(text: str) -> bool:
-    return any(letter in "0123456789" for letter in text)

@@ -1,0 +1,290 @@
+"""The answer of a reply: where it may stand, the last such place first, and what stands there."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from evidencebench.models.llm.parsing.items import ItemList, begins_with_number, read_item, read_items
+from evidencebench.models.llm.parsing.json_answers import UnsureListError, json_at, json_values, listed_in
+from evidencebench.models.llm.parsing.numbers import NumberList, Span, read_numbers
+from evidencebench.models.llm.parsing.phrases import MARKS, is_remark, says_none
+from evidencebench.models.llm.parsing.text import MAX_LINE, ShownSentences, has_letter, line_around, line_end_of
+
+
+class Branch(StrEnum):
+    """What read a reply, by the name under which runs count it (``read_by ...``)."""
+
+    ANSWER_LINE = "answer line"
+    """Numbers, or *none*, behind ``ANSWER:``."""
+    ITEMS = "answer items"
+    """A list with one item a line."""
+    QUOTES = "quotes"
+    """The texts of sentences, one a line."""
+    TAG = "tag"
+    """``<answer>`` or a LaTeX box."""
+    JSON = "json"
+    JSON_KEY = "json key"
+    """What is nearly JSON, such as Python, or is cut off."""
+    CHOICE = "choice"
+    """What words of choosing introduce, such as *I select*."""
+    LIST = "list"
+    """A reply that is a list and nothing else, or that ends with one in brackets."""
+    SCORE_LINES = "score lines"
+    REFUSAL = "refusal"
+
+
+class DoubtError(ValueError):
+    """What the answer names is not sure, and no earlier list counts in its place."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundAnswer:
+    """The sentences that a reply names: none where it says so."""
+
+    spans: list[Span]
+    read_by: Branch
+    end: int
+    is_open: bool = False  # whether a bracket is not closed
+    may_go_on: bool = False  # whether no bracket ends it and the text ends with it
+
+
+_PLACE = re.compile(
+    r"""
+    <(?:(?:final|selected)[_-]?)?(?P<tag>answers?|sentences|indices|selection)>
+    |\\(?:boxed|fbox)\s{0,3}(?=\{)
+    |^(?P<lead>[^\w\n/]{0,20}
+        (?:(?:so|thus|therefore|hence|finally|here|is|my|the|final|draft|step|[0-9]{1,2})[\s,.:]+){0,5})
+    [*_]{0,3}(?<!<)(?P<answer>answers?)(?![^\W_])
+    (?:[ \t]+(?:indices|sentences|list)(?![^\W_]))?(?:[ \t]*\([^()\n]{0,60}\))?
+    [ \t*_`"'\])>~$}]*(?:(?::|->|=>|=|-+(?=\s)|is(?![^\W_]):?|are(?![^\W_]):?)|(?=\[|\n|\Z))
+    """,
+    re.IGNORECASE | re.MULTILINE | re.VERBOSE,
+)
+_KEY = r"(?:(?:selected|final)[_ ]?)?(?:sentences|indices|answer)"
+_JSON_KEY = re.compile(
+    rf"(?:(?P<mark>[\"']){_KEY}(?P=mark)\s*[:=]|(?<=\{{){_KEY}:|^{_KEY}\s*=)\s*(?=\[)", re.IGNORECASE | re.MULTILINE
+)
+_CHOICE = re.compile(
+    r"(?<![^\W_])(?:(?:select|choose|pick|go\s+with|selected|chosen|picked)(?![^\W_])"
+    r"[^\n0-9\[(:]{0,60}(?::|(?=[ \t*_`][\[0-9]))"
+    r"|(?:answer|selection|choices?|picks|best|final|revised|sentences|indices|set|list|thus|therefore)(?![^\W_])"
+    r"[^\n0-9\[(:]{0,60}(?::|(?:is|are)(?=[ \t*_`]+[\[0-9])))",
+    re.IGNORECASE,
+)
+_NOT_CHOSEN = re.compile(
+    r"(?<![^\W_])(?:not?|never|none|cannot|un\w+|other|exclu\w+|reject\w+|should|must|form|format|example|if|instead"
+    r"|why|number|count|total|length)(?![^\W_])|n't",
+    re.IGNORECASE,
+)
+_BEFORE_VALUE = re.compile(r"(?:[\s*_$:]|```[A-Za-z0-9]{0,12}[ \t]*(?=\n))*+")
+_BLANK_LINES = re.compile(r"(?:[ \t]*\n)+")
+_MAX_PLACES = 40  # of one kind, the last ones
+_MAX_SHORT = 300  # characters of a reply that says in words that nothing is selected
+
+
+def find_answer(text: str, shown: ShownSentences, *, is_cut: bool) -> FoundAnswer | None:
+    """Return the reply's answer, which may be an explicitly empty one; None where it has none.
+
+    The last place that is not the paper's own line is the answer; one that cannot be read is an answer all the same.
+    Two without a word between contradict each other, unless they name the same. Of a reply that was cut off, only the
+    surest places are looked at. Raises `DoubtError` if its answer cannot be read for sure.
+    """
+    values = list(json_values(text))
+    outside = [True] * (len(text) + 1)
+    for start, end, _ in values:
+        outside[start:end] = [False] * (end - start)
+    found = [
+        *((True, start, one) for start, end, value in values for one in _in_json(text, start, end, value, shown)),
+        *(one for place, end in _places(text, shown) if outside[place.start()] for one in _at(text, place, end, shown)),
+    ]
+    keys = [
+        key
+        for key in _JSON_KEY.finditer(text)
+        if outside[key.start()] and not shown.hold(line_around(text, key.start()), key[0].strip("\"' :=[\n"))
+    ]
+    if found:
+        return _last(text, sorted(found, key=lambda one: one[:2]), keys[-1].start() if keys else 0, shown)
+    if len(keys) > 1:
+        raise DoubtError
+    if keys and (numbers := read_numbers(text, keys[0].end(), len(text))):
+        is_inner = text[: keys[0].start()].rstrip(" \t\n{").endswith(":")
+        return None if is_inner else _in_numbers(text, numbers, Branch.JSON_KEY)
+    return None if is_cut or values else _find_alone(text.strip(), shown)
+
+
+_Place = tuple[bool, int, FoundAnswer | None]
+"""Whether the reply says it itself or may quote the paper, the position, what stands there: None if not readable."""
+
+
+def _last(text: str, found: Sequence[_Place], last_key: int, shown: ShownSentences) -> FoundAnswer:
+    """Return the last answer, or raise `DoubtError` if that is not sure."""
+    _, start, last = found[-1]
+    if last is None or last_key > last.end or _is_revised(text, last, shown):
+        raise DoubtError
+    before = found[-2][2] if len(found) > 1 and found[-2][0] else None
+    if before and before.spans != last.spans and not text[before.end : start].strip(MARKS + "\n"):
+        raise DoubtError  # nothing revokes the first
+    return last
+
+
+def _in_json(text: str, start: int, end: int, value: object, shown: ShownSentences) -> list[FoundAnswer | None]:
+    """Return what a JSON value names, None where it cannot be told; nothing where it has no list or is the paper's."""
+    try:
+        spans = None if shown.hold(text[start:end], text[start]) else listed_in(value, shown)
+    except UnsureListError:
+        return [None]
+    return [] if spans is None else [FoundAnswer(spans=spans, read_by=Branch.JSON, end=end)]
+
+
+def _places(text: str, shown: ShownSentences) -> Iterator[tuple[re.Match[str], int]]:
+    """Yield the places of tags and of the keyword, the last first, and where each ends: where the next one begins."""
+    end = next_start = len(text)
+    for place in reversed(list(_PLACE.finditer(text))[-_MAX_PLACES:]):
+        if place["answer"] is None and shown.hold(line_around(text, place.start()), place[0]):
+            continue
+        line_start = text.rfind("\n", 0, next_start) + 1
+        end = line_start if next_start < len(text) and line_start > place.end() else next_start
+        closing = text.find(f"</{place[0][1:]}", place.end(), end) if place["tag"] else -1
+        yield place, end if closing < 0 else closing
+        next_start = place.start("answer") if place["answer"] else place.start()
+
+
+def _at(text: str, place: re.Match[str], end: int, shown: ShownSentences) -> Iterator[_Place]:
+    """Yield what stands at a place; nothing where it quotes the paper, or nothing is behind it."""
+    is_line = place["answer"] is not None
+    start, words = (place.start("answer"), place["answer"]) if is_line else (place.start(), place[0])
+    is_quoted = is_line and not {'"', "'", "`", ">"}.isdisjoint(place["lead"])
+    found = read_value(text, place.end(), end, shown, Branch.ANSWER_LINE if is_line else Branch.TAG)
+    said = "" if found is None else text[start : found.end][:MAX_LINE]
+    is_own = not shown.hold(line_around(text, start), words, said)
+    if found is not None and (is_own or (is_line and not is_quoted)):
+        is_mentioned = is_quoted and has_letter(text[found.end : line_end_of(text, found.end, len(text))])
+        yield is_own, start, None if is_mentioned else found
+    # *The answer is* begins other sentences too.
+    if found is None and is_own and text[place.end() : end].strip(MARKS + "\n") and text[place.end() - 1] not in "eEsS":
+        yield True, start, None
+
+
+def _is_revised(text: str, found: FoundAnswer, shown: ShownSentences) -> bool:
+    """Whether a later line is a list of sentences too, such as ``Revised list: [3, 17]``."""
+    for line in text[found.end :].split("\n")[1:]:
+        start = line.find(":") + 1
+        numbers = read_numbers(line, start, len(line)) if len(line) <= MAX_LINE else None
+        if (
+            numbers is not None
+            and numbers.spans
+            and (numbers.is_bracketed or len(numbers.spans) > 1)
+            and not line[numbers.end :].strip(MARKS)
+            and not shown.hold(line, line[start : numbers.end].strip(MARKS))
+        ):
+            return True
+    return False
+
+
+def _find_alone(text: str, shown: ShownSentences) -> FoundAnswer | None:
+    """Return the list of a reply without a keyword, where it is clearly no citation; None where there is none.
+
+    It is the whole reply, its last line in brackets, or what the last words of choosing (*I select*, *Selected
+    sentences:*) introduce, if nothing but a remark stands behind it.
+    """
+    if len(text) <= _MAX_SHORT and "\n\n" not in text and says_none(text):
+        return FoundAnswer(spans=[], read_by=Branch.LIST, end=len(text))
+    above, _, last = text.rpartition("\n")
+    is_first = not begins_with_number(above.rstrip().rpartition("\n")[2])
+    for start in (0, len(text) - len(last)):
+        numbers = read_numbers(text, start, len(text)) if is_first or start == 0 else None
+        if numbers is None or numbers.is_open or text[numbers.end :].strip(MARKS):
+            continue
+        if start == 0 or (numbers.is_bracketed and numbers.spans):
+            return FoundAnswer(spans=numbers.spans, read_by=Branch.LIST, end=len(text))
+    items = read_items(text, 0, len(text), shown)
+    if items and not text[items.end :].strip(MARKS) and (items.is_quoted or items.kinds == {"number"}):
+        return replace(_in_items(text, items), read_by=Branch.QUOTES if items.is_quoted else Branch.LIST)
+    return _chosen(text, shown)
+
+
+def _chosen(text: str, shown: ShownSentences) -> FoundAnswer | None:
+    """Return the list behind the last words of choosing."""
+    for choice in reversed(list(_CHOICE.finditer(text))[-_MAX_PLACES:]):
+        line = line_around(text, choice.start())
+        before = text[max(text.rfind("\n", 0, choice.start()) + 1, choice.start() - MAX_LINE) : choice.end()]
+        if _NOT_CHOSEN.search(before) or shown.hold(line, choice[0].strip(), line):
+            continue
+        found = read_value(text, choice.end(), len(text), shown, Branch.CHOICE)
+        if found is None or not found.spans or (found.read_by != Branch.CHOICE and ":" not in choice[0]):
+            continue
+        rest = text[found.end :]
+        is_end = not rest.strip(MARKS + "\n") or (found.read_by == Branch.ITEMS and "[" not in rest)
+        return replace(found, read_by=Branch.CHOICE) if is_end and not _NOT_CHOSEN.search(rest) else None
+    return None
+
+
+def read_value(text: str, start: int, end: int, shown: ShownSentences, branch: Branch) -> FoundAnswer | None:
+    """Return the list that stands at a place: JSON, words such as *none*, numbers on a line, or items below each other.
+
+    None: there is none of which it is sure what it names.
+    """
+    before = _BEFORE_VALUE.match(text, start, end)
+    start = before.end() if before else start
+    line_end = line_end_of(text, start, end)
+    line = text[start:line_end]
+    if line[:1] in {"{", "["} and (value := json_at(text[:end], start)) and not _is_numbers(value[0]):
+        return next(iter(_in_json(text, start, value[1], value[0], shown)), None)
+    if shown.index_of(line) is None:
+        if says_none(text[start:end]):
+            return FoundAnswer(spans=[], read_by=branch, end=line_end, may_go_on=not text[line_end:].strip())
+        numbers = read_numbers(text, start, end)
+        if numbers is not None and _is_whole_list(text, numbers, end, shown):
+            return FoundAnswer(
+                spans=numbers.spans,
+                read_by=branch,
+                end=numbers.end,
+                is_open=numbers.is_open,
+                may_go_on=(not numbers.is_bracketed or numbers.wants_more) and not text[numbers.end :].strip(" \t\n,;"),
+            )
+    is_introduced = line.rstrip(" *_").endswith(":") and not _NOT_CHOSEN.search(line) and read_item(line, shown) is None
+    start = line_end + 1 if is_introduced else start
+    line_start = text.rfind("\n", 0, start) + 1
+    starts_line = not text[line_start:start].strip()
+    items = read_items(text, line_start if starts_line else start, end, shown)
+    is_sure = items is not None and (starts_line or items.n_items > 1 or items.is_quoted)
+    return _in_items(text, items) if items is not None and is_sure else None
+
+
+def _is_numbers(value: object) -> bool:
+    """Whether a JSON value may be a list of numbers with something behind it."""
+    return not value or (isinstance(value, list) and all(isinstance(one, str) and one.isdecimal() for one in value))
+
+
+def _in_numbers(text: str, numbers: NumberList, branch: Branch) -> FoundAnswer:
+    may_go_on = (not numbers.is_bracketed or numbers.wants_more) and not text[numbers.end :].strip(" \t\n,;")
+    return FoundAnswer(
+        spans=numbers.spans, read_by=branch, end=numbers.end, is_open=numbers.is_open, may_go_on=may_go_on
+    )
+
+
+def _in_items(text: str, items: ItemList) -> FoundAnswer:
+    branch = Branch.QUOTES if items.is_quoted else Branch.ITEMS
+    return FoundAnswer(spans=items.spans, read_by=branch, end=items.end, may_go_on=not text[items.end :].strip())
+
+
+def _is_whole_list(text: str, numbers: NumberList, end: int, shown: ShownSentences) -> bool:
+    """Whether numbers on a line are all that is named: nothing follows them but a remark, and no item below them."""
+    line_end = line_end_of(text, numbers.end, end)
+    rest = text[numbers.end : line_end]
+    if numbers.is_open and text[numbers.end : end].strip(" \t\n,"):
+        return False
+    if not is_remark(rest):
+        return False
+    if len(numbers.spans) == 1 and not numbers.is_bracketed and rest[:1] in {".", ")"} and has_letter(rest):
+        return False  # which may only number an item
+    gap = _BLANK_LINES.match(text, line_end, end)
+    below_start = gap.end() if gap else end
+    line, is_next = text[below_start : line_end_of(text, below_start, end)], below_start - line_end == 1
+    below = read_item(line, shown)
+    if below is None or not below.spans:
+        return not (is_next and begins_with_number(line))
+    if below.kind == "number":
+        return len(numbers.spans) != 1 and not is_next
+    return not is_next or (len(numbers.spans) > 1 and not rest.strip(MARKS))
