@@ -73,7 +73,12 @@ def print_board(board: Standings, table_format: str) -> None:
     shown = [column for column in COLUMNS if column.heading]
     is_text = table_format == "text"
     for task, rows in board.items():
-        body = [[_marked(row), *(_cell(column.cell(row)) for column in shown)] for row in rows]
+        marked = [f"{row.system}{' *' if row.is_control else ''}{' †' if row.trained_on_it else ''}" for row in rows]
+        told = ((column.cell(row) for column in shown) for row in rows)
+        body = [
+            [name, *(percent(value) if isinstance(value, Estimate) else value for value in values)]
+            for name, values in zip(marked, told, strict=True)
+        ]
         columns = ["system", *(column.heading for column in shown)]
         print_table(Table(title=task, columns=columns, rows=body, notes=() if is_text else _notes(rows)), table_format)
         if is_text:
@@ -82,15 +87,6 @@ def print_board(board: Standings, table_format: str) -> None:
         for note in notes:
             print_prose(note)
         click.echo()
-
-
-def _cell(value: Cell | Estimate) -> Cell:
-    return percent(value) if isinstance(value, Estimate) else value
-
-
-def _marked(row: Standing) -> str:
-    """Return a system's name in a table, with a mark that a note explains."""
-    return f"{row.system}{' *' if row.is_control else ''}{' †' if row.trained_on_it else ''}"
 
 
 def _notes(rows: Sequence[Standing]) -> tuple[str, ...]:

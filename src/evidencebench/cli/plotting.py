@@ -71,16 +71,12 @@ def write_picture(path: Path, chart: Node) -> None:
 
 def print_bars(bars: Sequence[Bar], marks: Sequence[Mark] = ()) -> None:
     """Print intervals as lines of characters, and an empty line; ASCII where standard output can hold no more."""
-    width = prose_width()
-    click.echo(f"{terminal_bars(bars, marks=marks, width=width, ascii_only=not _can_show(NEEDED))}\n")
-
-
-def _can_show(characters: str) -> bool:
     try:
-        characters.encode(sys.stdout.encoding or "ascii")
+        NEEDED.encode(sys.stdout.encoding or "ascii")
+        ascii_only = False
     except UnicodeEncodeError:
-        return False
-    return True
+        ascii_only = True
+    click.echo(f"{terminal_bars(bars, marks=marks, width=prose_width(), ascii_only=ascii_only)}\n")
 
 
 def control_marks(controls: Sequence[Mapping[str, float]]) -> list[Mark]:
@@ -134,12 +130,12 @@ def board_chart(board: Mapping[str, Sequence[Standing]], data: str, resampling: 
 
 def board_bars(rows: Sequence[Standing]) -> list[Bar]:
     """Return standings as rows of a chart, with their ranks."""
-    return [bar_of(row.system, row.recall, note=_note(row), is_control=row.is_control) for row in rows]
-
-
-def _note(row: Standing) -> str:
-    ranks = [] if row.rank is None else [f"rank {row.rank_text}"]
-    return ", ".join([*ranks, *(["saw this data"] if row.trained_on_it else [])])
+    bars = []
+    for row in rows:
+        notes = [] if row.rank is None else [f"rank {row.rank_text}"]
+        notes += ["saw this data"] if row.trained_on_it else []
+        bars.append(bar_of(row.system, row.recall, note=", ".join(notes), is_control=row.is_control))
+    return bars
 
 
 def comparison_chart(compared: Sequence[Pair], data: str, resampling: Resampling) -> Node:
@@ -149,7 +145,7 @@ def comparison_chart(compared: Sequence[Pair], data: str, resampling: Resampling
         bar = bar_of(pair.comparison.task.name, pair.comparison.test.difference)
         pairs.setdefault((pair.first, pair.second), []).append(bar)
     reach = reach_of(bar for bars in pairs.values() for bar in bars)
-    unit = f"difference in aspect recall, points, {_intervals(resampling)}"
+    unit = _unit(resampling, "difference in aspect recall, points")
     charts = [
         difference_chart(bars, title=f"{first} - {second}, on {data}", unit=unit, reach=reach, sides=(second, first))
         for (first, second), bars in pairs.items()
@@ -157,9 +153,5 @@ def comparison_chart(compared: Sequence[Pair], data: str, resampling: Resampling
     return stacked(charts, title=f"Differences on {data}")
 
 
-def _unit(resampling: Resampling) -> str:
-    return f"aspect recall in %, {_intervals(resampling)}"
-
-
-def _intervals(resampling: Resampling) -> str:
-    return f"{100 * resampling.level:g} % intervals"
+def _unit(resampling: Resampling, what: str = "aspect recall in %") -> str:
+    return f"{what}, {100 * resampling.level:g} % intervals"

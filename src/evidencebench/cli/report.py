@@ -2,7 +2,6 @@
 
 from pathlib import Path
 from shlex import join
-from typing import Any
 
 import click
 
@@ -123,20 +122,13 @@ def _command_line(ctx: click.Context) -> str:
         value = ctx.params.get(parameter.name or "")
         if parameter.name in _UNTOLD or value is None or value == parameter.get_default(ctx):
             continue
-        words += _words(parameter, value)
+        if isinstance(value, bool):
+            words.append(parameter.opts[-1] if value else parameter.secondary_opts[-1])
+            continue
+        for one in value if isinstance(value, tuple) else (value,):
+            word = one.name if isinstance(one, Task) else str(one)
+            if isinstance(parameter, click.Argument):
+                words.append(argument_of(one))
+            else:
+                words += [parameter.opts[-1], shareable(word) if parameter.name in _FILES else word]
     return join([*words, "--overwrite"])  # or it would stop at the page that shows it
-
-
-def _words(parameter: click.Parameter, value: Any) -> list[str]:
-    values = value if isinstance(value, tuple) else (value,)
-    if isinstance(parameter, click.Argument):
-        return [argument_of(one) for one in values]
-    if isinstance(value, bool):
-        return [parameter.opts[-1] if value else parameter.secondary_opts[-1]]
-    return [word for one in values for word in (parameter.opts[-1], _word(parameter, one))]
-
-
-def _word(parameter: click.Parameter, value: Any) -> str:
-    if isinstance(value, Task):
-        return value.name
-    return shareable(str(value)) if parameter.name in _FILES else str(value)

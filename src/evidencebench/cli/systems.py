@@ -30,7 +30,11 @@ def command(*, as_json: bool, table_format: str) -> None:
     Example: evidencebench systems --json
     """
     if as_json:
-        print_json({name: {"description": _line(name), "options": _defaults(name)} for name in SYSTEMS})
+        defaults = {
+            name: {key: None if one.default is MISSING else one.default for key, one in options_of(system).items()}
+            for name, system in SYSTEMS.items()
+        }
+        print_json({name: {"description": _line(name), "options": defaults[name]} for name in SYSTEMS})
         return
     rows = [(name, _line(name)) for name in SYSTEMS]
     if table_format == "csv":
@@ -44,11 +48,6 @@ def command(*, as_json: bool, table_format: str) -> None:
 
 def _line(name: str) -> str:
     return (inspect.getdoc(SYSTEMS[name]) or "").splitlines()[0]
-
-
-def _defaults(name: str) -> dict[str, Any]:
-    options = options_of(SYSTEMS[name])
-    return {key: None if option.default is MISSING else option.default for key, option in options.items()}
 
 
 def _options(name: str) -> list[str]:

@@ -35,8 +35,8 @@ from evidencebench.web.fetch import ask, blocks_of, require_web_address, transie
 from evidencebench.web.transient import TransientError
 from evidencebench.wording import counted
 
-Progress = Callable[[int, int | None], None]
-"""Told after each block: the bytes held so far, and the bytes of the whole file (None: not known)."""
+Progress = Callable[[int, int], None]
+"""Told after each block: the bytes held so far, and those of the whole file, or as many where that is not known."""
 
 LONGEST_PAUSE_SECONDS = 60.0
 """A server's Retry-After is obeyed up to this: more is for the user to wait, not for us."""
@@ -299,7 +299,7 @@ def _receive(job: _Job, response: HTTPResponse, *, start: int, total: int | None
             if held > most:
                 break
             file.write(block)
-            job.progress(held, total)
+            job.progress(held, total or held)
     if held > most:
         discard(job.part)
         raise wrong_file(job.address, f"{'at most ' if total is None else ''}{most:,} bytes", "more")

@@ -14,7 +14,7 @@ from evidencebench.cli.output import OutputFile, json_text, refuse_existing, tel
 from evidencebench.cli.progress import progress
 from evidencebench.errors import CacheError
 from evidencebench.execution.exchanges import exchanges_of
-from evidencebench.models.llm.inventory import KeptReply, ReplyFilter, kept_replies
+from evidencebench.models.llm.inventory import ReplyFilter, kept_replies
 from evidencebench.models.llm.reply_cache import FILE_NAME, ReplyCache
 from evidencebench.runs.run_file import RunFile, read_run
 from evidencebench.storage.whole_file import is_stream, whole_file
@@ -82,10 +82,18 @@ def command(
                 if isinstance(kept, str):
                     n_damaged += 1
                 else:
-                    named = {} if asked_for is None else {"asked_for": asked_for[key]}
-                    file.write(msgspec.json.encode(named | _line(kept)) + b"\n")
+                    line: dict[str, Any] = {} if asked_for is None else {"asked_for": asked_for[key]}
+                    line |= {"key": key, "model": kept.request.model, "created": shown_time(kept.created)}
+                    line |= {"cost_usd": kept.cost_usd, "request": kept.request, "reply": kept.reply}
+                    file.write(msgspec.json.encode(line) + b"\n")
                     n_written += 1
-    _tell(output, n_written, n_damaged, as_json=as_json)
+    if as_json:
+        tell_written(output, json_text({"path": str(output), "n_replies": n_written, "n_damaged": n_damaged}))
+    else:
+        tell_written(output, f"{output}: {counted(n_written, 'reply', 'replies')}")
+    if n_damaged and not as_json:
+        remedy = "remove them with 'evidencebench cache prune --damaged'"
+        tell_written(output, f"{n_damaged} damaged replies are left out; {remedy}")
     ctx.exit(1 if n_damaged else 0)
 
 
@@ -97,25 +105,3 @@ def _asked_for(run: RunFile, data: str | None, cache: ReplyCache) -> dict[str, l
         asked = {"instance": one.instance_id, "task": one.task, "turn": one.turn}
         found.setdefault(one.replayed.request.key, []).append(asked)
     return found
-
-
-def _line(kept: KeptReply) -> dict[str, Any]:
-    return {
-        "key": kept.key,
-        "model": kept.request.model,
-        "created": shown_time(kept.created),
-        "cost_usd": kept.cost_usd,
-        "request": kept.request,
-        "reply": kept.reply,
-    }
-
-
-def _tell(output: Path, n_written: int, n_damaged: int, *, as_json: bool) -> None:
-    if as_json:
-        tell_written(output, json_text({"path": str(output), "n_replies": n_written, "n_damaged": n_damaged}))
-        return
-    tell_written(output, f"{output}: {counted(n_written, 'reply', 'replies')}")
-    if n_damaged:
-        tell_written(
-            output, f"{n_damaged} damaged replies are left out; remove them with 'evidencebench cache prune --damaged'"
-        )

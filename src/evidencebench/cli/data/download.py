@@ -1,8 +1,6 @@
 """``evidencebench data download``."""
 
 import os
-from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -78,12 +76,8 @@ def command(
                 source_file=from_file,
                 attempts=attempts,
                 force=force,
-                progress=partial(_show_bytes, on_progress),
+                progress=on_progress,
             )
         checked = "checked" if fetched.verified else "not known to this version, computed"
         click.echo(f"{fetched.path}\n  {fetched.size_bytes} bytes; sha256 {checked}:\n  {fetched.sha256}")
         click.echo(click.wrap_text(f"licence: {entry.licence}. {entry.note}", prose_width(), "  ", "  "))
-
-
-def _show_bytes(show: Callable[[int, int], None], n_done: int, n_all: int | None) -> None:
-    show(n_done, n_all or n_done)

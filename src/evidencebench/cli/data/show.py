@@ -8,7 +8,7 @@ import click
 
 from evidencebench.cli.options import data_argument, json_option
 from evidencebench.cli.output import print_json, prose_width
-from evidencebench.data.dataset import Dataset, open_dataset
+from evidencebench.data.dataset import open_dataset
 from evidencebench.data.instance import Instance
 from evidencebench.query import Kind
 from evidencebench.tables import printable
@@ -35,8 +35,13 @@ def command(*, data: str, instance_id: str | None, evidence: bool, as_json: bool
       evidencebench data show sample 0 --evidence
     """
     dataset = open_dataset(data)
+    if instance_id is None and as_json:
+        print_json([{"id": query.instance_id, "hypothesis": query.hypothesis} for query in dataset.queries()])
+        return
     if instance_id is None:
-        _list_instances(dataset, as_json=as_json)
+        for query in dataset.queries():
+            head = f"{printable(query.instance_id)}  "
+            click.echo(click.wrap_text(printable(query.hypothesis), prose_width(), head, "    "))
         return
     is_position = instance_id not in dataset and _POSITION.fullmatch(instance_id) is not None
     instance = dataset[int(instance_id) if is_position else instance_id]
@@ -44,15 +49,6 @@ def command(*, data: str, instance_id: str | None, evidence: bool, as_json: bool
         print_json(_instance_fields(instance))
     else:
         _print_instance(instance, only_evidence=evidence)
-
-
-def _list_instances(dataset: Dataset, *, as_json: bool) -> None:
-    if as_json:
-        print_json([{"id": query.instance_id, "hypothesis": query.hypothesis} for query in dataset.queries()])
-        return
-    for query in dataset.queries():
-        head = f"{printable(query.instance_id)}  "
-        click.echo(click.wrap_text(printable(query.hypothesis), prose_width(), head, "    "))
 
 
 def _instance_fields(instance: Instance) -> dict[str, Any]:
