@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from evidencebench.cli.options import Command, Finite, WholeNumber, bundled_as, json_option, progress_option
+from evidencebench.cli import options
 from evidencebench.cli.output import print_json, print_prose, print_table
 from evidencebench.cli.progress import ProgressReporter, progress
 from evidencebench.errors import CacheError, EvidenceBenchError, StopError
@@ -57,9 +57,9 @@ class Asking:
             raise click.UsageError("--requests-per-minute and --tokens-per-minute do not go with --batch")
 
 
-def asking_options(*own: Callable[[Any], Any]) -> Callable[[Command], Command]:
+def asking_options(*own: Callable[[Any], Any]) -> Callable[[options.Command], options.Command]:
     """Return what adds how models are asked, ``--json``, ``own`` and ``--progress``; the command gets ``asking``."""
-    return bundled_as("asking", Asking, *_OPTIONS, json_option, *own, progress_option)
+    return options.bundled_as("asking", Asking, *_OPTIONS, options.as_json, *own, options.progress_style)
 
 
 def require_model(asking: Asking, *, asks: bool) -> None:
@@ -240,11 +240,10 @@ def _tell(status: BatchStatus) -> None:
     click.echo(f"batch: {status}", err=True)
 
 
-_count = functools.partial(click.option, type=WholeNumber(1), show_default=True, metavar="N")
-_above_0 = functools.partial(click.option, type=Finite(0, min_open=True))
+_above_0 = functools.partial(click.option, type=options.Finite(0, min_open=True))
 _OPTIONS = (
     click.option("--estimate", is_flag=True, help="Print prompts, tokens and cost; send nothing, write no run."),
-    _count("--assume-tokens", "assumed_tokens", default=400, help="How long a reply is, for --estimate."),
+    options.number("--assume-tokens", "assumed_tokens", default=400, help="How long a reply is, for --estimate."),
     _above_0("--max-cost-usd", metavar="USD", help="Stop before this call can cost more."),
     click.option(
         "--prices",
@@ -253,7 +252,7 @@ _OPTIONS = (
         help="Your own price table; see docs/llm.md.",
     ),
     click.option("--batch", is_flag=True, help="Use the provider's batches: cheaper, within a day."),
-    _count("--max-connections", default=DEFAULT_MAX_WAITING, help="Requests in flight at once."),
+    options.number("--max-connections", default=DEFAULT_MAX_WAITING, help="Requests in flight at once."),
     _above_0("--requests-per-minute", metavar="N", help="At most."),
     _above_0("--tokens-per-minute", metavar="N", help="At most."),
     _above_0(
@@ -264,5 +263,5 @@ _OPTIONS = (
         metavar="S",
         help="Seconds for one attempt; with --batch: without a byte.",
     ),
-    _count("--max-attempts", default=6, help="For each request, the first included."),
+    options.number("--max-attempts", default=6, help="For each request, the first included."),
 )

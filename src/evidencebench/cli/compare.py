@@ -22,7 +22,7 @@ from evidencebench.scoring.signature import signature_of, signature_of_all
     click.option("--details", is_flag=True, help="Of several pairs: tables for each, after the matrix of all.")
 )
 @click.pass_context
-def command(ctx: click.Context, *, runs: tuple[Path, ...], details: bool, options: ScoringOptions) -> None:
+def command(ctx: click.Context, *, runs: tuple[Path, ...], details: bool, scoring: ScoringOptions) -> None:
     """Compare runs on the same instances, pair by pair.
 
     Differences are first - second in points of aspect recall. p is from sign
@@ -36,17 +36,17 @@ def command(ctx: click.Context, *, runs: tuple[Path, ...], details: bool, option
     """
     if len(runs) < 2:  # noqa: PLR2004 - a pair
         raise click.UsageError("expected at least two runs to compare")
-    scored, cautions = options.score(runs, with_controls=False, with_selections=True)
-    labels, table_format = list(scored.runs), options.table_format
+    scored, cautions = scoring.score(runs, with_controls=False, with_selections=True)
+    labels, table_format = list(scored.runs), scoring.table_format
     pairs = list(combinations(labels, 2))
     by_task = [{label: scored.scores[label][task.name] for label in labels} for task in scored.tasks]
-    with progress("comparing", options.progress_style) as on_progress:
-        compared = compare_pairs([(scores, pairs) for scores in by_task], options.resampling, on_progress=on_progress)
+    with progress("comparing", scoring.progress_style) as on_progress:
+        compared = compare_pairs([(scores, pairs) for scores in by_task], scoring.resampling, on_progress=on_progress)
     resampling = compared.resampling
     found = sorted(compared.members, key=lambda pair: pairs.index((pair.first, pair.second)))
-    if options.plot:
-        write_picture(options.plot, comparison_chart(found, scored.dataset.name, resampling))
-    if options.as_json:
+    if scoring.plot:
+        write_picture(scoring.plot, comparison_chart(found, scored.dataset.name, resampling))
+    if scoring.as_json:
         rows = [
             {
                 "first": pair.first,
@@ -63,7 +63,7 @@ def command(ctx: click.Context, *, runs: tuple[Path, ...], details: bool, option
         ]
         warnings = [str(caution) for caution in cautions]
         print_json({"data": str(scored.dataset.path), "warnings": warnings, "pairs": rows})
-        ctx.exit(options.exit_code(scored))
+        ctx.exit(scoring.exit_code(scored))
     known = [label for label in labels if scored.trained_on_it(label)]
     if len(pairs) > 1 and table_format != "csv":
         notes = [matrix_note(len(found)), *([SEEN] if known else [])]
@@ -79,4 +79,4 @@ def command(ctx: click.Context, *, runs: tuple[Path, ...], details: bool, option
         print_signatures((signature_of_all(scored, label, resampling) for label in labels), table_format)
         if table_format == "text":
             click.echo("\n--details shows every pair: intervals, p, overlap, instances better and worse")
-    ctx.exit(options.exit_code(scored))
+    ctx.exit(scoring.exit_code(scored))

@@ -5,17 +5,8 @@ from pathlib import Path
 import click
 import msgspec
 
+from evidencebench.cli import options
 from evidencebench.cli.asking import Asking, asking_options, opened_access, print_estimate, require_model
-from evidencebench.cli.options import (
-    WholeNumber,
-    complete_systems,
-    data_option,
-    format_option,
-    jobs_option,
-    resampling_options,
-    system_argument,
-    task_options,
-)
 from evidencebench.cli.output import OutputFile, print_json, print_prose, print_signatures, print_table, require_file
 from evidencebench.cli.progress import ProgressReporter
 from evidencebench.data.dataset import open_dataset
@@ -37,34 +28,24 @@ from evidencebench.wording import counted
 
 
 @click.command
-@system_argument
-@data_option
-@click.option(
-    "--folds", "n_folds", type=WholeNumber(2), default=5, show_default=True, metavar="N", help="Parts of the papers."
-)
-@click.option(
-    "--seeds",
-    "n_seeds",
-    type=WholeNumber(1, 1000),
-    default=5,
-    show_default=True,
-    metavar="N",
-    help="Times they are cut.",
-)
+@options.system
+@options.data
+@options.number("--folds", "n_folds", least=2, default=5, help="Parts of the papers.")
+@options.number("--seeds", "n_seeds", most=1000, default=5, help="Times they are cut.")
 @click.option(
     "--against",
     multiple=True,
     metavar="SYSTEM",
-    shell_complete=complete_systems,
+    shell_complete=options.complete_systems,
     help="Compare with this system; repeatable.",
 )
 @click.option("--blind/--no-blind", default=True, show_default=True, help="Train without the hypothesis too.")
 @click.option("-o", "--output", type=OutputFile(), metavar="FILE", help="Keep finished work; go on there.")
 @click.option("--overwrite", is_flag=True, help="Start over where FILE exists.")
-@task_options
-@jobs_option
-@resampling_options
-@asking_options(format_option)
+@options.tasks
+@options.jobs
+@options.resampling
+@asking_options(options.table_format)
 @click.pass_context
 def command(
     ctx: click.Context,

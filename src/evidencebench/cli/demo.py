@@ -5,8 +5,8 @@ from pathlib import Path
 
 import click
 
+from evidencebench.cli import options
 from evidencebench.cli.leaderboard import print_board
-from evidencebench.cli.options import seed_option
 from evidencebench.cli.output import print_signatures, print_table, prose_width
 from evidencebench.data.dataset import Dataset
 from evidencebench.data.sample import load_sample, sample_path
@@ -45,7 +45,7 @@ What to do next
     type=click.Path(path_type=Path, file_okay=False),
     help="Keep the run files in this folder; default: they are thrown away.",
 )
-@seed_option
+@options.seed
 def command(*, output: Path | None, seed: int) -> None:
     """Validate, solve, run and score the embedded sample.
 

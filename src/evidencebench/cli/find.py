@@ -7,8 +7,8 @@ from pathlib import Path
 
 import click
 
+from evidencebench.cli import options
 from evidencebench.cli.asking import Asking, asking_options, opened_access, print_estimate, require_model
-from evidencebench.cli.options import WholeNumber, complete_systems, seed_option
 from evidencebench.cli.output import print_json, prose_width
 from evidencebench.errors import EvidenceBenchError, PendingError, ReplyError, UnreadableError
 from evidencebench.execution.asking import Rehearsal
@@ -27,24 +27,18 @@ from evidencebench.wording import counted
 @click.command
 @click.argument("hypothesis")
 @click.argument("paper", type=click.Path(allow_dash=True))
-@click.option("--budget", type=WholeNumber(1), default=10, show_default=True, metavar="K", help="How many sentences.")
-@click.option(
-    "--scope",
-    type=click.Choice(["all", "results"]),
-    default="all",
-    show_default=True,
-    help="All evidence, or outcomes and analyses only.",
-)
+@options.number("--budget", default=10, metavar="K", help="How many sentences.")
+@options.choice("--scope", choices=("all", "results"), help="All evidence, or outcomes and analyses only.")
 @click.option(
     "--system",
     "spec",
     default="cues",
     show_default=True,
     metavar="SYSTEM",
-    shell_complete=complete_systems,
+    shell_complete=options.complete_systems,
     help="What finds the evidence.",
 )
-@seed_option
+@options.seed
 @asking_options()
 @click.pass_context
 def command(

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from evidencebench.cli.options import controls_option
+from evidencebench.cli import options
 from evidencebench.cli.output import print_json, print_prose, print_signatures, print_table
 from evidencebench.cli.plotting import board_bars, board_chart, print_bars, write_picture
 from evidencebench.cli.progress import progress
@@ -29,11 +29,11 @@ Standings = Mapping[str, Sequence[Standing]]
 @click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="RUN...")
 @scoring_options(
     click.option("--published", is_flag=True, help="Add the published figures (official test split)."),
-    controls_option,
+    options.controls,
 )
 @click.pass_context
 def command(
-    ctx: click.Context, *, runs: tuple[Path, ...], published: bool, controls: bool, options: ScoringOptions
+    ctx: click.Context, *, runs: tuple[Path, ...], published: bool, controls: bool, scoring: ScoringOptions
 ) -> None:
     """Rank runs by aspect recall beside the controls.
 
@@ -44,13 +44,13 @@ def command(
     \b
     Example: evidencebench leaderboard bm25.jsonl lead.jsonl --data sample
     """
-    scored, cautions = options.score(runs, with_controls=controls)
-    dataset, resampling, table_format = scored.dataset, options.resampling, options.table_format
-    with progress("ranking", options.progress_style):
+    scored, cautions = scoring.score(runs, with_controls=controls)
+    dataset, resampling, table_format = scored.dataset, scoring.resampling, scoring.table_format
+    with progress("ranking", scoring.progress_style):
         board = {task.name: board_of(scored, task, resampling).standings for task in scored.tasks}
-    if options.plot:
-        write_picture(options.plot, board_chart(board, dataset.name, resampling))
-    if options.as_json:
+    if scoring.plot:
+        write_picture(scoring.plot, board_chart(board, dataset.name, resampling))
+    if scoring.as_json:
         shown: dict[str, Any] = {
             "data": str(dataset.path),
             "warnings": [str(caution) for caution in cautions],
@@ -65,7 +65,7 @@ def command(
             print_table(_published_table(list(board), dataset), table_format)
         signatures = (row.signature for rows in board.values() for row in rows if row.signature is not None)
         print_signatures(signatures, table_format)
-    ctx.exit(options.exit_code(scored))
+    ctx.exit(scoring.exit_code(scored))
 
 
 def print_board(board: Standings, table_format: str) -> None:

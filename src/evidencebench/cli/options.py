@@ -1,4 +1,4 @@
-"""Options and arguments that several commands share, with the numbers, tasks and names that they take."""
+"""Options and arguments that several commands share, each named as what the command gets."""
 
 import functools
 import inspect
@@ -94,6 +94,19 @@ class _TaskType(click.ParamType[Task]):
             self.fail(str(error), param, ctx)
 
 
+def number(
+    *names: str, least: int = 1, most: int | None = None, metavar: str = "N", **settings: Any
+) -> Callable[[Command], Command]:
+    """Return an option for a whole number."""
+    return click.option(*names, type=WholeNumber(least, most), metavar=metavar, show_default=True, **settings)
+
+
+def choice(*names: str, choices: Iterable[str], **settings: Any) -> Callable[[Command], Command]:
+    """Return an option for one of several words, by default the first."""
+    words = list(choices)
+    return click.option(*names, type=click.Choice(words), default=words[0], show_default=True, **settings)
+
+
 def bundled_as(name: str, make: Callable[..., Any], *options: Callable[[Any], Any]) -> Callable[[Command], Command]:
     """Return what adds options; those that ``make`` takes reach the command as one argument, the others as they are."""
 
@@ -117,9 +130,9 @@ def _asked_tasks(tasks: tuple[Task, ...], budget: int | None) -> tuple[Task, ...
     return tuple({task.name: task for task in asked}.values())
 
 
-system_argument = click.argument("system", shell_complete=complete_systems)
+system = click.argument("system", shell_complete=complete_systems)
 data_argument = click.argument("data", metavar="D", shell_complete=complete_data)
-data_option = click.option(
+data = click.option(
     "-d",
     "--data",
     required=True,
@@ -127,7 +140,7 @@ data_option = click.option(
     shell_complete=complete_data,
     help="Data file, or a catalogue name (see 'data list').",
 )
-task_options = bundled_as(
+tasks = bundled_as(
     "tasks",
     _asked_tasks,
     click.option(
@@ -140,26 +153,14 @@ task_options = bundled_as(
         shell_complete=_completer(lambda: TASKS),
         help="Task name, or er_at_K or result_er_at_K; repeatable. Default: all that can be answered.",
     ),
-    click.option(
-        "--budget", type=WholeNumber(1), metavar="K", help="Short for --task er_at_K: K sentences, all aspects."
-    ),
+    number("--budget", metavar="K", help="Short for --task er_at_K: K sentences, all aspects."),
 )
-seed_option = click.option(
-    "--seed", type=WholeNumber(0), default=0, show_default=True, metavar="N", help="Of everything random."
-)
-resampling_options = bundled_as(
+seed = number("--seed", least=0, default=0, help="Of everything random.")
+resampling = bundled_as(
     "resampling",
     Resampling,
-    seed_option,
-    click.option(
-        "--draws",
-        "n_draws",
-        type=WholeNumber(1, MAX_DRAWS),
-        metavar="N",
-        default=DEFAULT_DRAWS,
-        show_default=True,
-        help="Resamplings behind intervals and tests.",
-    ),
+    seed,
+    number("--draws", "n_draws", most=MAX_DRAWS, default=DEFAULT_DRAWS, help="Resamplings behind intervals and tests."),
     click.option(
         "--level",
         type=Finite(0, 1, min_open=True, max_open=True),
@@ -169,19 +170,10 @@ resampling_options = bundled_as(
         help="Coverage of the intervals.",
     ),
 )
-rule_options = bundled_as(
+rules = bundled_as(
     "rules",
     Rules,
-    *(
-        click.option(
-            f"--{name.replace('_', '-')}",
-            type=click.Choice(list(text.choices)),
-            default=next(iter(text.choices)),
-            show_default=True,
-            help=text.help,
-        )
-        for name, text in RULE_TEXTS.items()
-    ),
+    *(choice(f"--{name.replace('_', '-')}", choices=text.choices, help=text.help) for name, text in RULE_TEXTS.items()),
 )
 
 
@@ -195,37 +187,19 @@ def _one_form(ctx: click.Context, param: click.Parameter, value: Any) -> Any:
 
 
 _FORMS = f"{__name__}.forms"
-json_option = click.option("--json", "as_json", is_flag=True, callback=_one_form, help="Print one JSON object.")
-format_option = click.option(
-    "--format",
-    "table_format",
-    type=click.Choice(list(RENDERERS)),
-    default="text",
-    show_default=True,
-    callback=_one_form,
-    help="How tables are printed.",
-)
-complete_option = click.option(
+as_json = click.option("--json", "as_json", is_flag=True, callback=_one_form, help="Print one JSON object.")
+table_format = choice("--format", "table_format", choices=RENDERERS, callback=_one_form, help="How tables are printed.")
+require_complete = click.option(
     "--require-complete", is_flag=True, help="Exit with 1 where an answer failed or is missing."
 )
-jobs_option = click.option(
-    "-j",
-    "--jobs",
-    type=WholeNumber(1),
-    default=1,
-    show_default=True,
-    metavar="N",
-    help="Processes; fewer for small data.",
-)
-limit_option = click.option("--limit", type=WholeNumber(1), metavar="N", help="Only the first N instances.")
-progress_option = click.option(
+jobs = number("-j", "--jobs", default=1, help="Processes; fewer for small data.")
+limit = number("--limit", help="Only the first N instances.")
+progress_style = choice(
     "--progress",
     "progress_style",
-    type=click.Choice(["auto", "rich", "plain", "none"]),
-    default="auto",
-    show_default=True,
+    choices=("auto", "rich", "plain", "none"),
     help="How progress is shown, on standard error; auto: rich on a terminal, else a line every 30 s.",
 )
-controls_option = click.option(
+controls = click.option(
     "--controls/--no-controls", default=True, show_default=True, help="Show the label-free controls and the ceiling."
 )

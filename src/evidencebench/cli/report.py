@@ -5,15 +5,7 @@ from shlex import join
 
 import click
 
-from evidencebench.cli.options import (
-    WholeNumber,
-    data_option,
-    limit_option,
-    progress_option,
-    resampling_options,
-    rule_options,
-    task_options,
-)
+from evidencebench.cli import options
 from evidencebench.cli.output import OutputFile, print_cautions, refuse_existing, tell_written
 from evidencebench.cli.progress import progress
 from evidencebench.data.dataset import open_dataset
@@ -36,26 +28,19 @@ _FILES = {"data", "output"}
 
 @click.command
 @click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="RUN...")
-@data_option
+@options.data
 @click.option(
     "-o", "--output", type=OutputFile(), required=True, metavar="FILE", help="The page; - is standard output."
 )
-@task_options
-@click.option(
-    "--largest",
-    type=WholeNumber(1, 100),
-    default=20,
-    show_default=True,
-    metavar="K",
-    help="The last budget of the recall curves.",
-)
+@options.tasks
+@options.number("--largest", most=100, default=20, metavar="K", help="The last budget of the recall curves.")
 @click.option("--title", default="", metavar="TEXT", help="Of the page; default: the data and the runs.")
 @click.option("--papers/--no-papers", default=None, help="Put the papers into the page; default: up to 500.")
-@limit_option
-@rule_options
-@resampling_options
+@options.limit
+@options.rules
+@options.resampling
 @click.option("--overwrite", is_flag=True, help="Replace FILE where it exists.")
-@progress_option
+@options.progress_style
 @click.pass_context
 def command(
     ctx: click.Context,

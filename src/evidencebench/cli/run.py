@@ -8,10 +8,10 @@ from typing import Any, Literal
 
 import click
 
+from evidencebench.cli import options
 from evidencebench.cli.asking import Asking, asking_options, opened_access, print_estimate, require_model
 from evidencebench.cli.ending import EXIT_STOPPED, print_trace
 from evidencebench.cli.exchange import print_exchanges
-from evidencebench.cli.options import data_option, jobs_option, limit_option, seed_option, system_argument, task_options
 from evidencebench.cli.output import OutputFile, print_json, require_file
 from evidencebench.data.dataset import open_dataset
 from evidencebench.data.tasks import Task
@@ -25,20 +25,14 @@ from evidencebench.wording import counted
 
 
 @click.command
-@system_argument
-@data_option
-@task_options
+@options.system
+@options.data
+@options.tasks
 @click.option("-o", "--output", type=OutputFile(), metavar="RUN", help="The run file.")
-@limit_option
-@jobs_option
-@click.option(
-    "--hypothesis",
-    type=click.Choice(["own", "wrong"]),
-    default="own",
-    show_default=True,
-    help="Ask each paper its own hypothesis, or another paper's.",
-)
-@seed_option
+@options.limit
+@options.jobs
+@options.choice("--hypothesis", choices=("own", "wrong"), help="Ask each paper its own hypothesis, or another paper's.")
+@options.seed
 @click.option("--overwrite", is_flag=True, help="Start over where RUN exists; default: go on.")
 @click.option("--retry-failed", is_flag=True, help="Ask again for answers that failed.")
 @click.option("--fail-fast", is_flag=True, help="Stop at the first answer that fails, and keep it open.")

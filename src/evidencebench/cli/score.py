@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from evidencebench.cli.options import WholeNumber, controls_option
+from evidencebench.cli import options
 from evidencebench.cli.output import print_json, print_prose, print_signatures, print_table, prose_width, wrapped
 from evidencebench.cli.plotting import control_marks, curve_chart, print_bars, score_chart, write_picture
 from evidencebench.cli.progress import progress
@@ -31,15 +31,13 @@ from evidencebench.tables import printable
 @click.command
 @click.argument("run", type=click.Path(path_type=Path))
 @scoring_options(
-    click.option(
-        "--curve", type=WholeNumber(1, 500), metavar="K", help="Add recall at every budget up to K; as CSV, it alone."
-    ),
+    options.number("--curve", most=500, metavar="K", help="Add recall at every budget up to K; as CSV, it alone."),
     click.option("--kinds", is_flag=True, help="Add where it looks: abstract, headings, body."),
-    controls_option,
+    options.controls,
 )
 @click.pass_context
 def command(
-    ctx: click.Context, *, run: Path, curve: int | None, kinds: bool, controls: bool, options: ScoringOptions
+    ctx: click.Context, *, run: Path, curve: int | None, kinds: bool, controls: bool, scoring: ScoringOptions
 ) -> None:
     """Score RUN: a run, {id: [indices]} JSON, or a TREC run.
 
@@ -55,27 +53,27 @@ def command(
       evidencebench score bm25.jsonl --data train --curve 20 --format csv
       evidencebench score bm25.jsonl --data sample --plot bm25.svg
     """
-    if kinds and options.table_format == "csv" and not options.as_json:
+    if kinds and scoring.table_format == "csv" and not scoring.as_json:
         raise click.UsageError("--kinds has no CSV form; use --json")
-    scored, cautions = options.score([run], with_controls=controls, with_selections=kinds)
+    scored, cautions = scoring.score([run], with_controls=controls, with_selections=kinds)
     (label,) = scored.runs
-    resampling = options.resampling
+    resampling = scoring.resampling
     fields = {task.name: _fields(scored, label, task, resampling) for task in scored.tasks}
     for task in scored.tasks if kinds else ():
         fields[task.name]["kinds"] = kind_breakdown(scored.scores[label][task.name], scored.dataset)
     scopes = dict.fromkeys(task.scope for task in scored.tasks) if curve else ()
-    curves: Curves = {scope: _curve(run, scored, scope, range(1, (curve or 0) + 1), options) for scope in scopes}
-    if options.plot:
+    curves: Curves = {scope: _curve(run, scored, scope, range(1, (curve or 0) + 1), scoring) for scope in scopes}
+    if scoring.plot:
         chart = curve_chart(curves, scored, label, resampling) if curves else score_chart(scored, label, resampling)
-        write_picture(options.plot, chart)
-    if options.as_json:
+        write_picture(scoring.plot, chart)
+    if scoring.as_json:
         for task in scored.tasks:
             fields[task.name] |= {"curve": curves[task.scope]} if curves else {}
             fields[task.name]["warnings"] = [str(caution) for caution in cautions]
         print_json(fields)
     else:
-        _print(fields, curves, scored, options.table_format)
-    ctx.exit(options.exit_code(scored))
+        _print(fields, curves, scored, scoring.table_format)
+    ctx.exit(scoring.exit_code(scored))
 
 
 def _fields(scored: ScoredRuns, label: str, task: Task, resampling: Resampling) -> dict[str, Any]:
@@ -92,22 +90,22 @@ def _fields(scored: ScoredRuns, label: str, task: Task, resampling: Resampling) 
 
 
 def _curve(
-    run: Path, scored: ScoredRuns, scope: AspectScope, budgets: Sequence[int], options: ScoringOptions
+    run: Path, scored: ScoredRuns, scope: AspectScope, budgets: Sequence[int], scoring: ScoringOptions
 ) -> list[dict[str, Any]]:
     """Return aspect recall at every budget."""
     tasks = [task_named(f"{'result_' if scope == 'results' else ''}er_at_{k}") for k in budgets]
-    with progress("drawing the curve", options.progress_style) as on_progress:
+    with progress("drawing the curve", scoring.progress_style) as on_progress:
         drawn = score_runs(
             [run],
             scored.dataset,
             tasks,
-            rules=options.rules,
+            rules=scoring.rules,
             with_controls=False,
-            limit=options.limit,
+            limit=scoring.limit,
             on_progress=on_progress,
         )
     (scores,) = drawn.scores.values()
-    estimates = (scores[task.name].estimate(resampling=options.resampling) for task in tasks)
+    estimates = (scores[task.name].estimate(resampling=scoring.resampling) for task in tasks)
     return [{"k": k, **asdict(estimate)} for k, estimate in zip(budgets, estimates, strict=True)]
 
 

@@ -5,19 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from evidencebench.cli.options import (
-    Command,
-    bundled_as,
-    complete_option,
-    data_option,
-    format_option,
-    json_option,
-    limit_option,
-    progress_option,
-    resampling_options,
-    rule_options,
-    task_options,
-)
+from evidencebench.cli import options
 from evidencebench.cli.output import print_cautions
 from evidencebench.cli.plotting import plot_option
 from evidencebench.cli.progress import progress
@@ -69,8 +57,20 @@ class ScoringOptions:
         return 1 if self.require_complete and not is_complete(scored) else 0
 
 
-def scoring_options(*own: Callable[[Any], Any]) -> Callable[[Command], Command]:
-    """Return what adds the options; the command gets them as ``options``, and its own options by their names."""
-    shared = (complete_option, resampling_options, plot_option, json_option, format_option, progress_option)
-    options = (data_option, task_options, rule_options, *own, limit_option, *shared)
-    return bundled_as("options", ScoringOptions, *options)
+def scoring_options(*own: Callable[[Any], Any]) -> Callable[[options.Command], options.Command]:
+    """Return what adds the options; the command gets them as ``scoring``, and its own options by their names."""
+    return options.bundled_as(
+        "scoring",
+        ScoringOptions,
+        options.data,
+        options.tasks,
+        options.rules,
+        *own,
+        options.limit,
+        options.require_complete,
+        options.resampling,
+        plot_option,
+        options.as_json,
+        options.table_format,
+        options.progress_style,
+    )

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from evidencebench.cli.options import format_option, json_option
+from evidencebench.cli import options
 from evidencebench.cli.output import print_json, print_table, terminal_width
 from evidencebench.execution.options import options_of
 from evidencebench.execution.system_table import SYSTEMS
@@ -15,8 +15,8 @@ from evidencebench.tables import Table
 
 
 @click.command
-@json_option
-@format_option
+@options.as_json
+@options.table_format
 def command(*, as_json: bool, table_format: str) -> None:
     """List the systems with their options and defaults.
 
@@ -42,8 +42,8 @@ def command(*, as_json: bool, table_format: str) -> None:
         print_table(Table(columns=["system", "description", "options"], rows=flat), "csv")
         return
     print_table(Table(columns=["system", "what it returns first"], rows=_folded(rows)), table_format)
-    options = [(name, ", ".join(_options(name))) for name in SYSTEMS if _options(name)]
-    print_table(Table(columns=["system", "options with their defaults"], rows=_folded(options)), table_format)
+    taken = [(name, ", ".join(_options(name))) for name in SYSTEMS if _options(name)]
+    print_table(Table(columns=["system", "options with their defaults"], rows=_folded(taken)), table_format)
 
 
 def _line(name: str) -> str:

@@ -2,7 +2,7 @@
 
 import click
 
-from evidencebench.cli.options import format_option, json_option
+from evidencebench.cli import options
 from evidencebench.cli.output import print_json, print_table
 from evidencebench.data.tasks import TASKS
 from evidencebench.tables import Table
@@ -11,8 +11,8 @@ _MEANINGS = {"optimal": "as many as the optimum", None: "no limit; recall and pr
 
 
 @click.command
-@json_option
-@format_option
+@options.as_json
+@options.table_format
 def command(*, as_json: bool, table_format: str) -> None:
     """List the tasks: how many sentences and aspects count.
 

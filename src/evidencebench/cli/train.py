@@ -6,14 +6,7 @@ from typing import Any
 
 import click
 
-from evidencebench.cli.options import (
-    complete_trainings,
-    data_option,
-    json_option,
-    limit_option,
-    progress_option,
-    seed_option,
-)
+from evidencebench.cli import options
 from evidencebench.cli.output import print_json
 from evidencebench.cli.progress import progress
 from evidencebench.data.dataset import open_dataset
@@ -26,16 +19,16 @@ _OTHERS = {"train": "dev", "dev": "train", "test": "dev", "100k-train": "100k-te
 
 
 @click.command
-@click.argument("what", shell_complete=complete_trainings)
-@data_option
+@click.argument("what", shell_complete=options.complete_trainings)
+@options.data
 @click.option(
     "-o", "--output", required=True, type=click.Path(path_type=Path, file_okay=False), metavar="MODEL", help="Folder."
 )
-@limit_option
-@seed_option
+@options.limit
+@options.seed
 @click.option("--overwrite", is_flag=True, help="Replace a model that is there.")
-@json_option
-@progress_option
+@options.as_json
+@options.progress_style
 def command(
     *,
     what: str,

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import click
 
+from evidencebench.cli import options
 from evidencebench.cli.listening import listening, refuse_exposed
-from evidencebench.cli.options import WholeNumber, data_option, limit_option, rule_options, task_options
 from evidencebench.data.dataset import open_dataset
 from evidencebench.data.tasks import TASKS, Task
 from evidencebench.models.embedding.folder import require_extra
@@ -22,9 +22,9 @@ from evidencebench.tables import printable
 
 @click.command
 @click.argument("runs", metavar="[RUN]...", nargs=-1, type=click.Path(path_type=Path))
-@data_option
-@task_options
-@rule_options
+@options.data
+@options.tasks
+@options.rules
 @click.option(
     "--people",
     "folder",
@@ -32,8 +32,8 @@ from evidencebench.tables import printable
     metavar="FOLDER",
     help="Let people pick, without seeing an answer; their runs go to FOLDER.",
 )
-@limit_option
-@click.option("--port", type=WholeNumber(0, 65535), default=8642, show_default=True, metavar="N", help="0: a free one.")
+@options.limit
+@options.number("--port", least=0, most=65535, default=8642, help="0: a free one.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option("--expose", is_flag=True, help="Allow a host that other machines reach; a token is asked for.")
 @click.option("--open/--no-open", "is_opened", default=False, show_default=True, help="Open it in a browser.")

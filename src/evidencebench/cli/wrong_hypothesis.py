@@ -4,16 +4,9 @@ from typing import Any
 
 import click
 
+from evidencebench.cli import options
 from evidencebench.cli.asking import Asking, asking_options, opened_access, print_estimate, require_model
 from evidencebench.cli.comparison_tables import print_comparisons
-from evidencebench.cli.options import (
-    data_option,
-    format_option,
-    limit_option,
-    resampling_options,
-    system_argument,
-    task_options,
-)
 from evidencebench.cli.output import print_json, print_prose, print_signatures
 from evidencebench.cli.progress import ProgressReporter
 from evidencebench.data.dataset import open_dataset
@@ -32,12 +25,12 @@ from evidencebench.wording import counted
 
 
 @click.command
-@system_argument
-@data_option
-@task_options
-@limit_option
-@resampling_options
-@asking_options(format_option)
+@options.system
+@options.data
+@options.tasks
+@options.limit
+@options.resampling
+@asking_options(options.table_format)
 @click.pass_context
 def command(
     ctx: click.Context,

@@ -7,9 +7,9 @@ from typing import Any
 import click
 import msgspec
 
+from evidencebench.cli import options
 from evidencebench.cli.cache.places import required_cache_folder, shown_time
 from evidencebench.cli.exchange import data_of
-from evidencebench.cli.options import json_option, progress_option
 from evidencebench.cli.output import OutputFile, json_text, refuse_existing, tell_written
 from evidencebench.cli.progress import progress
 from evidencebench.errors import CacheError
@@ -35,8 +35,8 @@ from evidencebench.wording import counted
 )
 @click.option("-d", "--data", metavar="D", help="RUN's data, where it has moved.")
 @click.option("--overwrite", is_flag=True, help="Replace FILE where it exists.")
-@json_option
-@progress_option
+@options.as_json
+@options.progress_style
 @click.pass_context
 def command(
     ctx: click.Context,

@@ -8,8 +8,8 @@ from typing import Any
 
 import click
 
+from evidencebench.cli import options
 from evidencebench.cli.cache.places import shown_cost, shown_size, shown_time
-from evidencebench.cli.options import format_option, json_option
 from evidencebench.cli.output import print_json, print_table
 from evidencebench.models.embedding.inventory import vectors_by_encoder
 from evidencebench.models.embedding.vector_cache import FILE_NAME as EMBEDDINGS_NAME
@@ -25,8 +25,8 @@ from evidencebench.wording import counted
 
 
 @click.command(name="list")
-@json_option
-@format_option
+@options.as_json
+@options.table_format
 def command(*, as_json: bool, table_format: str) -> None:
     """List what is kept: replies, embeddings, searches, open batches.
 

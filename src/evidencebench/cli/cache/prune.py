@@ -10,8 +10,8 @@ from pathlib import Path
 
 import click
 
+from evidencebench.cli import options
 from evidencebench.cli.cache.places import required_cache_folder, shown_cost, shown_size
-from evidencebench.cli.options import Finite, json_option
 from evidencebench.cli.output import print_json
 from evidencebench.models.embedding.inventory import remove_vectors, vectors_by_encoder
 from evidencebench.models.embedding.vector_cache import FILE_NAME as EMBEDDINGS_NAME
@@ -42,12 +42,12 @@ _OF_REPLIES = frozenset({"replies", "damaged", "batches"})
 @click.option("--embeddings", is_flag=True, help="Remove all embeddings.")
 @click.option("--search", is_flag=True, help="Remove what 'view' keeps to search large data.")
 @click.option("--all", "everything", is_flag=True, help="Remove replies, embeddings and what is kept to search.")
-@click.option("--older-than", type=Finite(0), metavar="DAYS", help="Only replies that are older.")
+@click.option("--older-than", type=options.Finite(0), metavar="DAYS", help="Only replies that are older.")
 @click.option("--model", metavar="M", help="Only replies of this model, as provider/name.")
 @click.option("--damaged", is_flag=True, help="Only replies that are damaged.")
 @click.option("--batches", is_flag=True, help="Forget open batches: what they cost is lost.")
 @click.option("--yes", is_flag=True, help="Remove it; without, only print what would go.")
-@json_option
+@options.as_json
 def command(
     *,
     replies: bool,

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from evidencebench.cli.options import data_argument, progress_option
+from evidencebench.cli import options
 from evidencebench.cli.output import OutputFile, refuse_existing, tell_written
 from evidencebench.cli.progress import progress
 from evidencebench.data.dataset import open_dataset, write_dataset
@@ -12,10 +12,10 @@ from evidencebench.wording import counted
 
 
 @click.command(name="convert")
-@data_argument
+@options.data_argument
 @click.argument("output", type=OutputFile())
 @click.option("--overwrite", is_flag=True, help="Replace OUTPUT where it exists.")
-@progress_option
+@options.progress_style
 def command(*, data: str, output: Path, overwrite: bool, progress_style: str) -> None:
     """Write a data set in the form that OUTPUT's suffix names.
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from evidencebench.cli.options import WholeNumber, progress_option
+from evidencebench.cli import options
 from evidencebench.cli.output import prose_width
 from evidencebench.cli.progress import progress
 from evidencebench.data.catalog import CATALOG
@@ -35,11 +35,9 @@ class _Name(click.Choice[str]):
     "--from-file", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Take a local file instead."
 )
 @click.option("--folder", type=click.Path(path_type=Path), help="Where to keep it; default: see 'data list'.")
-@click.option(
-    "--attempts", type=WholeNumber(1, 100), default=5, show_default=True, metavar="N", help="Tries, each resuming."
-)
+@options.number("--attempts", most=100, default=5, help="Tries, each resuming.")
 @click.option("--force", is_flag=True, help="Replace a file that is there.")
-@progress_option
+@options.progress_style
 def command(
     *,
     names: tuple[str, ...],

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from evidencebench.cli.options import format_option, json_option
+from evidencebench.cli import options
 from evidencebench.cli.output import print_json, print_prose, print_table
 from evidencebench.data.catalog import CATALOG, CatalogEntry
 from evidencebench.data.sample import load_sample, sample_path
@@ -15,8 +15,8 @@ from evidencebench.tables import Cell, Table
 
 
 @click.command(name="list")
-@json_option
-@format_option
+@options.as_json
+@options.table_format
 def command(*, as_json: bool, table_format: str) -> None:
     """List the known data sets, and which of them are here.
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from evidencebench.cli.options import data_argument, json_option
+from evidencebench.cli import options
 from evidencebench.cli.output import print_json, prose_width
 from evidencebench.data.dataset import open_dataset
 from evidencebench.data.instance import Instance
@@ -18,10 +18,10 @@ _POSITION = re.compile(r"[0-9]{1,9}")
 
 
 @click.command(name="show")
-@data_argument
+@options.data_argument
 @click.argument("instance_id", metavar="[ID]", required=False)
 @click.option("--evidence", is_flag=True, help="Only sentences that are a source of an aspect.")
-@json_option
+@options.as_json
 def command(*, data: str, instance_id: str | None, evidence: bool, as_json: bool) -> None:
     """Show one instance, or without ID a line an instance.
 

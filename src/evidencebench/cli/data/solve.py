@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from evidencebench.cli.options import data_argument, jobs_option, json_option, progress_option
+from evidencebench.cli import options
 from evidencebench.cli.output import OutputFile, print_json, refuse_existing, require_file
 from evidencebench.cli.progress import progress
 from evidencebench.data.dataset import open_dataset
@@ -15,12 +15,12 @@ from evidencebench.wording import counted
 
 
 @click.command(name="solve")
-@data_argument
+@options.data_argument
 @click.option("-o", "--output", required=True, type=OutputFile(), help="The copy to write.")
 @click.option("--overwrite", is_flag=True, help="Replace the copy where it exists.")
-@jobs_option
-@json_option
-@progress_option
+@options.jobs
+@options.as_json
+@options.progress_style
 @click.pass_context
 def command(
     ctx: click.Context, *, data: str, output: Path, overwrite: bool, jobs: int, as_json: bool, progress_style: str

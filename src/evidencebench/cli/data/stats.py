@@ -4,7 +4,7 @@ from dataclasses import asdict
 
 import click
 
-from evidencebench.cli.options import data_argument, format_option, json_option, progress_option
+from evidencebench.cli import options
 from evidencebench.cli.output import print_json, print_table
 from evidencebench.cli.progress import progress
 from evidencebench.data.dataset import open_dataset
@@ -13,10 +13,10 @@ from evidencebench.tables import Cell, Table
 
 
 @click.command(name="stats")
-@data_argument
-@json_option
-@format_option
-@progress_option
+@options.data_argument
+@options.as_json
+@options.table_format
+@options.progress_style
 def command(*, data: str, as_json: bool, table_format: str, progress_style: str) -> None:
     """Describe a data set in numbers.
 

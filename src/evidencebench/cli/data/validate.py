@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from evidencebench.cli.options import complete_data, jobs_option, json_option, progress_option
+from evidencebench.cli import options
 from evidencebench.cli.output import print_json
 from evidencebench.cli.progress import progress
 from evidencebench.data.catalog import data_path
@@ -17,11 +17,11 @@ _MAX_SHOWN = 50
 
 
 @click.command(name="validate")
-@click.argument("files", nargs=-1, required=True, metavar="D...", shell_complete=complete_data)
+@click.argument("files", nargs=-1, required=True, metavar="D...", shell_complete=options.complete_data)
 @click.option("--optima", is_flag=True, help="Solve every instance again and compare the stored optima.")
-@jobs_option
-@json_option
-@progress_option
+@options.jobs
+@options.as_json
+@options.progress_style
 @click.pass_context
 def command(
     ctx: click.Context, *, files: tuple[str, ...], optima: bool, jobs: int, as_json: bool, progress_style: str

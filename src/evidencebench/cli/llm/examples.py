@@ -4,21 +4,21 @@ from pathlib import Path
 
 import click
 
-from evidencebench.cli.options import WholeNumber, data_option, json_option, seed_option
+from evidencebench.cli import options
 from evidencebench.cli.output import OutputFile, json_text, refuse_existing, tell_written
 from evidencebench.data.dataset import open_dataset
 from evidencebench.training.prompt_examples import draw_examples, write_examples
 
 
 @click.command(name="examples")
-@data_option
-@click.option("-n", "n", type=WholeNumber(1), default=8, show_default=True, metavar="N", help="How many.")
+@options.data
+@options.number("-n", "n", default=8, help="How many.")
 @click.option(
     "-o", "--output", required=True, type=OutputFile(), metavar="FILE", help="Where to; - is standard output."
 )
-@seed_option
+@options.seed
 @click.option("--overwrite", is_flag=True, help="Replace the file where it exists.")
-@json_option
+@options.as_json
 def command(*, data: str, n: int, output: Path, seed: int, overwrite: bool, as_json: bool) -> None:
     """Draw examples for the prompt of llm_icl from labelled data.
 

@@ -2,7 +2,7 @@
 
 import click
 
-from evidencebench.cli.options import format_option, json_option
+from evidencebench.cli import options
 from evidencebench.cli.output import print_json, print_table
 from evidencebench.models.llm.credentials import place_of_key
 from evidencebench.models.llm.providers import PROVIDERS
@@ -10,8 +10,8 @@ from evidencebench.tables import Cell, Table
 
 
 @click.command(name="providers")
-@json_option
-@format_option
+@options.as_json
+@options.table_format
 def command(*, as_json: bool, table_format: str) -> None:
     """List who serves models, and which of their keys are set.
 

@@ -6,14 +6,14 @@ from typing import Any, TypeVar
 
 import click
 
+from evidencebench.cli import options
 from evidencebench.cli.listening import listening, refuse_exposed
-from evidencebench.cli.options import Finite, WholeNumber, data_option, seed_option
 from evidencebench.data.dataset import open_dataset
 from evidencebench.integrations.fake_server.settings import NAMED_FAULTS, PASSING_FAULTS, Fault, Personality, Settings
 from evidencebench.models.embedding.folder import require_extra
 
-_SHARE = Finite(0, 1)
-_SECONDS = Finite(0, 3600)
+_SHARE = options.Finite(0, 1)
+_SECONDS = options.Finite(0, 3600)
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 
@@ -29,23 +29,16 @@ class _FaultsType(click.ParamType[tuple[Fault, ...]]):
             self.fail(f"{error}; expected some of {', '.join(Fault)}, between commas", param, ctx)
 
 
-def _number(flag: str, name: str, kind: Finite, default: float, text: str) -> Callable[[Decorated], Decorated]:
+def _number(flag: str, name: str, kind: options.Finite, default: float, text: str) -> Callable[[Decorated], Decorated]:
     """Return an option for a number that `Settings` knows by a name."""
     metavar = "RATE" if kind is _SHARE else "SECONDS"
     return click.option(flag, name, type=kind, default=default, show_default=True, metavar=metavar, help=text)
 
 
 @click.command(name="serve-fake")
-@data_option
-@click.option(
-    "--personality",
-    type=click.Choice(list(map(str, Personality))),
-    default="oracle",
-    show_default=True,
-    metavar="P",
-    help="How the model answers; see below.",
-)
-@click.option("--port", type=WholeNumber(0, 65535), required=True, metavar="N", help="0: a free one.")
+@options.data
+@options.choice("--personality", choices=map(str, Personality), metavar="P", help="How the model answers; see below.")
+@options.number("--port", least=0, most=65535, required=True, help="0: a free one.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option("--expose", is_flag=True, help="Allow a host that other machines reach. No key is asked for.")
 @_number("--faults", "fault_rate", _SHARE, 0.0, "Share that fails.")
@@ -57,7 +50,7 @@ def _number(flag: str, name: str, kind: Finite, default: float, text: str) -> Ca
     metavar="F,F",
     help="Which faults; see below.",
 )
-@seed_option
+@options.seed
 @_number("--latency", "latency_seconds", _SECONDS, 0.0, "Of each reply.")
 @_number("--hang-seconds", "hang_seconds", _SECONDS, 30.0, "How long a fault hangs.")
 @_number("--retry-after", "retry_after_seconds", _SECONDS, 0.05, "Sent with 429.")

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
+from evidencebench.cli import options
 from evidencebench.cli.exchange import data_of, print_exchanges
-from evidencebench.cli.options import json_option, task_options
 from evidencebench.data.tasks import Task
 from evidencebench.errors import CacheError
 from evidencebench.execution.exchanges import Exchange, changed_since, exchanges_of
@@ -22,8 +22,8 @@ from evidencebench.wording import counted
 @click.argument("run", type=click.Path(path_type=Path))
 @click.argument("instance_id", metavar="ID")
 @click.option("-d", "--data", metavar="D", help="The run's data, where it has moved.")
-@task_options
-@json_option
+@options.tasks
+@options.as_json
 def command(*, run: Path, instance_id: str, data: str | None, tasks: tuple[Task, ...], as_json: bool) -> None:
     """Show what a model was asked for an instance, and its replies.
 
