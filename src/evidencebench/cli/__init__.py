@@ -1,7 +1,7 @@
 """The command line: parse arguments, call one function, print.
 
 Read `main` (the entry point), `groups` and `ending`; then what commands share: `options`, `scoring_options`, `asking`
-(how language models are asked), `output`, `streams`, `progress`, `plotting`, `score_tables`, `comparison_tables`,
+(how language models are asked), `output`, `streams`, `progress`, `plotting`, `comparison_tables`,
 `exchange` and `listening`; then the commands, one a file: `demo`, `find`, `systems`, `tasks`, `run`, `score`,
 `leaderboard`, `compare`, `wrong_hypothesis`, `train`, `crossval`, `report` and `view`; last the folders of commands:
 `data`, `llm` and `cache`.

@@ -82,10 +82,10 @@ def command(
         ctx.exit()
     with opened_access(asking, "asking", asks=asks) as access:
         system = _made(spec, seed, access.client)
-        answer = _settled(system, query, brief, access.waiting.settle)
+        answer = _answered(system, query, brief, access.waiting.settle)
     access.tell()
     sentences = answer.sentences if answer.ordered else sorted(answer.sentences)
-    found = [index for index in sentences if _is_text(query, index)]
+    found = [index for index in sentences if query.kinds[index] is not Kind.HEADING]  # which is no evidence to read
     found = found[:budget] if answer.ordered else found
     if answer.notes:
         click.echo(textwrap.fill(notes_line(answer.notes), WIDTH), err=True)
@@ -127,34 +127,25 @@ def _made(spec: str, seed: int, client: ChatClient | None) -> NamedSystem:
 
 def _rehearsed(system: NamedSystem, query: Query, brief: Brief) -> Rehearsal:
     try:
-        _answer(system, query, brief)
+        _answered(system, query, brief)
     except ReplyError as error:
         return Rehearsal(n_instances=1, n_failed=1, first_error=str(error))
     return Rehearsal(n_instances=1, n_failed=0)
 
 
-def _settled(system: NamedSystem, query: Query, brief: Brief, settle: Callable[[], bool] | None) -> Ranking:
+def _answered(system: NamedSystem, query: Query, brief: Brief, settle: Callable[[], bool] | None = None) -> Ranking:
     """Return the answer, asked for again after each batch that it waited for."""
     while True:
         try:
-            return _answer(system, query, brief)
+            answer = system.rank(query, brief)
+            break
         except PendingError:
             if settle is None or not settle():
                 raise
-
-
-def _answer(system: NamedSystem, query: Query, brief: Brief) -> Ranking:
-    try:
-        answer = system.rank(query, brief)
-    except EvidenceBenchError:
-        raise
-    except Exception as error:  # own code can fail in any way
-        raise EvidenceBenchError(f"find: {system.name} failed: {type(error).__name__}: {error}") from error
+        except EvidenceBenchError:
+            raise
+        except Exception as error:  # own code can fail in any way
+            raise EvidenceBenchError(f"find: {system.name} failed: {type(error).__name__}: {error}") from error
     if not answer.ordered and not system.selects:
         raise EvidenceBenchError(f"find: {system.name} gives its sentences no order, so that there are no best ones")
     return answer
-
-
-def _is_text(query: Query, index: int) -> bool:
-    """Say whether a sentence exists and is no heading, which is no evidence to read."""
-    return 0 <= index < len(query.sentences) and query.kinds[index] is not Kind.HEADING

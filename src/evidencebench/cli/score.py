@@ -1,7 +1,7 @@
 """``evidencebench score``."""
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -12,20 +12,47 @@ from evidencebench.cli import options
 from evidencebench.cli.output import print_json, print_prose, print_signatures, print_table, prose_width, wrapped
 from evidencebench.cli.plotting import control_marks, curve_chart, print_bars, score_chart, write_picture
 from evidencebench.cli.progress import progress
-from evidencebench.cli.score_tables import LEGEND, Curves, Fields, flat_curves, flat_table, recalls_table, tables_of
 from evidencebench.cli.scoring_options import ScoringOptions, scoring_options
 from evidencebench.data.tasks import Task, task_named
 from evidencebench.pages.figures import bar_of
 from evidencebench.query import AspectScope
 from evidencebench.scoring.cautions import TRAINED_ON_IT
+from evidencebench.scoring.controls import CONTROLS
 from evidencebench.scoring.kind_breakdown import kind_breakdown
-from evidencebench.scoring.measures import ASPECT_RECALL
+from evidencebench.scoring.measures import ASPECT_RECALL, COVERABLE_RECALL, MEASURES
 from evidencebench.scoring.resampling import Estimate, Resampling
 from evidencebench.scoring.score_fields import score_fields
 from evidencebench.scoring.score_runs import ScoredRuns, score_runs
-from evidencebench.scoring.score_texts import notes_line, score_text
+from evidencebench.scoring.score_texts import notes_line, percent, score_text
 from evidencebench.scoring.signature import signature_of
-from evidencebench.tables import printable
+from evidencebench.tables import Cell, Table, printable
+
+Fields = Mapping[str, Any]
+"""Task name -> what is found on it."""
+
+Curves = dict[AspectScope, list[dict[str, Any]]]
+"""Which aspects count -> a point a budget."""
+
+_SHOWN = [measure for measure in MEASURES.values() if measure.in_tables]
+_ENDS = ("mean", "low", "high")
+_COUNTS = {
+    "failed": "failed",
+    "empty": "empty",
+    "missing": "missing",
+    "duplicates": "repeats",
+    "over_length": "long",
+    "out_of_range": "range",
+    "not_applicable": "n/a",
+}
+_LEGEND = "; ".join(
+    [
+        *(f"{measure.label}: {measure.formula}" for measure in _SHOWN if measure.formula),
+        "repeats: sentences named twice",
+        "long: sets over budget",
+        "range: no such sentence",
+        "n/a: instances left out",
+    ]
+)
 
 
 @click.command
@@ -111,7 +138,7 @@ def _curve(
 
 def _print(fields: Fields, curves: Curves, scored: ScoredRuns, table_format: str) -> None:
     if table_format == "csv":
-        print_table(flat_curves(curves) if curves else flat_table(fields), "csv")
+        print_table(_flat_curves(curves) if curves else _flat_table(fields), "csv")
         return
     is_text = table_format == "text"
     ((label, run),) = scored.runs.items()
@@ -120,14 +147,14 @@ def _print(fields: Fields, curves: Curves, scored: ScoredRuns, table_format: str
     recalls = {name: Estimate(**found[ASPECT_RECALL.key]) for name, found in fields.items()}
     if is_text:
         click.echo(f"{wrapped(title, '')}\n")
-    print_table(recalls_table(fields, "" if is_text else title), table_format)
+    print_table(_recalls_table(fields, "" if is_text else title), table_format)
     if is_text:
         bars = [bar_of(name, recall) for name, recall in recalls.items()]
         print_bars(bars, control_marks([found["controls"] for found in fields.values()]))
-    for table in tables_of(fields, curves):
+    for table in _tables(fields, curves):
         print_table(table, table_format)
     if is_text:
-        print_prose(LEGEND)
+        print_prose(_LEGEND)
         click.echo()
         for name, found in fields.items():
             if found["notes"]:
@@ -135,3 +162,83 @@ def _print(fields: Fields, curves: Curves, scored: ScoredRuns, table_format: str
                 click.echo(textwrap.fill(line, prose_width(), subsequent_indent="  ") + "\n")
     signed = (f"{fields[name]['signature']} = {score_text(recall)}" for name, recall in recalls.items())
     print_signatures(signed, table_format)
+
+
+def _controls(fields: Fields) -> list[str]:
+    return list(dict.fromkeys(name for found in fields.values() for name in found["controls"]))
+
+
+def _percent(value: float | None) -> float | None:
+    return None if value is None else 100 * value
+
+
+def _mean(estimate: Mapping[str, Any] | None) -> float | None:
+    return None if estimate is None else estimate["mean"]
+
+
+def _recalls_table(fields: Fields, title: str) -> Table:
+    """Return aspect recall beside that of the controls."""
+    controls = _controls(fields)
+    rows: list[list[Cell]] = [
+        [
+            name,
+            percent(Estimate(**found[ASPECT_RECALL.key])),
+            found["n"],
+            *(_percent(found["controls"].get(control)) for control in controls),
+        ]
+        for name, found in fields.items()
+    ]
+    columns = ["task", ASPECT_RECALL.label, "n", *(CONTROLS[name].short_name for name in controls)]
+    return Table(title=title, columns=columns, rows=rows)
+
+
+def _tables(fields: Fields, curves: Curves) -> Iterator[Table]:
+    """Yield what stands below: other measures, counts, where a system looks, recall at every budget."""
+    # Over coverable aspects only where that is another number.
+    is_same = all(found[COVERABLE_RECALL.key] == found[ASPECT_RECALL.key] for found in fields.values())
+    measures = [measure for measure in _SHOWN if not (is_same and measure is COVERABLE_RECALL)]
+    rows: list[list[Cell]] = [
+        [name, *(_percent(_mean(found[measure.key])) for measure in measures)] for name, found in fields.items()
+    ]
+    yield Table(columns=["task", *(measure.label for measure in measures)], rows=rows)
+    counts = [[name, *(found[count] for count in _COUNTS)] for name, found in fields.items()]
+    yield Table(columns=["task", *_COUNTS.values()], rows=counts)
+    for name, found in fields.items():
+        if "kinds" in found:
+            parts = {"selected": "% of selection", "recall": "recall from it", "available": "recall available"}
+            kinds = [[kind, *(100 * row[part] for part in parts)] for kind, row in found["kinds"].items()]
+            yield Table(title=name, columns=["kind", *parts.values()], rows=kinds)
+    for scope, points in curves.items():
+        shown = [[point["k"], *(_percent(point[part]) for part in _ENDS)] for point in points]
+        title = f"aspect recall by budget, {'Results' if scope == 'results' else 'all'} aspects"
+        yield Table(title=title, columns=["k", "%", "low", "high"], rows=shown)
+
+
+def _flat_table(fields: Fields) -> Table:
+    """Return one table for programs, a row a task."""
+    controls = _controls(fields)
+    rows: list[list[Cell]] = [
+        [
+            name,
+            *(found[ASPECT_RECALL.key][part] for part in _ENDS),
+            found["n"],
+            *(_mean(found[measure.key]) for measure in _SHOWN),
+            *(found[count] for count in _COUNTS),
+            *map(found["controls"].get, controls),
+            found["signature"],
+        ]
+        for name, found in fields.items()
+    ]
+    measures = [measure.key for measure in _SHOWN]
+    columns = ["task", ASPECT_RECALL.key, "low", "high", "n", *measures, *_COUNTS, *controls, "signature"]
+    return Table(columns=columns, rows=rows)
+
+
+def _flat_curves(curves: Curves) -> Table:
+    """Return the curves as one table for programs, a row a point."""
+    rows: list[list[Cell]] = [
+        [scope, point["k"], *(point[part] for part in _ENDS), point["n"]]
+        for scope, points in curves.items()
+        for point in points
+    ]
+    return Table(columns=["aspects", "k", ASPECT_RECALL.key, "low", "high", "n"], rows=rows)
