@@ -22,7 +22,6 @@ _TREC_COLUMNS = 6
 # Plain digits: int() and float() would take 1_0 and the digits of every script too. The lengths that matter by far.
 _DOCNO = re.compile(r"[0-9]{1,18}")
 _SCORE = re.compile(r"[+-]?(?:[0-9]{1,400}\.?[0-9]{0,400}|\.[0-9]{1,400})(?:[eE][+-]?[0-9]{1,4})?")
-_COLUMN = re.compile(r"[^ \t\r\f\v]+")
 _GZIP = b"\x1f\x8b"
 # How other files of this package begin, and what to do with them instead.
 _NO_RUNS = {
@@ -145,7 +144,7 @@ def _unrepeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def _read_trec(path: Path, content: bytes) -> RunFile:
     scored: dict[str, list[tuple[float, int]]] = {}
     for number, _, line, _ in lines_of(content):
-        columns = _COLUMN.findall(bytes(line).decode())
+        columns = [column.decode() for column in bytes(line).split()]
         if len(columns) != _TREC_COLUMNS:
             raise RunFormatError(f"{path}: line {number}: expected {_TREC_COLUMNS} columns, got {len(columns)}")
         query_id, _, document, _, score, _ = columns

@@ -19,6 +19,7 @@ from evidencebench.storage.whole_file import put_in_place
 
 _SYNC_SECONDS = 1.0
 _MAX_OPENINGS = 100
+_BLOCK_BYTES = 1 << 16
 
 
 class Journal:
@@ -157,24 +158,13 @@ def _require_journal(descriptor: int, path: Path, begins: bytes) -> None:
 
 
 def _repair(descriptor: int) -> None:
-    size = os.fstat(descriptor).st_size
-    tail_start = _start_of_last_line(descriptor, size)
-    tail = os.pread(descriptor, size - tail_start, tail_start)
-    if not tail:
-        return
-    if is_whole_object(tail):
+    """End a last line that is whole but for its line end, and cut off any other that has none."""
+    size, end = os.fstat(descriptor).st_size, b""
+    while len(end) < size and b"\n" not in end:
+        n_bytes = min(size, max(_BLOCK_BYTES, 2 * len(end)))
+        end = os.pread(descriptor, n_bytes, size - n_bytes)
+    line = end.rpartition(b"\n")[2]
+    if is_whole_object(line):
         os.write(descriptor, b"\n")
-    else:
-        os.ftruncate(descriptor, tail_start)
-
-
-def _start_of_last_line(descriptor: int, size: int) -> int:
-    """Return the offset behind the last line end."""
-    block, end = 1 << 16, size
-    while end > 0:
-        start = max(0, end - block)
-        found = os.pread(descriptor, end - start, start).rfind(b"\n")
-        if found >= 0:
-            return start + found + 1
-        end = start
-    return 0
+    elif line:
+        os.ftruncate(descriptor, size - len(line))

@@ -21,8 +21,8 @@ from evidencebench.integrations.fake_server.request_log import EXPIRED, PAID, RE
 DAY_SECONDS = 86_400
 """How long a provider has for a batch."""
 
-_STEPS = 10  # a batch is done in so many portions, so that one that is cancelled may be done in part
-_ROWS_AT_ONCE = 20  # before other requests are answered in between
+# A batch is done in steps, so that one that is cancelled may be done in part, and others are answered in between.
+_LEAST_STEPS, _MOST_ROWS_AT_ONCE = 10, 20
 _FAILED = BadCallError("The server had an error while processing this request.", status=500)
 
 RowOutcome = Literal["waiting", "succeeded", "errored", "expired", "canceled"]
@@ -90,7 +90,7 @@ class ServedBatches:
 
         def cancel(served: ServedRequest) -> dict[str, Any]:
             batch = self.find(served.id)
-            if batch.ended is None and batch.cancelled is None:  # it ends before its next portion
+            if batch.ended is None and batch.cancelled is None:  # it ends before its next step
                 batch.cancelled = self._model.clock()
             return self._as_object(batch, served)
 
@@ -124,16 +124,14 @@ class ServedBatches:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     async def _work(self, batch: ServedBatch) -> None:
-        n_rows = max(1, -(-len(batch.rows) // _STEPS))
+        n_rows = min(-(-len(batch.rows) // _LEAST_STEPS), _MOST_ROWS_AT_ONCE)
         for start in range(0, len(batch.rows), n_rows):
-            await asyncio.sleep(self._model.settings.batch_delay_seconds / _STEPS)
-            for position, row in enumerate(batch.rows[start : start + n_rows]):
-                if batch.cancelled is not None:
+            await asyncio.sleep(self._model.settings.batch_delay_seconds * n_rows / len(batch.rows))
+            for row in batch.rows[start : start + n_rows]:
+                if batch.cancelled is None:
+                    self._answer(batch, row)
+                else:
                     row.outcome = "canceled"
-                    continue
-                self._answer(batch, row)
-                if position % _ROWS_AT_ONCE == 0:
-                    await asyncio.sleep(0)
         batch.ended = self._model.clock()
         self._on_end(batch)
 

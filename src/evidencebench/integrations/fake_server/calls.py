@@ -15,7 +15,7 @@ from evidencebench.integrations.fake_server.prompt_content import Turn
 CHARACTERS_PER_TOKEN = 4
 """How long a token is here: a round number that anyone can check by hand."""
 
-_TOKENS_PER_TURN = 3  # beside its text
+_TOKENS_PER_TURN = 3  # added to those of its text
 _REASONING_TOKENS = {"minimal": 16, "low": 64, "medium": 256, "high": 1024, "xhigh": 2048, "max": 4096}
 
 Fields = TypeVar("Fields")
@@ -62,7 +62,7 @@ class Reply:
     """
 
     call: Call
-    text: str  # without hidden reasoning
+    text: str  # hidden reasoning is not in it
     finish: Literal["stop", "length", "refused"] = "stop"
     is_object: bool = False
     knows_paper: bool = True
@@ -101,7 +101,7 @@ class ServedRequest:
     """
 
     request: Request
-    api: ChatApi  # that it speaks
+    api: ChatApi  # the API that it speaks
     content: bytes
     body: Any  # the decoded content, None where it is no JSON
     key: str

@@ -21,9 +21,9 @@ class ConnectionLimits:
 
     max_head_bytes: int = 1 << 14  # request line and headers
     max_body_bytes: int = 256 << 20  # a provider's longest batch
-    idle_seconds: float = 120.0  # between two requests
-    request_seconds: float = 60.0  # from a request's first byte to its last
-    write_seconds: float = 60.0  # until the client takes a reply, or a piece of one
+    idle_seconds: float = 120.0  # the wait between two requests
+    request_seconds: float = 60.0  # a request, first byte to last
+    write_seconds: float = 60.0  # the wait until the client takes a reply, or a piece of one
 
 
 class BoundedConnection(H11Protocol):

@@ -61,7 +61,7 @@ class Person:
     def __init__(self, run_path: Path, drafts_path: Path, *, header: RunHeader, clock: Clock) -> None:
         self.run_path = run_path
         self._drafts_path, self._header, self._clock = drafts_path, header, clock
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._open = ExitStack()
         self._journal: Journal | None = None
         self._submitted: dict[str, Submission] = {}
@@ -105,7 +105,13 @@ class Person:
         It raises `FinalError` where the instance was submitted.
         """
         with self._lock:
-            return self._begin(instance_id)
+            self._opened_journal()  # opened first, since it may have to be read again
+            if instance_id in self._submitted:
+                raise FinalError(f"{instance_id}: already submitted, and a submission is final")
+            if instance_id not in self._drafts:
+                opened = self._clock().isoformat(timespec="seconds")
+                self._write({**self._drafts, instance_id: PickDraft(opened=opened)})
+            return self._drafts[instance_id]
 
     def save(self, instance_id: str, picks: Picks) -> PickDraft:
         """Keep picks that are not final; the paper counts as opened now where it was not.
@@ -144,15 +150,6 @@ class Person:
         with self._lock:
             self._release()
 
-    def _begin(self, instance_id: str) -> PickDraft:
-        self._opened_journal()  # opened first, since it may have to be read again
-        if instance_id in self._submitted:
-            raise FinalError(f"{instance_id}: already submitted, and a submission is final")
-        if instance_id not in self._drafts:
-            opened = self._clock().isoformat(timespec="seconds")
-            self._write({**self._drafts, instance_id: PickDraft(opened=opened)})
-        return self._drafts[instance_id]
-
     def _forget_draft(self, instance_id: str) -> None:
         drafts = {one: kept for one, kept in self._drafts.items() if one != instance_id}
         try:
@@ -165,7 +162,7 @@ class Person:
         return int((self._clock() - datetime.fromisoformat(opened)).total_seconds())
 
     def _with_picks(self, instance_id: str, picks: Picks) -> PickDraft:
-        before = self._begin(instance_id)
+        before = self.begin(instance_id)
         bounded = max(before.seconds, min(picks.seconds, self._seconds_since(before.opened)))
         timed = msgspec.structs.replace(before, seconds=bounded)
         if picks.sentences == before.sentences:
