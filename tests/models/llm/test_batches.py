@@ -150,12 +150,13 @@ def test_of_a_batch_that_expires_half_way_the_finished_half_is_kept(tmp_path: Pa
 def test_a_row_that_fails_is_a_failure_of_this_run_and_asked_again_in_the_next(tmp_path: Path, model: str) -> None:
     with running_fake_server(SAMPLE, fault_rate=0.3, fault_kinds=[Fault.SERVER_ERROR], seed=3) as server:
         requests = requests_to(server.base_url, model, 20)
-        found = one_pass(tmp_path, requests)
+        patience = CallSettings(sleep=at_once, timeout_seconds=10, max_attempts=30)
+        found = one_pass(tmp_path, requests, settings=patience)
         failures = [str(one) for one in found if isinstance(one, EndpointError)]
         assert 0 < len(failures) == 20 - n_replies(found)
         assert all("batch" in failure and "server had an error" in failure for failure in failures)
         while n_replies(found) < 20:
-            found = one_pass(tmp_path, requests)
+            found = one_pass(tmp_path, requests, settings=patience)
         assert len(paid_keys(server)) == len(set(paid_keys(server))) == 20
 
 

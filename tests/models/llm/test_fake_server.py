@@ -446,7 +446,7 @@ def test_lone_surrogates_and_deep_nesting_are_refused_not_fatal(server: RunningS
 
 
 def test_what_is_not_http_or_too_big_or_too_slow_is_refused_and_the_connection_ends() -> None:
-    limits = ConnectionLimits(max_head_bytes=2000, max_body_bytes=3000, idle_seconds=0.1, request_seconds=0.1)
+    limits = ConnectionLimits(max_head_bytes=2000, max_body_bytes=3000, head_seconds=0.1, body_seconds=0.1)
     with running_fake_server(SAMPLE, limits=limits) as server:
         for request, status in (
             (b"what?\r\n\r\n", 400),
@@ -459,6 +459,22 @@ def test_what_is_not_http_or_too_big_or_too_slow_is_refused_and_the_connection_e
             assert received(server.port, request).startswith(b"HTTP/1.1 %d " % status), request[:20]
         assert received(server.port) == b""
         assert server.totals()["requests"] == 0
+
+
+def test_a_client_that_never_reads_its_reply_is_cut_and_has_not_paid() -> None:
+    with running_fake_server(SAMPLE, limits=ConnectionLimits(write_seconds=0.1)) as server:
+        boundary = b"--b\r\n"
+        parts = [b'Content-Disposition: form-data; name="purpose"\r\n\r\nbatch', b"a" * (32 << 20)]
+        parts[1] = b'Content-Disposition: form-data; name="file"; filename="a"\r\n\r\n' + parts[1]
+        body = boundary + (b"\r\n" + boundary).join(parts) + b"\r\n--b--\r\n"
+        request = raw("POST", "/v1/files", body).replace(b"application/json", b"multipart/form-data; boundary=b")
+        file_id = json.loads(received(server.port, request, until=is_whole).partition(b"\r\n\r\n")[2])["id"]
+        with socket.create_connection(("127.0.0.1", server.port), timeout=10) as connection:
+            connection.sendall(raw("GET", f"/v1/files/{file_id}/content"))
+            deadline = time.monotonic() + 20
+            while len(server.log_entries()) < 2 and time.monotonic() < deadline:
+                time.sleep(0.005)
+        assert last_entry(server)["outcome"] == "unpaid"
 
 
 def test_an_unknown_paper_is_counted(server: RunningServer) -> None:

@@ -1,5 +1,6 @@
 """The server as an ASGI app: each request meets a fault or its endpoint, and is written into the log."""
 
+import asyncio
 import hashlib
 import itertools
 import time
@@ -24,7 +25,7 @@ from evidencebench.integrations.fake_server.calls import (
     key_of,
 )
 from evidencebench.integrations.fake_server.client import Client, json_response
-from evidencebench.integrations.fake_server.connection import ConnectionLimits
+from evidencebench.integrations.fake_server.connection import TOO_LATE, ConnectionLimits
 from evidencebench.integrations.fake_server.known_papers import KnownPapers
 from evidencebench.integrations.fake_server.model import FakeModel
 from evidencebench.integrations.fake_server.openai_api import OPENAI
@@ -108,10 +109,14 @@ class FakeModelApp:
             # Two readers on its way could see two other ends of it (RFC 9112, section 6.1).
             raise BadCallError("expected Content-Length or Transfer-Encoding, got both")
         content, most = bytearray(), self.limits.max_body_bytes
-        async for block in request.stream():
-            content += block
-            if len(content) > most:
-                raise BadCallError(f"the body is over {most} bytes", status=413)
+        try:
+            async with asyncio.timeout(self.limits.body_seconds):
+                async for block in request.stream():
+                    content += block
+                    if len(content) > most:
+                        raise BadCallError(f"the body is over {most} bytes", status=413)
+        except TimeoutError as error:
+            raise BadCallError(TOO_LATE, status=408) from error
         return bytes(content)
 
     def _handled(self, served: ServedRequest) -> tuple[str, Response]:

@@ -7,7 +7,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from evidencebench.integrations.fake_server.calls import BadCallError, ChatApi
-from evidencebench.integrations.fake_server.connection import BoundedConnection
+from evidencebench.integrations.fake_server.connection import ClientConnection
 from evidencebench.integrations.fake_server.settings import Fault, Settings
 
 _JSON = "application/json"
@@ -41,7 +41,7 @@ class Client:
 
     def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
         self._scope, self._receive, self._send = scope, receive, send
-        self._connection: BoundedConnection | None = scope.get("state", {}).get("connection")
+        self._connection: ClientConnection | None = scope.get("state", {}).get("connection")
         self._cycle = None if self._connection is None else self._connection.cycle
 
     async def stays(self, seconds: float) -> bool:
@@ -56,9 +56,17 @@ class Client:
         return False
 
     async def send(self, response: Response) -> bool:
-        """Send a response, and say whether all of it was taken."""
-        await response(self._scope, self._receive, self._send)
-        return self._connection is None or self._cycle is None or await self._connection.has_taken(self._cycle)
+        """Send a response, and say whether all of it was taken; cut a connection that takes too long."""
+        if self._connection is None or self._cycle is None:
+            await response(self._scope, self._receive, self._send)
+            return True
+        try:
+            async with asyncio.timeout(self._connection.limits.write_seconds):
+                await response(self._scope, self._receive, self._send)
+                return await self._connection.has_taken(self._cycle)
+        except TimeoutError:
+            self._connection.cut()
+            return False
 
     async def meet(self, fault: Fault, api: ChatApi, settings: Settings, request_id: str) -> None:
         """Answer the client with a fault, such as a refusal or a cut connection."""

@@ -9,7 +9,7 @@ import uvicorn
 from uvicorn.server import ServerState
 
 from evidencebench.integrations.fake_server.app import FakeModelApp
-from evidencebench.integrations.fake_server.connection import BoundedConnection
+from evidencebench.integrations.fake_server.connection import ClientConnection
 
 _BACKLOG = 1024  # connections that wait to be taken
 
@@ -33,12 +33,12 @@ async def served(app: FakeModelApp, host: str, port: int) -> AsyncIterator[str]:
         access_log=False,
         proxy_headers=False,
         h11_max_incomplete_event_size=app.limits.max_head_bytes,
-        timeout_keep_alive=int(app.limits.idle_seconds) + 1,  # later than our own, which begins with the connection
+        timeout_keep_alive=int(app.limits.head_seconds) + 1,  # later than our own, which begins with the connection
     )
     config.load()
     state = ServerState()
     listener = await asyncio.get_running_loop().create_server(
-        lambda: BoundedConnection(config, state, app.limits, app.log), host, port, backlog=_BACKLOG
+        lambda: ClientConnection(config, state, app.limits, app.log), host, port, backlog=_BACKLOG
     )
     try:
         bound_host, bound_port = listener.sockets[0].getsockname()[:2]

@@ -1,0 +1,81 @@
+"""End the connections of slow clients: of itself uvicorn waits forever for a request, or for a client to read."""
+
+import asyncio
+
+from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
+
+
+class TimedConnection(H11Protocol):
+    """A connection to a server of ours that ends by itself, and of which there may be at most so many.
+
+    It ends where a request's head is not whole in time, even if bytes trickle in, or its answer is not.
+    """
+
+    head_seconds: float = 10.0
+    answer_seconds: float | None = 120.0  # None: an answer may take any time
+    max_connections: int | None = 512  # each takes a file; None: any number
+
+    _deadline: asyncio.TimerHandle | None = None
+    _answered: RequestResponseCycle | None = None
+    _is_late = False
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn's
+        """Wait for a request."""
+        super().connection_made(transport)
+        if self.max_connections is not None and len(self.connections) > self.max_connections:
+            transport.abort()
+        else:
+            self._wait(self.head_seconds)
+
+    def data_received(self, data: bytes) -> None:
+        """Begin an answer where a request's head is whole."""
+        super().data_received(data)
+        self._follow()
+
+    def on_response_complete(self) -> None:
+        """Wait for the next request, which may be here already."""
+        super().on_response_complete()
+        self._follow()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Wait for nothing more."""
+        if self._deadline is not None:
+            self._deadline.cancel()
+        super().connection_lost(exc)
+
+    def send_400_response(self, msg: str) -> None:
+        """Say that it is no HTTP, and end."""
+        self.refuse("400 Bad Request", "text/plain", msg.encode())
+
+    def refuse(self, status: str, content_type: str, body: bytes) -> None:
+        """Answer what has not become a request, and end."""
+        head = (
+            f"HTTP/1.1 {status}\r\nContent-Type: {content_type}\r\nX-Content-Type-Options: nosniff\r\n"
+            f"Content-Length: {len(body)}\r\nConnection: close\r\n\r\n"
+        )
+        self.transport.write(head.encode() + body)
+        self.transport.close()
+
+    def end_late(self) -> None:
+        """End a connection whose time is over."""
+        self.transport.abort()
+
+    def _follow(self) -> None:
+        """Begin to count anew where another request is answered than before, or none any more."""
+        answered = None if self.cycle is None or self.cycle.response_complete else self.cycle
+        if answered is not self._answered:
+            self._answered = answered
+            self._wait(self.head_seconds if answered is None else self.answer_seconds)
+
+    def _wait(self, seconds: float | None) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+        self._deadline = None if seconds is None else self.loop.call_later(seconds, self._end)
+
+    def _end(self) -> None:
+        """End the connection, but for an answer that is still on its way: it has as long as any other."""
+        if self.answer_seconds is not None and self.transport.get_write_buffer_size() and not self._is_late:
+            self._is_late = True
+            self._wait(self.answer_seconds)
+        else:
+            self.end_late()
