@@ -15,9 +15,10 @@ from evidencebench.pages.app.address import Address, address_of, listening_socke
 from evidencebench.pages.app.background_scan import BackgroundScan
 from evidencebench.pages.app.routes import make_app
 from evidencebench.pages.app.security import BODY_SECONDS
-from evidencebench.pages.app.serving import BACKLOG, TimedConnection, server_of
+from evidencebench.pages.app.serving import BACKLOG, server_of
 from evidencebench.pages.picking.routes import PickingPages
 from evidencebench.pages.viewer.viewer_data import ViewerData
+from evidencebench.web.serving import TimedConnection
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,7 +15,6 @@ from evidencebench.execution.making import factory_of
 from evidencebench.execution.options import options_of
 from evidencebench.models.llm.http_sender import _FIRST_BUSY_SECONDS, _LONGEST_BUSY_SECONDS, Bounds
 from evidencebench.pages.app.search_index import MOST_IN_MEMORY
-from evidencebench.pages.app.serving import HEAD_SECONDS, MAX_CONNECTIONS
 from evidencebench.pages.report.page import MOST_PAPERS
 from evidencebench.scoring.resampling import DEFAULT_DRAWS
 from evidencebench.scoring.sign_flips import MAX_ENUMERATED_CLUSTERS
@@ -23,6 +22,7 @@ from evidencebench.specification import MAX_DEPTH
 from evidencebench.systems.retrievers.fusion import Fuse
 from evidencebench.systems.selectors.cues import WEIGHTS
 from evidencebench.training.training_table import TRAININGS
+from evidencebench.web.serving import HEAD_SECONDS, MAX_CONNECTIONS
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCUMENTS = ("README.md", *(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md"))))

@@ -2,6 +2,6 @@
 
 It speaks the APIs of OpenAI and Anthropic, chat and batches. It reads labels, so no system may import it.
 In reading order: `settings`; how the model answers: `prompt_content`, `known_papers`, `calls`, `request_log`, `model`;
-the providers' formats: `openai_api`, `anthropic_api`; the endpoints: `endpoints`, `batches`, `openai_batches`,
-`anthropic_batches`; the server: `connection`, `client`, `app`, `serving`.
+the providers' formats: `openai_api`, `anthropic_api`; their batches: `batches`, `openai_batches`, `anthropic_batches`;
+the server: `connection`, `client`, `app`, `serving`.
 """

@@ -12,7 +12,7 @@ from uvicorn.server import ServerState
 from evidencebench.integrations.fake_server.calls import BadCallError
 from evidencebench.integrations.fake_server.openai_api import OPENAI
 from evidencebench.integrations.fake_server.request_log import RequestLog
-from evidencebench.web.timed_connection import TimedConnection
+from evidencebench.web.serving import TimedConnection
 
 TOO_LATE = "the request was not here in whole in time"
 

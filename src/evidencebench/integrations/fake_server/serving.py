@@ -5,11 +5,11 @@ import signal
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
-import uvicorn
 from uvicorn.server import ServerState
 
 from evidencebench.integrations.fake_server.app import FakeModelApp
 from evidencebench.integrations.fake_server.connection import ClientConnection
+from evidencebench.web.serving import config_for
 
 _BACKLOG = 1024  # connections that wait to be taken
 
@@ -22,16 +22,9 @@ async def served(app: FakeModelApp, host: str, port: int) -> AsyncIterator[str]:
 
     Raises `OSError` if the port is taken or may not be used.
     """
-    config = uvicorn.Config(
+    config = config_for(
         app,
         http="h11",
-        ws="none",
-        lifespan="off",
-        interface="asgi3",
-        log_config=None,
-        log_level="critical",
-        access_log=False,
-        proxy_headers=False,
         h11_max_incomplete_event_size=app.limits.max_head_bytes,
         timeout_keep_alive=int(app.limits.head_seconds) + 1,  # later than our own, which begins with the connection
     )

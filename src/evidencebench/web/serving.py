@@ -1,8 +1,18 @@
-"""End the connections of slow clients: of itself uvicorn waits forever for a request, or for a client to read."""
+"""Serve with uvicorn, and end the connections of slow clients.
+
+Of itself uvicorn waits forever for the rest of a request, or for a client to read.
+"""
 
 import asyncio
+from typing import Any
 
+import uvicorn
+from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
+
+MAX_CONNECTIONS = 512
+HEAD_SECONDS = 10.0
+ANSWER_SECONDS = 120.0
 
 
 class TimedConnection(H11Protocol):
@@ -11,9 +21,9 @@ class TimedConnection(H11Protocol):
     It ends where a request's head is not whole in time, even if bytes trickle in, or its answer is not.
     """
 
-    head_seconds: float = 10.0
-    answer_seconds: float | None = 120.0  # None: an answer may take any time
-    max_connections: int | None = 512  # each takes a file; None: any number
+    head_seconds: float = HEAD_SECONDS
+    answer_seconds: float | None = ANSWER_SECONDS  # None: an answer may take any time
+    max_connections: int | None = MAX_CONNECTIONS  # each takes a file; None: any number
 
     _deadline: asyncio.TimerHandle | None = None
     _answered: RequestResponseCycle | None = None
@@ -79,3 +89,19 @@ class TimedConnection(H11Protocol):
             self._wait(self.answer_seconds)
         else:
             self.end_late()
+
+
+def config_for(app: ASGIApp, **options: Any) -> uvicorn.Config:
+    """Return how uvicorn serves an app whose logs are ours alone; the options are those of uvicorn."""
+    return uvicorn.Config(
+        app,
+        ws="none",
+        lifespan="off",
+        interface="asgi3",
+        log_config=None,
+        log_level="critical",
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+        **options,
+    )
