@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
+from dataclasses import MISSING, fields, is_dataclass, replace
 from types import ModuleType
 from typing import Any, get_type_hints
 
@@ -57,29 +57,13 @@ def make_system(spec: str, *, seed: int | None = None, client: ChatClient | None
     >>> make_system("bm25:k1=1.2").options
     {'k1': 1.2, 'b': 0.4, 'stopwords': True}
     """
-    return _made(spec, _SharedArguments(seed=seed, client=client), depth=0)
+    return _made(spec, seed, client, depth=0)
 
 
 def system_from(
     given: str | NamedSystem | System, *, seed: int | None = None, client: ChatClient | None = None
 ) -> NamedSystem:
-    """Return a system with the name and options that a run's header holds.
-
-    ``given`` is a specification as `make_system` takes it, or an object that answers, which is taken as it is.
-
-    Raises
-    ------
-    SystemSpecError, MissingExtraError, ModelError
-        As `make_system` does.
-    TypeError
-        If it cannot answer, or holds what is no field of a dataclass, so that no header can hold its options.
-
-    Examples
-    --------
-    >>> from evidencebench import BM25
-    >>> system_from(BM25(k1=1.2)).options == make_system("bm25:k1=1.2").options
-    True
-    """
+    """Return a system with the name and options that a run's header holds: of a specification, or of an object."""
     if isinstance(given, str):
         return make_system(given, seed=seed, client=client)
     if isinstance(given, NamedSystem):
@@ -97,29 +81,22 @@ def system_from(
     return replace(named, name=name, options=all_options(named.system, {}), module=module)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _SharedArguments:
-    """The arguments that all systems in a specification share, nested ones too, as far as they take them."""
-
-    seed: int | None = None
-    client: ChatClient | None = None
-
-
-def _made(spec: str, given: _SharedArguments, depth: int) -> NamedSystem:
+def _made(spec: str, seed: int | None, client: ChatClient | None, depth: int) -> NamedSystem:
     if depth > MAX_DEPTH:
         raise SystemSpecError(f"systems are nested more than {MAX_DEPTH} deep")
     specification = parse_specification(spec)
     name, options = specification.name, dict(specification.options)
     factory = factory_of(name)
     known = options_of(factory)
-    if given.seed is not None and "seed" in known:
-        options.setdefault("seed", str(given.seed))
+    if seed is not None and "seed" in known:
+        options.setdefault("seed", str(seed))
     require_options(name, factory, options)  # checked first: a missing option may be there under a misspelt name
     if missing := {key: one for key, one in known.items() if one.default is MISSING and key not in options}:
         raise SystemSpecError(_lacking(name, missing))
-    values = converted(name, factory, options, lambda inner: _nested(inner, given, depth + 1))
+    values = converted(name, factory, options, lambda inner: _nested(inner, seed, client, depth + 1))
+    clients = {} if client is None else dict.fromkeys(_client_fields(factory), client)
     try:
-        system = factory(**grouped(factory, values), **_client_for(factory, given.client))
+        system = factory(**grouped(factory, values), **clients)
         _require_answering(system, spec, name)
         named = NamedSystem(name=name, options=all_options(system, values), system=system, module=module_of(name))
     except EvidenceBenchError:
@@ -129,6 +106,13 @@ def _made(spec: str, given: _SharedArguments, depth: int) -> NamedSystem:
         raise SystemSpecError(f"system '{spec}': {type(error).__name__}: {error}").at(trace) from error
     if named.knows_labels and name not in KNOWING_SYSTEMS:
         raise SystemSpecError(f"system '{spec}': own code is not given the labels; take knows_labels out of its traits")
+    return named
+
+
+def _nested(spec: str, seed: int | None, client: ChatClient | None, depth: int) -> NamedSystem:
+    named = _made(spec, seed, client, depth)
+    if named.knows_labels:
+        raise SystemSpecError(f"system '{named.name}' is given the labels, so no other system may ask it")
     return named
 
 
@@ -160,11 +144,6 @@ def asks_model(spec: str) -> bool:
     return bool(_client_fields(factory)) or any(asks_model(inner) for inners in nested for inner in inners)
 
 
-def _client_for(factory: Callable[..., Any], client: ChatClient | None) -> dict[str, ChatClient]:
-    """Return the argument that hands a client to a system that takes one."""
-    return {} if client is None else dict.fromkeys(_client_fields(factory), client)
-
-
 def _client_fields(factory: Callable[..., Any]) -> list[str]:
     if not (isinstance(factory, type) and is_dataclass(factory)):
         return []
@@ -172,16 +151,10 @@ def _client_fields(factory: Callable[..., Any]) -> list[str]:
     return [field.name for field in fields(factory) if field.init and is_client(hints[field.name])]
 
 
-def _nested(spec: str, given: _SharedArguments, depth: int) -> NamedSystem:
-    named = _made(spec, given, depth)
-    if named.knows_labels:
-        raise SystemSpecError(f"system '{named.name}' is given the labels, so no other system may ask it")
-    return named
-
-
 def make_options(name: str, factory: Callable[..., Any], options: Mapping[str, str]) -> dict[str, Any]:
     """Return option name -> value, made from text as the fields of a dataclass ask; messages call it ``name``."""
-    return grouped(factory, converted(name, factory, options, lambda inner: _nested(inner, _SharedArguments(), 1)))
+    require_options(name, factory, options)
+    return grouped(factory, converted(name, factory, options, lambda inner: _nested(inner, None, None, 1)))
 
 
 def factory_of(name: str) -> Callable[..., Any]:
@@ -200,9 +173,9 @@ def factory_of(name: str) -> Callable[..., Any]:
         )
     if place in SYSTEMS:
         raise SystemSpecError(f"system '{place}': expected option=value, got '{attribute}'")
-    return find_own_code(name).factory
+    return find_own_code(name)[0]
 
 
 def module_of(name: str) -> ModuleType | None:
     """Return what own code that was found by `factory_of` comes from; None for an entry of `SYSTEMS`."""
-    return None if name in SYSTEMS else find_own_code(name).module
+    return None if name in SYSTEMS else find_own_code(name)[1]

@@ -1,11 +1,11 @@
 """The options of a system: which there are, their values as text, as arguments, and as a run's header holds them."""
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from math import isfinite
 from pathlib import Path
-from typing import Any, Literal, cast, get_args, get_origin, get_type_hints
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import msgspec
 
@@ -34,27 +34,25 @@ def options_of(factory: Callable[..., Any]) -> dict[str, Option]:
     The fields of a dataclass are its options. One that is a dataclass itself, such as a `ChatModel`, is spread into its
     own fields. A `ChatClient` is no option: it decides no answer.
     """
-    if isinstance(factory, type) and is_dataclass(factory):
-        return dict(_options_of_fields(factory))
-    try:
-        hints = get_type_hints(getattr(factory, "__init__", None) if isinstance(factory, type) else factory)
-    except (TypeError, NameError):  # it has no annotations, as a partial or a built-in
-        return {}
-    return {name: Option(type=hint, default=None) for name, hint in hints.items() if name != "return"}
-
-
-def _options_of_fields(factory: type) -> Iterator[tuple[str, Option]]:
+    if not (isinstance(factory, type) and is_dataclass(factory)):
+        try:
+            hints = get_type_hints(getattr(factory, "__init__", None) if isinstance(factory, type) else factory)
+        except (TypeError, NameError):  # it has no annotations, as a partial or a built-in
+            return {}
+        return {name: Option(type=hint, default=None) for name, hint in hints.items() if name != "return"}
+    options: dict[str, Option] = {}
     hints = get_type_hints(factory)
     for field in fields(factory):
         hint = hints[field.name]
         if not field.init or is_client(hint):
             continue
         if is_dataclass(hint) and hint is not NamedSystem:
-            inner = get_type_hints(hint)
-            for part in fields(cast("type", hint)):
-                yield part.name, Option(type=inner[part.name], default=_default(part), group=field.name)
+            types = get_type_hints(hint)
+            for part in fields(hint):
+                options[part.name] = Option(type=types[part.name], default=_default(part), group=field.name)
         else:
-            yield field.name, Option(type=hint, default=_default(field))
+            options[field.name] = Option(type=hint, default=_default(field))
+    return options
 
 
 def _default(field: "Field[Any]") -> Any:
@@ -80,19 +78,12 @@ def grouped(factory: Callable[..., Any], values: Mapping[str, Any]) -> dict[str,
 
 
 def converted(
-    name: str,
-    factory: Callable[..., Any],
-    options: Mapping[str, str],
-    make: Callable[[str], NamedSystem],
+    name: str, factory: Callable[..., Any], options: Mapping[str, str], make: Callable[[str], NamedSystem]
 ) -> dict[str, Any]:
     """Return option name -> value, made from text, brackets included; ``make`` makes a system that an option names.
 
-    Raises
-    ------
-    SystemSpecError
-        If the system, which messages call ``name``, has no such option, or the value does not fit.
+    It raises `SystemSpecError` where a value does not fit; messages call the system ``name``.
     """
-    require_options(name, factory, options)
     known = options_of(factory)
     values: dict[str, Any] = {}
     for key, text in options.items():
@@ -105,9 +96,9 @@ def converted(
 
 def require_options(name: str, factory: Callable[..., Any], options: Collection[str]) -> None:
     """Raise `SystemSpecError` where options are given that a system does not have, as far as they are known."""
-    known = options_of(factory)
     if not is_dataclass(factory):
         return
+    known = options_of(factory)
     if options and not known:
         raise SystemSpecError(f"system '{name}': takes no options, got {', '.join(options)}")
     for key in options:
@@ -175,10 +166,9 @@ def all_options(system: Any, given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options as a run's header holds them: in JSON values, anything else as its text."""
     if not is_dataclass(system):
         return {key: _plain(value) for key, value in given.items()}
-    known = options_of(cast("type", type(system)))
     return {
         name: _plain(getattr(system if option.group is None else getattr(system, option.group), name))
-        for name, option in known.items()
+        for name, option in options_of(type(system)).items()
     }
 
 

@@ -7,7 +7,6 @@ import re
 import sys
 import traceback
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
@@ -22,34 +21,13 @@ _FILE_SUFFIX = ".py"
 _MAX_TRACE_CHARACTERS, _MAX_TRACE_FRAMES = 10_000, 20
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OwnCode:
-    """A class or function of somebody's own, by the name that it was given, and the module that it lies in."""
-
-    name: str
-    factory: Callable[..., Any]
-    module: ModuleType
-
-    @property
-    def file(self) -> Path | None:
-        """The source of its module; None where that has none, as what is built into Python."""
-        source = getattr(self.module, "__file__", None)
-        return Path(source) if source else None
-
-    def beside(self, name: str) -> str:
-        """Return the name of other own code: by this one's file, if it lies there too and this one was named so."""
-        place, _, _ = self.name.rpartition(":")
-        module_name, _, attribute = name.partition(":")
-        return f"{place}:{attribute}" if is_file(place) and module_name == self.module.__name__ else name
-
-
 def is_file(place: str) -> bool:
     """Say whether own code is named by its file rather than by its module."""
     return place.endswith(_FILE_SUFFIX)
 
 
-def find_own_code(name: str) -> OwnCode:
-    """Import own code by ``package.module:factory`` or ``file.py:factory``; raise `SystemSpecError` where it cannot be.
+def find_own_code(name: str) -> tuple[Callable[..., Any], ModuleType]:
+    """Import own code by ``package.module:factory`` or ``file.py:factory``: the class or function, and its module.
 
     Modules in the current folder, and beside a file that is named, are found where no module of that name is installed:
     neither the standard library nor any package is ever shadowed, and `sys.path` stays as it is. They stay findable, so
@@ -72,7 +50,7 @@ def find_own_code(name: str) -> OwnCode:
         raise SystemSpecError(f"system '{name}': cannot be imported: {_lacking(module, place, attribute)}")
     if not callable(factory):
         raise SystemSpecError(f"system '{name}': expected a class or function that makes a system, got {factory!r}")
-    return OwnCode(name=name, factory=factory, module=module)
+    return factory, module
 
 
 def _lacking(module: ModuleType, place: str, attribute: str) -> str:

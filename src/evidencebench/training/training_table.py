@@ -96,7 +96,7 @@ def trainable(spec: str) -> Trainable | None:
     of_training = [field.name for field in fields(factory)]
     mine = {key: value for key, value in found.options.items() if key in of_training}
     rest = {key: value for key, value in found.options.items() if key not in of_training}
-    system = factory.system if found.name in TRAININGS else find_own_code(found.name).beside(factory.system)
+    system = factory.system if found.name in TRAININGS else _beside(found.name, factory.system)
     _require_options(found.name, of_training, system, rest)
     training = factory(**make_options(found.name, factory, mine))
     return Trainable(name=found.name, training=training, system=system, options=rest)
@@ -122,6 +122,13 @@ def _training_named(name: str) -> Any:
             f"{', '.join(SYSTEMS)}, or package.module:factory or file.py:factory"
         )
     return None
+
+
+def _beside(training: str, system: str) -> str:
+    """Return the name of the own system that answers: by the training's file, if it lies there and that is so named."""
+    file, module = training.rpartition(":")[0], system.partition(":")[0]
+    is_there = is_file(file) and module == find_own_code(training)[1].__name__
+    return f"{file}:{system.partition(':')[2]}" if is_there else system
 
 
 def _require_options(name: str, of_training: Sequence[str], system: str, options: Mapping[str, str]) -> None:
