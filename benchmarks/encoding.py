@@ -20,8 +20,7 @@ from evidencebench.data.dataset import open_dataset
 from evidencebench.data.instance import Instance
 from evidencebench.data.optimum.cover import coverage_of
 from evidencebench.data.sample import load_sample
-from evidencebench.models.embedding.embedder import embed
-from evidencebench.models.embedding.encoder import Encoder
+from evidencebench.models.embedding.encoder import Encoder, embed
 from evidencebench.models.embedding.formats import EncodedText
 from evidencebench.models.embedding.onnx import onnx_encoder
 from evidencebench.models.embedding.transformer import LocalModel, transformer_encoder

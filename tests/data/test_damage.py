@@ -11,11 +11,10 @@ import pytest
 from command_line import SAMPLE
 from evidencebench.errors import CacheError, ModelError
 from evidencebench.execution.making import make_system
-from evidencebench.models.embedding import onnx
-from evidencebench.models.embedding.embedder import embed
-from evidencebench.models.embedding.encoder import VectorBatch
+from evidencebench.models.embedding.encoder import VectorBatch, embed
 from evidencebench.models.embedding.folder import require_model
 from evidencebench.models.embedding.formats import EncodedText
+from evidencebench.models.embedding.onnx import OnnxEncoder
 from evidencebench.models.embedding.transformer import LocalModel
 from evidencebench.models.embedding.vector_cache import VectorCache
 from evidencebench.models.llm.reply_cache import ReplyCache
@@ -132,8 +131,7 @@ def test_a_converted_model_with_a_flipped_byte_is_converted_again(embedding_mode
     of = LocalModel(model=str(embedding_model))
 
     def vectors() -> list[object]:
-        onnx._onnx_encoder.cache_clear()  # noqa: SLF001 - as a process that has loaded nothing yet
-        encoder = onnx.onnx_encoder(of, int8=False, folder=tmp_path)
+        encoder = OnnxEncoder(of, int8=False, folder=tmp_path)  # as in a process that has loaded nothing yet
         return [batch.vectors.tolist() for batch in encoder.batches(TEXTS)]
 
     expected = vectors()

@@ -16,7 +16,14 @@ from hypothesis import given
 
 from evidencebench import Brief, Kind, Query, execute, load_sample, make_system
 from evidencebench.errors import EvidenceBenchError, MissingExtraError, ModelError, SystemSpecError
-from evidencebench.models.embedding.formats import FORMATS, INSTRUCTIONS, hypothesis_text, sentence_texts
+from evidencebench.models.embedding.formats import (
+    FORMATS,
+    INSTRUCTIONS,
+    EncodedText,
+    hypothesis_text,
+    sentence_texts,
+)
+from evidencebench.models.embedding.transformer import batches_of_like_length
 from evidencebench.runs.run_file import read_run
 from evidencebench.systems.retrievers.dense import Dense, MiniLM
 from examples import examples
@@ -417,3 +424,10 @@ def test_the_header_of_a_run_names_the_model_and_what_ran_it(tmp_path: Path) -> 
     assert header.system.options == {"neighbours": 1, "title": False, "backend": "onnx", "int8": False}
     assert {"onnxruntime", "tokenizers", "model minilm"} <= set(header.versions)
     assert header.versions["model minilm"].startswith("sha256:")
+
+
+def test_a_batch_holds_texts_of_one_prefix_and_layout_the_longest_first() -> None:
+    texts = [EncodedText(text) for text in ("a", "b b b b", "c c")]
+    assert list(batches_of_like_length(texts, [1, 4, 2], tokens_a_batch=4)) == [[1], [2, 0]]
+    texts = [EncodedText("a", "p"), EncodedText("b"), EncodedText("c", title="t"), EncodedText("d")]
+    assert list(batches_of_like_length(texts, [1] * 4, tokens_a_batch=9)) == [[1, 3], [2], [0]]

@@ -17,8 +17,7 @@ import pytest
 from embedding_server import embeddings, put, vector_of
 from evidencebench import Brief, Query, load_sample, make_system
 from evidencebench.errors import EndpointError, EvidenceBenchError, ModelError, SystemSpecError
-from evidencebench.models.embedding.embedder import embed
-from evidencebench.models.embedding.encoder import VectorBatch
+from evidencebench.models.embedding.encoder import VectorBatch, embed
 from evidencebench.models.embedding.endpoint import Endpoint, EndpointEncoder
 from evidencebench.models.embedding.formats import EncodedText
 from evidencebench.models.embedding.vector_cache import VectorCache

@@ -15,9 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evidencebench.errors import CacheError, ModelError
-from evidencebench.models.embedding.embedder import embed
-from evidencebench.models.embedding.encoder import Floats, VectorBatch
-from evidencebench.models.embedding.formats import EncodedText
+from evidencebench.models.embedding.encoder import VectorBatch, embed
+from evidencebench.models.embedding.formats import EncodedText, Floats
 from evidencebench.models.embedding.vector_cache import VectorCache, digest_of
 from evidencebench.storage.user_folders import cache_folder
 
@@ -109,7 +108,7 @@ _ENCODE = """
 import sys
 from pathlib import Path
 from models.test_vector_cache import Slow, numbered
-from evidencebench.models.embedding.embedder import embed
+from evidencebench.models.embedding.encoder import embed
 from evidencebench.models.embedding.vector_cache import VectorCache
 encoder = Slow(seconds=float(sys.argv[2]))
 texts = numbered(int(sys.argv[3]))

@@ -11,11 +11,9 @@ import pytest
 
 from batching import requests_to, sender_of
 from evidencebench.errors import CacheError, FailingCacheError, PendingError
-from evidencebench.models.embedding.embedder import embed
-from evidencebench.models.embedding.encoder import Encoder
+from evidencebench.models.embedding.encoder import Encoder, embed
 from evidencebench.models.embedding.formats import EncodedText
-from evidencebench.models.embedding.inventory import remove_vectors
-from evidencebench.models.embedding.vector_cache import VectorCache
+from evidencebench.models.embedding.vector_cache import VectorCache, remove_vectors
 from evidencebench.models.llm.batches import BatchSender
 from evidencebench.models.llm.chat import ChatReply, ChatRequest
 from evidencebench.models.llm.client import ChatClient

@@ -11,8 +11,8 @@ import click
 from evidencebench.cli import options
 from evidencebench.cli.cache.places import shown_cost, shown_size, shown_time
 from evidencebench.cli.output import print_json, print_table
-from evidencebench.models.embedding.inventory import vectors_by_encoder
 from evidencebench.models.embedding.vector_cache import FILE_NAME as EMBEDDINGS_NAME
+from evidencebench.models.embedding.vector_cache import vectors_by_encoder
 from evidencebench.models.llm.batch_queue import BatchJob, BatchQueue
 from evidencebench.models.llm.inventory import n_waiting, replies_by_model
 from evidencebench.models.llm.reply_cache import FILE_NAME as REPLIES_NAME

@@ -13,8 +13,8 @@ import click
 from evidencebench.cli import options
 from evidencebench.cli.cache.places import required_cache_folder, shown_cost, shown_size
 from evidencebench.cli.output import print_json
-from evidencebench.models.embedding.inventory import remove_vectors, vectors_by_encoder
 from evidencebench.models.embedding.vector_cache import FILE_NAME as EMBEDDINGS_NAME
+from evidencebench.models.embedding.vector_cache import remove_vectors, vectors_by_encoder
 from evidencebench.models.llm.batch_queue import BatchQueue
 from evidencebench.models.llm.inventory import (
     ReplyFilter,

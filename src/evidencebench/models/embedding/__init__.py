@@ -1,5 +1,5 @@
 """Texts to vectors, each computed once.
 
-Read `formats` (how texts are written), `encoder` (the contract), `embedder` over `vector_cache` with its `inventory`;
-then what computes: `transformer`, `onnx`, `endpoint`, and `folder` (a model's files).
+Read `formats` (how texts are written), `vector_cache`, `encoder` (the contract, and the way through the cache), then
+what computes: `folder` (a model's files), `transformer`, `onnx`, `endpoint`.
 """

@@ -1,15 +1,18 @@
-"""The protocol of encoders, which turn texts into vectors, and the checks that every vector passes."""
+"""Texts to vectors: the protocol of encoders, the checks that every vector passes, and the way through the cache."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from functools import lru_cache, wraps
+from typing import ParamSpec, Protocol, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from evidencebench.models.embedding.formats import EncodedText
+from evidencebench.errors import CacheError, ModelError
+from evidencebench.models.embedding.formats import EncodedText, Floats
+from evidencebench.models.embedding.vector_cache import CachedVector, VectorCache
 
-Floats = NDArray[np.float32]
+Given = ParamSpec("Given")
+Loaded = TypeVar("Loaded")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,17 +37,40 @@ class Encoder(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Embedded:
+    """The vectors of some texts."""
+
+    vectors: Floats  # texts x dimensions, float32, as the model gives them
+    n_truncated: int  # texts that the model could not read to their end
+
+
+def embed(encoder: Encoder, cache: VectorCache | None, texts: Sequence[EncodedText]) -> Embedded:
+    """Return one vector a text, in the order of the texts: read where it is known, else computed and kept by batch."""
+    known: dict[EncodedText, CachedVector] = {} if cache is None else cache.get(texts)
+    missing = [text for text in dict.fromkeys(texts) if text not in known]
+    dimension = next((len(found.vector) for found in known.values()), None)
+    if missing and cache is not None:
+        cache.require_writable()
+        dimension = cache.dimension() if dimension is None else dimension
+    for batch in encoder.batches(missing) if missing else ():
+        of_batch = [missing[position] for position in batch.positions]
+        if fault := vector_faults(batch.vectors, len(of_batch), dimension):
+            raise ModelError(f"{encoder.identity}: {fault}; nothing of this batch is kept")
+        dimension = batch.vectors.shape[1]
+        if cache is not None:
+            cache.put(of_batch, batch.vectors, batch.is_truncated)
+        new = map(CachedVector, batch.vectors, map(bool, batch.is_truncated))
+        known |= dict(zip(of_batch, new, strict=True))
+    found = [known[text] for text in texts]
+    vectors = np.stack([one.vector for one in found]) if found else np.empty((0, dimension or 0), np.float32)
+    return Embedded(vectors=vectors, n_truncated=sum(one.is_truncated for one in found))
+
+
 def vector_faults(vectors: object, n_texts: int, dimension: int | None) -> str | None:
     """Return what is wrong with a batch of vectors as "expected ..., got ...", or None.
 
     `dimension` is how long vectors of this model have been so far; None when these are its first.
-
-    Examples
-    --------
-    >>> vector_faults(np.ones((2, 3), np.float32), 2, 4)
-    'expected vectors of 4 numbers, got 3'
-    >>> vector_faults(np.array([[np.nan]], np.float32), 1, None)
-    'expected finite numbers, got others'
     """
     if not isinstance(vectors, np.ndarray) or vectors.ndim != 2:  # noqa: PLR2004 - a matrix
         return f"expected a vector a text, got {type(vectors).__name__}"
@@ -59,13 +85,27 @@ def vector_faults(vectors: object, n_texts: int, dimension: int | None) -> str |
 
 
 def normalised(vectors: Floats) -> Floats:
-    """Return the vectors at length 1.
-
-    Examples
-    --------
-    >>> normalised(np.array([[3.0, 4.0]], np.float32)).tolist()
-    [[0.6000000238418579, 0.800000011920929]]
-    """
+    """Return the vectors at length 1."""
     wide = vectors.astype(np.float64)
     short: Floats = (wide / np.linalg.norm(wide, axis=-1, keepdims=True)).astype(np.float32)
     return short
+
+
+def loaded_once(load: Callable[Given, Loaded]) -> Callable[Given, Loaded]:
+    """Return a function that loads the last four models once each, and tries a failure no second time."""
+
+    @lru_cache(maxsize=4)
+    def outcome(*given: Given.args, **named: Given.kwargs) -> Loaded | ModelError | CacheError:
+        try:
+            return load(*given, **named)
+        except (ModelError, CacheError) as error:
+            return error
+
+    @wraps(load)
+    def loaded(*given: Given.args, **named: Given.kwargs) -> Loaded:
+        found = outcome(*given, **named)  # type: ignore[arg-type] # frozen data, which is hashable
+        if isinstance(found, ModelError | CacheError):
+            raise type(found)(str(found)) from found
+        return found
+
+    return loaded

@@ -15,8 +15,8 @@ import msgspec
 import numpy as np
 
 from evidencebench.errors import EndpointError, SystemSpecError
-from evidencebench.models.embedding.encoder import Floats, VectorBatch, vector_faults
-from evidencebench.models.embedding.formats import EncodedText
+from evidencebench.models.embedding.encoder import VectorBatch, vector_faults
+from evidencebench.models.embedding.formats import EncodedText, Floats
 from evidencebench.models.endpoints import (
     is_loopback,
     is_transient,

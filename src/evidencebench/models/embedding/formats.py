@@ -5,9 +5,13 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal
 
+import numpy as np
+from numpy.typing import NDArray
+
 from evidencebench.query import AspectScope, Query
 from evidencebench.sections import headings_of, sections_of
 
+Floats = NDArray[np.float32]
 Similarity = Literal["cosine", "dot"]
 Pooling = Literal["model", "mean", "cls", "last"]
 
@@ -71,14 +75,7 @@ class EncodedText:
 
 
 def hypothesis_text(query: Query, text_format: TextFormat, scope: AspectScope) -> EncodedText:
-    """Return the hypothesis as a model reads it.
-
-    Examples
-    --------
-    >>> query = Query(instance_id="q", paper_id="p", hypothesis="Tea calms.", sentences=(), kinds=())
-    >>> hypothesis_text(query, FORMATS["e5"], "all")
-    EncodedText(text='Tea calms.', prefix='query: ', title=None)
-    """
+    """Return the hypothesis as a model reads it."""
     prefix = text_format.query_prefix.replace(_INSTRUCTION, INSTRUCTIONS[scope])
     return EncodedText(query.hypothesis, prefix)
 
@@ -90,19 +87,6 @@ def sentence_texts(
 
     Around it stand `neighbours` sentences on either side, as far as they are in the same section, and before it its
     section's title if `title` says so. Formats with titles of their own always have it in its place.
-
-    Examples
-    --------
-    >>> from evidencebench.query import Kind
-    >>> query = Query(
-    ...     instance_id="q",
-    ...     paper_id="p",
-    ...     hypothesis="Tea calms.",
-    ...     sentences=("Results", "We asked ten.", "Nine were calm."),
-    ...     kinds=(Kind.HEADING, Kind.BODY, Kind.BODY),
-    ... )
-    >>> [found.text for found in sentence_texts(query, FORMATS["plain"], "all", neighbours=1, title=True)]
-    ['Results', 'Results: We asked ten. Nine were calm.', 'Results: We asked ten. Nine were calm.']
     """
     prefix = text_format.sentence_prefix.replace(_INSTRUCTION, INSTRUCTIONS[scope])
     texts = []

@@ -10,16 +10,15 @@ import tempfile
 import warnings
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from evidencebench.errors import CacheError, DataError, ModelError
-from evidencebench.models.embedding.encoder import Floats, VectorBatch
+from evidencebench.models.embedding.encoder import VectorBatch, loaded_once
 from evidencebench.models.embedding.folder import library_versions
-from evidencebench.models.embedding.formats import EncodedText
+from evidencebench.models.embedding.formats import EncodedText, Floats
 from evidencebench.models.embedding.transformer import LocalModel, load_transformer
 from evidencebench.storage.cached_file import read_cached, write_cached
 
@@ -87,20 +86,8 @@ def _n_processors() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def onnx_encoder(of: LocalModel, *, int8: bool, folder: Path | None) -> OnnxEncoder:
-    """Return the encoder of a converted model, converted and loaded at the first call."""
-    loaded = _onnx_encoder(of, int8=int8, folder=folder)
-    if isinstance(loaded, ModelError | CacheError):
-        raise type(loaded)(str(loaded)) from loaded
-    return loaded
-
-
-@lru_cache(maxsize=4)  # a failure is kept, so that it is not tried again for each paper
-def _onnx_encoder(of: LocalModel, *, int8: bool, folder: Path | None) -> OnnxEncoder | ModelError | CacheError:
-    try:
-        return OnnxEncoder(of, int8=int8, folder=folder)
-    except (ModelError, CacheError) as error:
-        return error
+onnx_encoder = loaded_once(OnnxEncoder)
+"""Return the encoder of a converted model, converted and loaded at the first call in a process."""
 
 
 def _converted(of: LocalModel, identity: str, *, int8: bool, folder: Path | None) -> bytes:

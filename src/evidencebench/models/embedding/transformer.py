@@ -5,12 +5,11 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from evidencebench.errors import ModelError
-from evidencebench.models.embedding.encoder import VectorBatch
+from evidencebench.models.embedding.encoder import VectorBatch, loaded_once
 from evidencebench.models.embedding.folder import library_versions, model_digest, model_folder
 from evidencebench.models.embedding.formats import EncodedText, Pooling
 
@@ -46,8 +45,8 @@ class LocalModel:
 
 
 # Tokens in a batch, padding included: more does not make a processor faster, and a graphics card only needs more.
-_TOKENS_A_BATCH = {"cpu": 512}
-_TOKENS_A_BATCH_ELSEWHERE = 16_384
+_TOKENS_ON_CPU = 512
+_TOKENS_ELSEWHERE = 16_384
 LIBRARIES = ("torch", "sentence-transformers", "transformers", "tokenizers")
 
 
@@ -68,7 +67,7 @@ class TransformerEncoder:
         """Yield vectors, longest texts first."""
         lengths = token_lengths(self._model.tokenizer, texts)
         limit = self._model.max_seq_length or max(lengths, default=1)
-        budget = _TOKENS_A_BATCH.get(self._device, _TOKENS_A_BATCH_ELSEWHERE)
+        budget = _TOKENS_ON_CPU if self._device == "cpu" else _TOKENS_ELSEWHERE
         for positions in batches_of_like_length(texts, [min(length, limit) for length in lengths], budget):
             of_batch = [texts[position] for position in positions]
             vectors = self._model.encode(
@@ -85,20 +84,8 @@ class TransformerEncoder:
             )
 
 
-def transformer_encoder(of: LocalModel) -> TransformerEncoder:
-    """Return the encoder of a model, loaded at the first call in a process."""
-    loaded = _transformer_encoder(of)
-    if isinstance(loaded, ModelError):
-        raise ModelError(str(loaded)) from loaded
-    return loaded
-
-
-@lru_cache(maxsize=4)  # a failure is kept, so that it is not tried again for each paper
-def _transformer_encoder(of: LocalModel) -> TransformerEncoder | ModelError:
-    try:
-        return TransformerEncoder(of)
-    except ModelError as error:
-        return error
+transformer_encoder = loaded_once(TransformerEncoder)
+"""Return the encoder of a model, loaded at the first call in a process."""
 
 
 def chosen_device(device: str) -> str:
@@ -206,14 +193,7 @@ def token_lengths(tokenizer: Any, texts: Sequence[EncodedText]) -> list[int]:
 def batches_of_like_length(
     texts: Sequence[EncodedText], lengths: Sequence[int], tokens_a_batch: int
 ) -> Iterator[list[int]]:
-    """Yield the positions of each batch: the longest texts first, one prefix and one layout in a batch.
-
-    Examples
-    --------
-    >>> texts = [EncodedText(text) for text in ("a", "b b b b", "c c")]
-    >>> list(batches_of_like_length(texts, [1, 4, 2], tokens_a_batch=4))
-    [[1], [2, 0]]
-    """
+    """Yield the positions of each batch: the longest texts first, one prefix and one layout in a batch."""
     order = sorted(range(len(texts)), key=lambda at: (texts[at].prefix, texts[at].title is not None, -lengths[at], at))
     batch: list[int] = []
     for position in order:

@@ -9,16 +9,15 @@ import os
 import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from evidencebench.errors import CacheError
-from evidencebench.models.embedding.encoder import Floats
-from evidencebench.models.embedding.formats import EncodedText
-from evidencebench.storage.database import DatabaseFormat, connect, release_space, reserve_space
+from evidencebench.models.embedding.formats import EncodedText, Floats
+from evidencebench.storage.database import DatabaseFormat, compact, connect, release_space, reserve_space
 
 FILE_NAME = "embeddings.sqlite"
 _MOST_PARAMETERS = 500
@@ -172,3 +171,43 @@ def _connect(path: Path) -> sqlite3.Connection:
     connection = connect(path, EMBEDDINGS)
     connection.execute("PRAGMA synchronous = NORMAL")
     return connection
+
+
+@dataclass(frozen=True, slots=True)
+class EncoderVectors:
+    """How many vectors there are of one encoder, and how many numbers each has."""
+
+    identity: str
+    dimension: int
+    n_vectors: int
+
+
+def vectors_by_encoder(path: Path) -> list[EncoderVectors]:
+    """Return what a file holds of each encoder, in the order in which they came."""
+    with _existing(path) as connection:
+        rows = connection.execute(
+            "SELECT identity, dimension, (SELECT count(*) FROM embedding WHERE encoder = encoder.id) "
+            "FROM encoder ORDER BY id"
+        )
+        return [EncoderVectors(*row) for row in rows]
+
+
+def remove_vectors(path: Path) -> None:
+    """Remove all vectors, and give their space back to the disk."""
+    with _existing(path) as connection:
+        connection.execute("BEGIN IMMEDIATE")
+        connection.execute("DELETE FROM embedding")
+        connection.execute("DELETE FROM encoder")
+        connection.execute("COMMIT")
+        compact(path, EMBEDDINGS)
+
+
+@contextmanager
+def _existing(path: Path) -> Iterator[sqlite3.Connection]:
+    try:
+        with closing(connect(path, EMBEDDINGS, is_made=False)) as connection:
+            yield connection
+    except (sqlite3.Error, OSError) as error:
+        raise CacheError(
+            f"{path}: cannot be used: {error}; make it yours to write, or delete it, and it is filled again"
+        ) from error

@@ -7,8 +7,7 @@ from typing import Literal
 
 from evidencebench.errors import SystemSpecError
 from evidencebench.models.embedding import onnx, transformer
-from evidencebench.models.embedding.embedder import Embedded
-from evidencebench.models.embedding.encoder import Encoder, Floats
+from evidencebench.models.embedding.encoder import Embedded, Encoder
 from evidencebench.models.embedding.folder import (
     PinnedDigest,
     library_versions,
@@ -18,6 +17,7 @@ from evidencebench.models.embedding.folder import (
 )
 from evidencebench.models.embedding.formats import (
     FORMATS,
+    Floats,
     Pooling,
     Similarity,
     TextFormat,

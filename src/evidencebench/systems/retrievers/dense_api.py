@@ -3,11 +3,17 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from evidencebench.models.embedding.embedder import Embedded
-from evidencebench.models.embedding.encoder import Floats
+from evidencebench.models.embedding.encoder import Embedded
 from evidencebench.models.embedding.endpoint import Endpoint, endpoint_encoder
 from evidencebench.models.embedding.folder import require_extra
-from evidencebench.models.embedding.formats import FORMATS, Similarity, TextFormat, hypothesis_text, sentence_texts
+from evidencebench.models.embedding.formats import (
+    FORMATS,
+    Floats,
+    Similarity,
+    TextFormat,
+    hypothesis_text,
+    sentence_texts,
+)
 from evidencebench.query import AspectScope, Query
 from evidencebench.system import Brief, Ranking, Traits
 from evidencebench.systems.retrievers.vectors import at_length, embed_texts, ranked, require_format, text_format_of

@@ -9,9 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from evidencebench.errors import ModelError, SystemSpecError
-from evidencebench.models.embedding.embedder import Embedded, embed
-from evidencebench.models.embedding.encoder import Encoder, Floats, normalised
-from evidencebench.models.embedding.formats import FORMATS, EncodedText, Pooling, Similarity, TextFormat
+from evidencebench.models.embedding.encoder import Embedded, Encoder, embed, normalised
+from evidencebench.models.embedding.formats import FORMATS, EncodedText, Floats, Pooling, Similarity, TextFormat
 from evidencebench.models.embedding.vector_cache import VectorCache
 from evidencebench.storage.user_folders import cache_folder
 from evidencebench.system import Ranking, rank_by_score
