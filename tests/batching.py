@@ -62,11 +62,11 @@ def one_pass(
     cache = ReplyCache(folder)
 
     async def work() -> list[ChatReply | EvidenceBenchError]:
-        sender = sender_of(cache, **options)
-        await sender.collect(wait=False, on_status=on_status)
+        sender = sender_of(cache, on_status=on_status, **options)
+        await sender.collect(wait=False)
         await asked(sender, cache, requests)
-        await sender.submit(on_status)
-        await sender.collect(wait=True, on_status=on_status)
+        await sender.submit()
+        await sender.collect(wait=True)
         return await asked(sender, cache, requests)
 
     try:

@@ -192,9 +192,10 @@ def _sending(asking: Asking) -> ChatClient:
     )
     if (cache := _cache()) is not None:  # what an earlier --batch left behind is paid for already
         settings = CallSettings(max_attempts=2)
-        sender = BatchSender(cache, prices=PriceTable.load(asking.prices), totals=client.totals, settings=settings)
+        prices, totals = PriceTable.load(asking.prices), client.totals
+        sender = BatchSender(cache, prices=prices, totals=totals, on_status=_tell, settings=settings)
         try:
-            client.run(sender.collect(wait=False, on_status=_tell))
+            client.run(sender.collect(wait=False))
         except BaseException:
             client.close()
             raise
@@ -210,16 +211,23 @@ def _batching(asking: Asking) -> tuple[ChatClient, Callable[[], bool]]:
         timeout_seconds=asking.timeout_seconds,
         total_timeout_seconds=max(_HOUR_SECONDS, asking.timeout_seconds),
     )
-    sender = BatchSender(cache, prices=prices, totals=totals, max_cost_usd=asking.max_cost_usd, settings=settings)
+    sender = BatchSender(
+        cache,
+        prices=prices,
+        totals=totals,
+        max_cost_usd=asking.max_cost_usd,
+        on_status=_tell,
+        settings=settings,
+    )
     client = _client(sender, cache, prices, totals=totals, max_in_flight=asking.max_connections)
 
     def settle() -> bool:
-        made = client.run(sender.submit(_tell))
-        client.run(sender.collect(wait=True, on_status=_tell))
+        made = client.run(sender.submit())
+        client.run(sender.collect(wait=True))
         return bool(made)
 
     try:
-        client.run(sender.collect(wait=False, on_status=_tell))
+        client.run(sender.collect(wait=False))
     except BaseException:
         client.close()
         raise

@@ -278,8 +278,8 @@ def test_a_batch_in_doubt_is_named_and_nothing_of_it_is_submitted_again(tmp_path
             cache = ReplyCache(tmp_path)
 
             async def begin_again() -> list[BatchStatus]:
-                sender = sender_of(cache)
-                await sender.collect(wait=False, on_status=told.append)
+                sender = sender_of(cache, on_status=told.append)
+                await sender.collect(wait=False)
                 assert {type(one) for one in await asked(sender, cache, requests)} == {PendingError}
                 return await sender.submit()
 

@@ -3,7 +3,7 @@
 import re
 import sqlite3
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -13,7 +13,6 @@ from evidencebench.errors import CacheError
 from evidencebench.models.llm.chat import ChatRequest
 from evidencebench.models.llm.reply_cache import ReplyCache, packed_request, unpacked
 
-_PAGE_ROWS = 64
 _KEY = re.compile("[0-9a-f]{64}")
 _UNSENT = (
     "batch IS NULL AND model = ? AND base_url IS ? AND key_env IS ? "
@@ -84,10 +83,6 @@ class BatchStatus:
         name = "batch without an id" if batch.name is None else f"batch {batch.name}"
         counts = f"{self.n_done}/{batch.n_requests} done{failed}"
         return f"{name} ({batch.group.model}): {self.state}, {counts}" + (f": {self.message}" if self.message else "")
-
-
-OnStatus = Callable[[BatchStatus], object]
-"""What is called with each status."""
 
 
 class BatchQueue:
@@ -186,20 +181,10 @@ class BatchQueue:
         return bool(self._rows(wanted, batch.id, sender))
 
     def requests(self, batch: BatchJob) -> Iterator[tuple[str, ChatRequest]]:
-        """Yield the keys and requests of a batch, a few at a time in memory."""
-        last = 0
-        while True:
-            rows = self._rows(
-                "SELECT id, key, key_env, request FROM waiting WHERE batch = ? AND id > ? ORDER BY id LIMIT ?",
-                batch.id,
-                last,
-                _PAGE_ROWS,
-            )
-            for _, key, key_env, packed in rows:
-                yield key.hex(), self._request(key, key_env, packed)
-            if len(rows) < _PAGE_ROWS:
-                return
-            last = rows[-1][0]
+        """Yield the keys and requests of a batch, one at a time in memory."""
+        for key in self.keys(batch):
+            if (request := self.request(batch, key)) is not None:
+                yield key, request
 
     def keys(self, batch: BatchJob) -> list[str]:
         """Return the keys of a batch."""
@@ -220,22 +205,19 @@ class BatchQueue:
             return None
         raw = bytes.fromhex(key)  # which takes capitals and blanks too
         rows = self._rows("SELECT key_env, request FROM waiting WHERE key = ? AND batch = ?", raw, batch.id)
-        return self._request(raw, *rows[0]) if rows else None
-
-    def _request(self, key: bytes, key_env: str | None, packed: bytes) -> ChatRequest:
+        if not rows:
+            return None
+        key_env, packed = rows[0]
         try:
             request = msgspec.json.decode(unpacked(packed), type=ChatRequest)
-        except (zlib.error, ValueError, TypeError) as error:
-            raise self._damaged(key) from error
-        if request.key != key.hex():
-            raise self._damaged(key)
+        except (zlib.error, ValueError, TypeError):
+            request = None
+        if request is None or request.key != key:
+            raise DamagedRequestError(
+                f"{self._cache.path}: the waiting request {key[:12]}... is damaged; forget all that wait with "
+                "'evidencebench cache prune --batches', and they are asked for again"
+            )
         return msgspec.structs.replace(request, key_env=key_env)
-
-    def _damaged(self, key: bytes) -> DamagedRequestError:
-        return DamagedRequestError(
-            f"{self._cache.path}: the waiting request {key.hex()[:12]}... is damaged; forget all that wait with "
-            "'evidencebench cache prune --batches', and they are asked for again"
-        )
 
     def _rows(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
         with self._cache.reading() as connection:

@@ -5,7 +5,7 @@ A run is repeated until it is complete: each pass answers what is stored and que
 
 import secrets
 from collections import Counter
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,13 +23,13 @@ from evidencebench.models.llm.batch_apis import batches_of
 from evidencebench.models.llm.batch_apis.calls import Calls, CallSettings, RefusedBatchError, calls_to
 from evidencebench.models.llm.batch_apis.contract import BatchApi, RemoteBatch, UnresolvedError
 from evidencebench.models.llm.batch_collection import Collector
-from evidencebench.models.llm.batch_queue import BatchGroup, BatchJob, BatchQueue, BatchStatus, OnStatus
+from evidencebench.models.llm.batch_queue import BatchGroup, BatchJob, BatchQueue, BatchStatus
 from evidencebench.models.llm.batch_submission import only_submitter, submit_one
 from evidencebench.models.llm.budget import Budget
 from evidencebench.models.llm.chat import ChatReply, ChatRequest
-from evidencebench.models.llm.credentials import key_for
+from evidencebench.models.llm.credentials import Key, key_for
 from evidencebench.models.llm.prices import PriceTable
-from evidencebench.models.llm.providers import server_of
+from evidencebench.models.llm.providers import Server, server_of
 from evidencebench.models.llm.reply_cache import ReplyCache
 from evidencebench.models.llm.totals import RunningTotals
 
@@ -54,6 +54,8 @@ class BatchSender:
         The most that all that is queued here may cost; None: no limit.
     most_requests, most_bytes
         Of a batch; None: as much as the provider takes.
+    on_status
+        Called with each status while batches are submitted, awaited and collected.
     environ, folder
         Where keys are looked for, as by `key_for`.
     transport
@@ -69,6 +71,7 @@ class BatchSender:
         max_cost_usd: float | None = None,
         most_requests: int | None = None,
         most_bytes: int | None = None,
+        on_status: Callable[[BatchStatus], object] = lambda _: None,
         settings: CallSettings = CallSettings(),  # noqa: B008 - frozen
         environ: Mapping[str, str] | None = None,
         folder: Path | None = None,
@@ -83,14 +86,14 @@ class BatchSender:
         self._prices, self._totals = prices, RunningTotals() if totals is None else totals
         self._budget = Budget(prices, max_cost_usd, in_batches=True)
         self._most_requests, self._most_bytes = most_requests, most_bytes
-        self._settings, self._transport = settings, transport
+        self._on_status, self._settings, self._transport = on_status, settings, transport
         self._environ, self._folder = environ, folder
         self._name = secrets.token_hex(16)  # which no other sender has
         self._failures: dict[str, str] = {}  # by key: why those failed that failed for good
         self._unfinished: dict[str, str] = {}  # by key: why those were not answered that the next run asks again
         self._submitted: set[int] = set()
         self._misses: Counter[int] = Counter()
-        self._usable: set[BatchGroup] = set()
+        self._providers: dict[BatchGroup, tuple[BatchApi, Server, Key]] = {}
         self._refusals: list[str] = []
 
     async def send(self, request: ChatRequest) -> ChatReply:
@@ -105,14 +108,14 @@ class BatchSender:
             raise EndpointError(failure)
         if (reason := self._unfinished.get(key)) is not None:
             raise PendingError(reason)
-        api = self._api_for(BatchGroup.of(request))
+        api = self._provider_of(BatchGroup.of(request))[0]
         if self._queue.batch_of(key) is None:
             await self._budget.reserve(request)
         n_bytes = len(api.row_of(key, request)) + 1
         await self._queue.record(request, sender=self._name, n_bytes=n_bytes)
         raise PendingError(f"{request.model}: waits for its batch; it is answered when that is done")
 
-    async def submit(self, on_status: OnStatus = lambda _: None) -> list[BatchStatus]:
+    async def submit(self) -> list[BatchStatus]:
         """Submit all that was queued here; return the batches that it made, empty where nothing waited.
 
         Only one process submits to a cache at a time; the others wait. After a `FailingServerError`, what was not
@@ -120,16 +123,16 @@ class BatchSender:
         """
         made: list[BatchStatus] = []
         async with only_submitter(self._cache.path, self._settings.sleep):
-            await self._search_lost(on_status)
+            await self._search_lost()
             await self._queue.forget_older(self._cache.clock() - _STALE_SECONDS)
             for group in self._queue.groups(self._name):
                 async with self._talking(group) as (api, calls):
                     while batch := await self._next_batch(group, api):
                         made.append(await self._submit(api, calls, batch))
-                        on_status(made[-1])
+                        self._on_status(made[-1])
         return made
 
-    async def collect(self, *, wait: bool, on_status: OnStatus = lambda _: None) -> None:
+    async def collect(self, *, wait: bool) -> None:
         """Store the replies of all batches that have ended, whoever submitted them; `wait` for those of this sender.
 
         What ended without a reply is forgotten, so that it is asked again: by the next sender, if this one submitted
@@ -143,10 +146,10 @@ class BatchSender:
         while True:
             async with only_submitter(self._cache.path, None) as is_alone:
                 if is_alone:
-                    await self._search_lost(on_status)
+                    await self._search_lost()
             n_awaited = 0
             for batch in self._queue.batches():
-                is_collected = batch.name is not None and await self._collected(batch, on_status, is_patient=wait)
+                is_collected = batch.name is not None and await self._collected(batch, is_patient=wait)
                 n_awaited += not is_collected and self._is_wanted(batch)
             if self._refusals:
                 raise FailingServerError(self._refusals.pop())
@@ -158,21 +161,19 @@ class BatchSender:
     async def aclose(self) -> None:
         """Free connections: there are none between calls."""
 
-    def _api_for(self, group: BatchGroup) -> BatchApi:
-        """Return the provider's batches; the first time, require that they can be used."""
-        try:
-            api = batches_of(group.model)
-            if group not in self._usable:
-                key_for(server_of(group), environ=self._environ, folder=self._folder)
-                self._usable.add(group)
-        except SystemSpecError as error:
-            raise FailingServerError(str(error)) from error
-        return api
+    def _provider_of(self, group: BatchGroup) -> tuple[BatchApi, Server, Key]:
+        if group not in self._providers:
+            try:
+                api, server = batches_of(group.model), server_of(group)
+                key = key_for(server, environ=self._environ, folder=self._folder)
+            except SystemSpecError as error:
+                raise FailingServerError(str(error)) from error
+            self._providers[group] = (api, server, key)
+        return self._providers[group]
 
     @asynccontextmanager
     async def _talking(self, group: BatchGroup) -> AsyncIterator[tuple[BatchApi, Calls]]:
-        api, server = self._api_for(group), server_of(group)
-        key = key_for(server, environ=self._environ, folder=self._folder)
+        api, server, key = self._provider_of(group)
         async with calls_to(server, key, self._settings, transport=self._transport) as calls:
             yield api, calls
 
@@ -202,14 +203,14 @@ class BatchSender:
         self._submitted.add(batch.id)
         return BatchStatus(named, "submitted")
 
-    async def _search_lost(self, on_status: OnStatus) -> None:
+    async def _search_lost(self) -> None:
         """Look for batches whose submission was cut off; nobody else is submitting now."""
         for batch in self._queue.batches():
             if batch.name is None:
                 try:
-                    on_status(await self._searched(batch))
+                    self._on_status(await self._searched(batch))
                 except EvidenceBenchError as error:
-                    self._pass_over(batch, error, on_status)
+                    self._pass_over(batch, error)
 
     async def _searched(self, batch: BatchJob) -> BatchStatus:
         age, settle_seconds = self._cache.clock() - batch.created, self._settings.settle_seconds
@@ -226,7 +227,7 @@ class BatchSender:
         await self._queue.forget(batch)
         return BatchStatus(batch, "forgotten", message="it was never submitted, so its requests are asked again")
 
-    async def _collected(self, batch: BatchJob, on_status: OnStatus, *, is_patient: bool) -> bool:
+    async def _collected(self, batch: BatchJob, *, is_patient: bool) -> bool:
         """Store what has come of a batch that has an id; say whether it is over."""
         collector = Collector(
             batch=batch,
@@ -239,7 +240,7 @@ class BatchSender:
         try:
             async with self._talking(batch.group) as (api, calls):
                 remote = await api.look(calls, batch.name or "")
-                on_status(BatchStatus(batch, remote.state, remote.n_done, remote.n_failed, remote.fault))
+                self._on_status(BatchStatus(batch, remote.state, remote.n_done, remote.n_failed, remote.fault))
                 if not remote.is_over:
                     self._misses[batch.id] = 0
                     return False
@@ -249,7 +250,7 @@ class BatchSender:
             most = self._settings.max_misses
             most = min(_MOST_SHORT_LOOKS, most) if collector.is_short else most
             is_hopeful = is_patient and isinstance(error, EndpointError) and self._misses[batch.id] < most
-            self._pass_over(batch, error, on_status, is_hopeful=is_hopeful)
+            self._pass_over(batch, error, is_hopeful=is_hopeful)
             return False
         if batch.id in self._submitted:
             self._totals.count(in_batches=-batch.n_requests)
@@ -287,10 +288,8 @@ class BatchSender:
     def _is_wanted(self, batch: BatchJob) -> bool:
         return self._queue.is_wanted(batch, self._name)
 
-    def _pass_over(
-        self, batch: BatchJob, error: EvidenceBenchError, on_status: OnStatus, *, is_hopeful: bool = False
-    ) -> None:
+    def _pass_over(self, batch: BatchJob, error: EvidenceBenchError, *, is_hopeful: bool = False) -> None:
         """Raise if this sender needs the batch and cannot get it; else report it and go on."""
         if isinstance(error, CacheError) or (self._is_wanted(batch) and not is_hopeful):
             raise FailingServerError(str(error)) if isinstance(error, EndpointError) else error
-        on_status(BatchStatus(batch, "not reached", message=str(error)))
+        self._on_status(BatchStatus(batch, "not reached", message=str(error)))

@@ -95,11 +95,22 @@ class _Post:
 class HttpSender:
     """Sends requests to the servers that they name.
 
-    `limits` are kept for each server, `bounds` for each request. Attempts are counted in `totals`, and those that may
-    have been charged for without a reply are paid from `budget`. `clock` gives seconds that always grow, `sleep` waits
-    seconds of it, `jitter` draws a number in 0..1 by which waits are spread, and `today` is the time for a date that a
-    server asks to wait for. Keys are looked for in `environ` and `folder` as by `key_for`. `transport` carries
-    requests, such as `httpx.ASGITransport(app)`; None: the network.
+    Parameters
+    ----------
+    limits, bounds
+        Kept for each server, and for each request.
+    totals, budget
+        Count each attempt, and pay for those that may have been charged for without a reply; None: nothing does.
+    clock, sleep
+        Seconds that always grow, and what waits seconds of them.
+    jitter
+        Draws a number in 0..1, by which waits are spread.
+    today
+        Returns the time, for a server that asks to wait until a date.
+    environ, folder
+        Where keys are looked for, as by `key_for`.
+    transport
+        How requests travel, such as `httpx.ASGITransport(app)`; None: over the network.
     """
 
     def __init__(
@@ -131,13 +142,18 @@ class HttpSender:
         """Return the reply to a request; `FailingServerError` where no other would fare better, `EndpointError` else.
 
         What would have to be sent again raises `CostLimitError` if it could cost more than is left, and
-        `DrainingError` behind `stop_retrying`.
+        `DrainingError` after `stop_retrying`.
         """
         try:
-            post = self._post_for(request)
+            server, (path, body) = server_of(request), posted(request)
+            key = key_for(server, environ=self._environ, folder=self._folder)
         except SystemSpecError as error:
             raise FailingServerError(str(error)) from error
-        state = self._state_of(post.server)
+        state = self._state_of(server)
+        deadline = self._clock() + self._bounds.total_timeout_seconds
+        post = _Post(
+            request=request, server=server, key=key, address=server.address(path), body=body, deadline=deadline
+        )
         try:
             reply = await self._tried(post, state)
         except StopError:
@@ -165,18 +181,6 @@ class HttpSender:
         servers, self._servers = self._servers, {}
         for state in servers.values():
             await state.connections.aclose()
-
-    def _post_for(self, request: ChatRequest) -> _Post:
-        server = server_of(request)
-        path, body = posted(request)
-        return _Post(
-            request=request,
-            server=server,
-            key=key_for(server, environ=self._environ, folder=self._folder),
-            address=server.address(path),
-            body=body,
-            deadline=self._clock() + self._bounds.total_timeout_seconds,
-        )
 
     def _state_of(self, server: Server) -> _ServerState:
         """Return the connections to a server, new ones in another loop than before, as in a forked process."""
