@@ -119,9 +119,12 @@ class DictCache(ReplyCache):
     def __init__(self, *, is_read_only: bool = False, claimed_elsewhere: set[str] | None = None) -> None:
         super().__init__(Path())  # no file is opened before it is needed
         self.kept: dict[str, tuple[ChatReply, float | None]] = {}
-        self.n_puts = 0
+        self.n_puts = self.n_closings = 0
         self.failure: Exception | None = None
         self.is_read_only, self.claimed_elsewhere = is_read_only, claimed_elsewhere or set()
+
+    def close(self) -> None:
+        self.n_closings += 1
 
     def claim(self, key: str) -> bool:
         return key not in self.claimed_elsewhere

@@ -18,7 +18,7 @@ from evidencebench.models.llm.prices import PriceTable
 from evidencebench.runs.run_file import read_run
 from examples import IS_THOROUGH
 from fake_models import RunningServer, running_fake_server
-from llm_servers import SlowSender
+from llm_servers import DictCache, SlowSender
 from unwritable import no_file_longer_than
 
 pytestmark = pytest.mark.usefixtures("own_cache")
@@ -139,25 +139,25 @@ def test_a_run_whose_replies_could_not_be_kept_stops_before_it_asks(
     assert command(f"{arguments} -o run.jsonl").code == 0
 
 
+def client_of_a_held_cache(n_failures: int) -> ChatClient:
+    class Held(DictCache):
+        def close(self) -> None:
+            super().close()
+            if self.n_closings <= n_failures:
+                raise CacheError("replies.sqlite: another process holds it, so what came last is not written yet")
+
+    return ChatClient(sender=SlowSender(), cache=Held(), prices=PriceTable(as_of="", models={}))
+
+
 def test_an_interrupt_stays_one_where_another_process_holds_the_store(capsys: pytest.CaptureFixture[str]) -> None:
-    closings: list[None] = []
-
-    def close() -> None:
-        closings.append(None)
-        if len(closings) == 1:
-            raise CacheError("replies.sqlite: another process holds it, so what came last is not written yet")
-
-    client = ChatClient(sender=SlowSender(), cache=None, prices=PriceTable(as_of="", models={}), on_close=close)
+    client = client_of_a_held_cache(n_failures=1)
     with pytest.raises(KeyboardInterrupt), closing(client):
         raise KeyboardInterrupt
     assert capsys.readouterr().err.startswith("warning: replies.sqlite: another process holds it")
 
 
 def test_a_store_that_cannot_be_closed_fails_a_command_that_ends_by_itself() -> None:
-    def close() -> None:
-        raise CacheError("replies.sqlite: another process holds it")
-
-    client = ChatClient(sender=SlowSender(), cache=None, prices=PriceTable(as_of="", models={}), on_close=close)
+    client = client_of_a_held_cache(n_failures=2)
     with pytest.raises(CacheError, match="another process holds it"), closing(client):
         pass
 

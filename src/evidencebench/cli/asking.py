@@ -18,7 +18,6 @@ from evidencebench.execution.asking import DEFAULT_MAX_WAITING, Rehearsal, Waiti
 from evidencebench.models.llm.batch_apis.calls import CallSettings
 from evidencebench.models.llm.batch_queue import BatchStatus
 from evidencebench.models.llm.batches import BatchSender
-from evidencebench.models.llm.chat import Sender
 from evidencebench.models.llm.client import ChatClient, make_client
 from evidencebench.models.llm.estimating import EstimatingSender
 from evidencebench.models.llm.prices import PriceTable
@@ -140,7 +139,7 @@ def print_estimate(
     """
     prices = PriceTable.load(asking.prices)
     sender = EstimatingSender(prices, completion_tokens=asking.assumed_tokens, batch=asking.batch)
-    client = _client(sender, _cache(), prices)
+    client = ChatClient(sender=sender, cache=_cache(), prices=prices)
     with closing(client), progress("estimating", asking.progress_style) as shown:
         found = rehearse(client, shown)
     if found.first_error:
@@ -219,7 +218,7 @@ def _batching(asking: Asking) -> tuple[ChatClient, Callable[[], bool]]:
         on_status=_tell,
         settings=settings,
     )
-    client = _client(sender, cache, prices, totals=totals, max_in_flight=asking.max_connections)
+    client = ChatClient(sender=sender, cache=cache, prices=prices, totals=totals, max_in_flight=asking.max_connections)
 
     def settle() -> bool:
         made = client.run(sender.submit())
@@ -232,11 +231,6 @@ def _batching(asking: Asking) -> tuple[ChatClient, Callable[[], bool]]:
         client.close()
         raise
     return client, settle
-
-
-def _client(sender: Sender, cache: ReplyCache | None, prices: PriceTable, **more: Any) -> ChatClient:
-    on_close = cache.close if cache is not None else lambda: None
-    return ChatClient(sender=sender, cache=cache, prices=prices, on_close=on_close, **more)
 
 
 def _cache() -> ReplyCache | None:

@@ -32,7 +32,7 @@ class Collector:
     prices: PriceTable
     totals: RunningTotals
     budget: Budget
-    failures: dict[str, str] = field(default_factory=dict)  # by key, like all that follow
+    failures: dict[str, str] = field(default_factory=dict)  # by key
     answered: set[str] = field(default_factory=set)
     is_short: bool = False  # whether everything came that there is, and rows are missing
     _done: set[str] = field(default_factory=set)

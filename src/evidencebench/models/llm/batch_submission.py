@@ -12,7 +12,6 @@ from evidencebench.models.llm.batch_apis.calls import Calls, UnsureError
 from evidencebench.models.llm.batch_apis.contract import BatchApi, UnresolvedError
 from evidencebench.models.llm.batch_queue import BatchJob, BatchQueue
 from evidencebench.models.llm.reply_cache import FILE_NAME, cache_errors
-from evidencebench.web.transient import TransientError
 from evidencebench.wording import counted
 
 _LOOK_AGAIN_SECONDS = 0.5
@@ -20,20 +19,20 @@ _LOOK_AGAIN_SECONDS = 0.5
 
 async def submit_one(api: BatchApi, calls: Calls, queue: BatchQueue, batch: BatchJob, *, folder: Path) -> str:
     """Submit a batch that is written down already, its body built in a folder; return the provider's id."""
+
+    async def attempt() -> str:
+        try:
+            return await api.create(calls, prepared)
+        except UnsureError as error:
+            await calls.settings.sleep(calls.settings.settle_seconds)
+            if (name := await _name_after(error, api, calls, queue, batch)) is None:
+                raise
+            return name
+
     with cache_errors(folder / FILE_NAME), TemporaryFile(dir=folder) as body:  # the disk may be full
         rows = (api.row_of(key, request) for key, request in queue.requests(batch))
         prepared = await api.prepare(calls, rows, body, batch.intent)
-        number = 0
-        while True:
-            number += 1
-            try:
-                return await api.create(calls, prepared)
-            except TransientError as error:
-                if isinstance(error, UnsureError):
-                    await calls.settings.sleep(calls.settings.settle_seconds)
-                    if (name := await _name_after(error, api, calls, queue, batch)) is not None:
-                        return name
-                await calls.waited(error, number)
+        return await calls.tried(attempt)
 
 
 async def _name_after(

@@ -56,13 +56,13 @@ class ChatClient:
     Parameters
     ----------
     cache
-        Keeps replies; None: nothing does.
+        Keeps replies, and is closed with the client; None: nothing does.
     budget
         Pays for replies; None: there is no limit. Pass the budget and the totals of the sender, if it has some.
     max_in_flight
         How many requests are sent at a time; more than that wait.
-    on_drain, on_close
-        Called by `drain`, and at the end of `close`.
+    on_drain
+        Called by `drain`.
     """
 
     def __init__(
@@ -75,12 +75,11 @@ class ChatClient:
         max_in_flight: int = 16,
         totals: RunningTotals | None = None,
         on_drain: Callable[[], None] = lambda: None,
-        on_close: Callable[[], None] = lambda: None,
     ) -> None:
         self.totals = RunningTotals() if totals is None else totals
         self._sender, self._cache, self._prices = sender, cache, prices
         self._budget = Budget(prices, None) if budget is None else budget
-        self._max_in_flight, self._on_drain, self._on_close = max_in_flight, on_drain, on_close
+        self._max_in_flight, self._on_drain = max_in_flight, on_drain
         self._is_draining = False
         self._loop_thread = LoopThread(sender.aclose)
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -125,7 +124,8 @@ class ChatClient:
         """Cancel what is in flight and free everything; the client cannot be used any more."""
         self.drain()
         self._loop_thread.close()
-        self._on_close()
+        if self._cache is not None:
+            self._cache.close()
 
     def _enter_loop(self) -> None:
         """Start afresh in a forked process, or where the loop before this one has ended."""
@@ -322,7 +322,6 @@ def make_client(
         max_in_flight=max_connections,
         totals=totals,
         on_drain=sender.stop_retrying,
-        on_close=(lambda: None) if replies is None else replies.close,
     )
 
 

@@ -3,8 +3,7 @@
 import asyncio
 import ssl
 import zlib
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -58,32 +57,24 @@ class Connections:
 
         async def read(reply: "httpx.Response") -> HttpAnswer:
             content = await content_of(reply, max_bytes)
-            decoded = _decoded(content, reply.headers.get("Content-Encoding", ""), max_bytes)
-            if max(len(content), len(decoded)) > max_bytes:
+            if len(content) > max_bytes:
                 raise EndpointError(f"{address.partition('?')[0]}: expected a reply of at most {max_bytes} bytes")
-            return HttpAnswer(status=reply.status_code, headers=reply.headers, content=decoded)
+            return HttpAnswer(status=reply.status_code, headers=reply.headers, content=content)
 
-        headers = {"Content-Type": "application/json", **headers}
-        async with self._client() as client:
-            return await exchange(
-                client, "POST", address, read, seconds=seconds, key=key, content=body, headers=headers
-            )
+        sent: dict[str, Any] = {"content": body, "headers": {"Content-Type": "application/json", **headers}}
+        client = self._idle.pop() if self._idle else self._new_client()  # the last one is the most likely to be open
+        try:
+            answer = await exchange(client, "POST", address, read, seconds=seconds, key=key, **sent)
+        except BaseException:
+            await client.aclose()
+            raise
+        self._idle.append(client)
+        return answer
 
     async def aclose(self) -> None:
         """Close what is idle."""
         while self._idle:
             await self._idle.pop().aclose()
-
-    @asynccontextmanager
-    async def _client(self) -> "AsyncIterator[httpx.AsyncClient]":
-        """Give a client that nobody else uses: the last one used, whose connection is the most likely to be open."""
-        client = self._idle.pop() if self._idle else self._new_client()
-        try:
-            yield client
-        except BaseException:
-            await client.aclose()
-            raise
-        self._idle.append(client)
 
     def _new_client(self) -> "httpx.AsyncClient":
         import httpx  # noqa: PLC0415 - an extra
@@ -130,13 +121,13 @@ async def exchange(
 
 
 async def content_of(reply: "httpx.Response", max_bytes: int) -> bytes:
-    """Return the body of an answer as it came, or a start of it that is longer than some bytes."""
+    """Return the body of an answer, or a start of it that is longer than some bytes."""
     content = bytearray()
     async for block in reply.aiter_raw():
         content += block
         if len(content) > max_bytes:
             break
-    return bytes(content)
+    return _decoded(bytes(content), reply.headers.get("Content-Encoding", ""), max_bytes)
 
 
 def _decoded(content: bytes, coding: str, max_bytes: int) -> bytes:

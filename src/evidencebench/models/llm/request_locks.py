@@ -2,7 +2,6 @@
 
 import fcntl
 import os
-import threading
 from contextlib import suppress
 from pathlib import Path
 
@@ -10,7 +9,7 @@ _OFFSET_DIGITS = 15  # of a key: below 2**60, which every system can lock at
 
 
 class RequestLocks:
-    """A lock a request, on one byte of an empty file that all processes share. It ends with its process.
+    """A lock for each request, on one byte of an empty file that all processes share. It ends with its process.
 
     Two caches in one process do not keep each other off, and where files cannot be locked nobody is kept off: then the
     same request may be paid twice, as may any whose process was killed.
@@ -18,13 +17,14 @@ class RequestLocks:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._lock = threading.Lock()
         self._descriptor: int | None = None
 
     def take(self, key: str) -> bool:
         """Say whether a request is this process's to send; if so, keep it from others until it is given back."""
         try:
-            fcntl.lockf(self._opened(), fcntl.LOCK_EX | fcntl.LOCK_NB, 1, _place(key))
+            if self._descriptor is None:
+                self._descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+            fcntl.lockf(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, _place(key))
         except (BlockingIOError, PermissionError):  # which of them depends on the system
             return self._descriptor is None
         except OSError:  # a disk without locks
@@ -39,16 +39,9 @@ class RequestLocks:
 
     def close(self) -> None:
         """Release all locks and close the file; the next use opens it again."""
-        with self._lock:
-            if self._descriptor is not None:
-                os.close(self._descriptor)
-                self._descriptor = None
-
-    def _opened(self) -> int:
-        with self._lock:
-            if self._descriptor is None:
-                self._descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
-            return self._descriptor
+        descriptor, self._descriptor = self._descriptor, None
+        if descriptor is not None:
+            os.close(descriptor)
 
 
 def _place(key: str) -> int:

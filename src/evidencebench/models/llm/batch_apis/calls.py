@@ -78,27 +78,24 @@ class Calls:
 
     async def tried(self, attempt: Callable[[], Awaitable[T]]) -> T:
         """Return an attempt's result; repeat it after a `TransientError`, at last raise `EndpointError`."""
-        for number in range(1, self.settings.max_attempts + 1):
+        number = 0
+        while True:
+            number += 1
             try:
                 return await attempt()
             except TransientError as error:
-                await self.waited(error, number)
-        raise AssertionError
-
-    async def waited(self, error: TransientError, number: int) -> None:
-        """Wait after a failed attempt, counted from 1; raise `EndpointError` if it was the last one."""
-        if number >= self.settings.max_attempts:
-            raise EndpointError(
-                f"{self.where}: no usable answer in {number} attempts, the last one: {self.shown(str(error))}; "
-                "try again later"
-            )
-        seconds = wait_before(
-            number + 1,
-            asked_seconds=error.wait_seconds,
-            jitter=self.settings.jitter(),
-            longest_seconds=self.settings.longest_wait_seconds,
-        )
-        await self.settings.sleep(seconds)
+                if number >= self.settings.max_attempts:
+                    raise EndpointError(
+                        f"{self.where}: no usable answer in {number} attempts, the last one: "
+                        f"{self.shown(str(error))}; try again later"
+                    ) from error
+                seconds = wait_before(
+                    number + 1,
+                    asked_seconds=error.wait_seconds,
+                    jitter=self.settings.jitter(),
+                    longest_seconds=self.settings.longest_wait_seconds,
+                )
+            await self.settings.sleep(seconds)
 
     async def once(self, method: str, path: str, content: bytes | IO[bytes] | None = None, **more: Any) -> bytes:
         """Send JSON, from memory or a file, or `more` that httpx takes, in one attempt; return the body of the answer.
@@ -142,9 +139,10 @@ class Calls:
         headers = {"Accept": "*/*"} | self._server.provider.headers(self._key.value)
         if content is not None:
             headers["Content-Type"] = "application/json"
-            more["content"] = content if isinstance(content, bytes) else _blocks(content)
-        if content is not None and not isinstance(content, bytes):  # httpx cannot know a file's length
-            headers["Content-Length"] = str(content.seek(0, 2))
+            more["content"] = content
+            if not isinstance(content, bytes):
+                headers["Content-Length"] = str(content.seek(0, 2))  # which httpx cannot know
+                more["content"] = _blocks(content)
         await exchange(
             self._client,
             method,
