@@ -23,8 +23,7 @@ _MOST_PARTS = 256
 
 # What stands before a member's value, and behind the last one.
 _MEMBER = re.compile(rb'\s*+[{,]\s*+("(?:[^"\\]++|\\.)*+")\s*+:\s*+', re.DOTALL)
-_END = re.compile(rb"\s*\{?\s*\}\s*")
-_LAST_END = re.compile(rb"\s*\}\s*")
+_END = re.compile(rb"\s*\}\s*")
 
 _members = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _value = msgspec.json.Decoder(msgspec.Raw)
@@ -47,18 +46,17 @@ Place = Span | Origin
 
 
 def index_json(snapshot: Snapshot) -> tuple[Mapping[str, Place], tuple[str, ...]]:
-    """Return id -> place of one JSON object, and the ids that stand more than once.
+    """Return id -> place of one JSON object, and the ids that stand more than once, of which the last is placed.
 
     Raises `UnreadableError` or `ChangedDataError`.
     """
     part_bytes = _PART_BYTES if snapshot.content is None else snapshot.size
     if (stepped := _step_through(snapshot, part_bytes)) is not None:
-        return stepped, ()
+        return stepped
     whole = _copy_of(snapshot)
     text = memoryview(whole)[start_of(whole) :]
-    raws = _decode_members(text)
-    places = {instance_id: Origin(raw=raw) for instance_id, raw in raws.items()}
-    return places, () if _fills(text, raws) else _repeated_keys(text)
+    places = {instance_id: Origin(raw=raw) for instance_id, raw in _decode_members(text).items()}
+    return places, _repeated_keys(text)
 
 
 def _copy_of(snapshot: Snapshot) -> _Whole:
@@ -93,15 +91,16 @@ class _Window:
         return True
 
 
-def _step_through(snapshot: Snapshot, part_bytes: int) -> dict[str, Span] | None:
+def _step_through(snapshot: Snapshot, part_bytes: int) -> tuple[dict[str, Span], tuple[str, ...]] | None:
     """Index one JSON object a value at a time, with a part of it in memory; None where anything is amiss.
 
     A value's end is where the decoder says that what follows is too much. Whatever is unexpected, that message too, is
     left to the decoder of the whole, which says what is wrong.
     """
     window, places = _Window(snapshot, part_bytes), dict[str, Span]()
+    repeated: set[str] = set()
     position = start_of(window.view)
-    while not (window.is_last and places and _LAST_END.fullmatch(window.view, position)):
+    while not (window.is_last and places and _END.fullmatch(window.view, position)):
         member = _member_at(window.view, position)
         if member is None:  # it may be cut where the window ends
             if not window.move(position):
@@ -109,11 +108,13 @@ def _step_through(snapshot: Snapshot, part_bytes: int) -> dict[str, Span] | None
             position = 0
             continue
         name, start, stop = member
-        if name in places or (window.view[position:start].lstrip()[:1] == b"{") != (not places):
+        if (window.view[position:start].lstrip()[:1] == b"{") != (not places):
             return None
+        if name in places:
+            repeated.add(name)
         places[name] = Span(start=window.base + start, stop=window.base + stop)
         position = stop
-    return places
+    return places, tuple(filter(repeated.__contains__, places))
 
 
 def _member_at(view: bytes, position: int) -> tuple[str, int, int] | None:
@@ -166,11 +167,11 @@ def _line_member(line: TextLine) -> tuple[str, Place, bool]:
     if len(members) != 1:
         raise UnreadableError("expected an instance with an 'id', or one {id: instance}")
     ((name, raw),) = members.items()
-    if not _fills(line.content, members):
+    found, length = _MEMBER.match(line.content), len(memoryview(raw))
+    if found is None or not _END.fullmatch(line.content, found.end() + length):  # more stands there than was decoded
         return name, Origin(raw=bytes(raw)), True
-    found = _MEMBER.match(line.content)
-    start = line.start + (found.end() if found else 0)
-    return name, Span(start=start, stop=start + len(memoryview(raw))), False
+    start = line.start + found.end()
+    return name, Span(start=start, stop=start + length), False
 
 
 def _decode_members(content: memoryview) -> dict[str, msgspec.Raw]:
@@ -207,24 +208,6 @@ def _diagnosis(content: memoryview, message: str) -> str:
     except RecursionError:
         return "not readable as JSON: nested too deeply"
     return f"not valid JSON: {message}"
-
-
-def _fills(content: memoryview, raws: Mapping[str, msgspec.Raw]) -> bool:
-    """Say whether the members, in order, account for every byte. A repeated key leaves some out."""
-    position = 0
-    for key, raw in raws.items():
-        found = _MEMBER.match(content, position)
-        if found is None or not _spells(found[1], key):
-            return False
-        position = found.end() + len(memoryview(raw))
-    return _END.fullmatch(content, position) is not None
-
-
-def _spells(text: bytes, key: str) -> bool:
-    try:
-        return bool(msgspec.json.decode(text) == key)
-    except (msgspec.DecodeError, UnicodeDecodeError):  # what a repeated key leaves over need not be a key
-        return False
 
 
 def _repeated_keys(content: memoryview) -> tuple[str, ...]:
