@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from evidencebench.data.dataset import Dataset
 from evidencebench.data.optima import derive_optima
-from evidencebench.data.optimum import integer_program as hard_cover
+from evidencebench.data.optimum import integer_program
 from evidencebench.data.optimum.branch_and_bound import union_of
 from evidencebench.data.optimum.cover import (
     Coverage,
@@ -123,7 +123,7 @@ def test_no_sentence_of_a_maximum_coverage_adds_nothing(coverage: Coverage, budg
 def upper_bound(coverage: Coverage, size: int) -> int:
     """Give the bound of a solver that remembers nothing."""
     universe = coverage.coverable
-    bound = hard_cover.LinearBound(universe.bit_length())
+    bound = integer_program.LinearBound(universe.bit_length())
     return bound(universe, list(coverage.masks.values()), size, universe.bit_count() + 1)
 
 
@@ -138,7 +138,7 @@ def test_the_upper_bound_is_never_below_the_truth_whatever_multipliers_the_solve
     assume(coverage.masks)
     n_coverable = coverage.coverable.bit_count()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(hard_cover, "_multipliers", lambda _matrix, _size: np.array(multipliers[:n_coverable]))
+        patch.setattr(integer_program, "_multipliers", lambda _matrix, _size: np.array(multipliers[:n_coverable]))
         bound = upper_bound(coverage, size)
     assert bound >= covered(coverage, exhaustive(coverage, size))
 
@@ -154,7 +154,7 @@ def test_the_upper_bound_of_the_linear_relaxation_is_never_below_the_truth(cover
 def test_remembered_multipliers_bound_as_truly_as_new_ones() -> None:
     coverage = random_coverage(Random(3), 12, 14, 0.3)
     universe, masks = coverage.coverable, list(coverage.masks.values())
-    bound = hard_cover.LinearBound(universe.bit_length())
+    bound = integer_program.LinearBound(universe.bit_length())
     for left in range(1, universe, 97):
         for size in (1, 2, 3):
             most = max((union_of(chosen) & universe & left).bit_count() for chosen in combinations(masks, size))
@@ -177,7 +177,7 @@ def test_hard_covers_are_solved_and_proven(n_aspects: int, n_sentences: int, den
 
 
 def test_an_optimum_whose_proof_cannot_finish_is_not_passed_off_as_exact(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hard_cover, "_MAX_PROOF_NODES", 0)
+    monkeypatch.setattr(integer_program, "_MAX_PROOF_NODES", 0)
     cover = minimum_cover(TRIANGLE, max_nodes=0)
     assert (len(cover.sentences), cover.n_covered, cover.proven, cover.method) == (2, 3, False, "milp")
     assert not maximum_coverage(TRIANGLE, 1, max_nodes=0).proven
@@ -187,8 +187,8 @@ def test_an_optimum_whose_proof_cannot_finish_is_not_passed_off_as_exact(monkeyp
 
 @pytest.mark.parametrize("budget", [None, 1, 2, 3])
 def test_a_wrong_answer_of_the_solver_is_never_proven(monkeypatch: pytest.MonkeyPatch, budget: int | None) -> None:
-    monkeypatch.setattr(hard_cover, "_milp", lambda _universe, _columns, budget: [1, 0, 2][:budget])
-    sentences, proven = hard_cover.solve(GREEDY_TRAP.coverable, GREEDY_TRAP.masks, budget)
+    monkeypatch.setattr(integer_program, "_milp", lambda _universe, _columns, budget: [1, 0, 2][:budget])
+    sentences, proven = integer_program.solve(GREEDY_TRAP.coverable, GREEDY_TRAP.masks, budget)
     best = exhaustive(GREEDY_TRAP, budget or 3)
     is_optimal = covered(GREEDY_TRAP, sentences) == covered(GREEDY_TRAP, best) and (
         budget is not None or len(sentences) == len(best)

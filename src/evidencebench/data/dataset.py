@@ -96,7 +96,7 @@ class Dataset:
 
     def instances(self, limit: int | None = None) -> Iterator[Instance]:
         """Yield the instances in file order, at most ``limit`` of them (None: all)."""
-        return map(self._decoded, islice(self.ids, None if limit is None else min(limit, len(self))))
+        return map(self._decoded, islice(self.ids, limit))
 
     def queries(self, limit: int | None = None) -> Iterator[Query]:
         """Yield what systems may read, in file order, at most ``limit`` of them (None: all)."""

@@ -1,14 +1,12 @@
 """What a data set holds, in numbers."""
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from evidencebench.data.dataset import Dataset
-from evidencebench.data.instance import Instance
 from evidencebench.query import Kind
 
 
@@ -46,26 +44,36 @@ class Description:
 
 def describe(dataset: Dataset, on_progress: Callable[[int, int], None] | None = None) -> Description:
     """Return the numbers of a data set, in one pass."""
-    rows: list[dict[str, Any]] = []
+    papers: set[str] = set()
+    counts: dict[str, list[int]] = defaultdict(list)  # one an instance
     kinds: Counter[Kind] = Counter()
     evidence_kinds: Counter[Kind] = Counter()
     for n_done, instance in enumerate(dataset, 1):
-        evidence = {index for indices in instance.labels.sources.values() for index in indices}
-        kinds.update(instance.query.kinds)
-        evidence_kinds.update(instance.query.kinds[index] for index in evidence)
-        rows.append(_row(instance, evidence))
+        query, labels = instance.query, instance.labels
+        evidence = {index for indices in labels.sources.values() for index in indices}
+        papers.add(query.paper_id)
+        kinds.update(query.kinds)
+        evidence_kinds.update(query.kinds[index] for index in evidence)
+        counts["sentences"].append(len(query.sentences))
+        counts["aspects"].append(len(labels.aspects))
+        counts["results"].append(len(labels.results))
+        counts["evidence"].append(len(evidence))
+        counts["uncoverable"].append(sum(not labels.sources.get(aspect) for aspect in labels.aspects))
+        counts["duplicates"].append(len(query.sentences) - len(set(query.sentences)))
+        stored = labels.evaluations.get("er_at_optimal")
+        if stored is not None and stored.optimal is not None:
+            counts["optimum"].append(stored.optimal)
         if on_progress is not None:
             on_progress(n_done, len(dataset))
-    optima = [row["optimum"] for row in rows if row["optimum"] is not None]
     return Description(
-        n_instances=len(rows),
-        n_papers=len({row["paper"] for row in rows}),
-        **{name: _spread([row[name] for row in rows]) for name in ("sentences", "aspects", "results", "evidence")},
-        optimum=_spread(optima) if optima else None,
-        n_without_results=sum(not row["results"] for row in rows),
-        n_uncoverable_aspects=sum(row["uncoverable"] for row in rows),
-        n_uncoverable_instances=sum(not row["evidence"] for row in rows),
-        n_duplicate_sentences=sum(row["duplicates"] for row in rows),
+        n_instances=len(dataset),
+        n_papers=len(papers),
+        **{name: _spread(counts[name]) for name in ("sentences", "aspects", "results", "evidence")},
+        optimum=_spread(counts["optimum"]) if "optimum" in counts else None,
+        n_without_results=counts["results"].count(0),
+        n_uncoverable_aspects=sum(counts["uncoverable"]),
+        n_uncoverable_instances=counts["evidence"].count(0),
+        n_duplicate_sentences=sum(counts["duplicates"]),
         kinds={
             kind.name.lower(): {
                 "share": kinds[kind] / max(1, kinds.total()),
@@ -74,21 +82,6 @@ def describe(dataset: Dataset, on_progress: Callable[[int, int], None] | None = 
             for kind in Kind
         },
     )
-
-
-def _row(instance: Instance, evidence: Iterable[int]) -> dict[str, Any]:
-    labels, sentences = instance.labels, instance.query.sentences
-    stored = labels.evaluations.get("er_at_optimal")
-    return {
-        "paper": instance.query.paper_id,
-        "sentences": len(sentences),
-        "aspects": len(labels.aspects),
-        "results": len(labels.results),
-        "evidence": len(set(evidence)),
-        "optimum": None if stored is None else stored.optimal,
-        "uncoverable": sum(not labels.sources.get(aspect) for aspect in labels.aspects),
-        "duplicates": len(sentences) - len(set(sentences)),
-    }
 
 
 def _spread(values: Sequence[int]) -> Spread:

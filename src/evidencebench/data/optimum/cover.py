@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from itertools import repeat
 
 from evidencebench.data.instance import Labels
-from evidencebench.data.optimum import integer_program as hard_cover
 from evidencebench.data.optimum.branch_and_bound import OutOfNodesError, Search, greedy_count, union_of
+from evidencebench.data.optimum.integer_program import solve
 from evidencebench.errors import UndefinedScoreError
 from evidencebench.query import AspectScope
 from evidencebench.wording import counted, one_line
@@ -199,7 +199,7 @@ def _searched(coverage: Coverage, max_nodes: int, size: int, target: int) -> Cov
 
 
 def _solved(coverage: Coverage, budget: int | None) -> Cover:
-    sentences, proven = hard_cover.solve(coverage.coverable, coverage.masks, budget)
+    sentences, proven = solve(coverage.coverable, coverage.masks, budget)
     return Cover(
         sentences=sentences,
         n_covered=coverage.mask_of(sentences).bit_count(),

@@ -31,7 +31,6 @@ def solve(universe: int, masks: Mapping[int, int], budget: int | None) -> tuple[
     ``masks``: sentence -> bit mask of the aspects it covers. Without a budget: the fewest sentences that cover
     the universe. With one: at most so many, that cover the most of it.
     """
-    _require_scipy()
     indices, columns = list(masks), list(masks.values())
     chosen = _milp(universe, columns, budget)
     selection = tuple(sorted(indices[position] for position in chosen))
@@ -44,21 +43,19 @@ def solve(universe: int, masks: Mapping[int, int], budget: int | None) -> tuple[
 class LinearBound:
     """An upper bound for `Search`: how many aspects of the universe ``size`` of the masks cover at most.
 
-    ``n_aspects`` is the bit length of the first universe asked for.
-
     For any multipliers y in 0..1, a choice of masks covers at most sum(1 - y) plus the sum of the ``size`` largest
     sums of y within a mask: an aspect counts at most 1, and at most as often as it is held. Good multipliers come from
     the linear relaxation; the bound is then computed in integers, so it holds whatever the solver did. As any
     multipliers will do, those of programs solved before are tried before a new one is solved.
     """
 
-    def __init__(self, n_aspects: int) -> None:
+    def __init__(self, n_aspects: int) -> None:  # the bit length of the first universe asked for
         self._n_aspects = n_aspects
         self._recent: deque[Integers] = deque(maxlen=_RECENT)
 
     def __call__(self, universe: int, masks: list[int], size: int, target: int) -> int:
         """Return the bound; once it is below the target, it may be larger than the best bound."""
-        positions = [position for position in range(universe.bit_length()) if universe >> position & 1]
+        positions = _positions(universe)
         matrix = _matrix(universe, masks)
         for multipliers in self._recent:
             bound = _bound(matrix, multipliers[positions], size)
@@ -90,14 +87,22 @@ def _unreachable(universe: int, columns: list[int], size: int, target: int) -> b
 
 def _matrix(universe: int, masks: list[int]) -> Floats:
     """Return aspects x sentences, 1 where the sentence covers the aspect."""
-    positions = [position for position in range(universe.bit_length()) if universe >> position & 1]
-    return np.array([[mask >> position & 1 for mask in masks] for position in positions], dtype=np.float64)
+    return np.array([[mask >> position & 1 for mask in masks] for position in _positions(universe)], dtype=np.float64)
+
+
+def _positions(universe: int) -> list[int]:
+    return [position for position in range(universe.bit_length()) if universe >> position & 1]
 
 
 def _milp(universe: int, columns: list[int], budget: int | None) -> list[int]:
     """Return the positions of the columns that HiGHS selects."""
-    from scipy.optimize import Bounds, LinearConstraint, milp  # noqa: PLC0415 - an extra, and slow to import
-
+    try:
+        from scipy.optimize import Bounds, LinearConstraint, milp  # noqa: PLC0415 - an extra, and slow to import
+    except ImportError as error:
+        raise MissingExtraError(
+            "this cover needs more search nodes than allowed, so an integer-programming solver: "
+            "pip install 'evidencebench[solver]'"
+        ) from error
     matrix = _matrix(universe, columns)
     n_aspects, n_columns = matrix.shape
     if budget is None:
@@ -132,13 +137,3 @@ def _multipliers(matrix: Floats, size: int) -> Floats:
     if found.x is None:
         return np.zeros(n_aspects)
     return np.asarray(-found.ineqlin.marginals[:n_aspects], dtype=np.float64)
-
-
-def _require_scipy() -> None:
-    try:
-        import scipy.optimize  # noqa: F401, PLC0415 - an extra, and slow to import
-    except ImportError as error:
-        raise MissingExtraError(
-            "this cover needs more search nodes than allowed, so an integer-programming solver: "
-            "pip install 'evidencebench[solver]'"
-        ) from error

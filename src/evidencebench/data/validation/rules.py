@@ -1,6 +1,6 @@
 """The rules of the published format, each a function over plain JSON values that yields what breaks it."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -53,9 +53,9 @@ class _Checked:
     aspects: list[str] | None = None
     sources: dict[str, list[int]] = field(default_factory=dict)
 
-    def note(self, path: str, rule: str, expected: str, got: str, *, bends: bool = False) -> None:
-        """Record a violation; ``bends`` says that the 100k dialect allows it."""
-        severity = "warning" if bends and self.is_100k else "error"
+    def note(self, path: str, rule: str, expected: str, got: str, *, allowed_in_100k: bool = False) -> None:
+        """Record a violation; ``allowed_in_100k`` makes it a warning in that dialect."""
+        severity = "warning" if allowed_in_100k and self.is_100k else "error"
         self.found.append(
             Violation(instance_id=self.instance_id, path=path, rule=rule, expected=expected, got=got, severity=severity)
         )
@@ -93,7 +93,6 @@ def check_record(instance_id: str, record: Any) -> list[Violation]:
         _check_extras,
         _check_kinds,
         _check_aspects,
-        _check_results,
         _check_sources,
         _check_inverse,
     ):
@@ -168,9 +167,6 @@ def _check_aspects(place: _Checked) -> None:
     place.aspects = _id_list(place, "aspect_list_ids")
     if place.aspects == []:
         place.note("$.aspect_list_ids", "length", "at least one aspect", "none")
-
-
-def _check_results(place: _Checked) -> None:
     key = "results_aspect_list_ids"
     if place.record.get(key) is None:
         if key not in place.record and not place.is_100k:
@@ -215,7 +211,7 @@ def _check_sources(place: _Checked) -> None:
     for aspect in place.aspects or ():
         if aspect not in sources or sources[aspect] == []:
             expected = "at least one sentence" if aspect in sources else "an entry for every aspect"
-            place.note(f"{path}[{_shown(aspect)}]", "source", expected, "none", bends=True)
+            place.note(f"{path}[{_shown(aspect)}]", "source", expected, "none", allowed_in_100k=True)
 
 
 def _indices(place: _Checked, path: str, values: list[Any]) -> list[int]:
@@ -225,7 +221,9 @@ def _indices(place: _Checked, path: str, values: list[Any]) -> list[int]:
         if not place.in_range(f"{path}[{position}]", index):
             continue
         if index in kept:
-            place.note(f"{path}[{position}]", "unique", "an index that stands once", f"{index} again", bends=True)
+            place.note(
+                f"{path}[{position}]", "unique", "an index that stands once", f"{index} again", allowed_in_100k=True
+            )
         kept[index] = None
     return list(kept)
 
@@ -246,23 +244,21 @@ def _check_inverse(place: _Checked) -> None:
         if key not in expected and place.sentences is not None:
             place.note(here, "range", f"a sentence index in 0..{len(place.sentences) - 1}", _shown(key))
         if place.expect(here, aspects, list, "a list of aspect ids"):
-            for rule, wanted, got in _inverse_violations(aspects, expected.get(key, set())):
-                place.note(here, rule, wanted, got, bends=rule == "unique")
+            _check_aspects_of_sentence(place, here, aspects, expected.get(key, set()))
 
 
-def _inverse_violations(aspects: list[Any], expected: set[str]) -> Iterator[tuple[str, str, str]]:
+def _check_aspects_of_sentence(place: _Checked, path: str, aspects: list[Any], expected: set[str]) -> None:
     seen: set[str] = set()
     for aspect in aspects:
-        if not isinstance(aspect, str):
-            yield "type", "an aspect id", _shown(aspect)
+        if not place.expect(path, aspect, str, "an aspect id"):
             continue
         if aspect in seen:
-            yield "unique", "an id that stands once", f"{_shown(aspect)} again"
+            place.note(path, "unique", "an id that stands once", f"{_shown(aspect)} again", allowed_in_100k=True)
         elif aspect not in expected:
-            yield "inverse", "only aspects whose sources hold this sentence", _shown(aspect)
+            place.note(path, "inverse", "only aspects whose sources hold this sentence", _shown(aspect))
         seen.add(aspect)
     for aspect in sorted(expected - seen):
-        yield "inverse", f"{_shown(aspect)}, whose sources hold this sentence", "a list without it"
+        place.note(path, "inverse", f"{_shown(aspect)}, whose sources hold this sentence", "a list without it")
 
 
 def _check_evaluation(place: _Checked, task: str) -> None:
@@ -318,7 +314,7 @@ def _check_covered(
         place.expect(f"{path}[{position}]", aspect, str, "an aspect id")
     stored = _texts(covered)
     if len(set(stored)) != len(stored):
-        place.note(path, "unique", "each aspect once", "an aspect more than once", bends=True)
+        place.note(path, "unique", "each aspect once", "an aspect more than once", allowed_in_100k=True)
     chosen = set(indices)
     actual = {aspect for aspect in aspects if chosen & set(place.sources.get(aspect, ()))}
     for aspect in sorted(actual - set(stored)):
