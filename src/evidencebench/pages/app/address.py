@@ -2,6 +2,7 @@
 
 import ipaddress
 import socket
+from contextlib import suppress
 from dataclasses import dataclass
 
 _HTTP_PORT = 80
@@ -54,15 +55,9 @@ def listening_socket(host: str, port: int) -> socket.socket:
 
 def address_of(bound: socket.socket, host: str, token: str | None = None) -> Address:
     """Return where a socket is reached: by the machine's name where it listens to all of its addresses."""
-    port: int = bound.getsockname()[1]
-    return Address(host=socket.gethostname() if _is_every_address(host) else host, port=port, token=token)
-
-
-def _is_every_address(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_unspecified
-    except ValueError:
-        return False
+    with suppress(ValueError):  # a name
+        host = socket.gethostname() if ipaddress.ip_address(host).is_unspecified else host
+    return Address(host=host, port=bound.getsockname()[1], token=token)
 
 
 def _bracketed(host: str) -> str:

@@ -42,7 +42,11 @@ def picking_pages(
         raise TaskError(f"{dataset.path}: task '{task.name}' applies to none of the instances")
 
     def offer(instance_id: str) -> Offer:
-        return _offer(dataset, task, queue[instance_id])
+        instance = dataset[instance_id]
+        budget = task.brief(instance).budget
+        if budget is None:
+            raise TaskError(f"task '{task.name}' has no budget")
+        return Offer(paper=paper_of(queue[instance_id].position, instance.query), budget=budget)
 
     def reveal(name: str, signature: str, instance_id: str, submission: Submission) -> object:
         shown = SystemRecord(label=f"{name} (you)", signature=signature)
@@ -68,21 +72,17 @@ def _queue(dataset: Dataset, task: Task, limit: int | None) -> dict[str, QueuedP
     queue: dict[str, QueuedPaper] = {}
     for position, instance in enumerate(dataset.instances(limit)):
         if task.applies_to(instance.labels) and _allows_picks(task, instance):
-            _require_short_id(dataset, position, instance.id)
+            n_bytes = len(quote(instance.id, safe="", errors="replace"))
+            if n_bytes > _LONGEST_ID_BYTES:
+                raise DataError(
+                    f"{dataset.path}: instance {position}: its id takes {n_bytes} bytes in an address, and people can "
+                    f"ask for at most {_LONGEST_ID_BYTES}; give it a shorter one, or leave it out"
+                )
             query = instance.query
             queue[instance.id] = QueuedPaper(
                 position=position, id=instance.id, hypothesis=query.hypothesis, n_sentences=len(query.sentences)
             )
     return queue
-
-
-def _require_short_id(dataset: Dataset, position: int, instance_id: str) -> None:
-    n_bytes = len(quote(instance_id, safe="", errors="replace"))
-    if n_bytes > _LONGEST_ID_BYTES:
-        raise DataError(
-            f"{dataset.path}: instance {position}: its id takes {n_bytes} bytes in an address, and people can ask for "
-            f"at most {_LONGEST_ID_BYTES}; give it a shorter one, or leave it out"
-        )
 
 
 def _allows_picks(task: Task, instance: Instance) -> bool:
@@ -93,14 +93,6 @@ def _allows_picks(task: Task, instance: Instance) -> bool:
     if stored is not None and stored.optimal is not None:
         return stored.optimal != 0
     return bool(coverage_of(instance.labels, task.scope).masks)
-
-
-def _offer(dataset: Dataset, task: Task, listed: QueuedPaper) -> Offer:
-    instance = dataset[listed.id]
-    budget = task.brief(instance).budget
-    if budget is None:
-        raise TaskError(f"task '{task.name}' has no budget")
-    return Offer(paper=paper_of(listed.position, instance.query), budget=budget)
 
 
 def _revealed(viewed: ViewerData, task: Task, person: SystemRecord, position: int, submission: Submission) -> object:

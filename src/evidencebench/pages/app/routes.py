@@ -2,9 +2,8 @@
 
 import hashlib
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from html import escape
 from typing import get_args
 
@@ -56,9 +55,9 @@ def make_app(
     app = Starlette(
         routes=[
             Route("/", pages.first),
-            Route("/static/app.js", pages.script),
-            Route("/static/app.css", pages.style),
-            Route("/favicon.ico", pages.icon),
+            Route("/static/app.js", _static(script(APP_SCRIPTS), "text/javascript")),
+            Route("/static/app.css", _static(style(APP_STYLES), "text/css")),
+            Route("/favicon.ico", _static(_ICON, "image/svg+xml")),
             Route("/api/overview", pages.overview),
             Route("/api/rows", pages.rows),
             Route("/api/instances", pages.instance),
@@ -95,22 +94,15 @@ class _Pages:
     async def first(self, request: Request) -> Response:  # noqa: ARG002 - starlette's signature
         return Response(_shell(self.viewed.title), media_type="text/html")
 
-    async def script(self, request: Request) -> Response:
-        return _static(request, script(APP_SCRIPTS), "text/javascript")
-
-    async def style(self, request: Request) -> Response:
-        return _static(request, style(APP_STYLES), "text/css")
-
-    async def icon(self, request: Request) -> Response:
-        return _static(request, _ICON, "image/svg+xml")
-
     async def overview(self, request: Request) -> Response:
         return json_response(self.viewed.overview() if self.picking is None else self.picking.overview(request))
 
     async def rows(self, request: Request) -> Response:
         if self.picking is not None:
             raise RefusedError(403, "the list with its scores is not shown while people pick")
-        listing, text = self._listing(request), _text(request)
+        listing, text = self._listing(request), request.query_params.get("q", "")
+        if len(text) > MAX_QUERY_CHARACTERS:
+            raise RefusedError(400, f"q: expected at most {MAX_QUERY_CHARACTERS} characters")
         return await self._with_priority(lambda: json_response(self._found(listing, text)))
 
     async def instance(self, request: Request) -> Response:
@@ -174,41 +166,30 @@ class _Pages:
         except ChangedDataError:
             raise RefusedError(503, DATA_CHANGED) from None
         except EvidenceBenchError:  # its page says why
-            return self._unreadable(position)
+            return ListRow(
+                position=position,
+                id=dataset.ids[position],
+                paper_id="",
+                hypothesis="(this instance cannot be shown)",
+                n_sentences=0,
+                n_aspects=0,
+                n_results=0,
+                recalls=tuple((None,) * len(self.viewed.tasks) for _ in self.viewed.systems),
+            )
         if known is None:
             columns.set(row)
         return row
 
-    def _unreadable(self, position: int) -> ListRow:
-        return ListRow(
-            position=position,
-            id=self.viewed.dataset.ids[position],
-            paper_id="",
-            hypothesis="(this instance cannot be shown)",
-            n_sentences=0,
-            n_aspects=0,
-            n_results=0,
-            recalls=tuple((None,) * len(self.viewed.tasks) for _ in self.viewed.systems),
-        )
-
     def _record(self, instance_id: str) -> Response:
         dataset = self.viewed.dataset
         try:
-            instance = dataset[instance_id]
-            return json_response(self.viewed.record(self.scan.position_of(instance_id), instance))
+            return json_response(self.viewed.record(self.scan.position_of(instance_id), dataset[instance_id]))
         except ChangedDataError:
             raise RefusedError(503, DATA_CHANGED) from None
         except EvidenceBenchError as error:
             _log.warning("%s: %s", instance_id, error)
             # The message without the file's path, which the browser need not know; the page shows the file's name.
             return json_response({"error": str(error).replace(str(dataset.path), dataset.name)}, 500)
-
-
-def _text(request: Request) -> str:
-    text = request.query_params.get("q", "")
-    if len(text) > MAX_QUERY_CHARACTERS:
-        raise RefusedError(400, f"q: expected at most {MAX_QUERY_CHARACTERS} characters")
-    return text
 
 
 def _number(request: Request, name: str, highest: int | None, *, lowest: int = 0) -> int | None:
@@ -230,18 +211,17 @@ def _choice(request: Request, name: str, choices: Sequence[str]) -> str | None:
     return text
 
 
-def _static(request: Request, text: str, media_type: str) -> Response:
-    """Return a part of the page, or that the browser has it already."""
-    tag = _tag(text)
+def _static(text: str, media_type: str) -> Callable[[Request], Awaitable[Response]]:
+    """Return what answers with a part of the page, or that the browser has it already."""
+    tag = f'"{hashlib.sha256(text.encode()).hexdigest()[:32]}"'
     headers = {"etag": tag, "cache-control": "no-cache"}  # which asks each time whether it is still the same
-    if request.headers.get("if-none-match") == tag:
-        return Response(status_code=304, headers=headers)
-    return Response(text, media_type=media_type, headers=headers)
 
+    async def answer(request: Request) -> Response:
+        if request.headers.get("if-none-match") == tag:
+            return Response(status_code=304, headers=headers)
+        return Response(text, media_type=media_type, headers=headers)
 
-@cache
-def _tag(text: str) -> str:
-    return f'"{hashlib.sha256(text.encode()).hexdigest()[:32]}"'
+    return answer
 
 
 def _shell(title: str) -> str:

@@ -46,9 +46,6 @@ class _PicksBody(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     revision: Annotated[int, msgspec.Meta(ge=0)]
     tab: Annotated[str, msgspec.Meta(min_length=1, max_length=64)]
 
-    def as_picks(self) -> Picks:
-        return Picks(sentences=self.sentences, seconds=self.seconds, revision=self.revision, tab=self.tab)
-
 
 _Endpoint = Callable[[Request], Awaitable[Response]]
 
@@ -173,14 +170,14 @@ class PickingPages:
 
     async def save_draft(self, request: Request) -> Response:
         """Keep picks that are not final; those that another tab has changed meanwhile are given back instead."""
-        person, offer, body = await self._picks(request)
-        return json_response(_kept(await run_in_threadpool(person.save, offer.paper.id, body.as_picks())))
+        person, instance_id, picks = await self._picks(request)
+        return json_response(_kept(await run_in_threadpool(person.save, instance_id, picks)))
 
     async def submit(self, request: Request) -> Response:
         """Make picks final, and reveal the answer."""
-        person, offer, body = await self._picks(request)
-        await run_in_threadpool(person.submit, offer.paper.id, body.as_picks())
-        return await self._revealed(person, offer.paper.id)
+        person, instance_id, picks = await self._picks(request)
+        await run_in_threadpool(person.submit, instance_id, picks)
+        return await self._revealed(person, instance_id)
 
     async def review(self, request: Request) -> Response:
         """Reveal the answer to an instance that the person has submitted."""
@@ -194,13 +191,13 @@ class PickingPages:
         reveal = self.assignment.reveal
         return json_response(await run_in_threadpool(reveal, person.name, person.signature, instance_id, submission))
 
-    async def _picks(self, request: Request) -> tuple[Person, Offer, _PicksBody]:
-        """Return whose picks came for what, checked."""
+    async def _picks(self, request: Request) -> tuple[Person, str, Picks]:
+        """Return whose picks came, for which instance, checked."""
         body = await _body(request, _PicksBody)
         person = self._required_person(request, body.person)
         offer = await run_in_threadpool(self._offer, body.id)
-        checked_picks(body.sentences, n_sentences=len(offer.paper.sentences), budget=offer.budget)
-        return person, offer, body
+        sentences = checked_picks(body.sentences, n_sentences=len(offer.paper.sentences), budget=offer.budget)
+        return person, body.id, Picks(sentences=sentences, seconds=body.seconds, revision=body.revision, tab=body.tab)
 
     def _offer(self, instance_id: str) -> Offer:
         if instance_id not in self.assignment.queue:
