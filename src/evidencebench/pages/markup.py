@@ -38,6 +38,17 @@ def shown(text: str) -> str:
     return _FORBIDDEN.sub("\ufffd", text)
 
 
+def beginning_of(text: str, most: int = 300) -> str:
+    """Return text that a page may repeat often, cut where it is longer than names are.
+
+    Examples
+    --------
+    >>> beginning_of("bm25"), beginning_of("x" * 1_000_000, most=4)
+    ('bm25', 'xxx…')
+    """
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
 def as_html(root: Node) -> str:
     """Return a tree as HTML."""
     return ET.tostring(root, encoding="unicode", method="html")

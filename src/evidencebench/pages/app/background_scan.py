@@ -150,9 +150,6 @@ class BackgroundScan:
                 return
             except EvidenceBenchError:
                 yield position, None
-            self._rest()
-
-    def _rest(self) -> None:
-        until = time.monotonic() + _LONGEST_REST_SECONDS
-        while self.n_asking and time.monotonic() < until:
-            time.sleep(_REST_SECONDS)
+            until = time.monotonic() + _LONGEST_REST_SECONDS
+            while self.n_asking and time.monotonic() < until:
+                time.sleep(_REST_SECONDS)

@@ -1,40 +1,23 @@
 """Pictures of scores: SVG, PNG, and lines of a terminal. They know numbers and names, and nothing else.
 
-Read `chart_data` (what is drawn), `scale`, `lettering` and `drawing` (what every chart is made of), `interval_charts`
+Read `chart_data` (what is drawn), `lettering` and `drawing` (what every chart is made of), `interval_charts`
 and `lines` (the charts), `files` (SVG and PNG) and `terminal`.
 """
 
-from evidencebench.pages.figures.chart_data import (
-    Bar,
-    BarGroup,
-    ChartLine,
-    bar_of,
-    table_of_bars,
-    table_of_groups,
-    table_of_lines,
-)
-from evidencebench.pages.figures.drawing import stacked
-from evidencebench.pages.figures.files import png_file, require_png, svg_file
-from evidencebench.pages.figures.interval_charts import difference_chart, grouped_chart, interval_chart, reach_of
-from evidencebench.pages.figures.lines import line_chart
-from evidencebench.pages.figures.terminal import terminal_bars
-
-__all__ = [
-    "Bar",
-    "BarGroup",
-    "ChartLine",
-    "bar_of",
-    "difference_chart",
-    "grouped_chart",
-    "interval_chart",
-    "line_chart",
-    "png_file",
-    "reach_of",
-    "require_png",
-    "stacked",
-    "svg_file",
-    "table_of_bars",
-    "table_of_groups",
-    "table_of_lines",
-    "terminal_bars",
-]
+from evidencebench.pages.figures.chart_data import Bar as Bar
+from evidencebench.pages.figures.chart_data import BarGroup as BarGroup
+from evidencebench.pages.figures.chart_data import ChartLine as ChartLine
+from evidencebench.pages.figures.chart_data import bar_of as bar_of
+from evidencebench.pages.figures.chart_data import table_of_bars as table_of_bars
+from evidencebench.pages.figures.chart_data import table_of_groups as table_of_groups
+from evidencebench.pages.figures.chart_data import table_of_lines as table_of_lines
+from evidencebench.pages.figures.drawing import stacked as stacked
+from evidencebench.pages.figures.files import png_file as png_file
+from evidencebench.pages.figures.files import require_png as require_png
+from evidencebench.pages.figures.files import svg_file as svg_file
+from evidencebench.pages.figures.interval_charts import difference_chart as difference_chart
+from evidencebench.pages.figures.interval_charts import grouped_chart as grouped_chart
+from evidencebench.pages.figures.interval_charts import interval_chart as interval_chart
+from evidencebench.pages.figures.interval_charts import reach_of as reach_of
+from evidencebench.pages.figures.lines import line_chart as line_chart
+from evidencebench.pages.figures.terminal import terminal_bars as terminal_bars

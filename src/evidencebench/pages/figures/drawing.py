@@ -1,11 +1,11 @@
-"""What charts are drawn of: the picture around them with its name and description, text, lines, ticks and marks."""
+"""What charts are drawn of: the picture around them with its name and description, text, lines, axes and marks."""
 
 import hashlib
+import math
 from collections.abc import Sequence
-from math import cos, pi, sin
+from dataclasses import dataclass
 
 from evidencebench.pages.figures.lettering import TITLE_SIZE, fitted, title_name
-from evidencebench.pages.figures.scale import Scale
 from evidencebench.pages.markup import Child, Node, node
 
 WIDTH = 640
@@ -22,6 +22,11 @@ _SVG = "http://www.w3.org/2000/svg"
 # Eight ways to look, told apart by shape and dashes as well as by colour: in grey print too.
 _N_SERIES = 8
 DASHES = ("", "7 3", "2 3", "9 3 2 3", "5 5", "12 4", "2 6", "9 3 2 3 2 3")
+
+# Less than this apart, two numbers are one.
+_LEAST_STEP = 1e-300
+# A bound that is a multiple of the step but for rounding counts as one.
+_ROUNDING = 1e-9
 
 
 def chart(title: str, description: str, *body: Child, height: int, key: str | None = None) -> Node:
@@ -91,6 +96,48 @@ def line(x1: float, y1: float, x2: float, y2: float, look: str) -> Node:
     return node("line", {"class": look, **{name: round(place, 1) for name, place in places.items()}})
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scale:
+    """A straight axis: ``low`` and ``high`` are the numbers at its ends, ``start`` and ``end`` where these lie."""
+
+    low: float
+    high: float
+    start: float
+    end: float
+
+    def at(self, value: float) -> float:
+        """Return where a number lies; one beyond an end lies at the end.
+
+        Examples
+        --------
+        >>> Scale(low=0, high=1, start=100, end=300).at(0.25)
+        150.0
+        """
+        span = self.high - self.low
+        share = (value - self.low) / span if span > 0 else 0.5
+        return round(self.start + min(1.0, max(0.0, share)) * (self.end - self.start), 1)
+
+
+def ticks(low: float, high: float, *, most: int = 6) -> list[float]:
+    """Return round numbers from ``low`` to ``high``, evenly apart, at most so many.
+
+    Examples
+    --------
+    >>> ticks(0, 20)
+    [0.0, 5.0, 10.0, 15.0, 20.0]
+    >>> ticks(-0.13, 0.08)
+    [-0.1, -0.05, 0.0, 0.05]
+    """
+    least = (high - low) / (most - 1)
+    if least < _LEAST_STEP:
+        return [low]
+    power = 10.0 ** math.floor(math.log10(least))
+    step = next((nice * power for nice in (1, 2, 5, 10) if nice * power >= least * (1 - _ROUNDING)), 10 * power)
+    first, last = math.ceil(low / step - _ROUNDING), math.floor(high / step + _ROUNDING)
+    digits = max(0, -math.floor(math.log10(step)))
+    return [round(number * step, digits) for number in range(first, last + 1)]
+
+
 def upright_lines(scale: Scale, named: Sequence[tuple[float, str]], top: float, bottom: float) -> list[Node]:
     """Return a line at each tick, from ``top`` to ``bottom``."""
     return [line(x, top, x, bottom, "chart-grid") for x in (scale.at(value) for value, _ in named)]
@@ -127,8 +174,8 @@ def marker(x: float, y: float, position: int = 0, *, size: float = 4.5) -> Node:
 def _star(n_points: int, inner: float) -> list[tuple[float, float]]:
     """Return the corners of a star; with ``inner`` near 1 it is a polygon."""
     radii = [1.25, 1.25 * inner] * n_points
-    angles = [pi * step / n_points - pi / 2 for step in range(2 * n_points)]
-    return [(radius * cos(angle), radius * sin(angle)) for radius, angle in zip(radii, angles, strict=True)]
+    angles = [math.pi * step / n_points - math.pi / 2 for step in range(2 * n_points)]
+    return [(radius * math.cos(angle), radius * math.sin(angle)) for radius, angle in zip(radii, angles, strict=True)]
 
 
 def _turned(corners: list[tuple[float, float]]) -> list[tuple[float, float]]:

@@ -11,16 +11,17 @@ from evidencebench.pages.figures.drawing import (
     HEAD,
     MARGIN,
     WIDTH,
+    Scale,
     chart,
     line,
     look_of,
     marker,
     text,
     tick_names,
+    ticks,
     upright_lines,
 )
 from evidencebench.pages.figures.lettering import BOLD_SIZE, fitted, shown_name, title_name, width_of
-from evidencebench.pages.figures.scale import Scale, ticks
 from evidencebench.pages.markup import Node, node
 
 # Units from one row to the next.

@@ -8,6 +8,7 @@ from evidencebench.pages.figures.drawing import (
     HEAD,
     MARGIN,
     WIDTH,
+    Scale,
     chart,
     dash_of,
     line,
@@ -15,10 +16,10 @@ from evidencebench.pages.figures.drawing import (
     marker,
     text,
     tick_names,
+    ticks,
     upright_lines,
 )
 from evidencebench.pages.figures.lettering import fitted, shown_name, title_name, width_of
-from evidencebench.pages.figures.scale import Scale, ticks
 from evidencebench.pages.markup import Node, node
 
 _PLOT = 300

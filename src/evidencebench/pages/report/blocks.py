@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from evidencebench.pages.markup import Child, Node, node
+from evidencebench.pages.markup import Child, Node, beginning_of, node
 from evidencebench.scoring.resampling import Estimate
 from evidencebench.tables import Cell, Table
 
@@ -32,18 +32,7 @@ def note(*children: Child) -> Node:
 
 def isolated_name(text: str) -> Node:
     """Return a name from a file in its own element, so that its text direction changes nothing around it."""
-    return node("bdi", FOREIGN, shortened(text))
-
-
-def shortened(text: str, most: int = 300) -> str:
-    """Return text that a page may repeat often, cut where it is longer than names are.
-
-    Examples
-    --------
-    >>> shortened("bm25"), shortened("x" * 1_000_000, most=4)
-    ('bm25', 'xxx…')
-    """
-    return text if len(text) <= most else f"{text[: most - 1]}…"
+    return node("bdi", FOREIGN, beginning_of(text))
 
 
 def code(text: str) -> Node:
@@ -69,7 +58,7 @@ def shown_table(table: Table, *, most: int = 300) -> Node:
     numeric = [all(not isinstance(cell, str) for cell in column) for column in columns]
     number = {"class": "number"}
     head = (
-        node("th", {"scope": "col", **(number if right else _look_of_words(name))}, shortened(name))
+        node("th", {"scope": "col", **(number if right else _look_of_words(name))}, beginning_of(name))
         for name, right in zip(table.columns, numeric, strict=True)
     )
 
@@ -82,7 +71,7 @@ def shown_table(table: Table, *, most: int = 300) -> Node:
 
     caption = node("caption", None, table.title) if table.title else None
     body = node("tbody", None, *map(line, table.rows))
-    label = shortened(table.title or f"Table: {', '.join(table.columns)}")
+    label = beginning_of(table.title or f"Table: {', '.join(table.columns)}")
     return _frame(label, node("table", None, caption, node("thead", None, node("tr", None, *head)), body))
 
 
@@ -96,7 +85,7 @@ def _text_of(cell: Cell, digits: int, most: int) -> str:
         return ""
     if isinstance(cell, float):
         return f"{cell:.{digits}f}"
-    return shortened(cell, most) if isinstance(cell, str) else f"{cell:,}"
+    return beginning_of(cell, most) if isinstance(cell, str) else f"{cell:,}"
 
 
 def _look_of(text: str) -> dict[str, str]:

@@ -114,15 +114,14 @@ def breakdowns_section(findings: Findings) -> Node:
 
 
 def _figure(findings: Findings, task: Task, breakdown: Breakdown) -> Node:
-    controls = {findings.name_of(row): row.system for row in findings.board[task.name] if row.is_control}
     title = f"By {breakdown.trait}"
     groups: list[BarGroup] = []
     rows: list[list[Cell]] = []
     for name, recalls in breakdown.bins.items():
         first = next(iter(recalls.values()))
         bars = [
-            findings.bar(controls.get(system, system), mean, is_control=system in controls)
-            for system, mean in recalls.items()
+            findings.bar(row.system, mean, is_control=row.is_control)
+            for row, mean in zip(findings.board[task.name], recalls.values(), strict=True)
         ]
         groups.append(BarGroup(name=f"{name} (n = {first.n})", bars=bars))
         rows.append([name, first.n, first.n_clusters, *(percent(mean, alone="") for mean in recalls.values())])

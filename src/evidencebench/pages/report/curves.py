@@ -10,8 +10,8 @@ from evidencebench.data.optimum.cover import Coverage, coverage_of
 from evidencebench.data.tasks import Task, task_named
 from evidencebench.execution.answering import answers_from
 from evidencebench.pages.figures import ChartLine, line_chart
-from evidencebench.pages.markup import Node
-from evidencebench.pages.report.blocks import code, figure, note, section, shortened
+from evidencebench.pages.markup import Node, beginning_of
+from evidencebench.pages.report.blocks import code, figure, note, section
 from evidencebench.pages.report.findings import Findings
 from evidencebench.query import AspectScope
 from evidencebench.scoring.controls import CONTROLS
@@ -165,7 +165,7 @@ def curves_section(findings: Findings, found: Sequence[Curves], largest: int) ->
         None if any(curves.curves for curves in found) else note("There is no curve to draw."),
         note(
             "Asked each task apart, with its budget in the question, and so without answers at other budgets than ",
-            f"those of its tasks: {', '.join(map(shortened, apart))}. Other budgets can be asked, as in ",
+            f"those of its tasks: {', '.join(map(beginning_of, apart))}. Other budgets can be asked, as in ",
             code("evidencebench run ... --task er_at_5 --task er_at_15"),
             ".",
         )

@@ -109,7 +109,7 @@ def findings_of(
 ) -> Findings:
     """Score and rank runs; as `score_runs`, and `RunMismatchError` if no run was asked each paper's own hypothesis."""
     scored = score_runs(paths, dataset, tasks, rules=rules, with_selections=True, limit=limit, on_progress=on_progress)
-    own = {label: run for label, run in scored.runs.items() if not is_swapped(run)}
+    own = {label: run for label, run in scored.runs.items() if run.header is None or run.header.hypothesis == "own"}
     if not own:
         raise RunMismatchError(
             f"{paths[0]}: was asked other papers' hypotheses, as every run here; "
@@ -131,8 +131,3 @@ def findings_of(
         n_instances=counts[0],
         n_papers=len({instance.cluster for instance in dataset.instances(counts[0])}),
     )
-
-
-def is_swapped(run: RunFile) -> bool:
-    """Say whether a run was asked other papers' hypotheses."""
-    return run.header is not None and run.header.hypothesis != "own"

@@ -9,8 +9,7 @@ import msgspec
 
 from evidencebench.data.dataset import Dataset, dataset_from
 from evidencebench.data.tasks import TaskOrName, tasks_from
-from evidencebench.pages.markup import Node, as_html, node, shown
-from evidencebench.pages.report.blocks import shortened
+from evidencebench.pages.markup import Node, as_html, beginning_of, node, shown
 from evidencebench.pages.report.breakdowns import breakdowns_section, scatter_section
 from evidencebench.pages.report.curves import curves_of, curves_section
 from evidencebench.pages.report.failures import costs_section, failures_section
@@ -109,7 +108,7 @@ def _title(data: str, runs: Sequence[str]) -> str:
     title = f"{data}: {', '.join(runs)}"
     if len(runs) <= _MOST_NAMED and len(title) <= _LONGEST_TITLE:
         return title
-    return shortened(f"{counted(len(runs), 'run')} on {data}")
+    return beginning_of(f"{counted(len(runs), 'run')} on {data}")
 
 
 def _view_command(findings: Findings, data: str) -> str:

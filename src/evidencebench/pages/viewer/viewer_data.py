@@ -10,6 +10,7 @@ from evidencebench.data.instance import Instance
 from evidencebench.data.tasks import TASKS, Task
 from evidencebench.errors import AnswerError
 from evidencebench.execution.answering import answers_from
+from evidencebench.pages.markup import beginning_of
 from evidencebench.pages.paper import paper_of
 from evidencebench.pages.viewer.page_records import (
     AspectRecord,
@@ -33,6 +34,7 @@ from evidencebench.version import __version__
 
 SHOWN_CONTROLS = tuple(name for name, control in CONTROLS.items() if control.is_shown_in_papers)
 
+# An error is told once a task and system, and a provider's may be a page.
 _MOST_OF_AN_ERROR = 2_000
 
 
@@ -161,11 +163,11 @@ def graded_answer(case: Case, answer: Answer | None, rules: Rules) -> GradedAnsw
     try:
         checked = case.check(answer, rules)
     except AnswerError as error:
-        return GradedAnswer(status="invalid", error=_shortened(str(error)))
+        return GradedAnswer(status="invalid", error=beginning_of(str(error), _MOST_OF_AN_ERROR))
     if checked.is_missing:
         return GradedAnswer(status="missing")
     if checked.error is not None:
-        return GradedAnswer(status="failed", error=_shortened(checked.error))
+        return GradedAnswer(status="failed", error=beginning_of(checked.error, _MOST_OF_AN_ERROR))
     selection = checked.selection(case.budget)
     return GradedAnswer(
         status="answered" if selection.size else "empty",
@@ -174,11 +176,6 @@ def graded_answer(case: Case, answer: Answer | None, rules: Rules) -> GradedAnsw
         n_drawn=selection.n_drawn,
         recall=aspect_recall(selection, case.coverage),
     )
-
-
-def _shortened(error: str) -> str:
-    """Return an error's beginning, since it is told once a task and system, and a provider's may be a page."""
-    return error if len(error) <= _MOST_OF_AN_ERROR else f"{error[: _MOST_OF_AN_ERROR - 1]}…"
 
 
 def _terms(case: Case) -> TaskTerms:
