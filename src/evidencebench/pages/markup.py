@@ -17,8 +17,6 @@ _FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff
 def node(tag: str, attributes: Mapping[str, object] | None = None, *children: Child) -> Node:
     """Return an element with its children; None is left out, text is text.
 
-    Examples
-    --------
     >>> as_html(node("p", {"class": "note"}, "1 < 2 ", node("b", None, "& so on")))
     '<p class="note">1 &lt; 2 <b>&amp; so on</b></p>'
     """
@@ -41,8 +39,6 @@ def shown(text: str) -> str:
 def beginning_of(text: str, most: int = 300) -> str:
     """Return text that a page may repeat often, cut where it is longer than names are.
 
-    Examples
-    --------
     >>> beginning_of("bm25"), beginning_of("x" * 1_000_000, most=4)
     ('bm25', 'xxx…')
     """
@@ -62,8 +58,6 @@ def as_xml(root: Node) -> str:
 def encoded(record: object) -> bytes:
     r"""Return a record as JSON that may stand in an HTML page: it holds no ``<``, ``>`` or ``&``.
 
-    Examples
-    --------
     >>> encoded(["</script>"])
     b'["\\u003c/script\\u003e"]'
     """

@@ -85,8 +85,6 @@ def words_of(text: str) -> list[str]:
 
     They are the same in ``viewer/assets/row_values.js``.
 
-    Examples
-    --------
     >>> words_of("IL-6 and naïve T_cells")
     ['il', '6', 'and', 'naive', 't', 'cells']
     """

@@ -62,8 +62,6 @@ def is_number(value: float | None) -> TypeGuard[float]:
 def value_text(bar: Bar, *, signed: bool = False) -> str:
     """Return a bar's numbers in percent; a dash where there are none.
 
-    Examples
-    --------
     >>> value_text(Bar(name="bm25", mean=0.37, low=0.29, high=0.439))
     '37.0 [29.0, 43.9]'
     """

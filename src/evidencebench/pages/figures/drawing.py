@@ -108,8 +108,6 @@ class Scale:
     def at(self, value: float) -> float:
         """Return where a number lies; one beyond an end lies at the end.
 
-        Examples
-        --------
         >>> Scale(low=0, high=1, start=100, end=300).at(0.25)
         150.0
         """
@@ -121,8 +119,6 @@ class Scale:
 def ticks(low: float, high: float, *, most: int = 6) -> list[float]:
     """Return round numbers from ``low`` to ``high``, evenly apart, at most so many.
 
-    Examples
-    --------
     >>> ticks(0, 20)
     [0.0, 5.0, 10.0, 15.0, 20.0]
     >>> ticks(-0.13, 0.08)

@@ -27,8 +27,6 @@ def shown_name(name: str, *, is_control: bool = False) -> str:
 
     Both ends of it stay, since systems are often named alike but for their ends; of "first - second", those of both.
 
-    Examples
-    --------
     >>> shown_name("lead", is_control=True)
     'lead *'
     """
@@ -59,8 +57,6 @@ def width_of(text: str, size: float = FONT_SIZE) -> float:
 def fitted(text: str, width: float, size: float = FONT_SIZE) -> str:
     """Return text cut so that it is about no wider than ``width``.
 
-    Examples
-    --------
     >>> fitted("abstract_backwards", 60)
     'abs…rds'
     """

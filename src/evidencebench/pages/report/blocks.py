@@ -101,8 +101,6 @@ def _look_of_words(text: str) -> dict[str, str]:
 def points(difference: Estimate) -> str:
     """Return a difference in points of recall with its interval, signed.
 
-    Examples
-    --------
     >>> points(Estimate(mean=0.051, low=-0.002, high=0.104, n=9, n_clusters=7))
     '+5.1 [-0.2, +10.4]'
     >>> points(Estimate(mean=-0.0, low=None, high=None, n=1, n_clusters=1))

@@ -66,8 +66,6 @@ def errors_of(run: RunFile, keys: Iterable[tuple[str, str | None]] | None = None
 def kind_of(error: str) -> str:
     """Return what stands before the first colon of an error; of a language model's reply, what the reply was too.
 
-    Examples
-    --------
     >>> kind_of("TimeoutError: no reply within 60 s"), kind_of("null in the answers file")
     ('TimeoutError', 'null in the answers file')
     >>> kind_of("ReplyError: refused: the reply says that the model will not answer")
@@ -80,8 +78,6 @@ def kind_of(error: str) -> str:
 def cost_text(notes: Mapping[str, int]) -> str | None:
     """Return what a run's replies cost in dollars, so far as it is known; None where it had none.
 
-    Examples
-    --------
     >>> cost_text({"requests": 2, "cost_microusd": 1500})
     '$0.0015'
     >>> cost_text({"requests": 3, "cost_microusd": 1500, "unpriced_replies": 1})

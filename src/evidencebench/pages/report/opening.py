@@ -127,8 +127,6 @@ def _verdict(findings: Findings, leader: Standing, control: str) -> list[Child]:
 def is_level(difference: float) -> bool:
     """Say whether a difference of recalls is none as it is shown.
 
-    Examples
-    --------
     >>> is_level(-0.0004), is_level(0.001)
     (True, False)
     """
@@ -161,8 +159,6 @@ def _systems(n: int) -> str:
 def described(task: Task) -> str:
     """Return what a task asks in words.
 
-    Examples
-    --------
     >>> from evidencebench.data.tasks import TASKS
     >>> described(TASKS["result_er_at_optimal"])
     'Results aspects; as few sentences as cover all that can be covered'

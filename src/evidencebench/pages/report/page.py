@@ -123,8 +123,6 @@ def _view_command(findings: Findings, data: str) -> str:
 def argument_of(path: Path) -> str:
     """Return a file as an argument of a command that is shown, such as could not be taken for an option.
 
-    Examples
-    --------
     >>> argument_of(Path("/home/ada/bm25.jsonl")), argument_of(Path("-a.jsonl"))
     ('bm25.jsonl', './-a.jsonl')
     """
@@ -135,8 +133,6 @@ def argument_of(path: Path) -> str:
 def shareable(path: str) -> str:
     """Return a path, or of an absolute one its last part, since a page is made for others.
 
-    Examples
-    --------
     >>> shareable("/home/ada/data.json"), shareable("runs/bm25.jsonl"), shareable("sample")
     ('data.json', 'runs/bm25.jsonl', 'sample')
     """
