@@ -5,7 +5,7 @@ import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -267,6 +267,10 @@ def picking(sample_viewed: ViewerData, tmp_path: Path) -> Iterator[PickingPages]
         yield pages
 
 
+def fields_of(pages: PickingPages) -> dict[str, Any]:
+    return {field.name: getattr(pages, field.name) for field in fields(pages)}
+
+
 class Failing(PickingPages):
     """People whose pages are broken."""
 
@@ -277,8 +281,7 @@ class Failing(PickingPages):
 def test_what_nobody_foresaw_is_told_on_the_terminal_only(
     sample_viewed: ViewerData, picking: PickingPages, caplog: pytest.LogCaptureFixture
 ) -> None:
-    failing = Failing(people=picking.people, assignment=picking.assignment)
-    with running(sample_viewed, picking=failing) as app:
+    with running(sample_viewed, picking=Failing(**fields_of(picking))) as app:
         reply = app.ask("/api/instances", id=SAMPLE.ids[0])
     assert (reply.status, reply.error) == (500, "the app failed; the terminal that it runs in says how")
     assert "ZeroDivisionError" in caplog.text
@@ -295,8 +298,7 @@ class SomeSeen(PickingPages):
 def test_while_people_pick_labels_are_shown_of_what_they_may_see_only(
     sample_viewed: ViewerData, picking: PickingPages
 ) -> None:
-    some_seen = SomeSeen(people=picking.people, assignment=picking.assignment)
-    with running(sample_viewed, picking=some_seen) as app:
+    with running(sample_viewed, picking=SomeSeen(**fields_of(picking))) as app:
         app.scan.wait(60)
         assert app.ask("/api/overview").json["people"]
         assert app.ask("/api/people/session").json["person"] is None

@@ -28,7 +28,6 @@ from evidencebench.pages.app.address import Address
 from evidencebench.pages.app.assignments import picking_pages
 from evidencebench.pages.app.background_scan import BackgroundScan
 from evidencebench.pages.app.routes import make_app
-from evidencebench.pages.picking.assignment import Assignment
 from evidencebench.pages.picking.routes import PickingPages
 from evidencebench.pages.picking.sessions import Sessions
 from evidencebench.pages.viewer.viewer_data import viewer_data_of
@@ -539,14 +538,10 @@ def test_damaged_data_is_not_described_to_a_person(serve: Serve) -> None:
         raise TaskError(f"{instance_id}: aspect 'secret' points at sentence 4")
 
     with serve() as asked, asked.browser("Ada") as client:
-        object.__setattr__(asked.pages, "assignment", replace_offer(asked.pages.assignment, broken))
+        object.__setattr__(asked.pages, "offer", broken)
         refused = paper(client, "Ada", A)
     assert refused.status_code == 500
     assert "secret" not in refused.text
-
-
-def replace_offer(assignment: Assignment, offer: Any) -> Assignment:
-    return replace(assignment, offer=offer)
 
 
 def test_the_command_serves_people_until_it_is_ended_and_their_run_is_scored(tmp_path: Path) -> None:

@@ -11,13 +11,12 @@ from evidencebench.data.optimum.cover import coverage_of
 from evidencebench.data.tasks import Task
 from evidencebench.errors import DataError, TaskError
 from evidencebench.pages.paper import paper_of
-from evidencebench.pages.picking.assignment import Assignment, Offer, QueuedPaper
-from evidencebench.pages.picking.routes import PickingPages
+from evidencebench.pages.picking.routes import Offer, PickingPages, QueuedPaper
 from evidencebench.pages.viewer.page_records import SystemRecord
 from evidencebench.pages.viewer.viewer_data import ViewerData, graded_answer
 from evidencebench.runs.header import DataHeader
 from evidencebench.runs.people.people_folder import PeopleFolder, utc_now
-from evidencebench.runs.people.person import Clock, Submission
+from evidencebench.runs.people.person import Clock, Person, Submission
 from evidencebench.scoring.evaluate import case_of
 from evidencebench.scoring.selection import Rules
 
@@ -44,20 +43,21 @@ def picking_pages(
     def offer(instance_id: str) -> Offer:
         instance = dataset[instance_id]
         budget = task.brief(instance).budget
-        if budget is None:
-            raise TaskError(f"task '{task.name}' has no budget")
+        assert budget is not None, "the task has one"
         return Offer(paper=paper_of(queue[instance_id].position, instance.query), budget=budget)
 
-    def reveal(name: str, signature: str, instance_id: str, submission: Submission) -> object:
-        shown = SystemRecord(label=f"{name} (you)", signature=signature)
+    def reveal(person: Person, instance_id: str, submission: Submission) -> object:
+        shown = SystemRecord(label=f"{person.name} (you)", signature=person.signature)
         return _revealed(viewed, task, shown, queue[instance_id].position, submission)
 
     data = DataHeader(name=dataset.name, path=str(dataset.path), sha256=dataset.sha256, n=len(dataset))
     return PickingPages(
         people=PeopleFolder(folder, data=data, task=task.name, limit=limit, clock=clock),
-        assignment=Assignment(
-            title=viewed.title, task=task.name, scope=task.scope, queue=queue, offer=offer, reveal=reveal
-        ),
+        title=viewed.title,
+        scope=task.scope,
+        queue=queue,
+        offer=offer,
+        reveal=reveal,
     )
 
 

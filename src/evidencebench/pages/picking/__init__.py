@@ -1,4 +1,4 @@
 """The pages for people who pick sentences, up to their submission: nothing here imports a module that knows labels.
 
-Read `assignment`, `sessions`, `routes`.
+Read `sessions` and `routes`.
 """

@@ -20,12 +20,13 @@ from evidencebench.errors import (
     StaleError,
     UnopenedError,
 )
-from evidencebench.pages.picking.assignment import Assignment, Offer
+from evidencebench.pages.paper import PaperRecord
 from evidencebench.pages.picking.sessions import Sessions
 from evidencebench.pages.responses import DATA_CHANGED, RefusedError, json_response
+from evidencebench.query import AspectScope
 from evidencebench.runs.people.drafts import PickDraft, Picks, checked_picks
 from evidencebench.runs.people.people_folder import PeopleFolder
-from evidencebench.runs.people.person import Person
+from evidencebench.runs.people.person import Person, Submission
 
 _log = logging.getLogger(__name__)
 
@@ -55,11 +56,37 @@ def _kept(draft: PickDraft) -> Mapping[str, object]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Offer:
+    """What a person sees before submitting, as a system does: the paper, and how many sentences may be picked."""
+
+    paper: PaperRecord
+    budget: int
+
+
+class QueuedPaper(msgspec.Struct, frozen=True, kw_only=True):
+    """A paper as it stands in the queue; the same for everybody."""
+
+    position: int
+    id: str
+    hypothesis: str
+    n_sentences: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PickingPages:
-    """Their routes under ``/api/people/``, and who may see an answer; what is revealed comes from the assignment."""
+    """The routes under ``/api/people/``, and who may see an answer.
+
+    ``queue`` maps instance ids to papers, in file order; nothing else is offered. ``offer`` returns what is seen of an
+    instance before it is submitted, ``reveal`` what is seen afterwards: (person, id, submission) -> what `encoded`
+    takes. Both are handed in, since they read the data set.
+    """
 
     people: PeopleFolder
-    assignment: Assignment
+    title: str
+    scope: AspectScope
+    queue: Mapping[str, QueuedPaper]
+    offer: Callable[[str], Offer]
+    reveal: Callable[[Person, str, Submission], object]
     sessions: Sessions = field(default_factory=Sessions)
 
     def routes(self) -> Sequence[BaseRoute]:
@@ -101,9 +128,7 @@ class PickingPages:
     def may_see(self, request: Request, instance_id: str) -> bool:
         """Say whether whoever asks has submitted an instance."""
         person = self._person_of(request)
-        return (
-            person is not None and instance_id in self.assignment.queue and person.submission(instance_id) is not None
-        )
+        return person is not None and instance_id in self.queue and person.submission(instance_id) is not None
 
     def overview(self, request: Request) -> object:
         """Return who is signed in, and what is asked of people."""
@@ -111,10 +136,10 @@ class PickingPages:
         return {
             "people": True,
             "person": None if person is None else person.name,
-            "title": self.assignment.title,
-            "task": self.assignment.task,
-            "scope": self.assignment.scope,
-            "n_instances": len(self.assignment.queue),
+            "title": self.title,
+            "task": self.people.task,
+            "scope": self.scope,
+            "n_instances": len(self.queue),
         }
 
     async def show_session(self, request: Request) -> Response:
@@ -147,9 +172,9 @@ class PickingPages:
                 "status": person.status(instance_id),
                 "n_picked": len(_picked(person, instance_id)),
             }
-            for instance_id, listed in self.assignment.queue.items()
+            for instance_id, listed in self.queue.items()
         ]
-        return json_response({"person": person.name, "task": self.assignment.task, "rows": rows})
+        return json_response({"person": person.name, "task": self.people.task, "rows": rows})
 
     async def show_paper(self, request: Request) -> Response:
         """Give a paper that is not submitted, with what was picked in it so far; the time begins to count."""
@@ -163,7 +188,7 @@ class PickingPages:
                 "person": person.name,
                 "paper": offer.paper,
                 "budget": offer.budget,
-                "scope": self.assignment.scope,
+                "scope": self.scope,
                 **_kept(draft),
             }
         )
@@ -185,11 +210,10 @@ class PickingPages:
         return await self._revealed(person, _asked_id(request))
 
     async def _revealed(self, person: Person, instance_id: str) -> Response:
-        submission = person.submission(instance_id) if instance_id in self.assignment.queue else None
+        submission = person.submission(instance_id) if instance_id in self.queue else None
         if submission is None:
             raise RefusedError(403, "the answer is shown once you have submitted yours")
-        reveal = self.assignment.reveal
-        return json_response(await run_in_threadpool(reveal, person.name, person.signature, instance_id, submission))
+        return json_response(await run_in_threadpool(self.reveal, person, instance_id, submission))
 
     async def _picks(self, request: Request) -> tuple[Person, str, Picks]:
         """Return whose picks came, for which instance, checked."""
@@ -200,9 +224,9 @@ class PickingPages:
         return person, body.id, Picks(sentences=sentences, seconds=body.seconds, revision=body.revision, tab=body.tab)
 
     def _offer(self, instance_id: str) -> Offer:
-        if instance_id not in self.assignment.queue:
+        if instance_id not in self.queue:
             raise RefusedError(404, "no such paper in the queue")
-        return self.assignment.offer(instance_id)
+        return self.offer(instance_id)
 
     def _required_person(self, request: Request, name: str | None) -> Person:
         """Return who is signed in; the page says who it takes that to be, since tabs share whoever came last."""
