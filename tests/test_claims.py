@@ -17,7 +17,7 @@ from evidencebench.models.llm.http_sender import _FIRST_BUSY_SECONDS, _LONGEST_B
 from evidencebench.pages.app.search_index import MOST_IN_MEMORY
 from evidencebench.pages.report.page import MOST_PAPERS
 from evidencebench.scoring.resampling import DEFAULT_DRAWS
-from evidencebench.scoring.sign_flips import MAX_ENUMERATED_CLUSTERS
+from evidencebench.scoring.significance import MAX_ENUMERATED_CLUSTERS
 from evidencebench.specification import MAX_DEPTH
 from evidencebench.systems.retrievers.fusion import Fuse
 from evidencebench.systems.selectors.cues import WEIGHTS

@@ -36,9 +36,9 @@ from evidencebench import (
     wrong_hypothesis_control,
 )
 from evidencebench.data.download import fetch
+from evidencebench.data.optima import solve_file
 from evidencebench.data.oracle import Oracle
 from evidencebench.data.sample import sample_path
-from evidencebench.data.solve_file import solve_file
 from evidencebench.data.validation.validate import validate_files
 from evidencebench.errors import (
     AnswerError,

@@ -15,10 +15,9 @@ import numpy as np
 from evidencebench import open_dataset
 from evidencebench.data.dataset import Dataset
 from evidencebench.scoring.published_results import PUBLISHED
-from evidencebench.scoring.ranks import pairwise_p_values, ranges_from
 from evidencebench.scoring.resampling import DEFAULT_RESAMPLING, Floats
 from evidencebench.scoring.score_texts import percent
-from evidencebench.scoring.sign_flips import paired_test
+from evidencebench.scoring.significance import paired_test, pairwise_p_values, ranges_from
 from evidencebench.training.crossval.cross_validate import cross_validate
 from evidencebench.training.crossval.figures import SystemFigures
 from evidencebench.training.crossval.plan import DEFAULT_TASKS, CrossValidation

@@ -10,8 +10,8 @@ import pytest
 from command_line import SAMPLE, Command, as_many_as
 from evidencebench import SYSTEMS, TASKS
 from evidencebench.data.dataset import open_dataset, write_dataset
+from evidencebench.data.optima import solve_file
 from evidencebench.data.sample import sample_path
-from evidencebench.data.solve_file import solve_file
 from hostile_server import hostile_server
 
 

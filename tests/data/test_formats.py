@@ -7,7 +7,7 @@ import pytest
 from command_line import SAMPLE
 from evidencebench.data.dataset import open_dataset, write_dataset
 from evidencebench.data.formats.table import FORMATS, DataSource, file_of, open_source
-from evidencebench.data.solve_file import solve_file
+from evidencebench.data.optima import solve_file
 from evidencebench.data.validation.validate import validate_files
 from evidencebench.engine.in_process import InProcess
 from evidencebench.engine.processes import Processes

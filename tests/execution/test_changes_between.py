@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from evidencebench.data.dataset import Dataset, open_dataset, write_dataset
+from evidencebench.data.optima import solve_file
 from evidencebench.data.sample import load_sample
-from evidencebench.data.solve_file import solve_file
 from evidencebench.errors import ChangedDataError, RunError, RunMismatchError
 from evidencebench.execution.execute import execute
 from evidencebench.query import Query

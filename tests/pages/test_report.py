@@ -29,12 +29,11 @@ from evidencebench.pages.viewer.page_parts import content_hash
 from evidencebench.pages.viewer.viewer_data import viewer_data_of
 from evidencebench.runs.run_file import read_run
 from evidencebench.scoring.compare import compare, compare_all
-from evidencebench.scoring.ranks import enough_draws
 from evidencebench.scoring.resampling import Resampling, bootstrap
 from evidencebench.scoring.score_runs import score_runs
 from evidencebench.scoring.score_texts import percent
 from evidencebench.scoring.selection import Rules
-from evidencebench.scoring.sign_flips import paired_test, paired_tests
+from evidencebench.scoring.significance import enough_draws, paired_test, paired_tests
 from evidencebench.system import traits_of
 from report_pages import QUICK, Element, parsed, report_of
 

@@ -24,11 +24,11 @@ from evidencebench.scoring.compare import compare, mean_recalls, overlap_of
 from evidencebench.scoring.evaluate import AnswerSource, answers_of, evaluate
 from evidencebench.scoring.kind_breakdown import kind_breakdown
 from evidencebench.scoring.measures import MEASURES
-from evidencebench.scoring.ranks import pairwise_p_values, ranges_from
 from evidencebench.scoring.resampling import Estimate, Resampling
 from evidencebench.scoring.score_fields import comparison_fields, score_fields
 from evidencebench.scoring.selection import Rules, Selection
 from evidencebench.scoring.signature import signature
+from evidencebench.scoring.significance import pairwise_p_values, ranges_from
 from evidencebench.scoring.task_scores import TaskScores
 from evidencebench.scoring.wrong_hypothesis import wrong_hypothesis_control
 from evidencebench.system import Brief, NamedSystem, Ranking

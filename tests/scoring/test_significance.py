@@ -14,9 +14,15 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from evidencebench.errors import UndefinedScoreError
-from evidencebench.scoring.ranks import holm, pairwise_p_values, ranges_from
 from evidencebench.scoring.resampling import DEFAULT_RESAMPLING, Estimate, Floats, Resampling, bootstrap
-from evidencebench.scoring.sign_flips import minimum_detectable_difference, paired_test, sign_flip
+from evidencebench.scoring.significance import (
+    holm,
+    minimum_detectable_difference,
+    paired_test,
+    pairwise_p_values,
+    ranges_from,
+    sign_flip,
+)
 from examples import examples
 
 # Eighths add up without rounding.

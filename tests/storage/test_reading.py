@@ -11,7 +11,7 @@ import pytest
 from evidencebench import load_sample
 from evidencebench.data.catalog import CATALOG, check_file
 from evidencebench.data.dataset import open_dataset
-from evidencebench.data.solve_file import solve_file
+from evidencebench.data.optima import solve_file
 from evidencebench.data.validation.validate import validate_file
 from evidencebench.errors import EvidenceBenchError, ModelError
 from evidencebench.models.embedding.folder import require_model

@@ -7,8 +7,8 @@ from string import ascii_uppercase
 from evidencebench.cli.output import print_table
 from evidencebench.scoring.cautions import TRAINED_ON_IT
 from evidencebench.scoring.compare import Pair
-from evidencebench.scoring.ranks import ALPHA
 from evidencebench.scoring.score_texts import percent
+from evidencebench.scoring.significance import ALPHA
 from evidencebench.tables import Cell, Table, printable
 from evidencebench.wording import counted
 

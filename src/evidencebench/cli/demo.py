@@ -9,8 +9,8 @@ from evidencebench.cli import options
 from evidencebench.cli.leaderboard import print_board
 from evidencebench.cli.output import print_signatures, print_table, prose_width
 from evidencebench.data.dataset import Dataset
+from evidencebench.data.optima import solve_file
 from evidencebench.data.sample import load_sample, sample_path
-from evidencebench.data.solve_file import solve_file
 from evidencebench.data.tasks import TASKS
 from evidencebench.data.validation.validate import validate_file
 from evidencebench.errors import EvidenceBenchError

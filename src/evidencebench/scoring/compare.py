@@ -9,7 +9,6 @@ import numpy as np
 from evidencebench.data.tasks import Task
 from evidencebench.errors import RunMismatchError, UndefinedScoreError
 from evidencebench.scoring.measures import ASPECT_RECALL, MeasureOrName, measure_named
-from evidencebench.scoring.ranks import enough_draws, holm
 from evidencebench.scoring.resampling import (
     DEFAULT_RESAMPLING,
     Estimate,
@@ -19,7 +18,7 @@ from evidencebench.scoring.resampling import (
     bootstrap_defined,
 )
 from evidencebench.scoring.selection import Selection
-from evidencebench.scoring.sign_flips import PairedTest, paired_tests
+from evidencebench.scoring.significance import PairedTest, enough_draws, holm, paired_tests
 from evidencebench.scoring.task_scores import Counts, TaskScores
 from evidencebench.wording import one_line
 

@@ -10,10 +10,10 @@ from evidencebench.data.tasks import Task
 from evidencebench.scoring.compare import mean_recalls
 from evidencebench.scoring.controls import CONTROLS, knows_labels
 from evidencebench.scoring.measures import ASPECT_RECALL
-from evidencebench.scoring.ranks import pairwise_p_values, ranges_from
 from evidencebench.scoring.resampling import DEFAULT_RESAMPLING, Estimate, Resampling
 from evidencebench.scoring.score_runs import ScoredRuns
 from evidencebench.scoring.signature import signature_of
+from evidencebench.scoring.significance import pairwise_p_values, ranges_from
 from evidencebench.tables import Cell
 from evidencebench.wording import counted, one_line
 

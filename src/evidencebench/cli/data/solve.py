@@ -9,7 +9,7 @@ from evidencebench.cli import options
 from evidencebench.cli.output import OutputFile, print_json, refuse_existing, require_file
 from evidencebench.cli.progress import progress
 from evidencebench.data.dataset import open_dataset
-from evidencebench.data.solve_file import solve_file
+from evidencebench.data.optima import solve_file
 from evidencebench.tables import printable
 from evidencebench.wording import counted
 

@@ -10,8 +10,8 @@ from evidencebench.runs.run_file import RunFile
 from evidencebench.scoring.cautions import cautions_of
 from evidencebench.scoring.compare import compare_all
 from evidencebench.scoring.leaderboard import Standing
-from evidencebench.scoring.ranks import ALPHA, can_be_significant
 from evidencebench.scoring.score_texts import percent
+from evidencebench.scoring.significance import ALPHA, can_be_significant
 from evidencebench.version import __version__
 from evidencebench.wording import counted
 

@@ -7,8 +7,8 @@ from evidencebench.pages.markup import Node
 from evidencebench.pages.report.blocks import figure, note, points, section, shown_table
 from evidencebench.pages.report.findings import Findings
 from evidencebench.scoring.compare import Pair, Pairs, compare_pairs
-from evidencebench.scoring.ranks import can_be_significant
 from evidencebench.scoring.score_texts import percent
+from evidencebench.scoring.significance import can_be_significant
 from evidencebench.tables import Cell, Table
 from evidencebench.wording import counted
 

@@ -13,7 +13,7 @@ from evidencebench.runs.answer_line import Answer
 from evidencebench.scoring.compare import overlaps
 from evidencebench.scoring.evaluate import AnswerSource, evaluate
 from evidencebench.scoring.resampling import Estimate, Floats, Resampling, bootstrap, bootstrap_defined
-from evidencebench.scoring.sign_flips import PairedTest, paired_test
+from evidencebench.scoring.significance import PairedTest, paired_test
 from evidencebench.scoring.task_scores import TaskScores
 from evidencebench.training.crossval.plan import Plan
 from evidencebench.training.crossval.splits import AnsweredSplit, Picks
