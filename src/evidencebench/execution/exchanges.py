@@ -24,14 +24,11 @@ from evidencebench.wording import counted
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exchange:
-    """One request for an answer, and its reply where that is stored.
-
-    ``task`` is None where one answer serves all; ``turn`` is its place among the requests for this answer, from 1.
-    """
+    """One request for an answer, and its reply where that is stored."""
 
     instance_id: str
-    task: str | None
-    turn: int
+    task: str | None  # None: one answer serves all
+    turn: int  # its place among the requests for this answer, from 1
     replayed: Replayed
 
 
@@ -62,16 +59,8 @@ def exchanges_of(
     """Yield what was asked and replied for instances of a run, all turns of each answer.
 
     Requests are made again as the run made them, so that a reply which is not in ``cache`` ends its answer's turns.
-    Without ``tasks``, all answers that the run has are meant.
-
-    Raises
-    ------
-    RunMismatchError
-        If the run does not say what was asked, or was made on other data.
-    TaskError
-        If a task is none of the run's.
-    UnknownInstanceError
-        If the data has no such instance.
+    Without ``tasks``, all answers that the run has are meant. It raises `RunMismatchError` if the run does not say what
+    was asked, or was made on other data; `TaskError` and `UnknownInstanceError` for other tasks or instances than its.
     """
     header = _header_of(run, dataset)
     for task in tasks:

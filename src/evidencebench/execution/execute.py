@@ -46,32 +46,16 @@ from evidencebench.version import __version__
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunReport:
-    """What one call of `execute` did.
+    """What one call of `execute` did."""
 
-    Attributes
-    ----------
-    n_instances, n_resumed
-        Instances in the scope of the run, and those that an earlier call had answered, at least in part.
-    n_failed
-        Failed answers that the run holds now, those of earlier calls included.
-    n_unanswered
-        Instances that are not answered in full, because their requests wait for a batch.
-    first_error, first_trace
-        The first failure of this call, and where in its code the system failed first, as Python shows a traceback.
-    trained_on_it
-        Whether a model of the system was trained on this very data, so that its score says nothing of other papers.
-    notes
-        What the answers in the run note, such as ``truncated_sentences``, merged over the answers to an instance as
-        `merged_notes` does, and summed over instances.
-    """
-
-    n_instances: int
-    n_resumed: int
-    n_failed: int
-    n_unanswered: int = 0
-    first_error: str | None = None
-    first_trace: str | None = None
-    trained_on_it: bool = False
+    n_instances: int  # in the scope of the run
+    n_resumed: int  # those that an earlier call had answered, at least in part
+    n_failed: int  # failed answers that the run holds now, those of earlier calls included
+    n_unanswered: int = 0  # instances that are not answered in full, because their requests wait for a batch
+    first_error: str | None = None  # of this call
+    first_trace: str | None = None  # where in its code the system failed first, as Python shows a traceback
+    trained_on_it: bool = False  # whether a model of the system was trained on this very data
+    # What the answers in the run note: over those to an instance as `merged_notes` does, then summed.
     notes: Mapping[str, int] = field(default_factory=dict)
 
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 
 from evidencebench.errors import RunError, RunMismatchError, SystemSpecError, TaskError
@@ -11,26 +10,6 @@ from evidencebench.runs.answer_line import Failure
 from evidencebench.runs.formats import open_run
 from evidencebench.runs.run_file import RunFile
 from evidencebench.system import KNOWING_SYSTEMS, Asked, Brief, Ranking, Traits
-
-
-class _Opened:
-    """A run and what it answers, read when first looked at."""
-
-    def __init__(self, path: Path) -> None:
-        self.run: RunFile = open_run(path)
-
-    @cached_property
-    def tasks_of(self) -> dict[str, set[str | None]]:
-        """Instance id -> the tasks that it has an answer for; None: one that serves every task."""
-        tasks: dict[str, set[str | None]] = {}
-        for instance_id, task in self.run.done:
-            tasks.setdefault(instance_id, set()).add(task)
-        return tasks
-
-    @cached_property
-    def tasks(self) -> set[str | None]:
-        """The tasks that it has an answer for, whichever the instance; None as above."""
-        return set().union(*self.tasks_of.values())
 
 
 def _named(tasks: Iterable[str | None]) -> str:
@@ -58,32 +37,38 @@ class Stored:
     """
 
     run: Path
-    _opened: _Opened = field(init=False, repr=False, compare=False)
+    _opened: RunFile = field(init=False, repr=False, compare=False)
+    # Instance id -> the tasks that it has an answer for; None: one that serves every task.
+    _tasks_of: dict[str, set[str | None]] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "run", Path(self.run))
-        opened = _Opened(self.run)
-        if opened.run.header is not None and (name := opened.run.header.system.name) in KNOWING_SYSTEMS:
+        opened = open_run(self.run)
+        if opened.header is not None and (name := opened.header.system.name) in KNOWING_SYSTEMS:
             raise SystemSpecError(
                 f"stored: run: {self.run} was made by '{name}', which is given the labels, so no system may use it"
             )
+        tasks_of: dict[str, set[str | None]] = {}
+        for instance_id, task in opened.done:
+            tasks_of.setdefault(instance_id, set()).add(task)
         object.__setattr__(self, "_opened", opened)
+        object.__setattr__(self, "_tasks_of", tasks_of)
 
     @property
     def traits(self) -> Traits:
         """What the file tells: whether answers differ by task, whether they select, and what they were made by."""
-        header = self._opened.run.header
+        header = self._opened.header
         return Traits(
-            reads_brief=any(tasks != {None} for tasks in self._opened.tasks_of.values()),
+            reads_brief=any(tasks != {None} for tasks in self._tasks_of.values()),
             selects=header is not None and any(task.endswith("_unconstrained") for task in header.tasks),
-            versions=lambda: {f"run {self.run}": f"sha256:{self._opened.run.sha256}"},
+            versions=lambda: {f"run {self.run}": f"sha256:{self._opened.sha256}"},
             trained_on=lambda: () if header is None else header.trained_on or (),
             check=self._check,
         )
 
     def rank(self, query: Query, brief: Brief) -> Ranking:
         """Return the answer in the file; raise `RunError` where there is none, or it is a failure."""
-        answer = self._opened.run.answer(query.instance_id, self._task(query.instance_id, brief))
+        answer = self._opened.answer(query.instance_id, self._task(query.instance_id, brief))
         if answer is None:
             raise RunError(f"{self.run}: {query.instance_id}: the file has no answer")
         if isinstance(answer, Failure):
@@ -91,7 +76,7 @@ class Stored:
         return answer
 
     def _task(self, instance_id: str, brief: Brief) -> str | None:
-        tasks = self._opened.tasks_of.get(instance_id, {None})
+        tasks = self._tasks_of.get(instance_id, {None})
         wanted = brief.task or _task_of(brief)
         for task in (wanted, None):
             if task in tasks:
@@ -100,8 +85,9 @@ class Stored:
 
     def _check(self, asked: Asked) -> None:
         """Raise unless the answers are for these tasks, data and hypotheses; without a header the data is not known."""
-        header = self._opened.run.header
-        known = set(header.tasks if header is not None and header.per_task else self._opened.tasks)
+        header = self._opened.header
+        answered = set().union(*self._tasks_of.values())
+        known = set(header.tasks) if header is not None and header.per_task else answered
         lacking = [name for name in asked.tasks if known and None not in known and name not in known]
         if lacking:
             raise TaskError(

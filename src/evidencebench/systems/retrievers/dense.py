@@ -124,8 +124,7 @@ class Dense:
     def rank(self, query: Query, brief: Brief) -> Ranking:
         """Return all sentences by the similarity of their vectors."""
         found = self._sentences(query, brief.scope)
-        hypothesis = self.embed_hypothesis(query, brief.scope)
-        return ranked(found, hypothesis, self._text_format.similarity)
+        return ranked(found, self.embed_hypothesis(query, brief.scope), self._text_format.similarity)
 
     def embed_sentences(self, query: Query, scope: AspectScope = "all") -> Floats:
         """Return sentences x dimensions, float32, at length 1 unless the similarity is ``dot``."""
@@ -138,19 +137,25 @@ class Dense:
         vector: Floats = at_length(found.vectors, self._text_format.similarity)[0]
         return vector
 
-    def _versions(self) -> dict[str, str]:
-        """Return the versions of libraries, the digests of the models, and the device where it was left open."""
-        found = library_versions(*(onnx.LIBRARIES if self.backend == "onnx" else transformer.LIBRARIES))
-        for model, files in ((self.model, self._files), (self.sentence_model, self._sentence_files)):
-            if files is not None:
-                found[f"model {model}"] = f"sha256:{files.digest()}"
-        if self.backend == "torch" and self.device == "auto":
-            found["device"] = transformer.chosen_device(self.device)
-        return found
+    def _sentences(self, query: Query, scope: AspectScope) -> Embedded:
+        texts = sentence_texts(query, self._text_format, scope, neighbours=self.neighbours, title=self.title)
+        if self.sentence_model is not None and self._sentence_files is not None:
+            return embed_texts(self._encoder(self.sentence_model, self.sentence_revision, self._sentence_files), texts)
+        return embed_texts(self._encoder(self.model, self.revision, self._files), texts)
 
-    def _trained_on(self) -> frozenset[str]:
-        """Return the sha256 of the data that its models were trained on, if they are ours and their cards say."""
-        return frozenset().union(*(fine_tuned_on(model) for model in (self.model, self.sentence_model) if model))
+    def _encoder(self, model: str, revision: str | None, files: PinnedDigest) -> Encoder:
+        local = LocalModel(
+            sha256=files.digest(),
+            model=model,
+            revision=revision,
+            pooling=self._text_format.pooling,
+            max_tokens=self.max_tokens,
+            dtype=self.dtype,
+            device=self.device,
+        )
+        if self.backend == "onnx":
+            return onnx.onnx_encoder(local, int8=self.int8, folder=cache_folder(os.environ))
+        return transformer.transformer_encoder(local)
 
     @property
     def _text_format(self) -> TextFormat:
@@ -162,30 +167,18 @@ class Dense:
             similarity=self.similarity,
         )
 
-    def _sentences(self, query: Query, scope: AspectScope) -> Embedded:
-        texts = sentence_texts(query, self._text_format, scope, neighbours=self.neighbours, title=self.title)
-        if self.sentence_model is not None and self._sentence_files is not None:
-            encoder = self._encoder(self.sentence_model, self.sentence_revision, self._sentence_files)
-        else:
-            encoder = self._encoder(self.model, self.revision, self._files)
-        return embed_texts(encoder, texts)
+    def _versions(self) -> dict[str, str]:
+        """Return the versions of libraries, the digests of the models, and the device where it was left open."""
+        found = library_versions(*(onnx.LIBRARIES if self.backend == "onnx" else transformer.LIBRARIES))
+        for model, files in ((self.model, self._files), (self.sentence_model, self._sentence_files)):
+            if files is not None:
+                found[f"model {model}"] = f"sha256:{files.digest()}"
+        if self.backend == "torch" and self.device == "auto":
+            found["device"] = transformer.chosen_device(self.device)
+        return found
 
-    def _local(self, model: str, revision: str | None, files: PinnedDigest) -> LocalModel:
-        return LocalModel(
-            sha256=files.digest(),
-            model=model,
-            revision=revision,
-            pooling=self._text_format.pooling,
-            max_tokens=self.max_tokens,
-            dtype=self.dtype,
-            device=self.device,
-        )
-
-    def _encoder(self, model: str, revision: str | None, files: PinnedDigest) -> Encoder:
-        of = self._local(model, revision, files)
-        if self.backend == "onnx":
-            return onnx.onnx_encoder(of, int8=self.int8, folder=cache_folder(os.environ))
-        return transformer.transformer_encoder(of)
+    def _trained_on(self) -> frozenset[str]:
+        return frozenset().union(*(fine_tuned_on(model) for model in (self.model, self.sentence_model) if model))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -74,8 +74,8 @@ class DenseApi:
     def rank(self, query: Query, brief: Brief) -> Ranking:
         """Return all sentences by the similarity of their vectors."""
         found = self._embedded(query, brief.scope)
-        hypothesis = at_length(found[:1], self.similarity)[0]
-        return ranked(Embedded(vectors=found[1:], n_truncated=0), hypothesis, self.similarity)
+        sentences = Embedded(vectors=found[1:], n_truncated=0)
+        return ranked(sentences, at_length(found[:1], self.similarity)[0], self.similarity)
 
     def embed_sentences(self, query: Query, scope: AspectScope = "all") -> Floats:
         """Return sentences x dimensions, float32, at length 1 unless the similarity is ``dot``."""

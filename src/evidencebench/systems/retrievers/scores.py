@@ -15,14 +15,8 @@ def places_of(ranking: Ranking, n_sentences: int) -> Floats:
     Sentences of equal scores share the mean of their places, and so do those of a set without order. Sentences that the
     answer leaves out stand behind all that it names and share the places that remain. A repeat does not count.
 
-    Examples
-    --------
     >>> places_of(Ranking(sentences=(2, 0)), 4).tolist()
     [2.0, 3.5, 1.0, 3.5]
-    >>> places_of(Ranking(sentences=(2, 0, 1), scores=(7.0, 3.0, 3.0)), 3).tolist()
-    [2.5, 2.5, 1.0]
-    >>> places_of(Ranking(sentences=(2, 0), ordered=False), 3).tolist()
-    [1.5, 3.0, 1.5]
     """
     named = _named(ranking, n_sentences)
     left_out = [index for index in range(n_sentences) if index not in named]
@@ -47,11 +41,6 @@ def full_order(ranking: Ranking, n_sentences: int) -> tuple[int, ...]:
     """Return every sentence in an answer's order, those that it leaves out behind it in paper order.
 
     A set without order is taken in paper order. A repeat does not count.
-
-    Examples
-    --------
-    >>> full_order(Ranking(sentences=(3, 1)), 4)
-    (3, 1, 0, 2)
     """
     named = _named(ranking, n_sentences)
     left_out = (index for index in range(n_sentences) if index not in named)
@@ -59,15 +48,7 @@ def full_order(ranking: Ranking, n_sentences: int) -> tuple[int, ...]:
 
 
 def scores_of(ranking: Ranking, n_sentences: int) -> Floats:
-    """Return the score of each sentence, in paper order; minus the places where not every sentence has a score.
-
-    Examples
-    --------
-    >>> scores_of(Ranking(sentences=(1, 0), scores=(0.9, 0.2)), 2).tolist()
-    [0.2, 0.9]
-    >>> scores_of(Ranking(sentences=(1, 0)), 2).tolist()
-    [-2.0, -1.0]
-    """
+    """Return the score of each sentence, in paper order; minus the places where not every sentence has a score."""
     named = _named(ranking, n_sentences)
     if ranking.scores is None or not ranking.ordered or len(named) < n_sentences:
         return -places_of(ranking, n_sentences)
@@ -88,15 +69,7 @@ def _named(ranking: Ranking, n_sentences: int) -> dict[int, float]:
 
 
 def unit_scores(scores: ArrayLike) -> Floats:
-    """Return the scores moved and stretched to 0..1, the lowest 0 and the highest 1; all 1 where all are equal.
-
-    Examples
-    --------
-    >>> unit_scores([2.0, 4.0, 3.0]).tolist()
-    [0.0, 1.0, 0.5]
-    >>> unit_scores([7.0, 7.0]).tolist()
-    [1.0, 1.0]
-    """
+    """Return the scores moved and stretched to 0..1, the lowest 0 and the highest 1; all 1 where all are equal."""
     values = checked_scores(scores)
     if len(values) == 0:
         return values
@@ -112,15 +85,7 @@ def unit_scores(scores: ArrayLike) -> Floats:
 
 
 def standard_scores(scores: ArrayLike) -> Floats:
-    """Return the scores less their mean, divided by their standard deviation; all 0 where all are equal.
-
-    Examples
-    --------
-    >>> standard_scores([1.0, 3.0]).tolist()
-    [-1.0, 1.0]
-    >>> standard_scores([7.0, 7.0]).tolist()
-    [0.0, 0.0]
-    """
+    """Return the scores less their mean, divided by their standard deviation; all 0 where all are equal."""
     values = unit_scores(scores)
     if len(values) == 0 or values.min() == values.max():
         return np.zeros_like(values)

@@ -13,17 +13,8 @@ STOPWORDS = frozenset(_STOPWORDS.split())
 
 
 def tokens(text: str, *, stopwords: bool = True) -> list[str]:
-    """Return the lower-case words and numbers of a text.
+    """Return the lower-case words and numbers of a text, words without a topic left out with ``stopwords``.
 
-    Parameters
-    ----------
-    text
-        Any text.
-    stopwords
-        Whether words without a topic are left out.
-
-    Examples
-    --------
     >>> tokens("The odds ratio was 2.93")
     ['odds', 'ratio', '2', '93']
     """

@@ -63,14 +63,7 @@ def at_length(vectors: Floats, similarity: Similarity) -> Floats:
 
 
 def ranked(sentences: Embedded, hypothesis: Floats, similarity: Similarity) -> Ranking:
-    """Return all sentences by the similarity of their vectors to the hypothesis's, which is `at_length`.
-
-    Examples
-    --------
-    >>> sentences = Embedded(vectors=np.array([[0.0, 2.0], [1.0, 1.0]], np.float32), n_truncated=0)
-    >>> ranked(sentences, np.array([1.0, 0.0], np.float32), "cosine").sentences
-    (1, 0)
-    """
+    """Return all sentences by the similarity of their vectors to the hypothesis's, which is `at_length`."""
     vectors = at_length(sentences.vectors, similarity)
     if len(vectors) and vectors.shape[1] != len(hypothesis):
         raise ModelError(

@@ -1,9 +1,7 @@
 """Any system, its answer put in an order that avoids saying the same thing twice."""
 
 from dataclasses import dataclass
-from typing import Literal, Protocol, runtime_checkable
-
-from numpy.typing import ArrayLike
+from typing import Any, Literal
 
 from evidencebench.errors import SystemSpecError
 from evidencebench.query import Query
@@ -11,15 +9,6 @@ from evidencebench.system import Brief, NamedSystem, Ranking
 from evidencebench.systems.retrievers.scores import scores_of, unit_scores
 from evidencebench.systems.selectors.reordering import discounted_order, mmr_order
 from evidencebench.systems.selectors.similarity import VectorSimilarity, WordSimilarity
-
-
-@runtime_checkable
-class SentenceEmbedder(Protocol):
-    """A system that knows its sentences as vectors."""
-
-    def embed_sentences(self, query: Query) -> ArrayLike:
-        """Return sentences x dimensions, in paper order."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +44,7 @@ class Diverse:
         for name, value in (("strength", self.strength), ("relevance", self.relevance)):
             if not 0 <= value <= 1:
                 raise SystemSpecError(f"diverse: {name}: expected a number in 0..1, got {value}")
-        if self.embedder is not None and not isinstance(self.embedder.system, SentenceEmbedder):
+        if self.embedder is not None and not hasattr(self.embedder.system, "embed_sentences"):
             raise SystemSpecError(
                 f"diverse: embedder: expected a system with sentence vectors, such as minilm, got {self.embedder.name}"
             )
@@ -72,6 +61,7 @@ class Diverse:
         return Ranking(sentences=order, notes=answer.notes)
 
     def _similarity(self, query: Query) -> VectorSimilarity | WordSimilarity:
-        if self.embedder is not None and isinstance(self.embedder.system, SentenceEmbedder):
-            return VectorSimilarity(self.embedder.system.embed_sentences(query))
-        return WordSimilarity(query.sentences)
+        if self.embedder is None:
+            return WordSimilarity(query.sentences)
+        embedder: Any = self.embedder.system
+        return VectorSimilarity(embedder.embed_sentences(query))

@@ -59,13 +59,7 @@ _LONGEST_LABEL_WORDS = 4
 
 
 def title_role(title: str) -> Role:
-    """Return what a heading says its section is about; `Role.UNKNOWN` where it does not say.
-
-    Examples
-    --------
-    >>> title_role("2. Materials and methods").name
-    'METHODS'
-    """
+    """Return what a heading says its section is about; `Role.UNKNOWN` where it does not say."""
     words = _NUMBERING.sub("", title.lower().strip())
     if len(words.split()) > _LONGEST_TITLE_WORDS:
         return Role.UNKNOWN
@@ -76,13 +70,7 @@ def title_role(title: str) -> Role:
 
 
 def label_role(sentence: str) -> Role:
-    """Return what the label at the beginning of an abstract's sentence announces.
-
-    Examples
-    --------
-    >>> label_role("RESULTS: Tea lowered pressure.").name, label_role("Tea lowered pressure.").name
-    ('RESULTS', 'UNKNOWN')
-    """
+    """Return what the label at the beginning of an abstract's sentence announces, such as "RESULTS:"."""
     place = _BEFORE_LABEL.match(sentence)
     for _ in range(_LONGEST_LABEL_WORDS):
         word = _LABEL_WORD.match(sentence, place.end()) if place else None

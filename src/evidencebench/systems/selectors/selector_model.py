@@ -40,27 +40,13 @@ class Trees(msgspec.Struct, frozen=True, kw_only=True, tag="trees"):
 
 
 class SelectorCard(ModelCard, frozen=True, kw_only=True):
-    """The card of a trained selector.
-
-    Attributes
-    ----------
-    format
-        What sort of file it is.
-    features
-        Names of the columns, in the order in which the members read them.
-    strength
-        How much redundancy is discounted, see `discounted_order`.
-    members
-        What scores a sentence; those of a scope are averaged.
-    training, cross_validated
-        How it came to be: for readers, not read here.
-    """
+    """The card of a trained selector."""
 
     format: Literal["evidencebench-selector/1"] = "evidencebench-selector/1"
-    features: tuple[str, ...]
-    strength: float
-    members: tuple[Linear | Trees, ...]
-    training: dict[str, Any] = msgspec.field(default_factory=dict)
+    features: tuple[str, ...]  # names of the columns, in the order in which the members read them
+    strength: float  # how much redundancy is discounted, see `discounted_order`
+    members: tuple[Linear | Trees, ...]  # what scores a sentence; those of a scope are averaged
+    training: dict[str, Any] = msgspec.field(default_factory=dict)  # how it came to be: for readers, not read here
     cross_validated: dict[str, Any] = msgspec.field(default_factory=dict)
 
 
