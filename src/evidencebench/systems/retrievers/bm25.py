@@ -2,7 +2,6 @@
 
 import math
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from evidencebench.errors import SystemSpecError
@@ -48,30 +47,25 @@ class BM25:
         return rank_by_score(self.scores(query))
 
     def scores(self, query: Query) -> list[float]:
-        """Return one score a sentence, in paper order."""
+        """Return one score a sentence, in paper order.
+
+        idf(t) = ln(1 + (N - n(t) + 0.5) / (n(t) + 0.5)), and a sentence scores the sum over terms of
+        idf(t) * f / (f + k1 * (1 - b + b * length / mean length)).
+        """
         sentences = [tokens(sentence, stopwords=self.stopwords) for sentence in query.sentences]
         terms = Counter(tokens(query.hypothesis, stopwords=self.stopwords))
-        return bm25_scores(terms, sentences, k1=self.k1, b=self.b)
-
-
-def bm25_scores(terms: Counter[str], sentences: Sequence[Sequence[str]], *, k1: float, b: float) -> list[float]:
-    """Return the score of each tokenised sentence for the query's terms and their counts.
-
-    idf(t) = ln(1 + (N - n(t) + 0.5) / (n(t) + 0.5)), and a sentence scores the sum over terms of
-    idf(t) * f / (f + k1 * (1 - b + b * length / mean length)).
-    """
-    counts = [Counter(token for token in sentence if token in terms) for sentence in sentences]
-    n_holding = Counter(term for count in counts for term in count)
-    mean_length = sum(map(len, sentences)) / max(1, len(sentences)) or 1.0
-    weights = {
-        term: n_asked * math.log(1 + (len(sentences) - n_holding[term] + 0.5) / (n_holding[term] + 0.5))
-        for term, n_asked in terms.items()
-    }
-    scores = []
-    for sentence, count in zip(sentences, counts, strict=True):
-        damping = k1 * (1 - b + b * len(sentence) / mean_length)
-        scores.append(sum(weights[term] * n / (n + damping) for term, n in count.items()))
-    return scores
+        counts = [Counter(token for token in sentence if token in terms) for sentence in sentences]
+        n_holding = Counter(term for count in counts for term in count)
+        mean_length = sum(map(len, sentences)) / max(1, len(sentences)) or 1.0
+        weights = {
+            term: n_asked * math.log(1 + (len(sentences) - n_holding[term] + 0.5) / (n_holding[term] + 0.5))
+            for term, n_asked in terms.items()
+        }
+        scores = []
+        for sentence, count in zip(sentences, counts, strict=True):
+            damping = self.k1 * (1 - self.b + self.b * len(sentence) / mean_length)
+            scores.append(sum(weights[term] * n / (n + damping) for term, n in count.items()))
+        return scores
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -72,7 +72,7 @@ _PLACE: Mapping[str, tuple[str, Column]] = {
     ),
     "abstract_position": (
         "Place in the abstract, from 0 to 1; -1 outside.",
-        lambda paper: np.where(paper.is_abstract, paper.abstract_position, -1.0),
+        lambda paper: np.where(paper.is_abstract, paper.abstract_place / max(1, paper.is_abstract.sum() - 1), -1.0),
     ),
     "abstract_from_start": (
         "Sentences of the abstract before it; -1 outside.",
@@ -86,14 +86,14 @@ _PLACE: Mapping[str, tuple[str, Column]] = {
         "1 for the abstract's last sentence.",
         lambda paper: (paper.is_abstract & (paper.abstract_place == paper.is_abstract.sum() - 1)).astype(float),
     ),
-    "after_heading": ("ln(1 + sentences since the last heading).", lambda paper: np.log1p(paper.run_place)),
+    "after_heading": ("ln(1 + sentences since the last heading).", lambda paper: np.log1p(paper.runs[0])),
     "run_position": (
         "Place from 0, the last heading, to 1, the sentence before the next one.",
-        lambda paper: paper.run_place / np.maximum(1, paper.run_length - 1),
+        lambda paper: paper.runs[0] / np.maximum(1, paper.runs[1] - 1),
     ),
     "run_length": (
         "ln of the number of sentences from the last heading, which counts, to the next.",
-        lambda paper: np.log(paper.run_length),
+        lambda paper: np.log(paper.runs[1]),
     ),
     "section_position": (
         "Place among the sentences of its section's class, from 0 to 1.",
@@ -145,8 +145,14 @@ _CUES: Mapping[str, tuple[str, Column]] = {
 _LENGTH: Mapping[str, tuple[str, Column]] = {
     "characters": ("ln(1 + characters).", lambda paper: np.log1p(paper.n_characters)),
     "length_rank": ("The share of the paper's shorter sentences.", lambda paper: rank_fraction(paper.n_characters)),
-    "capitals": ("The share of its letters that are capitals.", lambda paper: paper.capitals),
-    "digits": ("The share of its characters that are digits.", lambda paper: paper.digits),
+    "capitals": (
+        "The share of its letters that are capitals.",
+        lambda paper: paper.count(str.isupper) / np.maximum(1, paper.count(str.isalpha)),
+    ),
+    "digits": (
+        "The share of its characters that are digits.",
+        lambda paper: paper.count(str.isdigit) / np.maximum(1, paper.n_characters),
+    ),
 }
 
 _HYPOTHESIS: Mapping[str, tuple[str, Column]] = {

@@ -1,5 +1,6 @@
 """The columns that features are computed from, each computed once for a query."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Protocol
@@ -75,11 +76,6 @@ class PaperColumns:
         return (np.cumsum(self.is_abstract) - self.is_abstract).astype(float)
 
     @cached_property
-    def abstract_position(self) -> Floats:
-        """The same from 0 to 1 over the abstract."""
-        return self.abstract_place / max(1, int(self.is_abstract.sum()) - 1)
-
-    @cached_property
     def sections(self) -> NDArray[np.int64]:
         """The number of the `Role`."""
         return np.array([int(section) for section in roles_of(self.query)], dtype=np.int64)
@@ -95,18 +91,10 @@ class PaperColumns:
         return positions
 
     @cached_property
-    def _runs(self) -> Floats:
-        return np.array(runs_of(self.query.kinds), dtype=float).reshape(self.n, 2)
-
-    @property
-    def run_place(self) -> Floats:
-        """Sentences since the last heading."""
-        return self._runs[:, 0]
-
-    @property
-    def run_length(self) -> Floats:
-        """Sentences from the last heading to the next."""
-        return self._runs[:, 1]
+    def runs(self) -> tuple[Floats, Floats]:
+        """Sentences since the last heading, and from the last heading to the next."""
+        places, lengths = np.array(runs_of(self.query.kinds), dtype=float).reshape(self.n, 2).T
+        return places, lengths
 
     @cached_property
     def cues(self) -> Floats:
@@ -125,20 +113,9 @@ class PaperColumns:
         """Length in characters."""
         return np.array([len(sentence) for sentence in self.query.sentences], dtype=float)
 
-    @cached_property
-    def capitals(self) -> Floats:
-        """The share of letters that are capitals."""
-        n_capitals = np.array([sum(map(str.isupper, sentence)) for sentence in self.query.sentences], dtype=float)
-        n_letters = np.array([sum(map(str.isalpha, sentence)) for sentence in self.query.sentences], dtype=float)
-        shares: Floats = n_capitals / np.maximum(1, n_letters)
-        return shares
-
-    @cached_property
-    def digits(self) -> Floats:
-        """The share of characters that are digits."""
-        n_digits = np.array([sum(map(str.isdigit, sentence)) for sentence in self.query.sentences], dtype=float)
-        shares: Floats = n_digits / np.maximum(1, self.n_characters)
-        return shares
+    def count(self, is_counted: Callable[[str], bool]) -> Floats:
+        """Return how many characters are of a sort."""
+        return np.array([sum(map(is_counted, sentence)) for sentence in self.query.sentences], dtype=float)
 
     @cached_property
     def similarity(self) -> WordSimilarity:
