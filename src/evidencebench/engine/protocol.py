@@ -40,9 +40,18 @@ class Engine(Protocol):
         After an error of the work, or a first interrupt, no item is begun; what was begun is finished and yielded, then
         the error or ``KeyboardInterrupt`` is raised. A second interrupt ends at once.
 
-        ``setup`` is a module-level function that is called with the ``arguments`` in each worker, and returns what is
-        called with an item. ``items`` are taken one at a time in this process, never far ahead: end them to begin no
-        more. ``on_interrupt`` is called once, in the handler of a first interrupt, to let what waits for long end soon.
-        Raises `WorkerError` if a worker dies.
+        Parameters
+        ----------
+        setup, arguments
+            A module-level function, and what it is called with in each worker; it returns what is called with an item.
+        items
+            Taken one at a time in this process, never far ahead: end them to have no more begun.
+        on_interrupt
+            Called once, in the handler of a first interrupt, to let what waits for long end soon.
+
+        Raises
+        ------
+        WorkerError
+            If a worker dies.
         """
         ...

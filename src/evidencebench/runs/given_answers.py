@@ -25,8 +25,6 @@ def answers_in(given: Mapping[str, GivenAnswer]) -> dict[str, Answer]:
     a sentence is its index, as a number or as text, or ``id#00042``; a `Ranking`, whose order counts; or None for an
     answer that failed. Anything else is an `AnswerError`.
 
-    Examples
-    --------
     >>> answers_in({"a": [4, 2], "b": {7: 0.5, "b#00003": 0.9}})["b"].sentences
     (3, 7)
     """

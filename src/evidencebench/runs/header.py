@@ -34,8 +34,6 @@ class SystemHeader(msgspec.Struct, frozen=True, kw_only=True):
 def option_text(value: Any, depth: int = 0, *, with_inner_options: bool = True) -> str:
     """Return an option's JSON value as a signature holds it; nested systems with their options or without.
 
-    Examples
-    --------
     >>> option_text([{"name": "bm25", "options": {"k1": 1.2}}, {"name": "tfidf", "options": {}}])
     '[bm25(k1=1.2)+tfidf]'
     >>> option_text({"name": "bm25", "options": {"k1": 1.2}}, with_inner_options=False)
@@ -64,8 +62,6 @@ def _signature(name: str, options: Mapping[str, Any], depth: int) -> str:
 def code_text(versions: Mapping[str, str]) -> str:
     """Return the digests of own code among versions as a signature ends in them; empty where there is none.
 
-    Examples
-    --------
     >>> code_text({"numpy": "2.1", "code of mine:Best": "sha256:1f3c2a9b4d5e6f70"})
     '[code 1f3c2a9b4d5e]'
     """
@@ -89,36 +85,21 @@ class DataHeader(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RunHeader(msgspec.Struct, frozen=True, kw_only=True):
-    """The first line of a run.
-
-    Attributes
-    ----------
-    evidencebench_run
-        Version of this file format.
-    per_task
-        Whether each task has answers of its own; else one answer an instance serves every task.
-    limit
-        Only the first so many instances were run; None: all.
-    hypothesis
-        ``"own"``, or ``"wrong"`` where each instance was asked with another paper's.
-    trained_on
-        The sha256 of the data that the system's models were trained on, as far as they say; None: the run was begun by
-        a version that did not ask.
-    created
-        When the run was begun, ISO 8601, UTC.
-    """
+    """The first line of a run."""
 
     evidencebench_run: int = FORMAT_VERSION
     system: SystemHeader
     data: DataHeader
     tasks: tuple[str, ...]
-    per_task: bool = False
-    limit: Annotated[int, msgspec.Meta(ge=1)] | None = None
+    per_task: bool = False  # whether each task has answers of its own; else one answer an instance serves every task
+    limit: Annotated[int, msgspec.Meta(ge=1)] | None = None  # only the first so many instances were run; None: all
     seed: Annotated[int, msgspec.Meta(ge=0)] = 0
-    hypothesis: Literal["own", "wrong"] = "own"
+    hypothesis: Literal["own", "wrong"] = "own"  # wrong: each instance was asked with another paper's
     versions: dict[str, str] = {}
+    # The sha256 of the data that the system's models were trained on, as far as they say; None: the run was begun by a
+    # version that did not ask.
     trained_on: tuple[str, ...] | None = None
-    created: str = ""
+    created: str = ""  # when the run was begun, ISO 8601, UTC
 
     def __repr__(self) -> str:
         tasks = ", ".join(self.tasks)

@@ -107,12 +107,8 @@ def read_run(path: PathText, *, needs_header: bool = True, content: bytes | None
     """Read a run in this package's own form.
 
     A torn last line, as a killed process leaves it, is left out, and so are blank lines. Unless it ``needs_header``,
-    every line is an answer. ``content`` holds the file's bytes where they are read already.
-
-    Raises
-    ------
-    RunFormatError
-        If the file cannot be read, has no header, or a line is not an answer; the message names the line.
+    every line is an answer. ``content`` holds the file's bytes where they are read already. Raises `RunFormatError`,
+    which names the line, if the file cannot be read, has no header, or a line is not an answer.
     """
     path = Path(path)
     content = read_content(path) if content is None else content

@@ -25,8 +25,6 @@ def decoded(content: bytes | msgspec.Raw, form: type[T]) -> T:
     Bytes that are no UTF-8 and halves of surrogate pairs are read as U+FFFD. NaN, infinity, numbers that no float
     holds, and what is nested beyond all measure are read as null.
 
-    Examples
-    --------
     >>> decoded(b'{"text": "a\\ud800", "logprob": NaN}', dict)
     {'text': 'a�', 'logprob': None}
     """

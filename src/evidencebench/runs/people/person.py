@@ -49,13 +49,9 @@ class Person:
     Make one with `PeopleFolder`. No file is made before the person has opened a paper, so that a name typed wrong
     leaves nothing behind.
 
-    Raises
-    ------
-    RunError
-        If another process has the files, they are links, which might lead anywhere, or they cannot be written, or were
-        removed or replaced since they were opened. Every method may raise it.
-    RunFormatError, RunMismatchError
-        If a file is damaged, or the run was begun on other data, on another task or with another limit.
+    Raises `RunFormatError` if a file is damaged, and `RunMismatchError` if the run was begun on other data, on another
+    task or with another limit. Every method raises `RunError` if another process has the files, they are links, which
+    might lead anywhere, they cannot be written, or were removed or replaced since they were opened.
     """
 
     def __init__(self, run_path: Path, drafts_path: Path, *, header: RunHeader, clock: Clock) -> None:

@@ -22,8 +22,6 @@ def checked_name(text: str) -> str:
     It raises `PeopleError` where a name is empty, too long, shows nothing, or holds what cannot be seen: two names that
     look the same are one.
 
-    Examples
-    --------
     >>> checked_name("  Ada   Lovelace ")
     'Ada Lovelace'
     >>> checked_name("O\u0308do\u0308n")
@@ -43,8 +41,6 @@ def checked_name(text: str) -> str:
 def file_stem(name: str) -> str:
     """Return what the files of a `checked_name` are called: readable, safe on every disk, another for every other name.
 
-    Examples
-    --------
     >>> file_stem("Ada Lovelace")
     'ada-lovelace-76740216'
     >>> file_stem("../../etc/passwd").startswith("etc-passwd-")
