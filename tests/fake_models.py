@@ -12,7 +12,7 @@ import msgspec
 
 from evidencebench.data.dataset import Dataset
 from evidencebench.integrations.fake_server.app import FakeModelApp
-from evidencebench.integrations.fake_server.connection import ConnectionLimits
+from evidencebench.integrations.fake_server.client import ConnectionLimits
 from evidencebench.integrations.fake_server.request_log import LogEntry
 from evidencebench.integrations.fake_server.serving import served
 from evidencebench.integrations.fake_server.settings import PASSING_FAULTS, Fault, Personality, Settings

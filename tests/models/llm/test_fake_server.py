@@ -17,7 +17,7 @@ from evidencebench.data.sample import load_sample
 from evidencebench.errors import UnreadableError
 from evidencebench.integrations.fake_server.anthropic_api import ANTHROPIC
 from evidencebench.integrations.fake_server.calls import BadCallError, Reply, key_of, within_limit
-from evidencebench.integrations.fake_server.connection import ConnectionLimits
+from evidencebench.integrations.fake_server.client import ConnectionLimits
 from evidencebench.integrations.fake_server.openai_api import OPENAI
 from evidencebench.integrations.fake_server.settings import NAMED_FAULTS, PASSING_FAULTS, Fault, Settings
 from examples import examples

@@ -3,5 +3,5 @@
 It speaks the APIs of OpenAI and Anthropic, chat and batches. It reads labels, so no system may import it.
 In reading order: `settings`; how the model answers: `prompt_content`, `known_papers`, `calls`, `request_log`, `model`;
 the providers' formats: `openai_api`, `anthropic_api`; their batches: `batches`, `openai_batches`, `anthropic_batches`;
-the server: `connection`, `client`, `app`, `serving`.
+the server: `client`, `app`, `serving`.
 """

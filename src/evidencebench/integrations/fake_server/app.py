@@ -24,8 +24,7 @@ from evidencebench.integrations.fake_server.calls import (
     ServedRequest,
     key_of,
 )
-from evidencebench.integrations.fake_server.client import Client, json_response
-from evidencebench.integrations.fake_server.connection import TOO_LATE, ConnectionLimits
+from evidencebench.integrations.fake_server.client import TOO_LATE, Client, ConnectionLimits, json_response
 from evidencebench.integrations.fake_server.known_papers import KnownPapers
 from evidencebench.integrations.fake_server.model import FakeModel
 from evidencebench.integrations.fake_server.openai_api import OPENAI

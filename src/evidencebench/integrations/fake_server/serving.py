@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from uvicorn.server import ServerState
 
 from evidencebench.integrations.fake_server.app import FakeModelApp
-from evidencebench.integrations.fake_server.connection import ClientConnection
+from evidencebench.integrations.fake_server.client import ClientConnection
 from evidencebench.web.serving import config_for
 
 _BACKLOG = 1024  # connections that wait to be taken
