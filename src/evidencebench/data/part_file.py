@@ -7,7 +7,6 @@
     <file>.part.lock   there while a process fetches the file; every other one is refused
 """
 
-import fcntl
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,6 +17,7 @@ from typing import Annotated
 import msgspec
 
 from evidencebench.errors import DataError
+from evidencebench.storage.locks import try_lock
 from evidencebench.storage.reading import read_whole
 from evidencebench.storage.whole_file import write_whole
 from evidencebench.web.fetch import wrong_file
@@ -96,13 +96,11 @@ def locked_part_file(part: Path) -> Iterator[None]:
 def _locked(path: Path) -> int:
     while True:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NONBLOCK | os.O_NOFOLLOW, 0o666)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if path.exists() and os.path.samestat(path.stat(), os.fstat(descriptor)):
-                return descriptor
-        except BlockingIOError as error:
+        if not try_lock(descriptor):
             os.close(descriptor)
-            raise wrong_file(path, "to fetch the file alone", "another process that does", "wait for it") from error
+            raise wrong_file(path, "to fetch the file alone", "another process that does", "wait for it")
+        if path.exists() and os.path.samestat(path.stat(), os.fstat(descriptor)):
+            return descriptor
         os.close(descriptor)  # whoever had it before has removed it
 
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from evidencebench.errors import CacheError
-from evidencebench.storage.whole_file import locked_folder, put_in_place
+from evidencebench.storage.locks import locked_folder
+from evidencebench.storage.whole_file import put_in_place
 
 _WAIT_SECONDS = 60.0
 _ROOM_BYTES = 256 << 10  # what some dozen replies take, or a batch of vectors

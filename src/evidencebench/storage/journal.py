@@ -4,7 +4,6 @@ Every line is written with one system call, so that a process which dies leaves 
 Opening the journal again repairs it: a line that is whole but for its line end is kept, any other is cut off.
 """
 
-import fcntl
 import os
 import secrets
 import stat
@@ -15,6 +14,7 @@ from pathlib import Path
 
 from evidencebench.errors import RunError
 from evidencebench.storage.json_lines import is_whole_object
+from evidencebench.storage.locks import try_lock
 from evidencebench.storage.whole_file import put_in_place
 
 _SYNC_SECONDS = 1.0
@@ -141,10 +141,8 @@ def _lies_at(path: Path, descriptor: int) -> bool:
 
 
 def _lock(descriptor: int, path: Path) -> None:
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError as error:
-        raise RunError(f"{path}: another process is writing this file; wait for it, or choose another name") from error
+    if not try_lock(descriptor):
+        raise RunError(f"{path}: another process is writing this file; wait for it, or choose another name")
 
 
 def _require_journal(descriptor: int, path: Path, begins: bytes) -> None:

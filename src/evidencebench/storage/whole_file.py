@@ -1,7 +1,6 @@
 """Write a file or a folder that is there whole or not at all, also after a power cut."""
 
 import errno
-import fcntl
 import gzip
 import os
 import re
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import IO
 
 from evidencebench.errors import DataError
+from evidencebench.storage.locks import locked_folder
 
 Output = IO[bytes] | gzip.GzipFile
 
@@ -85,18 +85,6 @@ def write_folder(folder: Path, files: Mapping[str, bytes], *, names_all: str, ow
                     path.unlink(missing_ok=True)
     except OSError as error:
         raise DataError(f"{folder}: cannot be written: {error.strerror}") from error
-
-
-@contextmanager
-def locked_folder(folder: Path) -> Iterator[None]:
-    """Hold the lock of a folder while the block runs; on a file system without locks, hold none."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        with suppress(OSError):
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(descriptor)
 
 
 def sync_to_disk(path: Path) -> None:

@@ -1,6 +1,5 @@
 """The folder ``MODEL.part`` beside a model's own, where it is trained: locked, with checkpoints, removed at the end."""
 
-import fcntl
 import os
 import shutil
 import stat
@@ -13,6 +12,7 @@ import msgspec
 
 from evidencebench.errors import DataError, ModelError
 from evidencebench.models.model_card import CARD, FineTunedCard, require_replaceable
+from evidencebench.storage.locks import try_lock
 from evidencebench.storage.reading import read_whole
 from evidencebench.storage.whole_file import put_in_place, write_whole
 
@@ -34,10 +34,8 @@ def training_folder(folder: Path) -> Iterator[Path]:
     except OSError as error:
         raise ModelError(f"{part}: cannot be written: {error.strerror}; choose another folder") from error
     try:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise ModelError(f"{part}: another process trains here; wait for it, or choose another folder") from error
+        if not try_lock(descriptor):
+            raise ModelError(f"{part}: another process trains here; wait for it, or choose another folder")
         yield part
     finally:
         os.close(descriptor)

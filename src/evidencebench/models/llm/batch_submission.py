@@ -1,6 +1,5 @@
 """Submit a batch exactly once, also across a cut connection or a killed process."""
 
-import fcntl
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -12,6 +11,7 @@ from evidencebench.models.llm.batch_apis.calls import Calls, UnsureError
 from evidencebench.models.llm.batch_apis.contract import BatchApi, UnresolvedError
 from evidencebench.models.llm.batch_queue import BatchJob, BatchQueue
 from evidencebench.models.llm.reply_cache import FILE_NAME, cache_errors
+from evidencebench.storage.locks import try_lock
 from evidencebench.wording import counted
 
 _LOOK_AGAIN_SECONDS = 0.5
@@ -64,16 +64,8 @@ async def only_submitter(file: Path, sleep: Callable[[float], Awaitable[object]]
             f"{path}: cannot be locked: {error.strerror}; make its folder one that can be written"
         ) from error
     try:
-        while not (is_held := _is_locked(descriptor)) and sleep is not None:
+        while not (is_held := try_lock(descriptor)) and sleep is not None:
             await sleep(_LOOK_AGAIN_SECONDS)
         yield is_held
     finally:
         os.close(descriptor)
-
-
-def _is_locked(descriptor: int) -> bool:
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True

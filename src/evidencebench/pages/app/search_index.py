@@ -1,7 +1,5 @@
 """Full-text search: which papers hold all the words that someone types, each as the beginning of a word."""
 
-import fcntl
-import os
 import re
 import sqlite3
 import threading
@@ -16,6 +14,7 @@ import numpy.typing as npt
 from evidencebench.errors import CacheError
 from evidencebench.query import Query
 from evidencebench.storage.cached_file import is_intact, put_in_cache
+from evidencebench.storage.locks import locked_file
 
 SEARCH_FOLDER = "search"
 """Where indices lie in the folder of what is kept; each can be deleted at any time, and is made again."""
@@ -138,11 +137,8 @@ def growing_index(path: Path) -> Iterator[tuple[SearchIndex, Callable[[], None]]
     next one removes. Raises `OSError` or `sqlite3.Error` if the file cannot be made.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    lock = os.open(path.with_suffix(".lock"), os.O_RDWR | os.O_CREAT, 0o600)
-    try:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+    with locked_file(path.with_suffix(".lock")) as is_held:
+        if not is_held:
             yield None
             return
         part = path.with_suffix(".part")
@@ -150,8 +146,6 @@ def growing_index(path: Path) -> Iterator[tuple[SearchIndex, Callable[[], None]]
         connection = _connected(part.absolute().as_uri())
         connection.executescript(_TABLES)
         yield SearchIndex(connection), lambda: put_in_cache(part, path)
-    finally:
-        os.close(lock)
 
 
 def index_file(folder: Path, sha256: str) -> Path:
