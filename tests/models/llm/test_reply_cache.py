@@ -71,7 +71,7 @@ def test_all_that_waits_is_written_in_one_transaction(tmp_path: Path) -> None:
     statements: list[str] = []
     path, everyone_waits = tmp_path / "replies.sqlite", threading.Event()
 
-    def connect() -> sqlite3.Connection:
+    def connect(path: Path) -> sqlite3.Connection:
         connection = opened(path)
         connection.set_trace_callback(statements.append)
         return connection
@@ -111,7 +111,7 @@ def test_a_change_that_fails_for_a_reason_of_its_own_fails_alone(tmp_path: Path)
         statement = "no SQL" if number == 2 else "INSERT INTO wanted (key, sender) VALUES (x'00', ?)"
         return connection.execute(statement, (number,) if number != 2 else ())
 
-    writer = GroupCommit(path, lambda: opened(path))
+    writer = GroupCommit(path, opened)
     waiting = [writer.submit(partial(change, number=number)) for number in range(5)]
     everyone_waits.set()
     assert [type(future.exception()) for future in waiting] == [
@@ -128,7 +128,7 @@ def test_closing_does_not_wait_for_ever_for_a_file_that_another_process_holds(tm
     opened(path).close()
     with sqlite3.connect(path, isolation_level=None) as holder:
         holder.execute("BEGIN IMMEDIATE")
-        writer = GroupCommit(path, lambda: opened(path))
+        writer = GroupCommit(path, opened)
         done = writer.submit(lambda connection: connection.execute("DELETE FROM wanted"))
         with pytest.raises(CacheError, match=r"another process holds it, so what came last is not written yet"):
             writer.close(0.05)

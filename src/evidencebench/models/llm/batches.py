@@ -126,7 +126,7 @@ class BatchSender:
             await self._search_lost()
             await self._queue.forget_older(self._cache.clock() - _STALE_SECONDS)
             for group in self._queue.groups(self._name):
-                async with self._talking(group) as (api, calls):
+                async with self._calls_for(group) as (api, calls):
                     while batch := await self._next_batch(group, api):
                         made.append(await self._submit(api, calls, batch))
                         self._on_status(made[-1])
@@ -172,7 +172,7 @@ class BatchSender:
         return self._providers[group]
 
     @asynccontextmanager
-    async def _talking(self, group: BatchGroup) -> AsyncIterator[tuple[BatchApi, Calls]]:
+    async def _calls_for(self, group: BatchGroup) -> AsyncIterator[tuple[BatchApi, Calls]]:
         api, server, key = self._provider_of(group)
         async with calls_to(server, key, self._settings, transport=self._transport) as calls:
             yield api, calls
@@ -208,16 +208,16 @@ class BatchSender:
         for batch in self._queue.batches():
             if batch.name is None:
                 try:
-                    self._on_status(await self._searched(batch))
+                    self._on_status(await self._status_of_lost(batch))
                 except EvidenceBenchError as error:
-                    self._pass_over(batch, error)
+                    self._tell_or_raise(batch, error)
 
-    async def _searched(self, batch: BatchJob) -> BatchStatus:
+    async def _status_of_lost(self, batch: BatchJob) -> BatchStatus:
         age, settle_seconds = self._cache.clock() - batch.created, self._settings.settle_seconds
         if age < settle_seconds:
             await self._settings.sleep(min(settle_seconds, settle_seconds - age))
         try:
-            async with self._talking(batch.group) as (api, calls):
+            async with self._calls_for(batch.group) as (api, calls):
                 name = await api.find(calls, self._queue, batch)
         except UnresolvedError as error:
             return BatchStatus(batch, "unresolved", message=str(error))
@@ -238,7 +238,7 @@ class BatchSender:
             budget=self._budget,
         )
         try:
-            async with self._talking(batch.group) as (api, calls):
+            async with self._calls_for(batch.group) as (api, calls):
                 remote = await api.look(calls, batch.name or "")
                 self._on_status(BatchStatus(batch, remote.state, remote.n_done, remote.n_failed, remote.fault))
                 if not remote.is_over:
@@ -250,17 +250,17 @@ class BatchSender:
             most = self._settings.max_misses
             most = min(_MOST_SHORT_LOOKS, most) if collector.is_short else most
             is_hopeful = is_patient and isinstance(error, EndpointError) and self._misses[batch.id] < most
-            self._pass_over(batch, error, is_hopeful=is_hopeful)
+            self._tell_or_raise(batch, error, is_hopeful=is_hopeful)
             return False
         if batch.id in self._submitted:
             self._totals.count(in_batches=-batch.n_requests)
         else:  # by another start
             self._totals.count(sent=len(collector.answered))
-        self._learn(batch, remote, collector)
+        self._note_failures(batch, remote, collector)
         await self._release(batch)
         return True
 
-    def _learn(self, batch: BatchJob, remote: RemoteBatch, collector: Collector) -> None:
+    def _note_failures(self, batch: BatchJob, remote: RemoteBatch, collector: Collector) -> None:
         """Remember which requests failed, so that this run does not ask them again."""
         keys = self._queue.keys(batch)
         if remote.is_refused:
@@ -288,7 +288,7 @@ class BatchSender:
     def _is_wanted(self, batch: BatchJob) -> bool:
         return self._queue.is_wanted(batch, self._name)
 
-    def _pass_over(self, batch: BatchJob, error: EvidenceBenchError, *, is_hopeful: bool = False) -> None:
+    def _tell_or_raise(self, batch: BatchJob, error: EvidenceBenchError, *, is_hopeful: bool = False) -> None:
         """Raise if this sender needs the batch and cannot get it; else report it and go on."""
         if isinstance(error, CacheError) or (self._is_wanted(batch) and not is_hopeful):
             raise FailingServerError(str(error)) if isinstance(error, EndpointError) else error

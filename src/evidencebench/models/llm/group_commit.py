@@ -15,7 +15,7 @@ T = TypeVar("T")
 Change = Callable[[sqlite3.Connection], T]
 """What is done inside the transaction; what it returns goes to whoever asked for it."""
 
-Connect = Callable[[], sqlite3.Connection]
+Connect = Callable[[Path], sqlite3.Connection]
 
 _Waiting = tuple[Change[Any], Future[Any]]
 _Queue = SimpleQueue[_Waiting | None]
@@ -37,7 +37,7 @@ class Reopening:
         if self._opened is not None and self._opened[1] != _identity(self._path):
             self.close()
         if self._opened is None:
-            connection = self._connect()
+            connection = self._connect(self._path)
             identity = _identity(self._path)
             if identity is None:
                 connection.close()

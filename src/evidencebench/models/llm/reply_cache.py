@@ -12,7 +12,6 @@ import time
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -82,7 +81,7 @@ class ReplyCache:
             raise self._damaged(key)
         try:
             return msgspec.json.decode(unpacked(packed), type=ChatReply), cost_usd
-        except (zlib.error, msgspec.DecodeError, UnicodeDecodeError, ValueError) as error:
+        except (zlib.error, ValueError) as error:
             raise self._damaged(key) from error
 
     async def put(self, request: ChatRequest, reply: ChatReply, cost_usd: float | None) -> None:
@@ -148,8 +147,7 @@ class ReplyCache:
 
     def _begin(self) -> None:
         self._lock, self._process_id = threading.Lock(), os.getpid()
-        connect_again = partial(opened, self.path)
-        self._writer, self._reading = GroupCommit(self.path, connect_again), Reopening(self.path, connect_again)
+        self._writer, self._reading = GroupCommit(self.path, opened), Reopening(self.path, opened)
         self._locks = RequestLocks(self.path.with_name(f"{FILE_NAME}.asking"))
 
     def _notice_fork(self) -> None:
@@ -187,11 +185,7 @@ class ReplyCache:
 def opened(path: Path) -> sqlite3.Connection:
     """Return a connection whose commits are on the disk when they return; the file is made where there is none."""
     connection = connect(path, REPLIES)
-    try:
-        connection.execute("PRAGMA synchronous = FULL")
-    except BaseException:
-        connection.close()
-        raise
+    connection.execute("PRAGMA synchronous = FULL")
     return connection
 
 
