@@ -4,8 +4,6 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-import msgspec
-
 from evidencebench.errors import EndpointError, EvidenceBenchError, FailingServerError
 from evidencebench.models.endpoints import BusyError, is_transient, requested_wait_seconds, shown
 from evidencebench.models.llm.chat import NOTHING_USED, ChatReply, Usage
@@ -17,7 +15,6 @@ _MAY_HAVE_RUN = frozenset({408, 504, 524})
 _MAY_WITHHOLD = frozenset({400, 403})
 _TOO_MANY_REQUESTS = 429
 _REDIRECTS = range(300, 400)
-_NOT_ALLOWED = frozenset({401, 402, 403, 404})
 _NO_MONEY = ("insufficient_quota", "billing_hard_limit_reached", "billing_not_active", "credit balance is too low")
 _TOO_LONG = (
     "context_length_exceeded",
@@ -39,7 +36,7 @@ _WITHHELD = (
     "content was flagged",
     "flagged by moderation",
 )
-_DO = {
+_DO = {  # where the server refuses the key, the account or the model
     401: "correct the key",
     402: "see to the account at the provider",
     403: "see what the key may do at the provider",
@@ -47,23 +44,12 @@ _DO = {
 }
 
 
-class _ServedError(msgspec.Struct, frozen=True):
-    message: Any = None
-    code: Any = None
-    type: Any = None
-    metadata: Any = None
-
-
-class _Refusal(msgspec.Struct, frozen=True):
-    error: _ServedError | str | None = None
-
-
 def refusal_text(content: bytes) -> str:
     """Return what a refusal says: its message and code, or all of it where it has another form."""
     error = _error_in(content)
-    if isinstance(error, _ServedError):
-        error = " ".join(str(part) for part in (error.message, error.code, error.type) if part)
-    return error or content.decode(errors="replace")
+    if isinstance(error, dict):
+        error = " ".join(str(error[name]) for name in ("message", "code", "type") if error.get(name))
+    return error if error and isinstance(error, str) else content.decode(errors="replace")
 
 
 def is_withheld(status: int, content: bytes) -> bool:
@@ -71,7 +57,7 @@ def is_withheld(status: int, content: bytes) -> bool:
     if status not in _MAY_WITHHOLD:
         return False
     error = _error_in(content)
-    told = error.metadata if isinstance(error, _ServedError) else None
+    told = error.get("metadata") if isinstance(error, dict) else None
     return (isinstance(told, dict) and "flagged_input" in told) or _holds(refusal_text(content), _WITHHELD)
 
 
@@ -104,7 +90,7 @@ def failure_of(
         return FailingServerError(f"{where}: status {status}: a redirect, which is not followed; correct base_url")
     if _holds(said, _NO_MONEY):
         return FailingServerError(f"{where}: {message}; see to the account at the provider, then run again")
-    if status in _NOT_ALLOWED:
+    if status in _DO:
         return FailingServerError(f"{where}: {message}; {_DO[status]}, then run again")
     if is_transient(status):
         kind = BusyError if status == _TOO_MANY_REQUESTS else TransientError
@@ -114,9 +100,9 @@ def failure_of(
     return EndpointError(f"{where}: {message}")
 
 
-def _error_in(content: bytes) -> _ServedError | str | None:
-    found = optional_part(content, _Refusal)
-    return None if found is None else found.error
+def _error_in(content: bytes) -> Any:
+    found = optional_part(content, dict[str, Any])
+    return None if found is None else found.get("error")
 
 
 def _holds(said: str, marks: tuple[str, ...]) -> bool:
