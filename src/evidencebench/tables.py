@@ -24,14 +24,13 @@ _NUMBERS = re.compile(r"[-+0-9., \[\]()*]*")
 class Table:
     """A title, the columns' names and rows of cells; None is an empty cell.
 
-    Floats are shown with ``digits`` decimals, except in CSV, which keeps them whole. ``notes`` say what marks in it
-    mean; they stand below it, and not in CSV.
+    Floats are shown with one decimal, except in CSV, which keeps them whole. ``notes`` say what marks in it mean; they
+    stand below it, and not in CSV.
     """
 
     columns: Sequence[str]
     rows: Sequence[Sequence[Cell]]
     title: str = ""
-    digits: int = 1
     notes: Sequence[str] = ()
 
 
@@ -56,7 +55,7 @@ def as_text(table: Table, width: int = WIDTH) -> str:
     What is wider than a terminal fits all the same: long words are cut, first cells that would look alike are wrapped,
     and columns that have no room left stand in a table of their own below.
     """
-    rows = [[_shown(cell, table.digits) for cell in row] for row in table.rows]
+    rows = [[_shown(cell) for cell in row] for row in table.rows]
     cells = [[printable(name) for name in table.columns], *rows]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     is_number = [
@@ -137,7 +136,7 @@ def as_markdown(table: Table) -> str:
     def line(cells: Sequence[str]) -> str:
         return f"| {' | '.join(html.escape(cell, quote=False).replace('|', chr(92) + '|') for cell in cells)} |"
 
-    rows = [line([_shown(cell, table.digits) for cell in row]) for row in table.rows]
+    rows = [line([_shown(cell) for cell in row]) for row in table.rows]
     title = [f"**{html.escape(printable(table.title), quote=False)}**", ""] if table.title else []
     notes = [
         line for note in table.notes for line in ("", html.escape(printable(note), quote=False).replace("*", "\\*"))
@@ -173,7 +172,7 @@ def as_latex(table: Table) -> str:
         return " & ".join(cell.translate(_LATEX_ESCAPES) for cell in cells) + r" \\"
 
     numeric = [all(not isinstance(row[position], str) for row in table.rows) for position in range(len(table.columns))]
-    body = [line([_shown(cell, table.digits) for cell in row]) for row in table.rows]
+    body = [line([_shown(cell) for cell in row]) for row in table.rows]
     title = [f"% {printable(line)}" for line in table.title.splitlines()]
     layout = "".join("r" if right else "l" for right in numeric)
     head = [rf"\begin{{tabular}}{{{layout}}}", r"\toprule", line(table.columns), r"\midrule"]
@@ -188,7 +187,7 @@ RENDERERS: Mapping[str, Callable[[Table], str]] = MappingProxyType(
 """Format name -> function that renders a table."""
 
 
-def _shown(cell: Cell, digits: int) -> str:
+def _shown(cell: Cell) -> str:
     if cell is None:
         return ""
-    return f"{cell:.{digits}f}" if isinstance(cell, float) else printable(str(cell))
+    return f"{cell:.1f}" if isinstance(cell, float) else printable(str(cell))

@@ -87,9 +87,7 @@ def opened_access(asking: Asking, what: str, *, asks: bool) -> Iterator[ModelAcc
 
     Progress is shown meanwhile, as that of ``what``.
     """
-    client, settle = None, None
-    if asks:
-        client, settle = _batching(asking) if asking.batch else (_sending(asking), None)
+    client, settle = _opened(asking) if asks else (None, None)
     status = None if client is None else client.totals.summary
     try:
         with (
@@ -179,46 +177,37 @@ def _tasks(found: Rehearsal) -> str:
             return f", each asked for {len(tasks)} tasks ({', '.join(tasks)}); -t TASK asks for one"
 
 
-def _sending(asking: Asking) -> ChatClient:
-    client = make_client(
-        max_connections=asking.max_connections,
-        requests_per_minute=asking.requests_per_minute,
-        tokens_per_minute=asking.tokens_per_minute,
-        timeout_seconds=asking.timeout_seconds,
-        max_attempts=asking.max_attempts,
-        prices=asking.prices,
-        max_cost_usd=asking.max_cost_usd,
-    )
-    if (cache := _cache()) is not None:  # what an earlier --batch left behind is paid for already
+def _opened(asking: Asking) -> tuple[ChatClient, Callable[[], bool] | None]:
+    """Return the client and, for batches, what submits them and waits; what an earlier batch holds is collected."""
+    prices, cache = PriceTable.load(asking.prices), _cache()
+    if asking.batch:
+        totals = RunningTotals()
+        settings = CallSettings(
+            max_attempts=asking.max_attempts,
+            timeout_seconds=asking.timeout_seconds,
+            total_timeout_seconds=max(_HOUR_SECONDS, asking.timeout_seconds),
+        )
+        limit = asking.max_cost_usd
+        sender = BatchSender(
+            cache, prices=prices, totals=totals, max_cost_usd=limit, on_status=_tell, settings=settings
+        )
+        client = ChatClient(
+            sender=sender, cache=cache, prices=prices, totals=totals, max_in_flight=asking.max_connections
+        )
+    else:
+        client = make_client(
+            max_connections=asking.max_connections,
+            requests_per_minute=asking.requests_per_minute,
+            tokens_per_minute=asking.tokens_per_minute,
+            timeout_seconds=asking.timeout_seconds,
+            max_attempts=asking.max_attempts,
+            prices=asking.prices,
+            max_cost_usd=asking.max_cost_usd,
+        )
+        if cache is None:
+            return client, None
         settings = CallSettings(max_attempts=2)
-        prices, totals = PriceTable.load(asking.prices), client.totals
-        sender = BatchSender(cache, prices=prices, totals=totals, on_status=_tell, settings=settings)
-        try:
-            client.run(sender.collect(wait=False))
-        except BaseException:
-            client.close()
-            raise
-        finally:
-            cache.close()
-    return client
-
-
-def _batching(asking: Asking) -> tuple[ChatClient, Callable[[], bool]]:
-    prices, totals, cache = PriceTable.load(asking.prices), RunningTotals(), _cache()
-    settings = CallSettings(
-        max_attempts=asking.max_attempts,
-        timeout_seconds=asking.timeout_seconds,
-        total_timeout_seconds=max(_HOUR_SECONDS, asking.timeout_seconds),
-    )
-    sender = BatchSender(
-        cache,
-        prices=prices,
-        totals=totals,
-        max_cost_usd=asking.max_cost_usd,
-        on_status=_tell,
-        settings=settings,
-    )
-    client = ChatClient(sender=sender, cache=cache, prices=prices, totals=totals, max_in_flight=asking.max_connections)
+        sender = BatchSender(cache, prices=prices, totals=client.totals, on_status=_tell, settings=settings)
 
     def settle() -> bool:
         made = client.run(sender.submit())
@@ -230,7 +219,10 @@ def _batching(asking: Asking) -> tuple[ChatClient, Callable[[], bool]]:
     except BaseException:
         client.close()
         raise
-    return client, settle
+    finally:
+        if not asking.batch and cache is not None:  # else it is the client's
+            cache.close()
+    return client, settle if asking.batch else None
 
 
 def _cache() -> ReplyCache | None:

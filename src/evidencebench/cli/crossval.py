@@ -128,14 +128,9 @@ def command(
         _explain(found)
     folds = "" if found[0].fit_seconds is None else f"{n_folds}-fold by paper, "
     own_code = code_text(versions_before_training([system]))
+    label = f"{system}{own_code}[{folds}{counted(n_seeds, 'seed')}]"
     signatures = (
-        signature(
-            dataset,
-            f"{system}{own_code}[{folds}{counted(n_seeds, 'seed')}]",
-            task=task_named(task),
-            n=figures.recall.n,
-            resampling=resampling,
-        )
+        signature(dataset, label, task=task_named(task), n=figures.recall.n, resampling=resampling)
         for task, figures in found[0].tasks.items()
     )
     print_signatures(signatures, table_format)
@@ -165,19 +160,16 @@ def _csv_rows(found: list[SystemFigures]) -> list[list[Cell]]:
     rows: list[list[Cell]] = []
     for one in found:
         for task, figures in one.tasks.items():
-            variants = {
-                "own": (figures.recall, None),
-                "wrong": (figures.wrong, figures.drop),
-                "blind": (figures.blind, figures.gain),
-                "lead": (None, one.lead.get(task)),
-            }
-            for variant, (recall, test) in variants.items():
-                if recall is None and test is None:
-                    continue
-                difference = None if test is None else test.difference
-                p_value = None if test is None else test.p_value
-                cells = [*_bounds(recall), *_bounds(difference), p_value, figures.recall.n]
-                rows.append([one.system, variant, task, *cells])
+            for variant, recall, test in (
+                ("own", figures.recall, None),
+                ("wrong", figures.wrong, figures.drop),
+                ("blind", figures.blind, figures.gain),
+                ("lead", None, one.lead.get(task)),
+            ):
+                if recall is not None or test is not None:
+                    difference, p_value = (None, None) if test is None else (test.difference, test.p_value)
+                    cells = [*_bounds(recall), *_bounds(difference), p_value, figures.recall.n]
+                    rows.append([one.system, variant, task, *cells])
     return rows
 
 

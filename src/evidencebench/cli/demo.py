@@ -92,20 +92,15 @@ def _run(dataset: Dataset, folder: Path, seed: int) -> list[Path]:
 
 def _rank(dataset: Dataset, runs: list[Path], seed: int) -> None:
     click.echo("4. Leaderboard: aspect recall in %, with 95 % intervals over papers.\n")
-    tasks = [TASKS[name] for name in _SHOWN]
+    tasks, resampling = [TASKS[name] for name in _SHOWN], Resampling(seed=seed)
     graded = score_runs(runs, dataset, tasks, rules=Rules())
-    board = {task.name: board_of(graded, task, Resampling(seed=seed)).standings for task in tasks}
+    board = {task.name: board_of(graded, task, resampling).standings for task in tasks}
     print_board(board, "text")
     click.echo("   A rank is a range: 1-7 of seven means that none is significantly better or")
     click.echo("   worse, which nine papers can hardly show.\n")
     click.echo("   The signature of each score, where each row's system stands in:")
-    print_signatures(
-        (
-            signature(dataset, "...", task=task, n=board[task.name][0].n, resampling=Resampling(seed=seed))
-            for task in tasks
-        ),
-        "text",
-    )
+    signed = (signature(dataset, "...", task=task, n=board[task.name][0].n, resampling=resampling) for task in tasks)
+    print_signatures(signed, "text")
     click.echo()
 
 
@@ -116,15 +111,8 @@ def _swap(dataset: Dataset, seed: int) -> None:
     for system in ("bm25", "bm25_abstract_first", "cues", "abstract_backwards"):
         by_task = wrong_hypothesis_control(make_system(system), dataset, [task], resampling=Resampling(seed=seed))
         found = by_task[task.name]
-        rows.append(
-            [
-                system,
-                100 * found.first.mean,
-                100 * found.second.mean,
-                percent(found.test.difference),
-                percent(found.overlap),
-            ]
-        )
+        means: list[Cell] = [100 * found.first.mean, 100 * found.second.mean]
+        rows.append([system, *means, percent(found.test.difference), percent(found.overlap)])
     columns = [task.name, "own", "wrong", "difference", "overlap of selections"]
     print_table(Table(columns=columns, rows=rows))
     click.echo("   A system whose recall and selections stay the same did not use the")

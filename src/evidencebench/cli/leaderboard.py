@@ -73,12 +73,11 @@ def print_board(board: Standings, table_format: str) -> None:
     shown = [column for column in COLUMNS if column.heading]
     is_text = table_format == "text"
     for task, rows in board.items():
-        marked = [f"{row.system}{' *' if row.is_control else ''}{' †' if row.trained_on_it else ''}" for row in rows]
-        told = ((column.cell(row) for column in shown) for row in rows)
-        body = [
-            [name, *(percent(value) if isinstance(value, Estimate) else value for value in values)]
-            for name, values in zip(marked, told, strict=True)
-        ]
+        body: list[list[Cell]] = []
+        for row in rows:
+            name = f"{row.system}{' *' if row.is_control else ''}{' †' if row.trained_on_it else ''}"
+            cells = [column.cell(row) for column in shown]
+            body.append([name, *(percent(cell) if isinstance(cell, Estimate) else cell for cell in cells)])
         columns = ["system", *(column.heading for column in shown)]
         print_table(Table(title=task, columns=columns, rows=body, notes=() if is_text else _notes(rows)), table_format)
         if is_text:
@@ -89,15 +88,11 @@ def print_board(board: Standings, table_format: str) -> None:
         click.echo()
 
 
-def _notes(rows: Sequence[Standing]) -> tuple[str, ...]:
+def _notes(rows: Sequence[Standing]) -> list[str]:
     """Return the meanings of the marks that the rows have."""
-    notes = {
-        "* a control, computed here; oracle knows the answers: the ceiling, unranked": any(
-            row.is_control for row in rows
-        ),
-        f"† {TRAINED_ON_IT}": any(row.trained_on_it for row in rows),
-    }
-    return tuple(note for note, stands in notes.items() if stands)
+    control = "* a control, computed here; oracle knows the answers: the ceiling, unranked"
+    notes = [control] if any(row.is_control for row in rows) else []
+    return [*notes, f"† {TRAINED_ON_IT}"] if any(row.trained_on_it for row in rows) else notes
 
 
 def _flat(board: Standings, dataset: Dataset, *, published: bool) -> Table:
@@ -142,9 +137,7 @@ def _published_table(asked: Sequence[str], dataset: Dataset) -> Table:
     shown = [row for row in PUBLISHED if any(task in row.percents for task in tasks)]
     shown.sort(key=lambda row: -row.percents.get(tasks[0], -1.0))
     rows: list[list[Cell]] = [[row.name, *(row.percents.get(task) for task in tasks)] for row in shown]
-    which = "which is this data"
-    if not _is_official_test(dataset):
-        which = "ANOTHER split than yours, not comparable row by row"
-    separator = ", " if _is_official_test(dataset) else ": "
-    title = f"Published figures in % (arXiv:2504.18736),\non the official test split{separator}{which}"
+    another = ": ANOTHER split than yours, not comparable row by row"
+    which = ", which is this data" if _is_official_test(dataset) else another
+    title = f"Published figures in % (arXiv:2504.18736),\non the official test split{which}"
     return Table(title=title, columns=["system, strategy", *tasks], rows=rows)

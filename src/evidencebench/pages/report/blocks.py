@@ -63,7 +63,7 @@ def shown_table(table: Table, *, most: int = 300) -> Node:
     )
 
     def line(row: Sequence[Cell]) -> Node:
-        texts = [_text_of(cell, table.digits, most) for cell in row]
+        texts = [_text_of(cell, most) for cell in row]
         looks = [number if right else _look_of(text) for text, right in zip(texts, numeric, strict=True)]
         first, *cells = zip(texts, looks, strict=True)
         name = node("th", {"scope": "row", **first[1]}, first[0])
@@ -80,11 +80,11 @@ def _frame(label: str, inner: Node) -> Node:
     return node("div", {"class": "frame", "tabindex": 0, "role": "group", "aria-label": label}, inner)
 
 
-def _text_of(cell: Cell, digits: int, most: int) -> str:
+def _text_of(cell: Cell, most: int) -> str:
     if cell is None:
         return ""
     if isinstance(cell, float):
-        return f"{cell:.{digits}f}"
+        return f"{cell:.1f}"
     return beginning_of(cell, most) if isinstance(cell, str) else f"{cell:,}"
 
 
