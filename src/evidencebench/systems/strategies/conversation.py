@@ -15,9 +15,6 @@ from evidencebench.system import merged_notes
 from evidencebench.systems.strategies.forms import budget_words
 from evidencebench.systems.strategies.prompts import prompt_named
 
-FOLLOW_UP_TOKENS = 256
-"""What is kept free for the words of a second turn when a paper is fitted into a window."""
-
 _MICROUSD = 1_000_000
 _MAX_NAME_CHARACTERS = 60
 _WITHOUT_ANSWER = (ReplyClass.FAILED, ReplyClass.REFUSED, ReplyClass.TRUNCATED, ReplyClass.UNPARSEABLE)

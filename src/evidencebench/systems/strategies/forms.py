@@ -1,41 +1,27 @@
 """The forms of replies: how a prompt asks for them, their JSON schemas, and what a well-formed one looks like."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
 
 from evidencebench.systems.strategies.prompts import prompt_named
 
-_INTEGER = {"type": "integer"}
 _BEYOND = (7, 19, 42)
 """How far behind the last sentence of the paper the numbers lie that a form shows."""
 
-SELECTION_SCHEMA: Mapping[str, Any] = {
-    "type": "object",
-    "properties": {"reasoning": {"type": "string"}, "sentences": {"type": "array", "items": _INTEGER}},
-    "required": ["reasoning", "sentences"],
-    "additionalProperties": False,
-}
-"""Of a reply that selects or orders sentences. The reasoning stands first, so that it is written first."""
 
-SCORES_SCHEMA: Mapping[str, Any] = {
-    "type": "object",
-    "properties": {
-        "scores": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "properties": {"sentence": _INTEGER, "score": _INTEGER},
-                "required": ["sentence", "score"],
-                "additionalProperties": False,
-            },
-        }
-    },
-    "required": ["scores"],
-    "additionalProperties": False,
-}
-"""Of a reply that scores sentences."""
+def schema_of(kind: str) -> dict[str, Any]:
+    """Return the JSON schema of a reply of a form. The reasoning stands first, so that it is written first."""
+    integer = {"type": "integer"}
+    if kind == "scores":
+        entry = _object_of({"sentence": integer, "score": integer})
+        return _object_of({"scores": {"type": "array", "items": entry}})
+    return _object_of({"reasoning": {"type": "string"}, "sentences": {"type": "array", "items": integer}})
+
+
+def _object_of(properties: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 
 
 def budget_words(budget: int | None) -> str:
@@ -75,15 +61,14 @@ def form_text(
     return prompt.render(**{field: values[field] for field in prompt.fields})
 
 
-def selection_like(indices: Sequence[int], *, structured: bool) -> str:
-    """Return a well-formed reply that names these sentences, such as ``ANSWER: [3, 17]``."""
-    if structured:
-        return msgspec.json.encode({"reasoning": "", "sentences": list(indices)}).decode()
-    return f"ANSWER: {list(indices)}"
+def well_formed(kind: str, indices: Iterable[int], *, structured: bool) -> str:
+    """Return a reply of a form that names these sentences, such as ``ANSWER: [3, 17]``, or scores them."""
+    listed = list(indices)
+    if kind == "scores":
+        scores = {"scores": [{"sentence": index, "score": 5} for index in listed]}
+        return _json(scores) if structured else "\n".join(("SCORES:", *(f"{index}: 5" for index in listed)))
+    return _json({"reasoning": "", "sentences": listed}) if structured else f"ANSWER: {listed}"
 
 
-def scores_like(indices: Iterable[int], *, structured: bool) -> str:
-    """Return a well-formed reply that scores these sentences, one a line below ``SCORES:``."""
-    if structured:
-        return msgspec.json.encode({"scores": [{"sentence": index, "score": 5} for index in indices]}).decode()
-    return "\n".join(("SCORES:", *(f"{index}: 5" for index in indices)))
+def _json(value: object) -> str:
+    return msgspec.json.encode(value).decode()

@@ -4,11 +4,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from evidencebench.errors import ReplyError
-from evidencebench.models.llm.chat import ChatModel
+from evidencebench.models.llm.chat import ChatModel, ChatReply
+from evidencebench.models.llm.reading import Reading, read_order, read_scores, read_selection
 from evidencebench.models.llm.tokens import estimated_tokens
 from evidencebench.query import AspectScope, Query
-from evidencebench.systems.strategies.conversation import FOLLOW_UP_TOKENS
+from evidencebench.systems.strategies.conversation import Question
 from evidencebench.systems.strategies.excerpt import Excerpt, excerpt_of, one_line
+from evidencebench.systems.strategies.forms import form_text, schema_of, well_formed
 from evidencebench.systems.strategies.prompts import prompt_named
 from evidencebench.systems.strategies.windows import MIN_WINDOW_TOKENS, windows_of
 
@@ -16,6 +18,7 @@ SHARED_PROMPTS = ("task", "reading", "wanted_all", "wanted_results", "repair", "
 """The prompts that a part of every question is made of, by name."""
 
 _FEWEST_SHOWN = 5
+_FOLLOW_UP_TOKENS = 256  # kept free for the words of a second turn
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,10 +39,29 @@ class PaperQuestion:
             **self.fields,
         )
 
+    def asked(self, kind: str, excerpt: Excerpt, chat: ChatModel, budget: int | None = None) -> Question:
+        """Return what is asked with these sentences, where the reply is to be of a form of `form_name`."""
+        shown, n_sentences, structured = excerpt.shown, len(self.query.sentences), chat.structured
+
+        def read(reply: ChatReply) -> Reading:
+            if kind == "answer":
+                return read_selection(reply, shown, budget=budget, n_sentences=n_sentences)
+            return (read_order if kind == "order" else read_scores)(reply, shown, n_sentences=n_sentences)
+
+        return Question(
+            text=self.text(excerpt),
+            stand_in=well_formed(kind, list(shown)[:budget], structured=structured),
+            schema=schema_of(kind),
+            read=read,
+            form=form_text(kind, structured=structured, n_sentences=n_sentences, budget=budget, with_reasoning=False),
+            selects=kind == "answer",
+            budget=budget,
+        )
+
     def room(self, chat: ChatModel) -> int:
         """Return how many tokens the sentences may have, as estimated, so that two replies fit too, the first cut."""
         words = estimated_tokens(self.text(Excerpt(shown={})))
-        return chat.context_tokens - chat.max_tokens - words - FOLLOW_UP_TOKENS
+        return chat.context_tokens - chat.max_tokens - words - _FOLLOW_UP_TOKENS
 
     def fitted(self, indices: Sequence[int], chat: ChatModel) -> Excerpt:
         """Return the longest beginning of some sentences that fits into the model's window.

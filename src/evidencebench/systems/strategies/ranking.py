@@ -7,26 +7,11 @@ from typing import Literal
 from evidencebench.errors import ReplyError
 from evidencebench.models.llm.chat import ChatModel
 from evidencebench.models.llm.client import ChatClient
-from evidencebench.models.llm.reading import read_order, read_scores
 from evidencebench.query import Query
 from evidencebench.system import Brief, Ranking, Traits, merged_notes, rank_by_score
-from evidencebench.systems.strategies.conversation import (
-    Asker,
-    Conversation,
-    Question,
-    asker_of,
-    converse,
-    run_together,
-)
-from evidencebench.systems.strategies.excerpt import Excerpt, notes_of_excerpts
-from evidencebench.systems.strategies.forms import (
-    SCORES_SCHEMA,
-    SELECTION_SCHEMA,
-    form_name,
-    form_text,
-    scores_like,
-    selection_like,
-)
+from evidencebench.systems.strategies.conversation import Asker, asker_of, converse, run_together
+from evidencebench.systems.strategies.excerpt import notes_of_excerpts
+from evidencebench.systems.strategies.forms import form_name, form_text
 from evidencebench.systems.strategies.options import require_chat, require_section_options
 from evidencebench.systems.strategies.paper_questions import SHARED_PROMPTS, PaperQuestion
 from evidencebench.systems.strategies.prompts import versions_of
@@ -99,7 +84,7 @@ class LlmRank:
         parts = asked.windows(
             self.chat, max_tokens=self.section_tokens, min_tokens=self.min_section_tokens, overlap=self.overlap
         )
-        outcomes = await run_together(_score(asker, asked, part, form) for part in parts)
+        outcomes = await run_together(converse(asker, asked.asked("scores", part, self.chat)) for part in parts)
         readings = [outcome.reading for outcome in outcomes if outcome.reading is not None]
         notes = merged_notes(*(outcome.notes for outcome in outcomes), notes_of_excerpts(parts))
         if len(readings) < len(outcomes):
@@ -117,18 +102,6 @@ class LlmRank:
         return versions_of((own, *SHARED_PROMPTS, form_name(form, structured=self.chat.structured)))
 
 
-async def _score(asker: Asker, asked: PaperQuestion, part: Excerpt, form: str) -> Conversation:
-    n_sentences = len(asked.query.sentences)
-    question = Question(
-        text=asked.text(part),
-        stand_in=scores_like(part.shown, structured=asker.chat.structured),
-        schema=SCORES_SCHEMA,
-        read=lambda reply: read_scores(reply, part.shown, n_sentences=n_sentences),
-        form=form,
-    )
-    return await converse(asker, question)
-
-
 def _mean_scores(readings: Iterable[Mapping[int, float]], n_sentences: int) -> list[float]:
     """Return one score a sentence, `UNSCORED` where there is none."""
     found: list[list[float]] = [[] for _ in range(n_sentences)]
@@ -139,20 +112,13 @@ def _mean_scores(readings: Iterable[Mapping[int, float]], n_sentences: int) -> l
 
 
 async def _ordered(asker: Asker, query: Query, brief: Brief) -> Ranking:
-    structured, n_sentences = asker.chat.structured, len(query.sentences)
-    form = form_text("order", structured=structured, n_sentences=n_sentences)
-
+    n_sentences = len(query.sentences)
+    form = form_text("order", structured=asker.chat.structured, n_sentences=n_sentences)
     fields = {"form": form, "n_sentences": str(n_sentences)}
     asked = PaperQuestion(prompt="order", query=query, scope=brief.scope, fields=fields)
     excerpt = asked.fitted(range(n_sentences), asker.chat)
-    question = Question(
-        text=replace(asked, fields={**fields, "n_sentences": str(len(excerpt.shown))}).text(excerpt),
-        stand_in=selection_like(list(excerpt.shown), structured=structured),
-        schema=SELECTION_SCHEMA,
-        read=lambda reply: read_order(reply, excerpt.shown, n_sentences=n_sentences),
-        form=form_text("order", structured=structured, n_sentences=n_sentences, with_reasoning=False),
-    )
-    outcome = await converse(asker, question)
+    asked = replace(asked, fields={**fields, "n_sentences": str(len(excerpt.shown))})
+    outcome = await converse(asker, asked.asked("order", excerpt, asker.chat))
     notes = merged_notes(outcome.notes, excerpt.notes)
     if outcome.reading is None:
         raise ReplyError(outcome.why, notes=notes)

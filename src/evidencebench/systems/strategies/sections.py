@@ -8,12 +8,11 @@ from evidencebench.models.llm.chat import ChatModel
 from evidencebench.models.llm.client import ChatClient
 from evidencebench.query import Query
 from evidencebench.system import Brief, Ranking, Traits, merged_notes
-from evidencebench.systems.strategies.conversation import Asker, Conversation, asker_of, run_together
+from evidencebench.systems.strategies.conversation import Asker, Conversation, asker_of, converse, run_together
 from evidencebench.systems.strategies.excerpt import Excerpt, notes_of_excerpts
 from evidencebench.systems.strategies.options import require_chat, require_section_options
 from evidencebench.systems.strategies.selecting import (
     NOTHING,
-    select,
     select_from,
     selected,
     selection_question,
@@ -91,7 +90,9 @@ class LlmSections:
         sections = asked.windows(
             self.chat, max_tokens=self.section_tokens, min_tokens=self.min_section_tokens, overlap=self.overlap
         )
-        outcomes = await run_together(select(asker, asked, section, brief.budget) for section in sections)
+        outcomes = await run_together(
+            converse(asker, asked.asked("answer", section, self.chat, brief.budget)) for section in sections
+        )
         notes = _notes_of(outcomes, sections)
         readings = [outcome.reading for outcome in outcomes if outcome.reading is not None]
         if not readings:

@@ -5,12 +5,10 @@ from types import MappingProxyType
 
 from evidencebench.errors import ReplyError
 from evidencebench.models.llm.chat import ChatModel
-from evidencebench.models.llm.reading import read_selection
 from evidencebench.query import Query
 from evidencebench.system import Brief, Ranking, merged_notes
-from evidencebench.systems.strategies.conversation import Asker, Conversation, Question, converse
-from evidencebench.systems.strategies.excerpt import Excerpt
-from evidencebench.systems.strategies.forms import SELECTION_SCHEMA, budget_words, form_name, form_text, selection_like
+from evidencebench.systems.strategies.conversation import Asker, converse
+from evidencebench.systems.strategies.forms import budget_words, form_name, form_text
 from evidencebench.systems.strategies.paper_questions import SHARED_PROMPTS, PaperQuestion
 from evidencebench.systems.strategies.prompts import versions_of
 
@@ -33,22 +31,6 @@ def selection_question(prompt: str, query: Query, brief: Brief, chat: ChatModel,
     return PaperQuestion(prompt=prompt, query=query, scope=brief.scope, fields={**asked, **fields})
 
 
-async def select(asker: Asker, asked: PaperQuestion, excerpt: Excerpt, budget: int | None) -> Conversation:
-    """Return what a model selects of the sentences shown to it; raises as `converse` does."""
-    structured = asker.chat.structured
-    shown, n_sentences = excerpt.shown, len(asked.query.sentences)
-    question = Question(
-        text=asked.text(excerpt),
-        stand_in=selection_like(list(shown)[:budget], structured=structured),
-        schema=SELECTION_SCHEMA,
-        read=lambda reply: read_selection(reply, shown, budget=budget, n_sentences=n_sentences),
-        form=form_text("answer", structured=structured, n_sentences=n_sentences, budget=budget, with_reasoning=False),
-        selects=True,
-        budget=budget,
-    )
-    return await converse(asker, question)
-
-
 async def select_from(
     asker: Asker,
     prompt: str,
@@ -69,7 +51,7 @@ async def select_from(
     asked = selection_question(prompt, query, brief, asker.chat, **fields)
     try:
         excerpt = asked.fitted(indices, asker.chat)
-        outcome = await select(asker, asked, excerpt, brief.budget)
+        outcome = await converse(asker, asked.asked("answer", excerpt, asker.chat, brief.budget))
     except ReplyError as error:
         raise ReplyError(str(error), notes=merged_notes(notes, error.notes)) from error
     noted = merged_notes(notes, outcome.notes, excerpt.notes)
