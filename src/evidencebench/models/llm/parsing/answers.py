@@ -15,21 +15,14 @@ from evidencebench.models.llm.parsing.text import MAX_LINE, ShownSentences, has_
 class Branch(StrEnum):
     """What read a reply, by the name under which runs count it (``read_by ...``)."""
 
-    ANSWER_LINE = "answer line"
-    """Numbers, or *none*, behind ``ANSWER:``."""
-    ITEMS = "answer items"
-    """A list with one item a line."""
-    QUOTES = "quotes"
-    """The texts of sentences, one a line."""
-    TAG = "tag"
-    """``<answer>`` or a LaTeX box."""
+    ANSWER_LINE = "answer line"  # numbers, or *none*, behind ``ANSWER:``
+    ITEMS = "answer items"  # a list with one item a line
+    QUOTES = "quotes"  # the texts of sentences, one a line
+    TAG = "tag"  # ``<answer>`` or a LaTeX box
     JSON = "json"
-    JSON_KEY = "json key"
-    """What is nearly JSON, such as Python, or is cut off."""
-    CHOICE = "choice"
-    """What words of choosing introduce, such as *I select*."""
-    LIST = "list"
-    """A reply that is a list and nothing else, or that ends with one in brackets."""
+    JSON_KEY = "json key"  # what is nearly JSON, such as Python, or is cut off
+    CHOICE = "choice"  # what words of choosing introduce, such as *I select*
+    LIST = "list"  # a reply that is a list and nothing else, or that ends with one in brackets
     SCORE_LINES = "score lines"
     REFUSAL = "refusal"
 
@@ -78,7 +71,6 @@ _NOT_CHOSEN = re.compile(
     re.IGNORECASE,
 )
 _BEFORE_VALUE = re.compile(r"(?:[\s*_$:]|```[A-Za-z0-9]{0,12}[ \t]*(?=\n))*+")
-_BLANK_LINES = re.compile(r"(?:[ \t]*\n)+")
 _MAX_PLACES = 40  # of one kind, the last ones
 _MAX_SHORT = 300  # characters of a reply that says in words that nothing is selected
 
@@ -132,7 +124,7 @@ def _in_json(text: str, start: int, end: int, value: object, shown: ShownSentenc
     """Return what a JSON value names, None where it cannot be told; nothing where it has no list or is the paper's."""
     try:
         spans = None if shown.hold(text[start:end], text[start]) else listed_in(value, shown)
-    except UnsureListError:
+    except (UnsureListError, RecursionError):
         return [None]
     return [] if spans is None else [FoundAnswer(spans=spans, read_by=Branch.JSON, end=end)]
 
@@ -236,13 +228,7 @@ def read_value(text: str, start: int, end: int, shown: ShownSentences, branch: B
             return FoundAnswer(spans=[], read_by=branch, end=line_end, may_go_on=not text[line_end:].strip())
         numbers = read_numbers(text, start, end)
         if numbers is not None and _is_whole_list(text, numbers, end, shown):
-            return FoundAnswer(
-                spans=numbers.spans,
-                read_by=branch,
-                end=numbers.end,
-                is_open=numbers.is_open,
-                may_go_on=(not numbers.is_bracketed or numbers.wants_more) and not text[numbers.end :].strip(" \t\n,;"),
-            )
+            return _in_numbers(text, numbers, branch)
     is_introduced = line.rstrip(" *_").endswith(":") and not _NOT_CHOSEN.search(line) and read_item(line, shown) is None
     start = line_end + 1 if is_introduced else start
     line_start = text.rfind("\n", 0, start) + 1
@@ -279,9 +265,8 @@ def _is_whole_list(text: str, numbers: NumberList, end: int, shown: ShownSentenc
         return False
     if len(numbers.spans) == 1 and not numbers.is_bracketed and rest[:1] in {".", ")"} and has_letter(rest):
         return False  # which may only number an item
-    gap = _BLANK_LINES.match(text, line_end, end)
-    below_start = gap.end() if gap else end
-    line, is_next = text[below_start : line_end_of(text, below_start, end)], below_start - line_end == 1
+    below_text = text[line_end:end].lstrip()
+    line, is_next = below_text.split("\n", 1)[0], text.count("\n", line_end, end - len(below_text)) == 1
     below = read_item(line, shown)
     if below is None or not below.spans:
         return not (is_next and begins_with_number(line))

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from evidencebench.models.llm.parsing.numbers import Span, read_numbers, whole_number
-from evidencebench.models.llm.parsing.phrases import MARKS, is_left_out, without_parentheses
+from evidencebench.models.llm.parsing.phrases import MARKS, without_parentheses
 from evidencebench.models.llm.parsing.text import ShownSentences, has_letter
 
 ItemKind = Literal["number", "remark", "echo", "quote", "unread"]
@@ -14,6 +14,11 @@ ItemKind = Literal["number", "remark", "echo", "quote", "unread"]
 _HEAD = re.compile(
     r"(?P<indent>[ \t]*)(?P<bullet>(?:[-+>]|->|=>|\*(?!\*))[ \t]+|[-+](?=[\[#(]))?"
     r"(?P<ordinal>\*{0,2}\(?[0-9]{1,6}[.)]\*{0,2}(?=[ \t]+[^ \t]|[\[\"']))?[ \t]*"
+)
+_LEFT_OUT = re.compile(
+    r"[\W_]{0,12}(?:(?:is|was|were|are)\s+)?"
+    r"(?:excluded|omitted|rejected|discarded|dropped|skipped|removed|left\s+out|not\s)",
+    re.IGNORECASE,
 )
 _BEHIND_A_NUMBER = re.compile(r"[\s\"'`*_]*(?:[:|(.,;]|-+[\s>]|$)")
 
@@ -60,7 +65,7 @@ def read_item(line: str, shown: ShownSentences) -> ListItem | None:
         kind: ItemKind = "remark" if without_parentheses(rest).strip(MARKS) else "number"
         kind = "echo" if shown.begins(found.spans[0][0], rest.lstrip(MARKS)) else kind
         is_marked = found.is_bracketed or found.is_labelled or kind != "remark" or _BEHIND_A_NUMBER.match(rest)
-        if is_marked and (kind == "echo" or not is_left_out(rest)):
+        if is_marked and (kind == "echo" or not _LEFT_OUT.match(rest)):
             return ListItem(kind=kind, indent=indent, spans=tuple(found.spans))
     is_item = head["bullet"] or head["ordinal"] or body[:1] in {'"', "'"}
     return ListItem(kind="unread", indent=indent) if is_item else None

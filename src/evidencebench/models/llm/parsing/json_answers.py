@@ -69,13 +69,6 @@ def listed_in(value: Any, shown: ShownSentences) -> list[Span] | None:
 
     Raises `UnsureListError` if there is a list, and one of its items is not sure to name a sentence.
     """
-    try:
-        return _listed_in(value, shown)
-    except RecursionError as error:
-        raise UnsureListError from error
-
-
-def _listed_in(value: Any, shown: ShownSentences) -> list[Span] | None:
     if isinstance(value, list):
         if all(isinstance(one, dict) and str(one.get("rank")).isdecimal() for one in value):
             value = sorted(value, key=lambda one: whole_number(one["rank"]))
@@ -96,7 +89,7 @@ def _listed_below(value: Any, shown: ShownSentences) -> list[Span] | None:
         return []
     if isinstance(value, str):
         return [] if says_none(value) else _whole_list(value)
-    found = _listed_in(value, shown)
+    found = listed_in(value, shown)
     if found is None:
         raise UnsureListError
     return found

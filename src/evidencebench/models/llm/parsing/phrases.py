@@ -20,11 +20,6 @@ _REFUSAL = re.compile(
     r"(?:guidelines|polic(?:y|ies)))(?![^\W_])",
     re.IGNORECASE,
 )
-_LEFT_OUT = re.compile(
-    r"[\W_]{0,12}(?:(?:is|was|were|are)\s+)?"
-    r"(?:excluded|omitted|rejected|discarded|dropped|skipped|removed|left\s+out|not\s)",
-    re.IGNORECASE,
-)
 _REMARK = re.compile(r"[\s*_`\"')\]}>$\\!?~]*+(?:[,;:.(-]|(?:because|since|as|for|which|that)(?![^\W_]))")
 _ASIDE = re.compile(r"\([^()\n]{0,200}\)|</[A-Za-z_]{1,20}>")
 
@@ -51,17 +46,6 @@ def refuses(text: str) -> bool:
     """
     text = text.strip()
     return _REFUSAL.search(text[:_WINDOW]) is not None or _REFUSAL.search(text[-_WINDOW:]) is not None
-
-
-def is_left_out(remark: str) -> bool:
-    """Whether the remark behind a number says that it is not selected.
-
-    Examples
-    --------
-    >>> is_left_out(" (excluded)"), is_left_out(": the excluded patients")
-    (True, False)
-    """
-    return _LEFT_OUT.match(remark[:_WINDOW]) is not None
 
 
 def is_remark(rest: str) -> bool:

@@ -57,18 +57,17 @@ def _on_lines(lines: Iterable[str], shown: ShownSentences) -> Pairs | None:
     pairs: Pairs = []
     for line in lines:
         found = _LINE.match(line) if len(line) <= MAX_LINE else None
-        if found is None or _begins_sentence(line, found.end("between"), shown.texts.get(whole_number(found["index"]))):
+        if found is None:
             continue
+        index = whole_number(found["index"])
+        if has_letter(text := shown.texts.get(index, "")) and line.startswith(text.strip(), found.end("between")):
+            continue  # a number of the sentence itself
         if _MORE.match(found["rest"]):
             return None
         if not _ANOTHER.search(found["rest"]):
-            pairs.append((whole_number(found["index"]), _scaled(found)))
+            pairs.append((index, _scaled(found)))
     are_turned_round = len(pairs) > 1 and all(index <= _MAX_SCORE for index, _ in pairs)
     return None if are_turned_round and any(score > _MAX_SCORE for _, score in pairs) else pairs
-
-
-def _begins_sentence(line: str, position: int, sentence: str | None) -> bool:
-    return sentence is not None and has_letter(sentence) and line.startswith(sentence.strip(), position)
 
 
 def _scaled(found: re.Match[str]) -> float:

@@ -5,11 +5,13 @@ import re
 from evidencebench.models.llm.parsing.text import ShownSentences, line_around, plain_text, without_turn_marks
 
 _MAX_TAGS = 1000  # no more tags of one reply are looked at
-_FINAL_CHANNEL = re.compile(r"<\|channel\|>\s{0,9}final[^<\n]{0,40}<\|message\|>")
 _TAG = re.compile(
-    r"(?P<start>^[ \t]{0,20})?[<\[](?P<slash>/?)"
-    r"(?:think|thinking|thoughts?|reasoning|reflection|scratchpad|analysis)[>\]](?P<end>[ \t]{0,20}$)?",
-    re.IGNORECASE | re.MULTILINE,
+    r"""
+    (?P<final><\|channel\|>\s{0,9}final[^<\n]{0,40}<\|message\|>)
+    |(?P<start>^[ \t]{0,20})?[<\[](?P<slash>/?)
+        (?:think|thinking|thoughts?|reasoning|reflection|scratchpad|analysis)[>\]](?P<end>[ \t]{0,20}$)?
+    """,
+    re.IGNORECASE | re.MULTILINE | re.VERBOSE,
 )
 _NEXT_PROMPT = re.compile(r"^(?:[ \t]*<paper>[ \t]*$|Hypothesis:)", re.MULTILINE)
 
@@ -22,16 +24,15 @@ def visible_text(text: str, shown: ShownSentences) -> str:
     ``<think>`` at the start of a line opens is all reasoning. A tag in a line of the paper is none.
     """
     text = plain_text(text)
-    finals = [one for one in _FINAL_CHANNEL.finditer(text) if not _is_of_paper(text, one, shown)]
-    text = text[finals[-1].end() :] if finals else text
     start, opened = 0, -1
     for tag in list(_TAG.finditer(text))[-_MAX_TAGS:]:
         if _is_of_paper(text, tag, shown):
             continue
-        if not tag["slash"]:
-            opened = tag.start() if opened < 0 and tag["start"] is not None else opened
-        elif opened >= 0 or tag["start"] is not None or tag["end"] is not None:
+        stands_alone = tag["start"] is not None or tag["end"] is not None
+        if tag["final"] or (tag["slash"] and (opened >= 0 or stands_alone)):
             start, opened = tag.end(), -1
+        elif opened < 0 and not tag["slash"] and tag["start"] is not None:
+            opened = tag.start()
     return without_turn_marks(text[start : len(text) if opened < 0 else opened])
 
 
