@@ -19,13 +19,13 @@ _NUMBERS = re.compile(r"[-+]?(?:NaN|Infinity|nan|inf|undefined|[0-9][0-9.eE+-]*)
 _SOUND_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,17})(?:\.[0-9]{1,30})?(?:[eE][+-]?[0-9]{1,2})?")
 
 
-def decoded(content: bytes | msgspec.Raw, form: type[T]) -> T:
+def decode_served(content: bytes | msgspec.Raw, form: type[T]) -> T:
     r"""Return JSON in a form, also where it is sound only in the fields of that form.
 
     Bytes that are no UTF-8 and halves of surrogate pairs are read as U+FFFD. NaN, infinity, numbers that no float
     holds, and what is nested beyond all measure are read as null.
 
-    >>> decoded(b'{"text": "a\\ud800", "logprob": NaN}', dict)
+    >>> decode_served(b'{"text": "a\\ud800", "logprob": NaN}', dict)
     {'text': 'a�', 'logprob': None}
     """
     try:
@@ -37,7 +37,7 @@ def decoded(content: bytes | msgspec.Raw, form: type[T]) -> T:
 def optional_part(content: bytes | msgspec.Raw, form: type[T]) -> T | None:
     """Return an optional part of a reply in its form; None if it is null or has another form."""
     try:
-        return decoded(content, form)
+        return decode_served(content, form)
     except msgspec.DecodeError:
         return None
 

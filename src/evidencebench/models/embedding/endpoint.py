@@ -27,7 +27,7 @@ from evidencebench.models.endpoints import (
     shown,
     wait_before,
 )
-from evidencebench.web.served_json import decoded
+from evidencebench.web.served_json import decode_served
 from evidencebench.web.transient import TransientError
 
 if TYPE_CHECKING:
@@ -192,7 +192,7 @@ class EndpointEncoder:
 
     def _parse(self, content: bytes, n_texts: int) -> Floats:
         try:
-            found = decoded(content, _ServedVectors).data
+            found = decode_served(content, _ServedVectors).data
             rows = [_numbers(one.embedding) for one in sorted(found, key=lambda one: one.index)]
         except (msgspec.DecodeError, binascii.Error, ValueError) as error:
             raise TransientError(f"expected embeddings as JSON: {error}") from error

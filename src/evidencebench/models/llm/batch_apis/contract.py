@@ -156,7 +156,7 @@ async def listed(
 def decoded(content: bytes, form: type[T], what: str) -> T:
     """Return an answer in its form, or raise `TransientError`."""
     try:
-        return served_json.decoded(content, form)
+        return served_json.decode_served(content, form)
     except msgspec.DecodeError as error:
         raise TransientError(f"expected {what} as JSON: {error}") from error
 
@@ -186,7 +186,7 @@ def read_rows(file: IO[bytes], form: type[T], row_of: Callable[[T], ResultRow]) 
             raise TransientError(f"expected lines of at most {_MOST_LINE_BYTES} bytes")
         if line.strip():
             try:
-                yield row_of(served_json.decoded(line, form))
+                yield row_of(served_json.decode_served(line, form))
             except msgspec.DecodeError:
                 found = set(_KEYS.findall(line))
                 key = key_of(found.pop().decode()) if len(found) == 1 else ""

@@ -12,7 +12,7 @@ from evidencebench.errors import SystemSpecError
 from evidencebench.models.llm.chat import ChatReply, ChatRequest, Finish, Usage
 from evidencebench.models.llm.providers import Provider
 from evidencebench.models.llm.wire.counts import Count, is_text, joined, model_name_of
-from evidencebench.web.served_json import decoded, optional_part
+from evidencebench.web.served_json import decode_served, optional_part
 from evidencebench.web.transient import TransientError
 
 PATH = "/messages"
@@ -98,7 +98,7 @@ class _AnthropicReply(msgspec.Struct, frozen=True):
 
 def reply_of(content: bytes | msgspec.Raw) -> ChatReply:
     """Return the reply in a body of status 200; thinking is left out."""
-    found = decoded(content, _AnthropicReply)
+    found = decode_served(content, _AnthropicReply)
     if found.content is None:
         raise TransientError("expected a reply with content, got none")
     blocks = [optional_part(raw, _AnthropicBlock) or _AnthropicBlock(text=raw) for raw in found.content]

@@ -7,7 +7,7 @@ import msgspec
 from evidencebench.models.llm.chat import ChatReply, ChatRequest, Finish, Usage
 from evidencebench.models.llm.providers import Provider
 from evidencebench.models.llm.wire.counts import Count, is_text, joined, model_name_of
-from evidencebench.web.served_json import decoded, optional_part
+from evidencebench.web.served_json import decode_served, optional_part
 from evidencebench.web.transient import TransientError
 
 _TEXTS = ("text", "output_text")  # parts of hidden reasoning are of other types
@@ -84,8 +84,8 @@ class _OpenaiReply(msgspec.Struct, frozen=True):
 
 def reply_of(content: bytes | msgspec.Raw) -> ChatReply:
     """Return the reply in a body of status 200."""
-    found = decoded(content, _OpenaiReply)
-    choice = decoded(found.choices[0], _OpenaiChoice) if found.choices else _OpenaiChoice()
+    found = decode_served(content, _OpenaiReply)
+    choice = decode_served(found.choices[0], _OpenaiChoice) if found.choices else _OpenaiChoice()
     reason = choice.finish_reason.lower() if isinstance(choice.finish_reason, str) else ""
     if (error := found.error or choice.error) or reason == "error":
         said = (error.get("message") or error.get("code")) if isinstance(error, dict) else error
