@@ -14,7 +14,7 @@ from evidencebench.models.llm.batch_queue import BatchJob, BatchQueue
 from evidencebench.models.llm.chat import ChatReply, ChatRequest
 from evidencebench.models.llm.providers import Wire
 from evidencebench.models.llm.wire import reply_of
-from evidencebench.web import served_json
+from evidencebench.web.served_json import decode_served
 from evidencebench.web.transient import TransientError
 
 T = TypeVar("T")
@@ -156,7 +156,7 @@ async def listed(
 def decoded(content: bytes, form: type[T], what: str) -> T:
     """Return an answer in its form, or raise `TransientError`."""
     try:
-        return served_json.decode_served(content, form)
+        return decode_served(content, form)
     except msgspec.DecodeError as error:
         raise TransientError(f"expected {what} as JSON: {error}") from error
 
@@ -186,7 +186,7 @@ def read_rows(file: IO[bytes], form: type[T], row_of: Callable[[T], ResultRow]) 
             raise TransientError(f"expected lines of at most {_MOST_LINE_BYTES} bytes")
         if line.strip():
             try:
-                yield row_of(served_json.decode_served(line, form))
+                yield row_of(decode_served(line, form))
             except msgspec.DecodeError:
                 found = set(_KEYS.findall(line))
                 key = key_of(found.pop().decode()) if len(found) == 1 else ""
