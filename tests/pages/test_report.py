@@ -329,9 +329,9 @@ def test_a_run_asked_each_task_apart_has_points_at_the_budgets_of_its_tasks_only
 
 def test_the_groups_of_a_breakdown_share_out_the_instances(findings: Findings) -> None:
     for task in findings.tasks:
-        for breakdown in breakdowns_of(findings, task):
+        for bins in breakdowns_of(findings, task).values():
             scores = findings.scored.scores["bm25"][task.name]
-            means = [recalls["bm25"] for recalls in breakdown.bins.values()]
+            means = [recalls["bm25"] for recalls in bins.values()]
             assert sum(one.n for one in means) == len(scores.ids)
             total = sum(one.n * one.mean for one in means)
             assert total / len(scores.ids) == pytest.approx(float(scores.scores["aspect_recall"].mean()))
@@ -344,8 +344,8 @@ def test_instances_are_grouped_by_how_much_of_the_evidence_the_abstract_has(tmp_
     dataset = made(tmp_path, {name: record(found, kinds) for name, found in sources.items()})
     (tmp_path / "answers.json").write_text("{}")
     found = findings_of([tmp_path / "answers.json"], dataset, [task_named("er_at_1")], rules=Rules(), resampling=QUICK)
-    *_, by_place = breakdowns_of(found, found.tasks[0])
-    counts = [(name, next(iter(recalls.values())).n) for name, recalls in by_place.bins.items()]
+    by_place = breakdowns_of(found, found.tasks[0])["what the abstract covers"]
+    counts = [(name, next(iter(recalls.values())).n) for name, recalls in by_place.items()]
     assert counts == [
         ("all in the abstract", 2),
         ("some in the abstract", 1),

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from evidencebench.pages.markup import encoded
@@ -10,12 +11,8 @@ DATA_CHANGED = "the data file has changed since the app was started; start it ag
 """The reason where the data file is not the one that was opened."""
 
 
-class RefusedError(Exception):
-    """A request that is answered with an HTTP status and a reason in words."""
-
-    def __init__(self, status: int, reason: str) -> None:
-        super().__init__(reason)
-        self.status = status
+class RefusedError(HTTPException):
+    """A request that is answered with an HTTP status and a reason in our own words."""
 
 
 def json_response(found: object, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:

@@ -63,22 +63,18 @@ def make_app(
             Route("/api/instances", pages.instance),
             *(() if picking is None else picking.routes()),
         ],
-        exception_handlers={RefusedError: _refused, HTTPException: _unknown, Exception: _failed},
+        exception_handlers={HTTPException: _refused, Exception: _failed},
     )
     app.router.redirect_slashes = False  # a path is right or wrong
     return SecuredApp(app, address, body_seconds=body_seconds)
 
 
 def _refused(request: Request, error: Exception) -> Response:  # noqa: ARG001 - starlette's signature
-    assert isinstance(error, RefusedError)
-    return json_response({"error": str(error)}, error.status)
-
-
-def _unknown(request: Request, error: Exception) -> Response:  # noqa: ARG001 - as above
     assert isinstance(error, HTTPException)
     known = {404: "there is no such page", 405: "this page cannot be asked in that way"}
-    words = known.get(error.status_code, "the request cannot be answered")
-    return json_response({"error": words}, error.status_code, headers=error.headers)
+    unknown = known.get(error.status_code, "the request cannot be answered")
+    words = error.detail if isinstance(error, RefusedError) else unknown
+    return json_response({"error": words}, error.status_code, error.headers)
 
 
 def _failed(request: Request, error: Exception) -> Response:  # noqa: ARG001 - as above

@@ -77,7 +77,7 @@ class SecuredApp:
             body = await self._body(request)
         except RefusedError as refused:
             # The connection ends: what else comes on it is not to be trusted.
-            response = json_response({"error": str(refused)}, refused.status, {"connection": "close"})
+            response = json_response({"error": refused.detail}, refused.status_code, {"connection": "close"})
             await response(scope, receive, send_secured)
             return
         except ClientDisconnect:

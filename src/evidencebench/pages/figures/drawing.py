@@ -167,13 +167,6 @@ def marker(x: float, y: float, position: int = 0, *, size: float = 4.5) -> Node:
     return node("polygon", {"class": "chart-marker", "points": corners})
 
 
-def _star(n_points: int, inner: float) -> list[tuple[float, float]]:
-    """Return the corners of a star; with ``inner`` near 1 it is a polygon."""
-    radii = [1.25, 1.25 * inner] * n_points
-    angles = [math.pi * step / n_points - math.pi / 2 for step in range(2 * n_points)]
-    return [(radius * math.cos(angle), radius * math.sin(angle)) for radius, angle in zip(radii, angles, strict=True)]
-
-
 def _turned(corners: list[tuple[float, float]]) -> list[tuple[float, float]]:
     """Return corners turned by an eighth."""
     half = 0.5**0.5
@@ -186,12 +179,17 @@ _PLUS = [
     *((-0.4, -1.2), (0.4, -1.2), (0.4, -0.4), (1.2, -0.4), (1.2, 0.4), (0.4, 0.4)),
     *((0.4, 1.2), (-0.4, 1.2), (-0.4, 0.4), (-1.2, 0.4), (-1.2, -0.4), (-0.4, -0.4)),
 ]
+_ANGLES = [math.pi * step / 5 - math.pi / 2 for step in range(10)]
+_STAR = [
+    (radius * math.cos(angle), radius * math.sin(angle))
+    for radius, angle in zip([1.25, 0.5625] * 5, _ANGLES, strict=True)
+]
 _SHAPES = (
     _SQUARE,
     _TRIANGLE,
     _turned([(1.1 * x, 1.1 * y) for x, y in _SQUARE]),
     [(x, -y) for x, y in _TRIANGLE],
     _PLUS,
-    _star(5, 0.45),
+    _STAR,
     _turned(_PLUS),
 )

@@ -253,7 +253,7 @@ def _refusal(error: Exception, people: PeopleFolder) -> tuple[int, Mapping[str, 
     details: Mapping[str, object] = {}  # what the page goes on from, where another tab of the same person was first
     match error:
         case RefusedError():
-            status, words = error.status, str(error)
+            status, words = error.status_code, error.detail
         case FinalError():
             status, words, details = 409, str(error), {"is_final": True}
         case StaleError():

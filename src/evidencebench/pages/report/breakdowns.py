@@ -2,7 +2,6 @@
 
 from bisect import bisect
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -41,46 +40,34 @@ def scatter_section(*, has_papers: bool) -> Node:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Breakdown:
-    """Recall by one trait of the instances: of each bin that holds any, the mean aspect recall of every system."""
-
-    trait: str
-    bins: Mapping[str, Mapping[str, Estimate]]
+Bins = Mapping[str, Mapping[str, Estimate]]
+"""Of each bin of instances that holds any, the mean aspect recall of every system."""
 
 
-def breakdowns_of(findings: Findings, task: Task) -> tuple[Breakdown, ...]:
-    """Return recall on a task by each trait, for every system of its leaderboard."""
+def breakdowns_of(findings: Findings, task: Task) -> dict[str, Bins]:
+    """Return recall on a task by each trait of the instances, for every system of its leaderboard."""
     columns = findings.columns(task)
     first = next(iter(columns.values()))
     recalls = np.column_stack([scores.recalls for scores in columns.values()])
     instances = [findings.dataset[instance_id] for instance_id in first.ids]
 
-    def breakdown(trait: str, names: Sequence[str], places: Sequence[int]) -> Breakdown:
-        bins = {}
+    def bins(names: Sequence[str], places: Sequence[int]) -> Bins:
+        found = {}
         for place, name in enumerate(names):
             inside = np.array(places) == place
             if inside.any():
                 clusters = [first.clusters[one] for one in np.flatnonzero(inside)]
                 means = bootstrap_columns(recalls[inside], clusters, findings.resampling)
-                bins[name] = dict(zip(columns, means, strict=True))
-        return Breakdown(trait=trait, bins=bins)
+                found[name] = dict(zip(columns, means, strict=True))
+        return found
 
-    n_aspects = [len(one.labels.that_count(task.scope)) for one in instances]
-    lengths = [len(one.query.sentences) for one in instances]
-    return (
-        breakdown(
-            "the number of aspects that count",
-            _names(_ASPECT_BINS, "aspects"),
-            [bisect(_ASPECT_BINS, count) for count in n_aspects],
-        ),
-        breakdown(
-            "the length of the paper",
-            _names(_LENGTH_BINS, "sentences"),
-            [bisect(_LENGTH_BINS, count) for count in lengths],
-        ),
-        breakdown("what the abstract covers", _PLACES, [_place(one, task) for one in instances]),
-    )
+    by_aspects = [bisect(_ASPECT_BINS, len(one.labels.that_count(task.scope))) for one in instances]
+    by_length = [bisect(_LENGTH_BINS, len(one.query.sentences)) for one in instances]
+    return {
+        "the number of aspects that count": bins(_names(_ASPECT_BINS, "aspects"), by_aspects),
+        "the length of the paper": bins(_names(_LENGTH_BINS, "sentences"), by_length),
+        "what the abstract covers": bins(_PLACES, [_place(one, task) for one in instances]),
+    }
 
 
 def _names(starts: Sequence[int], unit: str) -> tuple[str, ...]:
@@ -109,15 +96,15 @@ def breakdowns_section(findings: Findings) -> Node:
             "none. Groups differ in how hard they are, so compare systems within a group, not groups. All, some or "
             "none in the abstract: its sentences cover all, some or none of the aspects that any sentence covers."
         ),
-        *(_figure(findings, task, one) for one in breakdowns_of(findings, task)),
+        *(_figure(findings, task, *one) for one in breakdowns_of(findings, task).items()),
     )
 
 
-def _figure(findings: Findings, task: Task, breakdown: Breakdown) -> Node:
-    title = f"By {breakdown.trait}"
+def _figure(findings: Findings, task: Task, trait: str, bins: Bins) -> Node:
+    title = f"By {trait}"
     groups: list[BarGroup] = []
     rows: list[list[Cell]] = []
-    for name, recalls in breakdown.bins.items():
+    for name, recalls in bins.items():
         first = next(iter(recalls.values()))
         bars = [
             findings.bar(row.system, mean, is_control=row.is_control)
