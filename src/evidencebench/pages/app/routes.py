@@ -63,7 +63,11 @@ def make_app(
             Route("/api/instances", pages.instance),
             *(() if picking is None else picking.routes()),
         ],
-        exception_handlers={HTTPException: _refused, Exception: _failed},
+        exception_handlers={
+            HTTPException: _refused,
+            Exception: _failed,
+            **({} if picking is None else {EvidenceBenchError: picking.refused}),
+        },
     )
     app.router.redirect_slashes = False  # a path is right or wrong
     return SecuredApp(app, address, body_seconds=body_seconds)

@@ -1,7 +1,7 @@
 """The pages of people who pick sentences: who is signed in, what they may see, and what they send."""
 
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, TypeVar
 
@@ -13,7 +13,6 @@ from starlette.routing import BaseRoute, Route
 
 from evidencebench.errors import (
     ChangedDataError,
-    EvidenceBenchError,
     FinalError,
     PeopleError,
     RunError,
@@ -46,9 +45,6 @@ class _PicksBody(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     seconds: Annotated[int, msgspec.Meta(ge=0)]
     revision: Annotated[int, msgspec.Meta(ge=0)]
     tab: Annotated[str, msgspec.Meta(min_length=1, max_length=64)]
-
-
-_Endpoint = Callable[[Request], Awaitable[Response]]
 
 
 def _kept(draft: PickDraft) -> Mapping[str, object]:
@@ -90,7 +86,7 @@ class PickingPages:
     sessions: Sessions = field(default_factory=Sessions)
 
     def routes(self) -> Sequence[BaseRoute]:
-        """Return the routes; every one answers in JSON.
+        """Return the routes; every one answers in JSON, and raises what `refused` answers.
 
         What reaches them has passed the app's security: the right Host, and a same-origin JSON body of at most 64 KiB.
         """
@@ -104,22 +100,32 @@ class PickingPages:
             ("POST", "submit", self.submit),
             ("GET", "review", self.review),
         )
-        return [
-            Route(f"/api/people/{name}", self._answering(endpoint), methods=[method])
-            for method, name, endpoint in table
-        ]
+        return [Route(f"/api/people/{name}", endpoint, methods=[method]) for method, name, endpoint in table]
 
-    def _answering(self, endpoint: _Endpoint) -> _Endpoint:
-        """Return an endpoint that answers with a status and words where the one given raises on purpose."""
+    async def refused(self, request: Request, error: Exception) -> Response:  # noqa: ARG002 - starlette's signature
+        """Return the answer to a request that failed on purpose, without any path of this machine.
 
-        async def answer(request: Request) -> Response:
-            try:
-                return await endpoint(request)
-            except (RefusedError, EvidenceBenchError) as error:
-                status, told = _refusal(error, self.people)
-                return json_response(told, status)
-
-        return answer
+        The whole message of a server's fault goes to the terminal.
+        """
+        details: Mapping[str, object] = {}  # what the page goes on from, where another tab of the same person was first
+        match error:
+            case FinalError():
+                status, words, details = 409, str(error), {"is_final": True}
+            case StaleError():
+                status, words, details = 409, str(error), {"sentences": error.sentences, "revision": error.revision}
+            case UnopenedError():
+                status, words = 409, str(error)
+            case PeopleError():
+                status, words = 400, str(error)
+            case RunError():
+                status, words = 503, self.people.without_folder(str(error))
+            case ChangedDataError():
+                status, words = 503, DATA_CHANGED
+            case _:  # of the data, and such a message may name an aspect
+                status, words = 500, "this paper cannot be offered: 'evidencebench data validate' says why"
+        if status >= 500:  # noqa: PLR2004 - what is not the browser's fault
+            _log.warning("%s", error)
+        return json_response({"error": words, **details}, status)
 
     def close(self) -> None:
         """Let go of people's files."""
@@ -243,34 +249,6 @@ class PickingPages:
 
     def _forget(self, request: Request) -> None:
         self.sessions.end(request.cookies.get(_cookie_name(request), ""))
-
-
-def _refusal(error: Exception, people: PeopleFolder) -> tuple[int, Mapping[str, object]]:
-    """Return a status and what the browser is told, without any path of this machine.
-
-    The whole message of a server's fault goes to the terminal.
-    """
-    details: Mapping[str, object] = {}  # what the page goes on from, where another tab of the same person was first
-    match error:
-        case RefusedError():
-            status, words = error.status_code, error.detail
-        case FinalError():
-            status, words, details = 409, str(error), {"is_final": True}
-        case StaleError():
-            status, words, details = 409, str(error), {"sentences": error.sentences, "revision": error.revision}
-        case UnopenedError():
-            status, words = 409, str(error)
-        case PeopleError():
-            status, words = 400, str(error)
-        case RunError():
-            status, words = 503, people.without_folder(str(error))
-        case ChangedDataError():
-            status, words = 503, DATA_CHANGED
-        case _:  # of the data, and such a message may name an aspect
-            status, words = 500, "this paper cannot be offered: 'evidencebench data validate' says why"
-    if status >= 500:  # noqa: PLR2004 - what is not the browser's fault
-        _log.warning("%s", error)
-    return status, {"error": words, **details}
 
 
 def _cookie_name(request: Request) -> str:
