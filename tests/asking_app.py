@@ -11,11 +11,10 @@ from http.client import HTTPConnection
 from typing import Any
 from urllib.parse import urlencode
 
-from evidencebench.pages.app.address import Address, address_of, listening_socket
 from evidencebench.pages.app.background_scan import BackgroundScan
 from evidencebench.pages.app.routes import make_app
 from evidencebench.pages.app.security import BODY_SECONDS
-from evidencebench.pages.app.serving import BACKLOG, server_of
+from evidencebench.pages.app.serving import BACKLOG, Address, address_of, listening_socket, server_of
 from evidencebench.pages.picking.routes import PickingPages
 from evidencebench.pages.viewer.viewer_data import ViewerData
 from evidencebench.web.serving import TimedConnection

@@ -69,11 +69,14 @@ def command(
     """
     tasks = _checked_tasks(tasks, folder, limit)
     require_extra("view", "view", "starlette", "uvicorn")
-    from evidencebench.pages.app.address import address_of, listening_socket  # noqa: PLC0415 - an extra
     from evidencebench.pages.app.assignments import picking_pages  # noqa: PLC0415 - an extra
     from evidencebench.pages.app.background_scan import BackgroundScan  # noqa: PLC0415 - as above
     from evidencebench.pages.app.routes import make_app  # noqa: PLC0415 - as above
-    from evidencebench.pages.app.serving import serve_until_signal  # noqa: PLC0415 - as above
+    from evidencebench.pages.app.serving import (  # noqa: PLC0415 - as above
+        address_of,
+        listening_socket,
+        serve_until_signal,
+    )
     from evidencebench.pages.viewer.viewer_data import viewer_data_of  # noqa: PLC0415 - beside what shows it
 
     refuse_exposed(host, expose=expose)

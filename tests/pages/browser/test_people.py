@@ -19,8 +19,8 @@ from evidencebench.data.dataset import Dataset, open_dataset, write_dataset
 from evidencebench.data.instance import Instance
 from evidencebench.data.sample import load_sample
 from evidencebench.data.tasks import TASKS
-from evidencebench.pages.app.address import Address
 from evidencebench.pages.app.assignments import picking_pages
+from evidencebench.pages.app.serving import Address
 from evidencebench.pages.viewer.viewer_data import viewer_data_of
 from evidencebench.query import Query
 from evidencebench.runs.run_file import read_run

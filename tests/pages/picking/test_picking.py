@@ -24,10 +24,10 @@ from evidencebench.data.sample import load_sample
 from evidencebench.data.tasks import TASKS, Task, task_named
 from evidencebench.errors import DataError, TaskError
 from evidencebench.execution.execute import execute
-from evidencebench.pages.app.address import Address
 from evidencebench.pages.app.assignments import picking_pages
 from evidencebench.pages.app.background_scan import BackgroundScan
 from evidencebench.pages.app.routes import make_app
+from evidencebench.pages.app.serving import Address
 from evidencebench.pages.picking.routes import PickingPages
 from evidencebench.pages.picking.sessions import Sessions
 from evidencebench.pages.viewer.viewer_data import viewer_data_of

@@ -27,10 +27,8 @@ def picking_pages(
     """Return the pages of people who pick sentences, whose runs lie in a folder.
 
     The systems of ``viewed`` stand beside a person's answer once it is submitted. ``limit``: only the first so many
-    instances; None: all.
-
-    Raises `RunError` if the folder cannot be made, `DataError` if an id is too long to be asked for, and `TaskError` if
-    the task has no budget or applies to none of the instances.
+    instances; None: all. It raises `RunError` if the folder cannot be made, `DataError` if an id is too long, and
+    `TaskError` if the task has no budget or applies to none of the instances.
     """
     if task.budget is None:
         raise TaskError(f"task '{task.name}' has no budget, and people are told how many to pick; take er_at_optimal")

@@ -16,10 +16,10 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from evidencebench.errors import ChangedDataError, EvidenceBenchError
-from evidencebench.pages.app.address import Address
 from evidencebench.pages.app.background_scan import BackgroundScan
 from evidencebench.pages.app.listing import ListQuery, Only, Order, Sort, listed
 from evidencebench.pages.app.security import BODY_SECONDS, SecuredApp
+from evidencebench.pages.app.serving import Address
 from evidencebench.pages.markup import shown
 from evidencebench.pages.picking.routes import PickingPages
 from evidencebench.pages.responses import DATA_CHANGED, RefusedError, json_response

@@ -16,7 +16,7 @@ from starlette.datastructures import MutableHeaders
 from starlette.requests import ClientDisconnect, Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from evidencebench.pages.app.address import Address
+from evidencebench.pages.app.serving import Address
 from evidencebench.pages.responses import RefusedError, json_response
 
 MAX_BODY_BYTES = 64 << 10
@@ -42,10 +42,7 @@ _log = logging.getLogger(__name__)
 
 
 class SecuredApp:
-    """An app that is asked only by its own pages, and with a body that is here already, whole.
-
-    It listens at an address. A body may take ``body_seconds`` to come.
-    """
+    """An app that is asked only by its own pages, and with a whole body, which may take ``body_seconds`` to come."""
 
     def __init__(self, app: ASGIApp, address: Address, *, body_seconds: float = BODY_SECONDS) -> None:
         self._app = app

@@ -1,7 +1,4 @@
-"""Charts as files: SVG text with its style inside, and PNG bytes.
-
-The style is that of the page: the rules of its figures.css, in the colours of its tokens.css.
-"""
+"""Charts as files: SVG text with the page's own style inside, and PNG bytes."""
 
 import importlib.util
 import re

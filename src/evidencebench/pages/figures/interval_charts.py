@@ -1,7 +1,4 @@
-"""Charts of rows: a name, a mark with its interval on a common axis, the numbers.
-
-Means one below the other, also in groups; and differences around zero: a forest plot.
-"""
+"""Charts of rows: a name, a mark with its interval on a common axis, the numbers; of means, and of differences."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

@@ -1,6 +1,6 @@
 """Pictures made of characters: intervals on an axis from 0 to 100 %, in the columns of a terminal."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from rich.cells import cell_len, set_cell_size
@@ -17,15 +17,11 @@ _LONGEST_NAME = 24
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mark:
-    """A number that every row has beside its own: a control's mean, say.
+    """A number that every row has beside its own: a control's mean, say."""
 
-    ``letter`` is the one character that stands for it, and ``name`` what the line below the picture calls it.
-    ``values`` are in 0..1, one a row; where it is no number the row has none.
-    """
-
-    letter: str
-    name: str
-    values: Sequence[float | None]
+    letter: str  # the one character that stands for it
+    name: str  # what the line below the picture calls it
+    values: Sequence[float | None]  # in 0..1, one a row; where it is no number the row has none
 
 
 NEEDED = "├┤─●○◉·…"
@@ -54,7 +50,7 @@ def terminal_bars(
     name_width = max(map(cell_len, names), default=0)
     n_columns = width - name_width - len("    ") - len("100.0")
     axis = Scale(low=0, high=1, start=0, end=(n_columns - 1) // 4 * 4)  # so that the ticks are evenly apart
-    tracks = [_track(bar, _of_row(marks, row), axis) for row, bar in enumerate(bars)]
+    tracks = [_track(bar, {mark.letter: mark.values[row] for mark in marks}, axis) for row, bar in enumerate(bars)]
     lines = [f"{' ' * name_width}  {_tick_names(axis)}"] if bars else []
     for bar, name, track in zip(bars, names, tracks, strict=True):
         drawn = track.translate(_TYPED) if ascii_only else track
@@ -96,11 +92,7 @@ def _tick_names(axis: Scale) -> str:
     return line
 
 
-def _of_row(marks: Sequence[Mark], row: int) -> dict[str, float]:
-    return {mark.letter: value for mark in marks if is_number(value := mark.values[row])}
-
-
-def _track(bar: Bar, marks: dict[str, float], axis: Scale) -> str:
+def _track(bar: Bar, marks: Mapping[str, float | None], axis: Scale) -> str:
     track = [" "] * (_column(axis, 1) + 1)
     for tick in _TICKS:
         track[_column(axis, tick / 100)] = "·"
@@ -110,8 +102,9 @@ def _track(bar: Bar, marks: dict[str, float], axis: Scale) -> str:
         track[low], track[high] = "├┤"
     placed: dict[int, str] = {}
     for letter, value in marks.items():
-        column = _column(axis, value)
-        placed[column] = "+" if column in placed else letter
+        if is_number(value):
+            column = _column(axis, value)
+            placed[column] = "+" if column in placed else letter
     for column, letter in placed.items():
         track[column] = letter
     if is_number(bar.mean):

@@ -9,42 +9,16 @@ from importlib.resources import files
 from evidencebench.pages.markup import encoded
 from evidencebench.pages.viewer.page_records import GradedInstance, ListRow, Overview
 
+# In the order they are joined in; a later one may use what an earlier one names.
 SHARED_SCRIPTS = (
-    "dom",
-    "storage",
-    "theme",
-    "route",
-    "row_values",
-    "choice_bar",
-    "marks",
-    "graded",
-    "definitions",
-    "side_by_side",
-    "score_explanation",
-    "paper_map",
-    "paper_text",
-    "aspect_panel",
-    "paper_view",
-    "paper_list",
-    "paper_pane",
-    "keyboard",
-    "viewer",
+    *("dom", "storage", "theme", "route", "row_values", "choice_bar"),
+    *("marks", "graded", "definitions", "side_by_side", "score_explanation"),
+    *("paper_map", "paper_text", "aspect_panel", "paper_view", "paper_list", "paper_pane", "keyboard", "viewer"),
 )
-"""Scripts of the viewer, in the order they are joined in; a later one may use what an earlier one names."""
-
 REPORT_SCRIPTS = (*SHARED_SCRIPTS, "embedded_source", "scatter", "report")
 APP_SCRIPTS = (
-    *SHARED_SCRIPTS,
-    "server",
-    "server_source",
-    "work_clock",
-    "autosave",
-    "people_server",
-    "pick_view",
-    "merge_picks",
-    "pick_page",
-    "review_page",
-    "people",
+    *(*SHARED_SCRIPTS, "server", "server_source"),
+    *("work_clock", "autosave", "people_server", "pick_view", "merge_picks", "pick_page", "review_page", "people"),
     "app",
 )
 REPORT_STYLES = ("tokens", "viewer", "paper", "figures", "report")
