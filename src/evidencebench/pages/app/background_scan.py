@@ -34,15 +34,16 @@ _LONGEST_REST_SECONDS = 0.05
 class BackgroundScan:
     """Passes over the data in a thread of its own, so that pages are shown before it has begun.
 
-    ``columns`` holds the numbers of the instances it has passed, ``n_asking`` how many requests are being answered (the
-    app counts them). Indices of large data are kept in the folder ``cache``; None: they are made anew each time.
+    ``positions`` says where each instance stands in the data, ``columns`` holds the numbers of those that it has
+    passed, and ``n_asking`` is how many requests are being answered, which the app counts. Indices of large data are
+    kept in the folder ``cache``; None: they are made anew each time.
     """
 
     def __init__(self, viewed: ViewerData, cache: Path | None = None) -> None:
         self.columns: Columns = columns_of(viewed.overview())
         self.n_asking = 0
         self._viewed = viewed
-        self._positions = {instance_id: position for position, instance_id in enumerate(viewed.dataset.ids)}
+        self.positions = {instance_id: position for position, instance_id in enumerate(viewed.dataset.ids)}
         self._cache = cache
         # All of them stay open to the end, since a search may still use one that was replaced.
         self._indices = [empty_index()]
@@ -53,10 +54,6 @@ class BackgroundScan:
     def search(self) -> SearchIndex:
         """The index, as far as it is."""
         return self._indices[-1]
-
-    def position_of(self, instance_id: str) -> int:
-        """Return where an instance stands in the data."""
-        return self._positions[instance_id]
 
     def start(self) -> None:
         """Begin."""
@@ -75,18 +72,15 @@ class BackgroundScan:
         self._thread.join(seconds)
 
     def _run(self) -> None:
-        if len(self._viewed.dataset) > MOST_IN_MEMORY:
+        is_large = len(self._viewed.dataset) > MOST_IN_MEMORY
+        if is_large:
             self._is_ending.wait(_HEAD_START_SECONDS)
-        self._index()
-        self._number()
-
-    def _index(self) -> None:
-        """Fill the index of the search, or take the one that was kept."""
         try:
-            if self._cache is None or len(self._viewed.dataset) <= MOST_IN_MEMORY or not self._keep(self._cache):
+            if self._cache is None or not is_large or not self._keep(self._cache):
                 self._fill(self.search)
         except sqlite3.Error as error:  # no room left
             _log.warning("the search finds the first %d instances only: %s", self.search.n_searched, error)
+        self._number()
 
     def _keep(self, cache: Path) -> bool:
         """Take the index from the cache, or put it there; say whether that could be done."""

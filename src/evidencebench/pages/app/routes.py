@@ -146,7 +146,7 @@ class _Pages:
         columns, search = self.scan.columns, self.scan.search
         n_scored, n_searched = columns.n_known, search.n_searched  # before they are used, so that they claim no more
         # An id that is given whole means that one instance, not all that share its words.
-        matching = [self.scan.position_of(text)] if text in self.viewed.dataset else search.find(text)
+        matching = [self.scan.positions[text]] if text in self.viewed.dataset else search.find(text)
         positions = listed(columns, listing, matching)
         part = positions[listing.offset : listing.offset + listing.n].tolist()
         return {
@@ -183,7 +183,7 @@ class _Pages:
     def _record(self, instance_id: str) -> Response:
         dataset = self.viewed.dataset
         try:
-            return json_response(self.viewed.record(self.scan.position_of(instance_id), dataset[instance_id]))
+            return json_response(self.viewed.record(self.scan.positions[instance_id], dataset[instance_id]))
         except ChangedDataError:
             raise RefusedError(503, DATA_CHANGED) from None
         except EvidenceBenchError as error:

@@ -208,7 +208,7 @@ def costs_section(findings: Findings) -> Node:
         _table(
             "People",
             ["person", *columns, "median seconds", "seconds in all"],
-            [[*named[label], *_times(runs[label])] for label, found in notes.items() if _is_timed(runs[label], found)],
+            [[*named[label], float(median(one)), sum(one)] for label in notes if (one := _seconds(runs[label]))],
         ),
         _table(
             "All that the runs note",
@@ -218,12 +218,9 @@ def costs_section(findings: Findings) -> Node:
     )
 
 
-def _is_timed(run: RunFile, notes: Mapping[str, int]) -> bool:
-    return "seconds" in notes and run.header is not None and run.header.system.name == SYSTEM_NAME
-
-
-def _times(run: RunFile) -> tuple[float, int]:
-    """Return the median of the seconds that a person took, and their sum."""
+def _seconds(run: RunFile) -> list[int]:
+    """Return how long a person took for each instance; nothing of any other run."""
+    if run.header is None or run.header.system.name != SYSTEM_NAME:
+        return []
     answers = (run.answer(*key) for key in run.done)
-    seconds = [answer.notes["seconds"] for answer in answers if answer is not None and "seconds" in answer.notes]
-    return float(median(seconds)), sum(seconds)
+    return [answer.notes["seconds"] for answer in answers if answer is not None and "seconds" in answer.notes]
