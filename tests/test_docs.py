@@ -150,7 +150,7 @@ def test_the_lazy_tables_of_commands_say_what_the_commands_say() -> None:
     for group in groups:
         assert isinstance(group, LazyGroup)
         context = click.Context(group)
-        for name, (_, line) in group.modules.items():
+        for name, line in group.lines.items():
             command = group.get_command(context, name)
             assert command is not None
             assert (command.help or "").splitlines()[0] == line

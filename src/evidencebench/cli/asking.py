@@ -67,25 +67,13 @@ def require_model(asking: Asking, *, asks: bool) -> None:
         raise click.UsageError("--estimate, --batch and --max-cost-usd are for systems that ask a language model")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelAccess:
-    """The client that asks language models (None where none is asked), how it is waited for, and the progress shown."""
-
-    client: ChatClient | None
-    waiting: Waiting
-    shown: ProgressReporter
-
-    def tell(self) -> None:
-        """Say what was asked."""
-        if self.client is not None:
-            _tell_asked(self.client)
-
-
 @contextmanager
-def opened_access(asking: Asking, what: str, *, asks: bool) -> Iterator[ModelAccess]:
-    """Give the access to models, closed when the block ends; after an error, print what was asked so far.
+def opened_client(
+    asking: Asking, what: str, *, asks: bool
+) -> Iterator[tuple[ChatClient | None, Waiting, ProgressReporter]]:
+    """Give the client (None where nothing asks a model), how it is waited for, and what shows progress, of ``what``.
 
-    Progress is shown meanwhile, as that of ``what``.
+    The client is closed when the block ends; after an error, what was asked so far is printed.
     """
     client, settle = _opened(asking) if asks else (None, None)
     status = None if client is None else client.totals.summary
@@ -100,16 +88,18 @@ def opened_access(asking: Asking, what: str, *, asks: bool) -> Iterator[ModelAcc
                 settle=settle,
                 on_interrupt=lambda: shown.tell("finishing what was begun; Ctrl-C again ends at once"),
             )
-            yield ModelAccess(client=client, waiting=waiting, shown=shown)
+            yield client, waiting, shown
     except (EvidenceBenchError, KeyboardInterrupt) as error:
         is_told = isinstance(error, StopError | KeyboardInterrupt)
         if client is not None and (is_told or client.totals.now != RequestTotals()):
-            _tell_asked(client)
+            tell_asked(client)
         raise
 
 
-def _tell_asked(client: ChatClient) -> None:
-    click.echo(f"asked: {client.totals.summary()}", err=True)
+def tell_asked(client: ChatClient | None) -> None:
+    """Say on standard error what was asked, if anything was to be."""
+    if client is not None:
+        click.echo(f"asked: {client.totals.summary()}", err=True)
 
 
 @contextmanager
@@ -187,9 +177,13 @@ def _opened(asking: Asking) -> tuple[ChatClient, Callable[[], bool] | None]:
             timeout_seconds=asking.timeout_seconds,
             total_timeout_seconds=max(_HOUR_SECONDS, asking.timeout_seconds),
         )
-        limit = asking.max_cost_usd
         sender = BatchSender(
-            cache, prices=prices, totals=totals, max_cost_usd=limit, on_status=_tell, settings=settings
+            cache,
+            prices=prices,
+            totals=totals,
+            max_cost_usd=asking.max_cost_usd,
+            on_status=_tell,
+            settings=settings,
         )
         client = ChatClient(
             sender=sender, cache=cache, prices=prices, totals=totals, max_in_flight=asking.max_connections

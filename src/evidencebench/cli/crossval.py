@@ -6,7 +6,7 @@ import click
 import msgspec
 
 from evidencebench.cli import options
-from evidencebench.cli.asking import Asking, asking_options, opened_access, print_estimate, require_model
+from evidencebench.cli.asking import Asking, asking_options, opened_client, print_estimate, require_model, tell_asked
 from evidencebench.cli.output import OutputFile, print_json, print_prose, print_signatures, print_table, require_file
 from evidencebench.cli.progress import ProgressReporter
 from evidencebench.data.dataset import open_dataset
@@ -104,18 +104,18 @@ def command(
         how = f" with the own and with a wrong hypothesis under {counted(n_seeds, 'seed')}"
         n_failed = print_estimate(asking, rehearse, how=how)
         ctx.exit(1 if n_failed else 0)
-    with opened_access(asking, system, asks=asks) as access:
+    with opened_client(asking, system, asks=asks) as (client, waiting, shown):
         found = cross_validate(
             what,
             dataset,
             jobs=jobs,
             journal=output,
             overwrite=overwrite,
-            client=access.client,
-            waiting=access.waiting,
-            on_progress=access.shown,
+            client=client,
+            waiting=waiting,
+            on_progress=shown,
         )
-    access.tell()
+    tell_asked(client)
     n_failed = sum(one.n_failed for one in found)
     if asking.as_json:
         print_json(msgspec.to_builtins({"folds": n_folds, "seeds": n_seeds, "systems": found}))

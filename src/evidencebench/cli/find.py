@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from evidencebench.cli import options
-from evidencebench.cli.asking import Asking, asking_options, opened_access, print_estimate, require_model
+from evidencebench.cli.asking import Asking, asking_options, opened_client, print_estimate, require_model, tell_asked
 from evidencebench.cli.output import print_json, prose_width
 from evidencebench.errors import EvidenceBenchError, PendingError, ReplyError, UnreadableError
 from evidencebench.execution.asking import Rehearsal
@@ -80,10 +80,10 @@ def command(
     if asking.estimate:
         print_estimate(asking, lambda client, _: _rehearsed(_made(spec, seed, client), query, brief))
         ctx.exit()
-    with opened_access(asking, "asking", asks=asks) as access:
-        system = _made(spec, seed, access.client)
-        answer = _answered(system, query, brief, access.waiting.settle)
-    access.tell()
+    with opened_client(asking, "asking", asks=asks) as (client, waiting, _):
+        system = _made(spec, seed, client)
+        answer = _answered(system, query, brief, waiting.settle)
+    tell_asked(client)
     sentences = answer.sentences if answer.ordered else sorted(answer.sentences)
     found = [index for index in sentences if query.kinds[index] is not Kind.HEADING]  # which is no evidence to read
     found = found[:budget] if answer.ordered else found
@@ -94,7 +94,7 @@ def command(
             {"sentence": index, "kind": query.kinds[index].value, "text": query.sentences[index]} for index in found
         ]
         given = {"hypothesis": hypothesis, "system": spec, "budget": budget, "scope": scope}
-        spent = {} if access.client is None else {"asked": access.client.totals.fields()}
+        spent = {} if client is None else {"asked": client.totals.fields()}
         print_json({**given, "evidence": rows, "notes": dict(answer.notes), **spent})
         return
     if not found:

@@ -13,27 +13,23 @@ from evidencebench.wording import did_you_mean
 class LazyGroup(click.Group):
     """A group that imports a command only when it is used, so that ``--help`` and every command start fast.
 
-    Parameters
-    ----------
-    package
-        Where its modules lie.
-    modules
-        Command -> (module, one line of help). The line stands there so that help imports no command.
+    Each is a module of ``package`` with the command's name. ``lines`` is command -> its line of help, for which nothing
+    is imported.
     """
 
-    def __init__(self, *args: Any, package: str, modules: Mapping[str, tuple[str, str]], **settings: Any) -> None:
+    def __init__(self, *args: Any, package: str, lines: Mapping[str, str], **settings: Any) -> None:
         super().__init__(*args, **settings)
-        self.package, self.modules = package, modules
+        self.package, self.lines = package, lines
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         """Return the names of all commands."""
-        return list(self.modules)
+        return list(self.lines)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - as above
         """Return a command, imported now, or None where there is none of the name."""
-        if cmd_name not in self.modules:
+        if cmd_name not in self.lines:
             return None
-        command: click.Command = import_module(f"{self.package}.{self.modules[cmd_name][0]}").command
+        command: click.Command = import_module(f"{self.package}.{cmd_name.replace('-', '_')}").command
         return command
 
     def resolve_command(
@@ -41,18 +37,17 @@ class LazyGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Return the command that is named first."""
         name = args[0]
-        if name not in self.modules and not name.startswith("-") and not ctx.resilient_parsing:
-            ctx.fail(f"No such command '{name}'{did_you_mean(name, self.modules)}.")
+        if name not in self.lines and not name.startswith("-") and not ctx.resilient_parsing:
+            ctx.fail(f"No such command '{name}'{did_you_mean(name, self.lines)}.")
         return super().resolve_command(ctx, args)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """Return the commands that begin so, or the options, importing none of them."""
         if incomplete.startswith("-"):
             return click.Command.shell_complete(self, ctx, incomplete)
-        known = self.modules.items()
-        return [CompletionItem(name, help=line) for name, (_, line) in known if name.startswith(incomplete)]
+        return [CompletionItem(name, help=line) for name, line in self.lines.items() if name.startswith(incomplete)]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - as above
         """Write the names of all commands with their lines."""
         with formatter.section("Commands"):
-            formatter.write_dl([(name, line) for name, (_, line) in self.modules.items()])
+            formatter.write_dl(list(self.lines.items()))

@@ -15,29 +15,29 @@ from evidencebench.tables import printable
 from evidencebench.version import __version__
 
 COMMANDS = {
-    "demo": ("demo", "Validate, solve, run and score the embedded sample."),
-    "systems": ("systems", "List the systems with their options and defaults."),
-    "tasks": ("tasks", "List the tasks: how many sentences and aspects count."),
-    "data": ("data", "Validate, describe, show, solve, convert, download data."),
-    "llm": ("llm", "List providers, show prompts and replies, serve a fake model."),
-    "cache": ("cache", "List, prune and export what is kept between runs."),
-    "find": ("find", "Find the evidence in a paper of your own."),
-    "run": ("run", "Run SYSTEM over a data set into a run file."),
-    "train": ("train", "Fit a model to labelled data and write it into a folder."),
-    "crossval": ("crossval", "Cross-validate SYSTEM, trained anew for every fold of papers."),
-    "score": ("score", "Score RUN: a run, {id: [indices]} JSON, or a TREC run."),
-    "compare": ("compare", "Compare runs on the same instances, pair by pair."),
-    "leaderboard": ("leaderboard", "Rank runs by aspect recall beside the controls."),
-    "view": ("view", "Look at papers, their evidence and what each RUN chose."),
-    "report": ("report", "Write one HTML file with everything about RUNs, papers included."),
-    "wrong-hypothesis": ("wrong_hypothesis", "Measure whether SYSTEM uses the hypothesis."),
+    "demo": "Validate, solve, run and score the embedded sample.",
+    "systems": "List the systems with their options and defaults.",
+    "tasks": "List the tasks: how many sentences and aspects count.",
+    "data": "Validate, describe, show, solve, convert, download data.",
+    "llm": "List providers, show prompts and replies, serve a fake model.",
+    "cache": "List, prune and export what is kept between runs.",
+    "find": "Find the evidence in a paper of your own.",
+    "run": "Run SYSTEM over a data set into a run file.",
+    "train": "Fit a model to labelled data and write it into a folder.",
+    "crossval": "Cross-validate SYSTEM, trained anew for every fold of papers.",
+    "score": "Score RUN: a run, {id: [indices]} JSON, or a TREC run.",
+    "compare": "Compare runs on the same instances, pair by pair.",
+    "leaderboard": "Rank runs by aspect recall beside the controls.",
+    "view": "Look at papers, their evidence and what each RUN chose.",
+    "report": "Write one HTML file with everything about RUNs, papers included.",
+    "wrong-hypothesis": "Measure whether SYSTEM uses the hypothesis.",
 }
 
 
 @click.group(
     cls=LazyGroup,
     package="evidencebench.cli",
-    modules=COMMANDS,
+    lines=COMMANDS,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80},
 )
 @click.version_option(__version__, prog_name="evidencebench", allow_from_autoenv=False)

@@ -71,14 +71,9 @@ def _completer(names: Callable[[], Iterable[str]], *more: str) -> Completer:
     return complete
 
 
-def _names(module: str, table: str) -> Iterable[str]:
-    """Return the names of a table that is imported only when a shell asks, since that is slow."""
-    found: Iterable[str] = getattr(import_module(f"evidencebench.{module}"), table)
-    return found
-
-
-complete_systems = _completer(lambda: _names("execution.system_table", "SYSTEMS"))
-complete_trainings = _completer(lambda: _names("training.training_table", "TRAININGS"))
+# Tables that are imported only when a shell asks, since that is slow.
+complete_systems = _completer(lambda: import_module("evidencebench.execution.system_table").SYSTEMS)
+complete_trainings = _completer(lambda: import_module("evidencebench.training.training_table").TRAININGS)
 complete_data = _completer(lambda: ("sample", *CATALOG), "file")
 
 

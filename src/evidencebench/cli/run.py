@@ -9,7 +9,7 @@ from typing import Any, Literal
 import click
 
 from evidencebench.cli import options
-from evidencebench.cli.asking import Asking, asking_options, opened_access, print_estimate, require_model
+from evidencebench.cli.asking import Asking, asking_options, opened_client, print_estimate, require_model
 from evidencebench.cli.ending import EXIT_STOPPED, print_trace
 from evidencebench.cli.exchange import print_exchanges
 from evidencebench.cli.output import OutputFile, print_json, require_file
@@ -90,7 +90,7 @@ def command(
     if output is None:
         raise click.UsageError("Missing option '-o' / '--output'.")
     require_file(output, "cannot be gone on in after an interruption")
-    with opened_access(asking, system, asks=asks) as access:
+    with opened_client(asking, system, asks=asks) as (client, waiting, shown):
         report = execute(
             system,
             dataset,
@@ -100,13 +100,13 @@ def command(
             overwrite=overwrite,
             retry_failed=retry_failed,
             fail_fast=fail_fast,
-            client=access.client,
-            max_waiting=access.waiting.max_waiting,
-            settle=access.waiting.settle,
-            on_interrupt=access.waiting.on_interrupt,
-            on_progress=access.shown,
+            client=client,
+            max_waiting=waiting.max_waiting,
+            settle=waiting.settle,
+            on_interrupt=waiting.on_interrupt,
+            on_progress=shown,
         )
-    totals = access.client.totals if access.client is not None else None
+    totals = client.totals if client is not None else None
     print_trace(report.first_trace)
     if asking.as_json:
         asked = {"asked": totals.fields()} if totals is not None else {}

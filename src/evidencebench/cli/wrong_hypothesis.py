@@ -5,7 +5,7 @@ from typing import Any
 import click
 
 from evidencebench.cli import options
-from evidencebench.cli.asking import Asking, asking_options, opened_access, print_estimate, require_model
+from evidencebench.cli.asking import Asking, asking_options, opened_client, print_estimate, require_model, tell_asked
 from evidencebench.cli.comparison_tables import print_comparisons
 from evidencebench.cli.output import print_json, print_prose, print_signatures
 from evidencebench.cli.progress import ProgressReporter
@@ -75,12 +75,12 @@ def command(
         how = " with the own and with a wrong hypothesis"
         n_failed = print_estimate(asking, rehearse, how=how)
         ctx.exit(1 if n_failed else 0)
-    with opened_access(asking, "asking", asks=asks) as access:
-        named = make_system(system, seed=resampling.seed, client=access.client)
+    with opened_client(asking, "asking", asks=asks) as (client, waiting, shown):
+        named = make_system(system, seed=resampling.seed, client=client)
         found = wrong_hypothesis_control(
-            named, dataset, tasks or default_tasks(named), waiting=access.waiting, on_progress=access.shown, **what
+            named, dataset, tasks or default_tasks(named), waiting=waiting, on_progress=shown, **what
         )
-    access.tell()
+    tell_asked(client)
     n_failed = sum(one.first_counts.failed + one.second_counts.failed for one in found.values())
     if n_failed:
         told = f"{counted(n_failed, 'answer')} failed, which scores 0"

@@ -8,13 +8,13 @@ import click
 from evidencebench.cli.groups import LazyGroup
 
 _COMMANDS = {
-    "export": ("export", "Write all replies into FILE, one JSON object a line."),
-    "list": ("list", "List what is kept: replies, embeddings, searches, open batches."),
-    "prune": ("prune", "Remove what is kept, and give its space back."),
+    "export": "Write all replies into FILE, one JSON object a line.",
+    "list": "List what is kept: replies, embeddings, searches, open batches.",
+    "prune": "Remove what is kept, and give its space back.",
 }
 
 
-@click.group(cls=LazyGroup, package=__name__, modules=_COMMANDS)
+@click.group(cls=LazyGroup, package=__name__, lines=_COMMANDS)
 def command() -> None:
     """List, prune and export what is kept between runs.
 

@@ -8,17 +8,17 @@ import click
 from evidencebench.cli.groups import LazyGroup
 
 _COMMANDS = {
-    "convert": ("convert", "Write a data set in the form that OUTPUT's suffix names."),
-    "download": ("download", "Fetch official data, resuming and checking size and sha256."),
-    "list": ("list", "List the known data sets, and which of them are here."),
-    "show": ("show", "Show one instance, or without ID a line an instance."),
-    "solve": ("solve", "Derive all four optima of a data set, exactly, into a copy."),
-    "stats": ("stats", "Describe a data set in numbers."),
-    "validate": ("validate", "Report every violation of the format, with its place."),
+    "convert": "Write a data set in the form that OUTPUT's suffix names.",
+    "download": "Fetch official data, resuming and checking size and sha256.",
+    "list": "List the known data sets, and which of them are here.",
+    "show": "Show one instance, or without ID a line an instance.",
+    "solve": "Derive all four optima of a data set, exactly, into a copy.",
+    "stats": "Describe a data set in numbers.",
+    "validate": "Report every violation of the format, with its place.",
 }
 
 
-@click.group(cls=LazyGroup, package=__name__, modules=_COMMANDS)
+@click.group(cls=LazyGroup, package=__name__, lines=_COMMANDS)
 def command() -> None:
     """Validate, describe, show, solve, convert, download data.
 

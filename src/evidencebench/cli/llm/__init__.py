@@ -8,14 +8,14 @@ import click
 from evidencebench.cli.groups import LazyGroup
 
 _COMMANDS = {
-    "examples": ("examples", "Draw examples for the prompt of llm_icl from labelled data."),
-    "providers": ("providers", "List who serves models, and which of their keys are set."),
-    "serve-fake": ("serve_fake", "Serve a fake language model for trials."),
-    "show": ("show", "Show what a model was asked for an instance, and its replies."),
+    "examples": "Draw examples for the prompt of llm_icl from labelled data.",
+    "providers": "List who serves models, and which of their keys are set.",
+    "serve-fake": "Serve a fake language model for trials.",
+    "show": "Show what a model was asked for an instance, and its replies.",
 }
 
 
-@click.group(cls=LazyGroup, package=__name__, modules=_COMMANDS)
+@click.group(cls=LazyGroup, package=__name__, lines=_COMMANDS)
 def command() -> None:
     """List providers, show prompts and replies, serve a fake model.
 
