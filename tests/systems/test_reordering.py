@@ -7,15 +7,20 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import ArrayLike
 
 from evidencebench.systems.retrievers.scores import Floats, unit_scores
-from evidencebench.systems.selectors.reordering import discounted_order, mmr_order
+from evidencebench.systems.selectors.reordering import Rows, discounted_order, mmr_order
 
 Pairs = list[list[float]]
 
 # Few values, so that ties abound; quarters and eighths, so that products are exact.
 fractions = st.sampled_from([0.0, 0.25, 0.5, 0.75, 1.0]) | st.floats(0, 1)
 similarities = st.sampled_from([0.0, 0.5, 1.0]) | st.floats(0, 1).map(lambda value: round(value, 9))
+
+
+def rows_of(pairs: ArrayLike) -> Rows:
+    return np.asarray(pairs, dtype=np.float64).__getitem__
 
 
 @st.composite
@@ -58,21 +63,15 @@ def slowly_by_mmr(scores: Sequence[float], similarity: Pairs, relevance: float) 
 @given(scored_pairs(), fractions)
 def test_discounting_equals_the_definition(drawn: tuple[list[float], Pairs], strength: float) -> None:
     scores, similarity = drawn
-    assert discounted_order(scores, similarity, strength=strength) == slowly_discounted(scores, similarity, strength)
+    assert discounted_order(scores, rows_of(similarity), strength=strength) == slowly_discounted(
+        scores, similarity, strength
+    )
 
 
 @given(scored_pairs(), fractions)
 def test_mmr_equals_the_definition(drawn: tuple[list[float], Pairs], relevance: float) -> None:
     scores, similarity = drawn
-    assert mmr_order(scores, similarity, relevance=relevance) == slowly_by_mmr(scores, similarity, relevance)
-
-
-@given(scored_pairs(), fractions)
-def test_rows_on_demand_give_the_order_that_all_pairs_give(drawn: tuple[list[float], Pairs], weight: float) -> None:
-    scores, similarity = drawn
-    rows = np.array(similarity, float).reshape(len(scores), len(scores)).__getitem__
-    assert discounted_order(scores, rows, strength=weight) == discounted_order(scores, similarity, strength=weight)
-    assert mmr_order(scores, rows, relevance=weight) == mmr_order(scores, similarity, relevance=weight)
+    assert mmr_order(scores, rows_of(similarity), relevance=relevance) == slowly_by_mmr(scores, similarity, relevance)
 
 
 def test_a_row_of_the_wrong_length_is_refused() -> None:
@@ -84,58 +83,50 @@ def test_a_row_of_the_wrong_length_is_refused() -> None:
 def test_without_weight_on_redundancy_the_order_is_by_score(drawn: tuple[list[float], Pairs]) -> None:
     scores, similarity = drawn
     by_score = tuple(sorted(range(len(scores)), key=lambda index: (-scores[index], index)))
-    assert discounted_order(scores, similarity, strength=0) == by_score
-    assert mmr_order(scores, similarity, relevance=1) == by_score
+    assert discounted_order(scores, rows_of(similarity), strength=0) == by_score
+    assert mmr_order(scores, rows_of(similarity), relevance=1) == by_score
 
 
 @given(scored_pairs(), fractions)
 def test_the_best_sentence_stays_first(drawn: tuple[list[float], Pairs], weight: float) -> None:
     scores, similarity = drawn
     if scores:
-        assert discounted_order(scores, similarity, strength=weight)[0] == scores.index(max(scores))
-        assert scores[mmr_order(scores, similarity, relevance=max(weight, 0.01))[0]] == max(scores)
+        assert discounted_order(scores, rows_of(similarity), strength=weight)[0] == scores.index(max(scores))
+        assert scores[mmr_order(scores, rows_of(similarity), relevance=max(weight, 0.01))[0]] == max(scores)
 
 
 def test_a_paper_without_sentences_and_one_of_one_sentence() -> None:
-    assert discounted_order([], []) == mmr_order([], []) == ()
-    assert discounted_order([], np.zeros((0, 0))) == ()
-    assert discounted_order([0.0], [[1.0]]) == mmr_order([-3.0], [[1.0]]) == (0,)
+    assert discounted_order([], rows_of([])) == mmr_order([], rows_of([])) == ()
+    assert discounted_order([0.0], rows_of([[1.0]])) == mmr_order([-3.0], rows_of([[1.0]])) == (0,)
     assert unit_scores([]).shape == (0,)
 
 
 def test_where_all_is_alike_the_paper_order_stays() -> None:
     everything = np.ones((4, 4))
-    assert discounted_order(np.ones(4), everything) == mmr_order(np.ones(4), everything) == (0, 1, 2, 3)
-    assert discounted_order(np.zeros(4), everything) == (0, 1, 2, 3)
+    assert (
+        discounted_order(np.ones(4), rows_of(everything)) == mmr_order(np.ones(4), rows_of(everything)) == (0, 1, 2, 3)
+    )
+    assert discounted_order(np.zeros(4), rows_of(everything)) == (0, 1, 2, 3)
 
 
 def test_a_repeated_sentence_falls_behind_but_not_behind_worse_ones_with_nothing_left() -> None:
     alike = np.eye(4)
     alike[1, 2] = alike[2, 1] = 1.0
-    assert discounted_order([0.0, 0.9, 0.8, 0.1], alike) == (1, 3, 2, 0)
+    assert discounted_order([0.0, 0.9, 0.8, 0.1], rows_of(alike)) == (1, 3, 2, 0)
 
 
 @pytest.mark.parametrize(
-    ("scores", "similarity", "options", "message"),
+    ("scores", "similarity", "message"),
     [
-        ([0.5, math.nan], np.eye(2), {}, "sentence 1: expected a finite score, got nan"),
-        ([0.5, -1.0], np.eye(2), {}, r"expected scores of at least 0, got -1\.0"),
-        ([[0.5]], np.eye(1), {}, r"expected one score a sentence, got an array of shape \(1, 1\)"),
-        ([0.5, 0.4], np.eye(3), {}, r"similarity: expected shape \(2, 2\), got \(3, 3\)"),
-        ([], np.eye(3), {}, r"similarity: expected shape \(0, 0\), got \(3, 3\)"),
-        ([0.5, 0.4], np.full((2, 2), np.nan), {}, "similarity: expected numbers, got NaN"),
-        ([0.5, 0.4], np.eye(2), {"strength": 1.5}, r"strength: expected a number in 0\.\.1, got 1\.5"),
-        ([0.5, 0.4], np.eye(2), {"strength": math.nan}, r"strength: expected a number in 0\.\.1, got nan"),
+        ([0.5, math.nan], np.eye(2), "sentence 1: expected a finite score, got nan"),
+        ([0.5, -1.0], np.eye(2), r"expected scores of at least 0, got -1\.0"),
+        ([[0.5]], np.eye(1), r"expected one score a sentence, got an array of shape \(1, 1\)"),
+        ([0.5, 0.4], np.full((2, 2), np.nan), "similarity: expected numbers, got NaN"),
     ],
 )
-def test_what_cannot_be_ordered_is_refused(
-    scores: list[float], similarity: Floats, options: dict[str, float], message: str
-) -> None:
+def test_what_cannot_be_ordered_is_refused(scores: list[float], similarity: Floats, message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        discounted_order(scores, similarity, **options)
-    if "strength" in options:
-        with pytest.raises(ValueError, match=message.replace("strength", "relevance")):
-            mmr_order(scores, similarity, relevance=options["strength"])
+        discounted_order(scores, rows_of(similarity))
 
 
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1))

@@ -1,9 +1,8 @@
 """The columns that features are computed from, each computed once for a query."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +33,28 @@ EVIDENCE_CUES = (
     "comparison",
 )
 """The cues of wording that reports findings."""
+
+
+ALIKE = 0.4
+"""The cosine over which two sentences count as alike."""
+
+# Decimals kept of a sum, so that two sentences that say the same have the same.
+_DECIMALS = 9
+
+_DISCUSSION = (int(Role.DISCUSSION), int(Role.CONCLUSION))
+
+
+class Cosines(NamedTuple):
+    """What is kept of the n x n TF-IDF cosines between a paper's sentences, one entry a sentence."""
+
+    total: Floats  # the sum over all others
+    highest: Floats
+    highest_before: Floats  # with an earlier sentence
+    n_alike: Floats  # how many lie over `ALIKE`
+    abstract_total: Floats
+    abstract_highest: Floats
+    results_highest: Floats  # outside the abstract
+    discussion_highest: Floats  # of discussion and conclusion, outside the abstract
 
 
 class TextEmbedder(Protocol):
@@ -123,9 +144,24 @@ class PaperColumns:
         return WordSimilarity(self.query.sentences)
 
     @cached_property
-    def cosines(self) -> "Cosines":
-        """What features read of these cosines."""
-        return cosines_of(self)
+    def cosines(self) -> Cosines:
+        """What features read of these cosines, in one walk over them: all of them need not fit into memory."""
+        abstract = np.flatnonzero(self.is_abstract)
+        results = np.flatnonzero((self.sections == int(Role.RESULTS)) & ~self.is_abstract)
+        discussion = np.flatnonzero(np.isin(self.sections, _DISCUSSION) & ~self.is_abstract)
+        found = Cosines(*np.zeros((len(Cosines._fields), self.n)))
+        places = np.arange(self.n)
+        for rows, cosines in self.similarity.blocks():
+            found.total[rows] = cosines.sum(axis=1).round(_DECIMALS)
+            found.highest[rows] = cosines.max(axis=1, initial=0.0)
+            is_before = places < places[rows, None]
+            found.highest_before[rows] = cosines.max(axis=1, initial=0.0, where=is_before)
+            found.n_alike[rows] = (cosines > ALIKE).sum(axis=1)
+            found.abstract_total[rows] = cosines[:, abstract].sum(axis=1)
+            found.abstract_highest[rows] = cosines[:, abstract].max(axis=1, initial=0.0)
+            found.results_highest[rows] = cosines[:, results].max(axis=1, initial=0.0)
+            found.discussion_highest[rows] = cosines[:, discussion].max(axis=1, initial=0.0)
+        return found
 
     @cached_property
     def hypothesis_cosine(self) -> Floats:
@@ -157,51 +193,3 @@ class PaperColumns:
         if self._embedder is None:
             raise ValueError("expected an embedder")
         return self._embedder.embed_hypothesis(self.query).astype(float)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cosines:
-    """What is kept of the n x n TF-IDF cosines between a paper's sentences, one entry a sentence.
-
-    ``total`` is the sum over all others, ``abstract_total`` over the abstract's; the highest are those with any other,
-    any earlier one, another of the abstract, and outside it of the results, and of discussion and conclusion;
-    ``n_alike`` is how many lie over `ALIKE`.
-    """
-
-    total: Floats
-    highest: Floats
-    highest_before: Floats
-    n_alike: Floats
-    abstract_total: Floats
-    abstract_highest: Floats
-    results_highest: Floats
-    discussion_highest: Floats
-
-
-ALIKE = 0.4
-"""The cosine over which two sentences count as alike."""
-
-# Decimals kept of a sum, so that two sentences that say the same have the same.
-_DECIMALS = 9
-
-_DISCUSSION = (int(Role.DISCUSSION), int(Role.CONCLUSION))
-
-
-def cosines_of(paper: PaperColumns) -> Cosines:
-    """Return what features read of a paper's cosines, in one walk over them: all of them need not fit into memory."""
-    abstract = np.flatnonzero(paper.is_abstract)
-    results = np.flatnonzero((paper.sections == int(Role.RESULTS)) & ~paper.is_abstract)
-    discussion = np.flatnonzero(np.isin(paper.sections, _DISCUSSION) & ~paper.is_abstract)
-    found = Cosines(**{field.name: np.zeros(paper.n) for field in fields(Cosines)})
-    places = np.arange(paper.n)
-    for rows, cosines in paper.similarity.blocks():
-        found.total[rows] = cosines.sum(axis=1).round(_DECIMALS)
-        found.highest[rows] = cosines.max(axis=1, initial=0.0)
-        is_before = places < places[rows, None]
-        found.highest_before[rows] = cosines.max(axis=1, initial=0.0, where=is_before)
-        found.n_alike[rows] = (cosines > ALIKE).sum(axis=1)
-        found.abstract_total[rows] = cosines[:, abstract].sum(axis=1)
-        found.abstract_highest[rows] = cosines[:, abstract].max(axis=1, initial=0.0)
-        found.results_highest[rows] = cosines[:, results].max(axis=1, initial=0.0)
-        found.discussion_highest[rows] = cosines[:, discussion].max(axis=1, initial=0.0)
-    return found
