@@ -81,11 +81,6 @@ class DenseApi:
         """Return sentences x dimensions, float32, at length 1 unless the similarity is ``dot``."""
         return at_length(self._embedded(query, scope)[1:], self.similarity)
 
-    def embed_hypothesis(self, query: Query, scope: AspectScope = "all") -> Floats:
-        """Return the hypothesis's vector, of as many dimensions as the sentences' have."""
-        vector: Floats = at_length(self._embedded(query, scope)[:1], self.similarity)[0]
-        return vector
-
     def _embedded(self, query: Query, scope: AspectScope) -> Floats:
         """Return the hypothesis's vector, then the sentences': one request, if they are few."""
         texts = sentence_texts(query, self._text_format, scope, neighbours=self.neighbours, title=self.title)

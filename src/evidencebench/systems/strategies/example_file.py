@@ -43,16 +43,6 @@ class PromptExample(msgspec.Struct, frozen=True, kw_only=True):
         """Return the sentences for a scope; none where the instance has no aspect in it."""
         return self.sentences if scope == "all" else self.results or ()
 
-    def reason_against(self, query: Query, fingerprint: str) -> str | None:
-        """Return why a query with this paper's fingerprint may not be asked with the example, or None."""
-        if query.instance_id == self.instance_id:
-            return "the instance is one of the examples"
-        if query.paper_id and query.paper_id == self.paper_id:
-            return f"its paper '{query.paper_id}' is that of example '{self.instance_id}'"
-        if fingerprint == self.fingerprint:
-            return f"its paper has the text of example '{self.instance_id}'"
-        return None
-
 
 class ExampleFile(msgspec.Struct, frozen=True, kw_only=True):
     """A file of examples: its format's version, what they were drawn from, and the first n are a fair draw of n."""
@@ -89,5 +79,11 @@ def read_examples(path: PathText) -> ExampleFile:
 def reason_against(examples: Iterable[PromptExample], query: Query) -> str | None:
     """Return why a query may not be asked with some examples, or None where it may."""
     fingerprint = fingerprint_of(query.sentences)
-    reasons = (example.reason_against(query, fingerprint) for example in examples)
-    return next((reason for reason in reasons if reason is not None), None)
+    for example in examples:
+        if query.instance_id == example.instance_id:
+            return "the instance is one of the examples"
+        if query.paper_id and query.paper_id == example.paper_id:
+            return f"its paper '{query.paper_id}' is that of example '{example.instance_id}'"
+        if fingerprint == example.fingerprint:
+            return f"its paper has the text of example '{example.instance_id}'"
+    return None
