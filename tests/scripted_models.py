@@ -31,9 +31,6 @@ class ScriptedSender:
             raise reply
         return ChatReply(text=reply, usage=USAGE) if isinstance(reply, str) else reply
 
-    async def aclose(self) -> None:
-        """There is nothing to free."""
-
 
 USAGE = Usage(prompt_tokens=100, completion_tokens=10)
 

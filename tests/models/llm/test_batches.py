@@ -734,9 +734,6 @@ def test_what_an_open_batch_holds_is_not_sent_one_by_one_and_is_collected_when_d
             self.n_sent += 1
             return ChatReply(text=request.model)
 
-        async def aclose(self) -> None:
-            """Free nothing."""
-
     cache, counting = ReplyCache(tmp_path), Counting()
     in_batch, other = requests_to(server.base_url, "openai/gpt-x", 2)
 

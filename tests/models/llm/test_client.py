@@ -420,7 +420,7 @@ def test_a_cost_limit_needs_a_known_price() -> None:
 
 def test_closing_ends_what_runs_and_the_thread_and_may_be_done_twice() -> None:
     sender = SlowSender(is_open=False)
-    with asking(sender) as (client, _, cache), ThreadPoolExecutor(1) as pool:
+    with asking(sender, on_end=sender.aclose) as (client, _, cache), ThreadPoolExecutor(1) as pool:
         waiting = pool.submit(ask, client, 1)
         while not sender.asked:
             time.sleep(0.001)

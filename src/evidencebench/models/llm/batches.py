@@ -158,9 +158,6 @@ class BatchSender:
             await self._settings.sleep(seconds)
             seconds = min(2 * seconds, _LONGEST_POLL_SECONDS)
 
-    async def aclose(self) -> None:
-        """Free connections: there are none between calls."""
-
     def _provider_of(self, group: BatchGroup) -> tuple[BatchApi, Server, Key]:
         if group not in self._providers:
             try:

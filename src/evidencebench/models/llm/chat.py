@@ -161,7 +161,3 @@ class Sender(Protocol):
         if the reply is part of a batch that is not done.
         """
         ...
-
-    async def aclose(self) -> None:
-        """Free connections."""
-        ...

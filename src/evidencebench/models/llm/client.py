@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
@@ -63,6 +63,8 @@ class ChatClient:
         How many requests are sent at a time; more than that wait.
     on_drain
         Called by `drain`.
+    on_end
+        Awaited in the event loop of the client, when that ends.
     """
 
     def __init__(
@@ -75,13 +77,14 @@ class ChatClient:
         max_in_flight: int = 16,
         totals: RunningTotals | None = None,
         on_drain: Callable[[], None] = lambda: None,
+        on_end: Callable[[], Awaitable[object]] = lambda: asyncio.sleep(0),
     ) -> None:
         self.totals = RunningTotals() if totals is None else totals
         self._sender, self._cache, self._prices = sender, cache, prices
         self._budget = Budget(prices, None) if budget is None else budget
         self._max_in_flight, self._on_drain = max_in_flight, on_drain
         self._is_draining = False
-        self._loop_thread = LoopThread(sender.aclose)
+        self._loop_thread = LoopThread(on_end)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._process_id = os.getpid()
         self._slots, self._proving = asyncio.Semaphore(max_in_flight), asyncio.Lock()
@@ -322,6 +325,7 @@ def make_client(
         max_in_flight=max_connections,
         totals=totals,
         on_drain=sender.stop_retrying,
+        on_end=sender.aclose,
     )
 
 

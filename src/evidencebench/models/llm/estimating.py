@@ -48,9 +48,6 @@ class EstimatingSender:
         """Count a request that has no stand-in."""
         return self.estimated(request, "")
 
-    async def aclose(self) -> None:
-        """Do nothing: there are no connections."""
-
     def _cost_of(self, one: ModelEstimate) -> float | None:
         usage = Usage(prompt_tokens=one.prompt_tokens, completion_tokens=one.completion_tokens)
         return self._prices.cost_usd(one.model, usage, batch=self._batch)

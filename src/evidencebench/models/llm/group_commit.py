@@ -21,7 +21,7 @@ _Waiting = tuple[Change[Any], Future[Any]]
 _Queue = SimpleQueue[_Waiting | None]
 
 _MOST_CHANGES = 1024  # in a transaction
-_MOST_WAITS = 10  # of a minute each, for another process that holds the file, such as one that compacts it
+_LONGEST_WAIT_MILLISECONDS = 600_000  # for another process that holds the file, such as one that compacts it
 _LONGEST_CLOSING_SECONDS = 5.0
 
 
@@ -149,7 +149,8 @@ def _commit(group: list[_Waiting], file: Reopening) -> None:
 def _in_one_transaction(changes: list[Change[Any]], connection: sqlite3.Connection) -> list[Any]:
     """Return what each change returns, or its error where it fails: then it alone is undone."""
     outcomes: list[Any] = []
-    _begin(connection)
+    connection.execute(f"PRAGMA busy_timeout = {_LONGEST_WAIT_MILLISECONDS}")  # what waits may have been paid for
+    connection.execute("BEGIN IMMEDIATE")
     try:
         for change in changes:
             connection.execute("SAVEPOINT change")
@@ -167,15 +168,3 @@ def _in_one_transaction(changes: list[Change[Any]], connection: sqlite3.Connecti
             connection.execute("ROLLBACK")
         raise
     return outcomes
-
-
-def _begin(connection: sqlite3.Connection) -> None:
-    """Take the file, however long others need it: what waits to be written may have been paid for."""
-    for attempt in range(_MOST_WAITS):
-        try:
-            connection.execute("BEGIN IMMEDIATE")
-        except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or attempt == _MOST_WAITS - 1:
-                raise
-        else:
-            return

@@ -29,7 +29,7 @@ class _RunningLoop:
 class LoopThread:
     """A loop that starts when first used, and again in a forked process; `closing` is awaited in it when it ends."""
 
-    def __init__(self, closing: Callable[[], Awaitable[None]]) -> None:
+    def __init__(self, closing: Callable[[], Awaitable[object]]) -> None:
         self._closing = closing
         self._lock = threading.Lock()
         self._running: _RunningLoop | None = None
@@ -86,7 +86,7 @@ def _closed() -> DrainingError:
     return DrainingError("the client was closed before the replies were there; make another to go on")
 
 
-def _start(closing: Callable[[], Awaitable[None]]) -> _RunningLoop:
+def _start(closing: Callable[[], Awaitable[object]]) -> _RunningLoop:
     loop, stop = asyncio.new_event_loop(), asyncio.Event()
 
     async def live() -> None:

@@ -25,7 +25,3 @@ class BatchGuardedSender:
                 "with 'evidencebench cache prune --batches'"
             )
         return await self._sender.send(request)
-
-    async def aclose(self) -> None:
-        """Free connections."""
-        await self._sender.aclose()

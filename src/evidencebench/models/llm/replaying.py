@@ -34,6 +34,3 @@ class ReplayingSender:
             raise PendingError(f"{request.model}: the reply to request {request.key[:12]} is not stored")
         self.noted.append(Replayed(request=request, reply=found[0], cost_usd=found[1]))
         return found[0]
-
-    async def aclose(self) -> None:
-        """Do nothing: there are no connections."""
