@@ -25,14 +25,9 @@ def kind_breakdown(scores: TaskScores, dataset: Dataset) -> dict[str, dict[str, 
             masks = {index: mask for index, mask in coverage.masks.items() if index in indices}
             of_kind = Coverage(n_aspects=coverage.n_aspects, masks=masks)
             row = table[kind.name.lower()]
-            row["selected"] += _expected_within(selection, indices)
+            row["selected"] += selection.expected_within(indices)
             row["recall"] += aspect_recall(selection, of_kind) / len(scores.ids)
             row["available"] += aspect_recall(Selection(certain=tuple(indices)), of_kind) / len(scores.ids)
     for row in table.values():
         row["selected"] = row["selected"] / n_selected if n_selected else 0.0
     return table
-
-
-def _expected_within(selection: Selection, indices: frozenset[int]) -> float:
-    drawn = sum(index in indices for index in selection.tied) * selection.n_drawn / max(1, len(selection.tied))
-    return sum(index in indices for index in selection.certain) + drawn

@@ -63,16 +63,7 @@ class Measure:
 
 
 def expected_covered(selection: Selection, coverage: Coverage) -> float:
-    """Return how many aspects the selection covers, in expectation where sentences are drawn.
-
-    Examples
-    --------
-    Of two tied sentences one is drawn; either covers its own aspect:
-
-    >>> from evidencebench.data.optimum.cover import coverage_from
-    >>> expected_covered(Selection(certain=(), tied=(0, 1), n_drawn=1), coverage_from({"a": [0], "b": [1]}))
-    1.0
-    """
+    """Return how many aspects the selection covers, in expectation where sentences are drawn."""
     covered = coverage.mask_of(selection.certain)
     if not selection.n_drawn:
         return float(covered.bit_count())
@@ -131,13 +122,10 @@ def _coverable_recall(outcome: MeasureInput) -> float:
 
 def _precision(outcome: MeasureInput) -> float:
     """Return selected sentences that cover an aspect that counts / selected sentences."""
-    selection, masks = outcome.selection, outcome.coverage.masks
+    selection = outcome.selection
     if not selection.size:
         raise UndefinedScoreError("precision is undefined: nothing is selected")
-    n_relevant = float(sum(index in masks for index in selection.certain))
-    if selection.n_drawn:
-        n_relevant += sum(index in masks for index in selection.tied) * selection.n_drawn / len(selection.tied)
-    return n_relevant / selection.size
+    return selection.expected_within(outcome.coverage.masks) / selection.size
 
 
 def _relative_recall(outcome: MeasureInput) -> float:

@@ -139,8 +139,8 @@ def by_cluster(values: Floats, clusters: Sequence[str]) -> tuple[Floats, Floats]
     return sums, np.bincount(positions, minlength=len(position_of)).astype(np.float64)
 
 
-def blocks(n_rows: int, n_columns: int) -> Iterator[int]:
-    """Yield sizes of row blocks that add up to ``n_rows`` and keep memory bounded."""
+def block_sizes(n_rows: int, n_columns: int) -> Iterator[int]:
+    """Yield sizes of blocks of rows that add up to ``n_rows`` and keep memory bounded."""
     size = max(1, _BLOCK_NUMBERS // max(1, n_columns))
     while n_rows > 0:
         yield min(size, n_rows)
@@ -153,7 +153,7 @@ def _bootstrap_means(sums: Floats, sizes: Floats, generator: np.random.Generator
     columns = [np.ascontiguousarray(column) for column in sums.T]
     n_clusters, start = len(sums), 0
     totals, n_drawn = np.empty((len(columns), n_draws)), np.empty(n_draws)
-    for n_rows in blocks(n_draws, n_clusters):
+    for n_rows in block_sizes(n_draws, n_clusters):
         drawn = generator.integers(0, n_clusters, size=(n_rows, n_clusters), dtype=np.int32)
         for first in range(0, n_rows, CACHED_ROWS):
             # How often each draw holds each cluster: the same for every column.

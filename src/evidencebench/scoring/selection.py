@@ -1,6 +1,6 @@
 """From an answer to the sentences that count: checked, without repeats, cut to the budget by rules."""
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, fields
 from operator import gt
 from types import MappingProxyType
@@ -92,6 +92,11 @@ class Selection:
     def size(self) -> int:
         """How many sentences count."""
         return len(self.certain) + self.n_drawn
+
+    def expected_within(self, indices: Container[int]) -> float:
+        """Return how many of some sentences count, in expectation."""
+        drawn = sum(index in indices for index in self.tied) * self.n_drawn / max(1, len(self.tied))
+        return sum(index in indices for index in self.certain) + drawn
 
 
 NOTHING = Ranking(sentences=())

@@ -15,7 +15,7 @@ from evidencebench.scoring.resampling import (
     Estimate,
     Floats,
     Resampling,
-    blocks,
+    block_sizes,
     bootstrap_columns,
     by_cluster,
 )
@@ -108,7 +108,7 @@ def sign_flip(
         totals = (1 - 2 * patterns) @ sums
         return float((np.abs(totals) >= threshold).mean()), True
     n_extreme = 0
-    for n_rows in blocks(n_draws, len(sums)):
+    for n_rows in block_sizes(n_draws, len(sums)):
         n_bits = n_rows * len(sums)
         packed = np.frombuffer(generator.bytes(-(-n_bits // 8)), dtype=np.uint8)
         for start in range(0, n_rows, CACHED_ROWS):
@@ -142,11 +142,6 @@ def holm(p_values: Sequence[float]) -> list[float]:
     References
     ----------
     .. [1] Holm, "A simple sequentially rejective multiple test procedure", Scandinavian Journal of Statistics 6 (1979).
-
-    Examples
-    --------
-    >>> holm([0.01, 0.04, 0.03])
-    [0.03, 0.06, 0.06]
     """
     adjusted = [0.0] * len(p_values)
     highest = 0.0
@@ -199,11 +194,6 @@ def ranges_from(
 
     A system's best rank is 1 + how many are significantly better; its worst is the number of systems - how many are
     significantly worse.
-
-    Examples
-    --------
-    >>> ranges_from({"a": 0.5, "b": 0.4, "c": 0.1}, {("a", "b"): 0.3, ("a", "c"): 0.01, ("b", "c"): 0.2})
-    {'a': (1, 2), 'b': (1, 3), 'c': (2, 3)}
     """
     better, worse = dict.fromkeys(means, 0), dict.fromkeys(means, 0)
     for (a, b), p_value in p_values.items():
