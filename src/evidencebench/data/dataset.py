@@ -39,7 +39,7 @@ class Dataset:
     """
 
     def __init__(self, source: DataSource) -> None:
-        self.path, self.ids = source.path, source.ids
+        self.path, self.ids = source.snapshot.path, source.ids
         self._source = source
 
     @property
@@ -61,7 +61,7 @@ class Dataset:
     @property
     def file(self) -> DataFile:
         """The description by which `reopen_dataset` opens it in another process."""
-        return file_of(self._source)
+        return file_of(self._source.snapshot)
 
     def __repr__(self) -> str:
         checksum = ""  # where finding it would take seconds, or cannot be done

@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import chain
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -22,7 +21,6 @@ from evidencebench.storage.whole_file import Output
 class JsonFile:
     """A `DataSource`: where each instance of a file stands, with the bytes of the file as it was opened."""
 
-    path: Path
     snapshot: Snapshot
     places: Mapping[str, Place]
     repeated_ids: tuple[str, ...]  # the last instance of each is read
@@ -52,7 +50,7 @@ class JsonFile:
         try:
             fields = msgspec.json.decode(raw)
         except UnicodeDecodeError as error:
-            raise UnreadableError(f"{self.path}: {instance_id}: {not_utf8(error)}") from error
+            raise UnreadableError(f"{self.snapshot.path}: {instance_id}: {not_utf8(error)}") from error
         except (msgspec.DecodeError, RecursionError) as error:
             raise FormatError(str(error)) from error
         # Colons behind a quote that ends a string: one a key, so that a repeated key shows without a slower parser.
@@ -69,8 +67,9 @@ def _n_keys(value: Any) -> int:
 
 
 def _open_indexed(
-    index: Callable[[Snapshot], tuple[Mapping[str, Place], tuple[str, ...]]], path: Path, snapshot: Snapshot
+    index: Callable[[Snapshot], tuple[Mapping[str, Place], tuple[str, ...]]], snapshot: Snapshot
 ) -> JsonFile:
+    path = snapshot.path
     if not snapshot.size:
         raise UnreadableError(f"{path}: the file is empty; expected a JSON object of instances")
     if snapshot.read(0, min(snapshot.size, len(RUN_BEGINS))) == RUN_BEGINS:
@@ -81,7 +80,7 @@ def _open_indexed(
         raise UnreadableError(f"{path}: {error}") from error
     if not places:
         raise UnreadableError(f"{path}: holds no instance; expected at least one, as id -> instance")
-    return JsonFile(path=path, snapshot=snapshot, places=places, repeated_ids=repeated)
+    return JsonFile(snapshot=snapshot, places=places, repeated_ids=repeated)
 
 
 open_json = partial(_open_indexed, index_json)

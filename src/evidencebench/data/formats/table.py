@@ -24,11 +24,6 @@ class DataSource(Protocol):
     """The instances of a file, none of them decoded before it is asked for."""
 
     @property
-    def path(self) -> Path:
-        """Return where the file lies."""
-        ...
-
-    @property
     def snapshot(self) -> Snapshot:
         """Return the file as it was when it was opened."""
         ...
@@ -67,7 +62,7 @@ class DataFormat:
     """
 
     suffixes: tuple[str, ...]
-    open: Callable[[Path, Snapshot], DataSource]
+    open: Callable[[Snapshot], DataSource]
     write: Callable[[Output, Iterable[Instance]], None]
 
 
@@ -84,19 +79,15 @@ def open_source(place: Path | DataFile) -> DataSource:
     """
     path = place.path if isinstance(place, DataFile) else place
     snapshot = open_snapshot(path)
-    if isinstance(place, DataFile) and place != _data_file(path, snapshot):
+    if isinstance(place, DataFile) and place != file_of(snapshot):
         raise changed(path)  # checked before it is read, so that no error is about another file
-    return (_format_of(path) or _JSON).open(path, snapshot)
+    return (_format_of(path) or _JSON).open(snapshot)
 
 
-def file_of(source: DataSource) -> DataFile:
+def file_of(snapshot: Snapshot) -> DataFile:
     """Return that by which `open_source` opens the same file in another process."""
-    return _data_file(source.path, source.snapshot)
-
-
-def _data_file(path: Path, snapshot: Snapshot) -> DataFile:
     # Of a file that is the same by its state the checksum is too, and reading all of it takes seconds.
-    return DataFile(path=path, was=snapshot.state or snapshot.sha256)
+    return DataFile(path=snapshot.path, was=snapshot.state or snapshot.sha256)
 
 
 def format_to_write(path: Path) -> DataFormat:

@@ -88,7 +88,7 @@ def validate_files(
         once, again = "an id that stands once", "the id more than once"
         found = [_violation(instance_id, "unique", once, again) for instance_id in source.repeated_ids]
         runs_on = engine or engine_of(min(jobs, 1 + len(source.ids) // _MIN_INSTANCES_A_JOB))
-        opened = source if runs_on.shares_memory else file_of(source)
+        opened = source if runs_on.shares_memory else file_of(source.snapshot)
         results = map_in_order(runs_on, _checker, (opened, optima), source.ids)
         for n_done, (instance_id, (violations, paper_id)) in enumerate(zip(source.ids, results, strict=True), 1):
             found += violations
