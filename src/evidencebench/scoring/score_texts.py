@@ -76,6 +76,6 @@ def score_text(estimate: Estimate) -> str:
     '0.370 [0.290, 0.439]'
     """
     if estimate.interval is None:
-        return f"{estimate.mean:.3f} (one paper: no interval)"
+        return f"{estimate.mean:.3f} ({NO_INTERVAL})"
     low, high = estimate.interval
     return f"{estimate.mean:.3f} [{low:.3f}, {high:.3f}]"

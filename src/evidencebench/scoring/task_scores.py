@@ -97,8 +97,6 @@ class TaskScores:
     ) -> dict[str, Estimate]:
         """Return the mean of each measure with its interval, by key; a measure that is defined nowhere has no entry."""
         keys = [measure_named(measure).key for measure in measures]
-        if not keys:
-            return {}
         columns = np.column_stack([self.scores[key] for key in keys])
         found = bootstrap_defined(columns, self.clusters, resampling)
         return {key: one for key, one in zip(keys, found, strict=True) if one is not None}

@@ -84,44 +84,37 @@ class _Checked:
 
 def check_record(instance_id: str, record: Any) -> list[Violation]:
     """Return everything in which an instance departs from the format, optimality aside."""
-    place = _Checked(instance_id, record if isinstance(record, dict) else {})
-    if not place.expect("$", record, dict, "an object"):
-        return place.found
-    place.is_100k = _is_100k(record)
-    for check in (
-        _check_texts,
-        _check_extras,
-        _check_kinds,
-        _check_aspects,
-        _check_sources,
-        _check_inverse,
-    ):
-        check(place)
+    checked = _Checked(instance_id, record if isinstance(record, dict) else {})
+    if not checked.expect("$", record, dict, "an object"):
+        return checked.found
+    checked.is_100k = _is_100k(record)
+    for check in (_check_texts, _check_extras, _check_kinds, _check_aspects, _check_sources, _check_inverse):
+        check(checked)
     for task in EVALUATION_KEYS:
-        _check_evaluation(place, task)
-    return place.found
+        _check_evaluation(checked, task)
+    return checked.found
 
 
 def check_optima(instance_id: str, raw: bytes) -> list[Violation]:
     """Return where the stored optima of a valid instance are not optimal."""
-    place = _Checked(instance_id, {})
+    checked = _Checked(instance_id, {})
     try:
         instance = decode_instance(instance_id, Origin(raw=raw))
         optima = derive_optima(instance)
     except DataError as error:
-        place.note("$", "optimum", "an instance that can be solved", str(error))
-        return place.found
+        checked.note("$", "optimum", "an instance that can be solved", str(error))
+        return checked.found
     for task, evaluation in instance.labels.evaluations.items():
         best = optima.evaluations.get(task)
         path = f"$.{EVALUATION_KEYS[task]}"
         if best is None or task in optima.unproven:
-            place.note(path, "optimum", "an optimum that can be proven", "one that was not")
+            checked.note(path, "optimum", "an optimum that can be proven", "one that was not")
         elif evaluation.optimal is not None and evaluation.optimal != best.optimal:
-            place.note(f"{path}.optimal", "optimum", str(best.optimal), str(evaluation.optimal))
+            checked.note(f"{path}.optimal", "optimum", str(best.optimal), str(evaluation.optimal))
         elif len(evaluation.covered) != len(best.covered):
             expected, got = counted(len(best.covered), "aspect"), str(len(evaluation.covered))
-            place.note(f"{path}.covered_aspects", "optimum", expected, got)
-    return place.found
+            checked.note(f"{path}.covered_aspects", "optimum", expected, got)
+    return checked.found
 
 
 def _is_100k(record: Mapping[str, Any]) -> bool:
@@ -129,198 +122,200 @@ def _is_100k(record: Mapping[str, Any]) -> bool:
     return "systematic_review_id" in record or (isinstance(kinds, list) and spells_with_spaces(kinds))
 
 
-def _check_texts(place: _Checked) -> None:
+def _check_texts(checked: _Checked) -> None:
     for key in ("hypothesis", "paper_id"):
-        place.field(key, str, "a string")
-    place.sentences = place.field("paper_as_candidate_pool", list, "a list of sentences")
-    if place.sentences is not None:
-        if not place.sentences:
-            place.note("$.paper_as_candidate_pool", "length", "at least one sentence", "none")
-        for index, sentence in enumerate(place.sentences):
-            place.expect(f"$.paper_as_candidate_pool[{index}]", sentence, str, "a string")
+        checked.field(key, str, "a string")
+    checked.sentences = checked.field("paper_as_candidate_pool", list, "a list of sentences")
+    if checked.sentences is not None:
+        if not checked.sentences:
+            checked.note("$.paper_as_candidate_pool", "length", "at least one sentence", "none")
+        for index, sentence in enumerate(checked.sentences):
+            checked.expect(f"$.paper_as_candidate_pool[{index}]", sentence, str, "a string")
 
 
-def _check_extras(place: _Checked) -> None:
+def _check_extras(checked: _Checked) -> None:
     """Check what only some files have."""
-    texts = place.record.get("aspect_id2aspect")
-    if texts is not None and place.expect("$.aspect_id2aspect", texts, dict, "an object: aspect id -> text"):
+    texts = checked.record.get("aspect_id2aspect")
+    if texts is not None and checked.expect("$.aspect_id2aspect", texts, dict, "an object: aspect id -> text"):
         for aspect, text in texts.items():
-            place.expect(f"$.aspect_id2aspect[{_shown(aspect)}]", text, str, "a string")
-    review = place.record.get("systematic_review_id")
+            checked.expect(f"$.aspect_id2aspect[{_shown(aspect)}]", text, str, "a string")
+    review = checked.record.get("systematic_review_id")
     if not (review is None or isinstance(review, str) or _is(int, review)):
-        place.note("$.systematic_review_id", "type", "a string or a whole number", _shown(review))
+        checked.note("$.systematic_review_id", "type", "a string or a whole number", _shown(review))
 
 
-def _check_kinds(place: _Checked) -> None:
+def _check_kinds(checked: _Checked) -> None:
     path = "$.sentence_types_in_candidate_pool"
-    kinds = place.field("sentence_types_in_candidate_pool", list, "a list of sentence types")
+    kinds = checked.field("sentence_types_in_candidate_pool", list, "a list of sentence types")
     if kinds is None:
         return
-    if place.sentences is not None and len(kinds) != len(place.sentences):
-        place.note(path, "length", f"one type for each of {counted(len(place.sentences), 'sentence')}", str(len(kinds)))
+    if checked.sentences is not None and len(kinds) != len(checked.sentences):
+        checked.note(
+            path, "length", f"one type for each of {counted(len(checked.sentences), 'sentence')}", str(len(kinds))
+        )
     for index, kind in enumerate(kinds):
         if not (isinstance(kind, str) and kind in _KINDS):
-            place.note(f"{path}[{index}]", "kind", f"one of {', '.join(_KINDS)}", _shown(kind))
+            checked.note(f"{path}[{index}]", "kind", f"one of {', '.join(_KINDS)}", _shown(kind))
 
 
-def _check_aspects(place: _Checked) -> None:
-    place.aspects = _id_list(place, "aspect_list_ids")
-    if place.aspects == []:
-        place.note("$.aspect_list_ids", "length", "at least one aspect", "none")
+def _check_aspects(checked: _Checked) -> None:
+    checked.aspects = _id_list(checked, "aspect_list_ids")
+    if checked.aspects == []:
+        checked.note("$.aspect_list_ids", "length", "at least one aspect", "none")
     key = "results_aspect_list_ids"
-    if place.record.get(key) is None:
-        if key not in place.record and not place.is_100k:
-            place.note(f"$.{key}", "type", "a list of aspect ids, or null", "nothing")
+    if checked.record.get(key) is None:
+        if key not in checked.record and not checked.is_100k:
+            checked.note(f"$.{key}", "type", "a list of aspect ids, or null", "nothing")
         return
-    results = _id_list(place, key)
+    results = _id_list(checked, key)
     if results is None:
         return
     if not results:
-        place.note(f"$.{key}", "length", "null where there are no Results aspects", "an empty list")
+        checked.note(f"$.{key}", "length", "null where there are no Results aspects", "an empty list")
     for index, aspect in enumerate(results):
-        if place.aspects is not None and aspect not in place.aspects:
-            place.note(f"$.{key}[{index}]", "subset", "an id of aspect_list_ids", _shown(aspect))
+        if checked.aspects is not None and aspect not in checked.aspects:
+            checked.note(f"$.{key}[{index}]", "subset", "an id of aspect_list_ids", _shown(aspect))
 
 
-def _id_list(place: _Checked, key: str) -> list[str] | None:
+def _id_list(checked: _Checked, key: str) -> list[str] | None:
     """Return the strings of a list of ids, each bad or repeated one recorded; None if it is no list."""
-    values = place.field(key, list, "a list of aspect ids")
+    values = checked.field(key, list, "a list of aspect ids")
     if values is None:
         return None
     seen: dict[str, None] = {}
     for index, value in enumerate(values):
-        if not place.expect(f"$.{key}[{index}]", value, str, "an aspect id"):
+        if not checked.expect(f"$.{key}[{index}]", value, str, "an aspect id"):
             continue
         if value in seen:
-            place.note(f"$.{key}[{index}]", "unique", "an id that stands once", f"{_shown(value)} again")
+            checked.note(f"$.{key}[{index}]", "unique", "an id that stands once", f"{_shown(value)} again")
         seen[value] = None
     return list(seen)
 
 
-def _check_sources(place: _Checked) -> None:
+def _check_sources(checked: _Checked) -> None:
     path = "$.aspect2sentence_indices"
-    sources = place.field("aspect2sentence_indices", dict, "an object: aspect id -> sentence indices")
+    sources = checked.field("aspect2sentence_indices", dict, "an object: aspect id -> sentence indices")
     if sources is None:
         return
     for aspect, indices in sources.items():
         here = f"{path}[{_shown(aspect)}]"
-        if place.aspects is not None and aspect not in place.aspects:
-            place.note(here, "subset", "an id of aspect_list_ids", _shown(aspect))
-        if place.expect(here, indices, list, "a list of sentence indices"):
-            place.sources[aspect] = _indices(place, here, indices)
-    for aspect in place.aspects or ():
+        if checked.aspects is not None and aspect not in checked.aspects:
+            checked.note(here, "subset", "an id of aspect_list_ids", _shown(aspect))
+        if checked.expect(here, indices, list, "a list of sentence indices"):
+            checked.sources[aspect] = _indices(checked, here, indices)
+    for aspect in checked.aspects or ():
         if aspect not in sources or sources[aspect] == []:
             expected = "at least one sentence" if aspect in sources else "an entry for every aspect"
-            place.note(f"{path}[{_shown(aspect)}]", "source", expected, "none", allowed_in_100k=True)
+            checked.note(f"{path}[{_shown(aspect)}]", "source", expected, "none", allowed_in_100k=True)
 
 
-def _indices(place: _Checked, path: str, values: list[Any]) -> list[int]:
+def _indices(checked: _Checked, path: str, values: list[Any]) -> list[int]:
     """Return the usable indices of a list, each bad or repeated one recorded."""
     kept: dict[int, None] = {}
     for position, index in enumerate(values):
-        if not place.in_range(f"{path}[{position}]", index):
+        if not checked.in_range(f"{path}[{position}]", index):
             continue
         if index in kept:
-            place.note(
+            checked.note(
                 f"{path}[{position}]", "unique", "an index that stands once", f"{index} again", allowed_in_100k=True
             )
         kept[index] = None
     return list(kept)
 
 
-def _check_inverse(place: _Checked) -> None:
+def _check_inverse(checked: _Checked) -> None:
     path = "$.sentence_index2aspects"
-    inverse = place.field("sentence_index2aspects", dict, "an object: sentence index -> aspect ids")
+    inverse = checked.field("sentence_index2aspects", dict, "an object: sentence index -> aspect ids")
     if inverse is None:
         return
-    expected: dict[str, set[str]] = {str(index): set() for index in range(len(place.sentences or ()))}
-    for aspect, indices in place.sources.items():
+    expected: dict[str, set[str]] = {str(index): set() for index in range(len(checked.sentences or ()))}
+    for aspect, indices in checked.sources.items():
         for index in indices:
             expected.setdefault(str(index), set()).add(aspect)
     for key in sorted(expected.keys() - inverse.keys()):
-        place.note(f"{path}['{key}']", "inverse", "a key for every sentence", "none")
+        checked.note(f"{path}['{key}']", "inverse", "a key for every sentence", "none")
     for key, aspects in inverse.items():
         here = f"{path}[{_shown(key)}]"
-        if key not in expected and place.sentences is not None:
-            place.note(here, "range", f"a sentence index in 0..{len(place.sentences) - 1}", _shown(key))
-        if place.expect(here, aspects, list, "a list of aspect ids"):
-            _check_aspects_of_sentence(place, here, aspects, expected.get(key, set()))
+        if key not in expected and checked.sentences is not None:
+            checked.note(here, "range", f"a sentence index in 0..{len(checked.sentences) - 1}", _shown(key))
+        if checked.expect(here, aspects, list, "a list of aspect ids"):
+            _check_aspects_of_sentence(checked, here, aspects, expected.get(key, set()))
 
 
-def _check_aspects_of_sentence(place: _Checked, path: str, aspects: list[Any], expected: set[str]) -> None:
+def _check_aspects_of_sentence(checked: _Checked, path: str, aspects: list[Any], expected: set[str]) -> None:
     seen: set[str] = set()
     for aspect in aspects:
-        if not place.expect(path, aspect, str, "an aspect id"):
+        if not checked.expect(path, aspect, str, "an aspect id"):
             continue
         if aspect in seen:
-            place.note(path, "unique", "an id that stands once", f"{_shown(aspect)} again", allowed_in_100k=True)
+            checked.note(path, "unique", "an id that stands once", f"{_shown(aspect)} again", allowed_in_100k=True)
         elif aspect not in expected:
-            place.note(path, "inverse", "only aspects whose sources hold this sentence", _shown(aspect))
+            checked.note(path, "inverse", "only aspects whose sources hold this sentence", _shown(aspect))
         seen.add(aspect)
     for aspect in sorted(expected - seen):
-        place.note(path, "inverse", f"{_shown(aspect)}, whose sources hold this sentence", "a list without it")
+        checked.note(path, "inverse", f"{_shown(aspect)}, whose sources hold this sentence", "a list without it")
 
 
-def _check_evaluation(place: _Checked, task: str) -> None:
+def _check_evaluation(checked: _Checked, task: str) -> None:
     key = EVALUATION_KEYS[task]
-    value = place.record.get(key, _MISSING)
+    value = checked.record.get(key, _MISSING)
     scope = TASKS[task].scope
-    aspects = place.record.get("results_aspect_list_ids") if scope == "results" else place.aspects
+    aspects = checked.record.get("results_aspect_list_ids") if scope == "results" else checked.aspects
     if value is None or value is _MISSING:
-        if aspects and not place.is_100k:
-            place.note(f"$.{key}", "type", "an evaluation, which 'data solve' derives", _shown(value))
-        elif key not in place.record and not place.is_100k:
+        if aspects and not checked.is_100k:
+            checked.note(f"$.{key}", "type", "an evaluation, which 'data solve' derives", _shown(value))
+        elif key not in checked.record and not checked.is_100k:
             expected = "null, since there are no Results aspects" if scope == "results" else "an evaluation, or null"
-            place.note(f"$.{key}", "type", expected, "nothing")
+            checked.note(f"$.{key}", "type", expected, "nothing")
         return
-    if not place.expect(f"$.{key}", value, dict, "an object or null"):
+    if not checked.expect(f"$.{key}", value, dict, "an object or null"):
         return
     if scope == "results" and aspects is None:
-        place.note(f"$.{key}", "type", "null, since there are no Results aspects", "an evaluation")
+        checked.note(f"$.{key}", "type", "null, since there are no Results aspects", "an evaluation")
         return
     selection = value.get("one_selection_of_sentences", _MISSING)
     here = f"$.{key}.one_selection_of_sentences"
-    if not place.expect(here, selection, list, "a list of sentence indices"):
+    if not checked.expect(here, selection, list, "a list of sentence indices"):
         return
-    indices = _indices(place, here, selection)
-    _check_selection_length(place, task, value, len(selection))
-    _check_covered(place, f"$.{key}.covered_aspects", value, indices, _texts(aspects))
+    indices = _indices(checked, here, selection)
+    _check_selection_length(checked, task, value, len(selection))
+    _check_covered(checked, f"$.{key}.covered_aspects", value, indices, _texts(aspects))
 
 
-def _check_selection_length(place: _Checked, task: str, value: Mapping[str, Any], length: int) -> None:
+def _check_selection_length(checked: _Checked, task: str, value: Mapping[str, Any], length: int) -> None:
     path = f"$.{EVALUATION_KEYS[task]}"
     budget = TASKS[task].budget
     if isinstance(budget, int):
         if value.get("optimal") is not None:
-            place.expect(f"{path}.optimal", value["optimal"], int, "a number of sentences")
-        expected: Any = min(budget, len(place.sentences)) if place.sentences is not None else budget
+            checked.expect(f"{path}.optimal", value["optimal"], int, "a number of sentences")
+        expected: Any = min(budget, len(checked.sentences)) if checked.sentences is not None else budget
     else:
         expected = value.get("optimal", _MISSING)
-        if place.is_100k and value.get("optimal") is None:
+        if checked.is_100k and value.get("optimal") is None:
             return
-        if not place.expect(f"{path}.optimal", expected, int, "a number of sentences"):
+        if not checked.expect(f"{path}.optimal", expected, int, "a number of sentences"):
             return
     if length != expected:
-        place.note(f"{path}.one_selection_of_sentences", "length", counted(expected, "sentence"), str(length))
+        checked.note(f"{path}.one_selection_of_sentences", "length", counted(expected, "sentence"), str(length))
 
 
 def _check_covered(
-    place: _Checked, path: str, value: Mapping[str, Any], indices: list[int], aspects: list[str]
+    checked: _Checked, path: str, value: Mapping[str, Any], indices: list[int], aspects: list[str]
 ) -> None:
     covered = value.get("covered_aspects", _MISSING)
-    if not place.expect(path, covered, list, "a list of aspect ids"):
+    if not checked.expect(path, covered, list, "a list of aspect ids"):
         return
     for position, aspect in enumerate(covered):
-        place.expect(f"{path}[{position}]", aspect, str, "an aspect id")
+        checked.expect(f"{path}[{position}]", aspect, str, "an aspect id")
     stored = _texts(covered)
     if len(set(stored)) != len(stored):
-        place.note(path, "unique", "each aspect once", "an aspect more than once", allowed_in_100k=True)
+        checked.note(path, "unique", "each aspect once", "an aspect more than once", allowed_in_100k=True)
     chosen = set(indices)
-    actual = {aspect for aspect in aspects if chosen & set(place.sources.get(aspect, ()))}
+    actual = {aspect for aspect in aspects if chosen & set(checked.sources.get(aspect, ()))}
     for aspect in sorted(actual - set(stored)):
-        place.note(path, "covered", f"{_shown(aspect)}, which the selection covers", "a list without it")
+        checked.note(path, "covered", f"{_shown(aspect)}, which the selection covers", "a list without it")
     for aspect in sorted(set(stored) - actual):
-        place.note(path, "covered", "only aspects that the selection covers", _shown(aspect))
+        checked.note(path, "covered", "only aspects that the selection covers", _shown(aspect))
 
 
 _MISSING = object()
