@@ -99,9 +99,10 @@ def find_answer(text: str, shown: ShownSentences, *, is_cut: bool) -> FoundAnswe
         return _last(text, sorted(found, key=lambda one: one[:2]), keys[-1].start() if keys else 0, shown)
     if len(keys) > 1:
         raise DoubtError
-    if keys and (numbers := read_numbers(text, keys[0].end(), len(text))):
+    if keys:
+        numbers = read_numbers(text, keys[0].end(), len(text))
         is_inner = text[: keys[0].start()].rstrip(" \t\n{").endswith(":")
-        return None if is_inner else _in_numbers(text, numbers, Branch.JSON_KEY)
+        return None if numbers is None or is_inner else _in_numbers(text, numbers, Branch.JSON_KEY)
     return None if is_cut or values else _find_alone(text.strip(), shown)
 
 

@@ -36,7 +36,7 @@ _FLAT = f"b*+(?:{_FIRST}(?:[sb]++{_FIRST}|{_RANGE})*+[sb]*+)?+(?:c|[mrl]*$)"  # 
 _BRACKET = rf"(?P<open>[\[({{])(?:{_FLAT}|b*+(?:l?[\[({{]{_FLAT}[sb]*+)++(?:c|[mrl]*$))"
 _AGAIN = _BRACKET.replace("(?P<open>[\\[({])", "(?P=open)")
 _LIST = re.compile(
-    rf"l?{_BRACKET}(?:(?:[mr]|{_NEXT}*+)l?{_AGAIN})*+{_NEXT}*+(?![mr]?l?(?P=open))"
+    rf"l?{_BRACKET}(?:(?:(?:[mr]|{_NEXT}++)l?)?{_AGAIN})*+{_NEXT}*+(?![mr]?l?(?P=open))"
     rf"|{_FIRST}(?:{_NEXT}++{_FIRST}|{_RANGE})*+{_NEXT}*+c?"
 )
 _SPAN = re.compile(r"m?n(?:c?[mr]l?[\[({]?l?(?P<last>n))?")
