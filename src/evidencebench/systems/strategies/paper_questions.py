@@ -39,7 +39,7 @@ class PaperQuestion:
             **self.fields,
         )
 
-    def asked(self, kind: str, excerpt: Excerpt, chat: ChatModel, budget: int | None = None) -> Question:
+    def question(self, kind: str, excerpt: Excerpt, chat: ChatModel, budget: int | None = None) -> Question:
         """Return what is asked with these sentences, where the reply is to be of a form of `form_name`."""
         shown, n_sentences, structured = excerpt.shown, len(self.query.sentences), chat.structured
 

@@ -84,7 +84,7 @@ class LlmRank:
         parts = asked.windows(
             self.chat, max_tokens=self.section_tokens, min_tokens=self.min_section_tokens, overlap=self.overlap
         )
-        outcomes = await run_together(converse(asker, asked.asked("scores", part, self.chat)) for part in parts)
+        outcomes = await run_together(converse(asker, asked.question("scores", part, self.chat)) for part in parts)
         readings = [outcome.reading for outcome in outcomes if outcome.reading is not None]
         notes = merged_notes(*(outcome.notes for outcome in outcomes), notes_of_excerpts(parts))
         if len(readings) < len(outcomes):
@@ -118,7 +118,7 @@ async def _ordered(asker: Asker, query: Query, brief: Brief) -> Ranking:
     asked = PaperQuestion(prompt="order", query=query, scope=brief.scope, fields=fields)
     excerpt = asked.fitted(range(n_sentences), asker.chat)
     asked = replace(asked, fields={**fields, "n_sentences": str(len(excerpt.shown))})
-    outcome = await converse(asker, asked.asked("order", excerpt, asker.chat))
+    outcome = await converse(asker, asked.question("order", excerpt, asker.chat))
     notes = merged_notes(outcome.notes, excerpt.notes)
     if outcome.reading is None:
         raise ReplyError(outcome.why, notes=notes)

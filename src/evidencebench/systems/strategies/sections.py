@@ -91,7 +91,7 @@ class LlmSections:
             self.chat, max_tokens=self.section_tokens, min_tokens=self.min_section_tokens, overlap=self.overlap
         )
         outcomes = await run_together(
-            converse(asker, asked.asked("answer", section, self.chat, brief.budget)) for section in sections
+            converse(asker, asked.question("answer", section, self.chat, brief.budget)) for section in sections
         )
         notes = _notes_of(outcomes, sections)
         readings = [outcome.reading for outcome in outcomes if outcome.reading is not None]

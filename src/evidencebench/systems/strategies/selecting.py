@@ -15,8 +15,6 @@ from evidencebench.systems.strategies.prompts import versions_of
 NOTHING = Ranking(sentences=(), ordered=False)
 """The answer where nothing can be selected, for which no model is asked."""
 
-_NO_NOTES: Mapping[str, int] = MappingProxyType({})
-
 
 def selection_versions(chat: ChatModel, *names: str) -> Mapping[str, str]:
     """Return the checksums of the prompts that a strategy which selects is made of, given those of its own."""
@@ -38,7 +36,7 @@ async def select_from(
     brief: Brief,
     indices: Sequence[int],
     *,
-    notes: Mapping[str, int] = _NO_NOTES,
+    notes: Mapping[str, int] = MappingProxyType({}),
     fields: Mapping[str, str] = MappingProxyType({}),
 ) -> Ranking:
     """Return what a model selects of as many of some sentences, in paper order, as fit into its window.
@@ -51,7 +49,7 @@ async def select_from(
     asked = selection_question(prompt, query, brief, asker.chat, **fields)
     try:
         excerpt = asked.fitted(indices, asker.chat)
-        outcome = await converse(asker, asked.asked("answer", excerpt, asker.chat, brief.budget))
+        outcome = await converse(asker, asked.question("answer", excerpt, asker.chat, brief.budget))
     except ReplyError as error:
         raise ReplyError(str(error), notes=merged_notes(notes, error.notes)) from error
     noted = merged_notes(notes, outcome.notes, excerpt.notes)
