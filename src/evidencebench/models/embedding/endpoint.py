@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from http import HTTPStatus
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -27,11 +28,10 @@ from evidencebench.models.endpoints import (
     shown,
     wait_before,
 )
+from evidencebench.models.llm.connections import Connections
+from evidencebench.models.llm.loop_thread import LoopThread
 from evidencebench.web.served_json import decode_served
 from evidencebench.web.transient import TransientError
-
-if TYPE_CHECKING:
-    import httpx
 
 _LONGEST_WAIT_SECONDS = 60.0
 
@@ -60,11 +60,6 @@ class Endpoint:
         require_key(system, self.base_url, key_env=self.key_env, key=os.environ.get(self.key_env, ""))
 
     @property
-    def is_loopback(self) -> bool:
-        """Whether the server is on this machine."""
-        return is_loopback(self.base_url)
-
-    @property
     def address(self) -> str:
         """What is asked."""
         return f"{self.base_url.rstrip('/')}/embeddings"
@@ -80,25 +75,18 @@ class _ServedVectors(msgspec.Struct, frozen=True):
 
 
 class EndpointEncoder:
-    """Vectors from a server, over a transport of httpx (None: the network). Make one with `endpoint_encoder`."""
+    """Vectors from a server. Make one with `endpoint_encoder`."""
 
     def __init__(
         self,
         of: Endpoint,
         *,
-        transport: "httpx.BaseTransport | None" = None,
         sleep: Callable[[float], object] = time.sleep,
         jitter: Callable[[], float] = random.random,
     ) -> None:
-        import httpx  # noqa: PLC0415 - an extra
-
         self._of, self._sleep, self._jitter = of, sleep, jitter
-        self._client = httpx.Client(
-            transport=transport,
-            timeout=of.timeout_seconds,
-            follow_redirects=False,
-            trust_env=not of.is_loopback,  # proxies are for other machines
-        )
+        self._connections = Connections(is_loopback=is_loopback(of.base_url))
+        self._loop = LoopThread(self._connections.aclose)
         self._dimension = of.dimensions
         self.identity = f"endpoint|{of.address}|{of.model}|dimensions={of.dimensions}"
 
@@ -150,45 +138,29 @@ class EndpointEncoder:
 
     def _ask(self, texts: list[str]) -> bytes:
         """Return the body of a reply of status 200."""
-        import httpx  # noqa: PLC0415 - an extra
-
-        key = os.environ.get(self._of.key_env, "") if self._of.key_env else ""
-        body: dict[str, Any] = {"model": self._of.model, "input": texts, "encoding_format": "float"}
-        if self._of.dimensions is not None:
-            body["dimensions"] = self._of.dimensions
-        headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {key}"} if key else {})
-        try:
-            with self._client.stream(
-                "POST", self._of.address, content=msgspec.json.encode(body), headers=headers
-            ) as reply:
-                content = self._read(reply)
-        except httpx.TimeoutException as error:
-            raise TransientError(f"no reply within {self._of.timeout_seconds:g} s") from error
-        except httpx.TransportError as error:
-            raise TransientError(shown(str(error) or type(error).__name__, key)) from error
-        except (httpx.HTTPError, httpx.InvalidURL, UnicodeError) as error:
-            raise EndpointError(f"{self._where}: cannot be asked: {shown(str(error), key)}") from error
-        status = reply.status_code
-        if status == httpx.codes.OK:
-            return content
-        message = f"status {status}: {shown(content.decode(errors='replace'), key)}"
-        if is_transient(status):
+        of = self._of
+        key = os.environ.get(of.key_env, "") if of.key_env else ""
+        body: dict[str, Any] = {"model": of.model, "input": texts, "encoding_format": "float"}
+        if of.dimensions is not None:
+            body["dimensions"] = of.dimensions
+        reply = self._loop.run(
+            self._connections.post(
+                of.address,
+                headers={"Authorization": f"Bearer {key}"} if key else {},
+                body=msgspec.json.encode(body),
+                seconds=of.timeout_seconds,
+                max_bytes=of.max_reply_bytes,
+                key=key,
+            )
+        )
+        if reply.status == HTTPStatus.OK:
+            return reply.content
+        message = f"status {reply.status}: {shown(reply.content.decode(errors='replace'), key)}"
+        if is_transient(reply.status):
             raise TransientError(message, requested_wait_seconds(reply.headers, datetime.now(UTC)))
-        if reply.is_redirect:
-            raise EndpointError(f"{self._where}: status {status}: a redirect, which is not followed; correct base_url")
+        if "Location" in reply.headers:
+            message = f"status {reply.status}: a redirect, which is not followed; correct base_url"
         raise EndpointError(f"{self._where}: {message}")
-
-    def _read(self, reply: "httpx.Response") -> bytes:
-        """Return the body, bounded in time and size."""
-        deadline = time.monotonic() + self._of.timeout_seconds
-        content = bytearray()
-        for block in reply.iter_bytes():
-            content += block
-            if len(content) > self._of.max_reply_bytes:
-                raise EndpointError(f"{self._where}: expected a reply of at most {self._of.max_reply_bytes} bytes")
-            if time.monotonic() > deadline:
-                raise TransientError(f"no whole reply within {self._of.timeout_seconds:g} s")
-        return bytes(content)
 
     def _parse(self, content: bytes, n_texts: int) -> Floats:
         try:
