@@ -73,30 +73,13 @@ class EmbedderTraining(FineTuning):
     ) -> FineTunedCard:
         """Fine-tune the base and save it as a sentence-transformers folder, which `Dense` loads.
 
-        The trainer's checkpoints lie in a folder beside it, ``FOLDER.part``; the same call goes on from the last one.
+        The trainer's checkpoints lie in a folder beside it, ``FOLDER.part``; the same call goes on from the last one. A
+        fine-tuned model that is in the folder is replaced, anything else is not. ``seed`` is of order, draws and
+        dropout; ``data`` is told in the card; ``on_progress`` is called with (steps taken, steps in all).
 
-        Parameters
-        ----------
-        instances
-            What to learn from, labels included.
-        folder
-            Where the model will be, whole or not at all. A fine-tuned model there is replaced, anything else is not.
-        seed
-            Of order, draws and dropout.
-        data
-            What the card says about the data beside its counts and digest.
-        on_progress
-            Called with (steps taken, steps in all).
-
-        Raises
-        ------
-        DataError
-            If no instance has a source to find.
-        MissingExtraError
-            If sentence-transformers is not installed.
-        ModelError
-            If the base cannot be loaded, the folder cannot be written, holds something else or an unfinished training
-            with other options or data, or the loss is not finite.
+        It raises `DataError` if no instance has a source to find, and `ModelError` if the base cannot be loaded, the
+        folder cannot be written, holds something else or an unfinished training with other options or data, or the
+        loss is not finite.
         """
         text_format = FORMATS[self.format]
         examples = listwise_examples(

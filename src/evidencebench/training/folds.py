@@ -11,12 +11,7 @@ Item = TypeVar("Item")
 
 
 def paper_folds(papers: Sequence[str], n_folds: int, generator: np.random.Generator) -> list[tuple[int, ...]]:
-    """Return the positions of the instances of each fold, so that no paper is in two folds.
-
-    >>> folds = paper_folds(["a", "a", "b", "c"], 2, np.random.default_rng(0))
-    >>> sorted(position for fold in folds for position in fold)
-    [0, 1, 2, 3]
-    """
+    """Return the positions of the instances of each fold, so that no paper is in two folds."""
     names = sorted(set(papers))
     if not 2 <= n_folds <= len(names):  # noqa: PLR2004 - one fold leaves nothing to train on
         raise UndefinedScoreError(f"folds: expected 2..{len(names)}, the number of papers, got {n_folds}")
@@ -30,13 +25,7 @@ def paper_folds(papers: Sequence[str], n_folds: int, generator: np.random.Genera
 
 
 def split_at_fold(items: Sequence[Item], fold: Sequence[int]) -> tuple[list[Item], list[Item]]:
-    """Return the items that a fold leaves to be trained on, and those at its positions, each in order.
-
-    Examples
-    --------
-    >>> split_at_fold("abcd", (1, 3))
-    (['a', 'c'], ['b', 'd'])
-    """
+    """Return the items that a fold leaves to be trained on, and those at its positions, each in order."""
     held_out = frozenset(fold)
     seen = [item for position, item in enumerate(items) if position not in held_out]
     return seen, [items[position] for position in fold]

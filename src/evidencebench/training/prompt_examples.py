@@ -23,11 +23,6 @@ def draw_examples(dataset: Dataset, n: int, *, seed: int) -> ExampleFile:
     Instances are decoded until there are enough, so a few examples of gigabytes cost little. The first of many are the
     same as when fewer are drawn. Draw from data that will not be scored: a system that is shown them refuses their
     papers.
-
-    >>> from evidencebench import load_sample
-    >>> drawn = draw_examples(load_sample(), 2, seed=0)
-    >>> len(drawn.examples), drawn.data.name
-    (2, 'sample.json')
     """
     if n < 1:
         raise DataError(f"expected at least 1 example to draw, got {n}")

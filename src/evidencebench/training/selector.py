@@ -110,25 +110,8 @@ class SelectorTraining:
     ) -> SelectorCard:
         """Fit a model and write it into a folder; what stood there is replaced when all of the new model is written.
 
-        Parameters
-        ----------
-        instances
-            What to learn from, labels included.
-        folder
-            Made where it does not exist.
-        seed
-            Of folds, bagging and features drawn.
-        data
-            What the card says about the data.
-        on_progress
-            Called with (models fitted, models in all).
-
-        Raises
-        ------
-        DataError
-            If there are too few papers, or none has an aspect.
-        MissingExtraError
-            If LightGBM, or the embedder where it is asked for, is not installed.
+        ``seed`` is of folds, bagging and features drawn; ``data`` is told in the card; ``on_progress`` is called with
+        (models fitted, models in all). It raises `DataError` if there are too few papers, or none has an aspect.
         """
         folder = Path(folder)
         require_lightgbm("train selector")

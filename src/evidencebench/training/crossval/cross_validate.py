@@ -47,13 +47,6 @@ def cross_validate(
     ``waiting`` say how systems that ask a language model are asked, and ``on_progress`` is called with (splits done,
     splits in all). It raises `RunFormatError` and `RunMismatchError` for a journal that is damaged or another's,
     `StopError` if no more requests may be sent, and what `planned` raises, before any work.
-
-    Examples
-    --------
-    >>> what = CrossValidation(systems=("lead",), tasks=("er_at_10",), n_folds=3, n_seeds=1)
-    >>> (found,) = cross_validate(what, "sample")
-    >>> round(found.tasks["er_at_10"].recall.mean, 2)
-    0.6
     """
     dataset = dataset_from(dataset)
     plan, tasks = planned(what, dataset), what.asked
