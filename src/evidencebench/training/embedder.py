@@ -1,6 +1,6 @@
 """Fine-tune an embedder: sentences of a paper that state more of what is asked come nearer to the hypothesis."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -9,14 +9,12 @@ from evidencebench.data.instance import Instance
 from evidencebench.errors import SystemSpecError
 from evidencebench.models.embedding.formats import FORMATS
 from evidencebench.models.embedding.transformer import LocalModel, load_transformer
-from evidencebench.models.model_card import FineTunedCard
-from evidencebench.storage.reading import PathText
 from evidencebench.systems.retrievers.dense import FormatName
-from evidencebench.training.fine_tuning import fine_tune
-from evidencebench.training.fine_tuning_options import FineTuning
-from evidencebench.training.listwise import listwise_examples
+from evidencebench.training.fine_tuning import FineTuning
+from evidencebench.training.listwise import Floats, ListwiseExample, listwise_examples
 
 if TYPE_CHECKING:
+    import torch
     from sentence_transformers import SentenceTransformer
 
 
@@ -62,48 +60,27 @@ class EmbedderTraining(FineTuning):
         own = {"format": self.format, "neighbours": self.neighbours, "title": self.title}
         return {key: value for key, value in own.items() if value != plain[key]}
 
-    def fit(
-        self,
-        instances: Sequence[Instance],
-        folder: PathText,
-        *,
-        seed: int = 0,
-        data: Mapping[str, Any] | None = None,
-        on_progress: Callable[[int, int], None] | None = None,
-    ) -> FineTunedCard:
-        """Fine-tune the base and save it as a sentence-transformers folder, which `Dense` loads.
-
-        The trainer's checkpoints lie in a folder beside it, ``FOLDER.part``; the same call goes on from the last one. A
-        fine-tuned model that is in the folder is replaced, anything else is not. ``seed`` is of order, draws and
-        dropout; ``data`` is told in the card; ``on_progress`` is called with (steps taken, steps in all).
-
-        It raises `DataError` if no instance has a source to find, and `ModelError` if the base cannot be loaded, the
-        folder cannot be written, holds something else or an unfinished training with other options or data, or the
-        loss is not finite.
-        """
-        text_format = FORMATS[self.format]
-        examples = listwise_examples(
+    def _examples(self, instances: Sequence[Instance]) -> list[ListwiseExample]:
+        return listwise_examples(
             instances,
-            text_format,
+            FORMATS[self.format],
             anchors=self.anchors,
             scope=self.scope,
             neighbours=self.neighbours,
             title=self.title,
         )
 
-        def load(base: Path, device: str) -> "SentenceTransformer":
-            return load_transformer(LocalModel(model=str(base), pooling=text_format.pooling), device)
+    def _load(self, folder: Path, device: str, seed: int) -> "SentenceTransformer":  # noqa: ARG002 - nothing is drawn
+        return load_transformer(LocalModel(model=str(folder), pooling=FORMATS[self.format].pooling), device)
 
-        return fine_tune(
-            self,
-            instances,
-            examples,
-            Path(folder),
-            load=load,
-            seed=seed,
-            data=data,
-            on_progress=on_progress,
-            similarity=text_format.similarity,
-            temperature=self.temperature,
-            hardness=self.hardness,
-        )
+    def _loss(self, model: Any) -> "torch.nn.Module":
+        from evidencebench.training.listwise_trainer import EmbedderLoss  # noqa: PLC0415 - imports torch
+
+        return EmbedderLoss(model, FORMATS[self.format].similarity, self.temperature)
+
+    def _weights(self, model: Any, examples: Sequence[ListwiseExample]) -> Sequence[Floats | None]:
+        from evidencebench.training.listwise_trainer import hardness_weights  # noqa: PLC0415 - imports torch
+
+        if self.hardness == 0:
+            return [None] * len(examples)
+        return hardness_weights(model, examples, self.hardness, self.max_tokens, FORMATS[self.format].similarity)

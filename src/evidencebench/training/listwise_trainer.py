@@ -1,14 +1,15 @@
-"""The trainers of sentence-transformers with a listwise loss. Importing it imports torch: only `fine_tune` does."""
+"""The trainers of sentence-transformers with a listwise loss. Importing it imports torch, which is slow."""
 
 import math
-from collections.abc import Callable, Sequence
+import random
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import groupby
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from sentence_transformers import (
     CrossEncoder,
     CrossEncoderTrainer,
@@ -22,8 +23,10 @@ from transformers import PrinterCallback, TrainerCallback
 from evidencebench.errors import ModelError
 from evidencebench.models.embedding.formats import EncodedText
 from evidencebench.models.embedding.transformer import model_inputs
-from evidencebench.training.fine_tuning_options import FineTuning
-from evidencebench.training.listwise import Floats, ListwiseBatch, ListwiseExample, batch_of, drawn
+from evidencebench.training.listwise import Floats, ListwiseBatch, ListwiseExample
+
+Draw = Callable[[Sequence[int], int], ListwiseBatch]
+"""Places of examples and an epoch -> what is drawn of them."""
 
 Features = dict[str, Any]
 Model = SentenceTransformer | CrossEncoder
@@ -35,55 +38,48 @@ _LONGEST_GRADIENT = 1.0
 
 def make_trainer(
     model: Model,
-    examples: Sequence[ListwiseExample],
-    training: FineTuning,
+    loss: torch.nn.Module,
+    draw: Draw,
     folder: Path,
     *,
-    seed: int,
-    similarity: str = "cosine",
-    temperature: float = 1.0,
-    hardness: float = 0.0,
-    on_progress: Callable[[int, int], None] | None = None,
+    n_examples: int,
+    max_tokens: int | None,
+    on_progress: Callable[[int, int], None] | None,
+    **arguments: Any,
 ) -> "EmbedderTrainer | RerankerTrainer":
-    """Return what trains a model, on the device where it is, with its checkpoints in a folder."""
+    """Return what trains a model, on the device where it is, with its checkpoints in a folder.
+
+    ``max_tokens`` is where texts are cut; ``arguments`` are those of sentence-transformers that are left open here.
+    """
     from datasets import Dataset  # noqa: PLC0415 - an extra
 
-    weights: Sequence[Floats] | None = None
-    loss: torch.nn.Module = RerankerLoss(model)
     make: Any = RerankerTrainer
-    arguments_of: Any = CrossEncoderTrainingArguments
+    make_arguments: Any = CrossEncoderTrainingArguments
     if isinstance(model, SentenceTransformer):
-        if hardness:
-            weights = hardness_weights(model, examples, hardness, training.max_tokens, similarity)
-        loss = EmbedderLoss(model, similarity, temperature)
-        make, arguments_of = EmbedderTrainer, SentenceTransformerTrainingArguments
-    arguments = arguments_of(
+        make, make_arguments = EmbedderTrainer, SentenceTransformerTrainingArguments
+    given = make_arguments(
         output_dir=str(folder),
-        num_train_epochs=training.epochs,
-        per_device_train_batch_size=training.batch_size,
-        learning_rate=training.learning_rate,
         lr_scheduler_type="linear",
         warmup_steps=_WARM_UP,
         weight_decay=_WEIGHT_DECAY,
         max_grad_norm=_LONGEST_GRADIENT,
-        seed=seed,
         use_cpu=model.device.type == "cpu",
         save_strategy="steps",
-        save_steps=training.checkpoint_steps,
         save_total_limit=1,
         logging_steps=1,
         logging_nan_inf_filter=False,
         report_to="none",
         disable_tqdm=True,
         dataloader_pin_memory=False,
+        **arguments,
     )
-    arguments.device  # noqa: B018 - it counts the cards when it is asked for the first time
-    arguments._n_gpu = min(arguments._n_gpu, 1)  # noqa: SLF001 - the batch's labels cannot be split over several cards
-    collator = ListwiseCollator(model, examples, training, seed, weights)
+    given.device  # noqa: B018 - it counts the cards when it is asked for the first time
+    given._n_gpu = min(given._n_gpu, 1)  # noqa: SLF001 - the batch's labels cannot be split over several cards
+    collator = ListwiseCollator(model, draw, max_tokens)
     trainer: EmbedderTrainer | RerankerTrainer = make(
         model=model,
-        args=arguments,
-        train_dataset=Dataset.from_dict({"place": list(range(len(examples)))}),
+        args=given,
+        train_dataset=Dataset.from_dict({"place": list(range(n_examples))}),
         data_collator=collator,
         loss=loss,
         callbacks=[_TrainingCallback(collator, on_progress)],
@@ -119,27 +115,19 @@ class RerankerTrainer(_PlainTrainer, CrossEncoderTrainer):
 
 
 class ListwiseCollator:
-    """Turns the places of examples into tokens and labels; draws anew in each epoch, alike for equal seeds."""
+    """Turns the places of examples into tokens and labels; which are drawn anew in each epoch."""
 
     valid_label_columns: ClassVar[list[str]] = []  # which the trainer asks for
 
-    def __init__(
-        self,
-        model: Model,
-        examples: Sequence[ListwiseExample],
-        training: FineTuning,
-        seed: int,
-        weights: Sequence[Floats] | None,
-    ) -> None:
+    def __init__(self, model: Model, draw: Draw, max_tokens: int | None) -> None:
         self.epoch = 0
-        self._model, self._examples, self._training, self._seed = model, examples, training, seed
-        self._weights = weights  # of each example's texts, as `hardness_weights` has them
+        self._model, self._draw = model, draw
         self._longest = model.max_seq_length
-        self._cut = training.max_tokens or self._longest
+        self._cut = max_tokens or self._longest
 
     def __call__(self, rows: Sequence[dict[str, int]]) -> Features:
         """Return what the trainer hands to the loss: tokens under ``NAME_``, and ``label``."""
-        batch = batch_of([self._drawn(row["place"]) for row in rows])
+        batch = self._draw([row["place"] for row in rows], self.epoch)
         label = torch.from_numpy(batch.labels).float()
         try:
             if isinstance(self._model, CrossEncoder):
@@ -150,12 +138,6 @@ class ListwiseCollator:
             self._model.max_seq_length = self._longest
         named = {f"part{at}_{key}": value for at, part in enumerate(tokens) for key, value in part.items()}
         return {"label": label, **named}
-
-    def _drawn(self, place: int) -> tuple[ListwiseExample, NDArray[np.intp]]:
-        example, of = self._examples[place], self._training
-        generator = np.random.default_rng([self._seed, self.epoch, place])
-        weights = None if self._weights is None else self._weights[place]
-        return example, drawn(example, of.positives, of.negatives, generator, weights)
 
     def _tokens(self, texts: Sequence[EncodedText], max_tokens: int | None) -> Features:
         """Return the tokens of texts that share a prefix and a layout."""
@@ -281,3 +263,15 @@ def _vectors(
     )
     vectors: Floats = found.astype(np.float64)
     return vectors
+
+
+@contextmanager
+def own_randomness() -> Iterator[None]:
+    """Leave the random numbers of the whole process, which the trainer seeds, as they were."""
+    of_python, of_numpy = random.getstate(), np.random.get_state()  # noqa: NPY002 - what the trainer seeds
+    with torch.random.fork_rng():
+        try:
+            yield
+        finally:
+            random.setstate(of_python)
+            np.random.set_state(of_numpy)  # noqa: NPY002

@@ -1,8 +1,7 @@
 """Fine-tune a reranker: a model that reads the hypothesis with each sentence learns which of them state more of it."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -11,13 +10,11 @@ import numpy as np
 from evidencebench.data.instance import Instance
 from evidencebench.errors import ModelError
 from evidencebench.models.embedding.formats import FORMATS
-from evidencebench.models.model_card import FineTunedCard
-from evidencebench.storage.reading import PathText
-from evidencebench.training.fine_tuning import fine_tune
-from evidencebench.training.fine_tuning_options import FineTuning
-from evidencebench.training.listwise import listwise_examples
+from evidencebench.training.fine_tuning import FineTuning
+from evidencebench.training.listwise import ListwiseExample, listwise_examples
 
 if TYPE_CHECKING:
+    import torch
     from sentence_transformers import CrossEncoder
 
 
@@ -45,45 +42,31 @@ class RerankerTraining(FineTuning):
     epochs: int = 3
     max_tokens: int | None = 128
 
-    def fit(
-        self,
-        instances: Sequence[Instance],
-        folder: PathText,
-        *,
-        seed: int = 0,
-        data: Mapping[str, Any] | None = None,
-        on_progress: Callable[[int, int], None] | None = None,
-    ) -> FineTunedCard:
-        """Fine-tune the base and save it as a sentence-transformers folder, which `Rerank` loads.
+    def _examples(self, instances: Sequence[Instance]) -> list[ListwiseExample]:
+        return listwise_examples(instances, FORMATS["plain"], anchors=self.anchors, scope=self.scope)
 
-        It takes the arguments of `EmbedderTraining.fit`, goes on after an interruption and raises as that does; the
-        seed is also that of a fresh head.
-        """
-        examples = listwise_examples(instances, FORMATS["plain"], anchors=self.anchors, scope=self.scope)
+    def _load(self, folder: Path, device: str, seed: int) -> "CrossEncoder":
+        """Return a cross-encoder of one output, from local safetensors without code of its own; raises `ModelError`."""
+        import torch  # noqa: PLC0415 - an extra, and slow to import
+        from sentence_transformers import CrossEncoder  # noqa: PLC0415
 
-        load = partial(_cross_encoder, seed=seed)
-        return fine_tune(
-            self, instances, examples, Path(folder), load=load, seed=seed, data=data, on_progress=on_progress
-        )
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(int(np.random.default_rng([seed]).integers(2**62)))  # a fresh head is drawn here
+            try:
+                model: CrossEncoder = CrossEncoder(
+                    str(folder),
+                    device="cpu",  # so that the head does not depend on where it is trained
+                    num_labels=1,
+                    trust_remote_code=False,
+                    local_files_only=True,
+                    activation_fn=torch.nn.Identity(),
+                    model_kwargs={"use_safetensors": True, "dtype": torch.float32},
+                )
+            except Exception as error:  # broken files fail in as many ways as there are libraries below
+                raise ModelError(f"{folder}: cannot be loaded as a base for a reranker: {error}") from error
+        return model.to(device)
 
+    def _loss(self, model: Any) -> "torch.nn.Module":
+        from evidencebench.training.listwise_trainer import RerankerLoss  # noqa: PLC0415 - imports torch
 
-def _cross_encoder(folder: Path, device: str, seed: int) -> "CrossEncoder":
-    """Return a cross-encoder of one output, from local safetensors without code of its own."""
-    import torch  # noqa: PLC0415 - an extra, and slow to import
-    from sentence_transformers import CrossEncoder  # noqa: PLC0415
-
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(int(np.random.default_rng([seed]).integers(2**62)))  # a fresh head is drawn here
-        try:
-            model: CrossEncoder = CrossEncoder(
-                str(folder),
-                device="cpu",  # so that the head does not depend on where it is trained
-                num_labels=1,
-                trust_remote_code=False,
-                local_files_only=True,
-                activation_fn=torch.nn.Identity(),
-                model_kwargs={"use_safetensors": True, "dtype": torch.float32},
-            )
-        except Exception as error:  # broken files fail in as many ways as there are libraries below
-            raise ModelError(f"{folder}: cannot be loaded as a base for a reranker: {error}") from error
-    return model.to(device)
+        return RerankerLoss(model)
