@@ -138,7 +138,7 @@ def test_data_that_has_moved_or_changed_is_told(server: RunningServer, command: 
     Path("other.json").write_text(json.dumps({ID: json.loads(Path("moved.json").read_bytes())[ID]}))
     other = command(f"llm show run.jsonl {ID} --data other.json")
     assert other.code == 2
-    assert "so that its requests cannot be made again; give the data that it was made on with --data" in other.err
+    assert "; its requests cannot be made again; give the data that it was made on with --data" in other.err
 
 
 @pytest.mark.parametrize(

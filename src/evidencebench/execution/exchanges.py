@@ -10,6 +10,7 @@ from evidencebench.data.tasks import Task, task_named
 from evidencebench.errors import DataError, PendingError, RunMismatchError, StopError, TaskError
 from evidencebench.execution.answering import answer_instance, default_tasks, require_answerable, with_hypothesis
 from evidencebench.execution.asking import swapped_hypotheses
+from evidencebench.execution.fitting import require_same_data
 from evidencebench.execution.making import asks_model, make_system
 from evidencebench.models.llm.client import ChatClient
 from evidencebench.models.llm.prices import PriceTable
@@ -19,7 +20,6 @@ from evidencebench.runs.header import RunHeader
 from evidencebench.runs.run_file import RunFile
 from evidencebench.specification import write_specification
 from evidencebench.system import NamedSystem
-from evidencebench.wording import counted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,12 +98,7 @@ def _header_of(run: RunFile, dataset: Dataset) -> RunHeader:
         raise RunMismatchError(
             f"{run.path}: expected a run of this package, whose header says what was asked, got none"
         )
-    if header.data.sha256 != dataset.sha256:
-        raise RunMismatchError(
-            f"{run.path}: made on {header.data.name} (sha256 {header.data.sha256[:12]}, "
-            f"{counted(header.data.n, 'instance')}), but {dataset.path} has sha256 {dataset.sha256[:12]}, so that its "
-            "requests cannot be made again; give the data that it was made on with --data"
-        )
+    require_same_data(run, dataset, "its requests cannot be made again; give the data that it was made on with --data")
     if not asks_model(_specification(header)):
         raise RunMismatchError(f"{run.path}: '{header.system.name}' asks no language model, so that nothing was asked")
     return header

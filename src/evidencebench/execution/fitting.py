@@ -24,15 +24,19 @@ def _unknown(unknown: list[str], data: object, ids: Iterable[str]) -> str:
     return f"answers '{unknown[0]}'{more}, which {data} does not hold; its ids look like '{next(iter(ids), '')}'"
 
 
-def check_belongs(run: RunFile, dataset: Dataset) -> None:
-    """Raise `RunMismatchError` where a run was made on other data, or answers what the data does not hold."""
+def require_same_data(run: RunFile, dataset: Dataset, advice: str) -> None:
+    """Raise `RunMismatchError`, which ends in the advice, where a run says that it was made on other data."""
     if run.header is not None and run.header.data.sha256 != dataset.sha256:
         made_on = run.header.data
         raise RunMismatchError(
             f"{run.path}: made on {made_on.name} (sha256 {made_on.sha256[:12]}, {counted(made_on.n, 'instance')}), "
-            f"but {dataset.path} has sha256 {dataset.sha256[:12]} and {counted(len(dataset), 'instance')}; "
-            "score it on its own data"
+            f"but {dataset.path} has sha256 {dataset.sha256[:12]} and {counted(len(dataset), 'instance')}; {advice}"
         )
+
+
+def check_belongs(run: RunFile, dataset: Dataset) -> None:
+    """Raise `RunMismatchError` where a run was made on other data, or answers what the data does not hold."""
+    require_same_data(run, dataset, "score it on its own data")
     if unknown := sorted(instance_id for instance_id in run.ids if instance_id not in dataset):
         raise RunMismatchError(f"{run.path}: {_unknown(unknown, dataset.path, dataset.ids)}")
 
