@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-import msgspec
 
 from evidencebench.cli.output import print_json
 from evidencebench.data.dataset import Dataset, open_dataset
@@ -72,7 +71,7 @@ def _fields(one: Exchange) -> dict[str, Any]:
         "task": one.task,
         "turn": one.turn,
         "key": request.key,
-        "request": msgspec.to_builtins(request),
-        "reply": None if one.replayed.reply is None else msgspec.to_builtins(one.replayed.reply),
+        "request": request,
+        "reply": one.replayed.reply,
         "cost_usd": one.replayed.cost_usd,
     }

@@ -1,8 +1,8 @@
 """``evidencebench llm serve-fake``."""
 
-from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
@@ -12,9 +12,9 @@ from evidencebench.data.dataset import open_dataset
 from evidencebench.integrations.fake_server.settings import NAMED_FAULTS, PASSING_FAULTS, Fault, Personality, Settings
 from evidencebench.models.embedding.folder import require_extra
 
-_SHARE = options.Finite(0, 1)
-_SECONDS = options.Finite(0, 3600)
-Decorated = TypeVar("Decorated", bound=Callable[..., Any])
+# Options for numbers that `Settings` knows by the second name.
+_share = partial(click.option, type=options.Finite(0, 1), show_default=True, metavar="RATE")
+_seconds = partial(click.option, type=options.Finite(0, 3600), show_default=True, metavar="SECONDS")
 
 
 class _FaultsType(click.ParamType[tuple[Fault, ...]]):
@@ -29,19 +29,13 @@ class _FaultsType(click.ParamType[tuple[Fault, ...]]):
             self.fail(f"{error}; expected some of {', '.join(Fault)}, between commas", param, ctx)
 
 
-def _number(flag: str, name: str, kind: options.Finite, default: float, text: str) -> Callable[[Decorated], Decorated]:
-    """Return an option for a number that `Settings` knows by a name."""
-    metavar = "RATE" if kind is _SHARE else "SECONDS"
-    return click.option(flag, name, type=kind, default=default, show_default=True, metavar=metavar, help=text)
-
-
 @click.command(name="serve-fake")
 @options.data
 @options.choice("--personality", choices=map(str, Personality), metavar="P", help="How the model answers; see below.")
 @options.number("--port", least=0, most=65535, required=True, help="0: a free one.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option("--expose", is_flag=True, help="Allow a host that other machines reach. No key is asked for.")
-@_number("--faults", "fault_rate", _SHARE, 0.0, "Share that fails.")
+@_share("--faults", "fault_rate", default=0.0, help="Share that fails.")
 @click.option(
     "--fault-kinds",
     type=_FaultsType(),
@@ -51,12 +45,12 @@ def _number(flag: str, name: str, kind: options.Finite, default: float, text: st
     help="Which faults; see below.",
 )
 @options.seed
-@_number("--latency", "latency_seconds", _SECONDS, 0.0, "Of each reply.")
-@_number("--hang-seconds", "hang_seconds", _SECONDS, 30.0, "How long a fault hangs.")
-@_number("--retry-after", "retry_after_seconds", _SECONDS, 0.05, "Sent with 429.")
-@_number("--batch-delay", "batch_delay_seconds", _SECONDS, 0.0, "Of each batch.")
-@_number("--batch-expire", "expire_rate", _SHARE, 0.0, "Share of its rows.")
-@_number("--refuse-rate", "refuse_rate", _SHARE, 0.0, "Share refused.")
+@_seconds("--latency", "latency_seconds", default=0.0, help="Of each reply.")
+@_seconds("--hang-seconds", "hang_seconds", default=30.0, help="How long a fault hangs.")
+@_seconds("--retry-after", "retry_after_seconds", default=0.05, help="Sent with 429.")
+@_seconds("--batch-delay", "batch_delay_seconds", default=0.0, help="Of each batch.")
+@_share("--batch-expire", "expire_rate", default=0.0, help="Share of its rows.")
+@_share("--refuse-rate", "refuse_rate", default=0.0, help="Share refused.")
 @click.option("--repairable", is_flag=True, help="wrong_format and truncated answer when asked again.")
 @click.option("--log", type=click.Path(path_type=Path), metavar="FILE", help="Append a line of JSON a request.")
 def command(*, data: str, personality: str, port: int, host: str, expose: bool, **settings: Any) -> None:
