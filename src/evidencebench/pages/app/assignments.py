@@ -1,9 +1,8 @@
 """What people are asked about a data set, and what they are shown once they have submitted: labels are known here."""
 
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import quote
-
-import msgspec
 
 from evidencebench.data.dataset import Dataset
 from evidencebench.data.instance import Instance
@@ -13,11 +12,10 @@ from evidencebench.errors import DataError, TaskError
 from evidencebench.pages.paper import paper_of
 from evidencebench.pages.picking.routes import Offer, PickingPages, QueuedPaper
 from evidencebench.pages.viewer.page_records import SystemRecord
-from evidencebench.pages.viewer.viewer_data import ViewerData, graded_answer
+from evidencebench.pages.viewer.viewer_data import ShownSystem, ViewerData
 from evidencebench.runs.header import DataHeader
 from evidencebench.runs.people.people_folder import PeopleFolder, utc_now
 from evidencebench.runs.people.person import Clock, Person, Submission
-from evidencebench.scoring.evaluate import case_of
 from evidencebench.scoring.selection import Rules
 
 
@@ -26,7 +24,7 @@ def picking_pages(
 ) -> PickingPages:
     """Return the pages of people who pick sentences, whose runs lie in a folder.
 
-    The systems of ``viewed`` stand beside a person's answer once it is submitted. ``limit``: only the first so many
+    The systems of ``viewed`` stand below a person's answer once it is submitted. ``limit``: only the first so many
     instances; None: all. It raises `RunError` if the folder cannot be made, `DataError` if an id is too long, and
     `TaskError` if the task has no budget or applies to none of the instances.
     """
@@ -45,8 +43,14 @@ def picking_pages(
         return Offer(paper=paper_of(queue[instance_id].position, instance.query), budget=budget)
 
     def reveal(person: Person, instance_id: str, submission: Submission) -> object:
-        shown = SystemRecord(label=f"{person.name} (you)", signature=person.signature)
-        return _revealed(viewed, task, shown, queue[instance_id].position, submission)
+        record = SystemRecord(label=f"{person.name} (you)", signature=person.signature)
+        you = ShownSystem(record=record, source=lambda *_: submission.as_ranking(), rules=Rules())
+        shown = replace(viewed, tasks=(task,), systems=(you, *viewed.systems))
+        return {
+            "overview": shown.overview(),
+            "record": shown.record(queue[instance_id].position, dataset[instance_id]),
+            "seconds": submission.seconds,
+        }
 
     data = DataHeader(name=dataset.name, path=str(dataset.path), sha256=dataset.sha256, n=len(dataset))
     return PickingPages(
@@ -91,19 +95,3 @@ def _allows_picks(task: Task, instance: Instance) -> bool:
     if stored is not None and stored.optimal is not None:
         return stored.optimal != 0
     return bool(coverage_of(instance.labels, task.scope).masks)
-
-
-def _revealed(viewed: ViewerData, task: Task, person: SystemRecord, position: int, submission: Submission) -> object:
-    """Return what a person is shown after submitting: the person is the first of the systems."""
-    instance = viewed.dataset[position]
-    overview, record = viewed.overview(), viewed.record(position, instance)
-    case = case_of(instance, task)
-    own = tuple(
-        graded_answer(case, submission.as_ranking(), Rules()) if shown == task and case is not None else None
-        for shown in viewed.tasks
-    )
-    return {
-        "overview": msgspec.structs.replace(overview, systems=(person, *overview.systems)),
-        "record": msgspec.structs.replace(record, answers=(own, *record.answers)),
-        "seconds": submission.seconds,
-    }

@@ -96,15 +96,10 @@ def words_of(text: str) -> list[str]:
 
 def distinct_words(texts: Iterable[str]) -> set[str]:
     """Return the words of all these texts, each once."""
-    found: set[str] = set()
-    ascii_texts = []
+    apart: dict[bool, list[str]] = {True: [], False: []}  # since ASCII takes far less time
     for text in texts:
-        if text.isascii():
-            ascii_texts.append(text)
-        else:
-            found.update(words_of(text))
-    found.update(words_of(" ".join(ascii_texts)))
-    return found
+        apart[text.isascii()].append(text)
+    return {word for members in apart.values() for word in words_of(" ".join(members))}
 
 
 def words_in(query: Query) -> str:

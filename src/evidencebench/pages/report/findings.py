@@ -121,13 +121,13 @@ def findings_of(
         if label not in own
     }
     scored = replace(scored, runs=own, scores={label: scored.scores[label] for label in own})
-    any_scores = next(iter(scored.scores.values()))
-    counts = [found.counts.not_applicable + len(found.ids) for found in any_scores.values()]
+    first = scored.scores[next(iter(own))][scored.tasks[0].name]
+    n_instances = first.counts.not_applicable + len(first.ids)
     return Findings(
         scored=scored,
         swapped=swapped,
         boards={task.name: board_of(scored, task, resampling) for task in scored.tasks},
         resampling=resampling,
-        n_instances=counts[0],
-        n_papers=len({instance.cluster for instance in dataset.instances(counts[0])}),
+        n_instances=n_instances,
+        n_papers=len({instance.cluster for instance in dataset.instances(n_instances)}),
     )

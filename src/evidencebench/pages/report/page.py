@@ -146,18 +146,15 @@ def _parts(title: str, results: Node, findings: Findings, viewed: ViewerData | N
     yield f'<meta http-equiv="Content-Security-Policy" content="{security_policy(script_text, style_text)}">\n'
     yield '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
     yield f"<title>{escape(shown(title))}</title>\n<style>{style_text}</style>\n</head>\n<body>\n"
-    yield as_html(_header(has_papers=viewed is not None))
+    papers = node("a", {"href": "#/papers", "data-place": "papers"}, "Papers") if viewed else None
+    results_link = node("a", {"href": "#", "data-place": "results"}, "Results")
+    links = node("nav", {"aria-label": "Report"}, results_link, papers)
+    yield as_html(node("header", {"class": "page-head"}, links))
     yield as_html(results)
     if viewed is not None:
         yield '\n<main id="viewer" hidden></main>\n'
         yield from _embedded(viewed, findings.n_instances)
     yield f"\n<script>{script_text}</script>\n</body>\n</html>\n"
-
-
-def _header(*, has_papers: bool) -> Node:
-    papers = node("a", {"href": "#/papers", "data-place": "papers"}, "Papers") if has_papers else None
-    links = node("nav", {"aria-label": "Report"}, node("a", {"href": "#", "data-place": "results"}, "Results"), papers)
-    return node("header", {"class": "page-head"}, links)
 
 
 def _embedded(viewed: ViewerData, n_instances: int) -> Iterator[str]:
