@@ -18,8 +18,10 @@ from urllib.parse import quote
 import pytest
 
 from evidencebench.errors import DrainingError, EndpointError, FailingServerError, SystemSpecError
-from evidencebench.models.llm.chat import NOTHING_USED, ChatReply, Usage
+from evidencebench.models.llm.chat import NOTHING_USED, ChatReply, Received, Usage
+from evidencebench.models.llm.client import ChatClient
 from evidencebench.models.llm.http_sender import Bounds, HttpSender
+from evidencebench.models.llm.prices import PriceTable
 from evidencebench.models.llm.rate_limits import RateLimits
 from evidencebench.models.llm.totals import RunningTotals
 from hostile_server import (
@@ -274,7 +276,7 @@ def test_waiting_for_our_own_limits_takes_nothing_of_the_time_of_a_request() -> 
 
 
 def test_a_server_that_never_replies_stops_everything_after_so_many_attempts_and_one_that_did_does_not() -> None:
-    bounds: dict[str, Any] = {"max_failures_in_a_row": 5, "max_attempts": 4, "limits": RateLimits(max_connections=2)}
+    bounds: dict[str, Any] = {"max_failures_in_a_row": 5, "max_attempts": 4, "max_connections": 2}
     with served(answer(500), **bounds) as (server, sender, _):
         first, second = sent(sender, *(request_to(server.address("v1"), seed=seed) for seed in range(2)))
     assert isinstance(first, EndpointError)
@@ -472,16 +474,16 @@ def test_connections_are_limited_and_all_requests_are_answered_under_faults() ->
         with lock:
             at_once -= 1
 
-    with served(behave, limits=RateLimits(max_connections=4), max_attempts=40) as (server, sender, _):
+    with served(behave, max_attempts=40) as (server, sender, _):
+        prices = PriceTable(as_of="", models={})
+        client = ChatClient(sender=sender, cache=None, prices=prices, max_in_flight=4, on_end=sender.aclose)
 
-        async def work() -> list[ChatReply]:
-            found = await asyncio.gather(
-                *(sender.send(request_to(server.address("v1"), seed=seed)) for seed in range(60))
-            )
-            await sender.aclose()
-            return found
+        async def work() -> list[Received]:
+            requests = (request_to(server.address("v1"), seed=seed) for seed in range(60))
+            return await asyncio.gather(*(client.ask(request, stand_in="") for request in requests))
 
-        found = asyncio.run(work())
+        found = client.run(work())
+        client.close()
     assert len(found) == 60
     assert most <= 4
 

@@ -25,9 +25,9 @@ def passed(limits: RateLimits, arrivals: list[tuple[float, int]], after: Callabl
     async def work() -> None:
         for wait, n_tokens in arrivals:
             time.now += wait
-            async with gate.entered(partial(int, n_tokens)) as correct:
-                starts.append(time.now)
-                correct(after(n_tokens))
+            correct = await gate.turn(partial(int, n_tokens))
+            starts.append(time.now)
+            correct(after(n_tokens))
 
     asyncio.run(work())
     return starts
@@ -75,8 +75,8 @@ def test_a_pause_holds_all_and_the_longest_one_counts(limits: RateLimits) -> Non
     starts: list[float] = []
 
     async def one() -> None:
-        async with gate.entered(lambda: 0):
-            starts.append(time.now)
+        await gate.turn(lambda: 0)
+        starts.append(time.now)
 
     async def work() -> None:
         gate.pause(30)
@@ -99,37 +99,9 @@ def test_those_who_sat_out_a_pause_do_not_all_go_at_once() -> None:
     time = FakeTime(now=0.0)
     gate = RateLimiter(RateLimits(), clock=time.clock, sleep=sleep, jitter=lambda: next(drawn))
 
-    async def one() -> None:
-        async with gate.entered(lambda: 0):
-            pass
-
     async def work() -> None:
         gate.pause(40)
-        await asyncio.gather(one(), one(), one())
+        await asyncio.gather(*(gate.turn(lambda: 0) for _ in range(3)))
 
     asyncio.run(work())
     assert slept == [40.0, 45.0, 50.0]
-
-
-def test_connections_are_limited_and_given_back_also_by_those_that_fail_or_are_cancelled() -> None:
-    time, at_once = FakeTime(), [0, 0]
-    gate = RateLimiter(RateLimits(max_connections=3), clock=time.clock, sleep=time.sleep)
-
-    async def one(number: int) -> None:
-        async with gate.entered(lambda: 0):
-            at_once[0] += 1
-            at_once[1] = max(at_once)
-            await asyncio.sleep(0 if number % 3 else 0.01)
-            at_once[0] -= 1
-            if number % 4 == 0:
-                raise ValueError(number)
-
-    async def work() -> None:
-        tasks = [asyncio.create_task(one(number)) for number in range(30)]
-        await asyncio.sleep(0)
-        tasks[17].cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-        await asyncio.gather(*(one(1) for _ in range(3)))
-
-    asyncio.run(work())
-    assert at_once[1] <= 3

@@ -300,12 +300,9 @@ def make_client(
     if total_timeout_seconds is None:
         total_timeout_seconds = max(_HOUR_SECONDS, timeout_seconds * max_attempts)
     sender = HttpSender(
-        limits=RateLimits(
-            max_connections=max_connections,
-            requests_per_minute=requests_per_minute,
-            tokens_per_minute=tokens_per_minute,
-        ),
+        limits=RateLimits(requests_per_minute=requests_per_minute, tokens_per_minute=tokens_per_minute),
         bounds=Bounds(
+            max_connections=max_connections,
             timeout_seconds=timeout_seconds,
             total_timeout_seconds=total_timeout_seconds,
             max_attempts=max_attempts,

@@ -53,6 +53,7 @@ class Bounds:
     timeout_seconds: float = 600.0  # of one attempt, from connecting to the last byte
     total_timeout_seconds: float = 3600.0  # of all attempts and the waits between them; waits for our limits are not
     max_attempts: int = 6  # the first included; those that the server refuses as too many are not counted
+    max_connections: int = 16  # requests that are sent at a time, which whoever asks sees to
     max_failures_in_a_row: int = 25
     longest_wait_seconds: float = 120.0  # before an attempt, unless the server asks for more
     max_reply_bytes: int = 16 << 20
@@ -221,7 +222,7 @@ class HttpSender:
 
     def _count_failed_attempt(self, post: _Post, state: _ServerState, last: TransientError) -> None:
         state.n_failed_attempts += 1
-        most = max(self._bounds.max_failures_in_a_row, _LEAST_ATTEMPTS_A_CONNECTION * self._limits.max_connections)
+        most = max(self._bounds.max_failures_in_a_row, _LEAST_ATTEMPTS_A_CONNECTION * self._bounds.max_connections)
         if not state.has_replied and state.n_failed_attempts >= most:
             raise FailingServerError(
                 f"{post.where}: not one usable reply in the first {state.n_failed_attempts} attempts, the last one: "
@@ -252,35 +253,35 @@ class HttpSender:
     async def _attempted(self, post: _Post, state: _ServerState) -> ChatReply:
         asked_at = self._clock()
         await self._budget.reserve(post.request)  # again, where the attempt before may have been charged
-        async with state.limiter.entered(lambda: prompt_tokens_of(post.request) + post.request.max_tokens) as correct:
-            post.deadline += self._clock() - asked_at
-            is_first = not post.is_sent
-            self._totals.count(attempts=1, retries=int(post.n_attempts > 0), sent=int(is_first))
-            post.is_sent = True
-            try:
-                came = await state.connections.post(
-                    post.address,
-                    headers=post.server.provider.headers(post.key.value),
-                    body=post.body,
-                    seconds=min(self._bounds.timeout_seconds, post.deadline - self._clock()),
-                    max_bytes=self._bounds.max_reply_bytes,
-                    key=post.key.value,
-                )
-                reply = _read(post, came) if came.status in _OK else None
-            except (NotSentError, StopError):
-                correct(0)
-                self._totals.count(sent=-int(is_first))
-                post.is_sent = not is_first
-                raise
-            except (TransientError, EndpointError, asyncio.CancelledError):
-                self._maybe_charged(post)
-                raise
-            if reply is None:
-                correct(0)
-                return self._refused(post, came)
-            if reply.usage.prompt_tokens is not None and reply.usage.completion_tokens is not None:
-                correct(reply.usage.prompt_tokens + reply.usage.completion_tokens)
-            return reply
+        correct = await state.limiter.turn(lambda: prompt_tokens_of(post.request) + post.request.max_tokens)
+        post.deadline += self._clock() - asked_at
+        is_first = not post.is_sent
+        self._totals.count(attempts=1, retries=int(post.n_attempts > 0), sent=int(is_first))
+        post.is_sent = True
+        try:
+            came = await state.connections.post(
+                post.address,
+                headers=post.server.provider.headers(post.key.value),
+                body=post.body,
+                seconds=min(self._bounds.timeout_seconds, post.deadline - self._clock()),
+                max_bytes=self._bounds.max_reply_bytes,
+                key=post.key.value,
+            )
+            reply = _read(post, came) if came.status in _OK else None
+        except (NotSentError, StopError):
+            correct(0)
+            self._totals.count(sent=-int(is_first))
+            post.is_sent = not is_first
+            raise
+        except (TransientError, EndpointError, asyncio.CancelledError):
+            self._maybe_charged(post)
+            raise
+        if reply is None:
+            correct(0)
+            return self._refused(post, came)
+        if reply.usage.prompt_tokens is not None and reply.usage.completion_tokens is not None:
+            correct(reply.usage.prompt_tokens + reply.usage.completion_tokens)
+        return reply
 
     def _maybe_charged(self, post: _Post) -> None:
         self._totals.count(maybe_charged=1)

@@ -3,8 +3,7 @@
 import asyncio
 import random
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 _MINUTE_SECONDS = 60.0
@@ -19,12 +18,11 @@ def spread(seconds: float, jitter: float) -> float:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RateLimits:
-    """Limits for one server: requests in flight at a time, attempts and tokens in any minute (None: no limit).
+    """Limits for one server: attempts and tokens in any minute (None: no limit).
 
     A single request of more tokens than may be sent in a minute is sent when nothing else was.
     """
 
-    max_connections: int = 16
     requests_per_minute: float | None = None
     tokens_per_minute: float | None = None
 
@@ -66,7 +64,7 @@ class _RateWindow:
 
 
 class RateLimiter:
-    """Lets attempts through to one server, in the order in which they came.
+    """Lets attempts through to one server, in the order in which they came, by `turn`.
 
     `clock` gives seconds that always grow, `sleep` waits seconds of it, and `jitter` draws a number in 0..1, by which
     those who waited for the end of a pause are spread.
@@ -81,7 +79,6 @@ class RateLimiter:
         jitter: Callable[[], float] = random.random,
     ) -> None:
         self._clock, self._sleep, self._jitter = clock, sleep, jitter
-        self._connections = asyncio.Semaphore(limits.max_connections)
         self._turn = asyncio.Lock()
         self._requests = self._tokens = None
         if (rate := limits.requests_per_minute) is not None:
@@ -91,35 +88,29 @@ class RateLimiter:
             self._tokens = _RateWindow(limits.tokens_per_minute, _MINUTE_SECONDS)
         self._paused_until = float("-inf")
 
-    @asynccontextmanager
-    async def entered(self, n_tokens: Callable[[], float]) -> AsyncIterator[Callable[[float], None]]:
-        """Wait for a turn and hold a connection while the block runs.
+    async def turn(self, n_tokens: Callable[[], float]) -> Callable[[float], None]:
+        """Wait until an attempt may be made; return what corrects afterwards how many tokens it counts for.
 
-        `n_tokens` says what the attempt counts for, and is asked only where tokens are limited; the block is given what
-        corrects that number afterwards.
+        `n_tokens` says how many those are, and is asked only where tokens are limited.
         """
-        async with self._connections:
-            if self._requests is None and self._tokens is None:
+        n = 0.0 if self._tokens is None else n_tokens()
+        limited = [(window, amount) for window, amount in ((self._requests, 1.0), (self._tokens, n)) if window]
+        if not limited:
+            await self._wait_for_pause()
+            return lambda _: None
+        async with self._turn:
+            await self._wait_for_pause()
+            while (wait := max(window.wait_seconds(self._clock(), amount) for window, amount in limited)) > 0:
+                await self._sleep(min(wait, _LONGEST_NAP_SECONDS))
                 await self._wait_for_pause()
-                yield lambda _: None
-            else:
-                yield await self._take_turn(0.0 if self._tokens is None else n_tokens())
+            entries = [window.add(self._clock(), amount) for window, amount in limited]
+        if (tokens := self._tokens) is None:
+            return lambda _: None
+        return lambda used: tokens.correct(entries[-1], used)
 
     def pause(self, seconds: float) -> None:
         """Let nothing through for a time."""
         self._paused_until = max(self._paused_until, self._clock() + seconds)
-
-    async def _take_turn(self, n_tokens: float) -> Callable[[float], None]:
-        limited = [(window, n) for window, n in ((self._requests, 1.0), (self._tokens, n_tokens)) if window is not None]
-        async with self._turn:
-            await self._wait_for_pause()
-            while (wait := max(window.wait_seconds(self._clock(), n) for window, n in limited)) > 0:
-                await self._sleep(min(wait, _LONGEST_NAP_SECONDS))
-                await self._wait_for_pause()
-            entries = [window.add(self._clock(), n) for window, n in limited]
-        if (tokens := self._tokens) is None:
-            return lambda _: None
-        return lambda n: tokens.correct(entries[-1], n)
 
     async def _wait_for_pause(self) -> None:
         while (left := self._paused_until - self._clock()) > 0:
