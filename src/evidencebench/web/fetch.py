@@ -13,7 +13,7 @@ from urllib.parse import quote, urljoin, urlsplit
 from urllib.request import OpenerDirector, ProxyHandler, Request
 
 from evidencebench.errors import DownloadError
-from evidencebench.web.paced_http import EndlessHeadError, PacedHttp, PacedHttps
+from evidencebench.web.paced_http import EndlessHeadError, PacedHandler
 from evidencebench.web.transient import TransientError
 
 _BLOCK_BYTES = 1 << 18
@@ -25,8 +25,8 @@ _TRY_ELSEWHERE = "give another address or mirror, or a copy of the file"
 
 def ask(address: str, headers: dict[str, str], timeout_seconds: float) -> HTTPResponse:
     """Return the server's answer, of whatever status, after redirects; a body that comes too slowly is a timeout."""
-    opener = OpenerDirector()  # with these three only: no file:, ftp: or data:, and redirects are followed here
-    for handler in (ProxyHandler(), PacedHttp(), PacedHttps()):
+    opener = OpenerDirector()  # with these two only: no file:, ftp: or data:, and redirects are followed here
+    for handler in (ProxyHandler(), PacedHandler()):
         opener.add_handler(handler)
     there = address
     for _ in range(_MOST_REDIRECTS + 1):

@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 from http.client import HTTPConnection, HTTPResponse, HTTPSConnection
 from typing import Any
-from urllib.request import HTTPHandler, HTTPSHandler, Request
+from urllib.request import AbstractHTTPHandler, Request
 
 LEAST_BYTES_A_SECOND = 1_000
 """What comes slower than this, over a whole timeout, is taken for a server that hangs."""
@@ -77,16 +77,14 @@ class _SecureConnection(HTTPSConnection):
     response_class = _PacedResponse
 
 
-class PacedHttp(HTTPHandler):
-    """Opens http addresses."""
+class PacedHandler(AbstractHTTPHandler):
+    """Opens http and https addresses, the latter with the certificates that this machine trusts."""
+
+    http_request = https_request = AbstractHTTPHandler.do_request_
 
     def http_open(self, req: Request) -> HTTPResponse:
         """Return the answer, its body not read yet."""
         return self.do_open(_Connection, req)
-
-
-class PacedHttps(HTTPSHandler):
-    """Opens https addresses, with the certificates that this machine trusts."""
 
     def https_open(self, req: Request) -> HTTPResponse:
         """Return the answer, its body not read yet."""
