@@ -29,7 +29,8 @@ class KnownPaper:
 
     def own_numbers(self, shown: Iterable[tuple[int, str]]) -> tuple[int, ...]:
         """Return the numbers under which the paper has just the text that is shown, in the order of the prompt."""
-        return tuple(number for number, text in shown if self._sentences.get(number) in {text, normalised(text)})
+        own = self._sentences.get  # most texts stand as they are, and need not be normalised
+        return tuple(number for number, text in shown if own(number) == text or own(number) == normalised(text))
 
     def selection(self, scope: AspectScope, budget: int | None, shown: Collection[int]) -> tuple[int, ...]:
         """Return the best selection among the shown sentences, in paper order; without a budget every source.

@@ -9,7 +9,7 @@ from evidencebench.query import AspectScope
 
 # The longest run of digits that can name a sentence; int() refuses thousands of digits.
 _DIGITS = "[0-9]{1,7}"
-_PAPER = re.compile(r"^<paper>\n(.*?)^</paper>$", re.MULTILINE | re.DOTALL)
+_BEGIN, _END = "\n<paper>\n", "\n</paper>\n"
 _SENTENCE = re.compile(rf"^\[({_DIGITS})\] (.*)$", re.MULTILINE)
 _HYPOTHESIS = re.compile(r"^Hypothesis: (.*)$", re.MULTILINE)
 _BUDGET = re.compile(rf"at most ({_DIGITS}) sentences?\b|as many sentences as needed", re.IGNORECASE)
@@ -58,11 +58,11 @@ def read_prompt(turns: Sequence[Turn]) -> PromptContent:
     >>> content.budget, content.shown, content.hypotheses
     (2, ((7, 'At most 9 sentences!'),), ('Tea helps.',))
     """
-    parts = [_PAPER.split(turn.text) for turn in turns if turn.role != "assistant"]  # every second one is a paper
-    outside = ["\n".join(pieces[::2]) for pieces in parts]
+    parts = [_parted(turn.text) for turn in turns if turn.role != "assistant"]
+    outside = ["\n".join(texts) for texts, _ in parts]
     instructions = "\n".join(outside).lower()
     return PromptContent(
-        shown=_shown(next((pieces[1::2] for pieces in reversed(parts) if len(pieces) > 1), [])),
+        shown=_shown(next((blocks for _, blocks in reversed(parts) if blocks), [])),
         hypotheses=tuple(normalised(line) for text in outside for line in _HYPOTHESIS.findall(text)),
         budget=_budget(outside),
         scope="results" if _RESULTS in instructions else "all",
@@ -79,6 +79,19 @@ def normalised(text: str) -> str:
     'one line'
     """
     return " ".join(text.split()).replace(_ESCAPED, "<")
+
+
+def _parted(text: str) -> tuple[list[str], list[str]]:
+    """Return the pieces of a turn outside the marks, and those between a line that begins and one that ends a paper."""
+    outside, blocks, rest = list[str](), list[str](), f"\n{text}\n"
+    while True:
+        before, begin, behind = rest.partition(_BEGIN)
+        block, end, behind = f"\n{behind}".partition(_END) if begin else ("", "", "")
+        if not end:
+            return [*outside, rest], blocks
+        outside.append(before)
+        blocks.append(block)
+        rest = f"\n{behind}"
 
 
 def _shown(blocks: Iterable[str]) -> tuple[tuple[int, str], ...]:
