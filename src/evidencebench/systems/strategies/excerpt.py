@@ -1,7 +1,7 @@
 """What of a paper a prompt shows: numbered lines between two marks, and the rule that cuts what is too long."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from evidencebench.models.llm.tokens import estimated_tokens
@@ -91,12 +91,3 @@ def excerpt_of(query: Query, indices: Sequence[int], max_tokens: int) -> Excerpt
             break
         shown[index] = text
     return Excerpt(shown=shown, n_cut=len(texts) - len(shown))
-
-
-def cut_text(text: str, fits: Callable[[str], bool]) -> str:
-    """Return the longest beginning of a text that fits, as far as longer texts fit less."""
-    low, high = 0, len(text)
-    while low < high:
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if fits(text[:middle]) else (low, middle - 1)
-    return text[:low]

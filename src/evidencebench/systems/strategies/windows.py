@@ -1,11 +1,12 @@
 """A paper in parts: its sections, tiny ones merged with their neighbours and long ones cut into overlapping windows."""
 
 import math
+from bisect import bisect_left
 from collections.abc import Sequence
 
 from evidencebench.query import Query
 from evidencebench.sections import sections_of
-from evidencebench.systems.strategies.excerpt import Excerpt, cut_text, line_tokens, one_line
+from evidencebench.systems.strategies.excerpt import Excerpt, line_tokens, one_line
 
 Sentences = tuple[int, ...]
 
@@ -84,5 +85,6 @@ def _excerpt(window: Sentences, texts: Sequence[str], sizes: Sequence[int], max_
     if _size(window, sizes) <= max_tokens:
         return Excerpt(shown={index: texts[index] for index in window})
     (index,) = window  # only a sentence alone can be longer than a window
-    text = cut_text(texts[index], lambda text: line_tokens(index, text) <= max_tokens)
-    return Excerpt(shown={index: text}, n_cut=1)
+    text = texts[index]
+    n_fit = bisect_left(range(1, len(text) + 1), x=True, key=lambda end: line_tokens(index, text[:end]) > max_tokens)
+    return Excerpt(shown={index: text[:n_fit]}, n_cut=1)
