@@ -29,14 +29,13 @@ _TOKEN = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 _REMARK = re.compile(r"\([^()\n]{0,200}\)")
-_RANGE = "n(?:[mr]l?n)?+"
-_FIRST = f"(?:mn(?![mr])|l?{_RANGE})"
+_RANGE = "n(?:[mr]l?n)?+"  # 3 | 3-5 | 3 to sentence 5
+_FIRST = f"(?:mn(?![mr])|l?{_RANGE})"  # -3 | sentence 3-5
 _NEXT = "(?:sb*+)"
-_FLAT = f"b*+(?:{_FIRST}(?:[sb]++{_FIRST}|{_RANGE})*+[sb]*+)?+(?:c|[mrl]*$)"  # up to the end where it is not closed
-_BRACKET = rf"(?P<open>[\[({{])(?:{_FLAT}|b*+(?:l?[\[({{]{_FLAT}[sb]*+)++(?:c|[mrl]*$))"
-_AGAIN = _BRACKET.replace("(?P<open>[\\[({])", "(?P=open)")
+_FLAT = f"b*+(?:{_FIRST}(?:[sb]++{_FIRST}|{_RANGE})*+[sb]*+)?+(?:c|[mrl]*$)"  # 3, 17] | 3 17 up to the text's end
+_WITHIN = rf"(?:{_FLAT}|b*+(?:l?[\[({{]{_FLAT}[sb]*+)++(?:c|[mrl]*$))"  # the same, or [3], [17]]
 _LIST = re.compile(
-    rf"l?{_BRACKET}(?:(?:(?:[mr]|{_NEXT}++)l?)?{_AGAIN})*+{_NEXT}*+(?![mr]?l?(?P=open))"
+    rf"l?(?P<open>[\[({{]){_WITHIN}(?:(?:(?:[mr]|{_NEXT}++)l?)?(?P=open){_WITHIN})*+{_NEXT}*+(?![mr]?l?(?P=open))"
     rf"|{_FIRST}(?:{_NEXT}++{_FIRST}|{_RANGE})*+{_NEXT}*+c?"
 )
 _SPAN = re.compile(r"m?n(?:c?[mr]l?[\[({]?l?(?P<last>n))?")
