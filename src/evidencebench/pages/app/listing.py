@@ -74,21 +74,15 @@ def columns_of(overview: Overview) -> Columns:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListQuery:
-    """Which instances are asked for, in which order.
+    """Which instances are asked for, in which order."""
 
-    ``task``, ``a``, ``b``: positions of a task and of two systems; None: what needs them chooses and sorts nothing.
-    ``sort``, ``order``: ties by position, and what has no value last, in both orders. ``only``: which instances, empty:
-    all; ``"missed"``: A could have covered more, its recall is below the oracle's; ``"failed"``: A covered nothing.
-    ``offset``, ``n``: which part of the list.
-    """
-
-    task: int | None = None
-    a: int | None = None
+    task: int | None = None  # position of a task; None: what needs it chooses and sorts nothing
+    a: int | None = None  # positions of two systems, as above
     b: int | None = None
-    sort: Sort = "position"
+    sort: Sort = "position"  # in both orders, ties by position, and what has no value last
     order: Order = "asc"
-    only: Only = ""
-    offset: int = 0
+    only: Only = ""  # empty: all; "missed": A could have covered more, as the oracle does; "failed": A covered nothing
+    offset: int = 0  # which part of the list
     n: int = 50
 
 

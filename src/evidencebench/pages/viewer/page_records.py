@@ -83,19 +83,14 @@ class TaskTerms(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class GradedAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """What counts of one answer under one task.
-
-    ``error`` says why it is ``failed`` or ``invalid``. ``certain``: sentences that count, in the answer's order.
-    ``tied``: sentences of which ``n_drawn`` count, every choice being equally likely; only of answers over the budget.
-    ``recall``: aspect recall, the mean over all choices.
-    """
+    """What counts of one answer under one task."""
 
     status: Status
-    error: str | None = None
-    certain: tuple[int, ...] = ()
-    tied: tuple[int, ...] = ()
+    error: str | None = None  # why it is ``failed`` or ``invalid``
+    certain: tuple[int, ...] = ()  # sentences that count, in the answer's order
+    tied: tuple[int, ...] = ()  # of an answer over the budget: ``n_drawn`` of these count, each choice equally likely
     n_drawn: int = 0
-    recall: float = 0.0
+    recall: float = 0.0  # aspect recall, the mean over all choices
 
 
 class GradedInstance(msgspec.Struct, frozen=True, kw_only=True):
