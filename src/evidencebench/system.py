@@ -44,7 +44,7 @@ def require_budget(budget: object, *, at_least: int) -> None:
     """Raise `TypeError` or `ValueError` unless a budget is a number of sentences, or None, which is any number."""
     if budget is None:
         return
-    if isinstance(budget, bool) or not isinstance(budget, SupportsIndex):
+    if isinstance(budget, bool) or not isinstance(budget, int | SupportsIndex):
         raise TypeError(f"budget: expected a whole number of sentences, or None for any, got {budget!r}")
     number = operator.index(budget)
     if number < at_least:

@@ -95,8 +95,10 @@ class Selection:
 
     def expected_within(self, indices: Container[int]) -> float:
         """Return how many of some sentences count, in expectation."""
-        drawn = sum(index in indices for index in self.tied) * self.n_drawn / max(1, len(self.tied))
-        return sum(index in indices for index in self.certain) + drawn
+        n_certain = float(sum(index in indices for index in self.certain))
+        if not self.n_drawn:
+            return n_certain
+        return n_certain + sum(index in indices for index in self.tied) * self.n_drawn / len(self.tied)
 
 
 NOTHING = Ranking(sentences=())
