@@ -253,7 +253,6 @@ def test_every_thing_that_decides_a_score_changes_its_signature(tmp_path: Path) 
         {"system": "bm25(b=0.5)"},
         {"task": TASKS["er_at_optimal"]},
         {"n": 9},
-        {"measure": "precision"},
         {"rules": Rules(over_length="first")},
         {"rules": Rules(ties="expected")},
         {"rules": Rules(out_of_range="drop")},

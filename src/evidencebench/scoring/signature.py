@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from evidencebench.data.dataset import Dataset
 from evidencebench.data.tasks import Task
-from evidencebench.scoring.measures import ASPECT_RECALL, MeasureOrName, measure_named
+from evidencebench.scoring.measures import ASPECT_RECALL
 from evidencebench.scoring.resampling import DEFAULT_RESAMPLING, Resampling
 from evidencebench.scoring.score_runs import ScoredRuns
 from evidencebench.scoring.selection import DEFAULT_RULES, Rules
@@ -17,18 +17,17 @@ def signature(
     *,
     task: Task,
     n: int,
-    measure: MeasureOrName = ASPECT_RECALL,
     rules: Rules = DEFAULT_RULES,
     resampling: Resampling = DEFAULT_RESAMPLING,
     trained_on_it: bool = False,
 ) -> str:
-    """Return the signature of a score that is the mean over ``n`` instances.
+    """Return the signature of an aspect recall that is the mean over ``n`` instances.
 
     ``trained_on_it`` says whether a model of the system was trained on this data.
     """
     return "|".join(
         [
-            measure_named(measure).key,
+            ASPECT_RECALL.key,
             f"task:{task.name}",
             f"data:{dataset.name}@sha256:{dataset.sha256[:12]}",
             f"system:{system}",
