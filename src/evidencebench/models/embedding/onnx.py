@@ -112,6 +112,8 @@ def _converted(of: LocalModel, identity: str, *, int8: bool, folder: Path | None
 
 def _convert(of: LocalModel, *, int8: bool) -> bytes:
     """Return a model as ONNX, its tokenizer and limit in its metadata."""
+    import onnx  # noqa: PLC0415 - an extra, and slow to import
+
     model = load_transformer(of, "cpu")
     of.digest()  # or it changed while it was loaded
     tokenizer = model.tokenizer
@@ -131,7 +133,10 @@ def _convert(of: LocalModel, *, int8: bool) -> bytes:
         metadata = {"tokenizer": tokenizer.backend_tokenizer.to_str()}
         if model.max_seq_length is not None:
             metadata["max_tokens"] = str(model.max_seq_length)
-        return _with_metadata(path, metadata)
+        whole = onnx.load(path)
+        onnx.helper.set_model_props(whole, metadata)
+        content: bytes = whole.SerializeToString()
+        return content
 
 
 def _export(model: "SentenceTransformer", path: Path) -> None:
@@ -198,12 +203,3 @@ def _quantise(path: Path) -> None:
     quantize_dynamic(
         source, path, weight_type=QuantType.QInt8, per_channel=True, op_types_to_quantize=["MatMul", "Gemm"]
     )
-
-
-def _with_metadata(path: Path, metadata: dict[str, str]) -> bytes:
-    import onnx  # noqa: PLC0415 - an extra, and slow to import
-
-    whole = onnx.load(path)
-    onnx.helper.set_model_props(whole, metadata)
-    content: bytes = whole.SerializeToString()
-    return content

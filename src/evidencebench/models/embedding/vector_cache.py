@@ -148,7 +148,8 @@ class VectorCache:
         with self._lock:
             try:
                 if self._connection is None or self._connection[0] != os.getpid():  # never carried over a fork
-                    self._connection = (os.getpid(), _connect(self.path))
+                    self._connection = (os.getpid(), connect(self.path, EMBEDDINGS))
+                    self._connection[1].execute("PRAGMA synchronous = NORMAL")
                 connection = self._connection[1]
                 try:
                     yield connection
@@ -165,12 +166,6 @@ class VectorCache:
 def digest_of(text: EncodedText) -> bytes:
     """Return what a text is kept under: the SHA-256 of all its parts."""
     return hashlib.sha256(json.dumps([text.text, text.prefix, text.title]).encode()).digest()
-
-
-def _connect(path: Path) -> sqlite3.Connection:
-    connection = connect(path, EMBEDDINGS)
-    connection.execute("PRAGMA synchronous = NORMAL")
-    return connection
 
 
 @dataclass(frozen=True, slots=True)

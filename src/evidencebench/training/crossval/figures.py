@@ -98,19 +98,16 @@ def figures_of(
 
 
 def _sources(finished: Sequence[AnsweredSplit]) -> dict[str, AnswerSource]:
-    parts: dict[str, list[Picks]] = {}
+    picks: dict[str, Picks] = {}
     for one in finished:
-        for system in one.split.systems:
-            variant = "blind" if one.split.blind else "own"
-            parts.setdefault(_key(system, one.split.seed, variant), []).append(one.own[system])
-            if not one.split.blind:
-                parts.setdefault(_key(system, one.split.seed, "wrong"), []).append(one.wrong[system])
-    return {key: _source_of(picks) for key, picks in parts.items()}
+        variants = {"blind": one.own} if one.split.blind else {"own": one.own, "wrong": one.wrong}
+        for variant, by_system in variants.items():
+            for system, found in by_system.items():
+                picks.setdefault(_key(system, one.split.seed, variant), {}).update(found)
+    return {key: _source_of(found) for key, found in picks.items()}
 
 
-def _source_of(parts: Sequence[Picks]) -> AnswerSource:
-    picks = {instance_id: by_task for part in parts for instance_id, by_task in part.items()}
-
+def _source_of(picks: Picks) -> AnswerSource:
     def answer(instance: Instance, task: Task) -> Answer | None:
         found = picks.get(instance.id, {}).get(task.name)
         return None if found is None else found.answer
