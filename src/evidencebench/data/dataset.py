@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 from typing import overload
 
@@ -95,7 +96,7 @@ class Dataset:
 
     def instances(self, limit: int | None = None) -> Iterator[Instance]:
         """Yield the instances in file order, at most ``limit`` of them (None: all)."""
-        return map(self._decoded, self.ids[:limit])
+        return map(self._decoded, islice(self.ids, None if limit is None else min(limit, len(self))))
 
     def queries(self, limit: int | None = None) -> Iterator[Query]:
         """Yield what systems may read, in file order, at most ``limit`` of them (None: all)."""
