@@ -115,7 +115,7 @@ class RerankerTrainer(_PlainTrainer, CrossEncoderTrainer):
 
 
 class ListwiseCollator:
-    """Turns the places of examples into tokens and labels; which are drawn anew in each epoch."""
+    """Turns places of examples into the tokens and labels of what is drawn of them, anew in each epoch."""
 
     valid_label_columns: ClassVar[list[str]] = []  # which the trainer asks for
 
@@ -131,7 +131,11 @@ class ListwiseCollator:
         label = torch.from_numpy(batch.labels).float()
         try:
             if isinstance(self._model, CrossEncoder):
-                return {"label": label, "pairs": self._tokens(pairs_of(batch), self._cut)}
+                pairs = [
+                    EncodedText(batch.texts[column].text, "", batch.anchors[row].text)
+                    for row, column in np.argwhere(~np.isnan(batch.labels))
+                ]
+                return {"label": label, "pairs": self._tokens(pairs, self._cut)}
             parts = [list(of_prefix) for _, of_prefix in groupby(batch.anchors, key=lambda anchor: anchor.prefix)]
             tokens = [self._tokens(part, self._longest) for part in parts] + [self._tokens(batch.texts, self._cut)]
         finally:
@@ -144,14 +148,6 @@ class ListwiseCollator:
         self._model.max_seq_length = max_tokens
         found: Features = self._model.preprocess(model_inputs(texts), prompt=texts[0].prefix or None)
         return found
-
-
-def pairs_of(batch: ListwiseBatch) -> list[EncodedText]:
-    """Return each anchor with each text that takes part, row by row of the labels."""
-    return [
-        EncodedText(batch.texts[column].text, "", batch.anchors[row].text)
-        for row, column in np.argwhere(~np.isnan(batch.labels))
-    ]
 
 
 class EmbedderLoss(torch.nn.Module):
@@ -184,7 +180,7 @@ class RerankerLoss(torch.nn.Module):
         prompt: str | None = None,  # noqa: ARG002 - the trainer's
         task: str | None = None,  # noqa: ARG002 - the trainer's
     ) -> torch.Tensor:
-        """Return the loss; the features are the pairs of `pairs_of`."""
+        """Return the loss; the features are the pairs of anchor and text that have a label, row by row."""
         scores = torch.zeros_like(labels)
         scores[~labels.isnan()] = self.model(features[0])["scores"].flatten().to(labels.dtype)
         return listwise_loss(scores, labels)
