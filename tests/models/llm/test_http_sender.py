@@ -295,6 +295,8 @@ def test_a_server_that_never_replies_stops_everything_after_so_many_attempts_and
         ("deflate", zlib.compress(BODY)),
         ("deflate", zlib.compress(BODY)[2:-4]),
         ("identity", BODY),
+        ("gzip", BODY),  # a wrong label: what was paid for is read all the same
+        ("zstd", BODY),
     ],
 )
 def test_a_reply_is_taken_out_of_its_coding(coding: str, body: bytes) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import ssl
+import zlib
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -18,6 +19,11 @@ T = TypeVar("T")
 
 _LONGEST_CONNECTING_SECONDS = 30.0
 _IDLE_SECONDS = 4.0  # many servers close what was idle for 5
+_DECODERS = {  # some wrap deflate and some do not
+    "gzip": (zlib.MAX_WBITS | 16,),
+    "x-gzip": (zlib.MAX_WBITS | 16,),
+    "deflate": (zlib.MAX_WBITS, -zlib.MAX_WBITS),
+}
 
 
 class NotSentError(TransientError):
@@ -115,16 +121,30 @@ async def exchange(
 
 
 async def content_of(reply: "httpx.Response", max_bytes: int) -> bytes:
-    """Return the body of an answer, out of its coding, or a start of it that is longer than some bytes.
-
-    Some proxies code a body unasked. A block from the network is 64 KiB at most, which decodes to 64 MiB at most.
-    """
+    """Return the body of an answer, or a start of it that is longer than `max_bytes`."""
     content = bytearray()
-    async for block in reply.aiter_bytes():
+    async for block in reply.aiter_raw():
         content += block
         if len(content) > max_bytes:
             break
-    return bytes(content)
+    return _decoded(bytes(content), reply.headers.get("Content-Encoding", ""), max_bytes)
+
+
+def _decoded(content: bytes, coding: str, max_bytes: int) -> bytes:
+    """Return a body without its gzip or deflate coding, which some proxies use unasked; as it is if that fails.
+
+    Not by httpx: it decodes a block whole, so a small hostile body fills the memory before the bound is looked at;
+    and it raises on a wrong label, so a reply that is paid for would be paid for again.
+    """
+    for window_bits in _DECODERS.get(coding.strip().lower(), ()):
+        decoder = zlib.decompressobj(window_bits)
+        try:
+            decoded = decoder.decompress(content, max_bytes + 1)
+        except zlib.error:
+            continue
+        if decoder.eof or len(decoded) > max_bytes:
+            return decoded
+    return content
 
 
 def certificates(*, is_loopback: bool) -> ssl.SSLContext:
