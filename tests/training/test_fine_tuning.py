@@ -236,6 +236,16 @@ def test_a_checkpoint_of_another_training_is_refused_and_kept(
     assert steps[0] == 2
 
 
+@pytest.mark.parametrize("damage", [b"{", b'{"seed": "\xff"}', b'{"seed": ' + b"[" * 100_000])
+def test_a_damaged_plan_of_an_unfinished_training_is_refused_with_what_to_do(
+    embedder: Callable[..., EmbedderTraining], tmp_path: Path, damage: bytes
+) -> None:
+    interrupted(embedder(), tmp_path / "model", at=2)
+    next((tmp_path / "model.part").glob("plan*")).write_bytes(damage)
+    with pytest.raises(ModelError, match=r"plan.*: cannot be read: .*; delete .*model\.part to start over"):
+        embedder().fit(PAPERS, tmp_path / "model")
+
+
 def test_a_training_that_an_earlier_version_began_is_refused_and_kept(
     embedder: Callable[..., EmbedderTraining], tmp_path: Path
 ) -> None:

@@ -18,7 +18,7 @@ from evidencebench.engine.protocol import Engine
 from evidencebench.errors import MissingExtraError, RunFormatError, RunMismatchError
 from evidencebench.query import AspectScope
 from evidencebench.storage.journal import open_journal
-from evidencebench.storage.reading import PathText
+from evidencebench.storage.reading import BROKEN_JSON, PathText
 from evidencebench.version import __version__
 
 _BEGINS = b'{"evidencebench_solve":'
@@ -149,7 +149,7 @@ def _read_partial(path: Path, header: bytes) -> dict[str, bytes]:
     for number, line in enumerate(lines[1:], 2):
         try:
             solved[msgspec.json.decode(line, type=Optima).id] = line
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        except BROKEN_JSON as error:
             raise RunFormatError(f"{path}: line {number}: {error}; remove the file to start over") from error
     return solved
 

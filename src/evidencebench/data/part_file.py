@@ -18,7 +18,7 @@ import msgspec
 
 from evidencebench.errors import DataError
 from evidencebench.storage.locks import try_lock
-from evidencebench.storage.reading import read_whole
+from evidencebench.storage.reading import BROKEN_JSON, read_whole
 from evidencebench.storage.whole_file import write_whole
 from evidencebench.web.fetch import wrong_file
 
@@ -63,7 +63,7 @@ def read_origin(part: Path, address: str) -> PartOrigin:
     """Return how bytes from an address came into a part file; nothing is known of those from another."""
     try:
         found = msgspec.json.decode(read_whole(_origin_file(part)), type=PartOrigin)
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):  # absent, torn by a kill, or not ours
+    except (OSError, *BROKEN_JSON):  # absent, torn by a kill, or not ours
         return PartOrigin(address=address)
     return found if found.address == address else PartOrigin(address=address)
 

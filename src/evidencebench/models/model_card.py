@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from evidencebench.errors import ModelError
-from evidencebench.storage.reading import MOST_BYTES, read_whole
+from evidencebench.storage.reading import BROKEN_JSON, MOST_BYTES, read_whole
 
 CARD = "card.json"
 MOST_PART_BYTES = 1 << 30
@@ -94,7 +94,7 @@ def read_model_card(folder: Path, kind: type[Card], *, sha256: str | None = None
         raise ModelError(f"{folder}: the model has changed since it was first used; start again")
     try:
         return msgspec.json.decode(content, type=kind)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+    except BROKEN_JSON as error:
         if b"evidencebench-set-model/1" in content:
             raise ModelError(f"{path}: {SET_SELECTOR_IS_GONE}") from error
         raise ModelError(f"{path}: {error}; expected what 'evidencebench train' writes") from error

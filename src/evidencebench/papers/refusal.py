@@ -7,6 +7,7 @@ from itertools import islice, pairwise
 import msgspec
 
 from evidencebench.errors import UnreadableError
+from evidencebench.storage.reading import BROKEN_JSON
 from evidencebench.tables import shortened
 from evidencebench.wording import counted
 
@@ -123,7 +124,7 @@ def _is_json(text: str) -> bool:
         return False
     try:
         return bool(msgspec.json.decode(text, type=dict | list))
-    except (msgspec.DecodeError, RecursionError):
+    except BROKEN_JSON:
         return False
 
 

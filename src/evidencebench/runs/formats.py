@@ -14,7 +14,7 @@ from evidencebench.runs.answer_line import Answer, Failure
 from evidencebench.runs.given_answers import ranked
 from evidencebench.runs.run_file import RUN_BEGINS, RunFile, read_content, read_run
 from evidencebench.storage.json_lines import lines_of, repeated_keys
-from evidencebench.storage.reading import PathText
+from evidencebench.storage.reading import BROKEN_JSON, PathText
 from evidencebench.system import Ranking
 from evidencebench.wording import counted
 
@@ -87,7 +87,7 @@ def _text(path: Path, content: bytes) -> str:
 def _is_answer_line(line: bytes) -> bool:
     try:
         members = msgspec.json.decode(line, type=dict[str, msgspec.Raw])
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except BROKEN_JSON:
         return False
     return "id" in members and ("sentences" in members or "error" in members)
 

@@ -11,7 +11,7 @@ from evidencebench.errors import RunFormatError
 from evidencebench.runs.answer_line import Answer, Failure, checked_line, decode_answer
 from evidencebench.runs.header import FORMAT_VERSION, SHOWN_DIGITS, RunHeader, code_text
 from evidencebench.storage.json_lines import is_whole_object, lines_of
-from evidencebench.storage.reading import PathText, read_whole
+from evidencebench.storage.reading import BROKEN_JSON, PathText, read_whole
 from evidencebench.system import Ranking
 from evidencebench.wording import counted, one_line
 
@@ -127,7 +127,7 @@ def read_run(path: PathText, *, needs_header: bool = True, content: bytes | None
                 if key in lines and not isinstance(lines[key], Failure):
                     raise RunFormatError(f"{path}: line {number}: a second answer for '{found.id}'")
                 lines[key] = line if found.error is None else Failure(error=found.error, notes=found.notes)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        except BROKEN_JSON as error:
             what = "the header of a run" if header is None and needs_header else "an answer"
             raise RunFormatError(f"{path}: line {number}: expected {what}: {error}") from error
     if header is None and needs_header:

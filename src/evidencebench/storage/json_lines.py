@@ -14,6 +14,7 @@ from typing import NamedTuple
 import msgspec
 
 from evidencebench.errors import UnreadableError
+from evidencebench.storage.reading import BROKEN_JSON
 
 _MOST_LINE_BYTES = 256 << 20
 
@@ -68,7 +69,7 @@ def is_whole_object(line: bytes | memoryview) -> bool:
     """Say whether a line without its line end is all of a JSON object, which no torn line is."""
     try:
         msgspec.json.decode(line, type=dict[str, msgspec.Raw])
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except BROKEN_JSON:
         return False
     return True
 

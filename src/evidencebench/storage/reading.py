@@ -15,6 +15,11 @@ from io import BufferedReader
 from pathlib import Path
 from typing import IO, TypeAlias
 
+import msgspec
+
+BROKEN_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+"""What msgspec raises for bytes that are not the JSON that is expected: malformed, no UTF-8, nested too deep."""
+
 MOST_BYTES = 64 << 20
 """How much of a file is read into memory as a whole where nothing else is said: far more than any card or table has."""
 

@@ -13,7 +13,7 @@ import msgspec
 from evidencebench.errors import DataError, ModelError
 from evidencebench.models.model_card import CARD, FineTunedCard, require_replaceable
 from evidencebench.storage.locks import try_lock
-from evidencebench.storage.reading import read_whole
+from evidencebench.storage.reading import BROKEN_JSON, read_whole
 from evidencebench.storage.whole_file import put_in_place, write_whole
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def last_checkpoint(part: Path, plan: Mapping[str, Any]) -> Path | None:
 def _require_same_plan(part: Path, now: Mapping[str, Any]) -> None:
     try:
         begun = msgspec.json.decode(read_whole(part / _PLAN), type=dict[str, Any])
-    except (OSError, msgspec.DecodeError) as error:
+    except (OSError, *BROKEN_JSON) as error:
         raise ModelError(f"{part / _PLAN}: cannot be read: {error}; delete {part} to start over") from error
     if differ := [key for key in {**begun, **now} if begun.get(key) != now.get(key)]:
         shown = "; ".join(f"{key}: {begun.get(key)}, not {now.get(key)}" for key in differ[:_MAX_SHOWN])

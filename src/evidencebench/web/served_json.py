@@ -6,6 +6,8 @@ from typing import TypeVar
 
 import msgspec
 
+from evidencebench.storage.reading import BROKEN_JSON
+
 T = TypeVar("T")
 
 _MOST_DEPTH = 100
@@ -30,7 +32,7 @@ def decode_served(content: bytes | msgspec.Raw, form: type[T]) -> T:
     """
     try:
         return msgspec.json.decode(content, type=form)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except BROKEN_JSON:
         return msgspec.json.decode(_mended(bytes(content)), type=form)
 
 

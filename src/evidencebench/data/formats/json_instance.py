@@ -9,6 +9,7 @@ import msgspec
 from evidencebench.data.instance import Evaluation, Instance, Labels, Origin
 from evidencebench.errors import FormatError
 from evidencebench.query import Kind, Query
+from evidencebench.storage.reading import BROKEN_JSON
 from evidencebench.wording import counted
 
 # Task name -> the key under which its stored optimum stands.
@@ -55,7 +56,7 @@ def decode_instance(instance_id: str, origin: Origin) -> Instance:
     """
     try:
         record = _decoder.decode(origin.raw)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+    except BROKEN_JSON as error:
         raise FormatError(f"{instance_id}: {error}") from error
     _check_lengths(instance_id, record)
     query = Query(
@@ -116,7 +117,7 @@ def encode_instance(instance: Instance) -> bytes:
         return msgspec.json.format(bytes(instance.origin.raw), indent=-1)
     try:
         fields: dict[str, Any] = msgspec.json.decode(instance.origin.raw)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+    except BROKEN_JSON as error:
         raise FormatError(f"{instance.id}: cannot be written with its unknown keys: {error}") from error
     if instance.origin.names_itself:
         del fields["id"]

@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 
 from evidencebench.errors import MissingExtraError, ModelError, SystemSpecError
-from evidencebench.storage.reading import file_sha256, read_whole
+from evidencebench.storage.reading import BROKEN_JSON, file_sha256, read_whole
 
 _HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")
 _DECIDING = ("*.safetensors", "*.json", "*.txt", "*.model", "*.jinja")
@@ -142,7 +142,7 @@ def _require_sane_sizes(config: Path) -> None:
     """Raise if a configuration states a size that no model has, since loading would first allocate that much memory."""
     try:
         values = msgspec.json.decode(read_whole(config), type=dict[str, object])
-    except (msgspec.DecodeError, OSError, UnicodeDecodeError, RecursionError):
+    except (OSError, *BROKEN_JSON):
         return  # the library that reads it raises a better error
     for name, value in values.items():
         most = _MOST_LAYERS if _LAYERS.search(name) else _MOST_SIZE if _SIZE.search(name) else None
@@ -154,7 +154,7 @@ def _require_known_parts(modules: Path) -> None:
     """Raise unless a model is made of parts that sentence-transformers has itself."""
     try:
         parts = msgspec.json.decode(read_whole(modules), type=list[dict[str, object]])
-    except (msgspec.DecodeError, OSError) as error:
+    except (OSError, *BROKEN_JSON) as error:
         raise ModelError(f"{modules}: cannot be read: {error}") from error
     for part in parts:
         if not str(part.get("type", "")).startswith(_OURS):

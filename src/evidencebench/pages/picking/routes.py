@@ -26,6 +26,7 @@ from evidencebench.query import AspectScope
 from evidencebench.runs.people.drafts import PickDraft, Picks, checked_picks
 from evidencebench.runs.people.people_folder import PeopleFolder
 from evidencebench.runs.people.person import Person, Submission
+from evidencebench.storage.reading import BROKEN_JSON
 
 _log = logging.getLogger(__name__)
 
@@ -266,7 +267,7 @@ def _asked_id(request: Request) -> str:
 async def _body(request: Request, shape: type[_Shape]) -> _Shape:
     try:
         return msgspec.json.decode(await request.body(), type=shape)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+    except BROKEN_JSON as error:
         raise RefusedError(400, f"not what the page sends: {error}; load the page again") from error
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from evidencebench.errors import DataError, PeopleError, RunError, RunFormatError
-from evidencebench.storage.reading import read_whole
+from evidencebench.storage.reading import BROKEN_JSON, read_whole
 from evidencebench.storage.whole_file import whole_file
 from evidencebench.wording import counted
 
@@ -69,7 +69,7 @@ def read_drafts(path: Path) -> dict[str, PickDraft]:
         return {}
     except OSError as error:
         raise RunFormatError(f"{path}: cannot be read: {error.strerror}") from error
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+    except BROKEN_JSON as error:
         raise RunFormatError(f"{path}: expected drafts: {error}; move the file away to begin without them") from error
 
 

@@ -11,7 +11,7 @@ import msgspec
 
 from evidencebench.errors import SystemSpecError
 from evidencebench.query import AspectScope, Query
-from evidencebench.storage.reading import PathText, read_whole
+from evidencebench.storage.reading import BROKEN_JSON, PathText, read_whole
 
 FORMAT_VERSION = 1
 
@@ -67,7 +67,7 @@ def read_examples(path: PathText) -> ExampleFile:
         found = msgspec.json.decode(read_whole(path).removeprefix(codecs.BOM_UTF8), type=ExampleFile)
     except OSError as error:
         raise SystemSpecError(f"{path}: cannot be read: {error.strerror}; {how}") from error
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+    except BROKEN_JSON as error:
         raise SystemSpecError(f"{path}: expected a file of examples: {error}; {how}") from error
     if found.evidencebench_examples != FORMAT_VERSION:
         raise SystemSpecError(

@@ -15,7 +15,7 @@ from evidencebench.models.llm.client import ChatClient
 from evidencebench.provenance import differences
 from evidencebench.storage.journal import open_journal
 from evidencebench.storage.json_lines import lines_of
-from evidencebench.storage.reading import PathText
+from evidencebench.storage.reading import BROKEN_JSON, PathText
 from evidencebench.training.crossval.figures import SystemFigures, figures_of
 from evidencebench.training.crossval.plan import CrossValidation, Plan, planned, splits_of
 from evidencebench.training.crossval.splits import AnsweredSplit, gathered_splits, split_worker
@@ -84,7 +84,7 @@ def _read(path: Path, plan: Plan) -> Iterator[AnsweredSplit]:
                 yield msgspec.json.decode(line, type=AnsweredSplit)
             else:
                 _require_same(path, msgspec.json.decode(line, type=_Header).plan, plan)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        except BROKEN_JSON as error:
             raise RunFormatError(f"{path}: line {number}: {error}; start over with --overwrite") from error
 
 
