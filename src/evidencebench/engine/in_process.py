@@ -9,7 +9,7 @@ from evidencebench.engine.protocol import Item, Result, Setup, do_nothing
 
 @dataclass(frozen=True, slots=True)
 class InProcess:
-    """Runs everything in the process, and the thread, that asks for the results."""
+    """Runs each item in the process and thread of the caller."""
 
     shares_memory: ClassVar[bool] = True
 
@@ -19,7 +19,7 @@ class InProcess:
         arguments: Sequence[Any],
         items: Iterable[Item],
         *,
-        on_interrupt: Callable[[], object] = do_nothing,  # noqa: ARG002 - an interrupt ends the item at hand
+        on_interrupt: Callable[[], object] = do_nothing,  # noqa: ARG002 - Ctrl-C ends the current item at once
     ) -> Iterator[Result]:
         """Yield the result of each item, in their order."""
         work = setup(*arguments)

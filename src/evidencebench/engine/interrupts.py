@@ -1,4 +1,4 @@
-"""What a first Ctrl-C means: finish what was begun."""
+"""Ctrl-C while an engine runs: the first one lets the items that have begun finish, the second one ends at once."""
 
 import signal
 import threading
@@ -6,28 +6,28 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 
-class Interrupted:
-    """Whether an interrupt came; a plain attribute, which a signal's handler may set at any moment."""
+class InterruptFlag:
+    """Whether Ctrl-C was pressed. A plain attribute, since a signal handler may set it at any moment."""
 
-    yet = False
+    is_set = False
 
 
 @contextmanager
-def first_interrupt_noted(on_interrupt: Callable[[], object]) -> Iterator[Interrupted]:
-    """Give a flag that a first interrupt sets, calling `on_interrupt`; a second one raises ``KeyboardInterrupt``."""
-    interrupted = Interrupted()
-    if threading.current_thread() is not threading.main_thread():  # where no signal arrives
-        yield interrupted
+def catch_first_interrupt(on_interrupt: Callable[[], object]) -> Iterator[InterruptFlag]:
+    """Give a flag. The first Ctrl-C sets it and calls ``on_interrupt``; the second raises ``KeyboardInterrupt``."""
+    interrupt = InterruptFlag()
+    if threading.current_thread() is not threading.main_thread():  # Python runs signal handlers in the main thread only
+        yield interrupt
         return
 
-    def note(*_: object) -> None:
-        if interrupted.yet:
+    def set_flag(*_: object) -> None:
+        if interrupt.is_set:
             raise KeyboardInterrupt
-        interrupted.yet = True
+        interrupt.is_set = True
         on_interrupt()
 
-    before = signal.signal(signal.SIGINT, note)
+    before = signal.signal(signal.SIGINT, set_flag)
     try:
-        yield interrupted
+        yield interrupt
     finally:
         signal.signal(signal.SIGINT, before)

@@ -1,4 +1,4 @@
-"""Results in the order of the items, on any engine: for work that costs nothing to do again."""
+"""Results in the order of the items, on any engine. Results after an error are lost, so the work must be cheap."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
@@ -17,14 +17,15 @@ def map_in_order(
     *,
     chunk_size: int = 8,
 ) -> Iterator[Result]:
-    """Yield the result of each item, in the items' order, up to the first that fails, whose error is raised.
+    """Yield the result of each item, in the order of the items; raise the error of the first item that fails.
 
-    The first four arguments are those of `Engine.results`; ``chunk_size`` items go to another process at a time.
+    The first four arguments are an engine and those of `Engine.results`. ``chunk_size`` items are sent to a process
+    at a time.
     """
     chunks = enumerate(_chunks(items, 1 if engine.shares_memory else chunk_size))
     early: dict[int, tuple[list[Result], Exception | None]] = {}
     n_yielded = 0
-    for number, results, failed in engine.results(_of_chunks, (setup, arguments), chunks):
+    for number, results, failed in engine.results(_make_chunk_worker, (setup, arguments), chunks):
         early[number] = (results, failed)
         while n_yielded in early:
             found, error = early.pop(n_yielded)
@@ -40,19 +41,19 @@ def _chunks(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
         yield chunk
 
 
-def _of_chunks(
+def _make_chunk_worker(
     setup: Setup[Any, Any], arguments: Sequence[Any]
 ) -> Callable[[_Chunk], tuple[int, list[Any], Exception | None]]:
     work = setup(*arguments)
 
-    def through(chunk: _Chunk) -> tuple[int, list[Any], Exception | None]:
+    def run_chunk(chunk: _Chunk) -> tuple[int, list[Any], Exception | None]:
         number, items = chunk
         results: list[Any] = []
         for item in items:
             try:
                 results.append(work(item))
-            except Exception as error:  # noqa: BLE001 - raised at its place among the results
+            except Exception as error:  # noqa: BLE001 - raised by `map_in_order`, after the results before it
                 return number, results, error
         return number, results, None
 
-    return through
+    return run_chunk

@@ -13,19 +13,19 @@ from itertools import islice
 from typing import Any, ClassVar
 
 from evidencebench.engine.in_process import InProcess
-from evidencebench.engine.interrupts import first_interrupt_noted
+from evidencebench.engine.interrupts import catch_first_interrupt
 from evidencebench.engine.protocol import Engine, Item, Result, Setup, do_nothing
 from evidencebench.errors import WorkerError
 
 
 def engine_of(jobs: int) -> Engine:
-    """Return what ``--jobs`` asks for: so many processes, or with 1 no other than this one."""
+    """Return the engine for ``--jobs``: ``jobs`` processes, or this process alone where it is 1."""
     return Processes(jobs) if jobs > 1 else InProcess()
 
 
 @dataclass(frozen=True, slots=True)
 class Processes:
-    """Runs items in ``n_processes`` processes, which are started anew for each call and end with this one."""
+    """Runs items in ``n_processes`` processes. Each call of `results` starts new ones; they end with their parent."""
 
     n_processes: int
     shares_memory: ClassVar[bool] = False
@@ -42,12 +42,12 @@ class Processes:
         left = iter(items)
         begun: set[Future[Result]] = set()
         error: Exception | None = None
-        with first_interrupt_noted(on_interrupt) as interrupted, self._pool(setup, arguments) as pool:
+        with catch_first_interrupt(on_interrupt) as interrupt, self._pool(setup, arguments) as pool:
             while True:
-                if error is not None or interrupted.yet:
+                if error is not None or interrupt.is_set:
                     begun = {future for future in begun if not future.cancel()}
                 else:
-                    # One item more than workers, so that none is idle and little is begun in vain.
+                    # One item more than workers: no worker waits, and after an error little work is wasted.
                     begun |= {pool.submit(_work, item) for item in islice(left, self.n_processes + 1 - len(begun))}
                 if not begun:
                     break
@@ -57,12 +57,12 @@ class Processes:
                     if failed is None:
                         yield future.result()
                     elif isinstance(failed, Exception) and not isinstance(failed, BrokenProcessPool):
-                        error = error or failed  # raised when all that was begun is handed over
+                        error = error or failed  # raised after the results of all items that have begun
                     else:
                         raise failed
         if error is not None:
             raise error
-        if interrupted.yet:
+        if interrupt.is_set:
             raise KeyboardInterrupt
 
     @contextmanager
@@ -90,9 +90,9 @@ _SAFE_PATH = "PYTHONSAFEPATH"
 
 @contextmanager
 def _safe_path() -> Iterator[str | None]:
-    """Keep new Python processes from importing modules of the current folder, such as a ``socket.py`` that lies there.
+    """Keep new Python processes from importing modules of the current folder, such as a ``socket.py`` there.
 
-    Gives what the variable that says so was before.
+    It sets the variable PYTHONSAFEPATH for the block, and gives the variable's earlier value.
     """
     before = os.environ.get(_SAFE_PATH)
     _set_safe_path("1")
@@ -110,7 +110,7 @@ def _set_safe_path(value: str | None) -> None:
 
 
 class _Worker:
-    """What a worker process works with, set once when it starts."""
+    """Holds the function that a worker process runs over items; it is set once, when the process starts."""
 
     work: Callable[[Any], Any]
 
@@ -120,17 +120,17 @@ def _work(item: Any) -> Any:
 
 
 def _start_worker(setup: Setup[Any, Any], arguments: tuple[Any, ...], safe_path: str | None) -> None:
-    _set_safe_path(safe_path)  # processes that own code starts keep its own setting
-    # Ctrl-C reaches every process of the terminal; the parent alone decides what it means.
+    _set_safe_path(safe_path)  # a user's own code may start processes; they get the user's setting
+    # Ctrl-C reaches every process of the terminal; only the parent handles it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_die_with_parent, daemon=True).start()
     try:
         _Worker.work = staticmethod(setup(*arguments))
-    except Exception as error:  # noqa: BLE001 - told in its own words, where the pool would only say that it broke
-        _Worker.work = staticmethod(_raising(error))
+    except Exception as error:  # noqa: BLE001 - raised for the first item; an error here would only break the pool
+        _Worker.work = staticmethod(_make_failing_work(error))
 
 
-def _raising(error: Exception) -> Callable[[Any], Any]:
+def _make_failing_work(error: Exception) -> Callable[[Any], Any]:
     def work(_: Any) -> Any:
         raise error
 
@@ -138,7 +138,7 @@ def _raising(error: Exception) -> Callable[[Any], Any]:
 
 
 def _die_with_parent() -> None:
-    """End this process when its parent is gone; a parent that is killed cannot end it itself."""
+    """Wait until the parent process has ended, then end this one; a parent that is killed cannot end its workers."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()

@@ -1,4 +1,4 @@
-"""The protocol of engines: an engine runs a function over items, and yields each result as soon as it is there."""
+"""The protocol of engines: an engine runs a function over items, and yields each result as soon as it is ready."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Protocol, TypeVar
@@ -7,15 +7,15 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 Setup = Callable[..., Callable[[Item], Result]]
-"""Makes a worker: called once in each process, so that files that it opens are never sent from process to process."""
+"""Returns the function that is run over the items. Each process calls it once, and so opens its own files."""
 
 
 def do_nothing() -> None:
-    """Do nothing at an interrupt."""
+    """Do nothing: the default of ``on_interrupt``."""
 
 
 class Engine(Protocol):
-    """Where work runs.
+    """Runs a function over items: in this process, in threads or in processes.
 
     >>> from evidencebench.engine.in_process import InProcess
     >>> list(InProcess().results(lambda add: lambda item: item + add, (10,), [1, 2, 3]))
@@ -24,7 +24,7 @@ class Engine(Protocol):
 
     @property
     def shares_memory(self) -> bool:
-        """Whether workers run in this process; else the setup and its arguments are pickled for them."""
+        """Whether workers run in this process; if not, the setup, its arguments and the items are pickled."""
         ...
 
     def results(
@@ -35,23 +35,24 @@ class Engine(Protocol):
         *,
         on_interrupt: Callable[[], object] = do_nothing,
     ) -> Iterator[Result]:
-        """Yield the result of each item as soon as it is there, in whatever order.
+        """Yield the result of each item as soon as it is ready, in any order.
 
-        After an error of the work, or a first interrupt, no item is begun; what was begun is finished and yielded, then
-        the error or ``KeyboardInterrupt`` is raised. A second interrupt ends at once.
+        After an error, or after the first Ctrl-C, no further item begins. Items that have begun are finished and their
+        results yielded; then the error or ``KeyboardInterrupt`` is raised. A second Ctrl-C ends at once.
 
         Parameters
         ----------
         setup, arguments
-            A module-level function, and what it is called with in each worker; it returns what is called with an item.
+            A module-level function and its arguments. It is called in each worker, and returns the function that is
+            called with each item.
         items
-            Taken one at a time in this process, never far ahead: end them to have no more begun.
+            They are taken one at a time in this process, shortly before they begin. No item begins after the last.
         on_interrupt
-            Called once, in the handler of a first interrupt, to let what waits for long end soon.
+            Called once, in the signal handler of the first Ctrl-C, so that long waits can be ended.
 
         Raises
         ------
         WorkerError
-            If a worker dies.
+            If a worker process dies.
         """
         ...

@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic
 
-from evidencebench.engine.interrupts import first_interrupt_noted
+from evidencebench.engine.interrupts import catch_first_interrupt
 from evidencebench.engine.protocol import Item, Result, Setup, do_nothing
 
 
 @dataclass(frozen=True, slots=True)
 class Threads:
-    """Runs ``n_threads`` items at once; results are yielded in the thread that asks for them."""
+    """Runs items in ``n_threads`` threads; results are yielded in the thread of the caller."""
 
     n_threads: int
     shares_memory: ClassVar[bool] = True
@@ -25,20 +25,20 @@ class Threads:
         *,
         on_interrupt: Callable[[], object] = do_nothing,
     ) -> Iterator[Result]:
-        """Yield results as `Engine.results` says; the worker is made once and shared by the threads."""
+        """Yield results as `Engine.results` says; the setup is called once, and all threads share its function."""
         pool = _ThreadPool(setup(*arguments), items)
 
         def interrupt() -> None:
             pool.stop()
             on_interrupt()
 
-        with first_interrupt_noted(interrupt) as interrupted:
+        with catch_first_interrupt(interrupt) as flag:
             try:
                 pool.start(self.n_threads)
                 yield from pool.results()
             finally:
                 pool.stop()
-        if interrupted.yet:
+        if flag.is_set:
             raise KeyboardInterrupt
 
 
@@ -48,11 +48,11 @@ class _ThreadPool(Generic[Item, Result]):
     def __init__(self, work: Callable[[Item], Result], items: Iterable[Item]) -> None:
         self._work, self._items = work, iter(items)
         self._lock = threading.Lock()
-        # Only what a signal's handler may touch while this thread is in the midst of it: a flag and simple queues.
+        # A signal handler calls `stop`, which may use only a flag and simple queues: a lock could block for ever.
         self._is_stopped = False
-        # One for each item that may be begun: no more than two a thread are ahead of what takes the results.
+        # One for each item that may begin: at most two items a thread have begun and are not yielded yet.
         self._permits: queue.SimpleQueue[None] = queue.SimpleQueue()
-        # A result, an error, or None where a thread has ended.
+        # Each entry is a result in a tuple, an error, or None where a thread has ended.
         self._done: queue.SimpleQueue[tuple[Result] | BaseException | None] = queue.SimpleQueue()
         self._n_running = 0
 
@@ -60,19 +60,19 @@ class _ThreadPool(Generic[Item, Result]):
         for _ in range(2 * n_threads):
             self._permits.put(None)
         for number in range(n_threads):
-            # Daemons, so that a second interrupt ends the program though a server is silent.
+            # Daemon threads, so that a second Ctrl-C ends the program though a thread waits for a silent server.
             thread = threading.Thread(target=self._run_items, name=f"evidencebench-{number}", daemon=True)
             self._n_running += 1
             thread.start()
 
     def stop(self) -> None:
-        """Let no more items be begun."""
+        """Begin no further item."""
         self._is_stopped = True
         for _ in range(self._n_running):
             self._permits.put(None)
 
     def results(self) -> Iterator[Result]:
-        """Yield results until every thread has ended; raise the first error then."""
+        """Yield results until every thread has ended; then raise the first error, if there was one."""
         error: BaseException | None = None
         while self._n_running:
             found = self._done.get()
@@ -91,7 +91,7 @@ class _ThreadPool(Generic[Item, Result]):
         try:
             while True:
                 self._permits.get()
-                with self._lock:  # the iterator of items need not be thread-safe
+                with self._lock:  # since the iterator of the items may not be thread-safe
                     if self._is_stopped:
                         return
                     try:
@@ -99,7 +99,7 @@ class _ThreadPool(Generic[Item, Result]):
                     except StopIteration:
                         return
                 self._done.put((self._work(item),))
-        except BaseException as error:  # noqa: BLE001 - raised again in the thread that called
+        except BaseException as error:  # noqa: BLE001 - `results` raises it in the caller's thread
             self._done.put(error)
         finally:
             self._done.put(None)
