@@ -17,7 +17,7 @@ from evidencebench.models.embedding.vector_cache import VectorCache
 from evidencebench.models.llm.batch_queue import BatchGroup, BatchQueue
 from evidencebench.models.llm.chat import ChatRequest
 from evidencebench.models.llm.reply_cache import ReplyCache
-from evidencebench.pages.app.search_index import growing_index, index_file
+from evidencebench.pages.app.search_index import index_file, make_index_file
 from replies import keep, numbered, reply_to
 
 DAY = 86_400.0
@@ -268,7 +268,7 @@ def test_a_file_that_is_something_else_is_named_and_left_alone(command: Command,
 
 def test_indices_of_the_search_are_listed_and_removed(folder: Path, command: Command) -> None:
     path = index_file(folder, "0" * 64)
-    with growing_index(path) as growing:
+    with make_index_file(path) as growing:
         assert growing is not None
         growing[1]()
         growing[0].close()

@@ -19,7 +19,7 @@ from evidencebench.models.embedding.transformer import LocalModel
 from evidencebench.models.embedding.vector_cache import VectorCache
 from evidencebench.models.llm.reply_cache import ReplyCache
 from evidencebench.models.model_card import CARD
-from evidencebench.pages.app.search_index import SearchIndex, growing_index, index_file, kept_index
+from evidencebench.pages.app.search_index import SearchIndex, index_file, make_index_file, open_index
 from evidencebench.query import Query
 from evidencebench.storage.cached_file import digest_file, is_intact, remove_cached
 from evidencebench.system import Brief
@@ -99,7 +99,7 @@ def test_no_flipped_byte_of_the_replies_changes_one(tmp_path: Path) -> None:
 
 
 def search_index(path: Path) -> SearchIndex:
-    with growing_index(path) as growing:
+    with make_index_file(path) as growing:
         assert growing is not None
         index, put_there = growing
         index.add([f"word{number} tea" for number in range(50)])
@@ -113,13 +113,13 @@ def test_a_search_index_with_a_flipped_byte_is_made_again(tmp_path: Path) -> Non
     content = path.read_bytes()
     for place in places(content, 20):
         path.write_bytes(flipped(content, place))
-        assert kept_index(path, 50) is None
+        assert open_index(path, 50) is None
     path.write_bytes(content)
-    found = kept_index(path, 50)
+    found = open_index(path, 50)
     assert found is not None
     found.close()
     digest_file(path).unlink()  # as an earlier version left it
-    assert kept_index(path, 50) is None
+    assert open_index(path, 50) is None
     search_index(path).close()
     assert is_intact(path)
     remove_cached(path)

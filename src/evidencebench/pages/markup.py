@@ -1,4 +1,4 @@
-"""HTML and SVG as trees, and JSON that stands in them: text is text, wherever it comes from."""
+"""HTML and SVG as trees, and JSON inside HTML. Text from files is escaped, so it never becomes markup."""
 
 import json
 import re
@@ -10,12 +10,12 @@ import msgspec
 Node = ET.Element
 Child = Node | str | None
 
-# What no XML document may hold, and what HTML readers replace anyway.
+# Characters that XML forbids; browsers replace them in HTML too.
 _FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def node(tag: str, attributes: Mapping[str, object] | None = None, *children: Child) -> Node:
-    """Return an element with its children; None is left out, text is text.
+    """Return an element with attributes and children; a child is an element, a text, or None (left out).
 
     >>> as_html(node("p", {"class": "note"}, "1 < 2 ", node("b", None, "& so on")))
     '<p class="note">1 &lt; 2 <b>&amp; so on</b></p>'
@@ -32,12 +32,12 @@ def node(tag: str, attributes: Mapping[str, object] | None = None, *children: Ch
 
 
 def shown(text: str) -> str:
-    """Return text with what XML forbids (control characters, lone surrogates) as U+FFFD."""
+    """Return text with the characters that XML forbids (control characters, lone surrogates) replaced by U+FFFD."""
     return _FORBIDDEN.sub("\ufffd", text)
 
 
 def beginning_of(text: str, most: int = 300) -> str:
-    """Return text that a page may repeat often, cut where it is longer than names are.
+    """Return the first ``most`` characters of a text; where it is longer, the last of them is "…".
 
     >>> beginning_of("bm25"), beginning_of("x" * 1_000_000, most=4)
     ('bm25', 'xxx…')
@@ -56,13 +56,13 @@ def as_xml(root: Node) -> str:
 
 
 def encoded(record: object) -> bytes:
-    r"""Return a record as JSON that may stand in an HTML page: it holds no ``<``, ``>`` or ``&``.
+    r"""Return a record as JSON that is safe inside an HTML page: it holds no ``<``, ``>`` or ``&``.
 
     >>> encoded(["</script>"])
     b'["\\u003c/script\\u003e"]'
     """
     try:
         text = msgspec.json.encode(record)
-    except UnicodeEncodeError:  # a file's name may hold bytes that are no text; the page shows them as U+FFFD
+    except UnicodeEncodeError:  # a file name may hold bytes that are not UTF-8; the page shows them as U+FFFD
         text = json.dumps(msgspec.to_builtins(record)).encode()
     return text.replace(b"<", b"\\u003c").replace(b">", b"\\u003e").replace(b"&", b"\\u0026")

@@ -1,4 +1,4 @@
-"""A paper as it is shown where labels must stay hidden."""
+"""A paper as the pages show it, without labels."""
 
 import msgspec
 
@@ -8,7 +8,7 @@ _LETTERS = {Kind.HEADING: "h", Kind.ABSTRACT: "a", Kind.BODY: "b"}
 
 
 class PaperRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """What a system, or a person who picks, may see. ``kinds``: a letter a sentence, h(eading), a(bstract), b(ody)."""
+    """A paper without its labels. ``kinds`` has a letter for each sentence: h(eading), a(bstract) or b(ody)."""
 
     position: int
     id: str
@@ -19,7 +19,7 @@ class PaperRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def paper_of(position: int, query: Query) -> PaperRecord:
-    """Return the paper of a query that stands at a position of the data."""
+    """Return the paper of a query; ``position`` is the query's 0-based place in the data."""
     return PaperRecord(
         position=position,
         id=query.instance_id,

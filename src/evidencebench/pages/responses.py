@@ -1,4 +1,4 @@
-"""The responses of the app: JSON, or the reason of a refusal."""
+"""The responses of the app: JSON records, and the error that refuses a request."""
 
 from collections.abc import Mapping
 
@@ -8,13 +8,13 @@ from starlette.responses import Response
 from evidencebench.pages.markup import encoded
 
 DATA_CHANGED = "the data file has changed since the app was started; start it again"
-"""The reason where the data file is not the one that was opened."""
+"""The reason that is sent where the data file is not the file that was opened."""
 
 
 class RefusedError(HTTPException):
-    """A request that is answered with an HTTP status and a reason in our own words."""
+    """Refuses a request: the response has this HTTP status, and the text of the error as its reason."""
 
 
 def json_response(found: object, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
-    """Return a record as a response."""
+    """Return a response whose body is the record as JSON."""
     return Response(encoded(found), status, headers, "application/json")

@@ -7,7 +7,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evidencebench.pages.app.listing import Columns, ListQuery, Only, Order, Sort, listed
+from evidencebench.pages.app.listing import Columns, ListQuery, Only, Order, Sort, matching_positions
 from evidencebench.pages.viewer.page_records import ListRow
 
 N_SYSTEMS, N_TASKS, CEILING = 3, 2, 2
@@ -82,7 +82,7 @@ def test_the_list_is_what_a_plain_sort_makes_of_it(
     with_value = sorted((p for p in chosen if not isnan(keys[p])), key=lambda p: (sign * keys[p], p))
     expected = with_value + [p for p in chosen if isnan(keys[p])]
     given_positions = np.array(sorted(positions), dtype=np.intp) if is_searched else None
-    assert listed(columns, listing, given_positions).tolist() == expected
+    assert matching_positions(columns, listing, given_positions).tolist() == expected
     assert columns.n_known == sum(row is not None for row in data)
 
 

@@ -16,9 +16,9 @@ from evidencebench.pages.app.search_index import (
     SearchIndex,
     distinct_words,
     empty_index,
-    growing_index,
     index_file,
-    kept_index,
+    make_index_file,
+    open_index,
     words_in,
     words_of,
 )
@@ -132,15 +132,15 @@ def test_id_hypothesis_and_text_are_searched_and_a_paper_that_cannot_be_read_is_
 
 def test_a_finished_index_is_kept_and_read_again(tmp_path: Path) -> None:
     path = index_file(tmp_path, "0" * 64)
-    with growing_index(path) as growing:
+    with make_index_file(path) as growing:
         assert growing is not None
         index, keep = growing
         index.add(["alpha", "beta"])
-        assert kept_index(path, 2) is None  # not before it is whole
+        assert open_index(path, 2) is None  # not before it is whole
         keep()
         assert found(index, "beta") == [1]
         index.close()
-    kept = kept_index(path, 2)
+    kept = open_index(path, 2)
     assert kept is not None
     assert kept.n_searched == 2
     assert found(kept, "alph") == [0]
@@ -151,9 +151,9 @@ def test_only_one_process_makes_a_file_and_what_a_killed_one_left_is_removed(tmp
     path = index_file(tmp_path, "1" * 64)
     path.parent.mkdir()
     path.with_suffix(".part").write_bytes(b"half of something")
-    with growing_index(path) as growing:
+    with make_index_file(path) as growing:
         assert growing is not None
-        with growing_index(path) as second:
+        with make_index_file(path) as second:
             assert second is None
         growing[0].close()
     lock = os.open(path.with_suffix(".lock"), os.O_RDWR)
@@ -165,18 +165,18 @@ def test_only_one_process_makes_a_file_and_what_a_killed_one_left_is_removed(tmp
 def test_a_file_that_is_something_else_is_not_used(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "index.sqlite"
     path.write_bytes(content)
-    assert kept_index(path, 1) is None
+    assert open_index(path, 1) is None
 
 
 def test_a_damaged_index_says_so(tmp_path: Path) -> None:
     path = index_file(tmp_path, "2" * 64)
-    with growing_index(path) as growing:
+    with make_index_file(path) as growing:
         assert growing is not None
         growing[0].add([" ".join(f"word{n}x{m}" for m in range(300)) for n in range(50)])
         growing[1]()
         growing[0].close()
     whole = path.read_bytes()
-    kept = kept_index(path, 50)
+    kept = open_index(path, 50)
     assert kept is not None
     with path.open("r+b") as file:
         file.seek(8192)

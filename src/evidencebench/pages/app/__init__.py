@@ -1,5 +1,5 @@
-"""The local app: the viewer for data of any size, beside the pages of people who pick sentences.
+"""The local app: a server for the paper viewer, with data of any size, and for the pages of people who pick sentences.
 
-Read `serving` (where it listens) and `security`; `search_index`, `listing`, `background_scan` (what it knows of all
-instances); `assignments` (labels for people), `routes` (its pages).
+Read `serving` (its address) and `security`; `search_index`, `listing`, `background_scan` (search and list over all
+instances); `assignments` (papers for people, and the labels that they see afterwards), `routes` (its pages).
 """

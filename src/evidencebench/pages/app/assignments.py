@@ -1,4 +1,4 @@
-"""What people are asked about a data set, and what they are shown once they have submitted: labels are known here."""
+"""The papers that people are asked to pick in, and the labels that they are shown after they have submitted."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -22,17 +22,17 @@ from evidencebench.scoring.selection import Rules
 def picking_pages(
     viewed: ViewerData, folder: Path, task: Task, *, limit: int | None = None, clock: Clock = utc_now
 ) -> PickingPages:
-    """Return the pages of people who pick sentences, whose runs lie in a folder.
+    """Return the pages of people who pick sentences; their answers are written to ``folder``.
 
-    The systems of ``viewed`` stand below a person's answer once it is submitted. ``limit``: only the first so many
-    instances; None: all. It raises `RunError` if the folder cannot be made, `DataError` if an id is too long, and
-    `TaskError` if the task has no budget or applies to none of the instances.
+    After a person has submitted, the page shows the systems of ``viewed`` below the person's answer. ``limit`` offers
+    the first ``limit`` instances only; None: all. Raises `RunError` if the folder cannot be made, `DataError` if an id
+    is too long, and `TaskError` if the task has no budget or applies to no instance.
     """
     if task.budget is None:
         raise TaskError(f"task '{task.name}' has no budget, and people are told how many to pick; take er_at_optimal")
     dataset = viewed.dataset
     limit = limit if limit is not None and limit < len(dataset) else None
-    queue = _queue(dataset, task, limit)
+    queue = _make_queue(dataset, task, limit)
     if not queue:
         raise TaskError(f"{dataset.path}: task '{task.name}' applies to none of the instances")
 
@@ -63,13 +63,13 @@ def picking_pages(
     )
 
 
-_LONGEST_ID_BYTES = 6_000  # beside a name, and below what an address of the app may have
+_LONGEST_ID_BYTES = 6_000  # an address holds an id and a person's name, in at most `MAX_TARGET_BYTES`
 
 
-def _queue(dataset: Dataset, task: Task, limit: int | None) -> dict[str, QueuedPaper]:
-    """Return what people are asked: of labels it tells only whether any count, as the task's name does.
+def _make_queue(dataset: Dataset, task: Task, limit: int | None) -> dict[str, QueuedPaper]:
+    """Return the papers that people are asked to pick in, by instance id.
 
-    Papers that would allow no pick are left out, since no aspect of them has a source.
+    Papers to which the task does not apply are left out, and papers with budget 0: none of their aspects has a source.
     """
     queue: dict[str, QueuedPaper] = {}
     for position, instance in enumerate(dataset.instances(limit)):
@@ -88,7 +88,7 @@ def _queue(dataset: Dataset, task: Task, limit: int | None) -> dict[str, QueuedP
 
 
 def _allows_picks(task: Task, instance: Instance) -> bool:
-    """Say whether the budget is more than 0, without solving what offering the paper solves."""
+    """Say whether the budget is more than 0; the minimum cover is not computed for that, since it can take long."""
     if task.budget != "optimal":
         return True
     stored = instance.labels.evaluations.get(task.name)

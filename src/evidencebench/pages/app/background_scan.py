@@ -1,4 +1,4 @@
-"""A pass over all instances while the app is in use: their words for the search, then their numbers for the list."""
+"""Reads all instances in the background while the app runs: first their words for search, then the list's columns."""
 
 import logging
 import sqlite3
@@ -14,9 +14,9 @@ from evidencebench.pages.app.search_index import (
     MOST_IN_MEMORY,
     SearchIndex,
     empty_index,
-    growing_index,
     index_file,
-    kept_index,
+    make_index_file,
+    open_index,
     words_in,
 )
 from evidencebench.pages.viewer.viewer_data import ViewerData
@@ -24,19 +24,19 @@ from evidencebench.pages.viewer.viewer_data import ViewerData
 _log = logging.getLogger(__name__)
 
 _BATCH = 100
-# The first page of large data comes first.
+# The scan of large data starts this much later, so that the first page is shown sooner.
 _HEAD_START_SECONDS = 1.0
-# Requests for pages go first, but even under constant requests the scan goes on and ends.
+# While a request is answered the scan waits in short steps, but not longer than the second number for one instance.
 _REST_SECONDS = 0.002
 _LONGEST_REST_SECONDS = 0.05
 
 
 class BackgroundScan:
-    """Passes over the data in a thread of its own, so that pages are shown before it has begun.
+    """Reads all instances in a thread of its own, while pages are shown already.
 
-    ``positions`` says where each instance stands in the data, ``columns`` holds the numbers of those that it has
-    passed, and ``n_asking`` is how many requests are being answered, which the app counts. Indices of large data are
-    kept in the folder ``cache``; None: they are made anew each time.
+    ``positions`` maps an instance's id to its place in the data. ``columns`` holds the numbers of the instances that
+    were scanned. ``n_asking`` is the number of requests that are being answered; the app sets it. Search indices of
+    large data are kept in the folder ``cache``; None: they are made again at each start.
     """
 
     def __init__(self, viewed: ViewerData, cache: Path | None = None) -> None:
@@ -45,22 +45,22 @@ class BackgroundScan:
         self._viewed = viewed
         self.positions = {instance_id: position for position, instance_id in enumerate(viewed.dataset.ids)}
         self._cache = cache
-        # All of them stay open to the end, since a search may still use one that was replaced.
+        # All stay open until `close`, since a search may still use an index that was replaced.
         self._indices = [empty_index()]
         self._is_ending = threading.Event()
         self._thread = threading.Thread(target=self._run, name="scan", daemon=True)
 
     @property
     def search(self) -> SearchIndex:
-        """The index, as far as it is."""
+        """The current search index; it may still be growing."""
         return self._indices[-1]
 
     def start(self) -> None:
-        """Begin."""
+        """Start the thread."""
         self._thread.start()
 
     def close(self) -> None:
-        """End early, if it is not over."""
+        """Stop the thread, if it still runs, and close the indices."""
         self._is_ending.set()
         if self._thread.is_alive():
             self._thread.join()
@@ -68,7 +68,7 @@ class BackgroundScan:
             index.close()
 
     def wait(self, seconds: float) -> None:
-        """Wait until it is over, at most so long."""
+        """Wait until the scan is over, at most ``seconds``."""
         self._thread.join(seconds)
 
     def _run(self) -> None:
@@ -76,22 +76,22 @@ class BackgroundScan:
         if is_large:
             self._is_ending.wait(_HEAD_START_SECONDS)
         try:
-            if self._cache is None or not is_large or not self._keep(self._cache):
+            if self._cache is None or not is_large or not self._use_cache(self._cache):
                 self._fill(self.search)
-        except sqlite3.Error as error:  # no room left
+        except sqlite3.Error as error:  # the disk is full
             _log.warning("the search finds the first %d instances only: %s", self.search.n_searched, error)
-        self._number()
+        self._fill_columns()
 
-    def _keep(self, cache: Path) -> bool:
-        """Take the index from the cache, or put it there; say whether that could be done."""
+    def _use_cache(self, cache: Path) -> bool:
+        """Open the index from the cache, or make it there; return False where neither is possible."""
         dataset = self._viewed.dataset
         path = index_file(cache, dataset.sha256)
-        kept = kept_index(path, len(dataset))
+        kept = open_index(path, len(dataset))
         if kept is not None:
             self._indices.append(kept)
             return True
         try:
-            with growing_index(path) as growing:
+            with make_index_file(path) as growing:
                 if growing is None:  # another app is making it
                     return False
                 index, put_there = growing
@@ -99,13 +99,13 @@ class BackgroundScan:
                 if self._fill(index):
                     put_there()
                 return True
-        except (OSError, DataError, sqlite3.Error) as error:  # a folder that nobody can write to, or a full disk
+        except (OSError, DataError, sqlite3.Error) as error:  # the folder cannot be written to, or the disk is full
             _log.warning("the index of the search is not kept: %s", error)
             self._indices.append(empty_index())
             return False
 
     def _fill(self, index: SearchIndex) -> bool:
-        """Index every instance, and say whether that came to its end."""
+        """Index every instance; return False where the scan was stopped before the last."""
         batch = []
         for _, instance in self._instances():
             batch.append(None if instance is None else words_in(instance.query))
@@ -117,8 +117,8 @@ class BackgroundScan:
         index.add(batch)
         return True
 
-    def _number(self) -> None:
-        """Set the numbers of every instance that no page has asked for yet."""
+    def _fill_columns(self) -> None:
+        """Set the columns of every instance whose columns no page has set yet."""
         for position, instance in self._instances():
             if self.columns.is_set(position):
                 continue
@@ -131,7 +131,7 @@ class BackgroundScan:
             self.columns.leave_out()
 
     def _instances(self) -> Iterator[tuple[int, Instance | None]]:
-        """Yield every instance with its position, None for one that cannot be read, at the pace that others allow."""
+        """Yield (position, instance) in order, pausing while requests are answered; None: it cannot be read."""
         dataset = self._viewed.dataset
         for position in range(len(dataset)):
             if self._is_ending.is_set():
@@ -140,7 +140,7 @@ class BackgroundScan:
                 yield position, dataset[position]
             except ChangedDataError as error:
                 _log.warning("%s", error)
-                self._is_ending.set()  # so that no index of two files is kept
+                self._is_ending.set()  # so that no index with words of two files is kept
                 return
             except EvidenceBenchError:
                 yield position, None

@@ -1,4 +1,4 @@
-"""The list of instances: the columns by which it is sorted and filtered, and the queries that choose a part of it."""
+"""The list of instances: the columns by which it is sorted and filtered, and the query for a part of it."""
 
 import threading
 from collections.abc import Sequence
@@ -15,15 +15,15 @@ Order = Literal["asc", "desc"]
 Only = Literal["", "has_results", "no_results", "missed", "failed", "a_better", "b_better"]
 Positions = npt.NDArray[np.intp]
 
-# Recalls are quotients of small numbers: what differs at all differs by more.
-_SAME = 1e-9
+# Recalls are quotients of small numbers: two different ones differ by more than this.
+_LEAST_DIFFERENCE = 1e-9
 
 
 class Columns:
-    """Numbers of every instance by its position, unknown (NaN) until set, from any thread.
+    """Numbers of every instance, by its position in the data; NaN until they are set. Threads may share it.
 
-    ``n_known`` counts the instances that are set or left out. ``recalls`` is by position, system and task; NaN also
-    where the task does not apply. ``ceiling`` is the position of the oracle, if it is shown.
+    ``n_known`` counts the instances that are set or left out. ``recalls`` has the axes instance, system, task; it is
+    NaN also where the task does not apply. ``ceiling`` is the oracle's place among the systems; None: it is not shown.
     """
 
     def __init__(self, n_instances: int, n_systems: int, n_tasks: int, *, ceiling: int | None = None) -> None:
@@ -39,25 +39,25 @@ class Columns:
         return len(self.n_sentences)
 
     def set(self, row: ListRow) -> None:
-        """Keep the numbers of an instance."""
+        """Set the numbers of an instance."""
         position = row.position
         with self._lock:
             self.n_known += not self.is_set(position)
             self.n_aspects[position], self.n_results[position] = row.n_aspects, row.n_results
-            self.recalls[position] = row.recalls  # where None becomes NaN
-            self.n_sentences[position] = row.n_sentences  # last, since it says that all is there
+            self.recalls[position] = row.recalls  # None becomes NaN
+            self.n_sentences[position] = row.n_sentences  # last, since `is_set` reads it
 
     def is_set(self, position: int) -> bool:
-        """Say whether the numbers of an instance are there."""
+        """Say whether the numbers of an instance are set."""
         return not np.isnan(self.n_sentences[position])
 
     def leave_out(self) -> None:
-        """Count an instance that has no numbers, since it cannot be read, as one that is known."""
+        """Count one more instance as known; it has no numbers, since it cannot be read."""
         with self._lock:
             self.n_known += 1
 
     def recalls_at(self, position: int) -> tuple[tuple[float | None, ...], ...] | None:
-        """Return the recalls of an instance as a `ListRow` has them, or None where they are not set."""
+        """Return the recalls of an instance in the form of `ListRow.recalls`, or None where they are not set."""
         if not self.is_set(position):
             return None
         return tuple(
@@ -67,40 +67,40 @@ class Columns:
 
 
 def columns_of(overview: Overview) -> Columns:
-    """Return columns for all that is shown, with nothing set."""
+    """Return columns for the instances, systems and tasks of an overview, with no number set."""
     ceiling = next((place for place, system in enumerate(overview.systems) if system.is_oracle), None)
     return Columns(overview.n_instances, len(overview.systems), len(overview.tasks), ceiling=ceiling)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListQuery:
-    """Which instances are asked for, in which order."""
+    """A filter (``only``), an order (``sort``, ``order``) and a part (``offset``, ``n``) of the list of instances."""
 
-    task: int | None = None  # position of a task; None: what needs it chooses and sorts nothing
-    a: int | None = None  # positions of two systems, as above
+    task: int | None = None  # position of a task; None: all recalls count as unknown
+    a: int | None = None  # positions of two systems, A and B; None: their recalls count as unknown
     b: int | None = None
-    sort: Sort = "position"  # in both orders, ties by position, and what has no value last
+    sort: Sort = "position"  # ties by position; instances without a value come last, in both orders
     order: Order = "asc"
-    only: Only = ""  # empty: all; "missed": A could have covered more, as the oracle does; "failed": A covered nothing
-    offset: int = 0  # which part of the list
-    n: int = 50
+    only: Only = ""  # empty: all; "missed": A's recall is below the oracle's; "failed": A's recall is 0
+    offset: int = 0  # rows before the part
+    n: int = 50  # rows in the part
 
 
-def listed(columns: Columns, query: ListQuery, found: Sequence[int] | Positions | None = None) -> Positions:
-    """Return the positions of all instances that a query asks for, in its order, whatever its offset and n.
+def matching_positions(columns: Columns, query: ListQuery, found: Sequence[int] | Positions | None = None) -> Positions:
+    """Return the positions of all instances that pass the query's filter, in its order; offset and n are not applied.
 
-    ``found``: positions to choose from, ascending; None: all.
+    ``found``: only these positions, ascending; None: all.
     """
     positions = np.arange(len(columns)) if found is None else np.asarray(found, dtype=np.intp)
     if query.only:
-        positions = positions[_chosen(columns, query)[positions]]
-    values = _values(columns, query)[positions]
-    # A stable sort keeps ties by position and puts NaN last, also of the negated values.
+        positions = positions[_filter_mask(columns, query)[positions]]
+    values = _sort_values(columns, query)[positions]
+    # A stable sort keeps ties in the order of positions. It puts NaN last, among negated values too.
     return positions[np.argsort(values if query.order == "asc" else -values, kind="stable")]
 
 
-def _values(columns: Columns, query: ListQuery) -> npt.NDArray[np.float64]:
-    a = _recalls(columns, query.a, query.task)
+def _sort_values(columns: Columns, query: ListQuery) -> npt.NDArray[np.float64]:
+    a = _recalls_of(columns, query.a, query.task)
     match query.sort:
         case "position":
             return np.arange(len(columns), dtype=np.float64)
@@ -111,26 +111,26 @@ def _values(columns: Columns, query: ListQuery) -> npt.NDArray[np.float64]:
         case "score":
             return a
         case "difference":
-            return a - _recalls(columns, query.b, query.task)
+            return a - _recalls_of(columns, query.b, query.task)
 
 
-def _chosen(columns: Columns, query: ListQuery) -> npt.NDArray[np.bool_]:
-    a = _recalls(columns, query.a, query.task)
-    b = _recalls(columns, query.b, query.task)
-    highest = 1.0 if columns.ceiling is None else _recalls(columns, columns.ceiling, query.task)
-    chosen: dict[Only, npt.NDArray[np.bool_]] = {
+def _filter_mask(columns: Columns, query: ListQuery) -> npt.NDArray[np.bool_]:
+    a = _recalls_of(columns, query.a, query.task)
+    b = _recalls_of(columns, query.b, query.task)
+    highest = 1.0 if columns.ceiling is None else _recalls_of(columns, columns.ceiling, query.task)
+    masks: dict[Only, npt.NDArray[np.bool_]] = {
         "": np.ones(len(columns), dtype=np.bool_),
         "has_results": columns.n_results > 0,
         "no_results": columns.n_results == 0,
-        "missed": a < highest - _SAME,
+        "missed": a < highest - _LEAST_DIFFERENCE,
         "failed": a == 0,
-        "a_better": a > b + _SAME,
-        "b_better": b > a + _SAME,
+        "a_better": a > b + _LEAST_DIFFERENCE,
+        "b_better": b > a + _LEAST_DIFFERENCE,
     }
-    return chosen[query.only]
+    return masks[query.only]
 
 
-def _recalls(columns: Columns, system: int | None, task: int | None) -> npt.NDArray[np.float64]:
+def _recalls_of(columns: Columns, system: int | None, task: int | None) -> npt.NDArray[np.float64]:
     if system is None or task is None:
         return np.full(len(columns), np.nan)
     column: npt.NDArray[np.float64] = columns.recalls[:, system, task]

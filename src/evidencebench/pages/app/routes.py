@@ -1,4 +1,4 @@
-"""The routes of the app: one page, its script and style, and the data that it asks for."""
+"""The routes of the app: one HTML page, its script and style, and the JSON that its script asks for."""
 
 import hashlib
 import logging
@@ -17,7 +17,7 @@ from starlette.types import ASGIApp
 
 from evidencebench.errors import ChangedDataError, EvidenceBenchError
 from evidencebench.pages.app.background_scan import BackgroundScan
-from evidencebench.pages.app.listing import ListQuery, Only, Order, Sort, listed
+from evidencebench.pages.app.listing import ListQuery, Only, Order, Sort, matching_positions
 from evidencebench.pages.app.security import BODY_SECONDS, SecuredApp
 from evidencebench.pages.app.serving import Address
 from evidencebench.pages.markup import shown
@@ -46,10 +46,10 @@ def make_app(
     picking: PickingPages | None = None,
     body_seconds: float = BODY_SECONDS,
 ) -> ASGIApp:
-    """Return the app, secured; it listens at an address.
+    """Return the app with its security checks; ``address`` is where it is served.
 
-    ``scan`` says what is known of all instances; starting it is the caller's. With ``picking``, people see the labels
-    of what they have submitted only; None: everything is shown.
+    ``scan`` has the search index and the list's columns; the caller starts it. With ``picking``, people see the labels
+    of an instance only after they have submitted it; None: everything is shown.
     """
     pages = _Pages(viewed=viewed, scan=scan, picking=picking)
     app = Starlette(
@@ -64,16 +64,16 @@ def make_app(
             *(() if picking is None else picking.routes()),
         ],
         exception_handlers={
-            HTTPException: _refused,
-            Exception: _failed,
-            **({} if picking is None else {EvidenceBenchError: picking.refused}),
+            HTTPException: _answer_refusal,
+            Exception: _answer_failure,
+            **({} if picking is None else {EvidenceBenchError: picking.answer_error}),
         },
     )
-    app.router.redirect_slashes = False  # a path is right or wrong
+    app.router.redirect_slashes = False  # a wrong path gets 404, never a redirect
     return SecuredApp(app, address, body_seconds=body_seconds)
 
 
-def _refused(request: Request, error: Exception) -> Response:  # noqa: ARG001 - starlette's signature
+def _answer_refusal(request: Request, error: Exception) -> Response:  # noqa: ARG001 - starlette's signature
     assert isinstance(error, HTTPException)
     known = {404: "there is no such page", 405: "this page cannot be asked in that way"}
     unknown = known.get(error.status_code, "the request cannot be answered")
@@ -81,7 +81,7 @@ def _refused(request: Request, error: Exception) -> Response:  # noqa: ARG001 - 
     return json_response({"error": words}, error.status_code, error.headers)
 
 
-def _failed(request: Request, error: Exception) -> Response:  # noqa: ARG001 - as above
+def _answer_failure(request: Request, error: Exception) -> Response:  # noqa: ARG001 - as above
     return json_response({"error": "the app failed; the terminal that it runs in says how"}, 500)
 
 
@@ -92,7 +92,7 @@ class _Pages:
     picking: PickingPages | None
 
     async def first(self, request: Request) -> Response:  # noqa: ARG002 - starlette's signature
-        return Response(_shell(self.viewed.title), media_type="text/html")
+        return Response(_page_without_data(self.viewed.title), media_type="text/html")
 
     async def overview(self, request: Request) -> Response:
         return json_response(self.viewed.overview() if self.picking is None else self.picking.overview(request))
@@ -100,16 +100,16 @@ class _Pages:
     async def rows(self, request: Request) -> Response:
         if self.picking is not None:
             raise RefusedError(403, "the list with its scores is not shown while people pick")
-        listing, text = self._listing(request), request.query_params.get("q", "")
+        listing, text = self._read_list_query(request), request.query_params.get("q", "")
         if len(text) > MAX_QUERY_CHARACTERS:
             raise RefusedError(400, f"q: expected at most {MAX_QUERY_CHARACTERS} characters")
-        return await self._with_priority(lambda: json_response(self._found(listing, text)))
+        return await self._with_priority(lambda: json_response(self._find_rows(listing, text)))
 
     async def instance(self, request: Request) -> Response:
         dataset = self.viewed.dataset
         instance_id = request.query_params.get("id")
         if instance_id is None:
-            position = _number(request, "position", len(dataset) - 1)
+            position = _read_number(request, "position", len(dataset) - 1)
             if position is None:
                 raise RefusedError(400, "expected the id of an instance")
             instance_id = dataset.ids[position]
@@ -117,37 +117,37 @@ class _Pages:
             raise RefusedError(404, f"there is no instance '{instance_id[:200]}' in {dataset.name}")
         if self.picking is not None and not self.picking.may_see(request, instance_id):
             raise RefusedError(403, "the answer is shown once you have submitted yours")
-        return await self._with_priority(lambda: self._record(instance_id))
+        return await self._with_priority(lambda: self._record_response(instance_id))
 
     async def _with_priority(self, work: Callable[[], Response]) -> Response:
-        """Do work in another thread, while the scan leaves it room."""
+        """Do the work in another thread; the background scan waits meanwhile."""
         self.scan.n_asking += 1
         try:
             return await run_in_threadpool(work)
         finally:
             self.scan.n_asking -= 1
 
-    def _listing(self, request: Request) -> ListQuery:
+    def _read_list_query(self, request: Request) -> ListQuery:
         n_systems, n_tasks = len(self.viewed.systems), len(self.viewed.tasks)
         given = {
-            "task": _number(request, "task", n_tasks - 1),
-            "a": _number(request, "a", n_systems - 1),
-            "b": _number(request, "b", n_systems - 1),
-            "sort": _choice(request, "sort", get_args(Sort)),
-            "order": _choice(request, "order", get_args(Order)),
-            "only": _choice(request, "only", get_args(Only)),
-            "offset": _number(request, "offset", None),
-            "n": _number(request, "n", MOST_ROWS, lowest=1),
+            "task": _read_number(request, "task", n_tasks - 1),
+            "a": _read_number(request, "a", n_systems - 1),
+            "b": _read_number(request, "b", n_systems - 1),
+            "sort": _read_choice(request, "sort", get_args(Sort)),
+            "order": _read_choice(request, "order", get_args(Order)),
+            "only": _read_choice(request, "only", get_args(Only)),
+            "offset": _read_number(request, "offset", None),
+            "n": _read_number(request, "n", MOST_ROWS, lowest=1),
         }
         return ListQuery(**{name: value for name, value in given.items() if value is not None})  # type: ignore[arg-type]
 
-    def _found(self, listing: ListQuery, text: str) -> Mapping[str, object]:
-        """Return a part of the list: how many it has in all, and of how many instances that is known yet."""
+    def _find_rows(self, listing: ListQuery, text: str) -> Mapping[str, object]:
+        """Return a part of the list, the length of the whole list, and how many instances are indexed and scored."""
         columns, search = self.scan.columns, self.scan.search
-        n_scored, n_searched = columns.n_known, search.n_searched  # before they are used, so that they claim no more
-        # An id that is given whole means that one instance, not all that share its words.
+        n_scored, n_searched = columns.n_known, search.n_searched  # read first: the scan may go on during the search
+        # The whole id of an instance finds that instance only, not all that share its words.
         matching = [self.scan.positions[text]] if text in self.viewed.dataset else search.find(text)
-        positions = listed(columns, listing, matching)
+        positions = matching_positions(columns, listing, matching)
         part = positions[listing.offset : listing.offset + listing.n].tolist()
         return {
             "n_found": len(positions),
@@ -165,7 +165,7 @@ class _Pages:
             row = self.viewed.row(position, dataset[position], known)
         except ChangedDataError:
             raise RefusedError(503, DATA_CHANGED) from None
-        except EvidenceBenchError:  # its page says why
+        except EvidenceBenchError:  # the instance's own page shows the error
             return ListRow(
                 position=position,
                 id=dataset.ids[position],
@@ -180,7 +180,7 @@ class _Pages:
             columns.set(row)
         return row
 
-    def _record(self, instance_id: str) -> Response:
+    def _record_response(self, instance_id: str) -> Response:
         dataset = self.viewed.dataset
         try:
             return json_response(self.viewed.record(self.scan.positions[instance_id], dataset[instance_id]))
@@ -188,23 +188,23 @@ class _Pages:
             raise RefusedError(503, DATA_CHANGED) from None
         except EvidenceBenchError as error:
             _log.warning("%s: %s", instance_id, error)
-            # The message without the file's path, which the browser need not know; the page shows the file's name.
+            # The browser need not know the file's path, so the message gets the data set's name in its place.
             return json_response({"error": str(error).replace(str(dataset.path), dataset.name)}, 500)
 
 
-def _number(request: Request, name: str, highest: int | None, *, lowest: int = 0) -> int | None:
-    """Return a whole number from the lowest on, or None where it is not given."""
+def _read_number(request: Request, name: str, highest: int | None, *, lowest: int = 0) -> int | None:
+    """Return a parameter of the request as a whole number in the given range, or None where it is not given."""
     text = request.query_params.get(name)
     if text is None:
         return None
-    is_number = text.isascii() and text.isdecimal() and len(text) <= 9  # noqa: PLR2004 - no list is as long
+    is_number = text.isascii() and text.isdecimal() and len(text) <= 9  # noqa: PLR2004 - no list has 10**9 rows
     if not is_number or int(text) < lowest or (highest is not None and int(text) > highest):
         span = "" if highest is None else f" from {lowest} to {highest}"
         raise RefusedError(400, f"{name}: expected a whole number{span}")
     return int(text)
 
 
-def _choice(request: Request, name: str, choices: Sequence[str]) -> str | None:
+def _read_choice(request: Request, name: str, choices: Sequence[str]) -> str | None:
     text = request.query_params.get(name)
     if text is not None and text not in choices:
         raise RefusedError(400, f"{name}: expected one of {', '.join(filter(None, choices))}")
@@ -212,9 +212,9 @@ def _choice(request: Request, name: str, choices: Sequence[str]) -> str | None:
 
 
 def _static(text: str, media_type: str) -> Callable[[Request], Awaitable[Response]]:
-    """Return what answers with a part of the page, or that the browser has it already."""
+    """Return an endpoint that answers with a text, or with status 304 where the browser has the same text already."""
     tag = f'"{hashlib.sha256(text.encode()).hexdigest()[:32]}"'
-    headers = {"etag": tag, "cache-control": "no-cache"}  # which asks each time whether it is still the same
+    headers = {"etag": tag, "cache-control": "no-cache"}  # the browser asks each time whether its copy is current
 
     async def answer(request: Request) -> Response:
         if request.headers.get("if-none-match") == tag:
@@ -224,7 +224,7 @@ def _static(text: str, media_type: str) -> Callable[[Request], Awaitable[Respons
     return answer
 
 
-def _shell(title: str) -> str:
+def _page_without_data(title: str) -> str:
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'

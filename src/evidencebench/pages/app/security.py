@@ -1,7 +1,8 @@
-"""The checks before every page of the app: who may ask, how much may be sent, what a browser may do with it.
+"""The checks before every response of the app: who may ask, how large a request may be, what the browser may do.
 
-A server on loopback is open to every page that a browser shows: one that posts to it, or whose name is made to mean
-127.0.0.1 (DNS rebinding). So the Host must be the app's own, and whatever changes something must come from its pages.
+Every web page in the user's browser can send requests to a server on 127.0.0.1: by a form that posts to it, or under a
+host name that resolves to 127.0.0.1 (DNS rebinding). So the Host header must be the app's own, and a request that
+changes something must come from the app's pages.
 
 Source
 ------
@@ -34,7 +35,7 @@ SECURITY_HEADERS = {
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
 }
-"""What every reply says to the browser."""
+"""The headers of every response."""
 
 _SAFE_METHODS = ("GET", "HEAD")
 
@@ -42,7 +43,7 @@ _log = logging.getLogger(__name__)
 
 
 class SecuredApp:
-    """An app that is asked only by its own pages, and with a whole body, which may take ``body_seconds`` to come."""
+    """Passes a request on to ``app`` only if its own page sent it, and its whole body came within ``body_seconds``."""
 
     def __init__(self, app: ASGIApp, address: Address, *, body_seconds: float = BODY_SECONDS) -> None:
         self._app = app
@@ -69,31 +70,31 @@ class SecuredApp:
             _check_target(scope)
             _check_host(address, request)
             _check_origin(request)
-            if _brings_token(address, request):
+            if _check_token(address, request):
                 cookies.append(f"{address.cookie}={address.token}; Path=/; HttpOnly; SameSite=Strict")
             body = await self._body(request)
         except RefusedError as refused:
-            # The connection ends: what else comes on it is not to be trusted.
+            # The connection is closed, since what follows on it cannot be trusted.
             response = json_response({"error": refused.detail}, refused.status_code, {"connection": "close"})
             await response(scope, receive, send_secured)
             return
         except ClientDisconnect:
             return
         try:
-            await self._app(scope, _replayed(body, receive), send_secured)
-        except Exception:  # noqa: BLE001 - whatever one request does wrong, the others are answered
+            await self._app(scope, _replay_body(body, receive), send_secured)
+        except Exception:  # noqa: BLE001 - an error in one request must not end the app
             _log.exception("the app failed to answer %s", scope["path"])
 
     async def _body(self, request: Request) -> bytes:
-        """Return the body of a request that may have one, read to its end."""
-        length = _one(request, "content-length") or "0"
-        if length == "0" and _one(request, "transfer-encoding") is None:
+        """Return the whole body of a request; refuse one that is too long, too slow, or not JSON."""
+        length = _single_header(request, "content-length") or "0"
+        if length == "0" and _single_header(request, "transfer-encoding") is None:
             return b""
         if request.method in _SAFE_METHODS:
             raise RefusedError(400, f"a {request.method} request has no body")
         if not length.isdecimal() or int(length) > MAX_BODY_BYTES:
             raise RefusedError(413, f"expected at most {MAX_BODY_BYTES} bytes")
-        if (_one(request, "content-type") or "").partition(";")[0].strip().lower() != "application/json":
+        if (_single_header(request, "content-type") or "").partition(";")[0].strip().lower() != "application/json":
             raise RefusedError(415, "expected JSON")
         body = bytearray()
         try:
@@ -107,8 +108,8 @@ class SecuredApp:
         return bytes(body)
 
 
-def _replayed(body: bytes, receive: Receive) -> Receive:
-    """Return what hands over a body that was read, and then what else comes: the client's leaving."""
+def _replay_body(body: bytes, receive: Receive) -> Receive:
+    """Return a receive function that gives a body that was read already, then the messages of ``receive``."""
     read: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def next_message() -> Message:
@@ -117,8 +118,8 @@ def _replayed(body: bytes, receive: Receive) -> Receive:
     return next_message
 
 
-def _one(request: Request, name: str) -> str | None:
-    """Return the value of a header that may stand at most once."""
+def _single_header(request: Request, name: str) -> str | None:
+    """Return the value of a header, or None; refuse a request that has the header more than once."""
     found = request.headers.getlist(name)
     if len(found) > 1:
         raise RefusedError(400, f"the header {name} stands more than once")
@@ -131,19 +132,19 @@ def _check_target(scope: Scope) -> None:
 
 
 def _check_host(address: Address, request: Request) -> None:
-    host = (_one(request, "host") or "").lower()
-    # With a token any name will do: a page with a borrowed name does not know it, nor has it our cookie.
+    host = (_single_header(request, "host") or "").lower()
+    # With a token any host name is allowed: a page under a foreign name has neither the token nor our cookie.
     if address.token is None and host not in address.hosts():
         raise RefusedError(421, "this app answers only to its own address")
 
 
 def _check_origin(request: Request) -> None:
-    """Refuse what another site's page asks for, but for following a link to the first page."""
-    origin, site = _one(request, "origin"), _one(request, "sec-fetch-site")
-    own = f"http://{_one(request, 'host') or ''}".lower()
+    """Refuse a request from another site's page, unless it follows a link to the first page."""
+    origin, site = _single_header(request, "origin"), _single_header(request, "sec-fetch-site")
+    own = f"http://{_single_header(request, 'host') or ''}".lower()
     is_foreign = (origin is not None and origin.lower() != own) or site in ("cross-site", "same-site")
     if request.method in _SAFE_METHODS:
-        is_link = _one(request, "sec-fetch-mode") == "navigate" and request.scope["path"] == "/"
+        is_link = _single_header(request, "sec-fetch-mode") == "navigate" and request.scope["path"] == "/"
         is_refused = is_foreign and not is_link
     else:
         is_refused = is_foreign or (origin is None and site is None)
@@ -151,16 +152,16 @@ def _check_origin(request: Request) -> None:
         raise RefusedError(403, "only pages of this app may ask this")
 
 
-def _brings_token(address: Address, request: Request) -> bool:
-    """Refuse a request without the token; return whether it came in the address, so that a cookie is to be set."""
+def _check_token(address: Address, request: Request) -> bool:
+    """Refuse a request without the token; return whether the token was in the address, so that a cookie must be set."""
     if address.token is None:
         return False
-    if request.scope["path"] == "/" and _is_same(request.query_params.get("token", ""), address.token):
+    if request.scope["path"] == "/" and _is_token(request.query_params.get("token", ""), address.token):
         return True
-    if not _is_same(request.cookies.get(address.cookie, ""), address.token):
+    if not _is_token(request.cookies.get(address.cookie, ""), address.token):
         raise RefusedError(403, "open the whole address that the app printed when it started, with its token")
     return False
 
 
-def _is_same(given: str, token: str) -> bool:
+def _is_token(given: str, token: str) -> bool:
     return secrets.compare_digest(given.encode(errors="replace"), token.encode())

@@ -1,4 +1,4 @@
-"""Where the app listens, by which names it is reached, and how it is served."""
+"""The app's address: where it listens, the host names that reach it, and the server that serves it."""
 
 import asyncio
 import ipaddress
@@ -20,9 +20,9 @@ _LONGEST_ENDING_SECONDS = 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Address:
-    """Where the app listens: a host without brackets, and a port.
+    """Where the app listens: a host (an IPv6 address without brackets) and a port.
 
-    With a ``token``, whoever asks must know it, since other machines reach the app; None: only this machine does.
+    ``token`` is a secret that every request must bring, for an app that other machines can reach; None: no secret.
     """
 
     host: str = "127.0.0.1"
@@ -37,18 +37,18 @@ class Address:
 
     @property
     def cookie(self) -> str:
-        """Name of the cookie that holds the token; browsers share cookies between the ports of a machine."""
+        """Name of the cookie that holds the token. It holds the port, since all ports of a host share their cookies."""
         return f"evidencebench_token_{self.port}"
 
     def hosts(self) -> frozenset[str]:
-        """Return what the Host of a request may be."""
+        """Return the values that the Host header of a request may have."""
         names = {_bracketed(self.host).lower(), "127.0.0.1", "localhost", "[::1]"}
         with_port = {f"{name}:{self.port}" for name in names}
         return frozenset(with_port | names if self.port == _HTTP_PORT else with_port)
 
 
 def listening_socket(host: str, port: int) -> socket.socket:
-    """Return a socket bound to an address or name of this machine; port 0 takes a free one. It raises `OSError`."""
+    """Return a socket bound to an address or name of this machine; port 0: any free port. Raises `OSError`."""
     family, kind, protocol, _, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
     bound = socket.socket(family, kind, protocol)
     try:
@@ -61,8 +61,8 @@ def listening_socket(host: str, port: int) -> socket.socket:
 
 
 def address_of(bound: socket.socket, host: str, token: str | None = None) -> Address:
-    """Return where a socket is reached: by the machine's name where it listens to all of its addresses."""
-    with suppress(ValueError):  # a name
+    """Return the address of a bound socket; where it listens at all addresses, the host is this machine's name."""
+    with suppress(ValueError):  # the host is a name, not an IP address
         host = socket.gethostname() if ipaddress.ip_address(host).is_unspecified else host
     return Address(host=host, port=bound.getsockname()[1], token=token)
 
@@ -72,7 +72,7 @@ def _bracketed(host: str) -> str:
 
 
 def server_of(app: ASGIApp, connection: type[TimedConnection] = TimedConnection) -> uvicorn.Server:
-    """Return what serves an app, whose logs are ours alone; it ends once its ``should_exit`` is true."""
+    """Return a server for an app; it ends once its ``should_exit`` is true. uvicorn's own logs are off."""
     config = config_for(
         app, loop="asyncio", http=connection, backlog=BACKLOG, timeout_graceful_shutdown=_LONGEST_ENDING_SECONDS
     )
@@ -80,7 +80,7 @@ def server_of(app: ASGIApp, connection: type[TimedConnection] = TimedConnection)
 
 
 def serve_until_signal(app: ASGIApp, bound: socket.socket, on_start: Callable[[], None]) -> None:
-    """Serve an app on a bound socket until SIGINT or SIGTERM comes; ``on_start`` is called once it can be asked."""
+    """Serve an app on a bound socket until SIGINT or SIGTERM; ``on_start`` is called once requests can be sent."""
     server = server_of(app)
 
     def end() -> None:
@@ -89,7 +89,7 @@ def serve_until_signal(app: ASGIApp, bound: socket.socket, on_start: Callable[[]
     async def serve() -> None:
         for number in (signal.SIGINT, signal.SIGTERM):
             asyncio.get_running_loop().add_signal_handler(number, end)
-        bound.listen(BACKLOG)  # requests from here on wait in the socket until the server runs
+        bound.listen(BACKLOG)  # from here on, requests wait in the socket until the server runs
         on_start()
         await server.serve(sockets=[bound])
 

@@ -1,4 +1,4 @@
-"""The pages of people who pick sentences: who is signed in, what they may see, and what they send."""
+"""The routes of people who pick sentences: sign in, see a paper, save picks, submit them, see the answer."""
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
@@ -38,7 +38,7 @@ class _NameBody(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
 
 
 class _PicksBody(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """Picks, and whose."""
+    """The picks of a person in one paper, as the page sends them."""
 
     person: str
     id: str
@@ -48,20 +48,20 @@ class _PicksBody(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     tab: Annotated[str, msgspec.Meta(min_length=1, max_length=64)]
 
 
-def _kept(draft: PickDraft) -> Mapping[str, object]:
+def _draft_fields(draft: PickDraft) -> Mapping[str, object]:
     return {"sentences": draft.sentences, "seconds": draft.seconds, "revision": draft.revision}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Offer:
-    """What a person sees before submitting, as a system does: the paper, and how many sentences may be picked."""
+    """What a person sees before submitting: the paper, and how many sentences may be picked. Systems get the same."""
 
     paper: PaperRecord
     budget: int
 
 
 class QueuedPaper(msgspec.Struct, frozen=True, kw_only=True):
-    """A paper as it stands in the queue; the same for everybody."""
+    """A row of the queue of papers; the queue is the same for every person."""
 
     position: int
     id: str
@@ -71,11 +71,11 @@ class QueuedPaper(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PickingPages:
-    """The routes under ``/api/people/``, and who may see an answer.
+    """The routes under ``/api/people/``, and the rule who may see an answer.
 
-    ``queue`` maps instance ids to papers, in file order; nothing else is offered. ``offer`` returns what is seen of an
-    instance before it is submitted, ``reveal`` what is seen afterwards: (person, id, submission) -> what `encoded`
-    takes. Both are handed in, since they read the data set.
+    ``queue`` maps the ids of all offered instances to their rows, in file order. ``offer`` returns the part of an
+    instance that is shown before it is submitted. ``reveal`` takes (person, id, submission), and returns the record
+    that is shown afterwards. Both are passed in, since they read the data set and its labels.
     """
 
     people: PeopleFolder
@@ -87,9 +87,9 @@ class PickingPages:
     sessions: Sessions = field(default_factory=Sessions)
 
     def routes(self) -> Sequence[BaseRoute]:
-        """Return the routes; every one answers in JSON, and raises what `refused` answers.
+        """Return the routes. Every one answers in JSON; `answer_error` answers the errors that they raise.
 
-        What reaches them has passed the app's security: the right Host, and a same-origin JSON body of at most 64 KiB.
+        `SecuredApp` has checked each request: its Host and origin are right, and its body is JSON of at most 64 KiB.
         """
         table = (
             ("GET", "session", self.show_session),
@@ -103,12 +103,12 @@ class PickingPages:
         )
         return [Route(f"/api/people/{name}", endpoint, methods=[method]) for method, name, endpoint in table]
 
-    async def refused(self, request: Request, error: Exception) -> Response:  # noqa: ARG002 - starlette's signature
-        """Return the answer to a request that failed on purpose, without any path of this machine.
+    async def answer_error(self, request: Request, error: Exception) -> Response:  # noqa: ARG002 - starlette's signature
+        """Return the response to an `EvidenceBenchError`; it names no path of this machine.
 
-        The whole message of a server's fault goes to the terminal.
+        Where the fault is the server's (status 500 or more), the whole message goes to the terminal.
         """
-        details: Mapping[str, object] = {}  # what the page goes on from, where another tab of the same person was first
+        details: Mapping[str, object] = {}  # the state on the server, where another tab of the person was faster
         match error:
             case FinalError():
                 status, words, details = 409, str(error), {"is_final": True}
@@ -122,23 +122,23 @@ class PickingPages:
                 status, words = 503, self.people.without_folder(str(error))
             case ChangedDataError():
                 status, words = 503, DATA_CHANGED
-            case _:  # of the data, and such a message may name an aspect
+            case _:  # an error in the data; its own message may name an aspect, which is a label
                 status, words = 500, "this paper cannot be offered: 'evidencebench data validate' says why"
-        if status >= 500:  # noqa: PLR2004 - what is not the browser's fault
+        if status >= 500:  # noqa: PLR2004 - the server's fault
             _log.warning("%s", error)
         return json_response({"error": words, **details}, status)
 
     def close(self) -> None:
-        """Let go of people's files."""
+        """Close the files of all people."""
         self.people.close()
 
     def may_see(self, request: Request, instance_id: str) -> bool:
-        """Say whether whoever asks has submitted an instance."""
+        """Say whether the person who is signed in has submitted an instance."""
         person = self._person_of(request)
         return person is not None and instance_id in self.queue and person.submission(instance_id) is not None
 
     def overview(self, request: Request) -> object:
-        """Return who is signed in, and what is asked of people."""
+        """Return the name of the person who is signed in, the task, and the number of papers."""
         person = self._person_of(request)
         return {
             "people": True,
@@ -150,45 +150,45 @@ class PickingPages:
         }
 
     async def show_session(self, request: Request) -> Response:
-        """Say who is signed in here."""
+        """Return `overview` as a response."""
         return json_response(self.overview(request))
 
     async def sign_in(self, request: Request) -> Response:
-        """Sign a person in by name, in this browser."""
-        body = await _body(request, _NameBody)
+        """Sign a person in by name; a cookie keeps the token in the browser."""
+        body = await _read_body(request, _NameBody)
         person = await run_in_threadpool(self.people.person, body.name)
-        self._forget(request)
+        self._end_session(request)
         token = self.sessions.begin(person.name)
         response = json_response({"person": person.name, "is_new": person.is_new})
         response.set_cookie(_cookie_name(request), token, path="/api", httponly=True, samesite="strict")
         return response
 
     async def sign_out(self, request: Request) -> Response:
-        """Forget who was signed in in this browser; what was picked stays."""
-        self._forget(request)
+        """Sign the person of this browser out; their picks are kept."""
+        self._end_session(request)
         response = json_response({})
         response.delete_cookie(_cookie_name(request), path="/api", httponly=True, samesite="strict")
         return response
 
     async def show_queue(self, request: Request) -> Response:
-        """List what the person is asked, and how far they are."""
+        """Return the papers of the queue, each with its status and how many sentences the person has picked."""
         person = self._required_person(request, request.query_params.get("person"))
         rows = [
             {
-                **msgspec.structs.asdict(listed),
+                **msgspec.structs.asdict(row),
                 "status": person.status(instance_id),
-                "n_picked": len(_picked(person, instance_id)),
+                "n_picked": len(_picked_sentences(person, instance_id)),
             }
-            for instance_id, listed in self.queue.items()
+            for instance_id, row in self.queue.items()
         ]
         return json_response({"person": person.name, "task": self.people.task, "rows": rows})
 
     async def show_paper(self, request: Request) -> Response:
-        """Give a paper that is not submitted, with what was picked in it so far; the time begins to count."""
-        if request.method == "HEAD":  # whoever sees no paper has not opened it
+        """Return a paper that is not submitted, with the picks so far; the person's time begins to count."""
+        if request.method == "HEAD":  # it would start the person's time, and show no paper
             raise RefusedError(405, "this page cannot be asked in that way")
         person = self._required_person(request, request.query_params.get("person"))
-        offer = await run_in_threadpool(self._offer, _asked_id(request))
+        offer = await run_in_threadpool(self._offer_of, _read_id(request))
         draft = await run_in_threadpool(person.begin, offer.paper.id)
         return json_response(
             {
@@ -196,47 +196,50 @@ class PickingPages:
                 "paper": offer.paper,
                 "budget": offer.budget,
                 "scope": self.scope,
-                **_kept(draft),
+                **_draft_fields(draft),
             }
         )
 
     async def save_draft(self, request: Request) -> Response:
-        """Keep picks that are not final; those that another tab has changed meanwhile are given back instead."""
-        person, instance_id, picks = await self._picks(request)
-        return json_response(_kept(await run_in_threadpool(person.save, instance_id, picks)))
+        """Save picks that are not final; where another tab has changed them, `answer_error` returns that tab's."""
+        person, instance_id, picks = await self._read_picks(request)
+        return json_response(_draft_fields(await run_in_threadpool(person.save, instance_id, picks)))
 
     async def submit(self, request: Request) -> Response:
-        """Make picks final, and reveal the answer."""
-        person, instance_id, picks = await self._picks(request)
+        """Make picks final, and return the instance with its labels."""
+        person, instance_id, picks = await self._read_picks(request)
         await run_in_threadpool(person.submit, instance_id, picks)
-        return await self._revealed(person, instance_id)
+        return await self._reveal_response(person, instance_id)
 
     async def review(self, request: Request) -> Response:
-        """Reveal the answer to an instance that the person has submitted."""
+        """Return an instance that the person has submitted, with its labels."""
         person = self._required_person(request, request.query_params.get("person"))
-        return await self._revealed(person, _asked_id(request))
+        return await self._reveal_response(person, _read_id(request))
 
-    async def _revealed(self, person: Person, instance_id: str) -> Response:
+    async def _reveal_response(self, person: Person, instance_id: str) -> Response:
         submission = person.submission(instance_id) if instance_id in self.queue else None
         if submission is None:
             raise RefusedError(403, "the answer is shown once you have submitted yours")
         return json_response(await run_in_threadpool(self.reveal, person, instance_id, submission))
 
-    async def _picks(self, request: Request) -> tuple[Person, str, Picks]:
-        """Return whose picks came, for which instance, checked."""
-        body = await _body(request, _PicksBody)
+    async def _read_picks(self, request: Request) -> tuple[Person, str, Picks]:
+        """Return (person, instance id, picks) of a request; refuse picks that break the budget or name no sentence."""
+        body = await _read_body(request, _PicksBody)
         person = self._required_person(request, body.person)
-        offer = await run_in_threadpool(self._offer, body.id)
+        offer = await run_in_threadpool(self._offer_of, body.id)
         sentences = checked_picks(body.sentences, n_sentences=len(offer.paper.sentences), budget=offer.budget)
         return person, body.id, Picks(sentences=sentences, seconds=body.seconds, revision=body.revision, tab=body.tab)
 
-    def _offer(self, instance_id: str) -> Offer:
+    def _offer_of(self, instance_id: str) -> Offer:
         if instance_id not in self.queue:
             raise RefusedError(404, "no such paper in the queue")
         return self.offer(instance_id)
 
     def _required_person(self, request: Request, name: str | None) -> Person:
-        """Return who is signed in; the page says who it takes that to be, since tabs share whoever came last."""
+        """Return the person who is signed in; refuse where that is not ``name``, the person whom the page shows.
+
+        The two can differ, since all tabs of a browser share one session.
+        """
         person = self._person_of(request)
         if person is None:
             raise RefusedError(401, "sign in first")
@@ -248,29 +251,29 @@ class PickingPages:
         name = self.sessions.name_of(request.cookies.get(_cookie_name(request), ""))
         return None if name is None else self.people.person(name)
 
-    def _forget(self, request: Request) -> None:
+    def _end_session(self, request: Request) -> None:
         self.sessions.end(request.cookies.get(_cookie_name(request), ""))
 
 
 def _cookie_name(request: Request) -> str:
-    """Return a name that another server on this machine does not use: browsers share cookies between ports."""
+    """Return the cookie's name. It holds the port, since all ports of a host share their cookies."""
     return f"evidencebench_person_{request.url.port or 80}"
 
 
-def _asked_id(request: Request) -> str:
+def _read_id(request: Request) -> str:
     found = request.query_params.get("id")
     if found is None:
         raise RefusedError(400, "the request names no instance")
     return found
 
 
-async def _body(request: Request, shape: type[_Shape]) -> _Shape:
+async def _read_body(request: Request, shape: type[_Shape]) -> _Shape:
     try:
         return msgspec.json.decode(await request.body(), type=shape)
     except BROKEN_JSON as error:
         raise RefusedError(400, f"not what the page sends: {error}; load the page again") from error
 
 
-def _picked(person: Person, instance_id: str) -> Sequence[int]:
+def _picked_sentences(person: Person, instance_id: str) -> Sequence[int]:
     found = person.submission(instance_id) or person.draft(instance_id)
     return () if found is None else found.sentences
