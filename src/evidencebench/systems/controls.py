@@ -1,4 +1,4 @@
-"""Label-free controls: what a system must beat before its score means anything."""
+"""Controls without labels: a system's score means something only if it is above theirs."""
 
 from dataclasses import dataclass
 from typing import ClassVar

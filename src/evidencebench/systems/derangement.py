@@ -1,4 +1,4 @@
-"""Swap hypotheses between papers, so that it can be measured whether a system reads them."""
+"""Swap hypotheses between papers, to measure whether a system reads the hypothesis."""
 
 from collections.abc import Iterable, Sequence
 
@@ -9,17 +9,17 @@ from evidencebench.query import Query
 
 
 def derange_hypotheses(queries: Iterable[Query], generator: np.random.Generator) -> dict[str, str]:
-    """Return instance id -> a hypothesis that was asked of another paper.
+    """Return instance id -> the hypothesis of another paper.
 
-    Every hypothesis is used once. Papers are put in random order, those with the same hypothesis side by side, and each
-    query takes the hypothesis that stands as far on in this order as the largest such group has queries, so that none
-    gets its own back.
+    Every hypothesis is used once. Queries that share a paper or a hypothesis form a group. The groups are put in random
+    order. Each query then takes the hypothesis of the query that stands n places later, where n is the size of the
+    largest group. So no query gets its own hypothesis, nor one of its own paper.
 
     It raises `UndefinedScoreError` if more than half of the queries share one paper or one hypothesis.
     """
     members = [(query.paper_id, query.hypothesis, query.instance_id) for query in queries]
     groups: dict[str, list[tuple[str, str]]] = {}
-    for (_, hypothesis, instance_id), group in zip(members, _groups(members), strict=True):
+    for (_, hypothesis, instance_id), group in zip(members, _group_names(members), strict=True):
         groups.setdefault(group, []).append((instance_id, hypothesis))
     together = list(groups.values())
     order = [member for position in generator.permutation(len(together)) for member in together[position]]
@@ -32,8 +32,8 @@ def derange_hypotheses(queries: Iterable[Query], generator: np.random.Generator)
     return {instance_id: order[(position + shift) % len(order)][1] for position, (instance_id, _) in enumerate(order)}
 
 
-def _groups(members: Sequence[tuple[str, str, str]]) -> list[str]:
-    """Return a group for each (paper, hypothesis, instance): the same where a paper or a text links them."""
+def _group_names(members: Sequence[tuple[str, str, str]]) -> list[str]:
+    """Return each member's group, by name; members with the same paper or the same hypothesis are in one group."""
     parent: dict[str, str] = {}
 
     def root(name: str) -> str:

@@ -1,4 +1,4 @@
-"""A system that answers from a file of answers, so that they can be fused and reordered."""
+"""A system that answers from a file, so that the file's answers can be fused and reordered."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -12,12 +12,12 @@ from evidencebench.runs.run_file import RunFile
 from evidencebench.system import KNOWING_SYSTEMS, Asked, Brief, Ranking, Traits
 
 
-def _named(tasks: Iterable[str | None]) -> str:
+def _join_tasks(tasks: Iterable[str | None]) -> str:
     return ", ".join(sorted(task for task in tasks if task is not None))
 
 
 def _task_of(brief: Brief) -> str:
-    """Return the task that a brief without a task name is like; a number is never taken for the optimum."""
+    """Return the name of the official task with a brief's scope and budget, such as ``"er_at_20"``."""
     scope = "result_er" if brief.scope == "results" else "er"
     return f"{scope}_unconstrained" if brief.budget is None else f"{scope}_at_{brief.budget}"
 
@@ -26,19 +26,18 @@ def _task_of(brief: Brief) -> str:
 class Stored:
     """The answers in a file, as a system to fuse or reorder.
 
-    An answer that the file lacks, or that failed, is a failure here too. Where the file has an answer for each task, it
-    answers these tasks and no other, as scoring the file would. A set without order stays one.
+    If the file lacks an answer, or its answer failed, this system's answer is a failure too. A file with one answer for
+    each task answers only these tasks. A set without order stays without order.
 
     Attributes
     ----------
     run
-        A file in any form that `open_run` reads. The header of what is made from it holds its
-        checksum.
+        A file in any form that `open_run` reads. A run made with this system has the file's checksum in its header.
     """
 
     run: Path
     _opened: RunFile = field(init=False, repr=False, compare=False)
-    # Instance id -> the tasks that it has an answer for; None: one that serves every task.
+    # Instance id -> the tasks that the file answers for it; None stands for an answer that serves every task.
     _tasks_of: dict[str, set[str | None]] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -56,7 +55,7 @@ class Stored:
 
     @property
     def traits(self) -> Traits:
-        """What the file tells: whether answers differ by task, whether they select, and what they were made by."""
+        """Whether answers differ by task, whether they select, and what decided them: all as the file's header says."""
         header = self._opened.header
         return Traits(
             reads_brief=any(tasks != {None} for tasks in self._tasks_of.values()),
@@ -67,7 +66,7 @@ class Stored:
         )
 
     def rank(self, query: Query, brief: Brief) -> Ranking:
-        """Return the answer in the file; raise `RunError` where there is none, or it is a failure."""
+        """Return the answer in the file; raise `RunError` if the file has none, or a failure."""
         answer = self._opened.answer(query.instance_id, self._task(query.instance_id, brief))
         if answer is None:
             raise RunError(f"{self.run}: {query.instance_id}: the file has no answer")
@@ -81,17 +80,18 @@ class Stored:
         for task in (wanted, None):
             if task in tasks:
                 return task
-        raise RunError(f"{self.run}: {instance_id}: expected an answer for {wanted}, got answers for {_named(tasks)}")
+        got = _join_tasks(tasks)
+        raise RunError(f"{self.run}: {instance_id}: expected an answer for {wanted}, got answers for {got}")
 
     def _check(self, asked: Asked) -> None:
-        """Raise unless the answers are for these tasks, data and hypotheses; without a header the data is not known."""
+        """Raise unless the answers fit the asked tasks, data and hypotheses; without a header, any data fits."""
         header = self._opened.header
         answered = set().union(*self._tasks_of.values())
         known = set(header.tasks) if header is not None and header.per_task else answered
         lacking = [name for name in asked.tasks if known and None not in known and name not in known]
         if lacking:
             raise TaskError(
-                f"{self.run}: cannot answer task '{lacking[0]}': it holds answers for {_named(known)} only; "
+                f"{self.run}: cannot answer task '{lacking[0]}': it holds answers for {_join_tasks(known)} only; "
                 "name one of these with --task"
             )
         if header is not None and header.hypothesis != "own":

@@ -24,7 +24,7 @@ from evidencebench.storage.whole_file import write_folder
 from evidencebench.systems.retrievers.dense import MiniLM
 from evidencebench.systems.selectors.features import Feature, chosen_features
 from evidencebench.systems.selectors.paper_columns import Floats
-from evidencebench.systems.selectors.selector import selected
+from evidencebench.systems.selectors.selector import order_by_scores
 from evidencebench.systems.selectors.selector_model import Linear, SelectorCard, SelectorModel, Trees, require_lightgbm
 from evidencebench.training.folds import paper_folds, split_at_fold
 from evidencebench.training.selector_examples import SCOPES, SelectorExample, Target, examples_of
@@ -271,7 +271,7 @@ def _recalls(
     """Return the mean aspect recall of each task for selections from these scores."""
     found: dict[str, list[float]] = {}
     for place, example in enumerate(examples) if scores else ():
-        orders = {scope: selected(example.paper, values, strength) for scope, values in scores[place].items()}
+        orders = {scope: order_by_scores(example.paper, values, strength) for scope, values in scores[place].items()}
         for task in (TASKS[name] for name in TUNED_TASKS if TASKS[name].applies_to(example.instance.labels)):
             coverage = coverage_of(example.instance.labels, task.scope)
             chosen = Selection(certain=orders[task.scope][: task.budget_for(example.instance)])

@@ -1,5 +1,5 @@
-"""Systems without a language model that rank sentences, one a file.
+"""Systems that rank sentences without a language model.
 
-Read what they share: `tokens`, `scores` and `vectors`; then the systems: `bm25`, `tfidf`, `dense`, `dense_api`,
-`rerank` and `fusion`.
+Read first the modules that they share: `tokens`, `scores` and `vectors`. Then read the systems: `bm25`, `tfidf`,
+`dense`, `dense_api`, `rerank` and `fusion`.
 """

@@ -14,16 +14,16 @@ from evidencebench.systems.retrievers.tokens import tokens
 class BM25:
     """Okapi BM25 as Lucene computes it, each paper a collection of its own.
 
-    A term's rarity (IDF) is counted within the paper: sentences are the documents, and no other paper is needed.
+    The sentences of the paper are the documents. A term's rarity (IDF) is counted over them; no other paper is needed.
 
     Attributes
     ----------
     k1
-        How soon repeating a term stops paying, at least 0.
+        Saturation, at least 0: with a low value, repeating a term adds little. 0: only whether it occurs counts.
     b
-        How much long sentences are discounted, in 0..1.
+        How much the score of a long sentence is reduced, in 0..1.
     stopwords
-        Whether words without a topic are left out.
+        Whether words such as "the" and "of" are left out.
 
     References
     ----------
@@ -49,8 +49,9 @@ class BM25:
     def scores(self, query: Query) -> list[float]:
         """Return one score a sentence, in paper order.
 
-        idf(t) = ln(1 + (N - n(t) + 0.5) / (n(t) + 0.5)), and a sentence scores the sum over terms of
-        idf(t) * f / (f + k1 * (1 - b + b * length / mean length)).
+        The score is the sum, over the hypothesis's terms t, of idf(t) * f / (f + k1 * (1 - b + b * length / mean)).
+        Here f counts t in the sentence, and lengths are in terms. With N sentences, n(t) of which hold t,
+        idf(t) = ln(1 + (N - n(t) + 0.5) / (n(t) + 0.5)).
         """
         sentences = [tokens(sentence, stopwords=self.stopwords) for sentence in query.sentences]
         terms = Counter(tokens(query.hypothesis, stopwords=self.stopwords))

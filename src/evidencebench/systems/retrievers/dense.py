@@ -1,4 +1,4 @@
-"""Dense retrieval: sentences by the similarity of their vectors to the hypothesis's."""
+"""Dense retrieval: order sentences by how similar their vectors are to the hypothesis's vector."""
 
 import os
 from dataclasses import dataclass, field
@@ -29,7 +29,7 @@ from evidencebench.models.model_card import fine_tuned_on
 from evidencebench.query import AspectScope, Query
 from evidencebench.storage.user_folders import cache_folder
 from evidencebench.system import Brief, Ranking, Traits
-from evidencebench.systems.retrievers.vectors import at_length, embed_texts, ranked, require_format, text_format_of
+from evidencebench.systems.retrievers.vectors import at_length, embed_texts, make_format, rank_vectors, require_format
 
 Backend = Literal["torch", "onnx"]
 FormatName = Literal["plain", "e5", "e5_mistral", "gritlm", "bge", "medcpt"]
@@ -44,33 +44,34 @@ class Dense:
     Attributes
     ----------
     model
-        A folder with the model's files, or its id on the Hugging Face hub (``owner/name``); a folder wins.
+        A folder with the model's files, or its id on the Hugging Face hub (``owner/name``). If a folder of that name
+        exists, it is used.
     revision
-        For a hub's model, and needed there: commit, branch or tag.
+        Commit, branch or tag; required for a model of the hub.
     sentence_model, sentence_revision
-        The model of the sentences, where it is another than that of the hypothesis; both give vectors of one length.
+        A second model for the sentences; None: ``model`` encodes them too. Both must give vectors of the same length.
     format
         How hypothesis and sentences are written: ``plain``, ``e5``, ``e5_mistral`` (also for other models that want
         ``Instruct: ... Query: ...``), ``gritlm``, ``bge`` or ``medcpt``.
     query_prefix, sentence_prefix
-        What stands before the text, in place of what the format says; ``{instruction}`` is replaced by the benchmark's
-        instruction for the task.
+        The text put before the hypothesis or a sentence; None: the format's own. ``{instruction}`` in it is replaced
+        by the benchmark's instruction for the task.
     pooling, similarity
-        As `TextFormat` has them; None: as the format says.
+        As in `TextFormat`; None: the format's own.
     neighbours
-        How many sentences on either side, within the section, are encoded along with a sentence, at least 0.
+        How many sentences before and after a sentence, within its section, are encoded with it, at least 0.
     title
-        Whether the title of its section is encoded along with a sentence.
+        Whether the title of its section is encoded with a sentence.
     max_tokens
-        Where texts are cut; None: where the model's own files say.
+        Longer texts are cut to this many tokens; None: to the limit in the model's own files.
     backend
-        ``torch``, or ``onnx`` for processors: the model converted for ONNX Runtime.
+        ``torch``, or ``onnx``: the model is converted for ONNX Runtime, which is faster without a GPU.
     int8
         For ``onnx``: 8-bit integers in place of 32-bit floats.
     dtype
         For ``torch``: ``float32``, ``float16`` or ``bfloat16``.
     device
-        For ``torch``: ``cpu``, ``cuda``, ``mps``, or ``auto`` for the fastest that is there.
+        For ``torch``: ``cpu``, ``cuda``, ``mps``, or ``auto`` for the fastest that the machine has.
 
     References
     ----------
@@ -118,26 +119,26 @@ class Dense:
 
     @property
     def traits(self) -> Traits:
-        """What it declares: it reads the brief where its texts hold an instruction, another for the Results tasks."""
+        """It reads the brief only if its texts hold an instruction, which is another for the Results tasks."""
         return Traits(reads_brief=self._text_format.reads_scope, versions=self._versions, trained_on=self._trained_on)
 
     def rank(self, query: Query, brief: Brief) -> Ranking:
         """Return all sentences by the similarity of their vectors."""
-        found = self._sentences(query, brief.scope)
-        return ranked(found, self.embed_hypothesis(query, brief.scope), self._text_format.similarity)
+        found = self._embed(query, brief.scope)
+        return rank_vectors(found, self.embed_hypothesis(query, brief.scope), self._text_format.similarity)
 
     def embed_sentences(self, query: Query, scope: AspectScope = "all") -> Floats:
-        """Return sentences x dimensions, float32, at length 1 unless the similarity is ``dot``."""
-        return at_length(self._sentences(query, scope).vectors, self._text_format.similarity)
+        """Return one float32 vector a sentence, of length 1 unless the similarity is ``dot``."""
+        return at_length(self._embed(query, scope).vectors, self._text_format.similarity)
 
     def embed_hypothesis(self, query: Query, scope: AspectScope = "all") -> Floats:
-        """Return the hypothesis's vector, of as many dimensions as the sentences' have."""
+        """Return the hypothesis's float32 vector, of length 1 unless the similarity is ``dot``."""
         text = hypothesis_text(query, self._text_format, scope)
         found = embed_texts(self._encoder(self.model, self.revision, self._files), [text])
         vector: Floats = at_length(found.vectors, self._text_format.similarity)[0]
         return vector
 
-    def _sentences(self, query: Query, scope: AspectScope) -> Embedded:
+    def _embed(self, query: Query, scope: AspectScope) -> Embedded:
         texts = sentence_texts(query, self._text_format, scope, neighbours=self.neighbours, title=self.title)
         if self.sentence_model is not None and self._sentence_files is not None:
             return embed_texts(self._encoder(self.sentence_model, self.sentence_revision, self._sentence_files), texts)
@@ -159,7 +160,7 @@ class Dense:
 
     @property
     def _text_format(self) -> TextFormat:
-        return text_format_of(
+        return make_format(
             self.format,
             self.query_prefix,
             self.sentence_prefix,
@@ -168,7 +169,7 @@ class Dense:
         )
 
     def _versions(self) -> dict[str, str]:
-        """Return the versions of libraries, the digests of the models, and the device where it was left open."""
+        """Return the versions of libraries, the digests of models, and the device if the option is ``auto``."""
         found = library_versions(*(onnx.LIBRARIES if self.backend == "onnx" else transformer.LIBRARIES))
         for model, files in ((self.model, self._files), (self.sentence_model, self._sentence_files)):
             if files is not None:
@@ -192,7 +193,7 @@ class MiniLM:
     backend
         ``onnx``, the faster, or ``torch``.
     int8
-        For ``onnx``: 8-bit integers, faster still and less exact.
+        For ``onnx``: 8-bit integers, which are faster and less exact.
 
     References
     ----------
@@ -213,7 +214,7 @@ class MiniLM:
 
     @property
     def traits(self) -> Traits:
-        """What it declares."""
+        """It declares the versions and digests of its model and libraries."""
         return Traits(versions=self._versions)
 
     def rank(self, query: Query, brief: Brief) -> Ranking:
@@ -221,11 +222,11 @@ class MiniLM:
         return self._as_dense.rank(query, brief)
 
     def embed_sentences(self, query: Query) -> Floats:
-        """Return sentences x 384, float32, at length 1: each sentence as the options say, in paper order."""
+        """Return the sentences' vectors in paper order: float32, of length 1, shape (sentences, 384)."""
         return self._as_dense.embed_sentences(query)
 
     def embed_hypothesis(self, query: Query) -> Floats:
-        """Return the hypothesis's 384 numbers, float32, at length 1."""
+        """Return the hypothesis's vector: float32, of length 1, shape (384,)."""
         return self._as_dense.embed_hypothesis(query)
 
     def _versions(self) -> dict[str, str]:

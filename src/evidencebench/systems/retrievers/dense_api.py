@@ -16,7 +16,7 @@ from evidencebench.models.embedding.formats import (
 )
 from evidencebench.query import AspectScope, Query
 from evidencebench.system import Brief, Ranking, Traits
-from evidencebench.systems.retrievers.vectors import at_length, embed_texts, ranked, require_format, text_format_of
+from evidencebench.systems.retrievers.vectors import at_length, embed_texts, make_format, rank_vectors, require_format
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,13 +26,13 @@ class DenseApi:
     Attributes
     ----------
     model
-        The model's name there.
+        The model's name on the server.
     base_url
-        What stands before ``/embeddings``, such as ``https://api.openai.com/v1``; without user, password or query.
+        The address up to ``/embeddings``, such as ``https://api.openai.com/v1``; without user, password or query.
     key_env
-        The environment variable that holds the key, which stands in no file and no message; empty: none is sent.
+        The environment variable that holds the key; empty: no key is sent. The key is written to no file or message.
     format, query_prefix, sentence_prefix, neighbours, title
-        As in `Dense`; ``medcpt`` is not there, since a request holds single texts.
+        As in `Dense`, without ``medcpt``: that format encodes pairs of texts, and a request holds single texts.
     similarity
         ``cosine`` or ``dot``.
     dimensions
@@ -40,9 +40,9 @@ class DenseApi:
     batch_texts, batch_characters
         The most texts and characters in a request.
     timeout_seconds
-        For a connection, and for a whole reply.
+        The longest wait for a connection, and for a whole reply.
     max_attempts
-        For each request, the first included.
+        How often a request is sent at most, at least 1.
     """
 
     model: str
@@ -68,28 +68,28 @@ class DenseApi:
 
     @property
     def traits(self) -> Traits:
-        """What it declares: it reads the brief where its texts hold an instruction, another for the Results tasks."""
+        """It reads the brief only if its texts hold an instruction, which is another for the Results tasks."""
         return Traits(reads_brief=self._text_format.reads_scope)
 
     def rank(self, query: Query, brief: Brief) -> Ranking:
         """Return all sentences by the similarity of their vectors."""
-        found = self._embedded(query, brief.scope)
+        found = self._embed(query, brief.scope)
         sentences = Embedded(vectors=found[1:], n_truncated=0)
-        return ranked(sentences, at_length(found[:1], self.similarity)[0], self.similarity)
+        return rank_vectors(sentences, at_length(found[:1], self.similarity)[0], self.similarity)
 
     def embed_sentences(self, query: Query, scope: AspectScope = "all") -> Floats:
-        """Return sentences x dimensions, float32, at length 1 unless the similarity is ``dot``."""
-        return at_length(self._embedded(query, scope)[1:], self.similarity)
+        """Return one float32 vector a sentence, of length 1 unless the similarity is ``dot``."""
+        return at_length(self._embed(query, scope)[1:], self.similarity)
 
-    def _embedded(self, query: Query, scope: AspectScope) -> Floats:
-        """Return the hypothesis's vector, then the sentences': one request, if they are few."""
+    def _embed(self, query: Query, scope: AspectScope) -> Floats:
+        """Return one vector a row: the hypothesis's first, then the sentences'. A short paper needs one request."""
         texts = sentence_texts(query, self._text_format, scope, neighbours=self.neighbours, title=self.title)
         asked = [hypothesis_text(query, self._text_format, scope), *texts]
         return embed_texts(endpoint_encoder(self._endpoint), asked).vectors
 
     @property
     def _text_format(self) -> TextFormat:
-        return text_format_of(self.format, self.query_prefix, self.sentence_prefix, similarity=self.similarity)
+        return make_format(self.format, self.query_prefix, self.sentence_prefix, similarity=self.similarity)
 
     @property
     def _endpoint(self) -> Endpoint:

@@ -1,4 +1,4 @@
-"""Several systems made one: by the places they give each sentence, or by their scores."""
+"""Make one answer of several systems' answers, by each sentence's places or by its scores."""
 
 import math
 from dataclasses import dataclass, replace
@@ -19,11 +19,11 @@ class Fuse:
     Each sentence scores the weighted sum, over the systems, of
 
     * ``rrf``: 1 / (k + place), where the best sentence has place 1;
-    * ``zscore``: its score less the mean over the paper, divided by the standard deviation. A system whose scores are
-      all alike adds 0. One without a score for every sentence has minus the places for scores.
+    * ``zscore``: (score - mean) / standard deviation, both over the paper. A system whose scores are all equal adds 0.
+      If a system does not score every sentence, the negative places are its scores.
 
-    Sentences of equal scores share their places. So do the sentences of a set without order, and those that an answer
-    leaves out, which stand behind all that it names. Ties are in paper order.
+    Sentences of equal scores share the mean of their places. So do the sentences of a set without order. Sentences that
+    an answer leaves out share the places behind those that it names. Equal sums are in paper order.
 
     Attributes
     ----------
@@ -34,7 +34,7 @@ class Fuse:
     weights
         One finite number of at least 0 a system, not all 0; empty: all count the same.
     k
-        For ``rrf``: how little the first places stand out, at least 0.
+        For ``rrf``, at least 0: the higher, the less the first places stand out.
 
     References
     ----------
@@ -63,7 +63,7 @@ class Fuse:
         answers = [part.rank(query, brief) for part in self.systems]
         terms = [self._terms(answer, size) for answer in answers]
         weights = self.weights or (1.0,) * len(terms)
-        # fsum, so that the order of the systems decides no tie
+        # fsum is exact: the order of the systems then decides no tie.
         scores = [
             math.fsum(weight * float(term[index]) for weight, term in zip(weights, terms, strict=True))
             for index in range(size)

@@ -24,17 +24,17 @@ if TYPE_CHECKING:
     from sentence_transformers import CrossEncoder
 
 _MAX_SHOWN = 60
-_MIN_TOKENS = 8  # of two texts and the marks around them
+_MIN_TOKENS = 8  # for two texts and the marks around them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rerank:
     """Another system's first sentences, ordered by a model that reads each with the hypothesis.
 
-    The model is a cross-encoder with one output, taken as it is, before any sigmoid. Sentences behind the first ``top``
-    keep the other system's order; the answer has scores only where the model read every sentence. Equal scores, such as
-    those of repeated sentences, keep that order too. The model is loaded when it is first asked. Weights must be
-    safetensors, and code that comes with a model is not run.
+    The model is a cross-encoder with one output, which is the score, without a sigmoid. Sentences behind the first
+    ``top`` keep the other system's order, and so do sentences of equal scores. The answer has scores only if the model
+    read every sentence. The model is loaded when it is first asked. Weights must be safetensors, and code that comes
+    with a model is not run.
 
     Attributes
     ----------
@@ -47,11 +47,11 @@ class Rerank:
     top
         How many sentences the model reads, at least 1.
     max_tokens
-        Where hypothesis and sentence together are cut, in tokens; None: where the model's own files say.
+        Hypothesis and sentence together are cut to this many tokens; None: to the limit in the model's own files.
     batch_size
-        How many sentences are read at once, at least 1; those of like length together.
+        How many sentences the model reads at once, at least 1.
     device
-        As torch names it, such as ``"cpu"`` or ``"cuda:1"``; ``"auto"``: a GPU where there is one.
+        As torch names it, such as ``"cpu"`` or ``"cuda:1"``; ``"auto"``: a GPU if the machine has one.
     dtype
         Precision of the model's numbers.
     """
@@ -78,7 +78,7 @@ class Rerank:
 
     @property
     def traits(self) -> Traits:
-        """What it declares; the data that it was trained on stands in the model's card, if the model is ours."""
+        """Its training data is known only for a model trained by this package, from the model's card."""
         return Traits(versions=self._versions, trained_on=lambda: fine_tuned_on(self.model))
 
     def rank(self, query: Query, brief: Brief) -> Ranking:
@@ -87,7 +87,7 @@ class Rerank:
         order = full_order(answer, len(query.sentences))
         first, rest = order[: self.top], order[self.top :]
         texts = {index: query.sentences[index] for index in first}
-        # Equal sentences are read once, so that their scores are equal to the last bit.
+        # The model reads equal sentences once, so that their scores are equal to the last bit.
         score_of, cut = self._read(query.hypothesis, list(dict.fromkeys(texts.values())))
         reordered = sorted(first, key=lambda index: -score_of[texts[index]])
         n_cut = sum(text in cut for text in texts.values())
@@ -98,17 +98,17 @@ class Rerank:
         )
 
     def _versions(self) -> dict[str, str]:
-        """Return the versions of the libraries and the checksum of the model, which is fetched for it."""
+        """Return the versions of the libraries and the checksum of the model; it is downloaded for that if needed."""
         return {
             **library_versions("torch", "sentence-transformers", "transformers", "tokenizers"),
             f"model {self.model}": f"sha256:{self._files.digest()}",
         }
 
     def _read(self, hypothesis: str, texts: list[str]) -> tuple[dict[str, float], set[str]]:
-        """Return text -> score, and the texts that the model could not read to their end."""
+        """Return text -> score, and the texts that were cut because they are too long for the model."""
         if not texts:
             return {}, set()
-        model = _cross_encoder(
+        model = _load_cross_encoder(
             digest=self._files.digest(),
             model=self.model,
             revision=self.revision,
@@ -116,7 +116,7 @@ class Rerank:
             device=self.device,
             dtype=self.dtype,
         )
-        self._files.digest()  # or it changed while it was loaded
+        self._files.digest()  # raises if the files changed while they were loaded
         if isinstance(model, ModelError):
             raise ModelError(str(model)) from model
         pairs = [(hypothesis, text) for text in texts]
@@ -135,16 +135,16 @@ class Rerank:
 
 
 @lru_cache(maxsize=4)
-def _cross_encoder(
+def _load_cross_encoder(
     *,
-    digest: str,  # noqa: ARG001 - other files are another model
+    digest: str,  # noqa: ARG001 - part of the cache's key: changed files are another model
     model: str,
     revision: str | None,
     max_tokens: int | None,
     device: str,
     dtype: str,
 ) -> "CrossEncoder | ModelError":
-    """Return a model, loaded once for each state of its files, or why it cannot be: not tried again for each paper."""
+    """Return the loaded model, or the error if loading fails: it is kept, so that no paper tries again."""
     import torch  # noqa: PLC0415 - an extra, and slow to import
     from sentence_transformers import CrossEncoder  # noqa: PLC0415
 

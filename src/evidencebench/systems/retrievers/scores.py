@@ -1,4 +1,4 @@
-"""Turn an answer into one number for each sentence, in paper order, on a scale that systems share."""
+"""Turn an answer into one number a sentence, in paper order, on a scale that is the same for all systems."""
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -10,15 +10,15 @@ Floats = NDArray[np.float64]
 
 
 def places_of(ranking: Ranking, n_sentences: int) -> Floats:
-    """Return the place of each sentence, the best 1, in paper order.
+    """Return the place of each sentence, in paper order; the best sentence has place 1.
 
-    Sentences of equal scores share the mean of their places, and so do those of a set without order. Sentences that the
-    answer leaves out stand behind all that it names and share the places that remain. A repeat does not count.
+    Sentences of equal scores share the mean of their places, and so do the sentences of a set without order. Sentences
+    that the answer leaves out share the places behind those that it names. A sentence named twice counts once.
 
     >>> places_of(Ranking(sentences=(2, 0)), 4).tolist()
     [2.0, 3.5, 1.0, 3.5]
     """
-    named = _named(ranking, n_sentences)
+    named = _score_of_sentence(ranking, n_sentences)
     left_out = [index for index in range(n_sentences) if index not in named]
     if not ranking.ordered:
         groups = [list(named)]
@@ -38,27 +38,27 @@ def places_of(ranking: Ranking, n_sentences: int) -> Floats:
 
 
 def full_order(ranking: Ranking, n_sentences: int) -> tuple[int, ...]:
-    """Return every sentence in an answer's order, those that it leaves out behind it in paper order.
+    """Return every sentence in an answer's order, then those that it leaves out, in paper order.
 
-    A set without order is taken in paper order. A repeat does not count.
+    A set without order is taken in paper order. A sentence named twice counts once.
     """
-    named = _named(ranking, n_sentences)
+    named = _score_of_sentence(ranking, n_sentences)
     left_out = (index for index in range(n_sentences) if index not in named)
     return (*(named if ranking.ordered else sorted(named)), *left_out)
 
 
 def scores_of(ranking: Ranking, n_sentences: int) -> Floats:
-    """Return the score of each sentence, in paper order; minus the places where not every sentence has a score."""
-    named = _named(ranking, n_sentences)
+    """Return the score of each sentence, in paper order; the negative places if not every sentence has a score."""
+    named = _score_of_sentence(ranking, n_sentences)
     if ranking.scores is None or not ranking.ordered or len(named) < n_sentences:
         return -places_of(ranking, n_sentences)
     return np.array([named[index] for index in range(n_sentences)])
 
 
-def _named(ranking: Ranking, n_sentences: int) -> dict[int, float]:
-    """Return sentence -> score, or 0 where there are none, in the answer's order and without repeats.
+def _score_of_sentence(ranking: Ranking, n_sentences: int) -> dict[int, float]:
+    """Return sentence -> score in the answer's order, each sentence once; the scores are 0 if the answer has none.
 
-    It raises `AnswerError` where the answer names a sentence that the paper does not have.
+    It raises `AnswerError` if the answer names a sentence that the paper does not have.
     """
     named: dict[int, float] = {}
     for index, score in zip(ranking.sentences, ranking.scores or (0.0,) * len(ranking.sentences), strict=True):
@@ -69,11 +69,11 @@ def _named(ranking: Ranking, n_sentences: int) -> dict[int, float]:
 
 
 def unit_scores(scores: ArrayLike) -> Floats:
-    """Return the scores moved and stretched to 0..1, the lowest 0 and the highest 1; all 1 where all are equal."""
+    """Return the scores scaled to 0..1, so that the lowest is 0 and the highest 1; all 1 if all are equal."""
     values = checked_scores(scores)
     if len(values) == 0:
         return values
-    halved = values / 2  # whose difference cannot overflow
+    halved = values / 2  # the difference of two halves cannot overflow
     lowest, highest = halved.min(), halved.max()
     if lowest == highest:
         return np.ones_like(values)
@@ -85,7 +85,7 @@ def unit_scores(scores: ArrayLike) -> Floats:
 
 
 def standard_scores(scores: ArrayLike) -> Floats:
-    """Return the scores less their mean, divided by their standard deviation; all 0 where all are equal."""
+    """Return (score - mean) / standard deviation of each score; all 0 if all are equal."""
     values = unit_scores(scores)
     if len(values) == 0 or values.min() == values.max():
         return np.zeros_like(values)
@@ -94,7 +94,7 @@ def standard_scores(scores: ArrayLike) -> Floats:
 
 
 def checked_scores(scores: ArrayLike) -> Floats:
-    """Return scores as a new array of shape (n,); raise `ValueError` where one is not finite."""
+    """Return scores as a new array of shape (n,); raise `ValueError` if a score is not finite."""
     values = np.array(scores, dtype=np.float64)
     if values.ndim != 1:
         raise ValueError(f"expected one score a sentence, got an array of shape {values.shape}")

@@ -18,7 +18,7 @@ class TfIdf:
     Attributes
     ----------
     stopwords
-        Whether words without a topic are left out.
+        Whether words such as "the" and "of" are left out.
     """
 
     stopwords: bool = True
@@ -39,7 +39,7 @@ class TfIdfChar:
     Attributes
     ----------
     shortest, longest
-        Lengths of the n-grams in characters, ``1 <= shortest <= longest``; each word is padded with a space.
+        Lengths of the n-grams in characters, ``1 <= shortest <= longest``; a space is put before and after each word.
     """
 
     shortest: int = 3

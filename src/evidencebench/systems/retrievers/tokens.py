@@ -1,10 +1,10 @@
-"""How lexical retrievers cut text into terms."""
+"""Cut a text into terms, for the systems that compare words."""
 
 import re
 
 _TOKEN = re.compile(r"[^\W_]+")
 
-# The articles, prepositions and auxiliaries of English that carry no topic; the list of Lucene's English analyser.
+# English words that carry no topic, such as articles and prepositions: the list of Lucene's English analyser.
 _STOPWORDS = (
     "a an and are as at be but by for if in into is it no not of on or such that the their then there these they this "
     "to was will with"
@@ -13,7 +13,7 @@ STOPWORDS = frozenset(_STOPWORDS.split())
 
 
 def tokens(text: str, *, stopwords: bool = True) -> list[str]:
-    """Return the lower-case words and numbers of a text, words without a topic left out with ``stopwords``.
+    """Return the lower-case words and numbers of a text; with ``stopwords``, those in `STOPWORDS` are left out.
 
     >>> tokens("The odds ratio was 2.93")
     ['odds', 'ratio', '2', '93']

@@ -1,4 +1,4 @@
-"""What dense systems share: formats with own prefixes, vectors through the cache, and rankings by similarity."""
+"""Shared by the dense systems: formats with changed prefixes, vectors from the cache, and rankings by similarity."""
 
 import os
 from collections.abc import Collection, Sequence
@@ -15,19 +15,19 @@ from evidencebench.models.embedding.vector_cache import VectorCache
 from evidencebench.storage.user_folders import cache_folder
 from evidencebench.system import Ranking, rank_by_score
 
-# Scores are rounded to this, so that noise in the last bits of a vector decides no order.
+# Decimals of a score: rounding keeps noise in the last bits of a vector from deciding an order.
 _DECIMALS = 5
 
 
 def require_format(system: str, name: str, neighbours: int, known: Collection[str]) -> None:
-    """Raise `SystemSpecError` unless a format is known and the number of neighbours is one."""
+    """Raise `SystemSpecError` unless the format is known and the number of neighbours is at least 0."""
     if name not in known:
         raise SystemSpecError(f"{system}: format: expected one of {', '.join(known)}, got '{name}'")
     if neighbours < 0:
         raise SystemSpecError(f"{system}: neighbours: expected at least 0, got {neighbours}")
 
 
-def text_format_of(
+def make_format(
     name: str,
     query_prefix: str | None,
     sentence_prefix: str | None,
@@ -35,7 +35,7 @@ def text_format_of(
     pooling: Pooling | None = None,
     similarity: Similarity | None = None,
 ) -> TextFormat:
-    """Return a preset with what is given in place of its own."""
+    """Return the format of this name; what is given replaces its own value, None keeps it."""
     preset = FORMATS[name]
     return replace(
         preset,
@@ -47,23 +47,23 @@ def text_format_of(
 
 
 def embed_texts(encoder: Encoder, texts: Sequence[EncodedText]) -> Embedded:
-    """Return the vectors of texts through the cache that the environment names; see `cache_folder`."""
+    """Return the vectors of texts, read from the cache folder or computed and put there; see `cache_folder`."""
     folder = cache_folder(os.environ)
-    return embed(encoder, None if folder is None else _cache(folder, encoder.identity), texts)
+    return embed(encoder, None if folder is None else _open_cache(folder, encoder.identity), texts)
 
 
-@lru_cache(maxsize=8)  # an open file each
-def _cache(folder: Path, identity: str) -> VectorCache:
+@lru_cache(maxsize=8)  # each holds a file open
+def _open_cache(folder: Path, identity: str) -> VectorCache:
     return VectorCache(folder, identity)
 
 
 def at_length(vectors: Floats, similarity: Similarity) -> Floats:
-    """Return vectors as they are compared: at length 1 for the cosine, as they are for the dot product."""
+    """Return vectors ready to be compared: scaled to length 1 for the cosine, unchanged for the dot product."""
     return vectors if similarity == "dot" else normalised(vectors)
 
 
-def ranked(sentences: Embedded, hypothesis: Floats, similarity: Similarity) -> Ranking:
-    """Return all sentences by the similarity of their vectors to the hypothesis's, which is `at_length`."""
+def rank_vectors(sentences: Embedded, hypothesis: Floats, similarity: Similarity) -> Ranking:
+    """Return all sentences by the similarity of their vectors to the hypothesis's, which went through `at_length`."""
     vectors = at_length(sentences.vectors, similarity)
     if len(vectors) and vectors.shape[1] != len(hypothesis):
         raise ModelError(

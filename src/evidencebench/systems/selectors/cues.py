@@ -1,4 +1,4 @@
-"""An evidence finder that needs no training: a linear rule over label-free features, its constants set by hand."""
+"""A system that needs no training: it sums features of a sentence, by weights that were set by hand."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from evidencebench.systems.selectors.reordering import discounted_order
 
 
 class Weight(NamedTuple):
-    """How much one feature counts where all evidence is wanted and where results are, and why it is so."""
+    """A feature's weight where all evidence is wanted, its weight where only results are, and the reason."""
 
     evidence: float
     results: float
@@ -72,16 +72,16 @@ _WEIGHTS: dict[AspectScope, Floats] = {
 class Cues:
     """Place, wording, length and the hypothesis's words, weighed by hand; then an order that avoids repetition.
 
-    A sentence's worth is e to the power of the weighted sum of `WEIGHTS`; sentences are chosen one by one, each worth
-    less the more it is like those chosen before (see `discounted_order`). Nothing is fitted. The reasons for the
-    weights are general; their sizes were set by hand in view of figures on the train split, see docs/systems.md.
+    A sentence's score is exp(sum of its features, weighted by `WEIGHTS`). Sentences are chosen one by one, and a
+    sentence loses score the more similar it is to those chosen before (see `discounted_order`). Nothing is fitted. The
+    weights were set by hand, with figures on the train split in view; see docs/systems.md.
 
     Attributes
     ----------
     strength
-        How much likeness to what was chosen is discounted, in 0..1.
+        How much of its score a sentence loses that repeats a chosen one, in 0..1.
     hypothesis
-        Whether the hypothesis is read; without it the weight of its words is 0.
+        Whether the hypothesis is read; if not, the features that read it count 0.
     """
 
     strength: float = STRENGTH
@@ -93,7 +93,7 @@ class Cues:
 
     @property
     def traits(self) -> Traits:
-        """What it declares."""
+        """It reads the brief, for its scope; it reads the hypothesis if the option says so."""
         return Traits(reads_brief=True, reads_hypothesis=self.hypothesis)
 
     def rank(self, query: Query, brief: Brief) -> Ranking:
@@ -101,7 +101,7 @@ class Cues:
         return Ranking(sentences=_order(self, query, brief.scope))
 
 
-@lru_cache(maxsize=4)  # a paper is asked once for each task, of two scopes
+@lru_cache(maxsize=4)  # each task asks about the same paper, under one of two scopes
 def _order(cues: Cues, query: Query, scope: AspectScope) -> tuple[int, ...]:
     paper, table = _table(cues, query)
     return discounted_order(np.exp(table @ _WEIGHTS[scope]), paper.similarity.row, strength=cues.strength)
@@ -110,7 +110,7 @@ def _order(cues: Cues, query: Query, scope: AspectScope) -> tuple[int, ...]:
 @lru_cache(maxsize=2)
 def _table(cues: Cues, query: Query) -> tuple[PaperColumns, Floats]:
     paper = PaperColumns(query)
-    table = np.maximum(feature_table(paper, _FEATURES), 0.0)  # features of the abstract are -1 outside
+    table = np.maximum(feature_table(paper, _FEATURES), 0.0)  # some features are -1 outside the abstract
     if not cues.hypothesis:
         table[:, [feature.reads_hypothesis for feature in _FEATURES]] = 0.0
     return paper, table

@@ -1,4 +1,4 @@
-"""Any system, its answer put in an order that avoids saying the same thing twice."""
+"""Reorder another system's answer, so that similar sentences do not follow each other."""
 
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -15,8 +15,8 @@ from evidencebench.systems.selectors.similarity import VectorSimilarity, WordSim
 class Diverse:
     """Another system's answer, sentences like those before them moved back.
 
-    The system's scores are stretched to 0..1 within the paper; where it has none for every sentence, minus the places
-    are. Then the sentences are chosen one by one, see `discounted_order` and `mmr_order`.
+    The system's scores are scaled to 0..1 within the paper; if it does not score every sentence, the negative places
+    are its scores. Then the sentences are chosen one by one, see `discounted_order` and `mmr_order`.
 
     Attributes
     ----------
@@ -24,14 +24,14 @@ class Diverse:
         The system to reorder.
     method
         ``"discount"``: multiply a score by 1 - strength * similarity for each sentence chosen before. ``"mmr"``:
-        maximal marginal relevance, the score against the highest similarity to any sentence chosen before.
+        maximal marginal relevance, the weighted score less the weighted highest similarity to a sentence chosen before.
     strength
         For ``discount``, in 0..1; 0: the system's own order.
     relevance
-        For ``mmr``: weight of the score, in 0..1; 1: the system's own order.
+        For ``mmr``: weight of the score, in 0..1; 1: the system's own order. The similarity's is 1 - relevance.
     embedder
-        A system with sentence vectors, such as ``minilm``: similarity is their cosine. None: similarity is the cosine
-        of the words, weighted by TF-IDF within the paper.
+        A system with sentence vectors, such as ``minilm``: similarity is the vectors' cosine. None: similarity is the
+        cosine of the sentences' words, weighted by TF-IDF within the paper.
     """
 
     system: NamedSystem

@@ -1,6 +1,6 @@
-"""What a learned selector knows about a sentence: a table of numbers that needs no label.
+"""The features of a sentence: a table of numbers, computed without labels, from which selectors choose.
 
-`FEATURES` is the table's head, a sentence on each column; `feature_table` fills it for a paper.
+`FEATURES` lists the table's columns, with the meaning of each; `feature_table` computes the table for a paper.
 """
 
 from collections.abc import Callable, Mapping
@@ -20,15 +20,15 @@ Column = Callable[[PaperColumns], Floats]
 class Feature:
     """One column of the table.
 
-    Its group is the sort of knowledge: place, section, cues, length, hypothesis, neighbours, centrality, redundancy, or
-    embedding, for which the columns need an embedder. `column` computes one number a sentence.
+    The group is place, section, cues, length, hypothesis, neighbours, centrality, redundancy or embedding; the features
+    of the last one need an embedder. `column` computes one number a sentence.
     """
 
     name: str
     group: str
     meaning: str
     column: Column
-    reads_hypothesis: bool  # whether another hypothesis could change it
+    reads_hypothesis: bool  # whether its numbers depend on the hypothesis
 
 
 def _in_section(section: Role, paper: PaperColumns, *, abstract: bool) -> Floats:
@@ -41,8 +41,8 @@ def _cue_count(number: int, paper: PaperColumns) -> Floats:
     return counts
 
 
-def _shifted(values: Floats, by: int) -> Floats:
-    """Return each sentence's neighbour's value; 0 where there is no neighbour."""
+def _shift(values: Floats, by: int) -> Floats:
+    """Return, for each sentence, the value of the sentence ``by`` places before it; 0 if there is none."""
     moved = np.zeros_like(values)
     if by > 0:
         moved[by:] = values[:-by]
@@ -52,7 +52,7 @@ def _shifted(values: Floats, by: int) -> Floats:
 
 
 def rank_fraction(values: Floats) -> Floats:
-    """Return the share of values that are smaller, 0 for the smallest; equal values share theirs."""
+    """Return, for each value, the share of all values that are smaller, such as 0 for the smallest."""
     return np.searchsorted(np.sort(values), values) / max(1, len(values))
 
 
@@ -166,24 +166,24 @@ _HYPOTHESIS: Mapping[str, tuple[str, Column]] = {
     "tfidf": ("TF-IDF cosine with the hypothesis.", lambda paper: paper.hypothesis_cosine),
     "tfidf_best_neighbour": (
         "The higher of the TF-IDF cosines of its two neighbours with the hypothesis.",
-        lambda paper: np.maximum(_shifted(paper.hypothesis_cosine, 1), _shifted(paper.hypothesis_cosine, -1)),
+        lambda paper: np.maximum(_shift(paper.hypothesis_cosine, 1), _shift(paper.hypothesis_cosine, -1)),
     ),
 }
 
 _NEIGHBOURS: Mapping[str, tuple[str, Column]] = {
-    "evidence_before": ("`evidence` of the sentence before.", lambda paper: _shifted(paper.evidence, 1)),
-    "evidence_after": ("`evidence` of the sentence after.", lambda paper: _shifted(paper.evidence, -1)),
+    "evidence_before": ("`evidence` of the sentence before.", lambda paper: _shift(paper.evidence, 1)),
+    "evidence_after": ("`evidence` of the sentence after.", lambda paper: _shift(paper.evidence, -1)),
     "evidence_around": (
         "Mean `evidence` of it and the five sentences on either side, 0 beyond the paper's ends.",
         lambda paper: np.convolve(np.pad(paper.evidence, 5), np.ones(11) / 11, mode="valid"),
     ),
     "length_before": (
         "ln(1 + characters) of the sentence before.",
-        lambda paper: _shifted(np.log1p(paper.n_characters), 1),
+        lambda paper: _shift(np.log1p(paper.n_characters), 1),
     ),
     "length_after": (
         "ln(1 + characters) of the sentence after.",
-        lambda paper: _shifted(np.log1p(paper.n_characters), -1),
+        lambda paper: _shift(np.log1p(paper.n_characters), -1),
     ),
 }
 
@@ -280,7 +280,7 @@ FEATURES = tuple(
 
 
 def chosen_features(*, hypothesis: bool = True, embedding: bool = False) -> tuple[Feature, ...]:
-    """Return the features of a model that may or may not read the hypothesis, and has or lacks vectors."""
+    """Return all features, without those that read the hypothesis or vectors unless asked for."""
     return tuple(
         feature
         for feature in FEATURES

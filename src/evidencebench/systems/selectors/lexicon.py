@@ -1,6 +1,6 @@
-"""What sentences that report evidence look like: words, phrases and numbers, each a cue that is counted.
+"""Count cues: words, phrases and numbers that are typical of sentences that report evidence.
 
-The lists of `lexicon.toml` were written by hand from how biomedical papers report studies; none was derived from the
+The lists in `lexicon.toml` were written by hand, from how biomedical papers report studies. None was made from the
 labels.
 """
 
@@ -19,7 +19,7 @@ from evidencebench.systems.retrievers.tokens import tokens
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cue:
-    """One sort of wording: its name as a feature, what a count of it says, and what is counted."""
+    """One sort of wording. A word that ends in ``*`` is a prefix; ``pattern`` is searched only where a digit stands."""
 
     name: str
     meaning: str
@@ -47,6 +47,7 @@ _DIGIT = re.compile(r"\d")
 
 @lru_cache(maxsize=1 << 16)
 def _cues_of(word: str) -> tuple[int, ...]:
+    """Return the numbers, in `CUES`, of the cues that list a word or a prefix of it."""
     found = set(_EXACT.get(word, ()))
     for length in range(_SHORTEST_PREFIX, len(word) + 1):
         found.update(_PREFIXES.get(word[:length], ()))
@@ -65,7 +66,7 @@ def count_cues(sentences: Sequence[str]) -> NDArray[np.float64]:
     for row, sentence in zip(counts, sentences, strict=True):
         lower = sentence.lower()
         for word in tokens(lower, stopwords=False):
-            for number in _cues_of(word[: _LONGEST_ENTRY + 1]):  # the rest of a longer word changes nothing
+            for number in _cues_of(word[: _LONGEST_ENTRY + 1]):  # no entry is longer, so the rest matches nothing
                 row[number] += 1
         for phrase, number in _PHRASES:
             if phrase in lower:

@@ -1,4 +1,4 @@
-"""The columns that features are computed from, each computed once for a query."""
+"""The columns from which features are made: one entry a sentence, each column computed once for a query."""
 
 from collections.abc import Callable
 from functools import cached_property
@@ -36,21 +36,21 @@ EVIDENCE_CUES = (
 
 
 ALIKE = 0.4
-"""The cosine over which two sentences count as alike."""
+"""Two sentences with a higher cosine count as alike."""
 
-# Decimals kept of a sum, so that two sentences that say the same have the same.
+# Decimals of a sum: rounding gives equal sentences equal sums.
 _DECIMALS = 9
 
 _DISCUSSION = (int(Role.DISCUSSION), int(Role.CONCLUSION))
 
 
 class Cosines(NamedTuple):
-    """What is kept of the n x n TF-IDF cosines between a paper's sentences, one entry a sentence."""
+    """Sums and maxima of the TF-IDF cosines of each sentence with the paper's other sentences, one entry a sentence."""
 
-    total: Floats  # the sum over all others
+    total: Floats  # sum over all other sentences
     highest: Floats
     highest_before: Floats  # with an earlier sentence
-    n_alike: Floats  # how many lie over `ALIKE`
+    n_alike: Floats  # number of cosines over `ALIKE`
     abstract_total: Floats
     abstract_highest: Floats
     results_highest: Floats  # outside the abstract
@@ -58,7 +58,7 @@ class Cosines(NamedTuple):
 
 
 class TextEmbedder(Protocol):
-    """What turns a query's texts into vectors of length 1."""
+    """Turns a query's texts into vectors of length 1."""
 
     def embed_sentences(self, query: Query) -> NDArray[np.float32]:
         """Return one row a sentence."""
@@ -70,9 +70,9 @@ class TextEmbedder(Protocol):
 
 
 class PaperColumns:
-    """What can be computed about the n sentences of a query: columns of one entry a sentence, each computed once.
+    """Columns of one entry for each of the n sentences of a query; each is computed when it is first read.
 
-    Without an embedder there are no vectors, which the features of the group ``embedding`` compare.
+    Without an embedder there are no vectors, and the features of the group ``embedding`` raise a `ValueError`.
     """
 
     def __init__(self, query: Query, embedder: TextEmbedder | None = None) -> None:
@@ -83,27 +83,27 @@ class PaperColumns:
 
     @cached_property
     def is_heading(self) -> Flags:
-        """Which are headings."""
+        """True for a heading."""
         return np.array([kind is Kind.HEADING for kind in self.query.kinds], dtype=bool)
 
     @cached_property
     def is_abstract(self) -> Flags:
-        """Which stand in the abstract."""
+        """True for a sentence of the abstract."""
         return np.array([kind is Kind.ABSTRACT for kind in self.query.kinds], dtype=bool)
 
     @cached_property
     def abstract_place(self) -> Floats:
-        """How many sentences of the abstract stand before."""
+        """How many sentences of the abstract stand before the sentence."""
         return (np.cumsum(self.is_abstract) - self.is_abstract).astype(float)
 
     @cached_property
     def sections(self) -> NDArray[np.int64]:
-        """The number of the `Role`."""
+        """The number of the `Role` of the sentence's section, or of its part of the abstract."""
         return np.array([int(section) for section in roles_of(self.query)], dtype=np.int64)
 
     @cached_property
     def section_position(self) -> Floats:
-        """The place among the sentences of the same class, abstract apart, from 0 to 1."""
+        """The place among the sentences of the same role, from 0 to 1; the abstract is counted apart."""
         keys = self.sections * 2 + self.is_abstract
         positions = np.zeros(self.n)
         for key in np.unique(keys):
@@ -113,7 +113,7 @@ class PaperColumns:
 
     @cached_property
     def runs(self) -> tuple[Floats, Floats]:
-        """Sentences since the last heading, and from the last heading to the next."""
+        """Two columns: the sentences since the last heading, and the sentences from the last heading to the next."""
         places, lengths = np.array(runs_of(self.query.kinds), dtype=float).reshape(self.n, 2).T
         return places, lengths
 
@@ -135,17 +135,17 @@ class PaperColumns:
         return np.array([len(sentence) for sentence in self.query.sentences], dtype=float)
 
     def count(self, is_counted: Callable[[str], bool]) -> Floats:
-        """Return how many characters are of a sort."""
+        """Return how many of the sentence's characters `is_counted` accepts, such as `str.isupper`."""
         return np.array([sum(map(is_counted, sentence)) for sentence in self.query.sentences], dtype=float)
 
     @cached_property
     def similarity(self) -> WordSimilarity:
-        """The TF-IDF cosines between sentences: no sentence counts as its own likeness."""
+        """The TF-IDF cosines between sentences; a sentence's cosine with itself is taken as 0."""
         return WordSimilarity(self.query.sentences)
 
     @cached_property
     def cosines(self) -> Cosines:
-        """What features read of these cosines, in one walk over them: all of them need not fit into memory."""
+        """The columns made from these cosines, block by block, since not all cosines need fit into memory."""
         abstract = np.flatnonzero(self.is_abstract)
         results = np.flatnonzero((self.sections == int(Role.RESULTS)) & ~self.is_abstract)
         discussion = np.flatnonzero(np.isin(self.sections, _DISCUSSION) & ~self.is_abstract)

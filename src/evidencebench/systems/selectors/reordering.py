@@ -1,4 +1,4 @@
-"""Orders that avoid saying the same thing twice: by marginal relevance, or by discounting what was said."""
+"""Put sentences into an order that avoids repetition: by discounted scores, or by maximal marginal relevance."""
 
 from collections.abc import Callable
 
@@ -8,21 +8,21 @@ from numpy.typing import ArrayLike, NDArray
 from evidencebench.systems.retrievers.scores import Floats, checked_scores
 
 Rows = Callable[[int], Floats]
-"""Gives how alike each of n sentences is to the one of this index."""
+"""Sentence index -> the similarities of all n sentences to that sentence, shape (n,)."""
 
-# Decimals kept of a similarity: how a machine adds up a matrix product must not decide a tie.
+# Decimals of a similarity: rounding removes differences between machines, which would decide ties.
 _DECIMALS = 9
 
 
 def discounted_order(scores: ArrayLike, rows: Rows, *, strength: float = 1.0) -> tuple[int, ...]:
-    """Return all sentences in greedy order, each discounted by its likeness to those before it.
+    """Return all sentences, chosen one by one; a score falls the more similar its sentence is to those chosen before.
 
-    Next comes the sentence with the highest ``score * product over those before it of (1 - strength * similarity)``.
-    Equal products are ordered by score, then by place in the paper. Each sentence's product only falls, so the order
-    does not depend on how many sentences will count. Scores are finite and at least 0, else it is a `ValueError`; the
-    strength lies in 0..1, and of a similarity what lies outside 0..1 is cut off; the diagonal is not read.
+    Chosen next is the sentence with the highest ``score * product of (1 - strength * similarity)``, the product taken
+    over the sentences chosen before. Equal values are ordered by score, then by place in the paper. Values only fall,
+    so the order does not depend on the budget. The strength lies in 0..1. Similarities are clipped to 0..1, and that of
+    a sentence to itself is not read. It raises `ValueError` if a score is not finite or below 0.
 
-    The second sentence repeats the first, so at a strength of 0.7 only 0.24 of its 0.8 is left:
+    Here sentence 1 repeats sentence 0. At a strength of 0.7, its score of 0.8 falls to 0.24:
 
     >>> alike = np.array([[1.0, 1.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
     >>> discounted_order([0.9, 0.8, 0.3], alike.__getitem__, strength=0.7)
@@ -32,7 +32,7 @@ def discounted_order(scores: ArrayLike, rows: Rows, *, strength: float = 1.0) ->
     if (values < 0).any():
         raise ValueError(f"expected scores of at least 0, got {values.min()}")
     by_score = np.argsort(-values, kind="stable")
-    alike = _ordered(rows, by_score)
+    alike = _rows_by_place(rows, by_score)
     left = values[by_score]
     is_open = np.ones(len(left), dtype=bool)
     order = []
@@ -46,19 +46,19 @@ def discounted_order(scores: ArrayLike, rows: Rows, *, strength: float = 1.0) ->
 
 
 def mmr_order(scores: ArrayLike, rows: Rows, *, relevance: float = 0.7) -> tuple[int, ...]:
-    """Return all sentences by maximal marginal relevance [1]_.
+    """Return all sentences, chosen one by one by maximal marginal relevance [1]_.
 
-    Next comes the sentence with the highest ``relevance * score - (1 - relevance) * its highest similarity to any
-    before it``. Equal values are ordered by score, then by place in the paper. Scores are finite and on the scale of
-    the similarities, see `unit_scores`; the relevance, which the source calls lambda, lies in 0..1. Similarities are
-    read as in `discounted_order`.
+    Chosen next is the sentence with the highest ``relevance * score - (1 - relevance) * similarity``, the similarity
+    being the highest to a sentence chosen before. Equal values are ordered by score, then by place in the paper. Scores
+    are finite and in 0..1, as `unit_scores` makes them. The relevance lies in 0..1; the paper calls it lambda.
+    Similarities are treated as in `discounted_order`.
 
     .. [1] Carbonell and Goldstein, "The Use of MMR, Diversity-Based Reranking for Reordering Documents and Producing
        Summaries", SIGIR 1998.
     """
     values = checked_scores(scores)
     by_score = np.argsort(-values, kind="stable")
-    alike = _ordered(rows, by_score)
+    alike = _rows_by_place(rows, by_score)
     worth = relevance * values[by_score]
     penalty = np.zeros_like(worth)
     order = []
@@ -70,13 +70,13 @@ def mmr_order(scores: ArrayLike, rows: Rows, *, relevance: float = 0.7) -> tuple
     return tuple(order)
 
 
-def _ordered(rows: Rows, by_score: NDArray[np.intp]) -> Rows:
-    """Return what gives a place's row of similarities, in this order, between 0 and 1 and free of rounding."""
+def _rows_by_place(rows: Rows, by_score: NDArray[np.intp]) -> Rows:
+    """Return a function: place in the order -> the similarities to its sentence, in that order, clipped and rounded."""
     n = len(by_score)
 
     def row(place: int) -> Floats:
         found = rows(int(by_score[place]))
-        if found.shape != (n,):  # vectors can be of somebody's own system
+        if found.shape != (n,):  # the vectors may come from a user's own system
             raise ValueError(f"similarity: expected rows of {n} numbers, got shape {found.shape}")
         if np.isnan(found).any():
             raise ValueError("similarity: expected numbers, got NaN")

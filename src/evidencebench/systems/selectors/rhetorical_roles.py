@@ -1,4 +1,4 @@
-"""Where a sentence stands: the section of its paper and the part of its abstract."""
+"""Find the role of each sentence, such as methods or results, from headings and the labels of abstracts."""
 
 import re
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ class Role(IntEnum):
     BACK_MATTER = 7
 
 
-# In the order in which they are tried: "results and discussion" is results.
+# Tried in this order: "results and discussion" is results.
 _TITLES: tuple[tuple[Role, str], ...] = (
     (
         Role.BACK_MATTER,
@@ -50,7 +50,7 @@ _NUMBERING = re.compile(r"^[\W\d_ivx]*[.):\s]\s*|^\W+")
 _LONGEST_TITLE_WORDS = 8
 
 # A label at the beginning of a sentence of the abstract: "Results:", "Methods and results.", or "Results" before a
-# capital. The word before its end says what it announces.
+# capital. The label's last word decides the role.
 _BEFORE_LABEL = re.compile(r"\W*")
 _LABEL_WORD = re.compile(r"[A-Za-z]+")
 _BETWEEN_LABEL_WORDS = re.compile(r"[ /&,-]{1,3}(?=[A-Za-z])")
@@ -59,7 +59,7 @@ _LONGEST_LABEL_WORDS = 4
 
 
 def title_role(title: str) -> Role:
-    """Return what a heading says its section is about; `Role.UNKNOWN` where it does not say."""
+    """Return the role that a heading names, such as results for "3. Findings"; `Role.UNKNOWN` if it names none."""
     words = _NUMBERING.sub("", title.lower().strip())
     if len(words.split()) > _LONGEST_TITLE_WORDS:
         return Role.UNKNOWN
@@ -70,7 +70,7 @@ def title_role(title: str) -> Role:
 
 
 def label_role(sentence: str) -> Role:
-    """Return what the label at the beginning of an abstract's sentence announces, such as "RESULTS:"."""
+    """Return the role that the label of an abstract's sentence names, such as "RESULTS:"; else `Role.UNKNOWN`."""
     place = _BEFORE_LABEL.match(sentence)
     for _ in range(_LONGEST_LABEL_WORDS):
         word = _LABEL_WORD.match(sentence, place.end()) if place else None
@@ -84,10 +84,10 @@ def label_role(sentence: str) -> Role:
 
 
 def roles_of(query: Query) -> list[Role]:
-    """Return one section a sentence of the paper.
+    """Return the role of each sentence.
 
-    In the body a sentence belongs to the last heading that names a section, so that sub-headings stay in their
-    section. In the abstract a label opens a part, which lasts until the next label; without labels all is UNKNOWN.
+    In the body, a sentence has the role of the last heading that names one, so that sub-headings without a role change
+    nothing. In the abstract, a label gives the role until the next label; without labels all is UNKNOWN.
     """
     sections = []
     body = part = Role.UNKNOWN
@@ -103,7 +103,7 @@ def roles_of(query: Query) -> list[Role]:
 
 
 def runs_of(kinds: Sequence[Kind]) -> list[tuple[int, int]]:
-    """Return, for each sentence, its 0-based place after the last heading and that run's length, heading included."""
+    """Return, for each sentence, its place in its run and the run's length; a run is a heading and what follows it."""
     starts = [section.start for section in sections_of(kinds) if section.has_heading or section.start == 0]
     places: list[tuple[int, int]] = []
     for start, end in pairwise([*starts, len(kinds)]):

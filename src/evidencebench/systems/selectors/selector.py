@@ -1,4 +1,4 @@
-"""The learned selector: label-free features, averaged models, then an order that avoids repetition."""
+"""The learned selector: features of a sentence, scored by several models, then an order that avoids repetition."""
 
 import math
 from dataclasses import dataclass, field
@@ -24,17 +24,17 @@ from evidencebench.systems.selectors.selector_model import SelectorModel, load_m
 class Selector:
     """A selector trained by ``evidencebench train selector``.
 
-    Its members' scores are standardised within the paper and averaged, one average for all evidence and one for
-    results; then sentences are chosen one by one, each discounted by its likeness to those chosen before (see
-    `discounted_order`).
+    It holds several models, its members. Their scores are standardised within the paper and averaged, those for all
+    evidence and those for results apart. Then sentences are chosen one by one, and a score falls the more similar its
+    sentence is to those chosen before (see `discounted_order`).
 
     Attributes
     ----------
     model
         The folder that training wrote.
     hypothesis_weight
-        How much the likeness of a sentence to the hypothesis counts beside the learned score, at least 0. What a
-        model learns about the hypothesis is little; this makes it matter, at a cost in recall.
+        How much a sentence's similarity to the hypothesis counts beside the learned score, at least 0. Models learn
+        little about the hypothesis; a weight above 0 makes it count, at a cost in recall.
     """
 
     model: Path
@@ -49,56 +49,56 @@ class Selector:
                 f"selector: hypothesis_weight: expected a finite number of at least 0, got {self.hypothesis_weight}"
             )
         require_lightgbm("selector")
-        model = self._loaded()
+        model = self._load()
         if model.needs_embedder:
             MiniLM()
 
     @property
     def traits(self) -> Traits:
-        """What it declares; the data that it was trained on stands in the model's card."""
+        """It reads the brief, for its scope; the card of its model says on which data it was trained."""
         return Traits(reads_brief=True, versions=self._versions, trained_on=self._trained_on)
 
     def rank(self, query: Query, brief: Brief) -> Ranking:
         """Return all sentences in the order in which they are chosen."""
-        return Ranking(sentences=_order(self._loaded(), self.hypothesis_weight, query, brief.scope))
+        return Ranking(sentences=_order(self._load(), self.hypothesis_weight, query, brief.scope))
 
     def _versions(self) -> dict[str, str]:
         found = {
             f"model {self.model}": f"sha256:{self._card.digest()}",
             "lightgbm": require_lightgbm("selector").__version__,
         }
-        return {**found, **(MiniLM().traits.versions() if self._loaded().needs_embedder else {})}
+        return {**found, **(MiniLM().traits.versions() if self._load().needs_embedder else {})}
 
     def _trained_on(self) -> frozenset[str]:
-        return self._loaded().card.trained_on
+        return self._load().card.trained_on
 
-    def _loaded(self) -> SelectorModel:
+    def _load(self) -> SelectorModel:
         return load_model(self.model, self._card.digest())
 
 
-@lru_cache(maxsize=4)  # a paper is asked once for each task, of two scopes
+@lru_cache(maxsize=4)  # each task asks about the same paper, under one of two scopes
 def _order(model: SelectorModel, hypothesis_weight: float, query: Query, scope: AspectScope) -> tuple[int, ...]:
-    paper, scores = _scored(model, query)
+    paper, scores = _score(model, query)
     likeness = (
         hypothesis_weight * hypothesis_similarity(paper, embedding=model.needs_embedder) if hypothesis_weight else 0.0
     )
-    return selected(paper, scores[scope] + likeness, model.card.strength)
+    return order_by_scores(paper, scores[scope] + likeness, model.card.strength)
 
 
 @lru_cache(maxsize=2)
-def _scored(model: SelectorModel, query: Query) -> tuple[PaperColumns, dict[AspectScope, Floats]]:
+def _score(model: SelectorModel, query: Query) -> tuple[PaperColumns, dict[AspectScope, Floats]]:
     paper = PaperColumns(query, MiniLM() if model.needs_embedder else None)
     return paper, model.scores(paper)
 
 
 def hypothesis_similarity(paper: PaperColumns, *, embedding: bool) -> Floats:
-    """Return how alike each sentence is to the hypothesis, by words and, if asked, by vectors, in standard scores."""
+    """Return each sentence's standardised similarity to the hypothesis, by words and, if asked, by vectors."""
     if paper.n == 0:
         return np.zeros(0)
     columns = [paper.bm25, paper.hypothesis_cosine, *([paper.vectors @ paper.hypothesis_vector] if embedding else [])]
     return standard_scores(np.mean([rank_fraction(column) for column in columns], axis=0))
 
 
-def selected(paper: PaperColumns, scores: Floats, strength: float) -> tuple[int, ...]:
-    """Return all sentences, chosen one by one by e to the power of their standard score, discounted for repetition."""
+def order_by_scores(paper: PaperColumns, scores: Floats, strength: float) -> tuple[int, ...]:
+    """Return all sentences in `discounted_order`, by exp of their standard score."""
     return discounted_order(np.exp(standard_scores(scores)), paper.similarity.row, strength=strength)

@@ -1,4 +1,4 @@
-"""A trained selector as a folder of plain files: what it holds, and how it scores the sentences of a paper."""
+"""Read a trained selector from its folder, and score the sentences of a paper with it."""
 
 import hashlib
 import math
@@ -45,34 +45,34 @@ class SelectorCard(ModelCard, frozen=True, kw_only=True):
     format: Literal["evidencebench-selector/1"] = "evidencebench-selector/1"
     features: tuple[str, ...]  # names of the columns, in the order in which the members read them
     strength: float  # how much redundancy is discounted, see `discounted_order`
-    members: tuple[Linear | Trees, ...]  # what scores a sentence; those of a scope are averaged
-    training: dict[str, Any] = msgspec.field(default_factory=dict)  # how it came to be: for readers, not read here
+    members: tuple[Linear | Trees, ...]  # the models; the scores of those with the same scope are averaged
+    training: dict[str, Any] = msgspec.field(default_factory=dict)  # how it was trained: for people, not read here
     cross_validated: dict[str, Any] = msgspec.field(default_factory=dict)
 
 
 class SelectorModel:
-    """A loaded model: its card, and the text of each file of trees by the file's name."""
+    """A loaded model: its card, and file name -> text of each file of trees."""
 
     def __init__(self, card: SelectorCard, trees: Mapping[str, str]) -> None:
         self.card = card
         self.features: tuple[Feature, ...] = tuple(_BY_NAME[name] for name in card.features)
         self.trees = trees
-        self._boosters = _boosters(trees, len(self.features)) if trees else {}
+        self._boosters = _load_boosters(trees, len(self.features)) if trees else {}
 
     @property
     def needs_embedder(self) -> bool:
-        """Whether its pages need vectors."""
+        """Whether one of its features compares sentence vectors."""
         return any(feature.group == "embedding" for feature in self.features)
 
     @property
     def reads_hypothesis(self) -> bool:
-        """Whether another hypothesis could change its scores."""
+        """Whether its scores depend on the hypothesis."""
         return any(feature.reads_hypothesis for feature in self.features)
 
     def scores(self, paper: PaperColumns) -> dict[AspectScope, Floats]:
-        """Return, for each scope, the mean of its members' standard scores, one a sentence.
+        """Return scope -> the mean of the standard scores of the scope's members, one number a sentence.
 
-        Where there is no member for results, as of data that labels none, those for all aspects serve both.
+        If no member is for results, because the training data labels none, both scopes have the scores of ``"all"``.
         """
         if paper.n == 0:
             return {"all": np.zeros(0), "results": np.zeros(0)}
@@ -93,8 +93,8 @@ class SelectorModel:
         return found
 
 
-def _boosters(trees: Mapping[str, str], n_features: int) -> dict[str, Any]:
-    """Return LightGBM's models by their file's name."""
+def _load_boosters(trees: Mapping[str, str], n_features: int) -> dict[str, Any]:
+    """Return file name -> LightGBM's model, made from the file's text."""
     lightgbm = require_lightgbm("selector")
     boosters = {}
     for file, text in trees.items():
@@ -109,7 +109,7 @@ def _boosters(trees: Mapping[str, str], n_features: int) -> dict[str, Any]:
 
 
 def require_lightgbm(system: str) -> Any:
-    """Return the module lightgbm; raises `MissingExtraError` if it is not installed."""
+    """Return the module lightgbm; raise `MissingExtraError`, which names the system, if it is not installed."""
     try:
         import lightgbm  # noqa: PLC0415 - an extra, and slow to import
     except ImportError as error:
@@ -119,7 +119,7 @@ def require_lightgbm(system: str) -> Any:
 
 @lru_cache(maxsize=8)
 def load_model(folder: Path, card_sha256: str) -> SelectorModel:
-    """Return the model in a folder, whose card has this digest; raises `ModelError` if a file is missing or damaged."""
+    """Return the model in a folder; raise `ModelError` if a file is missing or damaged, or the digest differs."""
     card = read_card(folder, card_sha256)
     texts: dict[str, str] = {}
     for member in card.members:
@@ -138,7 +138,7 @@ def load_model(folder: Path, card_sha256: str) -> SelectorModel:
 
 
 def read_card(folder: Path, card_sha256: str | None = None) -> SelectorCard:
-    """Return the card of a selector, which must have a digest unless that is None; raises `ModelError`."""
+    """Return the card of a selector; raise `ModelError` if it is damaged, or has another digest than the given one."""
     path = folder / CARD
     card = read_model_card(folder, SelectorCard, sha256=card_sha256)
     if not card.features or len(set(card.features)) < len(card.features):

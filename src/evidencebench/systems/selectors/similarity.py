@@ -1,4 +1,4 @@
-"""How alike each pair of a paper's sentences is, one row or a few at a time: all pairs of a long paper fit nowhere."""
+"""The similarity of each pair of a paper's sentences, some rows at a time, since all may not fit into memory."""
 
 import math
 from collections import Counter
@@ -12,17 +12,18 @@ from evidencebench.systems.retrievers.scores import Floats
 from evidencebench.systems.retrievers.tokens import tokens
 
 MOST_PAIRS = 2_000_000
-"""Pairs that are held at a time, 16 MB of them."""
+"""The most pairs in memory at a time: 16 MB of 64-bit numbers."""
 
-# A word in a larger share of the sentences is multiplied as a column, any other by the sentences that hold it.
+# A word in a larger share of the sentences is a column of a dense matrix; any other word is in a sparse one.
 _COMMON = 0.25
 
 
 class WordSimilarity:
     """The cosine of each pair of sentences, their words weighted by TF-IDF within the paper.
 
-    The weights are those of the system ``tfidf``, stop words left out. A sentence without words is like no other, and
-    none counts as its own like. At most ``most_pairs`` are held at a time; what has fewer is computed once and kept.
+    The weights are those of the system ``tfidf``, stop words left out. The cosine is 0 with a sentence without words,
+    and 0 with the sentence itself. A paper of at most ``most_pairs`` pairs is computed once; of a longer one, at most
+    ``most_pairs`` are in memory at a time.
 
     >>> alike = WordSimilarity(["Tea lowers pressure.", "Pressure: tea lowers it.", "Coffee does not."])
     >>> alike.rows(0, 3).round(2).tolist()
@@ -35,7 +36,7 @@ class WordSimilarity:
         counts = [Counter(tokens(sentence)) for sentence in sentences]
         n_holding = Counter(term for count in counts for term in count)
         idf = {term: math.log((1 + self.n) / (1 + n)) + 1 for term, n in n_holding.items()}
-        # A word that stands in one sentence only makes its vector longer, and likens it to none.
+        # A word of a single sentence adds to no cosine's numerator; it only makes that sentence's vector longer.
         shared = {term: n for term, n in n_holding.items() if n > 1}
         common = {
             term: column for column, term in enumerate(term for term, n in shared.items() if n > _COMMON * self.n)
@@ -60,12 +61,12 @@ class WordSimilarity:
         self._of_term = _Entries(np.array(terms, np.intp), np.array(holders, np.intp), np.array(weights), len(rare))
 
     def row(self, index: int) -> Floats:
-        """Return how alike each sentence is to the one of this index, shape (n,)."""
+        """Return the cosines of all sentences with the sentence of this index, shape (n,)."""
         found: Floats = self._whole[index] if self._is_small else self.rows(index, index + 1)[0]
         return found
 
     def blocks(self) -> Iterator[tuple[slice, Floats]]:
-        """Give all rows, as many at a time as memory should hold: which these are, and an array (rows, n)."""
+        """Yield all rows in blocks: the slice of row numbers, and an array of shape (rows, n)."""
         if self._is_small:
             yield slice(0, self.n), self._whole
             return
@@ -81,7 +82,7 @@ class WordSimilarity:
         rows = np.repeat(np.repeat(np.arange(stop - start) * self.n, n_terms), n_holders)
         products = np.repeat(weights, n_holders) * their_weights
         sums = np.bincount(rows + holders, products, minlength=(stop - start) * self.n)
-        found = sums.astype(np.float64, copy=False).reshape(stop - start, self.n)  # integers where there is no product
+        found = sums.astype(np.float64, copy=False).reshape(stop - start, self.n)  # bincount of nothing gives integers
         if self._common.shape[1]:
             found += self._common[start:stop] @ self._common.T
         found[np.arange(stop - start), np.arange(start, stop)] = 0.0
@@ -97,7 +98,7 @@ class WordSimilarity:
 
 
 class _Entries:
-    """Entries of a matrix that is mostly zeros, by their key."""
+    """A sparse matrix: each entry has a key (its row), another index (its column) and a weight."""
 
     def __init__(self, keys: NDArray[np.intp], others: NDArray[np.intp], weights: Floats, n_keys: int) -> None:
         order = np.argsort(keys, kind="stable")
@@ -106,7 +107,7 @@ class _Entries:
         self._starts = np.cumsum(self._lengths) - self._lengths
 
     def of(self, keys: NDArray[np.intp]) -> tuple[NDArray[np.intp], Floats, NDArray[np.intp]]:
-        """Return the other index and the weight of each entry of these keys, and how many entries each key has."""
+        """Return the other indices and the weights of all entries of these keys, and the number of entries a key."""
         starts, lengths = self._starts[keys], self._lengths[keys]
         ends = np.cumsum(lengths)
         places = np.arange(ends[-1] if len(ends) else 0) + np.repeat(starts - (ends - lengths), lengths)
@@ -114,7 +115,7 @@ class _Entries:
 
 
 class VectorSimilarity:
-    """The cosine of each pair of n vectors of any length; one of zeros only is like no other.
+    """The cosine of each pair of n vectors, of any length; the cosine with a vector of zeros is 0.
 
     >>> VectorSimilarity([[2.0, 0.0], [3.0, 0.0], [0.0, 0.0]]).row(1).tolist()
     [1.0, 1.0, 0.0]
@@ -126,6 +127,6 @@ class VectorSimilarity:
         self._unit: Floats = np.divide(wide, norms, out=np.zeros_like(wide), where=norms > 0)
 
     def row(self, index: int) -> Floats:
-        """Return how alike each sentence is to the one of this index, shape (n,)."""
+        """Return the cosines of all vectors with the vector of this index, shape (n,)."""
         found: Floats = self._unit @ self._unit[index]
         return found
