@@ -10,7 +10,7 @@ read the folders. Each folder imports only those before it: `storage`, `engine`,
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:  # the same table for type checkers, which cannot follow it; a test keeps the two alike
+if TYPE_CHECKING:  # for type checkers, which cannot read the table of names below; a test keeps the two alike
     from evidencebench.data.dataset import Dataset as Dataset
     from evidencebench.data.dataset import open_dataset as open_dataset
     from evidencebench.data.dataset import write_dataset as write_dataset

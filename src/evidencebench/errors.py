@@ -1,6 +1,6 @@
-"""Every error raised on purpose, one class a cause, below `EvidenceBenchError`; these have narrower kinds.
+"""All errors that are raised on purpose: one class for each cause, all below `EvidenceBenchError`.
 
-::
+Some classes have narrower ones::
 
     DataError    UnreadableError, ChangedDataError, FormatError, UnknownInstanceError
     RunError     RunFormatError, RunMismatchError
@@ -9,11 +9,11 @@
     StopError    CostLimitError, FailingServerError, DrainingError, FailedAnswerError, FailingCacheError
     CacheError   FailingCacheError
 
-Some have a narrower kind beside the one place that raises and catches it, such as `ModelError` for weights that are not
-finite. What only tells one function of a module to try again is no part of the tree, and no caller meets it.
+A few more lie in the module that raises and catches them, such as the `ModelError` for weights that are not finite. An
+exception that only makes a function of its own module try again is not in this tree: no caller meets it.
 
-A message says *where*: *what rule broke, expected and got*; *what to do*. The inner layer says what, each outer
-layer adds where.
+A message says *where*: *which rule is broken, expected and got*; *what to do*. The inner layer says what is wrong, and
+each outer layer adds where.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,18 +21,18 @@ from typing import Self
 
 
 class EvidenceBenchError(Exception):
-    """The root: catch this to catch everything that evidencebench raises on purpose.
+    """The root: catch it to catch every error that evidencebench raises on purpose.
 
     Attributes
     ----------
     trace
-        Where in somebody's own code it began, as Python shows a traceback; None: nowhere there, or not known.
+        The traceback within the user's own code, as Python prints it. None: the error did not begin there.
     """
 
     trace: str | None = None
 
     def at(self, trace: str | None) -> Self:
-        """Return it with its trace."""
+        """Set `trace`, and return the error."""
         self.trace = trace
         return self
 
@@ -46,7 +46,7 @@ class UnreadableError(DataError):
 
 
 class ChangedDataError(DataError):
-    """A data file is not the one any more that was opened."""
+    """A data file has changed since it was opened."""
 
 
 class FormatError(DataError):
@@ -54,7 +54,7 @@ class FormatError(DataError):
 
 
 class UnknownInstanceError(DataError, LookupError):
-    """A data set holds no instance of the id or position asked for."""
+    """A data set has no instance with this id or at this position."""
 
 
 class RunError(EvidenceBenchError):
@@ -66,7 +66,7 @@ class RunFormatError(RunError):
 
 
 class RunMismatchError(RunError):
-    """A run does not belong to the data, task or system it is used with."""
+    """A run does not belong to the data, task or system that it is used with."""
 
 
 class AnswerError(EvidenceBenchError):
@@ -86,15 +86,15 @@ class TaskError(EvidenceBenchError):
 
 
 class PeopleError(EvidenceBenchError):
-    """A person's name or picks are not what they may be."""
+    """A person's name or picks are not allowed."""
 
 
 class FinalError(PeopleError):
-    """A person would change what was submitted."""
+    """A person tries to change picks that are submitted already."""
 
 
 class StaleError(PeopleError):
-    """A person would replace picks that were changed in another tab meanwhile: these, at this revision."""
+    """A person's picks were changed in another tab meanwhile: to ``sentences``, at ``revision``."""
 
     def __init__(self, message: str, *, sentences: Sequence[int], revision: int) -> None:
         super().__init__(message)
@@ -102,7 +102,7 @@ class StaleError(PeopleError):
 
 
 class UnopenedError(PeopleError):
-    """A person would submit a paper without having opened it."""
+    """A person tries to submit a paper without having opened it."""
 
 
 class SystemSpecError(EvidenceBenchError):
@@ -114,11 +114,11 @@ class ModelError(EvidenceBenchError):
 
 
 class EndpointError(EvidenceBenchError):
-    """A model's server gave no usable reply, in as many attempts as it was allowed."""
+    """A model's server gave no usable reply in all allowed attempts."""
 
 
 class ReplyError(EvidenceBenchError):
-    """A language model's replies to a query hold no answer; ``notes`` counts what they were, as in `Ranking`."""
+    """A language model's replies to a query hold no answer; ``notes`` are counts of them, as in `Ranking`."""
 
     def __init__(self, message: str, *, notes: Mapping[str, int] | None = None) -> None:
         super().__init__(message)
@@ -126,7 +126,7 @@ class ReplyError(EvidenceBenchError):
 
 
 class StopError(EvidenceBenchError):
-    """No more requests may be sent. The query at hand has no answer, and did not fail: the next run goes on there."""
+    """No more requests may be sent. The current query has no answer, but did not fail: the next run goes on there."""
 
 
 class CostLimitError(StopError):
@@ -134,7 +134,7 @@ class CostLimitError(StopError):
 
 
 class FailingServerError(StopError):
-    """A server gives nothing but failures, or refuses the key or the model."""
+    """A server answers every request with a failure, or refuses the key or the model."""
 
 
 class DrainingError(StopError):
@@ -146,15 +146,15 @@ class FailedAnswerError(StopError):
 
 
 class PendingError(EvidenceBenchError):
-    """The reply is part of a batch that is not done, so the query at hand is not answered yet."""
+    """The reply comes in a batch that is not done, so that the current query is not answered yet."""
 
 
 class CacheError(EvidenceBenchError):
-    """What is kept between runs, such as embeddings, cannot be read or written."""
+    """A cache, such as that of embeddings, cannot be read or written."""
 
 
 class FailingCacheError(StopError, CacheError):
-    """Replies cannot be read from the cache or written to it, so no more are paid for."""
+    """Replies cannot be read from the cache or written to it, so that no more requests are sent."""
 
 
 class WorkerError(EvidenceBenchError):

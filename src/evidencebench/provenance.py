@@ -12,19 +12,19 @@ from types import ModuleType
 from evidencebench.errors import SystemSpecError
 
 CODE_OF = "code of "
-"""What stands before the name of own code among the versions in a header."""
+"""A header names the digest of own code by this and the system's name: ``code of my_systems.py:MySystem``."""
 
 _PACKAGE = "__init__.py"
 
 
 def versions_of_code(name: str, module: ModuleType | None) -> dict[str, str]:
-    """Return the digest of own code as a header holds it; nothing for what this package brings, without a module."""
+    """Return the digest of a system's own code under its name in a header; empty for a system of this package."""
     digest = None if module is None else code_digest(module)
     return {} if digest is None else {f"{CODE_OF}{name}": f"sha256:{digest}"}
 
 
 def merged_versions(*versions: Mapping[str, str]) -> dict[str, str]:
-    """Return the versions that decide several systems' answers together.
+    """Return the versions of several systems as one mapping.
 
     >>> merged_versions({"numpy": "2.1", "model": "a"}, {"numpy": "2.1", "model": "b"})
     {'numpy': '2.1', 'model': 'a and b'}
@@ -38,7 +38,7 @@ def merged_versions(*versions: Mapping[str, str]) -> dict[str, str]:
 
 
 def differences(before: Mapping[str, object], after: Mapping[str, object]) -> str:
-    """Return what differs between two mappings, in words; empty where nothing does.
+    """Return the differences of two mappings in words; an empty text where they are equal.
 
     >>> differences({"numpy": "2.1", "a": "1"}, {"numpy": "2.2", "a": "1", "b": "0"})
     "numpy was '2.1', now '2.2'; b was not told, now '0'"
@@ -52,15 +52,15 @@ def differences(before: Mapping[str, object], after: Mapping[str, object]) -> st
 
 
 _known: dict[str, tuple[ModuleSpec | None, str]] = {}
-"""Module name -> how it was imported, and its digest then: a file that is edited later does not change what runs."""
+"""Module name -> its spec and digest at its import: a file that is edited later does not change the code that runs."""
 
 
 def code_digest(module: ModuleType) -> str | None:
-    """Return the checksum of a module's source and of all that it imports from its folder; None for this package's.
+    """Return the checksum of a module's source and of all that it imports from its folder; None for this package.
 
-    The folder is the one that holds the module, or the outermost package that it is in; of what is installed, that
-    package alone. Imports are read, not run: one that is made by ``importlib`` does not count. An edit of the file
-    counts once it is imported anew. Raises `SystemSpecError` if a file cannot be read, or the module comes from none.
+    The folder is the one that holds the module, or its outermost package. Of an installed module, only its own package
+    counts. Imports are read, not run, so that one by ``importlib`` does not count. An edit of a file counts once the
+    module is imported again. Raises `SystemSpecError` if a file cannot be read, or if the module comes from no file.
     """
     name = module.__name__
     if name.partition(".")[0] == __name__.partition(".")[0]:
@@ -95,25 +95,25 @@ def _digest(module: ModuleType) -> str:
         package = name if path.name == _PACKAGE else name.rpartition(".")[0]
         todo += [
             (one, file)
-            for one in _imported(content, package)
+            for one in _imported_names(content, package)
             if only in {None, one.partition(".")[0]} and (file := _file_of(root, one)) is not None
         ]
-    # The module itself goes by no name, since one that is found by its file may be given any.
+    # The module's own name is left out: a module that is found by its file may have any name.
     lines = [found.pop(module.__name__), *(f"{name} {digest}" for name, digest in sorted(found.items()))]
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
 
 def _installed() -> set[Path]:
-    """Return the folders of installed packages, whose neighbours are no part of each other."""
+    """Return the folders of installed packages. Packages that lie side by side in one do not belong together."""
     named = [*site.getsitepackages(), site.getusersitepackages(), *sysconfig.get_paths().values()]
     return {Path(one).absolute() for one in named}
 
 
-def _imported(content: bytes, package: str) -> Iterator[str]:
-    """Yield the dotted names that a source imports, wherever it does, and those of the packages around them."""
+def _imported_names(content: bytes, package: str) -> Iterator[str]:
+    """Yield the dotted names that a source imports anywhere in it, and the names of their packages."""
     try:
         tree = ast.parse(content)
-    except (SyntaxError, ValueError):  # a file that does not parse may be imported and never run
+    except (SyntaxError, ValueError):  # the import of such a file may stand in code that is never run
         return
     for node in ast.walk(tree):
         names: list[str] = []
@@ -130,7 +130,7 @@ def _imported(content: bytes, package: str) -> Iterator[str]:
 
 
 def _file_of(root: Path, name: str) -> Path | None:
-    """Return the source of a module where it lies below a folder."""
+    """Return the source file of a module below a folder; None where there is none."""
     place = root.joinpath(*name.split("."))
     candidates = (place / _PACKAGE, place.with_name(f"{place.name}.py"))
     return next((path for path in candidates if path.is_file()), None)

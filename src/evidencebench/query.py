@@ -7,7 +7,7 @@ from typing import Literal
 from evidencebench.wording import counted, one_line
 
 AspectScope = Literal["all", "results"]
-"""Which aspects count: all of them, or those labelled Results. A system may know it; it may not know the aspects."""
+"""Which aspects count: all of them, or those labelled Results. A system is told the scope, never the aspects."""
 
 
 class Kind(StrEnum):
@@ -24,8 +24,8 @@ class Kind(StrEnum):
     BODY = "normal_paragraph"
 
 
-# As further values of the same members they are decoded as fast as the others, which `_missing_` would not be. Python
-# 3.13 has `_add_value_alias_` for this; before, the table itself is what it would write to.
+# The spellings with spaces become further values of the same members: they are decoded as fast, unlike by `_missing_`.
+# Python 3.13 has `_add_value_alias_` for this, which writes to the same table.
 for _kind in Kind:
     Kind._value2member_map_[_kind.value.replace("_", " ")] = _kind
 
@@ -43,7 +43,7 @@ class Query:
     hypothesis
         One sentence.
     sentences
-        The paper in reading order, headings included; a sentence's 0-based index is its name everywhere.
+        The paper in reading order, headings included. A sentence is named by its 0-based index.
     kinds
         One `Kind` a sentence, in the same order.
 

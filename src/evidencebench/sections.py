@@ -9,7 +9,7 @@ from evidencebench.query import Kind
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """Sentences ``start``..``stop - 1``, the first of them a heading or not."""
+    """Sentences ``start``..``stop - 1``; `has_heading` says whether the first of them is a heading."""
 
     start: int
     stop: int
@@ -24,8 +24,8 @@ class Section:
 def sections_of(kinds: Sequence[Kind]) -> tuple[Section, ...]:
     """Return the sections of a paper: every sentence is in exactly one, in paper order.
 
-    Each heading opens a section. The sentences of an abstract are a section of their own, with the heading before them
-    and without what follows. So are the sentences before the first heading.
+    Each heading opens a section. An abstract is a section of its own, with the heading before it and without the
+    sentences behind it. The sentences before the first heading are a section too.
 
     >>> kinds = [Kind.BODY, Kind.HEADING, Kind.ABSTRACT, Kind.BODY, Kind.HEADING, Kind.BODY]
     >>> [(section.start, section.stop) for section in sections_of(kinds)]
@@ -39,7 +39,7 @@ def sections_of(kinds: Sequence[Kind]) -> tuple[Section, ...]:
 
 
 def headings_of(kinds: Sequence[Kind]) -> list[int | None]:
-    """Return, for each sentence that is no heading, the index of the heading that it stands under; else None.
+    """Return for each sentence the index of the heading above it; None for a heading itself, and where there is none.
 
     A heading holds until the next one, but not beyond the end of an abstract.
 

@@ -1,4 +1,4 @@
-"""How a system is written down: ``name:option=value,...``, where a value in square brackets may hold anything.
+"""How a system is written as text: ``name:option=value,...``. A value in square brackets may be a system or a list.
 
 ::
 
@@ -32,33 +32,33 @@ _MAX_SHOWN = 60
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Specification:
-    """A system as it is written down."""
+    """A system's name and options, as its text gives them."""
 
     name: str  # of the table of systems, or ``package.module:factory``, or ``file.py:factory``
     options: Mapping[str, str]  # name -> the text of its value, brackets included
 
 
 def parse_specification(text: str) -> Specification:
-    """Return the name and the options in a specification; raises `SystemSpecError` where it is none.
+    """Return the name and the options in a specification; raises `SystemSpecError` where the text is none.
 
     >>> parse_specification("diverse:system=[bm25:k1=1.2,b=0.5],method=mmr").options
     {'system': '[bm25:k1=1.2,b=0.5]', 'method': 'mmr'}
     """
-    if any("\ud800" <= character <= "\udfff" for character in text):  # the name of a file need not be UTF-8
+    if any("\ud800" <= character <= "\udfff" for character in text):  # a file's name need not be UTF-8
         raise SystemSpecError(
-            f"system '{_shown(text)}': expected Unicode text, which a run's header can hold; give the file another name"
+            f"system '{_short(text)}': expected Unicode text, which a run's header can hold; give the file another name"
         )
     found = _SPECIFICATION.fullmatch(text.strip())
     if found is None:
         raise SystemSpecError(
-            f"system '{_shown(text)}': expected name:option=value,... or package.module:factory or file.py:factory"
+            f"system '{_short(text)}': expected name:option=value,... or package.module:factory or file.py:factory"
         )
     options: dict[str, str] = {}
     for part in filter(None, _split(text, found["options"] or "", ",")):
         key, equals, value = part.partition("=")
         key = key.strip()
         if not equals or not key:
-            raise SystemSpecError(f"system '{found['name']}': expected option=value, got '{_shown(part)}'")
+            raise SystemSpecError(f"system '{found['name']}': expected option=value, got '{_short(part)}'")
         if key in options:
             raise SystemSpecError(f"system '{found['name']}': option '{key}' is given twice")
         options[key] = value.strip()
@@ -66,7 +66,7 @@ def parse_specification(text: str) -> Specification:
 
 
 def _plain_name(name: str) -> str:
-    """Return a name, the path of a file in it without detours, so that one file has one name."""
+    """Return a name, with the path of a file in it normalised (``./a.py:F`` is ``a.py:F``): one file has one name."""
     path, colon, factory = name.partition(".py:")
     return f"{normpath(path)}{colon}{factory}" if colon else name
 
@@ -83,7 +83,7 @@ def unbracketed(value: str) -> str:
 
 
 def elements(value: str) -> tuple[str, ...]:
-    """Return the elements of a list, each without the brackets around it; a value without brackets is the only one.
+    """Return the elements of a list, each without the brackets around it; a value without brackets is one element.
 
     Raises `SystemSpecError` if an element is empty.
 
@@ -100,7 +100,7 @@ def elements(value: str) -> tuple[str, ...]:
     found = []
     for number, part in enumerate(_split(value, inner, "+"), 1):
         if not part.strip():
-            raise SystemSpecError(f"'{_shown(value)}': element {number} of the list is empty")
+            raise SystemSpecError(f"'{_short(value)}': element {number} of the list is empty")
         found.append(unbracketed(part.strip()))
     return tuple(found)
 
@@ -108,19 +108,19 @@ def elements(value: str) -> tuple[str, ...]:
 def write_specification(name: str, options: Mapping[str, Any]) -> str:
     """Return the canonical text of a system, which parses back to the same options.
 
-    The options are as a run's header holds them: JSON values, in which a system is ``{"name": ..., "options": {...}}``.
-    One that is None is left out. Raises `SystemSpecError` if a value has no such text.
+    The options are JSON values, as in a run's header; a nested system is ``{"name": ..., "options": {...}}``. An option
+    that is None is left out. Raises `SystemSpecError` if a value cannot be written.
 
     >>> inner = {"name": "bm25", "options": {"k1": 1.2, "stopwords": True}}
     >>> write_specification("fuse", {"systems": [inner, {"name": "tfidf", "options": {}}], "weights": [2.0, 1e30]})
     'fuse:systems=[bm25:k1=1.2,stopwords=true+tfidf],weights=[2.0+[1e+30]]'
     """
-    text = _written({"name": name, "options": options}, depth=0)
-    parse_specification(text)  # brackets in a value may not fit together
+    text = _value_text({"name": name, "options": options}, depth=0)
+    parse_specification(text)  # raises where the brackets in a value do not match
     return text
 
 
-def _written(value: Any, depth: int) -> str:
+def _value_text(value: Any, depth: int) -> str:
     if depth > MAX_DEPTH:
         raise SystemSpecError(f"systems are nested more than {MAX_DEPTH} deep")
     match value:
@@ -129,29 +129,29 @@ def _written(value: Any, depth: int) -> str:
         case int() | float() | str():
             return str(value)
         case {"name": str(name), "options": dict() as options} if len(value) == len(("name", "options")):
-            written = {key: _bracketed(one, depth) for key, one in options.items() if one is not None}
+            written = {key: _option_text(one, depth) for key, one in options.items() if one is not None}
             return f"{name}:{','.join(f'{key}={text}' for key, text in written.items())}" if written else name
         case _:
             raise SystemSpecError(f"a value of type {type(value).__name__} cannot be written in a specification")
 
 
-def _bracketed(value: Any, depth: int) -> str:
-    """Return an option's value, in brackets where it needs them."""
+def _option_text(value: Any, depth: int) -> str:
+    """Return the text of an option's value, in brackets where it needs them."""
     if isinstance(value, list | tuple):
-        return f"[{'+'.join(_element(one, depth + 1) for one in value)}]"
-    text = _written(value, depth + 1)
+        return f"[{'+'.join(_element_text(one, depth + 1) for one in value)}]"
+    text = _value_text(value, depth + 1)
     return f"[{text}]" if _NEEDS_BRACKETS.search(text) else text
 
 
-def _element(value: Any, depth: int) -> str:
-    text = _written(value, depth)
-    # Brackets inside a system's text guard its own plus signs.
+def _element_text(value: Any, depth: int) -> str:
+    text = _value_text(value, depth)
+    # The plus signs of a nested system stand in its own brackets already.
     plain = isinstance(value, dict) and len(_split(text, text, "+")) == 1
     return text if plain or not _NEEDS_BRACKETS.search(text) else f"[{text}]"
 
 
 def _split(whole: str, text: str, separator: str) -> list[str]:
-    """Split a text at the separators that stand in no bracket."""
+    """Split a text at the separators that stand in no bracket; ``whole`` is the text that messages show."""
     parts, start, depth = [], 0, 0
     opened = -1
     for position, character in enumerate(text):
@@ -159,16 +159,16 @@ def _split(whole: str, text: str, separator: str) -> list[str]:
             depth += 1
             opened = position if depth == 1 else opened
             if depth > MAX_DEPTH:
-                raise SystemSpecError(f"'{_shown(whole)}': brackets are nested more than {MAX_DEPTH} deep")
+                raise SystemSpecError(f"'{_short(whole)}': brackets are nested more than {MAX_DEPTH} deep")
         elif character == "]":
             depth -= 1
             if depth < 0:
-                raise SystemSpecError(f"'{_shown(whole)}': nothing opens the ']' behind '{_before(text, position)}'")
+                raise SystemSpecError(f"'{_short(whole)}': nothing opens the ']' behind '{_before(text, position)}'")
         elif character == separator and depth == 0:
             parts.append(text[start:position])
             start = position + 1
     if depth > 0:
-        raise SystemSpecError(f"'{_shown(whole)}': nothing closes the '[' behind '{_before(text, opened)}'")
+        raise SystemSpecError(f"'{_short(whole)}': nothing closes the '[' behind '{_before(text, opened)}'")
     return [*parts, text[start:]]
 
 
@@ -176,5 +176,5 @@ def _before(text: str, position: int) -> str:
     return text[max(0, position - _MAX_SHOWN // 2) : position]
 
 
-def _shown(text: str) -> str:
+def _short(text: str) -> str:
     return text if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]}..."

@@ -14,12 +14,12 @@ from evidencebench.query import AspectScope, Query
 from evidencebench.wording import first_few, one_line
 
 KNOWING_SYSTEMS = frozenset({"oracle", "greedy_oracle"})
-"""Names in run files of the systems whose traits say that they know the labels: ceilings, not competitors."""
+"""Names, in run files, of the systems that are given the labels: ceilings, not competitors."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Brief:
-    """What the task tells a system about the answer it wants.
+    """What a task tells a system about the answer that it wants.
 
     Attributes
     ----------
@@ -28,7 +28,7 @@ class Brief:
     scope
         Whether evidence of every sort is wanted (``"all"``) or outcomes and analyses only (``"results"``).
     task
-        Name of the task that asks, by which stored answers are found; None: no task of a name.
+        Name of the task, by which stored answers are found; None where the task has no name.
     """
 
     budget: int | None
@@ -41,7 +41,7 @@ class Brief:
 
 
 def require_budget(budget: object, *, at_least: int) -> None:
-    """Raise `TypeError` or `ValueError` unless a budget is a number of sentences, or None, which is any number."""
+    """Raise `TypeError` or `ValueError` unless a budget is None or a whole number, ``at_least`` or more."""
     if budget is None:
         return
     if isinstance(budget, bool) or not isinstance(budget, int | SupportsIndex):
@@ -52,7 +52,7 @@ def require_budget(budget: object, *, at_least: int) -> None:
 
 
 def require_scope(scope: object) -> None:
-    """Raise `ValueError` unless a scope is one."""
+    """Raise `ValueError` unless a scope is ``"all"`` or ``"results"``."""
     if scope not in get_args(AspectScope):
         raise ValueError(f"scope: expected one of {', '.join(get_args(AspectScope))}, got {scope!r}")
 
@@ -71,8 +71,8 @@ class Ranking:
         False when the order means nothing, as in a set of sentences that a language model names. A budget then cuts
         the set by exact expectation, not by order.
     notes
-        Counts of what whoever reads the scores should know about this answer, by name, such as
-        ``truncated_sentences``. They are kept in the run and decide no score.
+        Counts by name that help to read the scores, such as ``truncated_sentences``. They are kept in the run, and
+        change no score.
     """
 
     sentences: tuple[int, ...]
@@ -89,18 +89,18 @@ class Ranking:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """What a system is about to be asked: for systems whose answers were fixed beforehand.
+    """What a system is about to be asked. A system whose answers are stored checks whether they fit it.
 
     Attributes
     ----------
     data_sha256
-        Of the data file.
+        The sha256 of the data file.
     own_hypotheses
         Whether each paper is asked with its own hypothesis.
     tasks
         Names of the tasks.
     queries
-        Gives the queries; it reads the whole data, so call it only where they matter.
+        Returns the queries. It reads the whole data, so call it only where you need them.
     """
 
     data_sha256: str
@@ -109,8 +109,8 @@ class Asked:
     queries: Callable[[], Iterable[Query]]
 
 
-def _no_objection(_: Asked) -> None:
-    """Accept whatever is asked."""
+def _accept_all(_: Asked) -> None:
+    """Raise nothing, whatever is asked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,9 +132,9 @@ class Traits:
     versions
         Returns the versions of libraries and the digests of files that decide its answers, by name, for a run's header.
     trained_on
-        Returns the sha256 of the data files that its models were trained on, as far as they say.
+        Returns the sha256 of the data files that its models were trained on, as far as the models name them.
     check
-        Called with an `Asked` before anything is asked; raises what says why the answers do not fit it.
+        Called with an `Asked` before the first query; raises an error where the system's answers do not fit it.
 
     Examples
     --------
@@ -152,7 +152,7 @@ class Traits:
     knows_labels: bool = False
     versions: Callable[[], Mapping[str, str]] = dict
     trained_on: Callable[[], Iterable[str]] = frozenset
-    check: Callable[[Asked], None] = _no_objection
+    check: Callable[[Asked], None] = _accept_all
 
     def __post_init__(self) -> None:
         for one in fields(self):
@@ -162,7 +162,7 @@ class Traits:
                 raise TypeError(f"Traits: {one.name}: expected {expected}, got {value!r}")
 
 
-# What systems declared one by one in earlier versions -> what stands in its place.
+# An attribute that systems declared in earlier versions -> what to write in its place.
 _FORMER_ATTRIBUTES = {
     **{name: f"{name}=True" for name in ("reads_brief", "selects", "waits")},
     **{name: f"{name}=self._{name}" for name in ("versions", "trained_on")},
@@ -171,10 +171,10 @@ _FORMER_ATTRIBUTES = {
 
 
 def traits_of(system: object) -> Traits:
-    """Return what a system, or a class of systems, declares; the defaults where it declares nothing.
+    """Return the traits of a system, or of a class of systems; the defaults where it declares none.
 
-    Of a class whose traits depend on its options, it is the defaults too. Raises `TypeError` where it declares
-    something in another way than by ``traits``, which nobody would read.
+    A class whose traits depend on its options has the defaults too. Raises `TypeError` where something is declared in
+    another way than by ``traits``, since it would be ignored.
     """
     kind = system if isinstance(system, type) else type(system)
     for name, instead in _FORMER_ATTRIBUTES.items():
@@ -190,7 +190,7 @@ def traits_of(system: object) -> Traits:
     declared = getattr_static(system, "traits", None)
     if declared is None or (isinstance(system, type) and isinstance(declared, property)):
         return Traits()
-    found = system.traits  # type: ignore[attr-defined] # not by getattr, which would hide a slip inside a property
+    found = system.traits  # type: ignore[attr-defined] # getattr would hide an AttributeError in a property
     if not isinstance(found, Traits):
         raise TypeError(f"{kind.__name__}: traits: expected Traits(...), got {found!r}")
     return found
@@ -200,7 +200,7 @@ class System(Protocol):
     """Anything that finds evidence.
 
     A system is a frozen dataclass whose fields are its options; a field of type `NamedSystem`, or a tuple of them,
-    holds other systems that it asks. What else is to be known of it, it declares in an attribute ``traits``, see
+    holds other systems that it asks. Its attribute ``traits`` declares all else that must be known about it, see
     `Traits`.
     """
 
@@ -210,16 +210,16 @@ class System(Protocol):
 
 
 class KnowingSystem(Protocol):
-    """A system that reads the labels, and says so. Only the two oracles are: ceilings, not competitors."""
+    """A system that is given the labels. Only the two oracles are such systems: ceilings, not competitors."""
 
     def rank_knowing(self, labels: Any, brief: Brief) -> Ranking:
-        """Return the answer to a brief, given the `Labels` that grade it; this module cannot know their type."""
+        """Return the answer to a brief, given the `Labels` that grade it, a type that this module may not import."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamedSystem:
-    """A system with the name and options that make it again.
+    """A system with the name and the options from which it can be made again.
 
     Attributes
     ----------
@@ -230,7 +230,7 @@ class NamedSystem:
     system
         The object that answers.
     module
-        Of own code: what it is made from; None for what this package brings.
+        The module of a system of the user's own; None for one of this package.
     traits
         What the system declares.
     """
@@ -283,7 +283,7 @@ class NamedSystem:
         return merged_versions(*(part.versions() for part in self.parts), self.traits.versions(), of_code)
 
     def check_versions(self, begun_with: Mapping[str, str]) -> None:
-        """Raise `RunMismatchError` where `versions` is no longer what it was when work began, in another process."""
+        """Raise `RunMismatchError` where `versions` differs from ``begun_with``, that of the process that began."""
         if differing := differences(begun_with, self.versions()):
             raise RunMismatchError(f"system '{self.name}' has changed since the work began: {differing}; start again")
 
@@ -292,23 +292,23 @@ class NamedSystem:
         return frozenset(self.traits.trained_on()).union(*(part.trained_on() for part in self.parts))
 
     def check(self, asked: Asked) -> None:
-        """Raise `TaskError` or `RunMismatchError` where fixed answers, of its own or of one it asks, do not fit."""
+        """Raise `TaskError` or `RunMismatchError` where stored answers, its own or those of a part, do not fit."""
         for part in self.parts:
             part.check(asked)
         self.traits.check(asked)
 
     def rank(self, query: Query, brief: Brief) -> Ranking:
-        """Return its answer in plain numbers, for a system that asks it, which must not be given the labels."""
+        """Return its answer to another system, in plain numbers; raises if it is given the labels."""
         if self.knows_labels:
             raise SystemSpecError(f"system '{self.name}' is given the labels, so no other system may ask it")
         return plain_ranking(cast("System", self.system).rank(query, brief), len(query.sentences), self.name)
 
 
 def plain_ranking(answer: object, n_sentences: int, system: str) -> Ranking:
-    """Return a system's answer in plain Python numbers, as a run holds them; messages use the system's name.
+    """Return a system's answer in plain Python numbers, as a run holds them; ``system`` is its name, for messages.
 
-    Raises `TypeError` if it is no `Ranking` of whole numbers, `ValueError` if its scores are not finite, one a sentence
-    and descending, and `OutOfRangeError` if the paper does not have a sentence.
+    Raises `TypeError` if it is no `Ranking` of whole numbers. Raises `ValueError` unless its scores are finite,
+    descending, and one for each sentence. Raises `OutOfRangeError` if it names a sentence that the paper lacks.
     """
     if not isinstance(answer, Ranking):
         raise TypeError(f"expected a Ranking, such as Ranking(sentences=(4, 0)), got {type(answer).__name__}")
@@ -329,7 +329,7 @@ def plain_ranking(answer: object, n_sentences: int, system: str) -> Ranking:
 
 
 def merged_notes(*notes: Mapping[str, int]) -> dict[str, int]:
-    """Return what several answers about one paper note together: the sum, but the highest of `is_counted_once`.
+    """Return the notes of several answers about one paper as one: the sums, or the maximum where `is_counted_once`.
 
     >>> merged_notes({"truncated_sentences": 2, "requests": 1}, {"truncated_sentences": 3, "requests": 1})
     {'truncated_sentences': 3, 'requests': 2}
@@ -343,7 +343,7 @@ def merged_notes(*notes: Mapping[str, int]) -> dict[str, int]:
 
 
 def is_counted_once(note: str) -> bool:
-    """Say whether a note is about the paper, and so the same however often it is asked."""
+    """Say whether a note counts something of the paper, which stays the same however often the paper is asked."""
     return note.startswith("truncated_")
 
 

@@ -13,9 +13,9 @@ from unicodedata import category
 Cell = str | int | float | None
 
 WIDTH = 80
-"""Columns of a terminal that everything fits into."""
+"""The width that all output fits into, in columns."""
 
-# What words are cut to at most: in the first column, which names the row, and in any other.
+# The least width of a column of words, in characters: of the first column, which names the row, and of any other.
 _SHORTEST, _SHORTEST_OTHER = 12, 20
 _NUMBERS = re.compile(r"[-+0-9., \[\]()*]*")
 
@@ -24,8 +24,8 @@ _NUMBERS = re.compile(r"[-+0-9., \[\]()*]*")
 class Table:
     """A title, the columns' names and rows of cells; None is an empty cell.
 
-    Floats are shown with one decimal, except in CSV, which keeps them whole. ``notes`` say what marks in it mean; they
-    stand below it, and not in CSV.
+    Floats are shown with one decimal; CSV keeps all their digits. ``notes`` explain the marks in the table; they stand
+    below it, except in CSV.
     """
 
     columns: Sequence[str]
@@ -35,7 +35,7 @@ class Table:
 
 
 def printable(text: str) -> str:
-    """Return text on one line that can do nothing to a terminal.
+    """Return text on one line, without characters that could control a terminal.
 
     Line ends and tabs become spaces, other control and direction-changing characters U+FFFD.
 
@@ -52,10 +52,10 @@ _PRINTED = dict.fromkeys(("Cc", "Cf", "Cs"), "\ufffd")
 def as_text(table: Table, width: int = WIDTH) -> str:
     """Return the table in aligned columns, numbers to the right.
 
-    What is wider than a terminal fits all the same: long words are cut, first cells that would look alike are wrapped,
-    and columns that have no room left stand in a table of their own below.
+    A table that is wider than ``width`` is made to fit: long words are cut, first cells that would look alike are
+    wrapped, and columns that have no room left stand in a table of their own below.
     """
-    rows = [[_shown(cell) for cell in row] for row in table.rows]
+    rows = [[_cell_text(cell) for cell in row] for row in table.rows]
     cells = [[printable(name) for name in table.columns], *rows]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     is_number = [
@@ -63,20 +63,20 @@ def as_text(table: Table, width: int = WIDTH) -> str:
     ] or [False] * len(widths)
     has_words = [not all(map(_NUMBERS.fullmatch, column[1:])) for column in zip(*cells, strict=True)]
     gap = "  " if sum(widths) + 2 * (len(widths) - 1) <= width else " "
-    _narrow(widths, has_words, width - len(gap) * (len(widths) - 1))
-    blocks = [_block(cells, columns, widths, is_number, gap) for columns in _blocks(widths, len(gap), width)]
-    title = [line for part in table.title.splitlines() for line in _folded(part, width)]
-    notes = [line for part in table.notes for line in _folded(part, width)]
+    _narrow_columns(widths, has_words, width - len(gap) * (len(widths) - 1))
+    blocks = [_block_text(cells, columns, widths, is_number, gap) for columns in _blocks(widths, len(gap), width)]
+    title = [line for part in table.title.splitlines() for line in _wrap(part, width)]
+    notes = [line for part in table.notes for line in _wrap(part, width)]
     return "\n".join([*title, "\n\n".join(blocks), *notes])
 
 
-def _folded(text: str, width: int) -> list[str]:
-    """Return text in lines that fit, an empty one included."""
+def _wrap(text: str, width: int) -> list[str]:
+    """Return text in lines that fit; an empty text is one empty line."""
     return textwrap.wrap(printable(text), width) or [""]
 
 
-def _narrow(widths: list[int], has_words: Sequence[bool], room: int) -> None:
-    """Take the widest columns of words down until all fit, or none can give more."""
+def _narrow_columns(widths: list[int], has_words: Sequence[bool], room: int) -> None:
+    """Narrow the widest columns of words, in place, until all columns fit or none may be narrower."""
     least = [_SHORTEST_OTHER] * len(widths)
     least[:1] = [_SHORTEST]
     while sum(widths) > room:
@@ -87,7 +87,7 @@ def _narrow(widths: list[int], has_words: Sequence[bool], room: int) -> None:
 
 
 def _blocks(widths: Sequence[int], gap: int, width: int) -> Iterator[list[int]]:
-    """Yield the columns that fit beside the first one, block by block."""
+    """Yield the columns of each block: the first column, and the next ones that fit beside it."""
     block = [0]
     for number in range(1, len(widths)):
         if len(block) > 1 and sum(widths[one] + gap for one in block) + widths[number] > width:
@@ -97,7 +97,7 @@ def _blocks(widths: Sequence[int], gap: int, width: int) -> Iterator[list[int]]:
     yield block
 
 
-def _block(
+def _block_text(
     cells: Sequence[Sequence[str]], columns: Sequence[int], widths: Sequence[int], is_number: Sequence[bool], gap: str
 ) -> str:
     firsts = [shortened(row[0], widths[0]) for row in cells]
@@ -136,7 +136,7 @@ def as_markdown(table: Table) -> str:
     def line(cells: Sequence[str]) -> str:
         return f"| {' | '.join(html.escape(cell, quote=False).replace('|', chr(92) + '|') for cell in cells)} |"
 
-    rows = [line([_shown(cell) for cell in row]) for row in table.rows]
+    rows = [line([_cell_text(cell) for cell in row]) for row in table.rows]
     title = [f"**{html.escape(printable(table.title), quote=False)}**", ""] if table.title else []
     notes = [
         line for note in table.notes for line in ("", html.escape(printable(note), quote=False).replace("*", "\\*"))
@@ -145,7 +145,7 @@ def as_markdown(table: Table) -> str:
 
 
 def as_csv(table: Table) -> str:
-    """Return the table as CSV with a header line; the title is left out, and floats are whole."""
+    """Return the table as CSV with a header line; the title is left out, and floats keep all digits."""
     target = io.StringIO()
     writer = csv.writer(target, lineterminator="\n")
     writer.writerow(table.columns)
@@ -172,7 +172,7 @@ def as_latex(table: Table) -> str:
         return " & ".join(cell.translate(_LATEX_ESCAPES) for cell in cells) + r" \\"
 
     numeric = [all(not isinstance(row[position], str) for row in table.rows) for position in range(len(table.columns))]
-    body = [line([_shown(cell) for cell in row]) for row in table.rows]
+    body = [line([_cell_text(cell) for cell in row]) for row in table.rows]
     title = [f"% {printable(line)}" for line in table.title.splitlines()]
     layout = "".join("r" if right else "l" for right in numeric)
     head = [rf"\begin{{tabular}}{{{layout}}}", r"\toprule", line(table.columns), r"\midrule"]
@@ -187,7 +187,7 @@ RENDERERS: Mapping[str, Callable[[Table], str]] = MappingProxyType(
 """Format name -> function that renders a table."""
 
 
-def _shown(cell: Cell) -> str:
+def _cell_text(cell: Cell) -> str:
     if cell is None:
         return ""
     return f"{cell:.1f}" if isinstance(cell, float) else printable(str(cell))

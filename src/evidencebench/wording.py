@@ -8,9 +8,9 @@ _N_SHOWN = 8
 
 
 def one_line(shown: object, *parts: str) -> str:
-    """Return ``Kind(part, part)``, cut where it is long.
+    """Return a `repr` text, ``Kind(part, part)``, cut where it is long.
 
-    Text from elsewhere goes in by `repr`, so that it holds no line end.
+    A part with text from outside is its `repr`, so that it holds no line end.
 
     >>> one_line({}, repr("sample.json"), counted(10, "instance"))
     "dict('sample.json', 10 instances)"
@@ -20,7 +20,7 @@ def one_line(shown: object, *parts: str) -> str:
 
 
 def counted(n: int, noun: str, many: str = "") -> str:
-    """Return a number with its noun, in the plural but for one; ``many`` is a plural that is more than an s.
+    """Return a number with its noun, in the plural unless the number is 1; ``many`` is an irregular plural.
 
     >>> counted(1, "sentence"), counted(2000, "reply", "replies")
     ('1 sentence', '2,000 replies')
@@ -29,7 +29,7 @@ def counted(n: int, noun: str, many: str = "") -> str:
 
 
 def first_few(values: Sequence[object]) -> str:
-    """Return a tuple as Python writes it, cut behind the first ones.
+    """Return values as Python writes a tuple; of more than 8 only the first ones.
 
     >>> first_few((3, 1)), first_few(range(100))
     ('(3, 1)', '(0, 1, 2, 3, 4, 5, 6, 7, ... 92 more)')
@@ -40,7 +40,7 @@ def first_few(values: Sequence[object]) -> str:
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Return a question to put behind a name in a message, or nothing where no known name is like it.
+    """Return the question "did you mean" for behind an unknown name; an empty text where no known name is like it.
 
     >>> f"no system 'BM52'{did_you_mean('BM52', ['lead', 'bm25'])}"
     "no system 'BM52' (did you mean 'bm25'?)"

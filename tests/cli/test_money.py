@@ -48,6 +48,13 @@ def test_every_command_estimates_and_then_asks_that_much(name: str, server: Runn
 
 
 @pytest.mark.parametrize("name", REQUESTS)
+def test_every_estimate_exits_with_1_where_an_answer_would_fail(name: str, command: Command) -> None:
+    system = "llm_base:model=local/fake,base_url=http://127.0.0.1:9/v1,context_tokens=970,max_tokens=100"
+    found = command(commands(system, quick="--estimate")[name])
+    assert (found.code, "leave no room for the paper" in found.err) == (1, True), found.err
+
+
+@pytest.mark.parametrize("name", REQUESTS)
 def test_every_command_stops_before_it_costs_more_than_allowed(
     name: str, server: RunningServer, command: Command
 ) -> None:

@@ -1,4 +1,4 @@
-"""The command line: parse arguments, call one function, print.
+"""The command line: each command parses its arguments, calls one function and prints what comes back.
 
 Read `main` (the entry point), `groups` and `ending`; then what commands share: `options`, `scoring_options`, `asking`
 (how language models are asked), `output`, `streams`, `progress`, `plotting`, `comparison_tables`,

@@ -32,10 +32,7 @@ _HOUR_SECONDS = 3600.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asking:
-    """Options of how language models are asked. None of them changes an answer, so no run header holds them.
-
-    The fields are the options of `asking_options`.
-    """
+    """The values of the options of `asking_options`. None of them changes an answer, so no run header holds them."""
 
     estimate: bool
     assumed_tokens: int
@@ -51,18 +48,18 @@ class Asking:
     progress_style: str
 
     def __post_init__(self) -> None:
-        """Refuse what batches cannot heed."""
+        """Raise where limits of a rate are given with ``--batch``, which cannot keep them."""
         if self.batch and (self.requests_per_minute or self.tokens_per_minute):
             raise click.UsageError("--requests-per-minute and --tokens-per-minute do not go with --batch")
 
 
 def asking_options(*own: Callable[[Any], Any]) -> Callable[[options.Command], options.Command]:
-    """Return what adds how models are asked, ``--json``, ``own`` and ``--progress``; the command gets ``asking``."""
+    """Return a decorator that adds these options, ``--json``, ``own`` and ``--progress``; a command gets ``asking``."""
     return options.bundled_as("asking", Asking, *_OPTIONS, options.as_json, *own, options.progress_style)
 
 
 def require_model(asking: Asking, *, asks: bool) -> None:
-    """Raise where options for language models are given to a command that asks none."""
+    """Raise where options for language models are given and the system asks none."""
     if not asks and (asking.estimate or asking.batch or asking.max_cost_usd is not None):
         raise click.UsageError("--estimate, --batch and --max-cost-usd are for systems that ask a language model")
 
@@ -71,15 +68,15 @@ def require_model(asking: Asking, *, asks: bool) -> None:
 def opened_client(
     asking: Asking, what: str, *, asks: bool
 ) -> Iterator[tuple[ChatClient | None, Waiting, ProgressReporter]]:
-    """Give the client (None where nothing asks a model), how it is waited for, and what shows progress, of ``what``.
+    """Yield the client (None where no model is asked), how to wait for its replies, and the progress of ``what``.
 
-    The client is closed when the block ends; after an error, what was asked so far is printed.
+    The client is closed when the block ends. After an error, the counts of requests so far are printed.
     """
-    client, settle = _opened(asking) if asks else (None, None)
+    client, settle = _open_client(asking) if asks else (None, None)
     status = None if client is None else client.totals.summary
     try:
         with (
-            closing(client) if client is not None else nullcontext(),  # so that what was on its way is counted
+            closing(client) if client is not None else nullcontext(),  # so that requests in flight are counted
             progress(what, asking.progress_style, status) as shown,
         ):
             waiting = Waiting(
@@ -97,14 +94,14 @@ def opened_client(
 
 
 def tell_asked(client: ChatClient | None) -> None:
-    """Say on standard error what was asked, if anything was to be."""
+    """Print the counts of requests on standard error; nothing without a client."""
     if client is not None:
         click.echo(f"asked: {client.totals.summary()}", err=True)
 
 
 @contextmanager
 def closing(client: ChatClient) -> Iterator[None]:
-    """Close a client when the block ends. After an interrupt, an error of closing the cache is not raised."""
+    """Close a client when the block ends. After an interrupt, an error in closing the cache is only a warning."""
     try:
         yield
     except KeyboardInterrupt:
@@ -127,7 +124,7 @@ def print_estimate(
     """
     prices = PriceTable.load(asking.prices)
     sender = EstimatingSender(prices, completion_tokens=asking.assumed_tokens, batch=asking.batch)
-    client = ChatClient(sender=sender, cache=_cache(), prices=prices)
+    client = ChatClient(sender=sender, cache=_open_cache(), prices=prices)
     with closing(client), progress("estimating", asking.progress_style) as shown:
         found = rehearse(client, shown)
     if found.first_error:
@@ -149,7 +146,7 @@ def print_estimate(
     ]
     print_table(Table(columns=["model", "requests", "prompt tokens", "reply tokens", "cost"], rows=rows))
     print_prose(
-        f"{counted(found.n_instances, 'instance')}{how}{_tasks(found)}. {counted(n_stored, 'request')} "
+        f"{counted(found.n_instances, 'instance')}{how}{_tasks_text(found)}. {counted(n_stored, 'request')} "
         f"{'is' if n_stored == 1 else 'are'} stored and cost nothing. Tokens are estimated; replies are taken to be "
         f"well-formed and {asking.assumed_tokens} tokens long (--assume-tokens). Prices as of {prices.as_of}: check "
         "them (--prices). Nothing was sent."
@@ -157,7 +154,7 @@ def print_estimate(
     return found.n_failed
 
 
-def _tasks(found: Rehearsal) -> str:
+def _tasks_text(found: Rehearsal) -> str:
     match found.tasks:
         case ():
             return ""
@@ -167,9 +164,9 @@ def _tasks(found: Rehearsal) -> str:
             return f", each asked for {len(tasks)} tasks ({', '.join(tasks)}); -t TASK asks for one"
 
 
-def _opened(asking: Asking) -> tuple[ChatClient, Callable[[], bool] | None]:
-    """Return the client and, for batches, what submits them and waits; what an earlier batch holds is collected."""
-    prices, cache = PriceTable.load(asking.prices), _cache()
+def _open_client(asking: Asking) -> tuple[ChatClient, Callable[[], bool] | None]:
+    """Return the client, and with ``--batch`` a function that submits a batch and waits. Collect what is done first."""
+    prices, cache = PriceTable.load(asking.prices), _open_cache()
     if asking.batch:
         totals = RunningTotals()
         settings = CallSettings(
@@ -182,7 +179,7 @@ def _opened(asking: Asking) -> tuple[ChatClient, Callable[[], bool] | None]:
             prices=prices,
             totals=totals,
             max_cost_usd=asking.max_cost_usd,
-            on_status=_tell,
+            on_status=_tell_status,
             settings=settings,
         )
         client = ChatClient(
@@ -201,7 +198,7 @@ def _opened(asking: Asking) -> tuple[ChatClient, Callable[[], bool] | None]:
         if cache is None:
             return client, None
         settings = CallSettings(max_attempts=2)
-        sender = BatchSender(cache, prices=prices, totals=client.totals, on_status=_tell, settings=settings)
+        sender = BatchSender(cache, prices=prices, totals=client.totals, on_status=_tell_status, settings=settings)
 
     def settle() -> bool:
         made = client.run(sender.submit())
@@ -214,17 +211,17 @@ def _opened(asking: Asking) -> tuple[ChatClient, Callable[[], bool] | None]:
         client.close()
         raise
     finally:
-        if not asking.batch and cache is not None:  # else it is the client's
+        if not asking.batch and cache is not None:  # with --batch, the client closes it
             cache.close()
     return client, settle if asking.batch else None
 
 
-def _cache() -> ReplyCache | None:
+def _open_cache() -> ReplyCache | None:
     folder = cache_folder(os.environ)
     return None if folder is None else ReplyCache(folder)
 
 
-def _tell(status: BatchStatus) -> None:
+def _tell_status(status: BatchStatus) -> None:
     click.echo(f"batch: {status}", err=True)
 
 

@@ -13,11 +13,11 @@ from evidencebench.tables import Cell, Table, printable
 from evidencebench.wording import counted
 
 SEEN = f"† {TRAINED_ON_IT}"
-"""What the mark behind a run's label means."""
+"""The meaning of the mark behind a run's label."""
 
 
 def matrices(compared: Sequence[Pair], known: Sequence[str] = ()) -> list[Table]:
-    """Return a table a task: every run against every other, as differences.
+    """Return one table for each task: the difference of every run to every other.
 
     ``known`` are the labels of runs whose models were trained on this data.
     """
@@ -48,7 +48,7 @@ def matrices(compared: Sequence[Pair], known: Sequence[str] = ()) -> list[Table]
 
 
 def matrix_note(n_tests: int) -> str:
-    """Return what stands in `matrices`."""
+    """Return the note that explains the stars in `matrices`."""
     return f"* p below {ALPHA} by sign flips, Holm over {counted(n_tests, 'test')} (all pairs and tasks)"
 
 
@@ -59,7 +59,7 @@ def letter_of(number: int) -> str:
 
 
 def print_comparisons(compared: Sequence[Pair], table_format: str, known: Sequence[str] = ()) -> None:
-    """Print two tables for each pair of runs; as CSV one flat table. ``known`` are as in `matrices`."""
+    """Print two tables for each pair of runs; as CSV one table of all. ``known`` are as in `matrices`."""
     if table_format == "csv":
         print_table(Table(columns=_CSV_COLUMNS, rows=[_csv_row(pair, known) for pair in compared]), "csv")
         return

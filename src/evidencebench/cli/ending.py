@@ -17,11 +17,11 @@ from evidencebench.version import __version__
 EXIT_OK, EXIT_BAD_INPUT, EXIT_STOPPED, EXIT_BUG, EXIT_INTERRUPTED = 0, 2, 3, 70, 130
 """The exit codes; 1: done, but something was found. The help lists the same codes."""
 
-# What the system says where something cannot be written to.
-_OF_WRITING = {errno.ENOSPC, errno.EPIPE, errno.EIO, errno.EBADF, errno.EDQUOT, errno.EFBIG}
+# The error numbers of a failed write.
+_WRITE_ERRORS = {errno.ENOSPC, errno.EPIPE, errno.EIO, errno.EBADF, errno.EDQUOT, errno.EFBIG}
 
 _KEPT = "; what was finished is kept: the same command goes on from there"
-# Of a stop, which is told with what to do first.
+# For a stop, whose message says what to do first.
 _KEPT_AT_STOP = "; what was finished is kept, and the next start goes on from there"
 _EDITED = "; own code that was edited starts over, with --overwrite"
 
@@ -29,7 +29,8 @@ _EDITED = "; own code that was edited starts over, with --overwrite"
 def exit_code_of(call: Callable[[], None], arguments: Sequence[str]) -> int:
     """Call a command and return its exit code; print an error that it raises on standard error.
 
-    A pipe whose reader has left is no error. The arguments are told, and say whether the command can go on.
+    A pipe whose reader has left is no error. The arguments decide whether the message says that the command can be
+    resumed; an unexpected error is reported with them.
     """
     try:
         call()
@@ -41,11 +42,11 @@ def exit_code_of(call: Callable[[], None], arguments: Sequence[str]) -> int:
         return EXIT_BAD_INPUT
     except SystemExit:
         raise
-    except BaseException as error:  # noqa: BLE001 - whatever was not expected is told too, also of own code
-        if isinstance(error, BrokenPipeError) and reader_has_left():  # the reader has seen enough
+    except BaseException as error:  # noqa: BLE001 - an unexpected error is reported too, and one of own code
+        if isinstance(error, BrokenPipeError) and reader_has_left():  # such as `head`
             drop_output()
             return EXIT_OK
-        exit_code, message = _verdict(error, arguments)
+        exit_code, message = _code_and_message(error, arguments)
         if isinstance(error, EvidenceBenchError):
             print_trace(error.trace)
         click.echo(message, err=True)
@@ -54,13 +55,13 @@ def exit_code_of(call: Callable[[], None], arguments: Sequence[str]) -> int:
 
 
 def print_trace(trace: str | None) -> None:
-    """Print where own code failed, if anywhere, on standard error."""
+    """Print a traceback within own code on standard error; None: nothing."""
     for line in trace.splitlines() if trace is not None else ():
         words = line.lstrip()
         click.echo(f"  {' ' * (len(line) - len(words))}{printable(words)}", err=True)
 
 
-def _verdict(error: BaseException, arguments: Sequence[str]) -> tuple[int, str]:
+def _code_and_message(error: BaseException, arguments: Sequence[str]) -> tuple[int, str]:
     """Return the exit code and the message of an error."""
     is_resumable = _is_resumable(arguments)
     kept = _KEPT if is_resumable else ""
@@ -73,22 +74,22 @@ def _verdict(error: BaseException, arguments: Sequence[str]) -> tuple[int, str]:
         case EvidenceBenchError():
             return EXIT_BAD_INPUT, f"error: {printable(str(error))}"
         case OSError():
-            return EXIT_BAD_INPUT, f"error: {printable(_words_of(error))}"
+            return EXIT_BAD_INPUT, f"error: {printable(_os_message(error))}"
         case MemoryError():
             return EXIT_BAD_INPUT, f"error: there is not enough memory for this{kept}"
         case _:
-            return EXIT_BUG, _report_of(error, arguments, kept)
+            return EXIT_BUG, _bug_report(error, arguments, kept)
 
 
-def _words_of(error: OSError) -> str:
-    """Return the message of an `OSError`, with the file that it is about."""
+def _os_message(error: OSError) -> str:
+    """Return the message of an `OSError`, with the name of its file."""
     if error.filename is not None:
         return f"{error.filename}: {error.strerror}"
-    return f"standard output, or a file: {error.strerror}" if error.errno in _OF_WRITING else str(error)
+    return f"standard output, or a file: {error.strerror}" if error.errno in _WRITE_ERRORS else str(error)
 
 
-def _report_of(error: BaseException, arguments: Sequence[str], kept: str) -> str:
-    """Return the message of an unexpected error: it is a mistake in evidencebench, and this is what to report."""
+def _bug_report(error: BaseException, arguments: Sequence[str], kept: str) -> str:
+    """Return the message of an unexpected error: that it is a mistake in evidencebench, and the lines to report."""
     lines = [
         f"unexpected: {type(error).__name__}: {error}{kept}",
         "This is a mistake in evidencebench, not in what you typed. Please report it with",
@@ -101,7 +102,7 @@ def _report_of(error: BaseException, arguments: Sequence[str], kept: str) -> str
 
 
 def _is_resumable(arguments: Sequence[str]) -> bool:
-    """Say whether the command keeps what it has finished, and goes on there when it is called again."""
+    """Say whether the command keeps its finished work, and goes on from there when it is called again."""
     match arguments:
         case ["run", *_] | ["data", "solve", *_]:
             return True

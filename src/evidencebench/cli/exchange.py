@@ -1,4 +1,4 @@
-"""Prompts and replies as people read them, and the data that a run was made on."""
+"""Print the prompts and replies of a run, and open the data that the run was made on."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -44,23 +44,23 @@ def _lines(one: Exchange) -> Iterable[str]:
     yield f"key {request.key}, about {prompt_tokens_of(request):,} prompt tokens"
     for message in request.messages:
         yield f"--- {message.role}"
-        yield _text(message.text)
+        yield _printable_lines(message.text)
     if reply is None:
         return
     usage = reply.usage
-    tokens = f"{_number(usage.prompt_tokens)} + {_number(usage.completion_tokens)} tokens"
+    tokens = f"{_tokens_text(usage.prompt_tokens)} + {_tokens_text(usage.completion_tokens)} tokens"
     cost = "price unknown" if one.replayed.cost_usd is None else shown_usd(one.replayed.cost_usd)
     yield f"--- reply ({reply.finish}; {tokens}; {cost})"
-    yield _text(reply.text)
+    yield _printable_lines(reply.text)
     yield ""
 
 
-def _number(n_tokens: int | None) -> str:
+def _tokens_text(n_tokens: int | None) -> str:
     return "unknown" if n_tokens is None else f"{n_tokens:,}"
 
 
-def _text(text: str) -> str:
-    """Return text that can do nothing to a terminal, its lines kept."""
+def _printable_lines(text: str) -> str:
+    """Return text without characters that could control a terminal; its line ends are kept."""
     return "\n".join(map(printable, text.split("\n")))
 
 

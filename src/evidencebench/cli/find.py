@@ -78,14 +78,14 @@ def command(
     asks = asks_model(spec)
     require_model(asking, asks=asks)
     if asking.estimate:
-        print_estimate(asking, lambda client, _: _rehearsed(_made(spec, seed, client), query, brief))
-        ctx.exit()
+        n_failed = print_estimate(asking, lambda client, _: _rehearse(_make(spec, seed, client), query, brief))
+        ctx.exit(1 if n_failed else 0)
     with opened_client(asking, "asking", asks=asks) as (client, waiting, _):
-        system = _made(spec, seed, client)
-        answer = _answered(system, query, brief, waiting.settle)
+        system = _make(spec, seed, client)
+        answer = _answer(system, query, brief, waiting.settle)
     tell_asked(client)
     sentences = answer.sentences if answer.ordered else sorted(answer.sentences)
-    found = [index for index in sentences if query.kinds[index] is not Kind.HEADING]  # which is no evidence to read
+    found = [index for index in sentences if query.kinds[index] is not Kind.HEADING]  # a heading is no evidence
     found = found[:budget] if answer.ordered else found
     if answer.notes:
         click.echo(textwrap.fill(notes_line(answer.notes), WIDTH), err=True)
@@ -118,23 +118,23 @@ def _from_standard_input(name: str) -> Paper:
     return read_content(content, name=name)
 
 
-def _made(spec: str, seed: int, client: ChatClient | None) -> NamedSystem:
+def _make(spec: str, seed: int, client: ChatClient | None) -> NamedSystem:
     system = make_system(spec, seed=seed, client=client)
     if system.knows_labels:
         raise EvidenceBenchError(f"find: {system.name} needs the answers, which a paper does not bring along")
     return system
 
 
-def _rehearsed(system: NamedSystem, query: Query, brief: Brief) -> Rehearsal:
+def _rehearse(system: NamedSystem, query: Query, brief: Brief) -> Rehearsal:
     try:
-        _answered(system, query, brief)
+        _answer(system, query, brief)
     except ReplyError as error:
         return Rehearsal(n_instances=1, n_failed=1, first_error=str(error))
     return Rehearsal(n_instances=1, n_failed=0)
 
 
-def _answered(system: NamedSystem, query: Query, brief: Brief, settle: Callable[[], bool] | None = None) -> Ranking:
-    """Return the answer, asked for again after each batch that it waited for."""
+def _answer(system: NamedSystem, query: Query, brief: Brief, settle: Callable[[], bool] | None = None) -> Ranking:
+    """Return the system's answer; ask again after each batch that it has to wait for."""
     while True:
         try:
             answer = system.rank(query, brief)

@@ -13,8 +13,8 @@ from evidencebench.wording import did_you_mean
 class LazyGroup(click.Group):
     """A group that imports a command only when it is used, so that ``--help`` and every command start fast.
 
-    Each is a module of ``package`` with the command's name. ``lines`` is command -> its line of help, for which nothing
-    is imported.
+    Each command is a module of ``package`` with its name. ``lines`` has its line of help by its name, so that help
+    imports no command.
     """
 
     def __init__(self, *args: Any, package: str, lines: Mapping[str, str], **settings: Any) -> None:
@@ -35,14 +35,14 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the command that is named first."""
+        """Return the command that the first argument names; fail with a suggestion where there is none."""
         name = args[0]
         if name not in self.lines and not name.startswith("-") and not ctx.resilient_parsing:
             ctx.fail(f"No such command '{name}'{did_you_mean(name, self.lines)}.")
         return super().resolve_command(ctx, args)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """Return the commands that begin so, or the options, importing none of them."""
+        """Return the commands, or the options, that begin with ``incomplete``; import no command."""
         if incomplete.startswith("-"):
             return click.Command.shell_complete(self, ctx, incomplete)
         return [CompletionItem(name, help=line) for name, line in self.lines.items() if name.startswith(incomplete)]

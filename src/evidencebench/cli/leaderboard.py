@@ -22,7 +22,7 @@ from evidencebench.scoring.score_texts import percent
 from evidencebench.tables import Cell, Table
 
 Standings = Mapping[str, Sequence[Standing]]
-"""Task -> who stands on its leaderboard, the best first."""
+"""Task name -> the rows of its leaderboard, the best system first."""
 
 
 @click.command
@@ -58,7 +58,7 @@ def command(
         }
         print_json(shown | ({"published": _published_fields(dataset)} if published else {}))
     elif table_format == "csv":
-        print_table(_flat(board, dataset, published=published), "csv")
+        print_table(_csv_table(board, dataset, published=published), "csv")
     else:
         print_board(board, table_format)
         if published:
@@ -69,7 +69,7 @@ def command(
 
 
 def print_board(board: Standings, table_format: str) -> None:
-    """Print a table a task, as text with its picture below."""
+    """Print one table for each task; as text, with a picture below it."""
     shown = [column for column in COLUMNS if column.heading]
     is_text = table_format == "text"
     for task, rows in board.items():
@@ -89,14 +89,14 @@ def print_board(board: Standings, table_format: str) -> None:
 
 
 def _notes(rows: Sequence[Standing]) -> list[str]:
-    """Return the meanings of the marks that the rows have."""
+    """Return the meanings of the marks that stand in the rows."""
     control = "* a control, computed here; oracle knows the answers: the ceiling, unranked"
     notes = [control] if any(row.is_control for row in rows) else []
     return [*notes, f"† {TRAINED_ON_IT}"] if any(row.trained_on_it for row in rows) else notes
 
 
-def _flat(board: Standings, dataset: Dataset, *, published: bool) -> Table:
-    """Return one table for programs; published figures, on another split, have a mean only."""
+def _csv_table(board: Standings, dataset: Dataset, *, published: bool) -> Table:
+    """Return one table of all tasks, for CSV; published figures, on another split, have a mean only."""
     cells = {name: cell for column in COLUMNS for name, cell in column.csv.items()}
     rows: list[list[Cell]] = [
         [dataset.name, task, row.system, *(cell(row) for cell in cells.values())]

@@ -1,4 +1,4 @@
-"""Where a command that serves listens: this machine, unless others are let in on purpose."""
+"""The address that a serving command listens on: this machine alone, unless ``--expose`` lets others in."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,7 +17,7 @@ def refuse_exposed(host: str, *, expose: bool) -> None:
 
 @contextmanager
 def listening(host: str, port: int) -> Iterator[None]:
-    """Raise what goes wrong within the block as a mistake in ``--port``."""
+    """Raise an `OSError` of the block as a `click.BadParameter` of ``--port``."""
     try:
         yield
     except OSError as error:

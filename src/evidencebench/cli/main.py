@@ -73,7 +73,7 @@ def _invoke(arguments: Sequence[str]) -> None:
     for number, argument in enumerate(arguments, 1):
         try:
             argument.encode()
-        except UnicodeEncodeError as error:  # neither runs nor JSON could hold it
+        except UnicodeEncodeError as error:  # neither a run nor JSON could hold it
             raise click.UsageError(
                 f"argument {number}: expected text in UTF-8, got '{printable(argument)}'; rename the file, if it is one"
             ) from error
@@ -82,7 +82,7 @@ def _invoke(arguments: Sequence[str]) -> None:
 
 
 def _complete(asked: str) -> None:
-    """Print what a shell asks for: the script that it is to source, or the completions of a line."""
+    """Print what a shell asks for: the script for it to source, or the completions of a line."""
     if shell_complete(cli, {}, "evidencebench", _COMPLETE, asked) != 0:
         raise click.UsageError(f"{_COMPLETE}: expected bash_source, fish_source or zsh_source, got '{asked}'")
 

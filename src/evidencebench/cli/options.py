@@ -1,4 +1,4 @@
-"""Options and arguments that several commands share, each named as what the command gets."""
+"""Options and arguments that several commands share, each under the name of the command's parameter."""
 
 import functools
 import inspect
@@ -22,7 +22,7 @@ from evidencebench.tables import RENDERERS
 Command = TypeVar("Command", bound=Callable[..., Any])
 Completer = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 
-_MOST = 2**63 - 1  # what machines count with
+_MOST = 2**63 - 1  # the largest whole number of 64 bits
 _PLAIN = re.compile(r"[-+.0-9a-zA-Z]*", re.ASCII)
 
 
@@ -32,7 +32,7 @@ class WholeNumber(click.IntRange):
     name = "whole number"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Return the number, or fail in words."""
+        """Return the number, or fail with a message."""
         _require_plain(self, value, param, ctx)
         found: int = super().convert(value, param, ctx)
         if abs(found) > _MOST:
@@ -46,7 +46,7 @@ class Finite(click.FloatRange):
     name = "number"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Return the number, or fail in words."""
+        """Return the number, or fail with a message."""
         _require_plain(self, value, param, ctx)
         found: float = super().convert(value, param, ctx)
         if not isfinite(found):
@@ -61,8 +61,8 @@ def _require_plain(
         kind.fail(f"{value!r} is not a valid {kind.name}.", param, ctx)
 
 
-def _completer(names: Callable[[], Iterable[str]], *more: str) -> Completer:
-    """Return what lists the names that begin with the typed text; the shell itself completes ``more`` (``file``)."""
+def _make_completer(names: Callable[[], Iterable[str]], *more: str) -> Completer:
+    """Return a function for names that begin with the typed text; the shell itself completes ``more`` (``file``)."""
 
     def complete(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         found = [CompletionItem(name) for name in names() if name.startswith(incomplete)]
@@ -71,10 +71,10 @@ def _completer(names: Callable[[], Iterable[str]], *more: str) -> Completer:
     return complete
 
 
-# Tables that are imported only when a shell asks, since that is slow.
-complete_systems = _completer(lambda: import_module("evidencebench.execution.system_table").SYSTEMS)
-complete_trainings = _completer(lambda: import_module("evidencebench.training.training_table").TRAININGS)
-complete_data = _completer(lambda: ("sample", *CATALOG), "file")
+# The tables are imported only when a shell asks for names, since their import is slow.
+complete_systems = _make_completer(lambda: import_module("evidencebench.execution.system_table").SYSTEMS)
+complete_trainings = _make_completer(lambda: import_module("evidencebench.training.training_table").TRAININGS)
+complete_data = _make_completer(lambda: ("sample", *CATALOG), "file")
 
 
 class _TaskType(click.ParamType[Task]):
@@ -103,7 +103,7 @@ def choice(*names: str, choices: Iterable[str], **settings: Any) -> Callable[[Co
 
 
 def bundled_as(name: str, make: Callable[..., Any], *options: Callable[[Any], Any]) -> Callable[[Command], Command]:
-    """Return what adds options; those that ``make`` takes reach the command as one argument, the others as they are."""
+    """Return a decorator that adds options; ``make`` turns those with the names of its parameters into one argument."""
 
     def added(command: Command) -> Command:
         @functools.wraps(command)
@@ -119,8 +119,8 @@ def bundled_as(name: str, make: Callable[..., Any], *options: Callable[[Any], An
     return added
 
 
-def _asked_tasks(tasks: tuple[Task, ...], budget: int | None) -> tuple[Task, ...]:
-    """Return each task once; none where nothing is asked for."""
+def _merge_tasks(tasks: tuple[Task, ...], budget: int | None) -> tuple[Task, ...]:
+    """Return the tasks of ``--task`` and ``--budget``, each once; none where neither is given."""
     asked = (*tasks, task_named(f"er_at_{budget}")) if budget else tasks
     return tuple({task.name: task for task in asked}.values())
 
@@ -137,7 +137,7 @@ data = click.option(
 )
 tasks = bundled_as(
     "tasks",
-    _asked_tasks,
+    _merge_tasks,
     click.option(
         "-t",
         "--task",
@@ -145,7 +145,7 @@ tasks = bundled_as(
         multiple=True,
         type=_TaskType(),
         metavar="T",
-        shell_complete=_completer(lambda: TASKS),
+        shell_complete=_make_completer(lambda: TASKS),
         help="Task name, or er_at_K or result_er_at_K; repeatable. Default: all that can be answered.",
     ),
     number("--budget", metavar="K", help="Short for --task er_at_K: K sentences, all aspects."),
@@ -172,7 +172,7 @@ rules = bundled_as(
 )
 
 
-def _one_form(ctx: click.Context, param: click.Parameter, value: Any) -> Any:
+def _refuse_both(ctx: click.Context, param: click.Parameter, value: Any) -> Any:
     """Refuse --json beside --format, whichever of the two comes last."""
     if ctx.get_parameter_source(param.name or "") is ParameterSource.COMMANDLINE:
         ctx.meta[_FORMS] = ctx.meta.get(_FORMS, 0) + 1
@@ -182,8 +182,10 @@ def _one_form(ctx: click.Context, param: click.Parameter, value: Any) -> Any:
 
 
 _FORMS = f"{__name__}.forms"
-as_json = click.option("--json", "as_json", is_flag=True, callback=_one_form, help="Print one JSON object.")
-table_format = choice("--format", "table_format", choices=RENDERERS, callback=_one_form, help="How tables are printed.")
+as_json = click.option("--json", "as_json", is_flag=True, callback=_refuse_both, help="Print one JSON object.")
+table_format = choice(
+    "--format", "table_format", choices=RENDERERS, callback=_refuse_both, help="How tables are printed."
+)
 require_complete = click.option(
     "--require-complete", is_flag=True, help="Exit with 1 where an answer failed or is missing."
 )

@@ -1,4 +1,4 @@
-"""What commands print."""
+"""How commands print text, tables, JSON, cautions and signatures, and where they may write."""
 
 import html
 import json
@@ -18,7 +18,7 @@ from evidencebench.storage.whole_file import is_standard_output, is_stream
 from evidencebench.tables import RENDERERS, WIDTH, Table, as_text, printable
 
 STANDARD_OUTPUT = Path("/dev/stdout")
-# What has fewer columns is no terminal to read tables on, or says 0 where it does not know.
+# In columns. A terminal that does not know its width says 0; tables need about this much.
 _NARROWEST = 40
 
 
@@ -29,7 +29,7 @@ class OutputFile(click.Path):
         super().__init__(path_type=Path)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
-        """Return the path."""
+        """Return the path that was given, or that of standard output."""
         return STANDARD_OUTPUT if value == "-" else Path(str(super().convert(value, param, ctx)))
 
 
@@ -40,7 +40,7 @@ def require_file(path: Path, why: str) -> None:
 
 
 def tell_written(output: Path, text: str) -> None:
-    """Print which file was written; on standard error if the content went to standard output."""
+    """Print a line about a file that was written; on standard error if the file is standard output."""
     click.echo(text, err=is_standard_output(output))
 
 
@@ -65,7 +65,7 @@ def print_table(table: Table, table_format: str = "text") -> None:
 
 
 def terminal_width() -> int:
-    """Return how many columns standard output has; 80 where it is no terminal."""
+    """Return the width of standard output in columns; 80 where it is no terminal."""
     try:
         return max(_NARROWEST, os.get_terminal_size(sys.stdout.fileno()).columns)
     except (OSError, ValueError):  # a file, a pipe, or nothing at all
@@ -73,7 +73,7 @@ def terminal_width() -> int:
 
 
 def prose_width() -> int:
-    """Return how many columns running text takes: what standard output has, but no more than can be read."""
+    """Return the width for running text in columns: the terminal's, at most 80."""
     return min(WIDTH, terminal_width())
 
 
@@ -83,13 +83,13 @@ def print_prose(text: str) -> None:
 
 
 def print_cautions(cautions: Iterable[object]) -> None:
-    """Say on standard error what a reader should know before any score."""
+    """Print on standard error what a reader should know before any score."""
     for caution in cautions:
         click.echo(f"warning: {printable(str(caution))}", err=True)
 
 
 def wrapped(signature: str, indent: str = "  ") -> str:
-    """Return a signature broken behind its bars, and within a long part behind its commas, to fit a terminal."""
+    """Return a signature in lines that fit the terminal: broken before bars, and in a long part behind commas."""
     lines, line, width = [], indent, terminal_width()
     for part in signature.split("|"):
         piece = part if line.strip() == "" else f"|{part}"
@@ -103,7 +103,7 @@ def wrapped(signature: str, indent: str = "  ") -> str:
 
 
 def print_signatures(signatures: Iterable[str], table_format: str) -> None:
-    """Print what decides the scores above; CSV has a column for it instead."""
+    """Print the signatures of the scores above; none with CSV, which may have a column for them."""
     lines = [printable(signature) for signature in signatures]
     if table_format == "text":
         click.echo("\n".join(map(wrapped, lines)))
@@ -114,9 +114,9 @@ def print_signatures(signatures: Iterable[str], table_format: str) -> None:
 
 
 def refuse_existing(path: Path, *, overwrite: bool) -> None:
-    """Raise `DataError` before any work is done where its result cannot be written.
+    """Raise `DataError`, before any work is done, where its result cannot be written to a path.
 
-    A file that exists may not be replaced without the option for it, but for a stream, such as ``/dev/null``.
+    A file that exists is replaced only with ``--overwrite``. A stream, such as ``/dev/null``, is always written to.
     """
     if path.is_dir():
         raise DataError(f"{path}: is a folder; expected the name of a file to write")

@@ -1,4 +1,4 @@
-"""What ``--plot`` and the pictures in a terminal draw, and how they are written."""
+"""The charts that ``--plot`` writes, and those that commands print in a terminal."""
 
 import sys
 from collections.abc import Mapping, Sequence
@@ -80,7 +80,7 @@ def print_bars(bars: Sequence[Bar], marks: Sequence[Mark] = ()) -> None:
 
 
 def control_marks(controls: Sequence[Mapping[str, float]]) -> list[Mark]:
-    """Return the means of controls, a mapping a task, as marks of a picture in a terminal."""
+    """Return the means of controls, one mapping for each task, as marks of a picture in a terminal."""
     names = dict.fromkeys(name for means in controls for name in means)
     return [
         Mark(letter=one.letter, name=one.short_name, values=[means.get(one.name) for means in controls])
@@ -89,7 +89,7 @@ def control_marks(controls: Sequence[Mapping[str, float]]) -> list[Mark]:
 
 
 def score_chart(scored: ScoredRuns, label: str, resampling: Resampling) -> Node:
-    """Return a run beside the controls, a group a task."""
+    """Return the chart of a run beside the controls, with one group of bars for each task."""
     groups = []
     for task in scored.tasks:
         bars = [bar_of(label, scored.scores[label][task.name].estimate(resampling=resampling))]
@@ -105,7 +105,7 @@ def score_chart(scored: ScoredRuns, label: str, resampling: Resampling) -> Node:
 def curve_chart(
     curves: Mapping[AspectScope, Sequence[Mapping[str, Any]]], scored: ScoredRuns, label: str, resampling: Resampling
 ) -> Node:
-    """Return recall by budget, a line for all aspects and one for Results."""
+    """Return the chart of recall by budget: a line for all aspects and one for Results."""
     lines = [
         ChartLine(
             name="Results aspects" if scope == "results" else "all aspects",
@@ -120,7 +120,7 @@ def curve_chart(
 
 
 def board_chart(board: Mapping[str, Sequence[Standing]], data: str, resampling: Resampling) -> Node:
-    """Return a chart a task, the best system first."""
+    """Return one chart for each task, the best system first, as one picture."""
     charts = [
         interval_chart(board_bars(rows), title=f"{task} on {data}", unit=_unit(resampling))
         for task, rows in board.items()
@@ -129,7 +129,7 @@ def board_chart(board: Mapping[str, Sequence[Standing]], data: str, resampling: 
 
 
 def board_bars(rows: Sequence[Standing]) -> list[Bar]:
-    """Return standings as rows of a chart, with their ranks."""
+    """Return the rows of a leaderboard as bars of a chart, with their ranks as notes."""
     bars = []
     for row in rows:
         notes = [] if row.rank is None else [f"rank {row.rank_text}"]
@@ -139,7 +139,7 @@ def board_bars(rows: Sequence[Standing]) -> list[Bar]:
 
 
 def comparison_chart(compared: Sequence[Pair], data: str, resampling: Resampling) -> Node:
-    """Return the differences of each pair of runs, a row a task; all on one scale."""
+    """Return one chart for each pair of runs, with a row for each task, all on one scale, as one picture."""
     pairs: dict[tuple[str, str], list[Bar]] = {}
     for pair in compared:
         bar = bar_of(pair.comparison.task.name, pair.comparison.test.difference)

@@ -1,4 +1,4 @@
-"""How far a command is, on standard error: a bar on a terminal, else a line now and then."""
+"""Progress of a command on standard error: a bar on a terminal, else a line now and then."""
 
 import queue
 import sys
@@ -25,7 +25,7 @@ Status = Callable[[], str]
 
 @dataclass(frozen=True, slots=True)
 class ProgressReporter:
-    """Shows progress: call it with (items done, items in all); ``tell`` shows a line that stays, in a signal too."""
+    """Shows progress: call it with (items done, all items). ``tell`` prints a line that stays, also in a signal."""
 
     take: Callable[[int, int], object]
     tell: Callable[[str], object]
@@ -39,32 +39,32 @@ class ProgressReporter:
 def progress(
     what: str, style: str, status: Status | None = None, *, silent_seconds: float = _SILENT_SECONDS
 ) -> Iterator[ProgressReporter]:
-    """Give a function to call with (done, in all); it shows progress on standard error.
+    """Yield a reporter, which shows progress on standard error.
 
     The style is ``rich``: a bar; ``plain``: a line every few seconds and at the end; ``none``: nothing; or ``auto``: a
-    bar on a terminal, and elsewhere a line whenever ``silent_seconds`` have passed. ``status`` says more in a few
-    words whenever progress is shown: requests, failures, cost.
+    bar on a terminal, and elsewhere a line whenever ``silent_seconds`` have passed. ``status`` returns a few words that
+    are shown with the progress: requests, failures, cost.
     """
     what = printable(what)
     if style == "rich" or (style == "auto" and sys.stderr.isatty()):
         bar = _bar(what, status)
         task = bar.add_task("", total=None)
-        with bar, _telling(lambda text: bar.console.print(Text(text))) as tell:
+        with bar, _print_in_thread(lambda text: bar.console.print(Text(text))) as tell:
             yield ProgressReporter(lambda n_done, n_all: bar.update(task, completed=n_done, total=n_all), tell)
     else:
         lines = _Lines(what, status, is_quiet=style != "plain")
         seconds = None if style == "none" else silent_seconds
-        with _telling(lambda text: click.echo(text, err=True), lines.say, seconds) as tell:
+        with _print_in_thread(lambda text: click.echo(text, err=True), lines.say, seconds) as tell:
             yield ProgressReporter(lines.take, tell)
 
 
 @contextmanager
-def _telling(
+def _print_in_thread(
     say: Callable[[str], object], tick: Callable[[], object] = lambda: None, seconds: float | None = None
 ) -> Iterator[Callable[[str], object]]:
-    """Give a function that passes a line to a printing thread, so that signal handlers may call it.
+    """Yield a function that passes a line to a thread that prints it, so that signal handlers may call it.
 
-    ``tick`` is called whenever so many seconds have passed without a line; None: never.
+    ``tick`` is called whenever ``seconds`` have passed without a line; None: never.
     """
     told: queue.SimpleQueue[str | None] = queue.SimpleQueue()  # a signal's handler may use this queue
 
@@ -94,21 +94,21 @@ class _Lines:
     def __init__(self, what: str, status: Status | None, *, is_quiet: bool) -> None:
         self._what, self._status, self._is_quiet = what, status, is_quiet
         self._shown_at = time.monotonic()
-        self._far = "working"
+        self._state = "working"
 
     def take(self, n_done: int, n_all: int) -> None:
-        self._far = f"{n_done}/{n_all}"
+        self._state = f"{n_done}/{n_all}"
         if not self._is_quiet and (n_done == n_all or time.monotonic() - self._shown_at >= _PLAIN_SECONDS):
             self.say()
 
     def say(self) -> None:
         self._shown_at = time.monotonic()
         more = f"; {self._status()}" if self._status is not None else ""
-        click.echo(f"{self._what}: {self._far}{more}", err=True)
+        click.echo(f"{self._what}: {self._state}{more}", err=True)
 
 
 def _bar(what: str, status: Status | None) -> Progress:
-    """Return a bar of one line, however narrow the terminal: what is done is cut to fit, then all else."""
+    """Return a bar on one line. On a narrow terminal its text ``what`` is cut first, then all else."""
     columns: list[ProgressColumn] = [
         _TextColumn(lambda: what),
         BarColumn(bar_width=_BAR_WIDTH if status is None else _BAR_WIDTH_BESIDE_STATUS),
@@ -121,7 +121,7 @@ def _bar(what: str, status: Status | None) -> Progress:
 
 
 class _TextColumn(ProgressColumn):
-    """Text on one line; where that is too long for the terminal, what ``gives_way`` is cut first."""
+    """Text on one line. On a narrow terminal, columns that give way are cut before all others."""
 
     def __init__(self, text: Callable[[], str], *, gives_way: bool = True) -> None:
         super().__init__(table_column=Column(no_wrap=not gives_way))

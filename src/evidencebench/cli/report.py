@@ -18,11 +18,11 @@ from evidencebench.storage.whole_file import is_stream, whole_file
 from evidencebench.tables import printable
 from evidencebench.wording import counted
 
-# Without one, it is anything: a pipe, a terminal.
+# Of the page. A path without one may be a pipe or a terminal.
 _SUFFIXES = {".html", ".htm", ""}
-# Options that change nothing of the page.
-_UNTOLD = {"progress_style", "overwrite"}
-# Of the others, those that name a file.
+# Options that change nothing in the page, so that its command line does not show them.
+_NOT_SHOWN = {"progress_style", "overwrite"}
+# Options that name a file, whose folder the page does not show.
 _FILES = {"data", "output"}
 
 
@@ -101,11 +101,11 @@ def command(
 
 
 def _command_line(ctx: click.Context) -> str:
-    """Return the command as it was called, wherever its options came from, without those left at their defaults."""
+    """Return the command line with all options that are not at their defaults, those from the environment included."""
     words = ["evidencebench", "report"]
     for parameter in ctx.command.params:
         value = ctx.params.get(parameter.name or "")
-        if parameter.name in _UNTOLD or value is None or value == parameter.get_default(ctx):
+        if parameter.name in _NOT_SHOWN or value is None or value == parameter.get_default(ctx):
             continue
         if isinstance(value, bool):
             words.append(parameter.opts[-1] if value else parameter.secondary_opts[-1])
@@ -116,4 +116,4 @@ def _command_line(ctx: click.Context) -> str:
                 words.append(argument_of(one))
             else:
                 words += [parameter.opts[-1], shareable(word) if parameter.name in _FILES else word]
-    return join([*words, "--overwrite"])  # or it would stop at the page that shows it
+    return join([*words, "--overwrite"])  # without it, the command would not replace the page that shows it

@@ -116,7 +116,7 @@ def command(
     ctx.exit(EXIT_STOPPED if report.n_unanswered else 1 if report.n_failed else 0)
 
 
-def _advice(totals: RunningTotals | None, *, is_own_code: bool) -> str:
+def _retry_advice(totals: RunningTotals | None, *, is_own_code: bool) -> str:
     if is_own_code:
         return "asks again;\n  own code that was edited starts over, with --overwrite"
     if totals is None:
@@ -127,7 +127,7 @@ def _advice(totals: RunningTotals | None, *, is_own_code: bool) -> str:
     )
 
 
-_SPENT = {"requests", "prompt_tokens", "completion_tokens", "reasoning_tokens", "cost_microusd", "unpriced_replies"}
+_COSTS = {"requests", "prompt_tokens", "completion_tokens", "reasoning_tokens", "cost_microusd", "unpriced_replies"}
 
 
 def _print(output: Path, data: str, report: RunReport, totals: RunningTotals | None) -> None:
@@ -138,15 +138,15 @@ def _print(output: Path, data: str, report: RunReport, totals: RunningTotals | N
         click.echo(f"  asked: {totals.summary()}", err=True)
     if report.first_error:
         click.echo(f"  first failure: {printable(report.first_error)}", err=True)
-        again = _advice(totals, is_own_code=report.first_trace is not None)
+        again = _retry_advice(totals, is_own_code=report.first_trace is not None)
         click.echo(f"  failed answers score 0 and are counted; --retry-failed {again}", err=True)
     if report.n_unanswered:
         left = f"{counted(report.n_unanswered, 'instance')} {'is' if report.n_unanswered == 1 else 'are'} unanswered"
         click.echo(f"  {left}; the same command goes on from there", err=True)
     if report.trained_on_it:
         click.echo("  trained on this data: its score says nothing of other papers (see crossval)", err=True)
-    # What was spent stands above: here a reply that serves several tasks would count for each.
-    if notes := {name: count for name, count in report.notes.items() if name not in _SPENT}:
+    # The line "asked" says what was spent. The notes would count a reply that serves several tasks for each of them.
+    if notes := {name: count for name, count in report.notes.items() if name not in _COSTS}:
         line = textwrap.fill(notes_line(notes), WIDTH, initial_indent="  ", subsequent_indent="  ")
         click.echo(line, err=True)
     click.echo(f"next: {shlex.join(['evidencebench', 'score', str(output), '--data', data])}")

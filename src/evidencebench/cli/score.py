@@ -28,10 +28,10 @@ from evidencebench.scoring.signature import signature_of
 from evidencebench.tables import Cell, Table, printable
 
 Fields = Mapping[str, Any]
-"""Task name -> what is found on it."""
+"""Task name -> the scores and counts on it, by name."""
 
 Curves = dict[AspectScope, list[dict[str, Any]]]
-"""Which aspects count -> a point a budget."""
+"""Scope of aspects -> one point for each budget."""
 
 _SHOWN = [measure for measure in MEASURES.values() if measure.in_tables]
 _ENDS = ("mean", "low", "high")
@@ -119,7 +119,7 @@ def _fields(scored: ScoredRuns, label: str, task: Task, resampling: Resampling) 
 def _curve(
     run: Path, scored: ScoredRuns, scope: AspectScope, budgets: Sequence[int], scoring: ScoringOptions
 ) -> list[dict[str, Any]]:
-    """Return aspect recall at every budget."""
+    """Return aspect recall at each budget, with its interval."""
     tasks = [task_named(f"{'result_' if scope == 'results' else ''}er_at_{k}") for k in budgets]
     with progress("drawing the curve", scoring.progress_style) as on_progress:
         drawn = score_runs(
@@ -138,7 +138,7 @@ def _curve(
 
 def _print(fields: Fields, curves: Curves, scored: ScoredRuns, table_format: str) -> None:
     if table_format == "csv":
-        print_table(_flat_curves(curves) if curves else _flat_table(fields), "csv")
+        print_table(_curves_csv_table(curves) if curves else _csv_table(fields), "csv")
         return
     is_text = table_format == "text"
     ((label, run),) = scored.runs.items()
@@ -177,7 +177,7 @@ def _mean(estimate: Mapping[str, Any] | None) -> float | None:
 
 
 def _recalls_table(fields: Fields, title: str) -> Table:
-    """Return aspect recall beside that of the controls."""
+    """Return the table of aspect recall, beside that of the controls."""
     controls = _controls(fields)
     rows: list[list[Cell]] = [
         [
@@ -193,8 +193,8 @@ def _recalls_table(fields: Fields, title: str) -> Table:
 
 
 def _tables(fields: Fields, curves: Curves) -> Iterator[Table]:
-    """Yield what stands below: other measures, counts, where a system looks, recall at every budget."""
-    # Over coverable aspects only where that is another number.
+    """Yield the tables below: other measures, counts, selections by kind of sentence, recall at every budget."""
+    # Recall over coverable aspects has a column only where it differs from aspect recall.
     is_same = all(found[COVERABLE_RECALL.key] == found[ASPECT_RECALL.key] for found in fields.values())
     measures = [measure for measure in _SHOWN if not (is_same and measure is COVERABLE_RECALL)]
     rows: list[list[Cell]] = [
@@ -214,8 +214,8 @@ def _tables(fields: Fields, curves: Curves) -> Iterator[Table]:
         yield Table(title=title, columns=["k", "%", "low", "high"], rows=shown)
 
 
-def _flat_table(fields: Fields) -> Table:
-    """Return one table for programs, a row a task."""
+def _csv_table(fields: Fields) -> Table:
+    """Return one table for CSV, with a row for each task."""
     controls = _controls(fields)
     rows: list[list[Cell]] = [
         [
@@ -234,8 +234,8 @@ def _flat_table(fields: Fields) -> Table:
     return Table(columns=columns, rows=rows)
 
 
-def _flat_curves(curves: Curves) -> Table:
-    """Return the curves as one table for programs, a row a point."""
+def _curves_csv_table(curves: Curves) -> Table:
+    """Return the curves as one table for CSV, with a row for each point."""
     rows: list[list[Cell]] = [
         [scope, point["k"], *(point[part] for part in _ENDS), point["n"]]
         for scope, points in curves.items()

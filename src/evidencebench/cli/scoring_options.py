@@ -1,4 +1,4 @@
-"""The options that ``score``, ``leaderboard`` and ``compare`` share, and the scoring that all of them begin with."""
+"""The options that ``score``, ``leaderboard`` and ``compare`` share, and the scoring with which all three begin."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ class ScoringOptions:
     def score(
         self, runs: Sequence[Path], *, with_controls: bool, with_selections: bool = False
     ) -> tuple[ScoredRuns, tuple[Caution, ...]]:
-        """Score runs, and say on standard error what a reader should know first."""
+        """Score runs, and print the cautions about them on standard error."""
         dataset = open_dataset(self.data)
         with progress("scoring", self.progress_style) as on_progress:
             scored = score_runs(
@@ -58,7 +58,7 @@ class ScoringOptions:
 
 
 def scoring_options(*own: Callable[[Any], Any]) -> Callable[[options.Command], options.Command]:
-    """Return what adds the options; the command gets them as ``scoring``, and its own options by their names."""
+    """Return a decorator that adds the options. The command gets them as ``scoring``, and ``own`` by their names."""
     return options.bundled_as(
         "scoring",
         ScoringOptions,

@@ -9,23 +9,23 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
-# No reader, or nobody at the other end.
-_GONE = select.POLLERR | select.POLLHUP | select.POLLNVAL
+# The states of a pipe that nobody reads.
+_NO_READER = select.POLLERR | select.POLLHUP | select.POLLNVAL
 
 
 def open_streams() -> None:
-    """Make the standard streams fit to be used by any command.
+    """Make the standard streams safe to use.
 
-    One that is closed (``>&-``) becomes the null device: else the next file to be opened would get its number, and what
-    is meant for a terminal. What cannot be written to standard error is dropped, since only messages go there. A
-    character that a terminal cannot show is escaped.
+    A closed stream (``>&-``) becomes the null device: else the next file to be opened would get its number, and with it
+    the text meant for the stream. Text that cannot be written to standard error is dropped, since only messages go
+    there. A character that a terminal cannot show is escaped.
     """
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
-            # The lowest free number, which is the one that was closed.
+            # `os.open` takes the lowest free number, which is that of the closed stream.
             descriptor = os.open(os.devnull, os.O_RDWR)
             setattr(sys, name, os.fdopen(descriptor, mode, encoding="utf-8"))
-    if sys.__stderr__ is not None and sys.stderr is sys.__stderr__:  # else it was closed, or a test listens
+    if sys.__stderr__ is not None and sys.stderr is sys.__stderr__:  # else it was closed, or a test replaces it
         written = io.BufferedWriter(_LossyStream(sys.__stderr__.fileno()))
         sys.stderr = io.TextIOWrapper(written, encoding=sys.__stderr__.encoding, line_buffering=True)
     for stream in (sys.stdout, sys.stderr):
@@ -37,16 +37,16 @@ def reader_has_left() -> bool:
     """Say whether standard output is a pipe that nobody reads any more."""
     poller = select.poll()
     poller.register(sys.stdout.fileno(), select.POLLOUT)
-    return any(event & _GONE for _, event in poller.poll(0))
+    return any(event & _NO_READER for _, event in poller.poll(0))
 
 
 def drop_output() -> None:
-    """Discard what is still to be written to standard output."""
+    """Discard all text that is still to be written to standard output."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 class _LossyStream(io.RawIOBase):
-    """A stream on top of a file that ignores errors of writing."""
+    """A stream that writes to a file's descriptor and ignores errors in writing."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor

@@ -34,35 +34,35 @@ def command(*, as_json: bool, table_format: str) -> None:
             name: {key: None if one.default is MISSING else one.default for key, one in options_of(system).items()}
             for name, system in SYSTEMS.items()
         }
-        print_json({name: {"description": _line(name), "options": defaults[name]} for name in SYSTEMS})
+        print_json({name: {"description": _description(name), "options": defaults[name]} for name in SYSTEMS})
         return
-    rows = [(name, _line(name)) for name in SYSTEMS]
+    rows = [(name, _description(name)) for name in SYSTEMS]
     if table_format == "csv":
         flat = [(name, line, ",".join(_options(name))) for name, line in rows]
         print_table(Table(columns=["system", "description", "options"], rows=flat), "csv")
         return
-    print_table(Table(columns=["system", "what it returns first"], rows=_folded(rows)), table_format)
+    print_table(Table(columns=["system", "what it returns first"], rows=_fold_rows(rows)), table_format)
     taken = [(name, ", ".join(_options(name))) for name in SYSTEMS if _options(name)]
-    print_table(Table(columns=["system", "options with their defaults"], rows=_folded(taken)), table_format)
+    print_table(Table(columns=["system", "options with their defaults"], rows=_fold_rows(taken)), table_format)
 
 
-def _line(name: str) -> str:
+def _description(name: str) -> str:
     return (inspect.getdoc(SYSTEMS[name]) or "").splitlines()[0]
 
 
 def _options(name: str) -> list[str]:
     """Return each option with its default, ``...`` for one that must be given."""
-    return [f"{key}={_shown(option.default)}" for key, option in options_of(SYSTEMS[name]).items()]
+    return [f"{key}={_default_text(option.default)}" for key, option in options_of(SYSTEMS[name]).items()]
 
 
-def _shown(default: Any) -> str:
+def _default_text(default: Any) -> str:
     if default is MISSING:
         return "..."
     return option_text(list(default) if isinstance(default, tuple) else default)
 
 
-def _folded(rows: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Break long descriptions over several rows."""
+def _fold_rows(rows: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Return the rows with long descriptions broken over several rows."""
     folded: list[tuple[str, str]] = []
     width = terminal_width() - 2 - max(len(name) for name, _ in rows)
     for name, text in rows:

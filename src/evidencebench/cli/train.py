@@ -14,8 +14,8 @@ from evidencebench.errors import DataError, SystemSpecError
 from evidencebench.training.training_table import TRAININGS, trainable
 from evidencebench.wording import counted
 
-# What a model is tried on that was trained on one of these; anybody else knows best what there is.
-_OTHERS = {"train": "dev", "dev": "train", "test": "dev", "100k-train": "100k-test", "100k-test": "100k-train"}
+# The training data -> the data that the last line of output suggests to try the model on.
+_TRIAL_DATA = {"train": "dev", "dev": "train", "test": "dev", "100k-train": "100k-test", "100k-test": "100k-train"}
 
 
 @click.command
@@ -77,6 +77,6 @@ def command(
     for task, recall in getattr(card, "cross_validated", {}).get("aspect_recall", {}).items():
         click.echo(f"  {task}: {100 * recall:.1f} in cross-validation within the training data")
     spec = found.specification(output)
-    other = _OTHERS.get(data, "OTHER_DATA")
+    other = _TRIAL_DATA.get(data, "OTHER_DATA")
     click.echo("  a score on the data that it was trained on says nothing of other papers")
     click.echo(f"next: {shlex.join(['evidencebench', 'run', spec, '--data', other, '-o', 'run.jsonl'])}")

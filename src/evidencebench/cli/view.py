@@ -67,7 +67,7 @@ def command(
       evidencebench view --data train bm25.jsonl llm.jsonl --task er_at_10
       evidencebench view --data train --people picks --limit 20
     """
-    tasks = _checked_tasks(tasks, folder, limit)
+    tasks = _tasks_to_show(tasks, folder, limit)
     require_extra("view", "view", "starlette", "uvicorn")
     from evidencebench.pages.app.assignments import picking_pages  # noqa: PLC0415 - an extra
     from evidencebench.pages.app.background_scan import BackgroundScan  # noqa: PLC0415 - as above
@@ -100,8 +100,8 @@ def command(
             serve_until_signal(app, bound, tell)
 
 
-def _checked_tasks(tasks: tuple[Task, ...], folder: Path | None, limit: int | None) -> tuple[Task, ...]:
-    """Return the tasks to show, of which people get one."""
+def _tasks_to_show(tasks: tuple[Task, ...], folder: Path | None, limit: int | None) -> tuple[Task, ...]:
+    """Return the tasks to show: just one where people pick. Raise where the options contradict each other."""
     if folder is None:
         if limit is not None:
             raise click.UsageError("--limit goes with --people")

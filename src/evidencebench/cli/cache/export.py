@@ -98,7 +98,7 @@ def command(
 
 
 def _asked_for(run: RunFile, data: str | None, cache: ReplyCache) -> dict[str, list[dict[str, Any]]]:
-    """Return the key of each request of a run -> for which instances and tasks it was made, in which turn."""
+    """Return the instances, tasks and turns that each request of a run was made for, by the request's key."""
     found: dict[str, list[dict[str, Any]]] = {}
     dataset = data_of(run, data)
     for one in exchanges_of(run, dataset, [name for name in dataset.ids if name in run.ids], cache=cache):

@@ -40,7 +40,7 @@ def command(*, as_json: bool, table_format: str) -> None:
     """
     folder = cache_folder(os.environ)
     if as_json:
-        print_json({"folder": None if folder is None else str(folder)} | ({} if folder is None else _found(folder)))
+        print_json({"folder": None if folder is None else str(folder)} | ({} if folder is None else _contents(folder)))
         return
     if folder is None:
         click.echo("nothing is kept, since EVIDENCEBENCH_CACHE is 'off'")
@@ -48,7 +48,7 @@ def command(*, as_json: bool, table_format: str) -> None:
     _print(folder, table_format)
 
 
-def _found(folder: Path) -> dict[str, Any]:
+def _contents(folder: Path) -> dict[str, Any]:
     """Return what the cache holds as JSON values; a file that does not exist is null."""
     replies, embeddings = folder / REPLIES_NAME, folder / EMBEDDINGS_NAME
     found: dict[str, Any] = {"replies": None, "embeddings": None, "search": list(map(_file, kept_files(folder)))}
@@ -81,7 +81,7 @@ def _batch(batch: BatchJob) -> dict[str, Any]:
 
 
 def _print(folder: Path, table_format: str) -> None:
-    found = _found(folder)
+    found = _contents(folder)
     replies, embeddings = found["replies"], found["embeddings"]
     models: list[list[Cell]] = [
         [

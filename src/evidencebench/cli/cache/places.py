@@ -1,4 +1,4 @@
-"""Where the files of the cache are, and how times, costs and sizes are shown."""
+"""The folder of the cache, and how its times, costs and sizes are shown."""
 
 import os
 from datetime import UTC, datetime
@@ -26,7 +26,7 @@ def shown_time(seconds: float) -> str:
 
 
 def shown_cost(cost_usd: float | None, n_unpriced: int) -> str:
-    """Return a sum in dollars and how many costs it lacks; an unknown cost is never shown as $0."""
+    """Return a sum in dollars, and how many replies it lacks the cost of; an unknown cost is never shown as $0."""
     if cost_usd is None:
         return "unknown"
     return shown_usd(cost_usd) + (f" + {n_unpriced} unpriced" if n_unpriced else "")

@@ -34,7 +34,7 @@ from evidencebench.tables import printable
 from evidencebench.wording import counted
 
 _DAY_SECONDS = 86_400.0
-_OF_REPLIES = frozenset({"replies", "damaged", "batches"})
+_REPLY_PARTS = frozenset({"replies", "damaged", "batches"})
 
 
 @click.command(name="prune")
@@ -85,10 +85,10 @@ def command(
     folder = required_cache_folder()
     with ExitStack() as stack:
         cache = stack.enter_context(closing(ReplyCache(folder))) if (folder / REPLIES_NAME).exists() else None
-        parts = [part for part in _found(wanted, folder, cache, which) if part.n]
+        parts = [part for part in _removables(wanted, folder, cache, which) if part.n]
         for part in parts if yes else ():
             part.remove()
-    if yes and cache is not None and any(part.name in _OF_REPLIES for part in parts):
+    if yes and cache is not None and any(part.name in _REPLY_PARTS for part in parts):
         try:
             compact(cache.path, REPLIES)
         except sqlite3.Error as error:
@@ -116,7 +116,7 @@ def _require_clear(wanted: dict[str, bool], *, is_about_replies: bool, has_filte
 
 @dataclass(frozen=True, slots=True)
 class _Removable:
-    """One sort of content that can be removed: how much there is, lines for people, and what removes it."""
+    """One sort of content that can be removed: how much there is, lines to print, and the function that removes it."""
 
     name: str
     n: int
@@ -124,10 +124,10 @@ class _Removable:
     remove: Callable[[], object]
 
 
-def _found(
+def _removables(
     wanted: Mapping[str, bool], folder: Path, cache: ReplyCache | None, which: ReplyFilter
 ) -> Iterator[_Removable]:
-    """Yield each sort of content that is wanted, how little there may be of it."""
+    """Yield each sort of content that is to be removed, even where there is none of it."""
     if cache is not None and wanted["replies"]:
         models = replies_by_model(cache, which)
         lines = [

@@ -16,7 +16,7 @@ from evidencebench.wording import did_you_mean
 
 
 class _Name(click.Choice[str]):
-    """A name of the catalogue."""
+    """A name of the catalogue of official data."""
 
     def __init__(self) -> None:
         super().__init__(list(CATALOG))

@@ -1,4 +1,4 @@
-"""``evidencebench llm``: what language models need beside a run, one command a file.
+"""``evidencebench llm``: the commands about language models that are no runs, one command a file.
 
 The commands: `providers`, `show`, `examples` and `serve_fake`.
 """

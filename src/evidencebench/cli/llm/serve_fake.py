@@ -12,7 +12,7 @@ from evidencebench.data.dataset import open_dataset
 from evidencebench.integrations.fake_server.settings import NAMED_FAULTS, PASSING_FAULTS, Fault, Personality, Settings
 from evidencebench.models.embedding.folder import require_extra
 
-# Options for numbers that `Settings` knows by the second name.
+# Options for numbers; the second name of each is its field of `Settings`.
 _share = partial(click.option, type=options.Finite(0, 1), show_default=True, metavar="RATE")
 _seconds = partial(click.option, type=options.Finite(0, 3600), show_default=True, metavar="SECONDS")
 
@@ -81,12 +81,12 @@ def command(*, data: str, personality: str, port: int, host: str, expose: bool, 
         )
 
 
-def _listed() -> str:
-    """Return the personalities and faults as a part of the help, a line each."""
+def _epilog() -> str:
+    """Return the personalities, one a line, and the faults, for the end of the help."""
     personalities = [f"  {name:<14}{name.meaning}" for name in Personality]
     faults = ["  " + ", ".join(PASSING_FAULTS[:5]) + ",", "  " + ", ".join(PASSING_FAULTS[5:])]
     final = "  and, where they are named, " + ", ".join(NAMED_FAULTS)
     return "\n".join(["\b", "Personalities:", *personalities, "", "\b", "Faults:", *faults, final])
 
 
-command.epilog = _listed()
+command.epilog = _epilog()

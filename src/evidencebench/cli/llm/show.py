@@ -50,11 +50,11 @@ def command(*, run: Path, instance_id: str, data: str | None, tasks: tuple[Task,
     if not found:
         click.echo(f"{run}: {instance_id}: nobody was asked, since none of the tasks wants a sentence of it", err=True)
     if missing := [one for one in found if one.replayed.reply is None]:
-        raise CacheError(_told(made, missing, folder))
+        raise CacheError(_missing_message(made, missing, folder))
 
 
-def _told(run: RunFile, missing: list[Exchange], folder: Path | None) -> str:
-    """Return why replies may not be there."""
+def _missing_message(run: RunFile, missing: list[Exchange], folder: Path | None) -> str:
+    """Return the message for replies that the cache lacks, with the possible reasons."""
     where = "EVIDENCEBENCH_CACHE is 'off', so that no replies are kept" if folder is None else str(folder / FILE_NAME)
     changed = [f"{name} was {then[:12]}, now {now[:12]}" for name, (then, now) in changed_since(run).items()]
     why = (
