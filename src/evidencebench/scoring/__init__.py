@@ -1,8 +1,8 @@
-"""Answers and labels in, numbers with their certainty out.
+"""Scores of answers, measured against the labels, with intervals and tests.
 
-Read `selection` (which sentences of an answer count), `measures` (what they are worth) and `evaluate` (every answer to
-a data set, into `task_scores`); then `resampling` and `significance` (how sure a mean, a difference and a rank is), and
-what uses them: `compare`, `wrong_hypothesis`, `leaderboard`. `score_runs` does all this for run files, beside the
-`controls`, with `run_labels`, `signature` and `cautions`; `score_fields`, `score_texts` and `kind_breakdown` say it to
-programs and people. `published_results` are others' figures.
+Read `selection` (the sentences of an answer that count), `measures` (the value of a selection) and `evaluate` (scores
+every answer to a data set; returns `task_scores`). Then `resampling` (intervals), `significance` (tests and ranks), and
+their users: `compare`, `wrong_hypothesis`, `leaderboard`. `score_runs` scores run files beside the `controls`, with
+`run_labels`, `signature` and `cautions`. `score_fields` writes scores as JSON, `score_texts` as text; `kind_breakdown`
+splits them by kind of sentence; `published_results` holds published figures.
 """

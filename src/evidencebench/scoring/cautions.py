@@ -10,19 +10,19 @@ from evidencebench.scoring.task_scores import TaskScores
 from evidencebench.wording import counted
 
 TRAINED_ON_IT = "trained on this data, so its scores say nothing of other papers"
-"""What is said of a system whose model saw the data that it is scored on."""
+"""The warning about a system whose model was trained on the data that it is scored on."""
 
-# From this share on, all answers are called so.
+# This share of the answers stands for all of them.
 _NEARLY = 0.9
-# A list of so much of its paper orders it, since nobody selects that much.
+# A list of this share of the paper's sentences is taken for a ranking, since nobody selects so many.
 _WHOLE = 0.8
-# So many lists of one length are no accident.
+# Lists of one length are taken for cut rankings from this number of lists on.
 _LEAST_ALIKE = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caution:
-    """Why the scores of a run mean less than they seem to, and what to do."""
+    """A warning about one run: why its scores mean less than they seem to, and what to do."""
 
     label: str
     path: Path
@@ -33,7 +33,7 @@ class Caution:
 
 
 def cautions_of(scored: ScoredRuns) -> tuple[Caution, ...]:
-    """Return what makes scores of runs mean less than they seem to; nothing where all is well."""
+    """Return the warnings about the scores of all runs; empty where there are none."""
     return tuple(
         Caution(label=label, path=run.path, text=text)
         for label, run in scored.runs.items()
@@ -70,7 +70,10 @@ def _share_unanswered(scores: TaskScores) -> float:
 
 
 def _look_ranked(scores: TaskScores) -> bool:
-    """Say whether nearly all answers are over the budget, and name nearly the whole paper or are of one length."""
+    """Say whether a run's sets look like rankings: 90 % of the answers are over the budget.
+
+    Of these, 90 % must also name 80 % of their paper's sentences, or 90 % of three or more must have the same length.
+    """
     sizes = scores.over_length
     if not sizes or len(sizes) < _NEARLY * (len(scores.ids) - scores.counts.unanswered):
         return False

@@ -1,4 +1,4 @@
-"""Compare systems on the same instances: difference, certainty, overlap of what they select; alone or many together."""
+"""Compare two or more systems on the same instances: differences, their tests, and the overlap of the selections."""
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -27,9 +27,9 @@ Name = TypeVar("Name", bound=Hashable)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """Two systems on one task: means and paired difference (first - second) where both are defined, and overlap.
+    """Two systems on one task: both means and the test of first - second, over the instances where both have a score.
 
-    The overlap of the selections is in 0..1 (see `overlap_of`); None where neither selects anything.
+    ``overlap`` is the mean overlap of their selections, in 0..1 (see `overlap_of`); None if both select nothing.
     """
 
     task: Task
@@ -60,11 +60,11 @@ def compare(
     Parameters
     ----------
     first, second
-        What `evaluate` returns for each; the difference is first - second.
+        The scores of each system on the task, as `evaluate` returns them; the difference is first - second.
     measure
-        By which, or its name.
+        The measure that is compared, or its key.
     resampling
-        Of intervals and test.
+        How the intervals and the test are drawn.
 
     Raises
     ------
@@ -94,8 +94,8 @@ def compare_all(
 ) -> list[Comparison]:
     """Compare pairs of systems on one task, over the instances where the measure is defined for all of them.
 
-    By aspect recall, which is defined on all, each pair has the digits that `compare` gives, in less time.
-    ``with_overlaps`` says whether to measure how much the selections share.
+    Aspect recall is defined on every instance, so each pair has the digits of `compare`, in less time.
+    ``with_overlaps`` says whether to compute the overlap of the selections.
     """
     if not pairs:
         return []
@@ -128,14 +128,14 @@ def compare_all(
 
 
 def mean_recalls(columns: Sequence[TaskScores], resampling: Resampling = DEFAULT_RESAMPLING) -> list[Estimate]:
-    """Return the mean aspect recall of each, all from the same draws: as `TaskScores.estimate`, in less time."""
+    """Return each system's mean aspect recall, with the digits of `TaskScores.estimate`, in less time."""
     require_same_instances(columns)
     values = np.column_stack([column.recalls for column in columns])
     return bootstrap_columns(values, columns[0].clusters, resampling)
 
 
 def require_same_instances(columns: Sequence[TaskScores]) -> None:
-    """Raise unless there are scores, all of the same instances in the same order."""
+    """Raise `RunMismatchError` unless there is a system, and all have the same instances in the same order."""
     if not columns:
         raise RunMismatchError("expected the scores of at least one system, got none")
     for other in columns[1:]:
@@ -149,8 +149,8 @@ def require_same_instances(columns: Sequence[TaskScores]) -> None:
 def overlap_of(first: Selection, second: Selection) -> float:
     """Return the Jaccard overlap of two selections: shared sentences / sentences in either.
 
-    A sentence that is drawn counts with its probability: the sum of the smaller ones over the sum of the larger ones.
-    It is undefined if both are empty.
+    Where sentences are drawn, the overlap is the sum of the smaller probabilities / the sum of the larger ones. Raises
+    `UndefinedScoreError` if both are empty.
 
     >>> overlap_of(Selection(certain=(1, 2)), Selection(certain=(2, 3)))
     0.3333333333333333
@@ -167,7 +167,7 @@ def overlap_of(first: Selection, second: Selection) -> float:
 
 
 def overlaps(first: TaskScores, second: TaskScores) -> Floats:
-    """Return the overlap on each instance; NaN where both select nothing."""
+    """Return the overlap of two systems' selections on each instance; NaN where both are empty."""
     if not (first.selections and second.selections):
         raise ValueError("expected scores from evaluate(..., with_selections=True)")
     pairs = zip(first.selections, second.selections, strict=True)
@@ -183,7 +183,7 @@ def _probabilities(selection: Selection) -> dict[int, float]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pair:
-    """Two systems on one task; the p-value is adjusted by Holm over all pairs that were compared together."""
+    """Two systems on one task; ``p_value`` is adjusted by Holm over all pairs that were compared together."""
 
     first: str
     second: str
@@ -193,14 +193,14 @@ class Pair:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pairs:
-    """Pairs that were compared together, task by task, with as many draws as Holm over so many needs."""
+    """The pairs that were compared together, task by task; ``resampling`` has the number of draws that was used."""
 
     members: tuple[Pair, ...]
     resampling: Resampling
 
 
 def adjusted(compared: Iterable[tuple[str, str, Comparison]]) -> tuple[Pair, ...]:
-    """Return comparisons of (first, second) with their p-values adjusted by Holm over all of them."""
+    """Return a pair for each (first, second, comparison), with p-values adjusted by Holm over all of them."""
     compared = list(compared)
     p_values = holm([comparison.test.p_value for *_, comparison in compared])
     return tuple(
@@ -216,9 +216,9 @@ def compare_pairs(
     with_overlaps: bool = True,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> Pairs:
-    """Compare pairs of systems on several tasks: for each, system -> its scores, and the pairs.
+    """Compare pairs of systems on several tasks; ``asked`` holds, for each task, system -> scores, and the pairs.
 
-    More is drawn than ``resampling`` says where Holm over so many tests needs it.
+    More is drawn than ``resampling`` says where Holm over all pairs needs it (see `enough_draws`).
     """
     n_pairs = sum(len(pairs) for _, pairs in asked)
     resampling = replace(resampling, n_draws=max(resampling.n_draws, enough_draws(n_pairs)))

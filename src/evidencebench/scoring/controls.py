@@ -1,4 +1,4 @@
-"""The controls: what is scored beside every run, so that a score means something. This is their only list."""
+"""The controls: systems that are scored beside every run, so that its score can be judged. This is their only list."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,8 +17,8 @@ class Control:
     name: str
     system: System | KnowingSystem  # made here rather than by `make_system`, which imports every system there is
     short_name: str  # where there is little room
-    letter: str  # its mark in pictures made of characters
-    meaning: str  # what the report says of it
+    letter: str  # its mark in charts made of characters
+    meaning: str  # its description in the report
     is_shown_in_papers: bool = True
 
     @property
@@ -61,5 +61,5 @@ CONTROLS: Mapping[str, Control] = MappingProxyType({control.name: control for co
 
 
 def knows_labels(run: RunFile) -> bool:
-    """Say whether a run's answers were made with the labels at hand."""
+    """Say whether a run is of a system that reads the labels, such as the oracle."""
     return run.header is not None and run.header.system.name in KNOWING_SYSTEMS

@@ -1,7 +1,7 @@
-"""Measure answers: one pass over the data, any number of systems, runs, answers in dicts, and tasks.
+"""Score answers: one pass over the data for any number of tasks, systems, runs and dicts of answers.
 
-This is where answers and labels meet. A failed, an empty and a missing answer all score 0 and are counted apart; an
-instance that a task does not apply to is left out, and n says so.
+A failed, an empty and a missing answer all score 0 and are counted apart. An instance that a task does not apply to is
+left out of the scores and counted.
 """
 
 from collections import Counter
@@ -30,7 +30,7 @@ from evidencebench.system import NamedSystem, System
 
 AnswerSource: TypeAlias = Callable[[Instance, Task], Answer | None]
 Answering: TypeAlias = NamedSystem | System | RunFile | Mapping[str, GivenAnswer] | AnswerSource
-"""What can answer: see `answers_from`."""
+"""A source of answers, as `answers_from` takes it."""
 
 
 def evaluate(
@@ -48,18 +48,17 @@ def evaluate(
     Parameters
     ----------
     sources
-        Name -> what `answers_from` takes: a system, a run, answers in a dict, or a function that gives the answer for
-        an instance and a task.
+        Name -> a system, a run, answers in a dict, or a function that returns the answer for an instance and a task.
     dataset
-        What the answers are for: a data set, its path or catalogue name, or instances.
+        The data that the answers are for: a data set, its path or catalogue name, or instances.
     tasks
-        What they are measured on: tasks or their names, or one alone.
+        The tasks to score on: tasks or their names, or a single one.
     rules
-        How answers that do not fit are read, for all sources or by source; the defaults for those not named.
+        How answers that do not fit the budget are read: rules for all sources, or source name -> rules.
     limit
         Only the first so many instances; None: all.
     with_selections
-        Whether to keep what counted of each answer, which comparisons need and which takes memory.
+        Whether to keep the selection of each answer: comparisons need them, and they take memory.
     on_progress
         Called with (instances done, instances in all).
 
@@ -70,7 +69,7 @@ def evaluate(
     RunMismatchError
         If a run or a dict is not for this data.
     TypeError
-        If a source, the data or a task is none.
+        If a source, the data or a task is of another type.
     UndefinedScoreError
         If there is no source, or no task.
 
@@ -115,7 +114,7 @@ def evaluate(
 
 
 def _answers_by_name(sources: object, data: Dataset | list[Instance]) -> dict[str, AnswerSource]:
-    """Return each source as a function; raise where one is none, or what it holds is for other data."""
+    """Return name -> source as a function; raise where one has a wrong type, or its answers are for other data."""
     if not isinstance(sources, Mapping):
         raise TypeError(
             "sources: expected a dict of name -> system, run, answers or function, such as {'bm25': BM25()}, got "
@@ -140,7 +139,7 @@ def _answers_by_name(sources: object, data: Dataset | list[Instance]) -> dict[st
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """One instance under one task."""
+    """One instance on one task: what an answer is measured against."""
 
     instance: Instance
     coverage: Coverage  # of the aspects that count
@@ -148,18 +147,18 @@ class Case:
     ceiling: float  # the highest aspect recall that the budget allows; NaN where it could not be proven
 
     def check(self, answer: Answer | None, rules: Rules = DEFAULT_RULES) -> CheckedAnswer:
-        """Return an answer to the instance as it can be cut; see `check_answer`."""
+        """Return a checked answer to the instance, which can be cut to a budget; see `check_answer`."""
         return check_answer(answer, len(self.instance.query.sentences), rules)
 
 
 def case_of(instance: Instance, task: Task) -> Case | None:
-    """Return what answers to an instance are measured against, or None where the task does not apply."""
+    """Return the case of an instance on a task, or None where the task does not apply."""
     if not task.applies_to(instance.labels):
         return None
     coverage, budget = coverage_of(instance.labels, task.scope), task.budget_for(instance)
     try:
         highest = ceiling(coverage, budget) / coverage.n_aspects
-    except UndefinedScoreError:  # not proven, so what compares with it is left out
+    except UndefinedScoreError:  # not proven, so measures that need it are undefined
         highest = float("nan")
     except MissingExtraError as error:
         raise MissingExtraError(f"{instance.id}: {error}") from error
@@ -215,5 +214,5 @@ class _Collected:
 
 
 def answers_of(run: RunFile | Mapping[str, GivenAnswer]) -> AnswerSource:
-    """Return answers that are there as a function, as `answers_from` does."""
+    """Return the answers of a run or a dict as a function of the instance and the task."""
     return answers_from(run)

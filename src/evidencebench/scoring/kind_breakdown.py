@@ -1,4 +1,4 @@
-"""Where in a paper a system looks, and what it finds there."""
+"""The breakdown of a system's scores by kind of sentence: abstract, heading or body."""
 
 from evidencebench.data.dataset import Dataset
 from evidencebench.data.optimum.cover import Coverage, coverage_of
@@ -9,10 +9,10 @@ from evidencebench.scoring.task_scores import TaskScores
 
 
 def kind_breakdown(scores: TaskScores, dataset: Dataset) -> dict[str, dict[str, float]]:
-    """Return, for each kind of sentence (``abstract``, ``heading``, ``body``), where a system looks and what it finds.
+    """Return kind of sentence (``abstract``, ``heading``, ``body``) -> its share of the selections, and its recall.
 
-    ``selected`` is its share of all selected sentences, ``recall`` the mean aspect recall of its selected sentences
-    alone, ``available`` that of all its sentences.
+    ``selected`` is the kind's share of all selected sentences. ``recall`` is the mean aspect recall of the selected
+    sentences of the kind alone, ``available`` that of all the paper's sentences of the kind.
     """
     table = {kind.name.lower(): {"selected": 0.0, "recall": 0.0, "available": 0.0} for kind in Kind}
     n_selected = 0.0

@@ -20,7 +20,7 @@ from evidencebench.wording import counted, one_line
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
-    """One system on one task: a run by its label, or a control by its name."""
+    """A row of a leaderboard: a run, named by its label, or a control, by its name."""
 
     system: str
     recall: Estimate
@@ -43,19 +43,20 @@ class Standing:
         return "" if self.rank is None else "-".join(map(str, dict.fromkeys(self.rank)))
 
     def fields(self) -> dict[str, Any]:
-        """Return it as a JSON object."""
+        """Return the row as a JSON object."""
         return {ASPECT_RECALL.key if name == "recall" else name: value for name, value in asdict(self).items()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Column:
-    """What a leaderboard tells of every system, wherever one is shown; one more is one more entry of `COLUMNS`.
+    """A column of every leaderboard: of tables, the report and CSV. To add one, add an entry to `COLUMNS`.
 
-    An estimate in a ``cell`` is put into words by whoever shows it; ``csv`` is column of the CSV -> its value.
+    ``cell`` returns its value for a row; the one that shows an `Estimate` formats it. ``csv`` maps the name of a CSV
+    column to its value.
     """
 
-    heading: str = ""  # in the tables of ``leaderboard``; empty: not there
-    page_heading: str = ""  # in the report's
+    heading: str = ""  # in the tables of ``leaderboard``; empty: not shown
+    page_heading: str = ""  # in the report; empty: not shown
     cell: Callable[[Standing], Cell | Estimate] = lambda _: None
     csv: Mapping[str, Callable[[Standing], Cell]] = field(default_factory=dict)
 
@@ -100,17 +101,17 @@ COLUMNS: tuple[Column, ...] = (
         }
     ),
 )
-"""Behind the name of the system."""
+"""The columns that follow the name of the system."""
 
 SystemKey = tuple[str, bool]
-"""A label or name, and whether it is a control's, since a run may have a control's name."""
+"""A run's label or a control's name, and whether it is a control: a run may have a control's name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Board:
-    """The systems on one task, the best first, and the tests that rank them: two systems -> p, adjusted by Holm.
+    """The leaderboard of one task: its rows, the best first, and two systems -> their p-value, adjusted by Holm.
 
-    A control that is among the runs too stands there once.
+    A control that is also among the runs has one row.
     """
 
     standings: tuple[Standing, ...]
@@ -157,9 +158,9 @@ def board_of(scored: ScoredRuns, task: Task, resampling: Resampling = DEFAULT_RE
 
 
 def run_of_control(scored: ScoredRuns, control: str, task: Task) -> str | None:
-    """Return the label of a run that is a control by name and by every score, and so stands for it; None: no run.
+    """Return the label of the run that replaces a control: it has the same name, and the same score on every instance.
 
-    A run that only says that it is one, or lacks answers, is a run like any other.
+    None where there is none: a run with the name but other scores, or without some answers, is a run like any other.
     """
     computed = scored.controls[control][task.name].recalls
     for label, run in scored.runs.items():

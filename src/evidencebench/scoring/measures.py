@@ -1,4 +1,4 @@
-"""The measures: what a selection is worth, as a number in 0..1, exact also where sentences are drawn.
+"""The measures: the value of a selection as a number in 0..1, exact also where sentences are drawn by chance.
 
 Where an answer is cut by chance, the value is the exact expectation. With n tied sentences of which c cover an aspect,
 and k drawn, the aspect stays uncovered with probability C(n - c, k) / C(n, k), so
@@ -22,19 +22,20 @@ from evidencebench.wording import did_you_mean
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeasureInput:
-    """What a measure is a function of: a selection beside the labels."""
+    """The input of a measure: a selection, and the labels that it is measured against."""
 
     selection: Selection
     coverage: Coverage  # of the aspects that count
     ceiling: float  # the highest aspect recall that the budget allows; NaN where it could not be proven
-    n_covered: float  # aspects, in expectation
+    n_covered: float  # aspects that the selection covers, in expectation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measure:
-    """A measure; one more is one more entry of `MEASURES`, which tables, CSV and JSON then show.
+    """A measure. To add one, add an entry to `MEASURES`; tables, CSV and JSON then show it.
 
-    ``of`` gives its value for an outcome and its parameters, and raises `UndefinedScoreError` where it has none.
+    ``of`` takes a `MeasureInput` and the ``parameters`` by name, and returns the value; it raises
+    `UndefinedScoreError` where there is none.
 
     Examples
     --------
@@ -44,21 +45,21 @@ class Measure:
 
     name: str
     of: Callable[..., float]
-    label: str  # what tables for people call it
+    label: str  # its heading in tables
     parameters: Mapping[str, float] = field(default_factory=dict)
-    formula: str = ""  # what explains the label
-    of_no_sentence: float | None = None  # its value for an answer without any; None: what the function says
+    formula: str = ""  # shown beside the label to explain it
+    of_no_sentence: float | None = None  # its value for an answer that names none; None: that of ``of``
     in_tables: bool = True  # beside aspect recall, and in CSV; JSON shows all
     higher_is_better: bool = True
 
     @property
     def key(self) -> str:
-        """What it is called in JSON, CSV and signatures."""
+        """Its name with its parameters, as JSON, CSV and signatures have it."""
         parameters = ",".join(f"{name}={value:g}" for name, value in self.parameters.items())
         return f"{self.name}({parameters})" if parameters else self.name
 
     def value(self, outcome: MeasureInput) -> float:
-        """Return its value for an outcome."""
+        """Return the value for one selection."""
         return self.of(outcome, **self.parameters)
 
 
@@ -70,7 +71,7 @@ def expected_covered(selection: Selection, coverage: Coverage) -> float:
     masks = [coverage.masks[index] for index in selection.tied if index in coverage.masks]
     n_tied, n_drawn = len(selection.tied), selection.n_drawn
     n_draws = comb(n_tied, n_drawn)
-    n_missed = 0  # summed over the aspects, in whole draws: one rounding, at the end
+    n_missed = 0  # draws that miss an aspect, summed over aspects: whole, so that only the division rounds
     open_aspects = coverage.coverable & ~covered
     for bit in bits(open_aspects):
         n_holders = sum(1 for mask in masks if mask & bit)
@@ -79,7 +80,7 @@ def expected_covered(selection: Selection, coverage: Coverage) -> float:
 
 
 def measure_input(selection: Selection, coverage: Coverage, ceiling: float = float("nan")) -> MeasureInput:
-    """Return what measures are functions of."""
+    """Return the input of the measures for a selection."""
     n_covered = expected_covered(selection, coverage)
     return MeasureInput(selection=selection, coverage=coverage, ceiling=ceiling, n_covered=n_covered)
 
@@ -135,10 +136,10 @@ def _relative_recall(outcome: MeasureInput) -> float:
 
 
 ASPECT_RECALL = Measure(name="aspect_recall", of=_recall, label="aspect recall", in_tables=False)
-"""What systems are ranked, compared and drawn by; tables show it with its interval, in a column of its own."""
+"""The measure that systems are ranked, compared and charted by; tables show it with its interval, in its own column."""
 
 COVERABLE_RECALL = Measure(name="coverable_aspect_recall", of=_coverable_recall, label="coverable")
-# Undefined of nothing, but giving no answer must never pay.
+# The precision of no sentence is undefined; it counts as 0, since an empty answer must never pay.
 PRECISION = Measure(name="precision", of=_precision, label="precision", of_no_sentence=0.0)
 
 MEASURES: Mapping[str, Measure] = MappingProxyType(
@@ -167,7 +168,7 @@ MeasureOrName = Measure | str
 
 
 def measure_named(given: MeasureOrName) -> Measure:
-    """Return a measure from itself or from its key."""
+    """Return the measure of a key, or the measure that is given; raises `ValueError` for an unknown key."""
     if isinstance(given, Measure):
         return given
     if given not in MEASURES:
@@ -176,9 +177,9 @@ def measure_named(given: MeasureOrName) -> Measure:
 
 
 def scores_of(outcome: MeasureInput, *, is_empty: bool) -> dict[str, float]:
-    """Return every measure of an outcome by its key, NaN where it is undefined.
+    """Return measure key -> value for one selection; NaN where the measure is undefined.
 
-    ``is_empty`` says that the answer names no sentence though some were asked for.
+    ``is_empty`` says that the answer names no sentence although the budget is not 0.
     """
     scores = {}
     for key, measure in MEASURES.items():

@@ -1,8 +1,8 @@
-"""Published figures, for orientation: mean aspect recall in percent on the official test split.
+"""Published figures, to compare with: mean aspect recall in percent on the official test split.
 
 Source: Wang, Cao et al., "EvidenceBench: A Benchmark for Extracting Evidence from Biomedical Papers", COLM 2025,
-arXiv:2504.18736, and the result log of its repository. The split is the test split: beside scores on any other
-data they say what is usual, not which system is better.
+arXiv:2504.18736, and the result log of its repository. They are for the test split: scores
+on other data cannot be ranked against them.
 """
 
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ class PublishedResult:
 
     @property
     def name(self) -> str:
-        """What it is called in a table."""
+        """The name in tables, such as ``GPT-4o-2024-05-13, 8-shot``."""
         return f"{self.system}, {self.strategy}" if self.strategy else self.system
 
     def recall(self, task: str) -> float | None:

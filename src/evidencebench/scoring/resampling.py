@@ -1,4 +1,4 @@
-"""How sure a mean is: percentile intervals by the bootstrap, whole clusters resampled.
+"""Percentile intervals of means, by the bootstrap over whole clusters.
 
 Instances that share a paper (or a review) are not independent, so whole clusters are resampled. The same seed gives
 the same digits.
@@ -17,16 +17,16 @@ Floats = npt.NDArray[np.float64]
 DEFAULT_DRAWS = 10_000
 DEFAULT_LEVEL = 0.95
 MAX_DRAWS = 1_000_000
-"""What the command line draws at most; more would change no digit that is shown."""
+"""The most draws that the command line takes; more would change no digit that is shown."""
 CACHED_ROWS = 128
-"""Draws and sign flips are weighed so many at a time, which a processor's cache holds; in whole bytes of bits."""
+"""Draws (or sign flips) that are computed at a time, few enough for a processor's cache; a multiple of 8."""
 # At most this many random numbers at a time: 32 MB.
 _BLOCK_NUMBERS = 4_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resampling:
-    """How intervals and tests are resampled: ``n_draws`` times, for intervals that hold ``level`` (in 0..1) of them."""
+    """How intervals and tests are drawn: ``n_draws`` times; an interval holds ``level`` (in 0..1) of the draws."""
 
     seed: int = 0
     n_draws: int = DEFAULT_DRAWS
@@ -39,7 +39,7 @@ class Resampling:
             raise ValueError(f"level: expected a number between 0 and 1, got {self.level}")
 
     def generator(self) -> np.random.Generator:
-        """Return a new generator, so that every figure is drawn alike."""
+        """Return a new generator from the seed, so that every figure gets the same draws."""
         return np.random.default_rng(self.seed)
 
 
@@ -68,7 +68,7 @@ class Estimate:
 def bootstrap(
     values: Sequence[float] | Floats, clusters: Sequence[str], resampling: Resampling = DEFAULT_RESAMPLING
 ) -> Estimate:
-    """Return the mean of one score an instance, of which ``clusters`` names the paper, with its interval.
+    """Return the mean of ``values``, one an instance, with its interval; ``clusters`` holds each instance's cluster.
 
     Examples
     --------
@@ -85,9 +85,9 @@ def bootstrap_columns(
     resampling: Resampling = DEFAULT_RESAMPLING,
     generator: np.random.Generator | None = None,
 ) -> list[Estimate]:
-    """Return an estimate for each column (instances x columns), all from the same draws: `bootstrap` in less time.
+    """Return what `bootstrap` returns for each column of ``values`` (instances x columns), in less time.
 
-    The draws come from ``generator``; None: from a new one.
+    All columns share the draws, which come from ``generator``; None: from a new one.
     """
     if not len(values):
         raise UndefinedScoreError("the mean of no instance is undefined")
@@ -104,9 +104,9 @@ def bootstrap_columns(
 
 
 def bootstrap_defined(values: Floats, clusters: Sequence[str], resampling: Resampling) -> list[Estimate | None]:
-    """Return an estimate for each column over the instances where it is not NaN, and None where it is so nowhere.
+    """Return an estimate for each column over its values that are not NaN; None for a column without any.
 
-    Columns that are defined on the same instances are drawn together; each has the digits that it would have alone.
+    Columns that are defined on the same instances share their draws; each has the digits that it would have alone.
 
     Examples
     --------
@@ -140,7 +140,7 @@ def by_cluster(values: Floats, clusters: Sequence[str]) -> tuple[Floats, Floats]
 
 
 def block_sizes(n_rows: int, n_columns: int) -> Iterator[int]:
-    """Yield sizes of blocks of rows that add up to ``n_rows`` and keep memory bounded."""
+    """Yield numbers of rows that add up to ``n_rows``, each small enough to be computed at a time."""
     size = max(1, _BLOCK_NUMBERS // max(1, n_columns))
     while n_rows > 0:
         yield min(size, n_rows)
@@ -149,7 +149,7 @@ def block_sizes(n_rows: int, n_columns: int) -> Iterator[int]:
 
 def _bootstrap_means(sums: Floats, sizes: Floats, generator: np.random.Generator, n_draws: int) -> Floats:
     """Return the mean of each draw, draws x columns."""
-    # A product a column, so that a column's digits do not depend on those beside it.
+    # One product for each column, so that its digits do not depend on the other columns.
     columns = [np.ascontiguousarray(column) for column in sums.T]
     n_clusters, start = len(sums), 0
     totals, n_drawn = np.empty((len(columns), n_draws)), np.empty(n_draws)

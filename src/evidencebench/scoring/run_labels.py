@@ -1,4 +1,4 @@
-"""What runs are called beside one another: the shortest labels that tell them apart."""
+"""Labels of runs that are shown together: the shortest that tell them apart."""
 
 import os
 from collections import Counter
@@ -11,9 +11,9 @@ from evidencebench.runs.run_file import RunFile
 
 
 def runs_by_label(runs: Sequence[RunFile]) -> dict[str, RunFile]:
-    """Return runs by the shortest label that tells them apart: system, with options that differ, or the file.
+    """Return label -> run: the system, with the options that differ where needed, or else the file's path.
 
-    A person is always shown by name.
+    The label of a person's run always holds the name.
     """
     labels = [_system_label(run) for run in runs]
     # A nested system by its name only, as long as that tells the runs apart.
@@ -30,7 +30,7 @@ def _system_label(run: RunFile) -> str:
     if run.header is None:
         return run.path.name
     system = run.header.system
-    # A person alone among systems is still somebody.
+    # A person is named even where no other person's run is shown.
     is_person = system.name == PERSON and "name" in system.options
     label = f"{PERSON}(name={option_text(system.options['name'])})" if is_person else system.name
     return label if run.header.hypothesis == "own" else f"{label}, wrong hypothesis"

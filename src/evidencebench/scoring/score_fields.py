@@ -12,7 +12,7 @@ from evidencebench.scoring.task_scores import TaskScores
 def score_fields(scores: TaskScores, resampling: Resampling = DEFAULT_RESAMPLING) -> dict[str, Any]:
     """Return one task's scores: every measure with its interval, the counts, and each instance.
 
-    A measure that is undefined on every instance is null; of one paper both ends of an interval are.
+    A measure that is undefined on every instance is null; with one paper, so are both ends of an interval.
     """
     estimates = scores.estimates(resampling=resampling)
     return {
@@ -25,7 +25,7 @@ def score_fields(scores: TaskScores, resampling: Resampling = DEFAULT_RESAMPLING
 
 
 def comparison_fields(comparison: Comparison, names: tuple[str, str] = ("first", "second")) -> dict[str, Any]:
-    """Return a comparison, the two recalls under ``recall_`` and their names."""
+    """Return a comparison; ``names`` end the keys of each system, such as ``recall_first`` and ``counts_first``."""
     test = comparison.test
     return {
         f"recall_{names[0]}": asdict(comparison.first),

@@ -23,8 +23,7 @@ from evidencebench.wording import counted, one_line
 class ScoredRuns:
     """Runs and controls with their scores.
 
-    Controls have none on tasks that no budget ends, where they would win by selecting everything, but for those that
-    end their answers themselves.
+    On a task without a budget, only controls that select have scores: a ranking would win by naming every sentence.
     """
 
     dataset: Dataset
@@ -56,9 +55,11 @@ def score_runs(
 ) -> ScoredRuns:
     """Score run files on the tasks asked for, or on all that every one of them can answer.
 
-    Parameters are as in `evaluate`; controls are read by the default rules. Under a limit, a run over fewer instances
-    can stand beside one over more. It raises `RunMismatchError` if a run does not belong to the data or the runs cover
-    different parts of it, and `TaskError` if a run cannot answer a task that is asked for, or all have none in common.
+    Parameters are as in `evaluate`; answers of controls are read by the default rules. With ``limit``, runs over
+    different numbers of instances can be scored together.
+
+    Raises `RunMismatchError` if a run does not belong to the data or the runs cover different parts of it, and
+    `TaskError` if a run cannot answer a task that is asked for, or the runs have no task in common.
     """
     paths = paths_from(paths)
     if not paths:
@@ -67,7 +68,7 @@ def score_runs(
     runs = open_runs(paths, dataset, tasks)
     asked = tuple(tasks) or common_tasks(list(runs.values()), dataset)
     controls = CONTROLS if with_controls else {}
-    # Runs may have the names of controls.
+    # With a prefix, since a run may have a control's name.
     sources: dict[str, Answering] = {f"run {label}": run for label, run in runs.items()}
     sources |= {f"control {name}": control.named for name, control in controls.items()}
     found = evaluate(

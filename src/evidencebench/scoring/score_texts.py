@@ -1,4 +1,4 @@
-"""Scores in the words that people read, in tables, behind signatures and on pages."""
+"""Scores as text for people: in tables, after signatures and on pages."""
 
 from collections.abc import Mapping
 
@@ -8,7 +8,7 @@ from evidencebench.wording import counted
 
 
 def notes_line(notes: Mapping[str, int]) -> str:
-    """Return what answers note in one line: replies by class and by what read them, requests, tokens, cost, all else.
+    """Return the notes of answers on one line: replies by class and by reader, requests, tokens, cost, then the others.
 
     Examples
     --------
@@ -36,11 +36,11 @@ def notes_line(notes: Mapping[str, int]) -> str:
         parts.append(f"${left.pop('cost_microusd') / 1e6:,.4f}")
     if unpriced:
         parts.append(f"{counted(unpriced, 'reply', 'replies')} of unknown price")
-    return "; ".join([*parts, *(f"{count:,} {_noted(name, count)}" for name, count in left.items())])
+    return "; ".join([*parts, *(f"{count:,} {_note_text(name, count)}" for name, count in left.items())])
 
 
-def _noted(name: str, count: int) -> str:
-    """Return a note's name as words; what stands behind a space is a name of somebody's, and is left as it is."""
+def _note_text(name: str, count: int) -> str:
+    """Return a note's name as words; the part after a space, such as a model's name, stays as it is."""
     ours, space, theirs = printable(name).partition(" ")
     ours = ours.removesuffix("s") if count == 1 and ours.endswith("_sentences") else ours
     return f"{ours.replace('_', ' ')}{space}{theirs}"
@@ -50,7 +50,7 @@ NO_INTERVAL = "one paper: no interval"
 
 
 def percent(estimate: Estimate | None, alone: str = "one paper") -> str:
-    """Return a mean with its interval in percent, ``alone`` in its place where there is one paper; a dash for None.
+    """Return a mean with its interval in percent; ``alone`` replaces the interval of a single paper; None is a dash.
 
     Examples
     --------
@@ -68,7 +68,7 @@ def percent(estimate: Estimate | None, alone: str = "one paper") -> str:
 
 
 def score_text(estimate: Estimate) -> str:
-    """Return a mean with its interval as it stands behind a signature.
+    """Return a mean with its interval, as it is shown after a signature.
 
     Examples
     --------

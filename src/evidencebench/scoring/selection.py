@@ -1,4 +1,4 @@
-"""From an answer to the sentences that count: checked, without repeats, cut to the budget by rules."""
+"""The sentences of an answer that count: the answer is checked, repeats are removed, the rest is cut to the budget."""
 
 from collections.abc import Container, Mapping
 from dataclasses import dataclass, fields
@@ -43,7 +43,7 @@ class Rules:
 
     @property
     def unusual(self) -> dict[str, str]:
-        """Those that are not the default, by name."""
+        """The rules that are not the default: name -> choice."""
         return {one.name: value for one in fields(self) if (value := getattr(self, one.name)) != one.default}
 
 
@@ -52,7 +52,7 @@ DEFAULT_RULES = Rules()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuleText:
-    """What people read of a rule: the help of its option, and what a report says of each choice, the default first."""
+    """The texts of a rule: the help of its option, and the report's words for each choice, the default first."""
 
     help: str
     choices: Mapping[str, str]
@@ -77,12 +77,12 @@ RULE_TEXTS: Mapping[str, RuleText] = MappingProxyType(
         ),
     }
 )
-"""Field of `Rules` -> its words."""
+"""Field of `Rules` -> its texts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
-    """The indices of sentences that count: some for certain, and any ``n_drawn`` of ``tied``, all equally likely."""
+    """Indices of the sentences that count: all of ``certain``, and any ``n_drawn`` of ``tied``, all equally likely."""
 
     certain: tuple[int, ...]
     tied: tuple[int, ...] = ()
@@ -94,7 +94,7 @@ class Selection:
         return len(self.certain) + self.n_drawn
 
     def expected_within(self, indices: Container[int]) -> float:
-        """Return how many of some sentences count, in expectation."""
+        """Return how many of the sentences in ``indices`` count, in expectation."""
         n_certain = float(sum(index in indices for index in self.certain))
         if not self.n_drawn:
             return n_certain
@@ -106,9 +106,9 @@ NOTHING = Ranking(sentences=())
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckedAnswer:
-    """An answer fit to be cut, and what was wrong with it."""
+    """A checked answer, which can be cut to a budget, and what was wrong with it before."""
 
-    ranking: Ranking  # nothing where the answer failed or is missing
+    ranking: Ranking  # empty where the answer failed or is missing
     rules: Rules
     error: str | None = None  # why it failed; None: it did not
     is_missing: bool = False
@@ -127,9 +127,9 @@ class CheckedAnswer:
 def check_answer(answer: Answer | None, n_sentences: int, rules: Rules = DEFAULT_RULES) -> CheckedAnswer:
     """Return a checked answer, which can be cut to a budget; every score and page checks answers by this function.
 
-    Repeated sentences are removed, the first mention kept. ``n_sentences`` is how many the paper has. It raises
-    `AnswerError` if it is no answer, a sentence does not exist (unless the rules drop those), or scores are not one a
-    sentence, descending.
+    Repeated sentences are removed, the first mention kept. ``n_sentences`` is how many the paper has. Raises
+    `AnswerError` if the answer has a wrong type, names a sentence that does not exist (unless the rules drop it), or
+    its scores are not one a sentence and descending.
 
     >>> check_answer(Ranking(sentences=(3, 1, 3)), n_sentences=5).selection(budget=1).certain
     (3,)
@@ -173,7 +173,7 @@ def check_answer(answer: Answer | None, n_sentences: int, rules: Rules = DEFAULT
 def select(
     ranking: Ranking, budget: int | None, *, over_length: OverLength = "expected", ties: Ties = "index"
 ) -> Selection:
-    """Return the sentences that count of a checked answer.
+    """Return the sentences of a checked answer that count.
 
     Parameters
     ----------

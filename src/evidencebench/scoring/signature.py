@@ -54,11 +54,11 @@ def signature_of(scored: ScoredRuns, label: str, task: Task, resampling: Resampl
 
 
 def signature_of_all(scored: ScoredRuns, label: str, resampling: Resampling) -> str:
-    """Return one signature for a run's scores on all tasks, which differ in task and instances only."""
+    """Return one signature for a run's scores on all tasks; a part that differs by task lists all its values."""
     each = [signature_of(scored, label, task, resampling).split("|") for task in scored.tasks]
-    return "|".join(map(_joined, zip(*each, strict=True)))
+    return "|".join(map(_join_values, zip(*each, strict=True)))
 
 
-def _joined(parts: Sequence[str]) -> str:
+def _join_values(parts: Sequence[str]) -> str:
     first, *others = parts
     return first if len(set(parts)) == 1 else ",".join([first, *(part.partition(":")[2] for part in others)])

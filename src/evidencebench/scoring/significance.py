@@ -1,4 +1,4 @@
-"""How sure a difference and a rank is: sign flips of whole clusters, adjusted for how many tests there are."""
+"""P-values of differences by sign flips of whole clusters, adjusted for the number of tests; ranges of ranks."""
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,11 +23,11 @@ from evidencebench.scoring.resampling import (
 Name = TypeVar("Name", bound=Hashable)
 
 ALPHA = 0.05
-"""Below it, a p-value is called significant."""
+"""A p-value below it is called significant."""
 
 MAX_ENUMERATED_CLUSTERS = 14
 """Up to this many clusters with a difference, all sign patterns are enumerated and p is exact."""
-# A resampled mean equal to the observed one but for rounding counts as equal.
+# Sums and scores that differ by no more than rounding count as equal.
 _ROUNDING = 1e-12
 
 
@@ -50,7 +50,7 @@ def paired_test(
     clusters: Sequence[str],
     resampling: Resampling = DEFAULT_RESAMPLING,
 ) -> PairedTest:
-    """Compare two systems by one score an instance each, the instances and their clusters in the same order."""
+    """Return the test of two systems' scores, one an instance each; ``clusters`` holds each instance's cluster."""
     if len(first) != len(second):
         raise ValueError(f"expected as many scores of one system as of the other, got {len(first)} and {len(second)}")
     values = np.column_stack([np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)])
@@ -60,9 +60,9 @@ def paired_test(
 def paired_tests(
     values: Floats, pairs: Sequence[tuple[int, int]], clusters: Sequence[str], resampling: Resampling
 ) -> tuple[list[Estimate], list[PairedTest]]:
-    """Return the mean of each column (instances x systems) and a test for each pair of them, from the same draws.
+    """Return the mean of each column of ``values`` (instances x systems), and a test for each pair of columns.
 
-    Each has the digits that it would have alone.
+    All share the draws; each has the digits that it would have alone.
     """
     differences = np.column_stack([values[:, first] - values[:, second] for first, second in pairs])
     generator = resampling.generator()
@@ -90,10 +90,10 @@ def paired_tests(
 def sign_flip(
     differences: Floats, clusters: Sequence[str], generator: np.random.Generator, n_draws: int
 ) -> tuple[float, bool]:
-    """Return the two-sided p-value that the mean difference is 0, and whether it is exact.
+    """Return the two-sided p-value for a mean difference of 0, and whether it is exact.
 
-    Were the systems equal, the sign of each cluster's difference would be a coin's toss. With few clusters all
-    patterns are enumerated; otherwise p = (1 + draws at least as extreme) / (1 + draws) [1]_.
+    If the systems were equal, the sign of each cluster's difference would be random. With few clusters all patterns of
+    signs are enumerated; otherwise p = (1 + draws at least as extreme) / (1 + draws) [1]_.
 
     References
     ----------
@@ -101,7 +101,7 @@ def sign_flip(
        Molecular Biology 9 (2010).
     """
     sums = by_cluster(differences[:, None], clusters)[0][:, 0]
-    sums = sums[sums != 0]  # a cluster without a difference looks the same whichever way it is flipped
+    sums = sums[sums != 0]  # flipping a cluster without a difference changes nothing
     threshold = abs(sums.sum()) - _ROUNDING * max(1.0, float(np.abs(sums).sum()))
     if len(sums) <= MAX_ENUMERATED_CLUSTERS:
         patterns = np.arange(1 << len(sums))[:, None] >> np.arange(len(sums)) & 1
@@ -152,24 +152,24 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 
 def enough_draws(n_tests: int) -> int:
-    """Return how many sign flips a test needs for its smallest p-value to survive Holm over so many tests.
+    """Return how many sign flips a test needs to be able to be significant after Holm over ``n_tests``.
 
-    The smallest is 1 / (1 + draws), and Holm multiplies it by the number of tests; twice as many draws leave room.
+    The smallest p-value is 1 / (1 + draws), and Holm multiplies it by ``n_tests``. Twice the least number is returned.
     """
     return ceil(2 * n_tests / ALPHA)
 
 
 def can_be_significant(n_clusters: int, n_tests: int) -> bool:
-    """Say whether so many tests over so few clusters could find anything: whether their smallest p survives Holm.
+    """Say whether a test over ``n_clusters`` can be significant after Holm over ``n_tests``.
 
-    Were every cluster's difference to point one way, two of all 2 ** n_clusters sign patterns would be as extreme.
+    The smallest p-value is 2 / 2 ** n_clusters: all differences have one sign, and two patterns are as extreme.
 
     Examples
     --------
     >>> can_be_significant(9, 21), can_be_significant(10, 21)
     (False, True)
     """
-    if n_clusters > MAX_ENUMERATED_CLUSTERS:  # where there are `enough_draws`
+    if n_clusters > MAX_ENUMERATED_CLUSTERS:  # p is drawn, and there are `enough_draws`
         return True
     return n_tests * 2.0 ** (1 - n_clusters) < ALPHA
 
@@ -177,9 +177,9 @@ def can_be_significant(n_clusters: int, n_tests: int) -> bool:
 def pairwise_p_values(
     scores: Mapping[Name, Floats], clusters: Sequence[str], resampling: Resampling = DEFAULT_RESAMPLING
 ) -> dict[tuple[Name, Name], float]:
-    """Return (system, system) -> p from sign flips, adjusted by Holm over all pairs; each pair stands there once.
+    """Return (system, system) -> p-value from sign flips, adjusted by Holm over all pairs; each pair has one entry.
 
-    ``scores`` holds for each system one score an instance, the instances and their clusters in the same order.
+    ``scores`` maps a system to one score an instance; ``clusters`` holds each instance's cluster.
     """
     pairs = list(combinations(scores, 2))
     generator, n_draws = resampling.generator(), max(resampling.n_draws, enough_draws(len(pairs)))
@@ -190,10 +190,10 @@ def pairwise_p_values(
 def ranges_from(
     means: Mapping[Name, float], p_values: Mapping[tuple[Name, Name], float]
 ) -> dict[Name, tuple[int, int]]:
-    """Return the ranks that each system can claim, from means and `pairwise_p_values`.
+    """Return system -> the best and the worst rank that it can claim, from means and `pairwise_p_values`.
 
-    A system's best rank is 1 + how many are significantly better; its worst is the number of systems - how many are
-    significantly worse.
+    The best is 1 + the number of systems that are significantly better; the worst is the number of all systems - the
+    number that are significantly worse.
     """
     better, worse = dict.fromkeys(means, 0), dict.fromkeys(means, 0)
     for (a, b), p_value in p_values.items():

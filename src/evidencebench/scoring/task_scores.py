@@ -1,4 +1,4 @@
-"""What evaluation gives: the scores of one system on one task, an instance at a time."""
+"""The result of `evaluate`: the scores of one system on one task, one an instance."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ from evidencebench.wording import one_line
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counts:
-    """What happened to the answers of one task; one that failed, selects nothing, or is not there scores 0."""
+    """How many answers to one task failed, are empty, missing, and so on; these three score 0."""
 
     failed: int = 0
     empty: int = 0
@@ -33,24 +33,24 @@ class Counts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskScores:
-    """The scores of one system on one task, an instance at a time.
+    """The scores of one system on one task, one an instance.
 
     Attributes
     ----------
     task
-        What was asked.
+        The task.
     ids, clusters
-        Id of each instance that counts, and what it is resampled by (its review, or else its paper).
+        The id and the cluster of each instance that counts; the cluster is its review, or else its paper.
     scores
-        Measure -> one score an instance; NaN where the measure is undefined for it, which leaves it out.
+        Measure key -> one score an instance; NaN where the measure is undefined, which leaves the instance out.
     selections
-        What counted of each answer; empty where `evaluate` was told to keep none.
+        The selection of each answer; empty after ``evaluate(..., with_selections=False)``.
     counts
-        What happened to the answers.
+        How many answers failed, are empty, missing, and so on.
     notes
-        What the answers note, such as how many replies of a language model were refusals, summed over instances.
+        The notes of the answers, summed over instances, such as how many replies of a language model were refusals.
     over_length
-        Of each unordered answer over the budget, how many sentences it names and how many the paper has.
+        For each unordered answer over the budget: how many sentences it names, and how many its paper has.
     """
 
     task: Task
@@ -70,7 +70,7 @@ class TaskScores:
 
     @property
     def recalls(self) -> Floats:
-        """Aspect recall of each instance: what systems are ranked, compared and drawn by."""
+        """The aspect recall of each instance, by which systems are ranked, compared and charted."""
         return self.scores[ASPECT_RECALL.key]
 
     @property

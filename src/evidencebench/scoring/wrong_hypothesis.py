@@ -24,22 +24,22 @@ def wrong_hypothesis_control(
     waiting: Waiting = Waiting(),  # noqa: B008 - frozen
     on_progress: Callable[[int, int], None] | None = None,
 ) -> dict[str, Comparison]:
-    """Return, for each task, a system asked with each paper's own hypothesis against it asked with another's.
+    """Return task name -> comparison of a system asked with each paper's own hypothesis and with another paper's.
 
     A system whose recall and selections stay the same did not use the hypothesis, however high it scores.
 
     Parameters
     ----------
     system
-        What answers: what `make_system` returns, or any object with ``rank(query, brief)``.
+        A system of `make_system`, or any object with ``rank(query, brief)``.
     dataset
-        What is asked; hypotheses are swapped over all of it.
+        The data; hypotheses are swapped over all of it, whatever the limit.
     tasks
-        What the answers are measured on: tasks or their names, or one alone.
+        The tasks to score on: tasks or their names, or a single one.
     limit
         Only the first so many instances; None: all.
     resampling
-        Of the intervals; its seed is the swap's too.
+        How the intervals are drawn; its seed also decides the swap.
     waiting
         How a system that waits for a server is asked.
     on_progress
@@ -53,7 +53,7 @@ def wrong_hypothesis_control(
         If the system builds on stored answers, which are for each paper's own hypothesis, or it may not be asked one of
         the instances.
     StopError
-        If no more requests may be sent; what was replied is stored.
+        If no more requests may be sent; the replies so far are in the cache.
     TaskError
         If the system cannot answer a task.
     """
@@ -84,7 +84,7 @@ def wrong_hypothesis_inquiries(
     limit: int | None = None,
     resampling: Resampling = DEFAULT_RESAMPLING,
 ) -> dict[str, Inquiry]:
-    """Return what `wrong_hypothesis_control` asks: each paper's own hypothesis, ``own``, and another's, ``wrong``."""
+    """Return the two inquiries of `wrong_hypothesis_control`: ``own``, with each paper's hypothesis, and ``wrong``."""
     require_answerable(system, dataset, tasks, limit=limit, own_hypotheses=False)
     swapped = derange_hypotheses(dataset.queries(), resampling.generator())
     return {"own": Inquiry(system=system), "wrong": Inquiry(system=system, hypotheses=swapped)}
