@@ -1,4 +1,4 @@
-"""What the report's sections are built of: text, tables that scroll inside their frame, and folded parts."""
+"""The elements of the report's sections: paragraphs, tables that scroll inside their frame, and folded parts."""
 
 import re
 from collections.abc import Sequence
@@ -8,25 +8,25 @@ from evidencebench.scoring.resampling import Estimate
 from evidencebench.tables import Cell, Table
 
 FOREIGN = {"class": "foreign", "dir": "auto"}
-"""Of elements that show text from a file: its direction is its own."""
+"""Attributes of an element that shows text from a file; the browser takes the text's direction from the text."""
 
 _LONG = 24
 _NUMBERS = re.compile(r"[-+\d.,\[\]()$% ]*")
 
 
 def section(name: str, title: str, *children: Child) -> Node:
-    """Return a section that can be linked to as ``#name``."""
+    """Return a section with a heading; links reach it as ``#name``."""
     heading = node("h2", {"id": f"{name}-title"}, title)
     return node("section", {"id": name, "aria-labelledby": f"{name}-title", "tabindex": "-1"}, heading, *children)
 
 
 def paragraph(*children: Child, look: str = "") -> Node:
-    """Return a paragraph."""
+    """Return a paragraph; ``look`` is its class."""
     return node("p", {"class": look} if look else None, *children)
 
 
 def note(*children: Child) -> Node:
-    """Return a paragraph that explains."""
+    """Return a paragraph of small text, which explains."""
     return paragraph(*children, look="note")
 
 
@@ -36,35 +36,35 @@ def isolated_name(text: str) -> Node:
 
 
 def code(text: str) -> Node:
-    """Return a command or a signature, which may be long."""
+    """Return an element for a command or a signature; it may be long."""
     return node("code", FOREIGN, text)
 
 
 def folded(summary: str, *children: Child, is_open: bool = False) -> Node:
-    """Return a part that can be folded, and is open in print."""
+    """Return a part that the reader can fold away; it is open in print."""
     return node("details", {"open": ""} if is_open else None, node("summary", None, summary), *children)
 
 
 def figure(chart: Node, table: Table, *, is_open: bool = False) -> Node:
-    """Return a chart with the table behind it, folded unless it says more than the chart."""
+    """Return a chart above the table of its numbers; the table is folded unless ``is_open``."""
     label = f"Chart: {chart.findtext('title') or ''}"
     numbers = folded("The numbers as a table", shown_table(table), is_open=is_open)
     return node("figure", None, _frame(label, chart), numbers)
 
 
 def shown_table(table: Table, *, most: int = 300) -> Node:
-    """Return a table in a frame of its own, numbers to the right; cells longer than ``most`` characters are cut."""
+    """Return a table in a frame of its own, numbers at the right; text of more than ``most`` characters is cut."""
     columns = list(zip(*table.rows, strict=True)) or [("",)] * len(table.columns)
     numeric = [all(not isinstance(cell, str) for cell in column) for column in columns]
     number = {"class": "number"}
     head = (
-        node("th", {"scope": "col", **(number if right else _look_of_words(name))}, beginning_of(name))
+        node("th", {"scope": "col", **(number if right else _word_attributes(name))}, beginning_of(name))
         for name, right in zip(table.columns, numeric, strict=True)
     )
 
     def line(row: Sequence[Cell]) -> Node:
-        texts = [_text_of(cell, most) for cell in row]
-        looks = [number if right else _look_of(text) for text, right in zip(texts, numeric, strict=True)]
+        texts = [_cell_text(cell, most) for cell in row]
+        looks = [number if right else _text_attributes(text) for text, right in zip(texts, numeric, strict=True)]
         first, *cells = zip(texts, looks, strict=True)
         name = node("th", {"scope": "row", **first[1]}, first[0])
         return node("tr", None, name, *(node("td", look, text) for text, look in cells))
@@ -76,11 +76,11 @@ def shown_table(table: Table, *, most: int = 300) -> Node:
 
 
 def _frame(label: str, inner: Node) -> Node:
-    """Return what may be wider than the page, and then scrolls, also by the keyboard."""
+    """Return an element in a frame, which scrolls (by keyboard too) where the element is wider than the page."""
     return node("div", {"class": "frame", "tabindex": 0, "role": "group", "aria-label": label}, inner)
 
 
-def _text_of(cell: Cell, most: int) -> str:
+def _cell_text(cell: Cell, most: int) -> str:
     if cell is None:
         return ""
     if isinstance(cell, float):
@@ -88,18 +88,18 @@ def _text_of(cell: Cell, most: int) -> str:
     return beginning_of(cell, most) if isinstance(cell, str) else f"{cell:,}"
 
 
-def _look_of(text: str) -> dict[str, str]:
-    """Return the attributes of a cell with text: numbers keep to one line, all else may be anything."""
-    return {"class": "value"} if _NUMBERS.fullmatch(text) else _look_of_words(text)
+def _text_attributes(text: str) -> dict[str, str]:
+    """Return the attributes of a cell with text: numbers stay on one line, other text is treated as from a file."""
+    return {"class": "value"} if _NUMBERS.fullmatch(text) else _word_attributes(text)
 
 
-def _look_of_words(text: str) -> dict[str, str]:
-    """Return the attributes of a cell with words; long ones may break anywhere, to leave room for the numbers."""
+def _word_attributes(text: str) -> dict[str, str]:
+    """Return the attributes of a cell with words; long text may break inside a word, to leave room for the numbers."""
     return FOREIGN | {"class": "foreign long"} if len(text) > _LONG else FOREIGN
 
 
 def points(difference: Estimate) -> str:
-    """Return a difference in points of recall with its interval, signed.
+    """Return a difference of recalls with its interval, as text in signed percentage points.
 
     >>> points(Estimate(mean=0.051, low=-0.002, high=0.104, n=9, n_clusters=7))
     '+5.1 [-0.2, +10.4]'
@@ -111,5 +111,5 @@ def points(difference: Estimate) -> str:
 
 
 def shown_list(*items: Child) -> Node:
-    """Return a list, an item a child."""
+    """Return a list with these items."""
     return node("ul", None, *(node("li", None, item) for item in items))

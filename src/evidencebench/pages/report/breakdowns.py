@@ -1,4 +1,4 @@
-"""Aspect recall instance by instance, and by what an instance is like."""
+"""Aspect recall instance by instance, and by properties of the instances, such as the length of the paper."""
 
 from bisect import bisect
 from collections.abc import Mapping, Sequence
@@ -25,7 +25,7 @@ _PLACES = ("all in the abstract", "some in the abstract", "none in the abstract"
 
 
 def scatter_section(*, has_papers: bool) -> Node:
-    """Return where two systems are chosen and drawn in the browser, from the papers' list, or why they cannot be."""
+    """Return the section in which the page's script draws a scatter plot of two systems; it needs the papers."""
     if not has_papers:
         return section("scatter", "Instance by instance", note("Left out with the papers (see below)."))
     return section(
@@ -41,11 +41,11 @@ def scatter_section(*, has_papers: bool) -> Node:
 
 
 Bins = Mapping[str, Mapping[str, Estimate]]
-"""Of each bin of instances that holds any, the mean aspect recall of every system."""
+"""Name of a bin of instances -> system -> mean aspect recall in the bin; bins without instances are left out."""
 
 
 def breakdowns_of(findings: Findings, task: Task) -> dict[str, Bins]:
-    """Return recall on a task by each trait of the instances, for every system of its leaderboard."""
+    """Return the bins of each property of the instances, with the recall of every system of the task's leaderboard."""
     columns = findings.columns(task)
     first = next(iter(columns.values()))
     recalls = np.column_stack([scores.recalls for scores in columns.values()])
@@ -77,7 +77,7 @@ def _names(starts: Sequence[int], unit: str) -> tuple[str, ...]:
 
 
 def _place(instance: Instance, task: Task) -> int:
-    """Return which of `_PLACES` says where the evidence stands."""
+    """Return the position in `_PLACES` that an instance belongs to."""
     coverage = coverage_of(instance.labels, task.scope)
     covered = coverage.mask_of(instance.query.indices_of(Kind.ABSTRACT))
     if not coverage.coverable:
@@ -86,7 +86,7 @@ def _place(instance: Instance, task: Task) -> int:
 
 
 def breakdowns_section(findings: Findings) -> Node:
-    """Return a grouped chart and its table for each trait, on the first task."""
+    """Return the section with a grouped chart and its table for each property, on the first task."""
     task = findings.tasks[0]
     return section(
         "breakdowns",
@@ -100,8 +100,8 @@ def breakdowns_section(findings: Findings) -> Node:
     )
 
 
-def _figure(findings: Findings, task: Task, trait: str, bins: Bins) -> Node:
-    title = f"By {trait}"
+def _figure(findings: Findings, task: Task, property_name: str, bins: Bins) -> Node:
+    title = f"By {property_name}"
     groups: list[BarGroup] = []
     rows: list[list[Cell]] = []
     for name, recalls in bins.items():

@@ -1,4 +1,4 @@
-"""Aspect recall at every budget, beside the most that the budget can cover."""
+"""The curves of aspect recall by budget, for every system and for the ceiling."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -35,10 +35,10 @@ class Curve:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Curves:
-    """The curves over the aspects in a scope, of runs, then controls, with ``n`` instances behind each.
+    """The curves over the aspects of a scope, runs first, then controls; each is a mean over ``n`` instances.
 
-    The ``ceiling`` is the most that each budget can cover, over the instances where that is proven. ``apart`` are the
-    labels of the runs that were asked each task apart, and so have points at those budgets only.
+    ``ceiling`` is the mean of the highest recall at each budget, over the instances where that is proven. ``apart``
+    are the labels of the runs that were asked each task separately; they have points at the budgets of those tasks.
     """
 
     scope: AspectScope
@@ -50,16 +50,16 @@ class Curves:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Answers:
-    """A system's answers: where they come from, how they are read, and for which tasks apart (none: for every one)."""
+    """A system's answers: their source and the rules that read them."""
 
     source: AnswerSource
     rules: Rules
-    apart: frozenset[str] = frozenset()
+    apart: frozenset[str] = frozenset()  # the tasks that were asked separately; empty: one answer serves every task
 
     def recalls(self, instance: Instance, coverages: Mapping[AspectScope, Coverage], largest: int) -> list[list[float]]:
-        """Return recall at every budget in each scope, NaN where it was not asked: as `evaluate` does, in less time.
+        """Return recall as [scope][budget]; NaN where the task was not asked. The numbers are those of `evaluate`.
 
-        An answer that serves every task is checked once, and cut once for both scopes.
+        It takes less time: an answer that serves every task is checked once, and cut at each budget once.
         """
         n_sentences, budgets = len(instance.query.sentences), range(1, largest + 1)
         if not self.apart:
@@ -78,7 +78,7 @@ class _Answers:
 
 
 def curves_of(findings: Findings, largest: int) -> tuple[Curves, ...]:
-    """Return the curves up to a budget, over all aspects and over Results aspects, where any instance has such."""
+    """Return curves up to the budget ``largest``: over all aspects, and over Results aspects where there are any."""
     answers = _answers(findings)
     recalls: dict[AspectScope, list[list[list[float]]]] = {"all": [], "results": []}  # [instance][system][budget]
     clusters: dict[AspectScope, list[str]] = {"all": [], "results": []}
@@ -96,7 +96,7 @@ def curves_of(findings: Findings, largest: int) -> tuple[Curves, ...]:
 
 
 def _answers(findings: Findings) -> dict[tuple[str, bool], _Answers]:
-    """Return the answers of runs and of the controls on a leaderboard, by (name, whether it is a control)."""
+    """Return the answers of the runs, and of the controls on a leaderboard, by (name, whether it is a control)."""
     scored = findings.scored
     found = {
         (label, False): _Answers(
@@ -109,7 +109,7 @@ def _answers(findings: Findings) -> dict[tuple[str, bool], _Answers]:
     on_a_board = {row.system for rows in findings.board.values() for row in rows if row.is_control}
     for name in scored.controls:
         if name in on_a_board and not CONTROLS[name].knows_labels:
-            # A control is what it is, however runs are read.
+            # A control is read by the default rules, whatever the rules for runs.
             found[name, True] = _Answers(source=answers_from(CONTROLS[name].named), rules=Rules())
     return found
 
@@ -121,7 +121,7 @@ def _curves(
     recalls: np.ndarray[tuple[int, int, int], np.dtype[np.float64]],
     clusters: list[str],
 ) -> Curves:
-    """Return the means of recalls by instance, system (the ceiling last) and budget."""
+    """Return the curves of an array of recalls with the axes instance, system (the ceiling last), budget."""
     n, _, largest = recalls.shape
     points = bootstrap_defined(recalls.reshape(n, -1), clusters, findings.resampling)
     *curves, ceiling = (
@@ -133,7 +133,7 @@ def _curves(
 
 
 def _ceilings(instance: Instance, scope: AspectScope, largest: int) -> list[float]:
-    """Return the most that each budget can cover; NaN where it could not be proven."""
+    """Return the highest recall that each budget allows; NaN where it could not be proven."""
     found: list[float] = []
     coverage = coverage_of(instance.labels, scope)
     highest = coverage.coverable.bit_count() / coverage.n_aspects
@@ -148,7 +148,7 @@ def _task(scope: AspectScope, budget: int) -> Task:
 
 
 def curves_section(findings: Findings, found: Sequence[Curves], largest: int) -> Node:
-    """Return a chart and a table for each scope that has aspects."""
+    """Return the section with a chart and a table for each scope that has aspects."""
     apart = list(dict.fromkeys(label for curves in found for label in curves.apart))
     return section(
         "curves",
@@ -181,7 +181,7 @@ def _figure(findings: Findings, curves: Curves) -> Node:
         for curve in curves.curves
         if any(curve.points)
     ]
-    if any(curves.ceiling.points):  # the oracle draws the same curve
+    if any(curves.ceiling.points):  # with the mark and colour of the oracle, whose curve is the same
         lines.append(_line(curves.ceiling, findings.series_of("oracle", is_control=True)))
     scope = "All aspects" if curves.scope == "all" else "Results aspects"
     title = f"{scope}, {counted(curves.n, 'instance')}"
@@ -198,8 +198,8 @@ def _line(curve: Curve, series: int) -> ChartLine:
 
 
 def _cell(point: Estimate | None, n: int) -> str:
-    """Return a mean, with the instances behind it where those are not all: of a ceiling that is not always proven."""
+    """Return a mean as text; a mean over fewer than all ``n`` instances, as of a ceiling, says over how many."""
     if point is None:
         return ""
-    told = percent(point, alone="")
-    return told if point.n == n else f"{told} ({point.n:,} of {counted(n, 'instance')})"
+    mean = percent(point, alone="")
+    return mean if point.n == n else f"{mean} ({point.n:,} of {counted(n, 'instance')})"

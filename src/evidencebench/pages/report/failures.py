@@ -1,4 +1,4 @@
-"""The failures and costs of answers, counted over the lines of a run, whatever tasks a line serves."""
+"""The failures and costs of answers; each line of a run counts once, also where it serves several tasks."""
 
 import re
 from collections import Counter
@@ -17,26 +17,26 @@ from evidencebench.system import merged_notes
 from evidencebench.tables import Cell, Table
 from evidencebench.wording import counted
 
-# How the notes begin that say what a language model's replies were, and which branch of the grammar read them.
+# Prefixes of notes: of those that count replies by class, and of those that count them by the grammar's branch.
 _REPLY, _READ_BY = "reply_", "read_by "
-_OF_A_REPLY = re.compile(r"ReplyError: [a-z_ ]{1,30}(?=:)")
+_REPLY_ERROR = re.compile(r"ReplyError: [a-z_ ]{1,30}(?=:)")
 _MOST_CHARACTERS = 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ErrorKind:
-    """Errors that begin alike."""
+    """The errors of a run that are of one kind."""
 
-    name: str  # what stands before the first colon, such as ``TimeoutError``
+    name: str  # as `kind_of` returns it, such as ``TimeoutError``
     count: int
-    instance_id: str  # of the first of them
-    example: str  # the first of them, whole
+    instance_id: str  # the instance of the first error
+    example: str  # the whole text of the first error
 
 
 def notes_of(run: RunFile, keys: Iterable[tuple[str, str | None]] | None = None) -> dict[str, int]:
-    """Return what answers of a run note together, as the run's own summary does.
+    """Return the notes of a run's answers put together by `merged_notes`, as in the run's own summary.
 
-    ``keys`` are (instance id, task or None) of the lines that are counted; None: of all.
+    ``keys`` are (instance id, task or None) of the lines that are counted; None: all lines.
     """
     of_papers: dict[str, dict[str, int]] = {}
     for instance_id, task in run.done if keys is None else keys:
@@ -64,19 +64,19 @@ def errors_of(run: RunFile, keys: Iterable[tuple[str, str | None]] | None = None
 
 
 def kind_of(error: str) -> str:
-    """Return what stands before the first colon of an error; of a language model's reply, what the reply was too.
+    """Return the kind of an error: its text before the first colon; of a `ReplyError` the class of the reply too.
 
     >>> kind_of("TimeoutError: no reply within 60 s"), kind_of("null in the answers file")
     ('TimeoutError', 'null in the answers file')
     >>> kind_of("ReplyError: refused: the reply says that the model will not answer")
     'ReplyError: refused'
     """
-    found = _OF_A_REPLY.match(error)
+    found = _REPLY_ERROR.match(error)
     return found[0] if found else error.partition(":")[0].strip()[:_MOST_CHARACTERS] or "unnamed"
 
 
 def cost_text(notes: Mapping[str, int]) -> str | None:
-    """Return what a run's replies cost in dollars, so far as it is known; None where it had none.
+    """Return the known cost of a run's replies as text, in dollars; None where there was no reply.
 
     >>> cost_text({"requests": 2, "cost_microusd": 1500})
     '$0.0015'
@@ -105,7 +105,7 @@ _COUNTED = {
 
 
 def failures_section(findings: Findings) -> Node:
-    """Return what went wrong with the answers of every run."""
+    """Return the section that counts failed, empty and missing answers, errors by kind and replies by class."""
     graded = {label: (run, findings.graded_answers(run)) for label, run in findings.every_run.items()}
     notes = {label: notes_of(*found) for label, found in graded.items()}
     errors = [(label, kind) for label, found in graded.items() for kind in errors_of(*found)]
@@ -145,14 +145,14 @@ def failures_section(findings: Findings) -> Node:
 
 
 def _table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Cell]], *, otherwise: str = "") -> Node | None:
-    """Return a table, or where it would have no row, what is said ``otherwise``."""
+    """Return a table; one without rows is replaced by the text ``otherwise``, or by None where that is empty."""
     if rows:
         return shown_table(Table(title=title, columns=columns, rows=rows))
     return note(otherwise) if otherwise else None
 
 
 def _replies(title: str, prefix: str, notes: Mapping[str, Mapping[str, int]], *, otherwise: str = "") -> Node | None:
-    """Return how many replies each run notes, in all and by what stands behind a prefix."""
+    """Return the table of each run's replies, in all and by class; ``prefix`` begins the names of their notes."""
     replies = {
         label: {name.removeprefix(prefix).replace("_", " "): n for name, n in found.items() if name.startswith(prefix)}
         for label, found in notes.items()
@@ -167,10 +167,10 @@ def _replies(title: str, prefix: str, notes: Mapping[str, Mapping[str, int]], *,
 
 
 def costs_section(findings: Findings) -> Node:
-    """Return what the answers of language models cost, and how long people took."""
+    """Return the section on the cost of language models' answers, and on the time that people took."""
     runs = findings.every_run
     notes = {label: found for label, run in runs.items() if (found := notes_of(run))}
-    # What each table begins with: the run, how many answers it holds, and how many of them are graded.
+    # The first cells of a run's row in each table: its label, how many answers it holds, how many are graded.
     named: dict[str, tuple[Cell, ...]] = {
         label: (label, len(runs[label].done), len(findings.graded_answers(runs[label]))) for label in notes
     }
@@ -219,7 +219,7 @@ def costs_section(findings: Findings) -> Node:
 
 
 def _seconds(run: RunFile) -> list[int]:
-    """Return how long a person took for each instance; nothing of any other run."""
+    """Return the seconds that a person took for each instance; empty where the run is not a person's."""
     if run.header is None or run.header.system.name != SYSTEM_NAME:
         return []
     answers = (run.answer(*key) for key in run.done)

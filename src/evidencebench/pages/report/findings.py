@@ -1,4 +1,4 @@
-"""The runs of a report, scored and ranked once, before anything is drawn."""
+"""The data of a report: the runs, scored and ranked once for all sections."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -21,9 +21,9 @@ from evidencebench.scoring.task_scores import TaskScores
 class Findings:
     """Runs and controls, scored and ranked.
 
-    ``scored`` are the runs that were asked each paper's own hypothesis, and the controls. ``swapped`` are those that
-    were asked another paper's, by label, with their scores by task: a control of their own, competing with nobody.
-    ``n_papers`` counts what is resampled: papers, or reviews where the data names them.
+    ``scored`` has the runs that were asked each paper's own hypothesis, and the controls. ``swapped`` has the runs that
+    were asked another paper's hypothesis: label -> (run, scores by task); they are on no leaderboard. ``n_papers``
+    counts the clusters that are resampled: papers, or reviews where the data names them.
     """
 
     scored: ScoredRuns
@@ -35,12 +35,12 @@ class Findings:
 
     @property
     def dataset(self) -> Dataset:
-        """What the runs are for."""
+        """The data set of the runs."""
         return self.scored.dataset
 
     @property
     def tasks(self) -> tuple[Task, ...]:
-        """What was scored; the first is the one that the report speaks of where it speaks of one."""
+        """The tasks that were scored; sections on one task take the first."""
         return self.scored.tasks
 
     @property
@@ -49,43 +49,43 @@ class Findings:
         return {task: one.standings for task, one in self.boards.items()}
 
     def bar(self, system: str, recall: Estimate, *, is_control: bool, note: str = "") -> Bar:
-        """Return a recall as it is drawn: a system has the same mark and colour in every chart of the page."""
+        """Return a system's recall as a `Bar`, with the mark and colour that the system has in every chart."""
         series = self.series_of(system, is_control=is_control)
         return bar_of(system, recall, is_control=is_control, series=series, note=note)
 
     @property
     def every_run(self) -> dict[str, RunFile]:
-        """Every run by its label, those with wrong hypotheses last."""
+        """Label -> run, of all runs; those with wrong hypotheses come last."""
         return {**self.scored.runs, **{label: run for label, (run, _) in self.swapped.items()}}
 
     def graded_answers(self, run: RunFile) -> frozenset[tuple[str, str | None]]:
-        """Return (instance id, task or None) of the lines of a run that are graded here: a file may hold more."""
+        """Return (instance id, task or None) of the run's lines that are graded here; a run may hold more lines."""
         ids, tasks = set(self.dataset.ids[: self.n_instances]), {None, *(task.name for task in self.tasks)}
         return frozenset(key for key in run.done if key[0] in ids and key[1] in tasks)
 
     def columns(self, task: Task) -> dict[str, TaskScores]:
-        """Return the scores on a task of every system of its leaderboard, the best first, by `name_of`."""
+        """Return system -> scores on a task, in the order of its leaderboard; systems are named by `name_of`."""
         return {
             self.name_of(row): (self.scored.controls if row.is_control else self.scored.scores)[row.system][task.name]
             for row in self.board[task.name]
         }
 
     def name_of(self, row: Standing) -> str:
-        """Return what a system is called in tables: a control has a star, since a run may have its name."""
+        """Return a system's name in tables; a control's has a star behind it, since a run may have the same name."""
         name = f"{row.system}\u00a0*" if row.is_control else row.system
         while row.is_control and name in self.scored.runs:
             name += "*"
         return name
 
     def series_of(self, system: str, *, is_control: bool) -> int:
-        """Return the number of a system's mark and colour, the same in every chart: runs as given, then controls."""
+        """Return the number of a system's mark and colour in all charts: its place among the runs, then controls."""
         systems = [*((label, False) for label in self.scored.runs), *((name, True) for name in self.scored.controls)]
         return systems.index((system, is_control))
 
     def label_free_controls(self, task: Task) -> tuple[str, ...]:
         """Return the names of the controls on a task that read no labels, the best first.
 
-        A run stands for one only where it scores the same on every instance, so that no file can pass for a control.
+        A control that is among the runs stands on the leaderboard as that run. `run_of_control` finds it.
         """
         names = [name for name, control in CONTROLS.items() if not control.knows_labels]
         there = [name for name in names if task.name in self.scored.controls.get(name, {})]
@@ -107,7 +107,10 @@ def findings_of(
     limit: int | None = None,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> Findings:
-    """Score and rank runs; as `score_runs`, and `RunMismatchError` if no run was asked each paper's own hypothesis."""
+    """Score and rank runs. The arguments are those of `score_runs`, and so are its errors.
+
+    Raises `RunMismatchError` also if no run was asked each paper's own hypothesis.
+    """
     scored = score_runs(paths, dataset, tasks, rules=rules, with_selections=True, limit=limit, on_progress=on_progress)
     own = {label: run for label, run in scored.runs.items() if run.header is None or run.header.hypothesis == "own"}
     if not own:

@@ -1,4 +1,4 @@
-"""The wrong-hypothesis control: what a run scores when each paper is asked another paper's hypothesis."""
+"""The wrong-hypothesis control: compares a run with a run of the same system that was asked other hypotheses."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from shlex import join
@@ -30,14 +30,14 @@ from evidencebench.tables import Cell, Table
 
 
 def hypotheses_section(findings: Findings, data: str) -> Node:
-    """Return each run against itself asked with other papers' hypotheses, and what is not measured.
+    """Return the section that compares each run with its partner: the same system, asked other papers' hypotheses.
 
-    ``data`` is what a command line calls the data.
+    For runs without a partner it shows the command that makes one. ``data`` is the argument of ``--data`` in it.
     """
     partners = {label: _partner(run, findings) for label, run in findings.scored.runs.items()}
     pairs = _pairs(findings, partners)
     idle = [label for label in findings.swapped if label not in partners.values()]
-    # Of each run that stands back, the run of the same system, but of another seed, that is shown in its place.
+    # Idle run -> the partner of the same system that is shown instead, with another seed; None: there is no such run.
     shown = {
         label: next((one for one in partners.values() if one and _is_same_system(findings, one, label)), None)
         for label in idle
@@ -54,15 +54,15 @@ def hypotheses_section(findings: Findings, data: str) -> Node:
             "that a system used the hypothesis: where recall stays and the selections overlap, it did not. Runs with "
             "wrong hypotheses are shown here only; they are on no leaderboard."
         ),
-        _measured(findings, pairs) if pairs else None,
-        *_unmeasured(findings, partners, data),
-        _listed("Without the run of the same system and options with its own hypotheses: ", unpaired),
-        _listed("Not used, since another seed of the same system is preferred:", _by_run(unused)),
+        _comparison_figure(findings, pairs) if pairs else None,
+        *_runs_without_partner(findings, partners, data),
+        _titled_list("Without the run of the same system and options with its own hypotheses: ", unpaired),
+        _titled_list("Not used, since another seed of the same system is preferred:", _items_by_run(unused)),
     )
 
 
 def _partner(run: RunFile, findings: Findings) -> str | None:
-    """Return the label of the run of the same system with wrong hypotheses, one of the same seed if there is one."""
+    """Return the label of a run of the same system with wrong hypotheses, if possible of the same seed; or None."""
     if run.header is None:
         return None
     alike = [
@@ -74,13 +74,13 @@ def _partner(run: RunFile, findings: Findings) -> str | None:
 
 
 def _is_same_system(findings: Findings, first: str, second: str) -> bool:
-    """Say whether two runs with wrong hypotheses, which have headers, are of one system."""
+    """Say whether two runs with wrong hypotheses are of one system; ``first`` and ``second`` are their labels."""
     (one, _), (other, _) = findings.swapped[first], findings.swapped[second]
     return one.header is not None and other.header is not None and one.header.system == other.header.system
 
 
 def _pairs(findings: Findings, partners: Mapping[str, str | None]) -> tuple[Pair, ...]:
-    """Compare each run that has a partner with it, task by task."""
+    """Compare each run with its partner, if it has one, on every task; p-values are adjusted over all these tests."""
     return adjusted(
         (
             label,
@@ -97,7 +97,7 @@ def _pairs(findings: Findings, partners: Mapping[str, str | None]) -> tuple[Pair
     )
 
 
-def _measured(findings: Findings, pairs: Sequence[Pair]) -> Node:
+def _comparison_figure(findings: Findings, pairs: Sequence[Pair]) -> Node:
     task = findings.tasks[0].name
     bars = [
         bar_of(
@@ -126,29 +126,29 @@ def _row(pair: Pair) -> list[Cell]:
     return [pair.first, found.task.name, *means, points(difference), f"{pair.p_value:.4f}", overlap, difference.n]
 
 
-def _unmeasured(findings: Findings, partners: Mapping[str, str | None], data: str) -> Iterator[Node]:
-    """Yield the commands that make the partners of runs without one, and why some cannot have one."""
+def _runs_without_partner(findings: Findings, partners: Mapping[str, str | None], data: str) -> Iterator[Node]:
+    """Yield a list of the commands that make missing partners, and a list of the runs that can have no partner."""
     said = "Not measured" if any(partners.values()) else "Not measured for any run"
     commands: dict[str, Child] = {}
     reasons: dict[str, Child] = {}
     for number, (label, partner) in enumerate(partners.items(), 1):
         if partner is None:
             header = findings.scored.runs[label].header
-            reason = "the file does not say what made it" if header is None else _hindrance(header.system)
+            reason = "the file does not say what made it" if header is None else _why_no_partner(header.system)
             if header is None or reason:
                 reasons[label] = reason
             else:
                 commands[label] = code(_command(header, data, number))
     if commands:
         yield paragraph(f"{said}. To measure it, make these runs and add them to the report:")
-        yield shown_list(*_by_run(commands))
+        yield shown_list(*_items_by_run(commands))
     if reasons:
         yield paragraph("Not to be measured:" if commands else f"{said}:")
-        yield shown_list(*_by_run(reasons))
+        yield shown_list(*_items_by_run(reasons))
 
 
-def _hindrance(system: SystemHeader) -> str:
-    """Return why a system cannot be asked wrong hypotheses, or need not be; empty: it can."""
+def _why_no_partner(system: SystemHeader) -> str:
+    """Return the reason why a system cannot or need not be asked wrong hypotheses; empty where it can."""
     if system.name == SYSTEM_NAME:
         return "people are asked each paper's own hypothesis only"
     if "stored" in _names_in({"name": system.name, "options": system.options}):
@@ -165,8 +165,8 @@ def _hindrance(system: SystemHeader) -> str:
 
 
 def _names_in(value: Any) -> set[str]:
-    """Return the names of a system and of all that are nested in it, as a header holds them."""
-    names, waiting = set(), [value]  # a header made by hand may nest without end
+    """Return the names of a system and of all systems nested in its options; ``value`` is a header's JSON."""
+    names, waiting = set(), [value]  # no recursion: a header made by hand may be nested deeper than Python's stack
     while waiting:
         match waiting.pop():
             case {"name": str(name), "options": dict() as options}:
@@ -180,7 +180,7 @@ def _names_in(value: Any) -> set[str]:
 
 
 def _command(header: RunHeader, data: str, number: int) -> str:
-    """Return the command that makes the partner of a run."""
+    """Return the command that makes the partner of a run; ``number`` is part of its output file's name."""
     system = write_specification(header.system.name, header.system.options)
     words = ["evidencebench", "run", system, "--data", data, "--hypothesis", "wrong"]
     if header.per_task:
@@ -192,9 +192,9 @@ def _command(header: RunHeader, data: str, number: int) -> str:
     return join([*words, "-o", f"wrong_{number}.jsonl"])
 
 
-def _by_run(told: Mapping[str, Child]) -> list[Node]:
-    return [node("span", None, isolated_name(label), ": ", one) for label, one in told.items()]
+def _items_by_run(texts: Mapping[str, Child]) -> list[Node]:
+    return [node("span", None, isolated_name(label), ": ", text) for label, text in texts.items()]
 
 
-def _listed(said: str, items: Sequence[Node]) -> Node | None:
-    return node("div", None, paragraph(said), shown_list(*items)) if items else None
+def _titled_list(title: str, items: Sequence[Node]) -> Node | None:
+    return node("div", None, paragraph(title), shown_list(*items)) if items else None

@@ -1,23 +1,23 @@
-"""The leaderboard of each task, with how certain every rank is."""
+"""The leaderboard of each task, with intervals and the range of ranks of every system."""
 
 from evidencebench.data.tasks import Task
 from evidencebench.pages.figures import interval_chart
 from evidencebench.pages.markup import Node, node
 from evidencebench.pages.report.blocks import figure, folded, note, section, shown_table
 from evidencebench.pages.report.findings import Findings
-from evidencebench.pages.report.opening import described, no_verdict
+from evidencebench.pages.report.opening import described, why_not_significant
 from evidencebench.scoring.cautions import TRAINED_ON_IT
 from evidencebench.scoring.leaderboard import COLUMNS, Standing
 from evidencebench.scoring.resampling import Estimate
 from evidencebench.scoring.score_texts import NO_INTERVAL, percent
 from evidencebench.tables import Cell, Table
 
-# Tasks whose charts are all open; of more, the first one's is.
+# With up to this many tasks all their charts are unfolded; with more, the first one's only.
 _MOST_OPEN = 3
 
 
 def leaderboard_section(findings: Findings) -> Node:
-    """Return all means at a glance, then a chart and a table a task."""
+    """Return the section with a table of all tasks, then a chart and a table for each task."""
     is_seen = any(map(findings.scored.trained_on_it, findings.scored.runs))
     is_all_open = len(findings.tasks) <= _MOST_OPEN
     return section(
@@ -40,9 +40,10 @@ def leaderboard_section(findings: Findings) -> Node:
 
 
 def _overview(findings: Findings) -> Table:
-    """Return every system on every task: mean, interval and ranks."""
+    """Return the table of all tasks: mean, interval and ranks of every system on every task."""
     shown = {
-        task.name: {_name(findings, row): _brief(row) for row in findings.board[task.name]} for task in findings.tasks
+        task.name: {_name(findings, row): _mean_and_ranks(row) for row in findings.board[task.name]}
+        for task in findings.tasks
     }
     names = dict.fromkeys(name for rows in shown.values() for name in rows)
     return Table(
@@ -56,7 +57,7 @@ def _name(findings: Findings, row: Standing) -> str:
     return f"{findings.name_of(row)}{chr(0xA0) + '†' if row.trained_on_it else ''}"
 
 
-def _brief(row: Standing) -> str:
+def _mean_and_ranks(row: Standing) -> str:
     mean = percent(row.recall, alone="")
     return f"{mean} ({row.rank_text})" if row.rank else mean
 
@@ -78,12 +79,12 @@ def _board(findings: Findings, task: Task) -> Node:
         columns=["system", *(column.page_heading for column in columns)],
         rows=[[_name(findings, row), *(_cell(column.cell(row)) for column in columns)] for row in rows],
     )
-    hopeless = no_verdict(findings, task)
+    reason = why_not_significant(findings, task)
     return node(
         "div",
         {"class": "board"},
         figure(interval_chart(bars, title=task.name), table, is_open=True),
-        note(hopeless) if hopeless else None,
+        note(reason) if reason else None,
     )
 
 

@@ -1,4 +1,4 @@
-"""The sections on method: what decides every score, how it was computed, and how to compute it again."""
+"""The sections on method: the signatures of the scores, how they were computed, and the command that repeats it."""
 
 from evidencebench.pages.markup import Node, node
 from evidencebench.pages.report.blocks import (
@@ -23,7 +23,7 @@ _FILE_NAMES = "Files that were given by their full paths are shown by their name
 
 
 def signatures_section(findings: Findings) -> Node:
-    """Return the signature of every score of a run."""
+    """Return the section with the signature of every score of a run."""
     rows = [
         [row.system, task.name, score_text(row.recall), row.signature]
         for task in findings.tasks
@@ -45,7 +45,7 @@ def signatures_section(findings: Findings) -> Node:
 
 
 def method_section(findings: Findings, command: str) -> Node:
-    """Return how everything was computed, in plain words."""
+    """Return the section that explains measures, intervals, tests and ranks; ``command`` makes the report again."""
     resampling, rules = findings.resampling, findings.scored.rules
     over_length, ties, out_of_range = (text.choices[getattr(rules, name)] for name, text in RULE_TEXTS.items())
     said = {
@@ -98,7 +98,7 @@ def _command(command: str) -> Node:
 
 
 def papers_section(findings: Findings, *, has_papers: bool, view_command: str) -> Node:
-    """Return where the papers are: in this page, or in the app."""
+    """Return the section that leads to the papers: in this page, or by ``view_command`` in the app."""
     if has_papers:
         return section(
             "papers-here",

@@ -1,4 +1,4 @@
-"""The head of the report: which runs were compared on which data, and which one leads."""
+"""The head of the report: the data, the runs, and the main finding in words."""
 
 from collections.abc import Mapping, Sequence
 
@@ -15,8 +15,8 @@ from evidencebench.scoring.significance import ALPHA, can_be_significant
 from evidencebench.version import __version__
 from evidencebench.wording import counted
 
-# The smallest difference of recalls that is shown: 0.1 points.
-_SHOWN = 0.001
+# Differences of recalls are shown in steps of 0.1 points.
+_SHOWN_STEP = 0.001
 
 
 def opening(title: str, findings: Findings) -> Node:
@@ -29,7 +29,7 @@ def opening(title: str, findings: Findings) -> Node:
             note(node("strong", None, "Caution: "), isolated_name(one.label), f": {one.text}.")
             for one in cautions_of(findings.scored)
         ),
-        paragraph(*_finding(findings), look="finding"),
+        paragraph(*_main_finding(findings), look="finding"),
         _facts(findings),
     )
 
@@ -46,21 +46,21 @@ def _facts(findings: Findings) -> Node:
         **({"Runs asked other papers' hypotheses": (_runs(swapped),)} if swapped else {}),
         "Made by": (f"evidencebench {__version__}",),
     }
-    terms = (part for name, told in facts.items() for part in (node("dt", None, name), node("dd", None, *told)))
+    terms = (part for name, fact in facts.items() for part in (node("dt", None, name), node("dd", None, *fact)))
     return node("dl", {"class": "facts"}, *terms)
 
 
 def _runs(runs: Mapping[str, RunFile]) -> Node:
-    unsaid = " (the file does not say what made it)"
+    no_header = " (the file does not say what made it)"
     return shown_list(
         *(
-            node("span", None, isolated_name(label), ": ", code(run.signature), "" if run.header else unsaid)
+            node("span", None, isolated_name(label), ": ", code(run.signature), "" if run.header else no_header)
             for label, run in runs.items()
         )
     )
 
 
-def _finding(findings: Findings) -> list[Child]:
+def _main_finding(findings: Findings) -> list[Child]:
     task = findings.tasks[0]
     controls = findings.label_free_controls(task)
     ranked = [row for row in findings.board[task.name] if row.rank is not None]
@@ -68,17 +68,17 @@ def _finding(findings: Findings) -> list[Child]:
     if not runs:
         return [f"On {task.name}, no run here competes: every one is a control or knows the labels."]
     said: list[Child] = ["On ", isolated_name(task.name), f" ({described(task)}), ", *_leaders(runs)]
-    said += [" ", _ranks(runs[0], len(ranked))]
+    said += [" ", _ranks_text(runs[0], len(ranked))]
     if controls:
-        said += _verdict(findings, runs[0], controls[0])
+        said += _comparison_with_control(findings, runs[0], controls[0])
     else:
         said.append(" No control that reads no labels stands beside it on this task.")
-    hopeless = no_verdict(findings, task)
-    return [*said, f" {hopeless}"] if hopeless else said
+    reason = why_not_significant(findings, task)
+    return [*said, f" {reason}"] if reason else said
 
 
 def _leaders(runs: Sequence[Standing]) -> list[Child]:
-    """Return which run is the best, or which are, and what it covers."""
+    """Return the words that name the best run, or the runs level with it, and its mean recall."""
     leader, n_runs = runs[0], len(runs)
     mean = f"{100 * leader.recall.mean:.1f} % (one paper: no interval)"
     covers = f" covers {f'{percent(leader.recall)} %' if leader.recall.interval else mean} of the aspects on average."
@@ -94,12 +94,12 @@ def _leaders(runs: Sequence[Standing]) -> list[Child]:
     return [whose, *names, ". ", isolated_name(leader.system), covers]
 
 
-def _verdict(findings: Findings, leader: Standing, control: str) -> list[Child]:
-    """Return how the leader stands to the best control: by the same test that ranks the two."""
+def _comparison_with_control(findings: Findings, leader: Standing, control: str) -> list[Child]:
+    """Return the words that compare the best run with the best control, by the test that ranks the two."""
     task = findings.tasks[0]
     board = findings.boards[task.name]
     row = next(row for row in board.standings if findings.name_of(row) == control)
-    # Drawn as every interval of the leaderboard, whatever else is compared on this page.
+    # Its interval is resampled as every interval of the leaderboard is.
     (one,) = compare_all(
         findings.columns(task),
         [(findings.name_of(leader), control)],
@@ -114,27 +114,27 @@ def _verdict(findings: Findings, leader: Standing, control: str) -> list[Child]:
     else:
         how = f"significantly {how}"
     pairs = "the one pair" if len(board.p_values) == 1 else f"the {len(board.p_values)} pairs"
-    told = f"{points(difference)} points, p = {p_value:.4f} (sign flips, Holm over {pairs} of this task's leaderboard)."
+    test = f"{points(difference)} points, p = {p_value:.4f} (sign flips, Holm over {pairs} of this task's leaderboard)."
     return [
         " It is ",
         node("strong", None, how),
         " the best control that reads no labels, ",
         isolated_name(control),
-        f": {told}",
+        f": {test}",
     ]
 
 
 def is_level(difference: float) -> bool:
-    """Say whether a difference of recalls is none as it is shown.
+    """Say whether a difference of recalls is shown as 0.0 points.
 
     >>> is_level(-0.0004), is_level(0.001)
     (True, False)
     """
-    return abs(difference) < _SHOWN / 2
+    return abs(difference) < _SHOWN_STEP / 2
 
 
-def no_verdict(findings: Findings, task: Task) -> str:
-    """Return why nothing can be significant on a task, or nothing where something can."""
+def why_not_significant(findings: Findings, task: Task) -> str:
+    """Return the reason why no difference on a task can be significant; empty where one can."""
     board = findings.boards[task.name]
     n_papers, n_pairs = board.standings[0].recall.n_clusters, len(board.p_values)
     if not n_pairs or can_be_significant(n_papers, n_pairs):
@@ -143,8 +143,8 @@ def no_verdict(findings: Findings, task: Task) -> str:
     return f"With {of} no difference can be significant here, however large."
 
 
-def _ranks(row: Standing, n_ranked: int) -> str:
-    """Return the ranks a system can claim, by what they say of the others."""
+def _ranks_text(row: Standing, n_ranked: int) -> str:
+    """Return a sentence with the range of a system's ranks, and how many systems are better and worse."""
     assert row.rank is not None
     best, worst = row.rank
     claimed = f"rank {best}" if best == worst else f"ranks {best} to {worst}"
@@ -157,7 +157,7 @@ def _systems(n: int) -> str:
 
 
 def described(task: Task) -> str:
-    """Return what a task asks in words.
+    """Return a task in words: which aspects count, and how many sentences.
 
     >>> from evidencebench.data.tasks import TASKS
     >>> described(TASKS["result_er_at_optimal"])

@@ -1,4 +1,4 @@
-"""The report as one file: results first, the papers behind them, nothing from outside."""
+"""The report as one HTML file: the results, then the papers. It loads nothing from elsewhere."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from html import escape
@@ -36,7 +36,7 @@ from evidencebench.storage.reading import PathText, paths_from
 from evidencebench.wording import counted
 
 MOST_PAPERS = 500
-"""Up to so many instances, the papers are in the page unless it is asked to leave them out."""
+"""With up to this many instances, the page holds the papers unless ``papers`` is false."""
 
 _MOST_NAMED, _LONGEST_TITLE = 3, 60
 
@@ -59,11 +59,11 @@ def report_page(
 ) -> str:
     """Return the report as one HTML page.
 
-    The first task is the one that it speaks of where it speaks of one. ``title`` is empty for the data and the runs,
-    ``largest`` is the last budget of the curves, and ``papers`` says whether they are in the page (None: up to
-    `MOST_PAPERS` of them). ``shown_data`` is what a command line calls the data (empty: its path), and ``command`` the
-    command line that makes the page. ``on_caution`` is called with each of the cautions at the page's head; all else is
-    as in `findings_of`.
+    Sections on one task take the first. ``title``: empty for the names of the data and the runs. ``largest`` is the
+    last budget of the curves. ``papers`` says whether the page holds the papers (None: if there are at most
+    `MOST_PAPERS`). ``shown_data`` is the argument of ``--data`` in commands that the page shows (empty: the data's
+    path). ``command`` is the command that makes the page. ``on_caution`` is called with each caution at the page's
+    head. The other arguments are those of `findings_of`.
     """
     rules, data = rules or Rules(), dataset_from(dataset)
     findings = findings_of(
@@ -104,7 +104,7 @@ def report_page(
 
 
 def _title(data: str, runs: Sequence[str]) -> str:
-    """Return what was compared on what, with the runs' names where they are few and short."""
+    """Return the title: the data and the runs' labels, or the number of runs where the labels take too much room."""
     title = f"{data}: {', '.join(runs)}"
     if len(runs) <= _MOST_NAMED and len(title) <= _LONGEST_TITLE:
         return title
@@ -112,7 +112,7 @@ def _title(data: str, runs: Sequence[str]) -> str:
 
 
 def _view_command(findings: Findings, data: str) -> str:
-    """Return the command that shows the same runs on the same tasks, read by the same rules."""
+    """Return the command that shows the same runs in the app, with the same tasks and rules."""
     words = ["evidencebench", "view", *(argument_of(run.path) for run in findings.scored.runs.values()), "--data", data]
     words += [word for task in findings.tasks for word in ("--task", task.name)]
     for name, choice in findings.scored.rules.unusual.items():
@@ -121,7 +121,7 @@ def _view_command(findings: Findings, data: str) -> str:
 
 
 def argument_of(path: Path) -> str:
-    """Return a file as an argument of a command that is shown, such as could not be taken for an option.
+    """Return a file as an argument of a shown command; a name that looks like an option gets ``./`` in front.
 
     >>> argument_of(Path("/home/ada/bm25.jsonl")), argument_of(Path("-a.jsonl"))
     ('bm25.jsonl', './-a.jsonl')
@@ -131,7 +131,7 @@ def argument_of(path: Path) -> str:
 
 
 def shareable(path: str) -> str:
-    """Return a path, or of an absolute one its last part, since a page is made for others.
+    """Return a path; of an absolute one only its last part, since other readers have other folders.
 
     >>> shareable("/home/ada/data.json"), shareable("runs/bm25.jsonl"), shareable("sample")
     ('data.json', 'runs/bm25.jsonl', 'sample')
@@ -158,7 +158,7 @@ def _parts(title: str, results: Node, findings: Findings, viewed: ViewerData | N
 
 
 def _embedded(viewed: ViewerData, n_instances: int) -> Iterator[str]:
-    """Yield what the viewer shows; the list takes its recalls from the records, so that nothing is graded twice."""
+    """Yield the elements with the viewer's data; the rows' recalls come from the records: no answer is graded twice."""
     instances = list(enumerate(viewed.dataset.instances(n_instances)))
     records = [viewed.record(position, instance) for position, instance in instances]
     rows = [viewed.row(*one, recalls_of(record)) for one, record in zip(instances, records, strict=True)]

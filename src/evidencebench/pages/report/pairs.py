@@ -16,7 +16,7 @@ _MOST_DRAWN = 30
 
 
 def pairs_section(findings: Findings) -> Node:
-    """Return every pair of runs, as ``evidencebench compare`` does, and every run against the controls."""
+    """Return the section with every pair of runs, as ``evidencebench compare`` has them, and runs against controls."""
     asked = list(combinations(findings.scored.runs, 2))
     runs = compare_pairs([(findings.columns(task), asked) for task in findings.tasks], findings.resampling)
     controls = _pairs_with_controls(findings)
@@ -30,8 +30,8 @@ def pairs_section(findings: Findings) -> Node:
             "flips are drawn where they are too many to try all. The detectable difference is "
             "what this data would find at the 5 % level with 80 % power."
         ),
-        *(_tested(findings, runs) if asked else [note("There is one run, so no pair of runs to compare.")]),
-        *(_tested(findings, controls, against_controls=True) if controls.members else []),
+        *(_show_pairs(findings, runs) if asked else [note("There is one run, so no pair of runs to compare.")]),
+        *(_show_pairs(findings, controls, against_controls=True) if controls.members else []),
     )
 
 
@@ -45,8 +45,11 @@ def _pairs_with_controls(findings: Findings) -> Pairs:
     return compare_pairs(asked, findings.resampling, with_overlaps=False)
 
 
-def _tested(findings: Findings, pairs: Pairs, *, against_controls: bool = False) -> list[Node]:
-    """Return a chart of the pairs on the first task, unless they are too many, the table of all, and what it misses."""
+def _show_pairs(findings: Findings, pairs: Pairs, *, against_controls: bool = False) -> list[Node]:
+    """Return a chart of the pairs on the first task, the table of all pairs, and a note if none can be significant.
+
+    More than `_MOST_DRAWN` pairs get no chart.
+    """
     title = "Runs against the controls that read no labels" if against_controls else "Runs against runs"
     table = _table(title, pairs)
     task = findings.tasks[0]
@@ -68,7 +71,7 @@ def _tested(findings: Findings, pairs: Pairs, *, against_controls: bool = False)
 
 
 def _charts_by_run(drawn: list[Pair]) -> list[Node]:
-    """Return a chart a run, so that its rows need the controls' names only."""
+    """Return a chart for each run, with a row for each control."""
     reach = reach_of([_bar("", pair) for pair in drawn])
     return [
         difference_chart(
