@@ -1,7 +1,7 @@
-"""Pictures of scores: SVG, PNG, and lines of a terminal. They know numbers and names, and nothing else.
+"""Charts of scores: as SVG, as PNG, and as text in a terminal. Their input is numbers and names only.
 
-Read `chart_data` (what is drawn), `lettering` and `drawing` (what every chart is made of), `interval_charts`
-and `lines` (the charts), `files` (SVG and PNG) and `terminal`.
+Read `chart_data` (the records that charts draw), `lettering` and `drawing` (text, lines and marks of every chart),
+`interval_charts` and `lines` (the charts), `files` (SVG and PNG) and `terminal`.
 """
 
 from evidencebench.pages.figures.chart_data import Bar as Bar

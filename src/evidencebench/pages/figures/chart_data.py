@@ -1,4 +1,4 @@
-"""What charts show, and the tables of the same numbers."""
+"""The records that charts draw, and the tables of the same numbers."""
 
 import math
 from collections.abc import Sequence
@@ -13,17 +13,17 @@ from evidencebench.tables import Cell, Table
 class Bar:
     """One row of a chart of intervals."""
 
-    name: str  # what it is about: a system, a task; any text
-    mean: float  # in 0..1, of a difference in -1..1; what is no number is left out
-    low: float | None  # end of the interval; None: there is none
+    name: str  # of the system or the task, say; any text
+    mean: float  # in 0..1, of a difference in -1..1; NaN and infinity are not drawn
+    low: float | None  # lower end of the interval; None: no interval
     high: float | None
     note: str = ""  # a few words behind the numbers
-    is_control: bool = False  # drawn hollow, grey, with a star behind its name
-    series: int | None = None  # gives it its mark and colour, the same in every chart; None: the chart decides
+    is_control: bool = False  # a control is drawn hollow and grey, with a star behind its name
+    series: int | None = None  # number of its mark and colour, the same in every chart; None: the chart chooses
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """The ends of its interval, the lower one first; None where one of them is missing."""
+        """The ends of the interval, the lower one first; None where one of them is missing."""
         if is_number(self.low) and is_number(self.high):
             return min(self.low, self.high), max(self.low, self.high)
         return None
@@ -31,7 +31,7 @@ class Bar:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BarGroup:
-    """Bars, one a system, say, under a name that they share, such as "1-4 aspects"."""
+    """Bars under a common name: the recalls of all systems on papers with "1-4 aspects", for example."""
 
     name: str
     bars: Sequence[Bar]
@@ -41,26 +41,26 @@ class BarGroup:
 class ChartLine:
     """One curve."""
 
-    name: str  # what it is about: a system; any text
-    points: Sequence[tuple[float, float]]  # (x, y), x rising, y in 0..1; a gap where one is no number
-    low: Sequence[float] | None = None  # ends of the interval at each point; None: there are none
+    name: str  # of the system, say; any text
+    points: Sequence[tuple[float, float]]  # (x, y), x rising, y in 0..1; NaN leaves a gap
+    low: Sequence[float] | None = None  # lower ends of the intervals, one for each point; None: no intervals
     high: Sequence[float] | None = None
-    is_control: bool = False  # drawn hollow, grey, with a star behind its name
-    series: int | None = None  # gives it its mark, dashes and colour; None: its place among the lines
+    is_control: bool = False  # a control is drawn hollow and grey, with a star behind its name
+    series: int | None = None  # number of its mark, dashes and colour; None: its place among the lines
 
 
 def bar_of(name: str, estimate: Estimate, **look: Any) -> Bar:
-    """Return an estimate as it is drawn; ``look`` are the other fields of a `Bar`."""
+    """Return a bar with the mean and interval of an estimate; ``look`` are the other fields of a `Bar`."""
     return Bar(name=name, mean=estimate.mean, low=estimate.low, high=estimate.high, **look)
 
 
 def is_number(value: float | None) -> TypeGuard[float]:
-    """Say whether there is a number to draw: not None, NaN or infinite."""
+    """Say whether a value can be drawn: it is not None, NaN or infinite."""
     return value is not None and math.isfinite(value)
 
 
 def value_text(bar: Bar, *, signed: bool = False) -> str:
-    """Return a bar's numbers in percent; a dash where there are none.
+    """Return a bar's mean and interval as text in percent; "-" where the mean is no number.
 
     >>> value_text(Bar(name="bm25", mean=0.37, low=0.29, high=0.439))
     '37.0 [29.0, 43.9]'
@@ -85,18 +85,18 @@ def table_of_groups(groups: Sequence[BarGroup], *, group: str = "group", name: s
 def _table(heads: Sequence[str], named: Sequence[tuple[Sequence[str], Bar]]) -> Table:
     has_notes = any(bar.note for _, bar in named)
     rows: list[list[Cell]] = [
-        [*of, _starred(bar), *map(_percent, (bar.mean, bar.low, bar.high)), *([bar.note] if has_notes else [])]
+        [*of, _name_with_star(bar), *map(_percent, (bar.mean, bar.low, bar.high)), *([bar.note] if has_notes else [])]
         for of, bar in named
     ]
     return Table(columns=[*heads, "mean, %", "low", "high", *(["note"] if has_notes else [])], rows=rows)
 
 
 def table_of_lines(lines: Sequence[ChartLine], *, x_name: str = "x") -> Table:
-    """Return the numbers behind curves in percent: a row a place, a column a line, with intervals as text."""
+    """Return the numbers behind curves in percent: a row for each x, a column for each line, intervals as text."""
     places = sorted({x for one in lines for x, _ in one.points if is_number(x)})
     columns = [_cells(one) for one in lines]
     rows: list[list[Cell]] = [[f"{x:g}", *(column.get(x) for column in columns)] for x in places]
-    return Table(columns=[x_name, *map(_starred, lines)], rows=rows)
+    return Table(columns=[x_name, *map(_name_with_star, lines)], rows=rows)
 
 
 def _cells(one: ChartLine) -> dict[float, Cell]:
@@ -110,7 +110,7 @@ def _cells(one: ChartLine) -> dict[float, Cell]:
     return cells
 
 
-def _starred(shown: Bar | ChartLine) -> str:
+def _name_with_star(shown: Bar | ChartLine) -> str:
     return f"{shown.name} *" if shown.is_control else shown.name
 
 

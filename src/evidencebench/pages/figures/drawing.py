@@ -1,4 +1,4 @@
-"""What charts are drawn of: the picture around them with its name and description, text, lines, axes and marks."""
+"""The parts of every chart: the ``<svg>`` with its name and description, text, lines, axes and marks."""
 
 import hashlib
 import math
@@ -9,49 +9,50 @@ from evidencebench.pages.figures.lettering import TITLE_SIZE, fitted, title_name
 from evidencebench.pages.markup import Child, Node, node
 
 WIDTH = 640
-"""Units across a chart; with text of 12 units it stays readable down to 500 pixels."""
+"""Width of a chart in units; text of 12 units stays readable where the chart is 500 pixels wide."""
 
 MARGIN = 10
-"""Units that stay free at the edges."""
+"""Empty space at the edges, in units."""
 
 HEAD = 34
-"""Units that the title takes."""
+"""Height of the title, in units."""
 
 _SVG = "http://www.w3.org/2000/svg"
 
-# Eight ways to look, told apart by shape and dashes as well as by colour: in grey print too.
+# Eight looks, which differ in shape and dashes as well as in colour, for readers who see no colour.
 _N_SERIES = 8
 DASHES = ("", "7 3", "2 3", "9 3 2 3", "5 5", "12 4", "2 6", "9 3 2 3 2 3")
 
-# Less than this apart, two numbers are one.
+# Numbers that differ by less than this are taken as equal.
 _LEAST_STEP = 1e-300
-# A bound that is a multiple of the step but for rounding counts as one.
+# A bound that differs from a multiple of the step by rounding only, up to this share of it, counts as the multiple.
 _ROUNDING = 1e-9
 
 
 def chart(title: str, description: str, *body: Child, height: int, key: str | None = None) -> Node:
-    """Return an ``<svg>`` that scales, ``height`` units high, with its title drawn above its body.
+    """Return an ``<svg>``, ``height`` units high, with a title drawn above its body.
 
-    ``description`` tells the numbers in words; ``key`` makes its ids unique on a page, None: derived from both.
+    ``description`` has the numbers in words. ``key`` makes the ids of its elements unique on a page; None: a key is
+    derived from title and description.
     """
-    told = title_name(title)
-    heading = text(MARGIN, 20, fitted(told, WIDTH - 2 * MARGIN, TITLE_SIZE), "chart-title")
-    return _root(told, description, heading, *body, height=height, role="img", key=key)
+    name = title_name(title)
+    heading = text(MARGIN, 20, fitted(name, WIDTH - 2 * MARGIN, TITLE_SIZE), "chart-title")
+    return _root(name, description, heading, *body, height=height, role="img", key=key)
 
 
 def stacked(charts: Sequence[Node], *, title: str, key: str | None = None) -> Node:
-    """Return charts below one another as one picture; a single one stays what it is."""
+    """Return one picture with the charts below one another; a single chart is returned unchanged."""
     if len(charts) == 1:
         return charts[0]
-    told = title_name(title)
+    name = title_name(title)
     heights = [size_of(one)[1] for one in charts]
     gap = 2 * MARGIN
     height = sum(heights) + gap * max(0, len(charts) - 1)
     names = "; ".join(one.findtext("title") or "" for one in charts)
-    root = _root(told, names, height=height or 1, role="group", key=key)
+    root = _root(name, names, height=height or 1, role="group", key=key)
     top = 0
     for one, its_height in zip(charts, heights, strict=True):
-        # Of the class of a part, since the page's rules for a chart's size are for the whole.
+        # A class of its own: the page's style for the class ``chart`` would change the size of a part.
         place = {"class": "chart-part", "x": 0, "y": top, "width": WIDTH, "height": its_height}
         root.append(node("svg", {**one.attrib, **place}, *one))
         top += its_height + gap
@@ -64,8 +65,8 @@ def size_of(picture: Node) -> tuple[int, int]:
     return int(width), int(height)
 
 
-def _root(told: str, description: str, *body: Child, height: int, role: str, key: str | None) -> Node:
-    key = key or hashlib.sha256(f"{told}\n{description}".encode(errors="replace")).hexdigest()[:12]
+def _root(name: str, description: str, *body: Child, height: int, role: str, key: str | None) -> Node:
+    key = key or hashlib.sha256(f"{name}\n{description}".encode(errors="replace")).hexdigest()[:12]
     attributes = {
         "xmlns": _SVG,
         "class": "chart",
@@ -77,14 +78,14 @@ def _root(told: str, description: str, *body: Child, height: int, role: str, key
     return node(
         "svg",
         attributes,
-        node("title", {"id": f"chart-{key}-title"}, told),
+        node("title", {"id": f"chart-{key}-title"}, name),
         node("desc", {"id": f"chart-{key}-desc"}, description),
         *body,
     )
 
 
 def text(x: float, y: float, words: str, look: str = "", anchor: str = "start") -> Node:
-    """Return words at a place: ``anchor`` says which of their ends stands there."""
+    """Return a text at (x, y); ``anchor`` says which part of it lies at x: its start, middle or end."""
     looks = {"class": look} if look else {}
     ends = {"text-anchor": anchor} if anchor != "start" else {}
     return node("text", {"x": round(x, 1), "y": round(y, 1), **looks, **ends}, words)
@@ -98,7 +99,7 @@ def line(x1: float, y1: float, x2: float, y2: float, look: str) -> Node:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scale:
-    """A straight axis: ``low`` and ``high`` are the numbers at its ends, ``start`` and ``end`` where these lie."""
+    """A linear axis: the number ``low`` is drawn at the coordinate ``start``, ``high`` at ``end``."""
 
     low: float
     high: float
@@ -106,7 +107,7 @@ class Scale:
     end: float
 
     def at(self, value: float) -> float:
-        """Return where a number lies; one beyond an end lies at the end.
+        """Return the coordinate of a number; a number beyond an end is drawn at that end.
 
         >>> Scale(low=0, high=1, start=100, end=300).at(0.25)
         150.0
@@ -117,7 +118,7 @@ class Scale:
 
 
 def ticks(low: float, high: float, *, most: int = 6) -> list[float]:
-    """Return round numbers from ``low`` to ``high``, evenly apart, at most so many.
+    """Return at most ``most`` round numbers from ``low`` to ``high``, with equal steps.
 
     >>> ticks(0, 20)
     [0.0, 5.0, 10.0, 15.0, 20.0]
@@ -135,22 +136,22 @@ def ticks(low: float, high: float, *, most: int = 6) -> list[float]:
 
 
 def upright_lines(scale: Scale, named: Sequence[tuple[float, str]], top: float, bottom: float) -> list[Node]:
-    """Return a line at each tick, from ``top`` to ``bottom``."""
+    """Return a vertical line at each tick, from ``top`` to ``bottom``; ``named`` are (number, name) of the ticks."""
     return [line(x, top, x, bottom, "chart-grid") for x in (scale.at(value) for value, _ in named)]
 
 
 def tick_names(scale: Scale, named: Sequence[tuple[float, str]], y: float) -> list[Node]:
-    """Return the name of each tick at a height."""
+    """Return the texts of the ticks, at the height ``y``."""
     return [text(scale.at(value), y, name, "chart-tick", "middle") for value, name in named]
 
 
 def look_of(position: int, *, is_control: bool = False) -> str:
-    """Return the classes that colour a series."""
+    """Return the class that gives a series its colour."""
     return "chart-control" if is_control else f"chart-series-{position % _N_SERIES}"
 
 
 def dash_of(position: int) -> str:
-    """Return the dashes of a series; beyond eight, other ones go with each colour."""
+    """Return the dashes of a series; from the ninth on, a colour comes again with other dashes."""
     return DASHES[_variant(position)]
 
 
@@ -159,7 +160,7 @@ def _variant(position: int) -> int:
 
 
 def marker(x: float, y: float, position: int = 0, *, size: float = 4.5) -> Node:
-    """Return the mark of a series; what stands around it colours it."""
+    """Return the mark of a series; the element around it gives the colour."""
     shape = _variant(position)
     if shape == 0:
         return node("circle", {"class": "chart-marker", "cx": x, "cy": y, "r": size})
@@ -167,8 +168,8 @@ def marker(x: float, y: float, position: int = 0, *, size: float = 4.5) -> Node:
     return node("polygon", {"class": "chart-marker", "points": corners})
 
 
-def _turned(corners: list[tuple[float, float]]) -> list[tuple[float, float]]:
-    """Return corners turned by an eighth."""
+def _rotate(corners: list[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Return the corners rotated by 45 degrees."""
     half = 0.5**0.5
     return [(half * (x - y), half * (x + y)) for x, y in corners]
 
@@ -187,9 +188,9 @@ _STAR = [
 _SHAPES = (
     _SQUARE,
     _TRIANGLE,
-    _turned([(1.1 * x, 1.1 * y) for x, y in _SQUARE]),
+    _rotate([(1.1 * x, 1.1 * y) for x, y in _SQUARE]),
     [(x, -y) for x, y in _TRIANGLE],
     _PLUS,
     _STAR,
-    _turned(_PLUS),
+    _rotate(_PLUS),
 )

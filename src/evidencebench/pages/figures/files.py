@@ -1,4 +1,4 @@
-"""Charts as files: SVG text with the page's own style inside, and PNG bytes."""
+"""Charts as files: SVG text that holds its style, and PNG bytes."""
 
 import importlib.util
 import re
@@ -19,9 +19,9 @@ _GROUND = ".chart .chart-ground { fill: var(--paper); }\n"
 
 
 def svg_file(chart: Node, *, theme: Literal["both", "light"] = "both") -> str:
-    """Return a chart as the text of an SVG file that needs nothing else.
+    """Return a chart as the text of an SVG file that needs no other file.
 
-    ``theme`` is both: light, and dark for readers who ask for it; or light only, as paper is.
+    ``theme``: with "both" the picture is dark where the reader's system prefers dark; with "light" it is always light.
     """
     width, height = size_of(chart)
     head = [one for one in chart if one.tag in {"title", "desc"}]
@@ -37,19 +37,19 @@ def svg_file(chart: Node, *, theme: Literal["both", "light"] = "both") -> str:
 
 
 def png_file(chart: Node) -> bytes:
-    """Return a chart as the bytes of a PNG file, light, two pixels a unit; raises as `require_png`."""
+    """Return a chart as the bytes of a PNG file: light, two pixels a unit. Raises the errors of `require_png`."""
     require_png()
-    return _rendered(svg_file(chart, theme="light"))
+    return _render(svg_file(chart, theme="light"))
 
 
 def require_png() -> None:
-    """Raise unless this machine can make PNG files: has resvg_py, and a font to write with."""
+    """Raise `MissingExtraError` where resvg_py is not installed, and `DataError` where the machine has no font."""
     if importlib.util.find_spec("resvg_py") is None:
         raise MissingExtraError(
             "pictures as PNG: need resvg_py, which is not installed: pip install 'evidencebench[plot]'; "
             "SVG needs nothing"
         )
-    if _rendered(_probe("M")) == _rendered(_probe("")):
+    if _render(_probe("M")) == _render(_probe("")):
         raise DataError(
             "pictures as PNG: this machine has none of the fonts they are written in; "
             "install one (Debian: apt install fonts-dejavu-core), or use .svg"
@@ -62,15 +62,15 @@ def _probe(words: str) -> str:
     return as_xml(node("svg", attributes, style, node("text", {"x": 4, "y": 30}, words)))
 
 
-def _rendered(svg: str) -> bytes:
-    import resvg_py  # noqa: PLC0415 - an extra
+def _render(svg: str) -> bytes:
+    import resvg_py  # noqa: PLC0415 - an optional dependency
 
     return bytes(resvg_py.svg_to_bytes(svg_string=svg, zoom=_ZOOM, background="#ffffff"))
 
 
 @cache
 def colours_of(theme: Literal["dark", "light"]) -> dict[str, str]:
-    """Return the page's tokens by name, such as ``ink``; the font is a file's own."""
+    """Return token name, such as ``ink``, -> its value in ``tokens.css``; ``font`` is replaced by one for files."""
     start = ":root {" if theme == "light" else ':root[data-theme="dark"] {'
     block = _asset("tokens.css").partition(start)[2].partition("}")[0]
     return {**dict(re.findall(r"--([a-z0-9-]+): ([^;]+);", block)), "font": _FONTS}
@@ -78,7 +78,7 @@ def colours_of(theme: Literal["dark", "light"]) -> dict[str, str]:
 
 @cache
 def _style_of_file(theme: Literal["both", "light"]) -> str:
-    """Return the style that a file carries inside: literal colours, light, and dark where the reader asks for it."""
+    """Return the style inside an SVG file, with colours in place of tokens; for both themes, dark is a media query."""
     light, dark = _rules_in("light"), _rules_in("dark")
     return light if theme == "light" else f"{light}@media screen and (prefers-color-scheme: dark) {{\n{dark}}}\n"
 

@@ -1,4 +1,4 @@
-"""Charts of rows: a name, a mark with its interval on a common axis, the numbers; of means, and of differences."""
+"""Charts with a row for each bar: its name, its mark and interval on a common axis, and its numbers."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -21,24 +21,24 @@ from evidencebench.pages.figures.drawing import (
 from evidencebench.pages.figures.lettering import BOLD_SIZE, fitted, shown_name, title_name, width_of
 from evidencebench.pages.markup import Node, node
 
-# Units from one row to the next.
+# Height of a row, in units.
 _ROW = 22
 _GAP = 12
 _LEAST_PLOT, _MOST_NOTE = 190, 110
-# Of taller rows, the axis is named above them too.
+# Where the rows are taller than this, the axis has its numbers above them too.
 _TALL = 25 * _ROW
 _PERCENT_TICKS = tuple((tick / 100, str(tick)) for tick in (0, 25, 50, 75, 100))
 _LEAST_REACH = 0.05
-# Units for the line that says which side of zero is whose, and between zero and its words.
+# Height of the line "← second better | first better →", and the space between zero and its words, in units.
 _SIDES, _FROM_ZERO = 20, 8
 _BETTER = " better"
 
 
 def interval_chart(bars: Sequence[Bar], *, title: str, unit: str = "aspect recall, %", key: str | None = None) -> Node:
-    """Return a row a bar on an axis from 0 to 100 %, in the order given.
+    """Return a chart with a row for each bar, in the given order, on an axis from 0 to 100 %.
 
-    ``title`` is also the chart's name for those who do not see it, ``unit`` says what the axis measures, and ``key``
-    makes the chart's ids unique on a page (None: derived from what it shows).
+    ``title`` is also the chart's name for screen readers. ``unit`` says what the axis measures. ``key`` makes the ids
+    of the chart's elements unique on a page (None: derived from the chart's title and numbers).
 
     Examples
     --------
@@ -47,25 +47,25 @@ def interval_chart(bars: Sequence[Bar], *, title: str, unit: str = "aspect recal
     'aspect recall, %: bm25 37.0 [29.0, 43.9]'
     """
     drawn, height = _rows([BarGroup(name="", bars=bars)], _columns_of(bars), _PERCENT_TICKS, unit, _top_of(len(bars)))
-    return chart(title, f"{title_name(unit)}: {_described(bars)}", *drawn, height=height, key=key)
+    return chart(title, f"{title_name(unit)}: {_describe(bars)}", *drawn, height=height, key=key)
 
 
 def grouped_chart(
     groups: Sequence[BarGroup], *, title: str, unit: str = "aspect recall, %", key: str | None = None
 ) -> Node:
-    """Return groups one below the other, each a row a bar under the group's name; otherwise as `interval_chart`.
+    """Return a chart as `interval_chart` does, with the bars in groups, each group below its name.
 
-    Bars of one name look the same in every group, also without a series of their own.
+    Bars with the same name have the same mark and colour in every group, also where ``series`` is None.
     """
     bars = [bar for group in groups for bar in group.bars]
     top = _top_of(len(bars) + len(groups))
     drawn, height = _rows(groups, _columns_of(bars), _PERCENT_TICKS, unit, top, is_grouped=True)
-    told = [f"{shown_name(group.name)}: {_described(group.bars)}" for group in groups] or ["no rows"]
-    return chart(title, f"{title_name(unit)}. {'. '.join(told)}", *drawn, height=height, key=key)
+    words = [f"{shown_name(group.name)}: {_describe(group.bars)}" for group in groups] or ["no rows"]
+    return chart(title, f"{title_name(unit)}. {'. '.join(words)}", *drawn, height=height, key=key)
 
 
 def reach_of(bars: Iterable[Bar]) -> float:
-    """Return how far from zero an axis must go to show these differences whole: at least 5 points, at most 100."""
+    """Return how far from zero an axis must go so that these differences fit: from 0.05 to 1.0."""
     numbers = [number for bar in bars for number in (bar.mean, *(bar.interval or ())) if is_number(number)]
     return min(1.0, max([_LEAST_REACH, *(1.05 * abs(number) for number in numbers)]))
 
@@ -79,11 +79,11 @@ def difference_chart(
     sides: tuple[str, str] = ("second", "first"),
     key: str | None = None,
 ) -> Node:
-    """Return a row a difference (in -1..1) on an axis around zero: a forest plot.
+    """Return a forest plot: a row for each difference (in -1..1), on an axis around zero.
 
-    ``reach`` is how far the axis goes to both sides, so that several charts can be compared (None: as far as these
-    need), and ``sides`` tells which of the two is better to the left of zero, and which to the right; all else is as
-    in `interval_chart`.
+    ``reach`` is how far the axis goes to both sides; charts with the same reach can be compared (None: as far as these
+    bars need). ``sides`` names the system that is better left of zero, and the one that is better right of it. The
+    other arguments are those of `interval_chart`.
     """
     reach = reach_of(bars) if reach is None else reach
     columns = _columns_of(bars, low=-reach, high=reach, signed=True)
@@ -100,23 +100,23 @@ def difference_chart(
     ]
     named = [(tick / 100, f"{tick:+g}" if tick else "0") for tick in ticks(-100 * reach, 100 * reach, most=7)]
     drawn, height = _rows([BarGroup(name="", bars=bars)], columns, named, unit, top, behind=behind)
-    return chart(title, f"{unit}: {_described(bars, signed=True)}", *drawn, height=height, key=key)
+    return chart(title, f"{unit}: {_describe(bars, signed=True)}", *drawn, height=height, key=key)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _RowColumns:
-    """Where the columns of the rows lie."""
+    """The x coordinates of the columns in every row."""
 
-    names: float  # where the names end, which stand to the left of it
+    names: float  # right end of the names
     scale: Scale
-    values: float  # where the numbers begin
-    notes: float  # where the words behind them begin
+    values: float  # left end of the numbers
+    notes: float  # left end of the notes
     signed: bool  # whether the numbers are differences
 
 
 def _columns_of(bars: Sequence[Bar], *, low: float = 0.0, high: float = 1.0, signed: bool = False) -> _RowColumns:
-    """Return where the columns lie, so that the names, numbers and notes of these bars fit."""
-    # As wide as numbers get, so that charts below one another share their axis.
+    """Return columns in which the names, numbers and notes of these bars fit."""
+    # The widest numbers there can be, so that charts below one another have the same axis.
     widest = "-100.0 [-100.0, -100.0]" if signed else "100.0 [100.0, 100.0]"
     values = width_of(widest if any(bar.interval for bar in bars) else widest.partition(" ")[0])
     notes = min(_MOST_NOTE, max((width_of(shown_name(bar.note)) for bar in bars), default=0.0))
@@ -143,10 +143,10 @@ def _rows(
     is_grouped: bool = False,
     behind: Sequence[Node] = (),
 ) -> tuple[list[Node], int]:
-    """Return groups of bars from ``top`` downwards, with the axis below, and where all of it ends.
+    """Return the elements of the groups of bars with the axis below them, and the height at which they end.
 
-    ``named`` are the axis's ticks; ``behind`` lies between them and the marks. With ``is_grouped`` each group's name
-    stands above it, and bars of one name look the same in every group.
+    ``top`` is the height at which they begin. ``named`` are (number, name) of the axis's ticks. ``behind`` is drawn
+    after the ticks' lines and before the marks. ``is_grouped`` draws each group's name above the group.
     """
     bars = [bar for group in groups for bar in group.bars]
     names = list(dict.fromkeys(bar.name for bar in bars))
@@ -174,20 +174,20 @@ def _rows(
 
 
 def _row(bar: Bar, y: float, columns: _RowColumns, position: int) -> Node:
-    """Return a bar as a row around the height ``y``; its series decides its look, or its position where it has none."""
+    """Return a bar's row, with its middle at the height ``y``; ``position`` gives the look where the series is None."""
     position = position if bar.series is None else bar.series
     name = shown_name(bar.name, is_control=bar.is_control)
     numbers = value_text(bar, signed=columns.signed)
-    told = f"{title_name(bar.name)}{' (control)' if bar.is_control else ''}: {numbers}"
+    title = f"{title_name(bar.name)}{' (control)' if bar.is_control else ''}: {numbers}"
     note = None
     if bar.note:
-        told += f", {title_name(bar.note)}"
+        title += f", {title_name(bar.note)}"
         short = fitted(shown_name(bar.note), WIDTH - MARGIN - columns.notes + 1)
         note = text(columns.notes, y + 4, short, "chart-note")
     return node(
         "g",
         {"class": look_of(position, is_control=bar.is_control)},
-        node("title", None, told),
+        node("title", None, title),
         text(columns.names, y + 4, fitted(name, columns.names - MARGIN + 1), "chart-name", "end"),
         *_mark(bar, y, columns.scale, position),
         text(columns.values, y + 4, numbers, "chart-value"),
@@ -206,6 +206,6 @@ def _mark(bar: Bar, y: float, scale: Scale, position: int) -> list[Node]:
     return [*drawn, marker(scale.at(bar.mean), y, position)]
 
 
-def _described(bars: Sequence[Bar], *, signed: bool = False) -> str:
+def _describe(bars: Sequence[Bar], *, signed: bool = False) -> str:
     shown = (f"{shown_name(bar.name, is_control=bar.is_control)} {value_text(bar, signed=signed)}" for bar in bars)
     return "; ".join(shown) or "no rows"

@@ -1,20 +1,20 @@
-"""Names that fit: how wide a text is about, and where it is cut. Names come from anywhere, so all of them pass here."""
+"""Names in charts: how wide a text is about, and where it is cut. A name comes from a file and may have any length."""
 
 from evidencebench.tables import printable, shortened
 
 LONGEST_SHOWN = 40
-"""Characters of a name that a picture shows at most."""
+"""The most characters of a name that a chart shows."""
 
 FONT_SIZE = 12.0
-"""Units of most text."""
+"""Size of most text, in units."""
 
 BOLD_SIZE, TITLE_SIZE = 13.5, 15.5
-"""Units as which bold text of 12 and of 14 units is measured, since it is wider."""
+"""Sizes with which `width_of` measures bold text of 12 and of 14 units, since bold letters are wider."""
 
-_LONGEST_TOLD = 200
-# What stands between the two names of a difference, and the characters that both need to be cut apart.
+_LONGEST_TITLE = 200
+# The text between the two names of a difference, and the fewest characters in which both names are cut separately.
 _BETWEEN, _LEAST_ROOM = " - ", 12
-# Shares of the font's size, as wide as in DejaVu Sans, which is wider than most: what fits there fits everywhere.
+# Widths of letters as shares of the font's size, from DejaVu Sans; it is wider than most fonts, so texts fit in those.
 _NARROW, _MIDDLING, _BROAD, _FULL = 0.4, 0.64, 0.8, 1.0
 _NARROW_LETTERS = frozenset("ijlftrI.,:;'|!()[] ")
 _BROAD_LETTERS = frozenset("#&+<=>^~")
@@ -23,9 +23,9 @@ _END_OF_LATIN = "\u017f"
 
 
 def shown_name(name: str, *, is_control: bool = False) -> str:
-    """Return a name as a picture shows it: on one line, cut to 40 characters, a control's with a star behind.
+    """Return a name as a chart shows it: on one line, cut to 40 characters, a control's with a star behind.
 
-    Both ends of it stay, since systems are often named alike but for their ends; of "first - second", those of both.
+    It is cut in the middle, since names that are alike often differ at their ends. Of "first - second" both are cut so.
 
     >>> shown_name("lead", is_control=True)
     'lead *'
@@ -34,13 +34,13 @@ def shown_name(name: str, *, is_control: bool = False) -> str:
 
 
 def title_name(name: str) -> str:
-    """Return a name as a title tells it: on one line, cut to 200 characters."""
-    return cut(name, _LONGEST_TOLD)
+    """Return a name for a title element: on one line, cut to 200 characters."""
+    return cut(name, _LONGEST_TITLE)
 
 
 def cut(text: str, n_characters: int, ellipsis: str = "…") -> str:
-    """Return text on one line, no longer than ``n_characters``; it is cut in its middle, and says so there."""
-    # Cut before it is cleaned: a name may be a megabyte.
+    """Return text on one line of at most ``n_characters``; where it is cut, in the middle, stands the ellipsis."""
+    # The text is cut before it is made printable, since a name may be a megabyte long.
     first, between, second = text.partition(_BETWEEN)
     room = n_characters - len(_BETWEEN)
     if len(text) <= n_characters or not between or room < _LEAST_ROOM:
@@ -50,12 +50,12 @@ def cut(text: str, n_characters: int, ellipsis: str = "…") -> str:
 
 
 def width_of(text: str, size: float = FONT_SIZE) -> float:
-    """Return about how wide a text is drawn, in the picture's units; rather too wide than too narrow."""
-    return size * sum(map(_share, text))
+    """Return about how wide a text is drawn, in units; the estimate is rather too wide than too narrow."""
+    return size * sum(map(_width_share, text))
 
 
 def fitted(text: str, width: float, size: float = FONT_SIZE) -> str:
-    """Return text cut so that it is about no wider than ``width``.
+    """Return text cut so that it is not wider than ``width`` units, as `width_of` measures it.
 
     >>> fitted("abstract_backwards", 60)
     'abs…rds'
@@ -66,7 +66,7 @@ def fitted(text: str, width: float, size: float = FONT_SIZE) -> str:
     return next((found for found in shorter if width_of(found, size) <= width), "…")
 
 
-def _share(letter: str) -> float:
+def _width_share(letter: str) -> float:
     if letter in _NARROW_LETTERS:
         return _NARROW
     if letter in _FULL_LETTERS or letter > _END_OF_LATIN:

@@ -1,4 +1,4 @@
-"""Curves: recall at every budget, say, a line a system, each named where it ends."""
+"""Charts with a curve for each system, such as recall by budget; its name stands where the curve ends."""
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby, pairwise
@@ -33,9 +33,9 @@ _GAP = 4
 
 
 def line_chart(lines: Sequence[ChartLine], *, title: str, x_name: str, y_name: str, key: str | None = None) -> Node:
-    """Return curves on an axis from 0 to 100 %, each with marks and dashes of its own and its name where it ends.
+    """Return a chart of curves on an axis from 0 to 100 %; each curve has its own marks and dashes, and its name.
 
-    ``x_name`` and ``y_name`` say what the axes measure; ``title`` and ``key`` are as in `interval_chart`.
+    ``x_name`` and ``y_name`` say what the axes measure. ``title`` and ``key`` are those of `interval_chart`.
     """
     widest = max((width_of(_name(one)) for one in lines), default=0.0)
     right = WIDTH - MARGIN - _TAIL - min(_MOST_NAME, widest)
@@ -47,7 +47,7 @@ def line_chart(lines: Sequence[ChartLine], *, title: str, x_name: str, y_name: s
     numbered = [(position if one.series is None else one.series, one) for position, one in enumerate(lines)]
     return chart(
         title,
-        f"{title_name(y_name)} by {title_name(x_name)}: {'; '.join(map(_described, lines))}",
+        f"{title_name(y_name)} by {title_name(x_name)}: {'; '.join(map(_describe, lines))}",
         *_axes(across, up, x_name, y_name, right),
         *(_band(one, series, across, up) for series, one in numbered),
         *(_curve(one, series, across, up) for series, one in numbered),
@@ -74,7 +74,10 @@ def _axes(across: Scale, up: Scale, x_name: str, y_name: str, right: float) -> I
 
 
 def _named_ticks(across: Scale) -> list[tuple[float, str]]:
-    """Return round numbers, as many as have room for their names, and the first number too, as budget 1 is."""
+    """Return (number, name) of the ticks: round numbers, and the axis's first number, such as budget 1, if it fits.
+
+    There are at most as many as have room for their names.
+    """
     for most in (8, 6, 4, 3, 2):
         found = ticks(across.low, across.high, most=most)
         for chosen in ([across.low, *found], found):
@@ -86,7 +89,7 @@ def _named_ticks(across: Scale) -> list[tuple[float, str]]:
 
 
 def _stretches(one: ChartLine) -> list[list[tuple[float, float]]]:
-    """Return the points of a line, apart where one of them is no number."""
+    """Return the points of a line in stretches, which end where a point is no number."""
     grouped = groupby(one.points, key=lambda point: is_number(point[0]) and is_number(point[1]))
     return [list(points) for is_drawn, points in grouped if is_drawn]
 
@@ -100,8 +103,8 @@ def _curve(one: ChartLine, series: int, across: Scale, up: Scale) -> Node:
             parts.append(node("polyline", {"class": "chart-line", "points": _corners(places), **dashes}))
         every = max(1, -(-len(places) // _MARKERS))
         parts += [marker(x, y, series, size=3.5) for x, y in [*places[:-1:every], places[-1]]]
-    told = f"{title_name(one.name)}{' (control)' if one.is_control else ''}"
-    return node("g", {"class": look_of(series, is_control=one.is_control)}, node("title", None, told), *parts)
+    title = f"{title_name(one.name)}{' (control)' if one.is_control else ''}"
+    return node("g", {"class": look_of(series, is_control=one.is_control)}, node("title", None, title), *parts)
 
 
 def _corners(places: Sequence[tuple[float, float]]) -> str:
@@ -109,7 +112,7 @@ def _corners(places: Sequence[tuple[float, float]]) -> str:
 
 
 def _band(one: ChartLine, series: int, across: Scale, up: Scale) -> Node | None:
-    """Return the area of a line's intervals; None where it has none."""
+    """Return the area between the ends of a line's intervals; None where it has fewer than two intervals."""
     if one.low is None or one.high is None:
         return None
     ends = [
@@ -125,9 +128,9 @@ def _band(one: ChartLine, series: int, across: Scale, up: Scale) -> Node | None:
 
 
 def _labels(numbered: Sequence[tuple[int, ChartLine]], across: Scale, up: Scale, right: float) -> Iterator[Node]:
-    """Yield each line's name beside its end, moved apart where they would overlap; a thin line leads there."""
+    """Yield each line's name at the right, with a thin line from the curve's end; names never overlap."""
     ends = [stretches[-1][-1] if (stretches := _stretches(one)) else None for _, one in numbered]
-    places = _apart([up.start if end is None else up.at(end[1]) for end in ends], up.end, up.start)
+    places = _spread([up.start if end is None else up.at(end[1]) for end in ends], up.end, up.start)
     x = right + _TAIL
     for (series, one), end, y in zip(numbered, ends, places, strict=True):
         yield node(
@@ -140,8 +143,8 @@ def _labels(numbered: Sequence[tuple[int, ChartLine]], across: Scale, up: Scale,
         )
 
 
-def _apart(wanted: Sequence[float], top: float, bottom: float) -> list[float]:
-    """Return places near those wanted, in the same order, a line of text apart and within the bounds."""
+def _spread(wanted: Sequence[float], top: float, bottom: float) -> list[float]:
+    """Return heights near those wanted and in the same order, at least a line of text apart, within the bounds."""
     order = sorted(range(len(wanted)), key=wanted.__getitem__)
     found = list(wanted)
     least = top
@@ -155,7 +158,7 @@ def _apart(wanted: Sequence[float], top: float, bottom: float) -> list[float]:
     return found
 
 
-def _described(one: ChartLine) -> str:
+def _describe(one: ChartLine) -> str:
     points = [point for stretch in _stretches(one) for point in stretch]
     if not points:
         return f"{_name(one)} has no points"

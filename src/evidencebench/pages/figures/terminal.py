@@ -1,4 +1,4 @@
-"""Pictures made of characters: intervals on an axis from 0 to 100 %, in the columns of a terminal."""
+"""Charts as text for a terminal: intervals on an axis from 0 to 100 %."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,27 +17,27 @@ _LONGEST_NAME = 24
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mark:
-    """A number that every row has beside its own: a control's mean, say."""
+    """A letter that is drawn in every row at a further number, such as the mean of a control."""
 
-    letter: str  # the one character that stands for it
-    name: str  # what the line below the picture calls it
-    values: Sequence[float | None]  # in 0..1, one a row; where it is no number the row has none
+    letter: str  # one character
+    name: str  # its name in the line below the chart
+    values: Sequence[float | None]  # in 0..1, one for each row; a row without a number gets no letter
 
 
 NEEDED = "├┤─●○◉·…"
-"""What a terminal must be able to show; else the pictures are made of ASCII."""
+"""The characters that a terminal must be able to show; on any other the charts are drawn in ASCII."""
 
-# What each of these is drawn as in ASCII.
-_TYPED = str.maketrans(dict(zip("├┤─●○◉·", "||-ox@.", strict=True)))
+# Each of these characters -> its ASCII character.
+_TO_ASCII = str.maketrans(dict(zip("├┤─●○◉·", "||-ox@.", strict=True)))
 
 
 def terminal_bars(
     bars: Sequence[Bar], *, marks: Sequence[Mark] = (), width: int = WIDTH, ascii_only: bool = False
 ) -> str:
-    """Return a row a bar: its name, its interval on an axis, its mean in percent.
+    """Return a chart as lines of text, one for each bar: its name, its interval on an axis, its mean in percent.
 
-    ``marks`` are on the axis of every row too, and a line below says which letter is what. ``width`` is how many
-    columns may be used (at least 40 are), and ``ascii_only`` does without the characters of `NEEDED`.
+    ``marks`` are letters that are drawn on the axis of every row; a line below explains them. ``width`` is the number
+    of columns (at least 40 are used). ``ascii_only`` draws without the characters of `NEEDED`.
 
     Examples
     --------
@@ -53,26 +53,26 @@ def terminal_bars(
     tracks = [_track(bar, {mark.letter: mark.values[row] for mark in marks}, axis) for row, bar in enumerate(bars)]
     lines = [f"{' ' * name_width}  {_tick_names(axis)}"] if bars else []
     for bar, name, track in zip(bars, names, tracks, strict=True):
-        drawn = track.translate(_TYPED) if ascii_only else track
+        drawn = track.translate(_TO_ASCII) if ascii_only else track
         value = f"{100 * bar.mean:.1f}" if is_number(bar.mean) else "-"
         lines.append(f"{set_cell_size(name, name_width)}  {drawn}  {value:>5}")
     indent = name_width + 2
-    entries = [_fitted(entry, width - indent, ascii_only=ascii_only) for entry in _legend(marks, tracks)]
-    return "\n".join([*lines, *_wrapped(entries, indent=indent, width=width)])
+    entries = [_cut_to_columns(entry, width - indent, ascii_only=ascii_only) for entry in _legend(marks, tracks)]
+    return "\n".join([*lines, *_wrap(entries, indent=indent, width=width)])
 
 
 def _name(bar: Bar, n_columns: int, *, ascii_only: bool) -> str:
-    """Return a bar's name, cut so that a control's star stays."""
+    """Return a bar's name in at most ``n_columns``; a control's star is never cut."""
     star = " *" if bar.is_control else ""
-    return _fitted(bar.name, n_columns - len(star), ascii_only=ascii_only) + star
+    return _cut_to_columns(bar.name, n_columns - len(star), ascii_only=ascii_only) + star
 
 
-def _fitted(text: str, n_columns: int, *, ascii_only: bool) -> str:
-    """Return text in at most so many columns, of which a letter may take two or none."""
+def _cut_to_columns(text: str, n_columns: int, *, ascii_only: bool) -> str:
+    """Return text cut to at most ``n_columns`` of a terminal, where a letter may take two columns or none."""
     for n_characters in range(n_columns, 0, -1):
         found = cut(text, n_characters, "..." if ascii_only else "…")
         if ascii_only:
-            found = found.translate(_TYPED).encode("ascii", "replace").decode()
+            found = found.translate(_TO_ASCII).encode("ascii", "replace").decode()
         if cell_len(found) <= n_columns:
             return found
     return ""
@@ -83,7 +83,7 @@ def _column(axis: Scale, value: float) -> int:
 
 
 def _tick_names(axis: Scale) -> str:
-    """Return the line above the rows: each tick's name around its column, the last one's end on it."""
+    """Return the line above the rows: each tick's number centred on its column; the last one ends at its column."""
     line = ""
     for tick in _TICKS:
         name, column = str(tick), _column(axis, tick / 100)
@@ -114,7 +114,7 @@ def _track(bar: Bar, marks: Mapping[str, float | None], axis: Scale) -> str:
 
 
 def _legend(marks: Sequence[Mark], tracks: Sequence[str]) -> list[str]:
-    """Return what the letters stand for, and what is drawn where several of them meet."""
+    """Return the entries that explain the letters, and the signs for several letters in one place."""
     entries = [f"{mark.letter} {mark.name}" for mark in marks if any(map(is_number, mark.values))]
     if any("+" in track for track in tracks):
         entries.append("+ several of them")
@@ -123,7 +123,7 @@ def _legend(marks: Sequence[Mark], tracks: Sequence[str]) -> list[str]:
     return entries
 
 
-def _wrapped(entries: Sequence[str], *, indent: int, width: int) -> list[str]:
+def _wrap(entries: Sequence[str], *, indent: int, width: int) -> list[str]:
     lines: list[str] = []
     for entry in entries:
         if lines and cell_len(lines[-1]) + 2 + cell_len(entry) <= width:

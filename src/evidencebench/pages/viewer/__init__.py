@@ -1,4 +1,4 @@
-"""The viewer of papers with their evidence and what each system chose, as the app and the report show it.
+"""The paper viewer of the app and the report: a paper with its evidence, and the sentences that each system selected.
 
-Read `page_records` (what its scripts are given), `viewer_data`, `page_parts` (its scripts and styles, from assets/).
+Read `page_records` (the JSON for its scripts), `viewer_data`, `page_parts` (its scripts and styles, from assets/).
 """

@@ -1,4 +1,4 @@
-"""The scripts and styles of the page, whole: one text each, so that a page holds or names one of each."""
+"""The script and the style of a page: each is one text, joined from the files in ``assets/``."""
 
 import base64
 import hashlib
@@ -9,7 +9,7 @@ from importlib.resources import files
 from evidencebench.pages.markup import encoded
 from evidencebench.pages.viewer.page_records import GradedInstance, ListRow, Overview
 
-# In the order they are joined in; a later one may use what an earlier one names.
+# In the order in which they are joined; a file may use the names that earlier files define.
 SHARED_SCRIPTS = (
     *("dom", "storage", "theme", "route", "row_values", "choice_bar"),
     *("marks", "graded", "definitions", "side_by_side", "score_explanation"),
@@ -27,24 +27,24 @@ APP_STYLES = ("tokens", "viewer", "paper", "people")
 
 @cache
 def script(names: Sequence[str]) -> str:
-    """Return scripts joined into one, in a scope of their own."""
+    """Return the scripts joined into one text, inside a function, so that they define no global names."""
     body = "\n".join(_asset(f"{name}.js") for name in names)
     return f'(() => {{\n"use strict";\n{body}\n}})();\n'
 
 
 @cache
 def style(names: Sequence[str]) -> str:
-    """Return style sheets joined into one."""
+    """Return the style sheets joined into one text."""
     return "\n".join(_asset(f"{name}.css") for name in names)
 
 
 def content_hash(text: str) -> str:
-    """Return the source expression by which a content-security policy allows one inline script or style."""
+    """Return the expression with which a content-security policy allows one inline script or style: its hash."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
 def security_policy(script_text: str, style_text: str) -> str:
-    """Return the content-security policy of a page in one file: its own script and style, and nothing from outside."""
+    """Return the content-security policy of a page in one file: it allows this script and style, and no requests."""
     return (
         f"default-src 'none'; script-src {content_hash(script_text)}; style-src {content_hash(style_text)}; "
         "img-src data:; base-uri 'none'; form-action 'none'"
@@ -52,7 +52,7 @@ def security_policy(script_text: str, style_text: str) -> str:
 
 
 def data_elements(overview: Overview, rows: Sequence[ListRow], records: Iterable[GradedInstance]) -> Iterator[str]:
-    """Yield the elements that hold what a page in one file shows, where its script looks for them."""
+    """Yield the script elements that hold the data of a page in one file; its script finds them by their ids."""
     yield f'<script type="application/json" id="overview">{encoded(overview).decode()}</script>\n'
     yield f'<script type="application/json" id="rows">{encoded(rows).decode()}</script>\n'
     for record in records:

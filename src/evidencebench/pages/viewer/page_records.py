@@ -1,7 +1,7 @@
-"""The JSON that the page gets: the contract between Python and the scripts in ``assets/``.
+"""The JSON records of a page: the contract between Python and the scripts in ``assets/``.
 
-Systems and tasks are named once, in the `Overview`; everywhere else they stand by their position in it. None is null,
-and so is a number that has no value.
+The `Overview` names the systems and tasks; all other records refer to them by their position in it. JSON's null stands
+for None, and for a number that is undefined.
 """
 
 from typing import Literal
@@ -12,15 +12,15 @@ from evidencebench.pages.paper import PaperRecord
 from evidencebench.query import AspectScope
 
 Status = Literal["answered", "empty", "failed", "missing", "invalid"]
-"""What came of a system's answer: sentences, none, an error, no line in the run, sentences that do not exist."""
+"""A system's answer has sentences, has none, is an error, is not in the run, or names sentences that do not exist."""
 
 
 Recalls = tuple[tuple[float | None, ...], ...]
-"""Of one instance: ``[system][task]``, None where the task does not apply."""
+"""The recalls of one instance as ``[system][task]``; None where the task does not apply."""
 
 
 class TaskRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """A task: how many sentences count (a number, ``"optimal"`` or None: any), and which aspects."""
+    """A task: its budget (a number, ``"optimal"`` or None: any number of sentences), and which aspects count."""
 
     name: str
     scope: AspectScope
@@ -28,7 +28,7 @@ class TaskRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SystemRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """A system: its short label, all that decides its answers, and whether it is one of our controls."""
+    """A system: its label, its signature, and whether it is a control that this package adds."""
 
     label: str
     signature: str
@@ -37,12 +37,12 @@ class SystemRecord(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_oracle(self) -> bool:
-        """Whether it is the control that covers as much as can be."""
+        """Whether it is the control ``oracle``, whose recall is the ceiling."""
         return self.is_control and self.label == "oracle"
 
 
 class Overview(msgspec.Struct, frozen=True, kw_only=True):
-    """What is shown: the data, the tasks and the systems, runs first, then controls."""
+    """The data set, the tasks and the systems of a page; runs come first, then controls."""
 
     title: str
     data: str
@@ -53,7 +53,7 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ListRow(msgspec.Struct, frozen=True, kw_only=True):
-    """An instance in the list."""
+    """The row of an instance in the list of papers."""
 
     position: int
     id: str
@@ -66,7 +66,7 @@ class ListRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AspectRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """A study aspect; ``text`` is None where the data has none; without sentences it cannot be covered."""
+    """A study aspect. ``text`` is None where the data has none. An aspect without ``sentences`` cannot be covered."""
 
     id: str
     text: str | None
@@ -75,7 +75,7 @@ class AspectRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TaskTerms(msgspec.Struct, frozen=True, kw_only=True):
-    """A task for one instance: the budget (None: any number), aspects that count, and the highest recall it allows."""
+    """A task on one instance: the budget (None: any number), how many aspects count, and the ceiling of recall."""
 
     budget: int | None
     n_aspects: int
@@ -83,20 +83,20 @@ class TaskTerms(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class GradedAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """What counts of one answer under one task."""
+    """The part of one answer that counts under one task."""
 
     status: Status
-    error: str | None = None  # why it is ``failed`` or ``invalid``
+    error: str | None = None  # the reason why it is ``failed`` or ``invalid``
     certain: tuple[int, ...] = ()  # sentences that count, in the answer's order
-    tied: tuple[int, ...] = ()  # of an answer over the budget: ``n_drawn`` of these count, each choice equally likely
+    tied: tuple[int, ...] = ()  # ``n_drawn`` of these count too; every choice of so many is equally likely
     n_drawn: int = 0
-    recall: float = 0.0  # aspect recall, the mean over all choices
+    recall: float = 0.0  # the mean of aspect recall over all these choices
 
 
 class GradedInstance(msgspec.Struct, frozen=True, kw_only=True):
-    """An instance with its labels and every answer: ``terms[task]``, ``answers[system][task]``.
+    """An instance with its labels and every system's answer: ``terms[task]`` and ``answers[system][task]``.
 
-    Both are None where the task does not apply; an answer also where the system cannot answer the task.
+    Both are None where the task does not apply. An answer is None also where the system cannot answer the task.
     """
 
     paper: PaperRecord
@@ -107,5 +107,5 @@ class GradedInstance(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def recalls_of(record: GradedInstance) -> Recalls:
-    """Return the recalls of an instance as its `ListRow` has them."""
+    """Return the recalls of an instance in the form of `ListRow.recalls`."""
     return tuple(tuple(None if one is None else one.recall for one in answers) for answers in record.answers)

@@ -1,4 +1,4 @@
-"""What the viewer shows of a data set and its runs, an instance at a time."""
+"""Makes the page records of a data set and its runs, one instance at a time."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -34,16 +34,15 @@ from evidencebench.version import __version__
 
 SHOWN_CONTROLS = tuple(name for name, control in CONTROLS.items() if control.is_shown_in_papers)
 
-# An error is told once a task and system, and a provider's may be a page.
-_MOST_OF_AN_ERROR = 2_000
+# Longer errors are cut, since a record repeats an error for each task, and a provider's may fill a page.
+_MOST_ERROR_CHARACTERS = 2_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownSystem:
-    """A system that is shown: its names, and its answer to an instance under a task.
+    """A system that is shown: its record, the source of its answers, and the rules that read them.
 
-    ``rules`` say how its answers that do not fit the budget are read. A system that ranks all sentences (``selects``
-    false) cannot answer a task without a budget.
+    A system with ``selects`` false ranks all sentences, so it cannot answer a task without a budget.
     """
 
     record: SystemRecord
@@ -52,22 +51,22 @@ class ShownSystem:
     selects: bool = True
 
     def answer(self, case: Case | None, task: Task) -> GradedAnswer | None:
-        """Return what counts of its answer; None where the task does not apply or cannot be answered."""
+        """Return its graded answer; None where the task does not apply or the system cannot answer it."""
         if case is None or (case.budget is None and not self.selects):
             return None
         return graded_answer(case, self.source(case.instance, task), self.rules)
 
     def recall(self, case: Case | None, task: Task) -> float | None:
-        """Return the recall of its answer."""
+        """Return the recall of its answer; None where `answer` returns None."""
         if case is not None and self.record.is_oracle and not isnan(case.ceiling):
-            return case.ceiling  # by what the oracle is, which would be solved once more to show it
+            return case.ceiling  # the oracle's recall by definition; computing its answer would take long
         answer = self.answer(case, task)
         return None if answer is None else answer.recall
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ViewerData:
-    """A data set with the tasks and systems that are shown on it; their positions are their names in every record."""
+    """A data set with the tasks and systems that are shown; records refer to them by their positions here."""
 
     title: str
     dataset: Dataset
@@ -75,7 +74,7 @@ class ViewerData:
     systems: tuple[ShownSystem, ...]
 
     def overview(self) -> Overview:
-        """Return what the page must know before it shows anything."""
+        """Return the record that names the data set, the tasks and the systems; a page asks for it first."""
         return Overview(
             title=self.title,
             data=self.dataset.name,
@@ -86,7 +85,7 @@ class ViewerData:
         )
 
     def row(self, position: int, instance: Instance, recalls: Recalls | None = None) -> ListRow:
-        """Return an instance as it stands in the list, graded unless its recalls are known already."""
+        """Return the row of an instance in the list; where ``recalls`` is None, its answers are graded for it."""
         if recalls is None:
             cases = self._cases(instance)
             recalls = tuple(tuple(shown.recall(case, task) for task, case in cases) for shown in self.systems)
@@ -102,7 +101,7 @@ class ViewerData:
         )
 
     def record(self, position: int, instance: Instance) -> GradedInstance:
-        """Return all that is shown of an instance."""
+        """Return an instance with its labels and all graded answers."""
         labels, cases = instance.labels, self._cases(instance)
         results = frozenset(labels.results)
         return GradedInstance(
@@ -133,11 +132,11 @@ def viewer_data_of(
     rules: Rules | None = None,
     title: str = "",
 ) -> ViewerData:
-    """Return what is shown of run files, and of the controls beside them.
+    """Return the data of a viewer that shows run files, with the controls after them.
 
-    Without tasks, all that every run can answer; without runs, all that have a budget. ``title`` is the page's; empty:
-    the data's name. ``rules`` are for the answers of runs; controls are read by the defaults. Raises as `score_runs`
-    does.
+    Empty ``tasks``: all tasks that every run can answer, or without runs all tasks with a budget. ``title`` is the
+    page's title; empty: the data's name. ``rules`` read the answers of runs; controls are read by the default rules.
+    Raises the errors of `score_runs`.
     """
     runs = open_runs(paths, dataset, tasks)
     budgeted = tuple(task for task in TASKS.values() if task.budget is not None)
@@ -159,15 +158,15 @@ def _shown_control(name: str) -> ShownSystem:
 
 
 def graded_answer(case: Case, answer: Answer | None, rules: Rules) -> GradedAnswer:
-    """Return the sentences that count of an answer, with its recall, as `evaluate` grades it."""
+    """Return the sentences of an answer that count, with its recall; the grade is the same as by `evaluate`."""
     try:
         checked = case.check(answer, rules)
     except AnswerError as error:
-        return GradedAnswer(status="invalid", error=beginning_of(str(error), _MOST_OF_AN_ERROR))
+        return GradedAnswer(status="invalid", error=beginning_of(str(error), _MOST_ERROR_CHARACTERS))
     if checked.is_missing:
         return GradedAnswer(status="missing")
     if checked.error is not None:
-        return GradedAnswer(status="failed", error=beginning_of(checked.error, _MOST_OF_AN_ERROR))
+        return GradedAnswer(status="failed", error=beginning_of(checked.error, _MOST_ERROR_CHARACTERS))
     selection = checked.selection(case.budget)
     return GradedAnswer(
         status="answered" if selection.size else "empty",
