@@ -1,6 +1,6 @@
-"""Ask a system over a data set: names and options, answers, runs that go on where they stopped.
+"""Make systems, ask them over a data set, and write their answers to run files.
 
 Read `system_table` (the names), `options` and `own_code`, then `making` (a system from its specification), `answering`
-(one instance for one task) and `asking` (many instances); `execute` asks into a run file. `exchanges` shows prompts and
-replies again; `fitting` tells whether a run fits.
+(one instance for one task) and `asking` (many instances). `execute` writes the answers to a run file. `exchanges` shows
+prompts and replies again; `fitting` checks that a run belongs to the data and the tasks.
 """

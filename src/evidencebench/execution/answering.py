@@ -1,4 +1,4 @@
-"""Ask a system: hand it the query and the brief, and nothing else, and take its answer or its failure."""
+"""Ask a system about one instance: it is given the query and the brief only, and it answers or fails."""
 
 import operator
 from collections.abc import Callable, Mapping, Sequence
@@ -21,7 +21,7 @@ _ASKING = frozenset({__file__, plain_ranking.__code__.co_filename})
 
 
 def named_system(system: object) -> NamedSystem:
-    """Return an object that answers together with a name: that of its class, where it has none."""
+    """Return a system with a name; an object without a name gets that of its class."""
     if isinstance(system, NamedSystem):
         return system
     kind = type(system).__name__
@@ -39,7 +39,7 @@ def named_system(system: object) -> NamedSystem:
 
 
 def with_named_parts(system: System, name: Callable[[System], NamedSystem]) -> System:
-    """Return a dataclass system with ``name`` applied to the systems in its fields, which it asks."""
+    """Return a dataclass system in which ``name`` has named the systems among its fields."""
     if not is_dataclass(system):
         return system
 
@@ -55,7 +55,7 @@ def with_named_parts(system: System, name: Callable[[System], NamedSystem]) -> S
 
 
 def default_tasks(system: NamedSystem) -> tuple[Task, ...]:
-    """Return the tasks that a system can answer: all six, or those with a budget for systems that only rank."""
+    """Return the official tasks that a system can answer: all six, or only those with a budget if it only ranks."""
     return tuple(task for task in TASKS.values() if system.selects or task.budget is not None)
 
 
@@ -67,10 +67,10 @@ def require_answerable(
     limit: int | None = None,
     own_hypotheses: bool = True,
 ) -> None:
-    """Raise unless a system can be asked a data set, or its first instances, for every task.
+    """Raise unless a system can answer the data set, or its first ``limit`` instances, for every task.
 
-    `TaskError` if a system that only ranks is asked a task without a budget, or stored answers are not for a task;
-    `RunMismatchError` if they are for other data or hypotheses, or the system may not be asked one of the queries.
+    It raises `TaskError` if a system that only ranks gets a task without a budget, or stored answers are not for a
+    task. It raises `RunMismatchError` if stored answers are for other data or hypotheses, or a query is not allowed.
     """
     names = tuple(task.name for task in tasks)
     queries = partial(dataset.queries, limit)
@@ -83,15 +83,15 @@ def require_answerable(
 
 
 def answer_instance(system: NamedSystem | System, instance: Instance, task: TaskOrName | None) -> Answer:
-    """Return a system's answer to an instance, or the failure in its place.
+    """Return a system's answer to an instance; if the system raises an error, return a `Failure`.
 
-    Unless it knows the labels by declaration, only the query is handed to it. The brief is made for the task; None
-    stands for any, where a system does not read it.
+    The system is given the query; only one whose traits say that it knows the labels is given the labels. The brief is
+    made for the task. The task may be None if the system does not read the brief.
 
     Raises
     ------
     StopError
-        If no more requests may be sent, so that the instance stays unanswered.
+        If no more requests may be sent: the instance is not answered.
     PendingError
         If the answer waits for a batch.
     """
@@ -108,7 +108,7 @@ def answer_instance(system: NamedSystem | System, instance: Instance, task: Task
         raise
     except ReplyError as error:
         return Failure(error=_message(error), notes=error.notes)
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever one item does wrong, the others are answered
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - one failing instance does not end the run
         trace = None if isinstance(error, EvidenceBenchError) else trace_of(error, _ASKING)
         return Failure(error=_message(error), trace=trace)
 
@@ -130,23 +130,23 @@ def answers_from(
     answering: NamedSystem | System | RunFile | Mapping[str, GivenAnswer] | Callable[[Instance, Task], Answer | None],
     hypotheses: Mapping[str, str] | None = None,
 ) -> Callable[[Instance, Task], Answer | None]:
-    """Return a function that gives the answer to any instance under any task.
+    """Return a function: instance, task -> answer.
 
     Parameters
     ----------
     answering
-        What answers: a system, which is what `make_system` returns or any object with ``rank(query, brief)``; or
-        answers that are there: a run as `open_run` reads it, or a dict as `answers_in` reads it. A system is asked
-        once where one answer serves every task. A function is returned as it is.
+        A system, as `make_system` returns it or any object with ``rank(query, brief)``; a run, as `open_run` returns
+        it; or a dict of answers, as `answers_in` reads it. If one answer serves every task, a system is asked once an
+        instance. A function is returned as it is.
     hypotheses
-        Instance id -> the hypothesis to ask a system instead of its own; None: its own.
+        Instance id -> the hypothesis to ask a system instead of the instance's own; None: its own.
 
     Raises
     ------
     TypeError
-        If it is none of these.
+        If ``answering`` is none of these.
     AnswerError
-        If an answer in the dict is none.
+        If a value of the dict is no answer.
 
     Examples
     --------
@@ -163,16 +163,18 @@ def answers_from(
     is_system = isinstance(answering, type) or hasattr(answering, "rank") or hasattr(answering, "rank_knowing")
     if callable(answering) and not is_system:
         return answering
-    return _remembering(named_system(answering), hypotheses)
+    return _ask_once_an_instance(named_system(answering), hypotheses)
 
 
-def _remembering(system: NamedSystem, hypotheses: Mapping[str, str] | None) -> Callable[[Instance, Task], Answer]:
-    """Return a function that asks a system; an answer that serves every task is kept for the instance's next task."""
+def _ask_once_an_instance(
+    system: NamedSystem, hypotheses: Mapping[str, str] | None
+) -> Callable[[Instance, Task], Answer]:
+    """Return a function that asks a system; it keeps an answer that serves every task for the instance's next task."""
     last: tuple[str, Answer] | None = None
 
     def answer(instance: Instance, task: Task) -> Answer:
         nonlocal last
-        known = last  # looked up once, since another thread may ask too
+        known = last  # read once, since another thread may change it
         if known is not None and known[0] == instance.id:
             return known[1]
         found = answer_instance(system, with_hypothesis(instance, hypotheses), task if system.reads_brief else None)
@@ -183,7 +185,7 @@ def _remembering(system: NamedSystem, hypotheses: Mapping[str, str] | None) -> C
 
 
 def with_hypothesis(instance: Instance, hypotheses: Mapping[str, str] | None) -> Instance:
-    """Return the instance with the hypothesis that stands at its id in its query; None: with its own."""
+    """Return the instance with the hypothesis that ``hypotheses`` has for its id; None: the instance unchanged."""
     if hypotheses is None:
         return instance
     return replace(instance, query=replace(instance.query, hypothesis=hypotheses[instance.id]))

@@ -1,4 +1,4 @@
-"""Ask systems over a data set: instance after instance, or many at once where a server is waited for."""
+"""Ask systems about many instances: one after the other, or many at a time if the system waits for a server."""
 
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -24,14 +24,14 @@ DEFAULT_MAX_WAITING = 16
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inquiry:
-    """A system, and instance id -> the hypothesis that it is asked instead of the instance's own; None: its own."""
+    """A system to ask, and the hypotheses: instance id -> hypothesis; None: each instance's own."""
 
     system: NamedSystem
     hypotheses: Mapping[str, str] | None = None
 
 
 class Todo(NamedTuple):
-    """What is still to be asked: an instance, the tasks (None: one answer serves all), and the inquiry's place."""
+    """Answers still to be asked for: an instance, its tasks (None: one answer serves all), and the inquiry's index."""
 
     instance_id: str
     tasks: tuple[str, ...] | None
@@ -40,26 +40,26 @@ class Todo(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InstanceOutcome:
-    """The answers to an instance by task, and what of it is still unanswered."""
+    """The answers to an instance by task, and the answers that are still missing."""
 
     todo: Todo
     answers: Mapping[str | None, Answer]
     seconds: float
     unanswered: Todo | None = None
-    stop: StopError | None = None  # why no other instance may be begun
+    stop: StopError | None = None  # set if no other instance may be begun
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Waiting:
-    """How a system that waits for a server is asked."""
+    """Settings for asking a system that waits for a server."""
 
-    client: ChatClient | None = None  # is told at an interrupt to send nothing more
-    max_waiting: int = DEFAULT_MAX_WAITING  # how many instances are asked at once
-    settle: Callable[[], bool] | None = None  # once batches are done, says whether it submitted any; None: no batches
-    on_interrupt: Callable[[], object] = lambda: None  # called at a first interrupt, in the signal's handler
+    client: ChatClient | None = None  # sends nothing more after an interrupt
+    max_waiting: int = DEFAULT_MAX_WAITING  # how many instances are asked at a time
+    settle: Callable[[], bool] | None = None  # waits for batches, returns whether it submitted any; None: no batches
+    on_interrupt: Callable[[], object] = lambda: None  # called at the first interrupt, in the signal's handler
 
     def interrupt(self) -> None:
-        """Let what waits for long end soon."""
+        """Stop sending requests, then call `on_interrupt`."""
         if self.client is not None:
             self.client.drain()
         self.on_interrupt()
@@ -67,29 +67,29 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gathered:
-    """The answers to an inquiry, by instance and task (None: of all), and how long those to each instance took."""
+    """The answers to an inquiry by (instance id, task; None: all tasks), and the seconds spent on each instance."""
 
     answers: dict[tuple[str, str | None], Answer] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
 
     def answer(self, instance: Instance, task: Task) -> Answer:
-        """Return the answer to an instance under a task that was asked."""
+        """Return the answer to an instance for a task; `KeyError` if that task was not asked."""
         found = self.answers.get((instance.id, None))
         return self.answers[instance.id, task.name] if found is None else found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rehearsal:
-    """What a run would ask, counted without sending anything, and the answers that failed already here."""
+    """The result of asking everything without sending a request: how many instances, and how many answers failed."""
 
     n_instances: int
     n_failed: int
     first_error: str | None = None
-    tasks: tuple[str, ...] = ()  # names of those that are asked by themselves; none: one answer serves all
+    tasks: tuple[str, ...] = ()  # names of the tasks if each is asked for itself; empty: one answer serves all
 
 
 def swapped_hypotheses(dataset: Dataset, hypothesis: str, seed: int) -> dict[str, str] | None:
-    """Return instance id -> another paper's hypothesis where the ``"wrong"`` one is asked; None for the ``"own"``."""
+    """Return instance id -> another paper's hypothesis if ``hypothesis`` is ``"wrong"``; None if it is ``"own"``."""
     return None if hypothesis == "own" else derange_hypotheses(dataset.queries(), np.random.default_rng(seed))
 
 
@@ -101,7 +101,7 @@ def todo_of(
     done: Collection[tuple[str, str | None]] = (),
     inquiry: int = 0,
 ) -> Iterator[Todo]:
-    """Yield what is to be asked of each instance, without the (instance id, task name or None) that are done."""
+    """Yield one `Todo` for each instance that lacks an answer; ``done`` holds (instance id, task name or None)."""
     for instance_id in ids:
         if not system.reads_brief:
             if (instance_id, None) not in done:
@@ -113,7 +113,7 @@ def todo_of(
 def asker(
     inquiries: Sequence[Inquiry], dataset: Dataset, *, fails_fast: bool = False
 ) -> Callable[[Todo], InstanceOutcome]:
-    """Return a function that asks one instance; with ``fails_fast`` an answer that fails stops, and is left out."""
+    """Return a function: todo -> outcome. With ``fails_fast``, a failed answer is left out and stops the asking."""
 
     def ask(todo: Todo) -> InstanceOutcome:
         started = time.perf_counter()
@@ -135,7 +135,7 @@ def asker(
                 pending.append(name)
             except StopError as error:
                 stop = error
-                pending += names[place:]  # those behind it are not asked, and so not answered either
+                pending += names[place:]  # the tasks behind it are not asked either
                 break
         left = todo._replace(tasks=tuple(filter(None, pending)) or None) if pending else None
         seconds = time.perf_counter() - started
@@ -150,10 +150,10 @@ def ask_all(
     keep: Callable[[InstanceOutcome], object],
     waiting: Waiting,
 ) -> None:
-    """Ask until nothing is left to be answered, or what is left waits for a batch that does not come.
+    """Ask until all is answered, or the answers that are left wait for batches and `Waiting.settle` changes nothing.
 
-    ``ask`` is called in threads, ``keep`` in this one. It raises `StopError` if no more requests may be sent; what was
-    finished is kept, and batches that were begun are submitted.
+    ``ask`` is called in threads, ``keep`` in the calling thread. If no more requests may be sent, it raises `StopError`
+    after finished answers went to ``keep`` and begun batches were submitted.
     """
     before: set[Todo] = set()
     while True:
@@ -162,8 +162,8 @@ def ask_all(
             raise stop
         if not left:
             return
-        # Below a cost limit too, what was begun is submitted: replies cost less than was set aside for them, so that
-        # there may be room for more. The order in which answers come means nothing.
+        # After a cost limit, begun batches are submitted too: replies cost less than was set aside for them, so that
+        # more requests may fit. The todos are compared as sets, since answers come in any order.
         if not (waiting.settle is not None and waiting.settle()) and (stop is not None or set(left) == before):
             if stop is not None:
                 raise stop
@@ -177,28 +177,28 @@ def _ask_once(
     keep: Callable[[InstanceOutcome], object],
     waiting: Waiting,
 ) -> tuple[list[Todo], StopError | None]:
-    """Ask from threads and keep what is answered; return what is not, and why it was stopped, if it was."""
+    """Ask each todo once, from threads, and keep the answers; return the todos that are left, and the stop or None."""
     left = dict.fromkeys(todo)
     stops: list[StopError] = []
 
-    def noting(one: Todo) -> InstanceOutcome:
+    def ask_and_note(one: Todo) -> InstanceOutcome:
         outcome = ask(one)
-        if outcome.stop is not None:  # in this thread, so that it begins no other instance
+        if outcome.stop is not None:  # noted in the asking thread, so that it begins no other instance
             stops.append(outcome.stop)
         return outcome
 
-    def grave() -> list[StopError]:
-        """Return the stops after which nothing can be answered; below a cost limit, what is stored still can."""
+    def final_stops() -> list[StopError]:
+        """Return the stops after which nothing is answered; after a cost limit, stored replies still answer."""
         return [stop for stop in stops if not isinstance(stop, CostLimitError)]
 
     engine = Threads(min(waiting.max_waiting, max(1, len(todo))))
-    to_ask = takewhile(lambda _: not grave(), todo)
-    for outcome in engine.results(lambda: noting, (), to_ask, on_interrupt=waiting.interrupt):
+    to_ask = takewhile(lambda _: not final_stops(), todo)
+    for outcome in engine.results(lambda: ask_and_note, (), to_ask, on_interrupt=waiting.interrupt):
         keep(outcome)
         del left[outcome.todo]
         if outcome.unanswered is not None:
             left[outcome.unanswered] = None
-    return list(left), next(iter(grave() or stops), None)
+    return list(left), next(iter(final_stops() or stops), None)
 
 
 def gather(
@@ -210,11 +210,11 @@ def gather(
     waiting: Waiting = Waiting(),
     on_progress: Callable[[int, int], None] | None = None,
 ) -> list[Gathered]:
-    """Return the answers to all inquiries: many instances at once, from threads.
+    """Return the answers to each inquiry; many instances are asked at a time, from threads.
 
     Requests of all inquiries share batches, and a request that two of them make is sent once. ``on_progress`` is called
-    with (instances done, instances in all), an instance once for each inquiry. It raises `StopError` if no more
-    requests may be sent, or answers wait for a batch that does not come; asking again goes on from what was replied.
+    with (instances done, instances in all), an instance counted once for each inquiry. It raises `StopError` if no more
+    requests may be sent, or answers still wait for a batch at the end. Stored replies serve the next call.
     """
     gathered = [Gathered() for _ in inquiries]
     todo = [
@@ -252,7 +252,7 @@ def rehearse_all(
     limit: int | None = None,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> Rehearsal:
-    """Ask all inquiries as `gather` would, by clients that send nothing, one instance at a time; keep no answer."""
+    """Ask all inquiries as `gather` does, one instance at a time, keeping no answer; no client may send anything."""
     found = gather(inquiries, dataset, tasks, limit=limit, waiting=Waiting(max_waiting=1), on_progress=on_progress)
     failures = [
         f"{instance_id}: {answer.error}"

@@ -1,4 +1,4 @@
-"""What a language model is asked for an instance, and what it replied: made again from data, options and the cache."""
+"""Show a run's prompts and replies: the prompts are made again from data and options, replies are in the cache."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
@@ -24,20 +24,20 @@ from evidencebench.system import NamedSystem
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exchange:
-    """One request for an answer, and its reply where that is stored."""
+    """One request for an answer, with its reply if that is stored."""
 
     instance_id: str
     task: str | None  # None: one answer serves all
-    turn: int  # its place among the requests for this answer, from 1
+    turn: int  # number of the request among those for this answer, from 1
     replayed: Replayed
 
 
 def first_requests(
     system: str, dataset: Dataset, tasks: Sequence[Task], *, seed: int, hypothesis: str
 ) -> list[Exchange]:
-    """Return what a run of a system that asks a language model would ask first, with the options of `execute`.
+    """Return the requests for the answer to the first instance; the options are those of `execute`.
 
-    That is all requests for the answer to the first instance, for the first task that wants a sentence of it.
+    They are for the first task under which the system sends a request.
     """
     if not dataset.ids:
         raise DataError(f"{dataset.path}: expected an instance to ask about, got none")
@@ -56,11 +56,11 @@ def first_requests(
 def exchanges_of(
     run: RunFile, dataset: Dataset, ids: Sequence[str], *, cache: ReplyCache | None, tasks: Sequence[Task] = ()
 ) -> Iterator[Exchange]:
-    """Yield what was asked and replied for instances of a run, all turns of each answer.
+    """Yield the requests and replies for instances of a run, all turns of each answer.
 
-    Requests are made again as the run made them, so that a reply which is not in ``cache`` ends its answer's turns.
-    Without ``tasks``, all answers that the run has are meant. It raises `RunMismatchError` if the run does not say what
-    was asked, or was made on other data; `TaskError` and `UnknownInstanceError` for other tasks or instances than its.
+    The requests are made again as the run made them. A reply that is not in ``cache`` ends the turns of its answer.
+    Without ``tasks``, all tasks of the run are shown. It raises `RunMismatchError` if the run has no header, asks no
+    model or was made on other data, `TaskError` for a task that it lacks, `UnknownInstanceError` for an unknown id.
     """
     header = _header_of(run, dataset)
     for task in tasks:
@@ -77,7 +77,7 @@ def exchanges_of(
 
 
 def changed_since(run: RunFile) -> dict[str, tuple[str, str]]:
-    """Return what has changed since a run was made and changes its requests: name -> (then, now)."""
+    """Return name -> (then, now) for each version in the run's header that decides its requests and is another now."""
     if run.header is None:
         return {}
     now = make_system(_specification(run.header)).versions()
@@ -117,7 +117,7 @@ def _tasks(named: NamedSystem, tasks: Sequence[Task], instance: Instance) -> Seq
 def _exchanges(
     named: NamedSystem, sender: ReplayingSender, instance: Instance, task: Task | None
 ) -> Iterator[Exchange]:
-    sender.noted.clear()  # so that no more than one answer's requests are in memory
+    sender.noted.clear()  # keeps only one answer's requests in memory
     with suppress(PendingError, StopError):  # the requests were noted before the error
         answer_instance(named, instance, task)
     name = None if task is None else task.name

@@ -1,4 +1,4 @@
-"""Run a system over a data set into a run file: durably, resumably, in parallel."""
+"""Run a system over a data set and write its answers to a run file; an interrupted run goes on at the next call."""
 
 import platform
 from collections import Counter
@@ -46,16 +46,16 @@ from evidencebench.version import __version__
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunReport:
-    """What one call of `execute` did."""
+    """The result of one call of `execute`."""
 
-    n_instances: int  # in the scope of the run
-    n_resumed: int  # those that an earlier call had answered, at least in part
-    n_failed: int  # failed answers that the run holds now, those of earlier calls included
+    n_instances: int  # of the run: all, or the first `limit`
+    n_resumed: int  # instances that an earlier call had answered, at least in part
+    n_failed: int  # failed answers in the run now, those of earlier calls included
     n_unanswered: int = 0  # instances that are not answered in full, because their requests wait for a batch
-    first_error: str | None = None  # of this call
-    first_trace: str | None = None  # where in its code the system failed first, as Python shows a traceback
-    trained_on_it: bool = False  # whether a model of the system was trained on this very data
-    # What the answers in the run note: over those to an instance as `merged_notes` does, then summed.
+    first_error: str | None = None  # the first failure of this call
+    first_trace: str | None = None  # the traceback of the first failure in the system's own code
+    trained_on_it: bool = False  # whether a model of the system was trained on this data file
+    # Note -> count: the notes of one instance are merged by `merged_notes`, then summed over instances.
     notes: Mapping[str, int] = field(default_factory=dict)
 
 
@@ -81,7 +81,7 @@ def execute(
 ) -> RunReport:
     """Run a system and append each answer to a run file as it comes.
 
-    Called again with the same arguments after any interruption, it computes what is missing and nothing else.
+    After an interruption, call it again with the same arguments: it asks only for the answers that are missing.
 
     Parameters
     ----------
@@ -91,42 +91,42 @@ def execute(
     dataset
         What to answer: a data set, its path or its catalogue name.
     path
-        The run file; continued if it holds the same run.
+        The run file; if it holds the same run, that is continued.
     tasks
-        What the answers are for, as tasks or names, or one alone; empty: `default_tasks`.
+        The tasks to answer: tasks or their names, one or several; empty: `default_tasks`.
     limit
-        Only the first so many instances; None: all.
+        Answer only the first ``limit`` instances; None: all.
     jobs
-        Processes; a system that waits for a server is asked from threads instead, and an object in this one only.
+        Number of processes; 1 for a system given as an object. A system that waits for a server is asked from threads.
     engine
-        Where the work runs instead, such as ``evidencebench.Threads(4)``.
+        Where the work runs, in place of ``jobs``, such as ``evidencebench.Threads(4)``.
     seed
-        Of everything random; an object has its own.
+        Seed of everything random; a system given as an object keeps its own.
     hypothesis
         ``"own"``, or ``"wrong"`` to ask each instance with another paper's.
     overwrite
-        Start over where the file exists.
+        Start over if the file exists.
     retry_failed
         Ask again for answers that failed in an earlier call.
     fail_fast
         Stop at the first answer that fails. It is not kept, so that the next call asks for it again.
     client
-        How language models are asked; None: as `make_system` does.
+        The client that asks language models; None: as in `make_system`.
     max_waiting
-        Of a system that waits for a server: how many instances are asked at once.
+        For a system that waits for a server: how many instances are asked at a time.
     settle
-        Called where answers wait for a batch of requests; returns, once batches are done, whether it submitted any, and
-        then they are asked for again, until nothing changes. None: they stay unanswered.
+        Called when answers wait for batches. It waits for the batches and returns whether it submitted any; the answers
+        are asked for again, until nothing changes. None: they stay unanswered.
     on_interrupt
-        Called where a first interrupt lets what was begun be finished; it runs in a signal's handler.
+        Called at the first interrupt, in the signal's handler; begun instances are then finished.
     on_progress
         Called with (instances done, instances in all).
 
     Raises
     ------
     RunMismatchError
-        If the file holds another run, the system builds on stored answers to other data or hypotheses, or it may not
-        be asked one of the instances.
+        If the file holds another run, the system builds on stored answers to other data or hypotheses, or it is not
+        allowed to answer one of the instances.
     RunError
         If the file cannot be written, or another process writes it.
     SystemSpecError
@@ -134,7 +134,7 @@ def execute(
     FailedAnswerError
         If an answer fails and ``fail_fast`` is set.
     StopError
-        If no more requests may be sent; what was finished is kept.
+        If no more requests may be sent; finished answers are kept.
     TaskError
         If the system cannot answer a task.
     WorkerError
@@ -147,17 +147,17 @@ def execute(
             f"system '{named.name}': an object is asked in one process, got {got}; name it by a specification, "
             "such as 'bm25:k1=1.2' or 'file.py:Class'"
         )
-    tasks = _checked_tasks(named, dataset, tasks_from(tasks), limit=limit, hypothesis=hypothesis)
+    tasks = _require_tasks(named, dataset, tasks_from(tasks), limit=limit, hypothesis=hypothesis)
     header = _header(named, dataset, tasks, limit=limit, seed=seed, hypothesis=hypothesis)
     hypotheses = swapped_hypotheses(dataset, hypothesis, seed)
     inquiries = [Inquiry(system=named, hypotheses=hypotheses)]
     ids = dataset.ids[:limit]
     with open_journal(path, RUN_BEGINS, truncate=overwrite) as journal:
-        run = _begun(journal, path, header, ids)
+        run = _begin_run(journal, path, header, ids)
         done = run.done - run.failed if retry_failed else run.done
         todo = list(todo_of(ids, tasks, named, done=done))
         writer = _RunWriter(journal, run, done, n_done=len(ids) - len(todo))
-        if todo and on_progress is not None:  # how many there are is known long before the first is answered
+        if todo and on_progress is not None:  # shows the total before the first answer comes
             on_progress(writer.n_done, len(ids))
 
         def keep(outcome: InstanceOutcome) -> None:
@@ -171,7 +171,7 @@ def execute(
         else:
             engine = engine or engine_of(min(jobs, 1 + len(todo) // _MIN_INSTANCES_A_JOB))
             here = (asker, (inquiries, dataset))
-            there = (_worker, (str(system), seed, dataset.file, named.versions(), hypotheses))
+            there = (_worker_asker, (str(system), seed, dataset.file, named.versions(), hypotheses))
             setup, arguments = here if engine.shares_memory else there
             to_ask = takewhile(lambda _: writer.stop is None, todo)
             for outcome in engine.results(partial(setup, fails_fast=fail_fast), arguments, to_ask):
@@ -191,11 +191,11 @@ def execute(
 
 
 class _RunWriter:
-    """Appends answers to a run's journal, and counts what the run holds, what it held before included."""
+    """Appends answers to a run's journal, and counts all answers in the run, those of earlier calls included."""
 
     def __init__(self, journal: Journal, run: RunFile, done: Iterable[tuple[str, str | None]], *, n_done: int) -> None:
         self._journal = journal
-        self._notes: dict[str, Mapping[str, int]] = {}  # by instance
+        self._notes: dict[str, Mapping[str, int]] = {}  # by instance id
         self.n_done, self.n_failed = n_done, len(run.failed.intersection(done))
         self.first_error: str | None = None
         self.first_trace: str | None = None
@@ -222,7 +222,7 @@ class _RunWriter:
 
     @property
     def notes(self) -> dict[str, int]:
-        """What all answers note, by name in alphabetical order."""
+        """The sum of each note over all instances, by name in alphabetical order."""
         totals: Counter[str] = Counter()
         for notes in self._notes.values():
             totals.update(notes)
@@ -240,17 +240,17 @@ def rehearse(
     hypothesis: Literal["own", "wrong"] = "own",
     on_progress: Callable[[int, int], None] | None = None,
 ) -> Rehearsal:
-    """Ask a system every instance as `execute` would, with a client that sends nothing, and keep no answer."""
+    """Ask a system about every instance as `execute` does, and keep no answer; the client must send nothing."""
     named, dataset = system_from(system, seed=seed, client=client), dataset_from(dataset)
-    tasks = _checked_tasks(named, dataset, tasks_from(tasks), limit=limit, hypothesis=hypothesis)
+    tasks = _require_tasks(named, dataset, tasks_from(tasks), limit=limit, hypothesis=hypothesis)
     inquiry = Inquiry(system=named, hypotheses=swapped_hypotheses(dataset, hypothesis, seed))
     return rehearse_all([inquiry], dataset, tasks, limit=limit, on_progress=on_progress)
 
 
-def _checked_tasks(
+def _require_tasks(
     system: NamedSystem, dataset: Dataset, tasks: Sequence[Task], *, limit: int | None, hypothesis: str
 ) -> tuple[Task, ...]:
-    """Return the tasks to answer, those by default where none are named; raise unless the system may answer them."""
+    """Return the tasks to answer, or the default tasks if none are given; raise unless the system can answer them."""
     require_limit(limit)
     if hypothesis not in {"own", "wrong"}:
         raise ValueError(f"hypothesis: expected 'own' or 'wrong', got '{hypothesis}'")
@@ -262,8 +262,8 @@ def _checked_tasks(
 _MIN_INSTANCES_A_JOB = 16
 
 
-def _begun(journal: Journal, path: Path, header: RunHeader, ids: Sequence[str]) -> RunFile:
-    """Return the run in a file; a file without an answer is begun anew, even if its header is of another run."""
+def _begin_run(journal: Journal, path: Path, header: RunHeader, ids: Sequence[str]) -> RunFile:
+    """Return the run in a file; write the header first if the file has no answer, even over another run's header."""
     journal.begin(msgspec.json.encode(header))
     run = read_run(path)
     check_same_run(path, run.header or header, header)
@@ -277,7 +277,7 @@ def _begun(journal: Journal, path: Path, header: RunHeader, ids: Sequence[str]) 
     return run
 
 
-def _worker(
+def _worker_asker(
     spec: str,
     seed: int,
     data: DataFile,
@@ -286,7 +286,7 @@ def _worker(
     *,
     fails_fast: bool,
 ) -> Callable[[Todo], InstanceOutcome]:
-    """Return what asks in a worker process, which refuses any other version of the system or the data."""
+    """Return `asker` for a worker process; raise if the system or the data changed since the run began."""
     system = make_system(spec, seed=seed)
     system.check_versions(versions)
     return asker([Inquiry(system=system, hypotheses=hypotheses)], reopen_dataset(data), fails_fast=fails_fast)

@@ -1,4 +1,4 @@
-"""Check that answers belong to the data and the tasks that they are used with."""
+"""Check that answers belong to the data and to the tasks with which they are scored."""
 
 from collections.abc import Collection, Iterable
 
@@ -12,7 +12,7 @@ from evidencebench.wording import counted
 
 
 def require_known(name: str, answered: Collection[str], data: Dataset | list[Instance]) -> None:
-    """Raise where answers are not for the data: one of them, or all where the data may be a part of some."""
+    """Raise `RunMismatchError` if an answered id is not in the data set; for a list of instances, if all are not."""
     ids = data.ids if isinstance(data, Dataset) else [instance.id for instance in data]
     unknown = sorted(set(answered).difference(ids))
     if unknown and (isinstance(data, Dataset) or len(unknown) == len(answered)):
@@ -25,7 +25,7 @@ def _unknown(unknown: list[str], data: object, ids: Iterable[str]) -> str:
 
 
 def require_same_data(run: RunFile, dataset: Dataset, advice: str) -> None:
-    """Raise `RunMismatchError`, which ends in the advice, where a run says that it was made on other data."""
+    """Raise `RunMismatchError` if the run's header names other data; the message ends in ``advice``."""
     if run.header is not None and run.header.data.sha256 != dataset.sha256:
         made_on = run.header.data
         raise RunMismatchError(
@@ -35,7 +35,7 @@ def require_same_data(run: RunFile, dataset: Dataset, advice: str) -> None:
 
 
 def check_belongs(run: RunFile, dataset: Dataset) -> None:
-    """Raise `RunMismatchError` where a run was made on other data, or answers what the data does not hold."""
+    """Raise `RunMismatchError` if a run was made on other data, or answers an instance that the data lacks."""
     require_same_data(run, dataset, "score it on its own data")
     if unknown := sorted(instance_id for instance_id in run.ids if instance_id not in dataset):
         raise RunMismatchError(f"{run.path}: {_unknown(unknown, dataset.path, dataset.ids)}")
@@ -48,17 +48,18 @@ def tasks_of(run: RunFile, dataset: Dataset) -> tuple[Task, ...]:
         tasks = tuple(map(task_named, names))
     except TaskError as error:
         raise RunFormatError(f"{run.path}: line 1: {error}") from error
-    return tuple(task for task in tasks if _lacking(run, task, dataset) is None)
+    return tuple(task for task in tasks if _why_unanswerable(run, task, dataset) is None)
 
 
 def check_answers(run: RunFile, task: Task, dataset: Dataset) -> None:
-    """Raise `TaskError` where a run cannot answer a task, saying what it lacks."""
-    lacking = _lacking(run, task, dataset)
-    if lacking is not None:
-        raise TaskError(f"{run.path}: cannot answer task '{task.name}': {lacking}")
+    """Raise `TaskError` if a run cannot answer a task; the message says why."""
+    reason = _why_unanswerable(run, task, dataset)
+    if reason is not None:
+        raise TaskError(f"{run.path}: cannot answer task '{task.name}': {reason}")
 
 
-def _lacking(run: RunFile, task: Task, dataset: Dataset) -> str | None:
+def _why_unanswerable(run: RunFile, task: Task, dataset: Dataset) -> str | None:
+    """Return why a run cannot answer a task, for a message; None if it can."""
     header = run.header
     if header is not None and header.per_task and task.name not in header.tasks:
         return f"it holds answers for {', '.join(header.tasks)} only"
@@ -70,6 +71,6 @@ def _lacking(run: RunFile, task: Task, dataset: Dataset) -> str | None:
 
 
 def _is_ranking(run: RunFile, dataset: Dataset) -> bool:
-    """Say whether the first answer that there is orders its sentences, and so needs a budget to end."""
+    """Return whether the run's first answer that did not fail is ordered, and so needs a budget to end."""
     answers = (run.answer(instance_id, None) for instance_id in dataset.ids)
     return next((answer.ordered for answer in answers if isinstance(answer, Ranking)), False)

@@ -1,4 +1,4 @@
-"""Make a system from its specification, or from an object that answers: with the name and options of a run's header."""
+"""Make a named system from a specification or from an object; a run's header holds its name and options."""
 
 import sys
 from collections.abc import Callable, Mapping
@@ -11,8 +11,8 @@ from evidencebench.execution.answering import named_system, with_named_parts
 from evidencebench.execution.options import (
     Option,
     all_options,
-    converted,
-    grouped,
+    convert_options,
+    group_options,
     is_client,
     nested_specifications,
     options_of,
@@ -32,13 +32,11 @@ def make_system(spec: str, *, seed: int | None = None, client: ChatClient | None
     Parameters
     ----------
     spec
-        ``name`` or ``name:option=value,option=value``, where ``name`` is one of `SYSTEMS` or
-        ``package.module:factory`` or ``file.py:factory`` for own code: a callable that takes the options and returns a
-        system. A value in square brackets may hold commas, as a system with options
-        does; see `evidencebench.specification`.
+        ``name`` or ``name:option=value,option=value``. The name is one of `SYSTEMS`, or for own code
+        ``package.module:factory`` or ``file.py:factory``: a callable that takes the options and returns a system. A
+        value in square brackets may hold commas, such as another specification; see `evidencebench.specification`.
     seed
-        Given to every system, nested ones included, that has an option of that name which the specification leaves
-        open.
+        The option ``seed`` of every system that has one, nested systems included, unless the specification sets it.
     client
         Given to every system, nested ones included, that asks language models; None: they share one with the default
         limits.
@@ -46,24 +44,24 @@ def make_system(spec: str, *, seed: int | None = None, client: ChatClient | None
     Raises
     ------
     SystemSpecError
-        If there is no such system, or an option or its value does not fit; the message lists what would.
+        If there is no such system, no such option, or the value is of another type; the message lists what would fit.
     MissingExtraError
-        If it needs an optional dependency that is not installed.
+        If the system needs an optional dependency that is not installed.
     ModelError
-        If its model is not there.
+        If the system's model is missing.
 
     Examples
     --------
     >>> make_system("bm25:k1=1.2").options
     {'k1': 1.2, 'b': 0.4, 'stopwords': True}
     """
-    return _made(spec, seed, client, depth=0)
+    return _make(spec, seed, client, depth=0)
 
 
 def system_from(
     given: str | NamedSystem | System, *, seed: int | None = None, client: ChatClient | None = None
 ) -> NamedSystem:
-    """Return a system with the name and options that a run's header holds: of a specification, or of an object."""
+    """Return the system that a specification names, or an object with its name and options as in a run's header."""
     if isinstance(given, str):
         return make_system(given, seed=seed, client=client)
     if isinstance(given, NamedSystem):
@@ -81,7 +79,7 @@ def system_from(
     return replace(named, name=name, options=all_options(named.system, {}), module=module)
 
 
-def _made(spec: str, seed: int | None, client: ChatClient | None, depth: int) -> NamedSystem:
+def _make(spec: str, seed: int | None, client: ChatClient | None, depth: int) -> NamedSystem:
     if depth > MAX_DEPTH:
         raise SystemSpecError(f"systems are nested more than {MAX_DEPTH} deep")
     specification = parse_specification(spec)
@@ -90,18 +88,18 @@ def _made(spec: str, seed: int | None, client: ChatClient | None, depth: int) ->
     known = options_of(factory)
     if seed is not None and "seed" in known:
         options.setdefault("seed", str(seed))
-    require_options(name, factory, options)  # checked first: a missing option may be there under a misspelt name
+    require_options(name, factory, options)  # comes first: a misspelt option explains a missing one
     if missing := {key: one for key, one in known.items() if one.default is MISSING and key not in options}:
-        raise SystemSpecError(_lacking(name, missing))
-    values = converted(name, factory, options, lambda inner: _nested(inner, seed, client, depth + 1))
+        raise SystemSpecError(_describe_missing(name, missing))
+    values = convert_options(name, factory, options, lambda inner: _make_nested(inner, seed, client, depth + 1))
     clients = {} if client is None else dict.fromkeys(_client_fields(factory), client)
     try:
-        system = factory(**grouped(factory, values), **clients)
+        system = factory(**group_options(factory, values), **clients)
         _require_answering(system, spec, name)
         named = NamedSystem(name=name, options=all_options(system, values), system=system, module=module_of(name))
     except EvidenceBenchError:
         raise
-    except Exception as error:  # own code can fail in any way
+    except Exception as error:  # own code may raise anything
         trace = None if name in SYSTEMS else trace_of(error, {__file__, traits_of.__code__.co_filename})
         raise SystemSpecError(f"system '{spec}': {type(error).__name__}: {error}").at(trace) from error
     if named.knows_labels and name not in KNOWING_SYSTEMS:
@@ -109,8 +107,8 @@ def _made(spec: str, seed: int | None, client: ChatClient | None, depth: int) ->
     return named
 
 
-def _nested(spec: str, seed: int | None, client: ChatClient | None, depth: int) -> NamedSystem:
-    named = _made(spec, seed, client, depth)
+def _make_nested(spec: str, seed: int | None, client: ChatClient | None, depth: int) -> NamedSystem:
+    named = _make(spec, seed, client, depth)
     if named.knows_labels:
         raise SystemSpecError(f"system '{named.name}' is given the labels, so no other system may ask it")
     return named
@@ -122,7 +120,7 @@ def _require_answering(system: object, spec: str, name: str) -> None:
         raise SystemSpecError(f"system '{spec}': expected an object with a method rank(query, brief), got {got}")
 
 
-def _lacking(name: str, missing: Mapping[str, Option]) -> str:
+def _describe_missing(name: str, missing: Mapping[str, Option]) -> str:
     """Return the message for a specification that lacks required options."""
     needed = " and ".join(f"'{key}'" for key in missing)
     values = {
@@ -133,9 +131,9 @@ def _lacking(name: str, missing: Mapping[str, Option]) -> str:
 
 
 def asks_model(spec: str) -> bool:
-    """Say whether the system of a specification, or one that it asks, asks language models through a client.
+    """Return whether the system of a specification, or a system that it asks, has a `ChatClient`.
 
-    A client guards what is paid. Own code that waits for a server in its own way has none.
+    A client keeps the cost limit. Own code that sends requests by itself has no client, so the result is False.
     """
     found = parse_specification(spec)
     factory = factory_of(found.name)
@@ -152,13 +150,15 @@ def _client_fields(factory: Callable[..., Any]) -> list[str]:
 
 
 def make_options(name: str, factory: Callable[..., Any], options: Mapping[str, str]) -> dict[str, Any]:
-    """Return option name -> value, made from text as the fields of a dataclass ask; messages call it ``name``."""
+    """Return option name -> value, made from text by the types of the factory's fields; messages show ``name``."""
     require_options(name, factory, options)
-    return grouped(factory, converted(name, factory, options, lambda inner: _nested(inner, None, None, 1)))
+    return group_options(
+        factory, convert_options(name, factory, options, lambda inner: _make_nested(inner, None, None, 1))
+    )
 
 
 def factory_of(name: str) -> Callable[..., Any]:
-    """Return what makes a system, or own code of any sort: an entry of `SYSTEMS`, or what `find_own_code` finds."""
+    """Return the class or function of this name: an entry of `SYSTEMS`, or own code as `find_own_code` finds it."""
     if name in SYSTEMS:
         return SYSTEMS[name]
     if name in TAKEN_AWAY:
@@ -177,5 +177,5 @@ def factory_of(name: str) -> Callable[..., Any]:
 
 
 def module_of(name: str) -> ModuleType | None:
-    """Return what own code that was found by `factory_of` comes from; None for an entry of `SYSTEMS`."""
+    """Return the module of own code, by the name given to `factory_of`; None for an entry of `SYSTEMS`."""
     return None if name in SYSTEMS else find_own_code(name)[1]

@@ -1,4 +1,4 @@
-"""The options of a system: which there are, their values as text, as arguments, and as a run's header holds them."""
+"""The options of a system: list them, convert their text to arguments, and write them for a run's header."""
 
 import re
 from collections.abc import Callable, Collection, Mapping
@@ -18,9 +18,9 @@ from evidencebench.wording import did_you_mean
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Option:
-    """One option of a system: its annotated type, and its default, `dataclasses.MISSING` where it must be given.
+    """One option of a system: its annotated type, and its default, `dataclasses.MISSING` if it must be given.
 
-    ``group`` is the field that it is a part of, as ``temperature`` is of a strategy's ``chat``; None: it is a field.
+    ``group`` names the field that holds the option, such as ``chat`` for ``temperature``; None: it is a field itself.
     """
 
     type: Any
@@ -29,15 +29,15 @@ class Option:
 
 
 def options_of(factory: Callable[..., Any]) -> dict[str, Option]:
-    """Return option name -> option, as far as the factory says.
+    """Return option name -> option; empty if the factory has no annotations.
 
-    The fields of a dataclass are its options. One that is a dataclass itself, such as a `ChatModel`, is spread into its
-    own fields. A `ChatClient` is no option: it decides no answer.
+    The options of a dataclass are its fields. If a field is a dataclass too, such as a `ChatModel`, its fields are the
+    options. A `ChatClient` is no option, since it decides no answer.
     """
     if not (isinstance(factory, type) and is_dataclass(factory)):
         try:
             hints = get_type_hints(getattr(factory, "__init__", None) if isinstance(factory, type) else factory)
-        except (TypeError, NameError):  # it has no annotations, as a partial or a built-in
+        except (TypeError, NameError):  # no annotations: a partial or a built-in
             return {}
         return {name: Option(type=hint, default=None) for name, hint in hints.items() if name != "return"}
     options: dict[str, Option] = {}
@@ -60,12 +60,12 @@ def _default(field: "Field[Any]") -> Any:
 
 
 def is_client(hint: Any) -> bool:
-    """Say whether a field is for the client that asks language models."""
+    """Return whether a field's type is `ChatClient`, or a union with it."""
     return hint is ChatClient or ChatClient in get_args(hint)
 
 
-def grouped(factory: Callable[..., Any], values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return option values as the factory's arguments: those of a group made one object."""
+def group_options(factory: Callable[..., Any], values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return option values as the factory's arguments: the options of a group become one object."""
     arguments: dict[str, Any] = {}
     groups: dict[str, dict[str, Any]] = {}
     known = options_of(factory)
@@ -77,12 +77,12 @@ def grouped(factory: Callable[..., Any], values: Mapping[str, Any]) -> dict[str,
     return arguments
 
 
-def converted(
+def convert_options(
     name: str, factory: Callable[..., Any], options: Mapping[str, str], make: Callable[[str], NamedSystem]
 ) -> dict[str, Any]:
-    """Return option name -> value, made from text, brackets included; ``make`` makes a system that an option names.
+    """Return option name -> value, made from its text, brackets included; ``make`` makes nested systems.
 
-    It raises `SystemSpecError` where a value does not fit; messages call the system ``name``.
+    It raises `SystemSpecError` if a value is of another type; messages call the system ``name``.
     """
     known = options_of(factory)
     values: dict[str, Any] = {}
@@ -95,7 +95,7 @@ def converted(
 
 
 def require_options(name: str, factory: Callable[..., Any], options: Collection[str]) -> None:
-    """Raise `SystemSpecError` where options are given that a system does not have, as far as they are known."""
+    """Raise `SystemSpecError` if a dataclass has no option of such a name; other factories are not checked."""
     if not is_dataclass(factory):
         return
     known = options_of(factory)
@@ -108,7 +108,7 @@ def require_options(name: str, factory: Callable[..., Any], options: Collection[
 
 
 def nested_specifications(option: Option, text: str) -> tuple[str, ...]:
-    """Return the specifications of the systems in an option's text; none where it holds no system."""
+    """Return the specifications of the systems in an option's text; empty if the option holds no system."""
     if get_origin(option.type) is tuple and NamedSystem in get_args(option.type):
         return elements(text)
     is_system = option.type is NamedSystem or NamedSystem in get_args(option.type)
@@ -116,7 +116,7 @@ def nested_specifications(option: Option, text: str) -> tuple[str, ...]:
 
 
 def _value(hint: Any, text: str, make: Callable[[str], NamedSystem]) -> Any:
-    """Return an option's value, made from its text as the type asks."""
+    """Return an option's value, made from its text by the annotated type."""
     if get_origin(hint) is tuple and get_args(hint)[1:] == (...,):
         return tuple(_value(get_args(hint)[0], f"[{element}]", make) for element in elements(text))
     inner = unbracketed(text)
@@ -140,7 +140,7 @@ _TYPE_NAMES = re.compile(r"^Expected `([^`]*)`")
 
 
 def _in_words(expected: str) -> str:
-    """Return what a library expects, with its types in words."""
+    """Return msgspec's message with types in words: "expected a number" for "Expected `float`"."""
     named = _TYPE_NAMES.match(expected)
     if named is None:
         return expected
@@ -155,7 +155,7 @@ def _path(hint: type, text: str) -> Path:
 
 
 def _scalar(text: str) -> Any:
-    """Return a number, true, false or null as such, and anything else as text."""
+    """Return the value of the JSON text of a number, true, false or null; any other text unchanged."""
     try:
         return msgspec.json.decode(text, type=int | float | bool | None)
     except msgspec.DecodeError:
@@ -163,7 +163,7 @@ def _scalar(text: str) -> Any:
 
 
 def all_options(system: Any, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options as a run's header holds them: in JSON values, anything else as its text."""
+    """Return all options as JSON values for a run's header; a value that JSON does not have becomes its text."""
     if not is_dataclass(system):
         return {key: _plain(value) for key, value in given.items()}
     return {

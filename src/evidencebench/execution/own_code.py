@@ -1,4 +1,4 @@
-"""Own code: found by module or file without changing what any other import finds, and shown where it failed."""
+"""Import own code by module or file, without changing what other imports find, and show where it failed."""
 
 import hashlib
 import importlib
@@ -22,24 +22,24 @@ _MAX_TRACE_CHARACTERS, _MAX_TRACE_FRAMES = 10_000, 20
 
 
 def is_file(place: str) -> bool:
-    """Say whether own code is named by its file rather than by its module."""
+    """Return whether own code is named by its file, not by its module."""
     return place.endswith(_FILE_SUFFIX)
 
 
 def find_own_code(name: str) -> tuple[Callable[..., Any], ModuleType]:
-    """Import own code by ``package.module:factory`` or ``file.py:factory``: the class or function, and its module.
+    """Import ``package.module:factory`` or ``file.py:factory``; return the class or function, and its module.
 
-    Modules in the current folder, and beside a file that is named, are found where no module of that name is installed:
-    neither the standard library nor any package is ever shadowed, and `sys.path` stays as it is. They stay findable, so
-    that own code may import them when it is asked.
+    Modules in the current folder, and in the folder of a named file, are found too, unless a module of that name is
+    installed. `sys.path` is not changed. These folders are searched from then on, so that own code may import modules
+    later, when it is asked.
     """
     place, _, attribute = name.rpartition(":")
     try:
         finder = _finder()
         finder.look_into(Path.cwd())
-        importlib.invalidate_caches()  # a file that was written a moment ago is found
-        module = _module_in(Path(place), finder) if is_file(place) else _module_named(place, finder)
-    except Exception as error:  # own code can fail in any way
+        importlib.invalidate_caches()  # finds files that were just written
+        module = _import_file(Path(place), finder) if is_file(place) else _import_module(place, finder)
+    except Exception as error:  # own code may raise anything
         words = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) and error.filename else str(error)
         if isinstance(error, ImportError) and is_file(place) and "relative import" in words:
             words += "; name a file of a package by its module, as package.module:factory"
@@ -47,19 +47,19 @@ def find_own_code(name: str) -> tuple[Callable[..., Any], ModuleType]:
         raise SystemSpecError(f"system '{name}': cannot be imported: {words}").at(trace) from error
     factory = getattr(module, attribute, None)
     if factory is None:
-        raise SystemSpecError(f"system '{name}': cannot be imported: {_lacking(module, place, attribute)}")
+        raise SystemSpecError(f"system '{name}': cannot be imported: {_describe_missing(module, place, attribute)}")
     if not callable(factory):
         raise SystemSpecError(f"system '{name}': expected a class or function that makes a system, got {factory!r}")
     return factory, module
 
 
-def _lacking(module: ModuleType, place: str, attribute: str) -> str:
-    """Say that a module has no such attribute, and which file was passed over where one of its name lies here."""
-    lacking = f"module '{place}' has no attribute '{attribute}'{did_you_mean(attribute, vars(module))}"
+def _describe_missing(module: ModuleType, place: str, attribute: str) -> str:
+    """Return the message that a module has no such attribute; it names a file of the same name in this folder."""
+    message = f"module '{place}' has no attribute '{attribute}'{did_you_mean(attribute, vars(module))}"
     own = Path(f"{place.replace('.', '/')}{_FILE_SUFFIX}")
     if is_file(place) or not own.exists() or own.resolve() == Path(getattr(module, "__file__", None) or "").resolve():
-        return lacking
-    return f"{lacking}; it is not the one in this folder, which is named by its file: ./{own}:{attribute}"
+        return message
+    return f"{message}; it is not the one in this folder, which is named by its file: ./{own}:{attribute}"
 
 
 class _FolderFinder(MetaPathFinder):
@@ -67,12 +67,12 @@ class _FolderFinder(MetaPathFinder):
 
     def __init__(self) -> None:
         self.folders: list[str] = []
-        # A folder without __init__.py is a package only where it was named as one: many a folder is called as some
-        # package that is not installed.
+        # A folder without __init__.py counts as a package only if own code named it: other folders may have the name of
+        # a package that is not installed.
         self.packages: set[str] = set()
 
     def look_into(self, folder: Path) -> None:
-        """Look into a folder before those that were added earlier."""
+        """Search a folder too, before the folders that were added earlier."""
         text = str(folder)
         self.folders = [text, *(one for one in self.folders if one != text)]
 
@@ -82,13 +82,13 @@ class _FolderFinder(MetaPathFinder):
         path: Sequence[str] | None,
         target: ModuleType | None = None,  # noqa: ARG002 - the import system's signature
     ) -> ModuleSpec | None:
-        """Return how a module is loaded that lies in one of the folders."""
+        """Return the spec of a module in one of the folders; None if none has it."""
         found = None if path is not None else PathFinder.find_spec(fullname, self.folders)
         return None if found is None or (found.loader is None and fullname not in self.packages) else found
 
 
 def _finder() -> _FolderFinder:
-    """Return the finder of this process, put behind all others when it is first needed."""
+    """Return the finder of this process; the first call adds it behind all other finders."""
     for finder in sys.meta_path:
         if isinstance(finder, _FolderFinder):
             return finder
@@ -97,19 +97,19 @@ def _finder() -> _FolderFinder:
     return made
 
 
-def _module_named(name: str, finder: _FolderFinder) -> ModuleType:
+def _import_module(name: str, finder: _FolderFinder) -> ModuleType:
     finder.packages.add(name.partition(".")[0])
     return importlib.import_module(name)
 
 
-def _module_in(path: Path, finder: _FolderFinder) -> ModuleType:
-    """Return the module in a file: under the file's name where that is free, so that what lies beside it finds it."""
+def _import_file(path: Path, finder: _FolderFinder) -> ModuleType:
+    """Return the module in a file, under the file's name if that is free, so that modules beside it can import it."""
     file = path.resolve(strict=True)
-    open_file(file).close()  # a pipe would be waited for
+    open_file(file).close()  # raises for a pipe, which the import would wait for
     finder.look_into(file.parent)
     if file.stem.isidentifier() and file.stem not in sys.builtin_module_names and _file_of(file.stem) == file:
         return importlib.import_module(file.stem)
-    # Without dots, which would make it a module of a package: what it imports would be looked for one folder higher.
+    # The name has no dots, which would make it a module of a package: its imports would be searched one folder higher.
     name = f"{re.sub(r'[^a-zA-Z0-9_]', '_', file.stem)}_{hashlib.sha256(bytes(file)).hexdigest()[:8]}"
     if name in sys.modules:
         return sys.modules[name]
@@ -126,7 +126,7 @@ def _module_in(path: Path, finder: _FolderFinder) -> ModuleType:
 
 
 def _file_of(name: str) -> Path | None:
-    """Return the file that a module of this name comes from."""
+    """Return the file that an import of this name loads; None if there is none."""
     known = sys.modules.get(name)
     spec = importlib.util.find_spec(name) if known is None else None
     source = getattr(known, "__file__", None) or (spec.origin if spec is not None else None)
@@ -134,16 +134,16 @@ def _file_of(name: str) -> Path | None:
 
 
 def trace_of(error: BaseException, asking: Collection[str]) -> str | None:
-    """Return the traceback of an error from the first frame of own code; None if no own code was called.
+    """Return the traceback of an error from the first frame of own code on; None if no own code was called.
 
-    Frames of the files in ``asking``, which called it, are left out.
+    ``asking`` names the files of this package that called the own code; their frames are left out.
     """
     step = error.__traceback__
     while step is not None and (step.tb_frame.f_code.co_filename in asking or _is_of_python(step)):
         step = step.tb_next
     if step is not None:
         lines = traceback.format_exception(type(error), error, step, limit=-_MAX_TRACE_FRAMES)
-    elif isinstance(error, SyntaxError):  # which names the line itself
+    elif isinstance(error, SyntaxError):  # its message names the line
         lines = traceback.format_exception_only(error)
     else:
         return None

@@ -1,4 +1,4 @@
-"""The only table of system names: a new system is its file and a line here."""
+"""The table of system names: a new system needs a file of its own and a line here."""
 
 from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
@@ -44,7 +44,7 @@ _PLACES = {
 
 
 class _Systems(Mapping[str, Factory]):
-    """The table; a module is imported when it is first asked for: few need the client of language models."""
+    """The table; a system's module is imported when the system is first looked up, since imports are slow."""
 
     def __getitem__(self, name: str) -> Factory:
         module, _, kind = _PLACES[name].partition(":")
@@ -65,4 +65,4 @@ SYSTEMS: Mapping[str, Factory] = _Systems()
 """System name -> its class, whose fields are its options."""
 
 TAKEN_AWAY: Mapping[str, str] = MappingProxyType({"set_selector": SET_SELECTOR_IS_GONE})
-"""Name of a system or training that earlier versions had -> what to tell who asks for it."""
+"""Name of a system or training of earlier versions -> the message for users who ask for it."""
