@@ -1,7 +1,6 @@
 """The known data sets: where each file is, how large it is, its checksum and its licence.
 
-evidencebench bundles no data: two of the licences forbid commercial use. `download`, beside this
-file, fetches them.
+evidencebench ships none of them, since two of the licences forbid commercial use. `download` fetches them.
 """
 
 import os
@@ -25,9 +24,9 @@ _TRAIN_SHA256 = "a89bb2db83cbe68f5df7af6a430899bdb63af0da731268746d89a2f54c05986
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CatalogEntry:
-    """One published file, as far as this version of evidencebench knows it.
+    """One published file, with what this version of evidencebench knows of it.
 
-    Of a checksum only the beginning and the end may be known, joined by three dots (`771cc068...d18b`).
+    ``sha256`` may hold only the beginning and the end of the checksum, joined by three dots (`771cc068...d18b`).
     """
 
     name: str  # what users call it
@@ -37,7 +36,7 @@ class CatalogEntry:
     size_bytes: int | None = None  # None: not known
     sha256: str | None = None  # in lower-case hexadecimal; None: not known
     licence: str  # as the publisher names it
-    note: str = ""  # what else one must know to fetch or use it
+    note: str = ""  # what else users must know to fetch or use it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,11 +90,11 @@ SAMPLE = "sample"
 
 
 def data_path(name: PathText) -> Path:
-    """Return the file that a catalogue name or a path means.
+    """Return the path of a data file, given its catalogue name or its path.
 
     ``"sample"`` and the names of `CATALOG` are names; any other text, and a `Path` whatever its name, is a path. Raises
-    `UnreadableError` for a catalogue name whose file is not here, or text that is neither such a name nor what could be
-    a file.
+    `UnreadableError` for a catalogue name whose file is not on this machine, or text that is neither such a name nor
+    like a path.
 
     >>> data_path("sample").name, data_path("./sample").name
     ('sample.json', 'sample')
@@ -119,7 +118,7 @@ def data_path(name: PathText) -> Path:
 
 
 def check_file(entry: CatalogEntry, path: Path) -> Fetched:
-    """Return the size and checksum of a file of any name; raises `DownloadError` unless they are what is known of it.
+    """Return a file's size and checksum; raises `DownloadError` where they differ from those of the catalogue.
 
     >>> check_file(CATALOG["train"], Path(__file__))  # doctest: +ELLIPSIS
     Traceback (most recent call last):
@@ -138,7 +137,7 @@ def check_file(entry: CatalogEntry, path: Path) -> Fetched:
 
 
 def sha256_matches(known: str, computed: str) -> bool:
-    """Return whether a checksum is the known one, or begins and ends like one that is known as ``beginning...end``.
+    """Say whether a checksum is the known one; of a known ``beginning...end``, both ends are compared.
 
     >>> sha256_matches("77...8b", "77" + 60 * "0" + "8b"), sha256_matches("77...8b", "78" + 60 * "0" + "8b")
     (True, False)

@@ -1,4 +1,4 @@
-"""Open, read and write data files, lazily: a 3 GB file costs an index, not its contents."""
+"""Open, read and write data files lazily: of a 3 GB file, only an index is held in memory."""
 
 import os
 from collections.abc import Iterable, Iterator
@@ -49,22 +49,22 @@ class Dataset:
 
     @property
     def sha256(self) -> str:
-        """The checksum of the file as it lay on disk when it was opened, in hexadecimal; made when first asked for.
+        """The checksum of the file as it lay on disk when it was opened, in hexadecimal; computed when first asked for.
 
         Raises
         ------
         ChangedDataError
-            If the file is another one by now.
+            If the file has changed since.
         """
         return self._source.snapshot.sha256
 
     @property
     def file(self) -> DataFile:
-        """The description by which `reopen_dataset` opens it in another process."""
+        """The description of the file with which `reopen_dataset` opens it in another process."""
         return file_of(self._source.snapshot)
 
     def __repr__(self) -> str:
-        checksum = ""  # where finding it would take seconds, or cannot be done
+        checksum = ""  # left out where it cannot be computed, or would take seconds
         with suppress(OSError, DataError):
             if self._source.snapshot.is_sha256_at_hand:
                 checksum = f"sha256 {self.sha256[:12]}"
@@ -92,17 +92,17 @@ class Dataset:
             key = self.ids[key]
         if key not in self._source:
             raise UnknownInstanceError(f"{self.name}: no instance '{key}'; its ids look like '{self.ids[0]}'")
-        return self._decoded(key)
+        return self._decode(key)
 
     def instances(self, limit: int | None = None) -> Iterator[Instance]:
         """Yield the instances in file order, at most ``limit`` of them (None: all)."""
-        return map(self._decoded, islice(self.ids, None if limit is None else min(limit, len(self))))
+        return map(self._decode, islice(self.ids, None if limit is None else min(limit, len(self))))
 
     def queries(self, limit: int | None = None) -> Iterator[Query]:
-        """Yield what systems may read, in file order, at most ``limit`` of them (None: all)."""
+        """Yield the queries, which systems may read, in file order, at most ``limit`` of them (None: all)."""
         return (instance.query for instance in self.instances(limit))
 
-    def _decoded(self, instance_id: str) -> Instance:
+    def _decode(self, instance_id: str) -> Instance:
         try:
             return self._source.instance(instance_id)
         except FormatError as error:
@@ -124,7 +124,7 @@ def open_dataset(path: PathText) -> Dataset:
     ------
     UnreadableError
         If the file is missing, a folder, empty, not JSON, not an object at the top, or holds no instance. Bytes within
-        an instance that are not UTF-8 are found when it is decoded, as a `FormatError`.
+        an instance that are not UTF-8 raise `FormatError` when it is decoded.
     FormatError
         If two instances have the same id.
     """
@@ -136,12 +136,12 @@ def open_dataset(path: PathText) -> Dataset:
 
 
 def reopen_dataset(file: DataFile) -> Dataset:
-    """Return the data set that another process has opened; raises as `open_dataset`, or `ChangedDataError`."""
+    """Return the data set that another process has opened; raises `ChangedDataError` if the file is another one."""
     return Dataset(open_source(file))
 
 
 def dataset_from(given: Dataset | PathText) -> Dataset:
-    """Return a data set as it is, or open one by what `open_dataset` takes; raises `TypeError` otherwise."""
+    """Return a data set, given as itself, a path or a catalogue name; raises `TypeError` for anything else."""
     if isinstance(given, Dataset):
         return given
     if not isinstance(given, str | os.PathLike):
@@ -152,7 +152,7 @@ def dataset_from(given: Dataset | PathText) -> Dataset:
 def instances_from(given: Dataset | PathText | Iterable[Instance]) -> Dataset | list[Instance]:
     """Return the instances of a data set, given as itself, its name or path, or as instances.
 
-    Raises `FormatError` if two have the same id, and `TypeError` if it is none of these.
+    Raises `FormatError` if two have the same id, and `TypeError` for anything else.
     """
     if isinstance(given, Dataset | str | os.PathLike) or not isinstance(given, Iterable):
         return dataset_from(given)
@@ -168,7 +168,7 @@ def instances_from(given: Dataset | PathText | Iterable[Instance]) -> Dataset | 
 
 
 def require_limit(limit: int | None) -> None:
-    """Raise `ValueError` unless a limit is a number of instances of at least 1, or None, which is all."""
+    """Raise `ValueError` unless a limit is at least 1, or None, which stands for all instances."""
     if limit is not None and limit < 1:
         raise ValueError(f"limit: expected at least 1, or None for all, got {limit}")
 
@@ -176,15 +176,15 @@ def require_limit(limit: int | None) -> None:
 def write_dataset(path: PathText, instances: Iterable[Instance]) -> int:
     """Write instances in the published format and return how many.
 
-    The file appears whole or not at all. Its suffix decides the form, as in `open_dataset`, and a stream without one
-    gets an instance a line; gzip output is the same bytes for the same instances.
+    The file appears whole or not at all. Its suffix decides the format, as in `open_dataset`; a stream without a
+    suffix gets JSON Lines. Gzip output is the same bytes for the same instances.
 
     Raises
     ------
     FormatError
         If two instances have the same id.
     DataError
-        If the file cannot be written, or its suffix names no form.
+        If the file cannot be written, or its suffix names no format.
     """
     path = Path(path)
     write = format_to_write(path).write

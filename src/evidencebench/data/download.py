@@ -1,7 +1,7 @@
-"""Fetch a file of the catalogue: go on where a download was cut, refuse what is wrong.
+"""Download a file of the catalogue: continue where a download was cut, refuse a wrong file.
 
-The file is absent or whole: what comes grows in a part file, and gets its name by one rename, after its size and
-checksum were right, or its number of instances where its checksum is not known.
+The file is absent or whole: its bytes are collected in a part file, which gets the file's name by one rename. Before,
+its size and checksum are checked, or its number of instances where the checksum is not known.
 
 A failure is of one of two kinds. A `TransientError` (a cut, a timeout, a busy server) may be gone at the next attempt;
 a `DownloadError` (a wrong file, a missing one, a full disk) is final.
@@ -36,15 +36,15 @@ from evidencebench.web.transient import TransientError
 from evidencebench.wording import counted
 
 Progress = Callable[[int, int], None]
-"""Told after each block: the bytes held so far, and those of the whole file, or as many where that is not known."""
+"""Called after each block with (bytes so far, bytes of the whole file, or bytes so far where that is not known)."""
 
 LONGEST_PAUSE_SECONDS = 60.0
-"""A server's Retry-After is obeyed up to this: more is for the user to wait, not for us."""
+"""The longest pause between two attempts, also where a server's Retry-After asks for more."""
 
-# The largest instances that are published have some 40 KB on average; a file of which nothing is known ends here.
+# The most bytes an instance of a file of unknown size; published ones have some 40 KB on average.
 _MOST_BYTES_AN_INSTANCE = 256 << 10
 
-_MAY_PASS = frozenset({408, 429, 500, 502, 503, 504})
+_TRANSIENT_STATUSES = frozenset({408, 429, 500, 502, 503, 504})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,16 +59,16 @@ class _Job:
 
     @property
     def most_bytes(self) -> int:
-        """How long the file may be."""
+        """The most bytes that the file may have."""
         return self.entry.size_bytes or self.entry.n_instances * _MOST_BYTES_AN_INSTANCE
 
     @property
     def is_guarded(self) -> bool:
-        """Whether a checksum would tell that two versions were spliced; else only what the server says can."""
+        """Whether a checksum is known, which shows where two versions were joined; else only headers can."""
         return self.entry.sha256 is not None
 
     def known_bytes(self, origin: PartOrigin) -> int | None:
-        """Return how long the whole file is: by the catalogue, else as the server said when it began to send it."""
+        """Return the length of the whole file in bytes: by the catalogue, else as the server said at the start."""
         return self.entry.size_bytes or origin.total
 
 
@@ -88,9 +88,9 @@ def fetch(
     """Return the file of a catalogue entry, fetched into a folder (which is made) unless it lies there already.
 
     At most one of ``mirror`` (the address of a folder), ``url`` (of the file) and ``source_file`` (a copy on this disk)
-    stands in place of the entry's own address. Each of the ``attempts`` goes on where the one before was cut;
+    replaces the entry's own address. Each of the ``attempts`` continues where the one before was cut;
     ``timeout_seconds`` is how long the server may stay silent, or send fewer than a thousand bytes a second. Between
-    them ``sleep`` waits 1, 2, 4, ... seconds, or a longer Retry-After. ``force`` replaces what is there.
+    attempts ``sleep`` waits 1, 2, 4, ... seconds, or a longer Retry-After. ``force`` replaces a file that is there.
 
     Raises `DownloadError` if the file that is there or that came is not the right one, the server did not deliver it in
     all attempts, another process fetches it, an address is not http or https or leads away from it, the disk refused,
@@ -110,8 +110,8 @@ def fetch(
         folder.mkdir(parents=True, exist_ok=True)
         is_there = target.exists()
     if is_there and not force:
-        with _advice("replace it by force"):
-            return _checked(entry, target)
+        with _add_advice("replace it by force"):
+            return _check(entry, target)
     if is_there and not target.is_file() and not target.is_dir():
         raise wrong_file(target, "a regular file to replace", "a pipe or a device", "choose another folder")
     address = url if url is not None else entry.url if mirror is None else f"{mirror.rstrip('/')}/{target.name}"
@@ -134,7 +134,7 @@ def fetch(
 
 
 def _complete(job: _Job, attempts: int, sleep: Callable[[float], object]) -> None:
-    """Bring the part file to its full length, in at most so many requests."""
+    """Complete the part file, in at most ``attempts`` requests."""
     for attempt in range(1, attempts + 1):
         try:
             _advance(job)
@@ -150,8 +150,8 @@ def _complete(job: _Job, attempts: int, sleep: Callable[[float], object]) -> Non
             return
 
 
-def _checked(entry: CatalogEntry, path: Path) -> Fetched:
-    """Return a file's size and checksum, all that is known of it compared: its number of instances too."""
+def _check(entry: CatalogEntry, path: Path) -> Fetched:
+    """Return a file's size and checksum, both compared; where no checksum is known, its instances are counted too."""
     fetched = check_file(entry, path)
     if entry.sha256 is not None and "..." not in entry.sha256:
         return fetched
@@ -166,17 +166,17 @@ def _checked(entry: CatalogEntry, path: Path) -> Fetched:
 
 
 def _copy(entry: CatalogEntry, source: Path, part: Path) -> None:
-    with _advice("give the right file"):
-        _checked(entry, source)  # before the part file, which may hold hours of download, is given up
+    with _add_advice("give the right file"):
+        _check(entry, source)  # before the part file is deleted, which may hold hours of download
     discard(part)
     shutil.copyfile(source, part)
 
 
 def _install(entry: CatalogEntry, part: Path, target: Path) -> Fetched:
-    """Put a complete part file in the target's place if it is the right file; drop it otherwise."""
+    """Move a complete part file to the target if it is the right file; delete it otherwise."""
     try:
-        with _advice("the part file is deleted: run it again, or give another address, mirror or copy"):
-            came = _checked(entry, part)
+        with _add_advice("the part file is deleted: run it again, or give another address, mirror or copy"):
+            came = _check(entry, part)
     except DownloadError:
         discard(part)
         raise
@@ -190,7 +190,7 @@ def _install(entry: CatalogEntry, part: Path, target: Path) -> Fetched:
 
 
 def _advance(job: _Job) -> None:
-    """Bring the part file to its full length with one request, or raise."""
+    """Complete the part file with one request, or raise."""
     origin = read_origin(job.part, job.address)
     start = _resumable_bytes(job, origin)
     if start and start == job.known_bytes(origin):
@@ -202,7 +202,7 @@ def _advance(job: _Job) -> None:
             return
         if start and response.status == HTTPStatus.PARTIAL_CONTENT:
             total = _continued_total(job, response, start, origin)
-        elif response.status == HTTPStatus.OK:  # also how a server answers that knows no ranges, or a changed file
+        elif response.status == HTTPStatus.OK:  # also from a server without ranges, or for a changed file
             start, total = 0, response.length
         else:
             raise _refusal(job, response)
@@ -235,7 +235,7 @@ def _headers(start: int, origin: PartOrigin) -> dict[str, str]:
 
 
 def _continued_total(job: _Job, response: HTTPResponse, start: int, origin: PartOrigin) -> int:
-    """Return the whole file's length from a 206 that goes on at `start`; start again at any other."""
+    """Return the whole file's length from a 206 that continues at ``start``; for any other, start again."""
     place = response.headers["Content-Range"] or "no Content-Range"
     match = re.fullmatch(r"bytes (\d{1,18})-\d+/(\d{1,18})", place.strip())
     if match is None or int(match[1]) != start:
@@ -262,9 +262,9 @@ def _start_again(job: _Job, reason: str) -> TransientError:
 
 
 def _refusal(job: _Job, response: HTTPResponse) -> Exception:
-    """Return what an answer without the file means."""
+    """Return the error for an answer without the file: a busy server is transient, everything else final."""
     got = f"{response.status} {response.reason}".strip()
-    if response.status in _MAY_PASS:
+    if response.status in _TRANSIENT_STATUSES:
         asked = response.headers["Retry-After"] or ""  # a date instead of seconds: our own pause will do
         wait = min(float(asked), LONGEST_PAUSE_SECONDS) if re.fullmatch(r"\d{1,9}", asked) else 0.0
         return TransientError(f"the server answered {got}", wait_seconds=wait)
@@ -272,7 +272,7 @@ def _refusal(job: _Job, response: HTTPResponse) -> Exception:
 
 
 def _require_data(job: _Job, response: HTTPResponse, *, start: int, total: int | None) -> None:
-    """Refuse, before anything is written, an answer that cannot be the file."""
+    """Raise, before anything is written, for an answer that cannot be the file."""
     encoding = response.headers["Content-Encoding"] or "identity"
     size = job.entry.size_bytes
     if encoding.lower() != "identity":
@@ -290,7 +290,7 @@ def _require_data(job: _Job, response: HTTPResponse, *, start: int, total: int |
 
 
 def _receive(job: _Job, response: HTTPResponse, *, start: int, total: int | None) -> None:
-    """Write an answer's bytes from `start` on; raise unless the part file is `total` bytes long then."""
+    """Write an answer's bytes from ``start`` on; raise unless the part file then has ``total`` bytes."""
     held, most = start, job.most_bytes if total is None else total
     with job.part.open("r+b" if start else "wb") as file:
         file.seek(start)
@@ -310,8 +310,8 @@ def _receive(job: _Job, response: HTTPResponse, *, start: int, total: int | None
 
 
 @contextmanager
-def _advice(what_to_do: str) -> Iterator[None]:
-    """Add what to do to an error that says what is wrong."""
+def _add_advice(what_to_do: str) -> Iterator[None]:
+    """Add what to do to the message of a `DownloadError`."""
     try:
         yield
     except DownloadError as error:

@@ -1,4 +1,4 @@
-"""What grades an answer: labels, kept apart from the query so that no system can read them."""
+"""An instance: a query, and the labels that grade its answers, kept apart so that no system reads them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -57,17 +57,17 @@ class Labels:
 
 
 class Origin(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """How an instance stands in its file, so that writing keeps what this version does not know."""
+    """An instance's JSON object as its file has it, so that writing keeps the keys that this version does not know."""
 
     raw: bytes | msgspec.Raw  # its JSON object, UTF-8
-    names_itself: bool = False  # it holds its own id under ``id``, which else is a key that this version does not know
+    names_itself: bool = False  # whether ``id`` in it is the instance's id, not an unknown key
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Instance:
     """A query together with the labels that grade its answers.
 
-    ``origin`` is None for instances that were not read from a file, and no part of equality.
+    ``origin`` is None for instances that were not read from a file, and is not compared.
     """
 
     query: Query
@@ -88,5 +88,5 @@ class Instance:
 
     @property
     def cluster(self) -> str:
-        """What scores are resampled by: the review where the data names one, else the paper."""
+        """The id of what scores are resampled by: the review where the data names one, else the paper."""
         return self.labels.review_id or self.query.paper_id

@@ -1,4 +1,4 @@
-"""Derive the four stored evaluations from the labels: of an instance, or of a file, in parallel and resumable."""
+"""Derive the four stored evaluations from the labels: for an instance, or for a file, in parallel and resumable."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -35,7 +35,7 @@ class Optima:
 
 
 def derive_optima(instance: Instance) -> Optima:
-    """Return the evaluations that the published files store, derived exactly.
+    """Return the evaluations that the published files store, derived exactly from the labels.
 
     Selections with a fixed budget are filled up with the first unused sentences of the paper, as the published
     ones are filled up with arbitrary ones; a paper shorter than the budget is selected whole. A task whose aspects
@@ -67,7 +67,7 @@ def with_optima(instance: Instance, optima: Optima) -> Instance:
 
 
 def _best(coverage: Coverage, task: Task, smallest: Cover) -> Cover:
-    """Return the optimum of a task, which is the smallest cover itself where the budget holds it."""
+    """Return the optimum of a task: the smallest cover if it fits into the budget, else the maximum coverage."""
     if not isinstance(task.budget, int) or (smallest.proven and len(smallest.sentences) <= task.budget):
         return smallest
     return maximum_coverage(coverage, task.budget)
@@ -76,21 +76,21 @@ def _best(coverage: Coverage, task: Task, smallest: Cover) -> Cover:
 def _evaluation(instance: Instance, task: Task, coverage: Coverage, cover: Cover) -> Evaluation:
     sentences, optimal = cover.sentences, len(cover.sentences)
     if isinstance(task.budget, int):
-        sentences = _filled(sentences, task.budget, len(instance.query.sentences))
+        sentences = _fill_up(sentences, task.budget, len(instance.query.sentences))
     mask = coverage.mask_of(sentences)
     aspects = instance.labels.that_count(task.scope)
     covered = tuple(aspect for position, aspect in enumerate(aspects) if mask >> position & 1)
     return Evaluation(sentences=sentences, covered=covered, optimal=optimal if task.budget == "optimal" else None)
 
 
-def _filled(sentences: tuple[int, ...], size: int, n_sentences: int) -> tuple[int, ...]:
+def _fill_up(sentences: tuple[int, ...], size: int, n_sentences: int) -> tuple[int, ...]:
     unused = [index for index in range(n_sentences) if index not in sentences]
     return tuple(sorted([*sentences, *unused[: size - len(sentences)]]))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SolveReport:
-    """What `solve_file` did: ``n_resumed`` were solved by an interrupted call; instance id -> tasks not proven."""
+    """The result of `solve_file`: ``n_resumed`` were solved by an interrupted call; instance id -> tasks not proven."""
 
     n_instances: int
     n_resumed: int
@@ -105,11 +105,11 @@ def solve_file(
     engine: Engine | None = None,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> SolveReport:
-    """Write a copy of a data set with all four evaluations derived from its labels; those that it stores are not read.
+    """Write a copy of a data set with all four evaluations derived from its labels, whatever it stores.
 
-    What is solved is kept beside the target in ``<name>.partial`` until the copy is whole, so that the same call goes
-    on after an interruption. The work runs in so many ``jobs`` (processes), or on an ``engine``; ``on_progress`` is
-    called with (instances solved, instances in all).
+    Results are kept beside the target in ``<name>.partial`` until the copy is whole, so that the same call continues
+    after an interruption. The work runs in ``jobs`` processes, or on an ``engine``; ``on_progress`` is called with
+    (instances solved, instances in all).
 
     Raises `RunMismatchError` or `RunFormatError` if the partial file is of other data or damaged, `DataError` if a copy
     cannot be written, and `MissingExtraError` if an optimum is beyond the built-in search and scipy is not installed.

@@ -21,7 +21,7 @@ class Oracle:
         Raises
         ------
         UndefinedScoreError
-            If it could not be proven.
+            If the optimum could not be proven.
         """
         coverage = coverage_of(labels, brief.scope)
         cover = minimum_cover(coverage) if brief.budget is None else maximum_coverage(coverage, brief.budget)

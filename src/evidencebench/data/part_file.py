@@ -1,10 +1,10 @@
-"""The file that a download grows into, and what is kept beside it: where its bytes came from, and who writes it.
+"""The part file of a download, and two files beside it: the origin of its bytes, and a lock.
 
 ::
 
     <file>.part        the bytes that came so far; its length is where the next request starts
     <file>.part.json   the address they came from, and the length and the ETag or date that the server gave with them
-    <file>.part.lock   there while a process fetches the file; every other one is refused
+    <file>.part.lock   locked by the process that fetches the file; others are refused
 """
 
 import os
@@ -33,15 +33,15 @@ class PartOrigin(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def validator(self) -> str | None:
-        """What If-Range may carry: a strong ETag, else the date (RFC 9110, section 13.1.5)."""
+        """The value of If-Range: a strong ETag, else the date (RFC 9110, section 13.1.5)."""
         return self.etag if self.etag and not self.etag.startswith("W/") else self.last_modified or None
 
     def differs(self, headers: Message) -> bool:
-        """Say whether an answer is of another version; the ETag decides, the date where one has no ETag."""
+        """Say whether an answer is of another version; the ETag decides, or the date where an ETag is missing."""
         return next((before != now for before, now in self._pairs(headers) if before and now), False)
 
     def is_named(self, headers: Message) -> bool:
-        """Say whether an answer repeats the ETag or the date."""
+        """Say whether an answer has the same ETag or the same date."""
         return any(before and before == now for before, now in self._pairs(headers))
 
     def _pairs(self, headers: Message) -> tuple[tuple[str | None, str | None], ...]:
@@ -49,7 +49,7 @@ class PartOrigin(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def held_bytes(part: Path) -> int:
-    """Return how long a part file is; 0 where there is none."""
+    """Return the bytes of a part file; 0 where there is none."""
     return part.stat().st_size if part.exists() else 0
 
 
@@ -60,7 +60,7 @@ def discard(part: Path) -> None:
 
 
 def read_origin(part: Path, address: str) -> PartOrigin:
-    """Return how bytes from an address came into a part file; nothing is known of those from another."""
+    """Return the origin of a part file; without validators where it is not known, or was another address."""
     try:
         found = msgspec.json.decode(read_whole(_origin_file(part)), type=PartOrigin)
     except (OSError, *BROKEN_JSON):  # absent, torn by a kill, or not ours
@@ -69,7 +69,7 @@ def read_origin(part: Path, address: str) -> PartOrigin:
 
 
 def write_origin(part: Path, origin: PartOrigin) -> None:
-    """Write down where the bytes come from that a part file is about to get."""
+    """Write the origin of the bytes that a part file is about to get."""
     write_whole(_origin_file(part), msgspec.json.encode(origin))
 
 
@@ -81,11 +81,11 @@ def _origin_file(part: Path) -> Path:
 def locked_part_file(part: Path) -> Iterator[None]:
     """Hold the lock of a part file, so that no two processes write it at once.
 
-    Raises `DownloadError` if another process has it.
+    Raises `DownloadError` if another process holds it.
     """
     path = part.with_name(f"{part.name}.lock")
     with disk_errors(path):
-        descriptor = _locked(path)
+        descriptor = _open_lock(path)
     try:
         yield
     finally:
@@ -93,7 +93,7 @@ def locked_part_file(part: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
-def _locked(path: Path) -> int:
+def _open_lock(path: Path) -> int:
     while True:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NONBLOCK | os.O_NOFOLLOW, 0o666)
         if not try_lock(descriptor):
@@ -101,7 +101,7 @@ def _locked(path: Path) -> int:
             raise wrong_file(path, "to fetch the file alone", "another process that does", "wait for it")
         if path.exists() and os.path.samestat(path.stat(), os.fstat(descriptor)):
             return descriptor
-        os.close(descriptor)  # whoever had it before has removed it
+        os.close(descriptor)  # the process that held it before has removed it
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""What a data set holds, in numbers."""
+"""Statistics of a data set: its sentences, aspects, evidence and kinds."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
@@ -21,7 +21,7 @@ class Spread:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Description:
-    """The numbers of a data set.
+    """The statistics of a data set.
 
     Per instance: sentences of the paper, aspects, those labelled Results, sentences that are a source of any aspect
     (``evidence``), and the stored optimum (None where none is stored). A duplicate repeats an earlier sentence of its
@@ -43,7 +43,7 @@ class Description:
 
 
 def describe(dataset: Dataset, on_progress: Callable[[int, int], None] | None = None) -> Description:
-    """Return the numbers of a data set, in one pass."""
+    """Return the statistics of a data set, in one pass."""
     papers: set[str] = set()
     counts: dict[str, list[int]] = defaultdict(list)  # one an instance
     kinds: Counter[Kind] = Counter()

@@ -1,4 +1,4 @@
-"""What is asked of a system: how many sentences count, and which aspects."""
+"""Tasks: how many sentences of an answer count, and which aspects."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -21,7 +21,7 @@ class Task:
     Attributes
     ----------
     name
-        As used on the command line and in run files.
+        The name on the command line and in run files.
     scope
         Which aspects count.
     budget
@@ -43,7 +43,7 @@ class Task:
         return bool(labels.that_count(self.scope))
 
     def brief(self, instance: Instance) -> Brief:
-        """Return the brief for a system. Of the labels it holds at most the number of sentences that count."""
+        """Return the brief for a system. It reveals at most one thing of the labels: how many sentences count."""
         return Brief(budget=self.budget_for(instance), scope=self.scope, task=self.name)
 
     def budget_for(self, instance: Instance) -> int | None:
@@ -56,7 +56,7 @@ class Task:
         FormatError
             If the stored optimum is negative.
         UndefinedScoreError
-            If the task is at the optimum, the data holds none, and it cannot be proven.
+            If the budget is ``"optimal"``, the data holds no optimum, and the minimum cover cannot be proven.
         """
         if not self.applies_to(instance.labels):
             raise TaskError(f"{instance.id}: task '{self.name}' does not apply: the instance has no such aspect")
@@ -93,7 +93,7 @@ TaskOrName: TypeAlias = Task | str
 
 
 def tasks_from(given: TaskOrName | Iterable[TaskOrName]) -> tuple[Task, ...]:
-    """Return tasks, each once, from what stands for them: tasks or names, or one alone; raises as `task_from`.
+    """Return tasks, each once, given tasks or their names, or a single one; raises as `task_from`.
 
     >>> [task.name for task in tasks_from(["er_at_10", TASKS["er_at_optimal"]])]
     ['er_at_10', 'er_at_optimal']
@@ -105,7 +105,7 @@ def tasks_from(given: TaskOrName | Iterable[TaskOrName]) -> tuple[Task, ...]:
 
 
 def task_from(given: TaskOrName) -> Task:
-    """Return a task from itself or from its name; raises `TaskError`, or `TypeError` if it is neither."""
+    """Return a task, given as itself or by its name; raises `TaskError`, or `TypeError` for anything else."""
     if isinstance(given, str):
         return task_named(given)
     if not isinstance(given, Task):

@@ -1,5 +1,5 @@
-"""Papers from elsewhere, read into sentences with their kinds.
+"""Users' own papers, read into sentences with their kinds.
 
-Read `paper` (what is read), then `read` (the table of readers, one file each), `plain` (text, one sentence a line) and
-`refusal` (what a file is that no reader takes).
+Read `paper` (the result), then `read` (the table of readers, one file each), `plain` (text, one sentence a line) and
+`refusal` (errors for files that are no plain text).
 """

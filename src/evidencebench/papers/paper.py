@@ -1,4 +1,4 @@
-"""A paper as it was read, before anything is asked of it."""
+"""A paper as it was read, without a hypothesis."""
 
 from dataclasses import dataclass
 
@@ -8,14 +8,14 @@ from evidencebench.query import Kind, Query
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Paper:
-    """The sentences of a paper in order, headings included, and what each is; ``name`` is where it comes from."""
+    """The sentences of a paper in order, headings included, with their kinds; ``name`` is its file or source."""
 
     name: str
     sentences: tuple[str, ...]
     kinds: tuple[Kind, ...]
 
     def asked(self, hypothesis: str) -> Query:
-        """Return the query that asks the paper with a hypothesis; raises `UnreadableError` if that is empty."""
+        """Return the query of a hypothesis and this paper; raises `UnreadableError` if the hypothesis is empty."""
         if not hypothesis.strip():
             raise UnreadableError("hypothesis: expected a sentence, got an empty one")
         return Query(

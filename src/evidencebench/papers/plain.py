@@ -11,8 +11,8 @@ _ABSTRACT_TITLES = frozenset({"abstract", "summary"})
 def read_plain(content: bytes, name: str) -> Paper:
     r"""Return the paper in a plain text.
 
-    A line is a sentence, empty lines apart; one that begins with ``#`` is a heading. What follows the heading
-    "Abstract" or "Summary", until the next heading, is the abstract.
+    Each line that is not empty is a sentence; a line that begins with ``#`` is a heading. The sentences between the
+    heading "Abstract" or "Summary" and the next heading are the abstract.
 
     >>> paper = read_plain(b"# Abstract\nTea lowered pressure.\n# Results\nIt fell by 3 mmHg.", name="tea.txt")
     >>> [kind.value for kind in paper.kinds]

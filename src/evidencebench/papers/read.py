@@ -10,21 +10,21 @@ from evidencebench.papers.plain import read_plain
 from evidencebench.storage.reading import read_whole
 
 MOST_SENTENCES = 50_000
-"""Sentences that one paper may have: the time that many systems take grows with their square."""
+"""The most sentences of one paper: the time that many systems take grows with their square."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PaperReader:
-    """How files of one format are recognised by their content, whatever they are called, and read.
+    """A reader of one format; it recognises files by their content, whatever their name.
 
-    ``read`` takes the content and what messages call it, and raises `UnreadableError`, which says what to do.
+    ``read`` takes the content and the name for messages, and raises `UnreadableError`, which says what to do.
     """
 
     recognises: Callable[[bytes], bool]
     read: Callable[[bytes, str], Paper]
 
 
-# The first that recognises a file reads it. Plain text has no mark of its own: it comes last, and refuses all else.
+# The first reader that recognises a file reads it. Plain text comes last: it takes every file, and refuses the wrong.
 READERS = (PaperReader(recognises=lambda _: True, read=read_plain),)
 
 
@@ -34,7 +34,7 @@ def read(path: Path) -> Paper:
     Raises
     ------
     UnreadableError
-        If it cannot be read, no reader takes it, or it has more than `MOST_SENTENCES`.
+        If the file cannot be read, no reader takes it, or it has more than `MOST_SENTENCES`.
     """
     try:
         content = read_whole(path)
@@ -44,7 +44,7 @@ def read(path: Path) -> Paper:
 
 
 def read_content(content: bytes, *, name: str) -> Paper:
-    """Return the paper that bytes hold, as `read` does; messages call them ``name``."""
+    """Return the paper in a file's content; ``name`` is the file's name in messages. Raises as `read` does."""
     paper = next(reader for reader in READERS if reader.recognises(content)).read(content, name)
     if len(paper.sentences) > MOST_SENTENCES:
         raise UnreadableError(

@@ -1,4 +1,4 @@
-"""What a file is that is no plain text of one sentence a line, told by its content, and what to do about it."""
+"""Errors for files that are not plain text of one sentence a line: what they are by their content, and what to do."""
 
 import re
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from evidencebench.storage.reading import BROKEN_JSON
 from evidencebench.tables import shortened
 from evidencebench.wording import counted
 
-# How a file begins -> what it is, and how its text is got.
+# The first bytes of a file, what it is, and how to get its text.
 _BEGINNINGS = (
     (b"%PDF", "a PDF", "take its text out first, as with 'pdftotext paper.pdf paper.txt'"),
     (b"PK\x03\x04", "a ZIP archive, as .docx, .odt and .epub are", "save its text as plain text first"),
@@ -27,12 +27,12 @@ _BEGINNINGS = (
 )
 
 _HEAD_BYTES = 4096
-_MOST_LINES = 2000  # that are looked at
+_MOST_LINES = 2000  # that are examined
 
-# Share of bytes of the head that are zero from which text of two bytes a letter explains them.
+# From this share of zero bytes in the head on, a file is taken for text of two bytes a letter.
 _WIDE = 0.2
 
-# A tag, but for those that stand within a sentence.
+# A tag, except those that may stand within a sentence.
 _TAG = r"(?!</?(?:i|b|u|em|strong|sub|sup|italic|bold)\b)</?[a-z][\w:.-]*(?:\s[^<>]*)?/?>"
 _DOCUMENT = re.compile(rf"<\?xml|<!doctype|<!--|{_TAG}", re.IGNORECASE)
 _TAGGED = re.compile(rf"{_TAG}|.*{_TAG}$", re.IGNORECASE)
@@ -41,7 +41,7 @@ _TAGGED_SHARE = 0.25
 _LATEX = re.compile(r"^\s*\\(?:documentclass|begin\{document\})", re.MULTILINE)
 _OBJECT = re.compile(r'\s*(?:\[\s*)?\{\s*"[^"\n]*"\s*:')
 
-# A sentence ends and another begins: behind a small letter, a digit or a bracket, before a capital; no abbreviation.
+# The gap between two sentences: after a small letter, a digit or a bracket, before a capital; no abbreviation.
 _CLOSING = "\"'\u2019\u201d)\\]"
 _OPENING = "\"'\u2018\u201c(\\["
 _BETWEEN = re.compile(
@@ -51,28 +51,28 @@ _BETWEEN = re.compile(
 # A line that ends as a sentence does, perhaps with the number of a source; the others are titles and cells of tables.
 _ENDED = re.compile(rf"[.!?][{_CLOSING}]*\d*$")
 _STOPPED = re.compile(rf"[.!?:;][{_CLOSING}]*\d*$")
-# Sentences a line, in the mean over these; real papers of one a line have up to 1.1, as no splitter is perfect.
+# The most sentences a line, as a mean over such lines; real papers of one a line have up to 1.1 (splitters fail).
 _MOST_A_LINE = 1.5
 # Share of lines that go on in the next one, which begins with a small letter: up to 0.08 in real papers of one sentence
 # a line, over 0.7 in the same ones wrapped at 80 columns.
 _MOST_WRAPPED = 0.3
-# As many of either tell a habit; fewer are an abbreviation or a title, of which any share of a few lines may be.
+# Fewer such lines or gaps prove nothing: they may be abbreviations or titles in a short file.
 _LEAST_SIGNS = 7
 
 
 def text_of(content: bytes, *, name: str) -> str:
-    """Return the text of a file of one sentence a line, which is UTF-8; messages call it ``name``.
+    """Return the text of a UTF-8 file of one sentence a line; ``name`` is the file's name in messages.
 
     Raises `UnreadableError` if it is something else: a PDF, an archive, markup, JSON, another encoding, or paragraphs.
     """
     for beginning, what, advice in _BEGINNINGS:
         if content.lstrip()[: len(beginning)] == beginning:
-            raise _refused(name, what, advice)
+            raise _refusal(name, what, advice)
     n_zeros = content[:_HEAD_BYTES].count(0)
     if n_zeros > _WIDE * len(content[:_HEAD_BYTES]):
-        raise _refused(name, "UTF-16, or no text", "save it as UTF-8")
+        raise _refusal(name, "UTF-16, or no text", "save it as UTF-8")
     if n_zeros:
-        raise _refused(name, "binary, with bytes of zero", "save its text as plain text first")
+        raise _refusal(name, "binary, with bytes of zero", "save its text as plain text first")
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -91,11 +91,11 @@ def _require_sentences(text: str, name: str) -> None:
         return
     n_tagged = sum(_TAGGED.match(line) is not None for line in lines)
     if _DOCUMENT.match(lines[0]) or n_tagged > _TAGGED_SHARE * len(lines):
-        raise _refused(name, "markup, as XML and HTML are", "take its text out first, one sentence a line")
+        raise _refusal(name, "markup, as XML and HTML are", "take its text out first, one sentence a line")
     if _OBJECT.match(text) or _is_json(text) or sum(map(_is_json, lines)) > len(lines) / 2:
-        raise _refused(name, "JSON", "write its sentences as plain text first, one a line")
+        raise _refusal(name, "JSON", "write its sentences as plain text first, one a line")
     if _LATEX.search(text[: 16 * _HEAD_BYTES]):
-        raise _refused(name, "LaTeX", "take its text out first, as with detex, one sentence a line")
+        raise _refusal(name, "LaTeX", "take its text out first, as with detex, one sentence a line")
     texts = [line for line in lines if not line.startswith("#")]
     wrapped = [line for line, after in pairwise(texts) if not _STOPPED.search(line) and after[0].islower()]
     if len(wrapped) >= _LEAST_SIGNS and len(wrapped) > _MOST_WRAPPED * len(texts):
@@ -119,7 +119,7 @@ def _lines(text: str) -> Iterator[str]:
 
 
 def _is_json(text: str) -> bool:
-    """Say whether text is an object or a list in JSON; so is a citation like ``[9]``, of which few are lines."""
+    """Say whether text is a JSON object or list; a citation such as ``[9]`` is one too, but few lines are citations."""
     if not text.lstrip().startswith(("{", "[")):
         return False
     try:
@@ -128,5 +128,5 @@ def _is_json(text: str) -> bool:
         return False
 
 
-def _refused(name: str, what: str, advice: str) -> UnreadableError:
+def _refusal(name: str, what: str, advice: str) -> UnreadableError:
     return UnreadableError(f"{name}: expected plain text, one sentence a line; it is {what}; {advice}")

@@ -1,4 +1,4 @@
-"""Files of JSON and of JSON Lines: a source of instances, and how instances are written."""
+"""JSON and JSON Lines files: the `DataSource` that reads them, and the functions that write them."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ class JsonFile:
         return instance_id in self.places
 
     def _origin(self, instance_id: str) -> Origin:
-        """Return what stands under an id; raises `ChangedDataError` if the file is another one by now."""
+        """Return the JSON object of an id; raises `ChangedDataError` if the file has changed."""
         place = self.places[instance_id]
         if isinstance(place, Origin):
             return place
@@ -45,7 +45,7 @@ class JsonFile:
         return decode_instance(instance_id, self._origin(instance_id))
 
     def fields(self, instance_id: str) -> tuple[Any, list[str]]:
-        """Return what stands under an id as plain JSON values, and the keys in it that stand more than once."""
+        """Return an instance as plain JSON values, and the keys in it that stand more than once."""
         raw = bytes(self._origin(instance_id).raw)
         try:
             fields = msgspec.json.decode(raw)
@@ -53,7 +53,7 @@ class JsonFile:
             raise UnreadableError(f"{self.snapshot.path}: {instance_id}: {not_utf8(error)}") from error
         except (msgspec.DecodeError, RecursionError) as error:
             raise FormatError(str(error)) from error
-        # Colons behind a quote that ends a string: one a key, so that a repeated key shows without a slower parser.
+        # Each key is followed by a quote and a colon: counting these finds repeated keys without a slower parser.
         compact = msgspec.json.format(raw, indent=-1)
         if compact.count(b'":') - compact.count(b'\\":') == _n_keys(fields):
             return fields, []
@@ -101,7 +101,7 @@ def write_json_lines(file: Output, instances: Iterable[Instance]) -> None:
     """Write instances one a line, each with its id."""
     for instance in instances:
         fields, name = encode_instance(instance), msgspec.json.encode(instance.id)
-        if has_key_id(fields):  # which may be another one, so the name cannot stand beside it
+        if has_key_id(fields):  # it may differ from the instance's id, so the two cannot stand side by side
             file.write(b"{" + name + b":" + fields + b"}\n")
         else:
             file.write(b'{"id":' + name + b"," + fields.removeprefix(b"{") + b"\n")

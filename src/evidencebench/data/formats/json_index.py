@@ -16,12 +16,12 @@ from evidencebench.storage.snapshot import Snapshot, blocks
 # Above this size a broken file is not parsed again just to word its error.
 _MAX_DIAGNOSED_BYTES = 64 << 20
 
-# How much of a large file is read at a time, little enough for a processor to keep it close; and how many times that is
-# held where a value is longer.
+# Bytes of a large file that are read at a time, few enough for a processor's cache; and the parts that are held at once
+# where a value is longer.
 _PART_BYTES = 256 << 10
 _MOST_PARTS = 256
 
-# What stands before a member's value, and behind the last one.
+# The text before a member's value, and after the last one.
 _MEMBER = re.compile(rb'\s*+[{,]\s*+("(?:[^"\\]++|\\.)*+")\s*+:\s*+', re.DOTALL)
 _END = re.compile(rb"\s*\}\s*")
 
@@ -29,7 +29,7 @@ _members = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _value = msgspec.json.Decoder(msgspec.Raw)
 _TRAILING = re.compile(r"trailing characters \(byte (\d+)\)")
 
-# A copy of all there is: bytes, or the pages of a file that nobody else can cut.
+# A copy of a whole file: bytes, or a memory map of a temporary file that no other process can cut.
 _Whole = bytes | mmap
 
 
@@ -42,11 +42,11 @@ class Span(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 Place = Span | Origin
-"""Where an instance stands in a file, or what stands there."""
+"""Where an instance stands in a file, or its JSON object itself."""
 
 
 def index_json(snapshot: Snapshot) -> tuple[Mapping[str, Place], tuple[str, ...]]:
-    """Return id -> place of one JSON object, and the ids that stand more than once, of which the last is placed.
+    """Return id -> place of the instances in one JSON object, and the repeated ids, whose last place counts.
 
     Raises `UnreadableError` or `ChangedDataError`.
     """
@@ -60,7 +60,7 @@ def index_json(snapshot: Snapshot) -> tuple[Mapping[str, Place], tuple[str, ...]
 
 
 def _copy_of(snapshot: Snapshot) -> _Whole:
-    """Return all of a file; what is large in a file without a name, since it may be more than memory holds."""
+    """Return a copy of a whole file: its bytes, or a memory map of a temporary file where it is large."""
     if snapshot.content is not None:
         return snapshot.content
     with tempfile.TemporaryFile() as copy:
@@ -70,7 +70,7 @@ def _copy_of(snapshot: Snapshot) -> _Whole:
 
 
 class _Window:
-    """The part of a file that is looked at: ``view``, which begins at byte ``base``."""
+    """A part of a file in memory: its bytes ``view``, of which the first is byte ``base`` of the file."""
 
     def __init__(self, snapshot: Snapshot, part_bytes: int) -> None:
         self._snapshot, self._part_bytes = snapshot, part_bytes
@@ -78,11 +78,11 @@ class _Window:
 
     @property
     def is_last(self) -> bool:
-        """Whether it goes to the end."""
+        """Whether the part ends where the file ends."""
         return self.base + len(self.view) == self._snapshot.size
 
     def move(self, position: int) -> bool:
-        """Let it begin at a position of the view and go further than before; say whether that could be done."""
+        """Begin at a position of the view and read on; False at the file's end, or if the part would be too large."""
         n_kept, end = len(self.view) - position, self.base + len(self.view)
         if self.is_last or n_kept > _MOST_PARTS * self._part_bytes:
             return False
@@ -92,17 +92,17 @@ class _Window:
 
 
 def _step_through(snapshot: Snapshot, part_bytes: int) -> tuple[dict[str, Span], tuple[str, ...]] | None:
-    """Index one JSON object a value at a time, with a part of it in memory; None where anything is amiss.
+    """Return the index of one JSON object, with a part of it in memory; None where anything is unexpected.
 
-    A value's end is where the decoder says that what follows is too much. Whatever is unexpected, that message too, is
-    left to the decoder of the whole, which says what is wrong.
+    A value ends where the decoder reports trailing characters. Where anything is unexpected, this message too, the
+    decoder of the whole file says what is wrong.
     """
     window, places = _Window(snapshot, part_bytes), dict[str, Span]()
     repeated: set[str] = set()
     position = start_of(window.view)
     while not (window.is_last and places and _END.fullmatch(window.view, position)):
         member = _member_at(window.view, position)
-        if member is None:  # it may be cut where the window ends
+        if member is None:  # it may be cut at the end of the window
             if not window.move(position):
                 return None
             position = 0
@@ -118,7 +118,7 @@ def _step_through(snapshot: Snapshot, part_bytes: int) -> tuple[dict[str, Span],
 
 
 def _member_at(view: bytes, position: int) -> tuple[str, int, int] | None:
-    """Return the name of the member that begins there and where its value starts and stops; None if it is not whole."""
+    """Return the name of the member at a position, and where its value starts and stops; None if it is not whole."""
     found = _MEMBER.match(view, position)
     if found is None:
         return None
@@ -135,11 +135,11 @@ def _member_at(view: bytes, position: int) -> tuple[str, int, int] | None:
         return name, found.end(), stop
     except (UnicodeDecodeError, RecursionError):
         return None
-    return None  # nothing follows, so that the value may go on
+    return None  # nothing follows, so the value may go on in the next part
 
 
 def index_lines(snapshot: Snapshot) -> tuple[Mapping[str, Place], tuple[str, ...]]:
-    """Return what `index_json` does of JSON Lines: an instance with its ``id``, or ``{id: instance}``, a line."""
+    """Return the same as `index_json`, for JSON Lines: a line is an instance with its ``id``, or ``{id: instance}``."""
     places: dict[str, Place] = {}
     repeated: list[str] = []
     for line in lines_in(blocks(snapshot)):
@@ -168,7 +168,7 @@ def _line_member(line: TextLine) -> tuple[str, Place, bool]:
         raise UnreadableError("expected an instance with an 'id', or one {id: instance}")
     ((name, raw),) = members.items()
     found, length = _MEMBER.match(line.content), len(memoryview(raw))
-    if found is None or not _END.fullmatch(line.content, found.end() + length):  # more stands there than was decoded
+    if found is None or not _END.fullmatch(line.content, found.end() + length):  # the id is repeated on this line
         return name, Origin(raw=bytes(raw)), True
     start = line.start + found.end()
     return name, Span(start=start, stop=start + length), False
@@ -188,7 +188,7 @@ def _decode_members(content: memoryview) -> dict[str, msgspec.Raw]:
 
 
 def not_utf8(error: UnicodeDecodeError) -> str:
-    """Return the reason in words."""
+    """Return the message for bytes that are not UTF-8."""
     return f"not UTF-8: byte {error.object[error.start]:#04x} cannot be decoded"
 
 

@@ -28,7 +28,7 @@ class _PublishedEvaluation(msgspec.Struct):
 
 
 class _PublishedInstance(msgspec.Struct):
-    """The fields that are read. ``sentence_index2aspects`` is the inverse of a map that is read, so it is skipped."""
+    """The fields that are read; ``sentence_index2aspects``, the inverse of ``aspect2sentence_indices``, is skipped."""
 
     hypothesis: str
     paper_as_candidate_pool: tuple[str, ...]
@@ -49,7 +49,7 @@ _decoder = msgspec.json.Decoder(_PublishedInstance)
 
 
 def decode_instance(instance_id: str, origin: Origin) -> Instance:
-    """Return the typed instance that a published JSON object holds, under its name in its file.
+    """Return the instance in a published JSON object; ``instance_id`` is its id in the file.
 
     Raises `FormatError` if a field is missing or of the wrong type, if the kinds are not one a sentence, or if a source
     is out of range. `evidencebench.data.validation.validate` reports every such place; this stops at the first.
@@ -107,7 +107,7 @@ def _check_lengths(instance_id: str, record: _PublishedInstance) -> None:
 def encode_instance(instance: Instance) -> bytes:
     """Return the published JSON object of an instance, on one line.
 
-    What was read and not changed is written as it was read: unknown keys, null or missing fields, the 100k
+    Fields that were read and not changed are written as they were read: unknown keys, null or missing fields, the 100k
     dialect's spellings and duplicate indices all survive.
     """
     if instance.origin is None:
@@ -133,7 +133,7 @@ def encode_instance(instance: Instance) -> bytes:
 
 
 def has_key_id(fields: bytes) -> bool:
-    """Say whether an encoded instance has a key ``id`` of its own, where a line of JSON Lines would put its name."""
+    """Say whether an encoded instance has a key ``id``, under which a line of JSON Lines would put its id."""
     return "id" in msgspec.json.decode(fields, type=dict[str, msgspec.Raw])
 
 

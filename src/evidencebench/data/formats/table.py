@@ -1,4 +1,4 @@
-"""The formats of data files, and what each gives. To add one, write a file beside this one and name it in `FORMATS`."""
+"""The table of data formats, and their interface. To add one, write a file beside this one and name it in `FORMATS`."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -14,14 +14,14 @@ from evidencebench.storage.whole_file import Output, is_stream
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataFile:
-    """A data file as it was opened, for another process that must not read any other."""
+    """A data file as it was opened, so that another process reads the same file or none."""
 
     path: Path
-    was: FileState | str  # its state, or the checksum of what was unpacked, which has none
+    was: FileState | str  # its state; of a gzip file, which is unpacked, its checksum
 
 
 class DataSource(Protocol):
-    """The instances of a file, none of them decoded before it is asked for."""
+    """The instances of a file, each decoded only when it is asked for."""
 
     @property
     def snapshot(self) -> Snapshot:
@@ -47,7 +47,7 @@ class DataSource(Protocol):
         ...
 
     def fields(self, instance_id: str) -> tuple[Any, list[str]]:
-        """Return what stands under an id as plain JSON values, and the keys in it that stand more than once.
+        """Return an instance as plain JSON values, and the keys in it that stand more than once.
 
         Raises `FormatError` if it is no JSON, and `UnreadableError` if it is no text.
         """
@@ -56,7 +56,7 @@ class DataSource(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataFormat:
-    """How a file is read and written whose name ends in one of the suffixes, or in one and ``.gz``.
+    """How files are read and written whose names end in one of the suffixes, or in one and ``.gz``.
 
     ``open`` raises `UnreadableError` if the file holds no instances.
     """
@@ -73,25 +73,25 @@ FORMATS = (_JSON, _JSON_LINES)
 
 
 def open_source(place: Path | DataFile) -> DataSource:
-    """Return what a data file holds; a name that says nothing is one of JSON.
+    """Return the instances of a data file; a file with another suffix is read as JSON.
 
-    Raises `UnreadableError`, or `ChangedDataError` unless a file that another process has opened is the same.
+    Raises `UnreadableError`, and `ChangedDataError` if a file that another process has opened is not the same.
     """
     path = place.path if isinstance(place, DataFile) else place
     snapshot = open_snapshot(path)
     if isinstance(place, DataFile) and place != file_of(snapshot):
-        raise changed(path)  # checked before it is read, so that no error is about another file
+        raise changed(path)  # checked before reading, so that no error is about another file
     return (_format_of(path) or _JSON).open(snapshot)
 
 
 def file_of(snapshot: Snapshot) -> DataFile:
-    """Return that by which `open_source` opens the same file in another process."""
-    # Of a file that is the same by its state the checksum is too, and reading all of it takes seconds.
+    """Return the description with which `open_source` opens the same file in another process."""
+    # The same state means the same checksum, which takes seconds to compute.
     return DataFile(path=snapshot.path, was=snapshot.state or snapshot.sha256)
 
 
 def format_to_write(path: Path) -> DataFormat:
-    """Return the format that a file's suffix names, and for a stream without one that of lines; raises `DataError`."""
+    """Return the format of a file's suffix, JSON Lines for a stream without one; raises `DataError` for other names."""
     found = _format_of(path) or (_JSON_LINES if is_stream(path) else None)
     if found is None:
         *others, last = (suffix for one in FORMATS for suffix in one.suffixes)

@@ -32,9 +32,9 @@ def bits(mask: int) -> Iterator[int]:
 
 
 def packing_bound(universe: int, masks: Collection[int]) -> int:
-    """Return how many aspects can be picked such that no mask holds two: no cover is smaller.
+    """Return a lower bound on the size of a cover: a number of aspects such that no mask holds two of them.
 
-    The picking is greedy, from the aspect with the fewest masks.
+    They are picked greedily, from the aspect whose masks hold the fewest aspects.
     """
     reach = {bit: union_of(mask for mask in masks if mask & bit) for bit in bits(universe)}
     picked, blocked = 0, 0
@@ -62,9 +62,9 @@ def union_of(masks: Iterable[int]) -> int:
 
 
 class Search:
-    """A search that raises `OutOfNodesError` after so many nodes, shared by all the questions it is asked.
+    """A search that raises `OutOfNodesError` after ``max_nodes`` nodes, counted over all its calls.
 
-    ``upper_bound`` is a stronger and slower bound than the built-in ones, asked where they cannot close a node.
+    ``upper_bound`` is a stronger and slower bound than the built-in ones, used where they cannot close a node.
     """
 
     def __init__(self, max_nodes: int, upper_bound: UpperBound | None = None) -> None:
@@ -72,8 +72,8 @@ class Search:
         self._upper_bound = upper_bound
 
     def minimum_size(self, universe: int, masks: Collection[int]) -> int:
-        """Return the fewest masks that cover the universe, which they must cover together."""
-        universe, masks, n_forced = _without_forced(universe, masks)
+        """Return the smallest number of masks that cover the universe; all masks together must cover it."""
+        universe, masks, n_forced = _take_forced(universe, masks)
         size = packing_bound(universe, masks)
         while not self.can_reach(universe, masks, size, universe.bit_count()):
             size += 1
@@ -106,12 +106,12 @@ class Search:
             return False
         if self._upper_bound is not None and self._upper_bound(universe, masks, size, target) < target:
             return False
-        # Some mask covers the aspect that the fewest hold, or that aspect is among those given up.
+        # Branch on the rarest aspect: one of its masks is chosen, or the aspect stays uncovered.
         bit, holders = _rarest(universe, masks)
         for mask in holders:
             if self.can_reach(universe & ~mask, masks, size - 1, target - mask.bit_count()):
                 return True
-            masks.remove(mask)  # everything with it has been tried
+            masks.remove(mask)  # every choice with it has been tried
         return droppable > 0 and self.can_reach(universe & ~bit, masks, size, target)
 
     def first_reaching(self, universe: int, masks: Mapping[int, int], size: int, target: int) -> tuple[int, ...]:
@@ -119,7 +119,7 @@ class Search:
 
         ``masks`` is in ascending order of the sentence, and no fewer sentences than ``size`` reach the target.
         """
-        # What alone covers an aspect is in every cover, so the first cover is these and the first of the others.
+        # A sentence that alone covers an aspect is in every cover; the search is for the first cover of the rest.
         chosen = _forced(universe, masks) if target == universe.bit_count() else []
         for index in chosen:
             target -= (masks[index] & universe).bit_count()
@@ -132,7 +132,7 @@ class Search:
                 break
             rest.pop(0)
             gain = mask & universe
-            # What failed with more sentences to follow, or with a larger gain, fails here too.
+            # A gain that failed with more sentences to follow fails here too, and so does any part of it.
             if not gain or any(gain | other == other for other in failed):
                 continue
             if self.can_reach(universe & ~gain, rest, size - 1, target - gain.bit_count()):
@@ -144,8 +144,8 @@ class Search:
         return tuple(sorted(chosen))
 
 
-def _without_forced(universe: int, masks: Iterable[int]) -> tuple[int, list[int], int]:
-    """Take masks that alone cover an aspect until there is none; return what is left, and how many were taken."""
+def _take_forced(universe: int, masks: Iterable[int]) -> tuple[int, list[int], int]:
+    """Take masks that alone cover an aspect, until there is none; return the universe and masks left, and the count."""
     kept, n_forced = undominated(universe, masks), 0
     while forced := {holders[0] for _, holders in _holders(universe, kept) if len(holders) == 1}:
         universe &= ~union_of(forced)

@@ -48,7 +48,7 @@ class Coverage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cover:
-    """An optimum, with how far it can be trusted."""
+    """An optimum, and whether it is proven and canonical."""
 
     sentences: tuple[int, ...]  # indices, ascending
     n_covered: int  # aspects, recounted from the labels
@@ -82,7 +82,7 @@ def minimum_cover(coverage: Coverage, *, max_nodes: int = DEFAULT_NODES) -> Cove
     Parameters
     ----------
     coverage
-        Which aspects each sentence covers; aspects without a sentence are left out of account.
+        Which aspects each sentence covers; aspects without a sentence are ignored.
     max_nodes
         Search nodes before the problem is handed to the integer-programming solver.
 
@@ -103,9 +103,9 @@ def minimum_cover(coverage: Coverage, *, max_nodes: int = DEFAULT_NODES) -> Cove
     search = Search(max_nodes)
     try:
         size = search.minimum_size(universe, coverage.masks.values())
-        return _searched(coverage, max_nodes, size, universe.bit_count())
+        return _search_first(coverage, max_nodes, size, universe.bit_count())
     except (OutOfNodesError, RecursionError):
-        return _solved(coverage, None)
+        return _solve_by_program(coverage, None)
 
 
 def maximum_coverage(coverage: Coverage, budget: int, *, max_nodes: int = DEFAULT_NODES) -> Cover:
@@ -142,10 +142,10 @@ def maximum_coverage(coverage: Coverage, budget: int, *, max_nodes: int = DEFAUL
     try:
         most = _most_covered(coverage, budget, search)
         if most < coverage.coverable.bit_count():
-            return _searched(coverage, max_nodes, budget, most)
+            return _search_first(coverage, max_nodes, budget, most)
         return minimum_cover(coverage, max_nodes=max_nodes)
     except (OutOfNodesError, RecursionError):
-        return _solved(coverage, budget)
+        return _solve_by_program(coverage, budget)
 
 
 def ceiling(coverage: Coverage, budget: int | None, *, max_nodes: int = DEFAULT_NODES) -> int:
@@ -162,14 +162,14 @@ def ceiling(coverage: Coverage, budget: int | None, *, max_nodes: int = DEFAULT_
     try:
         return _most_covered(coverage, budget, Search(max_nodes))
     except (OutOfNodesError, RecursionError):
-        cover = _solved(coverage, budget)
+        cover = _solve_by_program(coverage, budget)
         if not cover.proven:
             raise UndefinedScoreError(f"the most aspects that {budget} sentences cover could not be proven") from None
         return cover.n_covered
 
 
 def greedy_ranking(coverage: Coverage) -> tuple[int, ...]:
-    """Return sentences in the order greedy cover takes them, until every coverable aspect is covered.
+    """Return sentences in the order in which greedy cover takes them, until every coverable aspect is covered.
 
     The largest gain first, ties to the lowest index: within 1 - 1/e of `maximum_coverage` at every budget (Nemhauser,
     Wolsey and Fisher, "An analysis of approximations for maximizing submodular set functions", 1978).
@@ -193,12 +193,12 @@ def _most_covered(coverage: Coverage, budget: int, search: Search) -> int:
     return search.most_covered(universe, masks, budget)
 
 
-def _searched(coverage: Coverage, max_nodes: int, size: int, target: int) -> Cover:
+def _search_first(coverage: Coverage, max_nodes: int, size: int, target: int) -> Cover:
     sentences = Search(max_nodes).first_reaching(coverage.coverable, coverage.masks, size, target)
     return Cover(sentences=sentences, n_covered=coverage.mask_of(sentences).bit_count())
 
 
-def _solved(coverage: Coverage, budget: int | None) -> Cover:
+def _solve_by_program(coverage: Coverage, budget: int | None) -> Cover:
     sentences, proven = solve(coverage.coverable, coverage.masks, budget)
     return Cover(
         sentences=sentences,

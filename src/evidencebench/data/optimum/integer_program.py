@@ -21,7 +21,7 @@ _TIME_LIMIT_SECONDS = 120.0
 _MAX_PROOF_NODES = 20_000
 # Multipliers are whole multiples of 2^-20: sums of 2^11 of them stay far inside 64 bits.
 _SCALE = 1 << 20
-# How many programs' multipliers are remembered: neighbours in the search often share them.
+# How many recent multipliers are tried again: neighbours in the search often share them.
 _RECENT = 8
 
 
@@ -29,7 +29,7 @@ def solve(universe: int, masks: Mapping[int, int], budget: int | None) -> tuple[
     """Return an optimal selection, ascending, and whether it is proven optimal; needs scipy.
 
     ``masks``: sentence -> bit mask of the aspects it covers. Without a budget: the fewest sentences that cover
-    the universe. With one: at most so many, that cover the most of it.
+    the universe. With one: at most that many, which cover the most of it.
     """
     indices, columns = list(masks), list(masks.values())
     chosen = _milp(universe, columns, budget)
@@ -45,8 +45,8 @@ class LinearBound:
 
     For any multipliers y in 0..1, a choice of masks covers at most sum(1 - y) plus the sum of the ``size`` largest
     sums of y within a mask: an aspect counts at most 1, and at most as often as it is held. Good multipliers come from
-    the linear relaxation; the bound is then computed in integers, so it holds whatever the solver did. As any
-    multipliers will do, those of programs solved before are tried before a new one is solved.
+    the linear relaxation; the bound is then computed in integers, so it holds whatever the solver did. Any
+    multipliers give a bound, so recent ones are tried before a new program is solved.
     """
 
     def __init__(self, n_aspects: int) -> None:  # the bit length of the first universe asked for
@@ -54,7 +54,7 @@ class LinearBound:
         self._recent: deque[Integers] = deque(maxlen=_RECENT)
 
     def __call__(self, universe: int, masks: list[int], size: int, target: int) -> int:
-        """Return the bound; once it is below the target, it may be larger than the best bound."""
+        """Return a bound; the first one below ``target`` is returned, even if a lower one could be found."""
         positions = _positions(universe)
         matrix = _matrix(universe, masks)
         for multipliers in self._recent:
@@ -121,7 +121,7 @@ def _milp(universe: int, columns: list[int], budget: int | None) -> list[int]:
 
 
 def _multipliers(matrix: Floats, size: int) -> Floats:
-    """Return the dual of "an aspect counts only as often as it is held" in the linear relaxation."""
+    """Return the dual values of "an aspect counts only as often as it is held" in the linear relaxation."""
     from scipy.optimize import linprog  # noqa: PLC0415 - an extra, and slow to import
 
     n_aspects, n_columns = matrix.shape

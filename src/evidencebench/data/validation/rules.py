@@ -34,7 +34,7 @@ class Violation:
 
     @property
     def is_error(self) -> bool:
-        """Whether the rule is broken, not only departed from as the 100k dialect allows."""
+        """Whether it is an error, not a warning about what the 100k dialect allows."""
         return self.severity == "error"
 
     def __str__(self) -> str:
@@ -43,7 +43,7 @@ class Violation:
 
 @dataclass(slots=True)
 class _Checked:
-    """One instance under examination: its parts as far as they have the right type, and what was found."""
+    """An instance that is checked: its fields that have the right type, and the violations found so far."""
 
     instance_id: str
     record: Mapping[str, Any]
@@ -61,10 +61,10 @@ class _Checked:
         )
 
     def expect(self, path: str, value: Any, kind: type, expected: str) -> bool:
-        """Say whether a value has its type; record it if not."""
+        """Say whether a value has its type; record a violation if not."""
         if _is(kind, value):
             return True
-        self.note(path, "type", expected, _shown(value))
+        self.note(path, "type", expected, _show(value))
         return False
 
     def field(self, key: str, kind: type, expected: str) -> Any:
@@ -73,7 +73,7 @@ class _Checked:
         return value if self.expect(f"$.{key}", value, kind, expected) else None
 
     def in_range(self, path: str, index: Any) -> bool:
-        """Say whether a value is the index of a sentence; record it if not."""
+        """Say whether a value is the index of a sentence; record a violation if not."""
         if not self.expect(path, index, int, "a sentence index"):
             return False
         if self.sentences is not None and not 0 <= index < len(self.sentences):
@@ -83,7 +83,7 @@ class _Checked:
 
 
 def check_record(instance_id: str, record: Any) -> list[Violation]:
-    """Return everything in which an instance departs from the format, optimality aside."""
+    """Return all violations in an instance, except those of optimality."""
     checked = _Checked(instance_id, record if isinstance(record, dict) else {})
     if not checked.expect("$", record, dict, "an object"):
         return checked.found
@@ -96,7 +96,7 @@ def check_record(instance_id: str, record: Any) -> list[Violation]:
 
 
 def check_optima(instance_id: str, raw: bytes) -> list[Violation]:
-    """Return where the stored optima of a valid instance are not optimal."""
+    """Return a violation for each stored optimum of a valid instance that is not optimal."""
     checked = _Checked(instance_id, {})
     try:
         instance = decode_instance(instance_id, Origin(raw=raw))
@@ -134,14 +134,14 @@ def _check_texts(checked: _Checked) -> None:
 
 
 def _check_extras(checked: _Checked) -> None:
-    """Check what only some files have."""
+    """Check the fields that only some files have."""
     texts = checked.record.get("aspect_id2aspect")
     if texts is not None and checked.expect("$.aspect_id2aspect", texts, dict, "an object: aspect id -> text"):
         for aspect, text in texts.items():
-            checked.expect(f"$.aspect_id2aspect[{_shown(aspect)}]", text, str, "a string")
+            checked.expect(f"$.aspect_id2aspect[{_show(aspect)}]", text, str, "a string")
     review = checked.record.get("systematic_review_id")
     if not (review is None or isinstance(review, str) or _is(int, review)):
-        checked.note("$.systematic_review_id", "type", "a string or a whole number", _shown(review))
+        checked.note("$.systematic_review_id", "type", "a string or a whole number", _show(review))
 
 
 def _check_kinds(checked: _Checked) -> None:
@@ -155,7 +155,7 @@ def _check_kinds(checked: _Checked) -> None:
         )
     for index, kind in enumerate(kinds):
         if not (isinstance(kind, str) and kind in _KINDS):
-            checked.note(f"{path}[{index}]", "kind", f"one of {', '.join(_KINDS)}", _shown(kind))
+            checked.note(f"{path}[{index}]", "kind", f"one of {', '.join(_KINDS)}", _show(kind))
 
 
 def _check_aspects(checked: _Checked) -> None:
@@ -174,7 +174,7 @@ def _check_aspects(checked: _Checked) -> None:
         checked.note(f"$.{key}", "length", "null where there are no Results aspects", "an empty list")
     for index, aspect in enumerate(results):
         if checked.aspects is not None and aspect not in checked.aspects:
-            checked.note(f"$.{key}[{index}]", "subset", "an id of aspect_list_ids", _shown(aspect))
+            checked.note(f"$.{key}[{index}]", "subset", "an id of aspect_list_ids", _show(aspect))
 
 
 def _id_list(checked: _Checked, key: str) -> list[str] | None:
@@ -187,7 +187,7 @@ def _id_list(checked: _Checked, key: str) -> list[str] | None:
         if not checked.expect(f"$.{key}[{index}]", value, str, "an aspect id"):
             continue
         if value in seen:
-            checked.note(f"$.{key}[{index}]", "unique", "an id that stands once", f"{_shown(value)} again")
+            checked.note(f"$.{key}[{index}]", "unique", "an id that stands once", f"{_show(value)} again")
         seen[value] = None
     return list(seen)
 
@@ -198,15 +198,15 @@ def _check_sources(checked: _Checked) -> None:
     if sources is None:
         return
     for aspect, indices in sources.items():
-        here = f"{path}[{_shown(aspect)}]"
+        here = f"{path}[{_show(aspect)}]"
         if checked.aspects is not None and aspect not in checked.aspects:
-            checked.note(here, "subset", "an id of aspect_list_ids", _shown(aspect))
+            checked.note(here, "subset", "an id of aspect_list_ids", _show(aspect))
         if checked.expect(here, indices, list, "a list of sentence indices"):
             checked.sources[aspect] = _indices(checked, here, indices)
     for aspect in checked.aspects or ():
         if aspect not in sources or sources[aspect] == []:
             expected = "at least one sentence" if aspect in sources else "an entry for every aspect"
-            checked.note(f"{path}[{_shown(aspect)}]", "source", expected, "none", allowed_in_100k=True)
+            checked.note(f"{path}[{_show(aspect)}]", "source", expected, "none", allowed_in_100k=True)
 
 
 def _indices(checked: _Checked, path: str, values: list[Any]) -> list[int]:
@@ -235,9 +235,9 @@ def _check_inverse(checked: _Checked) -> None:
     for key in sorted(expected.keys() - inverse.keys()):
         checked.note(f"{path}['{key}']", "inverse", "a key for every sentence", "none")
     for key, aspects in inverse.items():
-        here = f"{path}[{_shown(key)}]"
+        here = f"{path}[{_show(key)}]"
         if key not in expected and checked.sentences is not None:
-            checked.note(here, "range", f"a sentence index in 0..{len(checked.sentences) - 1}", _shown(key))
+            checked.note(here, "range", f"a sentence index in 0..{len(checked.sentences) - 1}", _show(key))
         if checked.expect(here, aspects, list, "a list of aspect ids"):
             _check_aspects_of_sentence(checked, here, aspects, expected.get(key, set()))
 
@@ -248,12 +248,12 @@ def _check_aspects_of_sentence(checked: _Checked, path: str, aspects: list[Any],
         if not checked.expect(path, aspect, str, "an aspect id"):
             continue
         if aspect in seen:
-            checked.note(path, "unique", "an id that stands once", f"{_shown(aspect)} again", allowed_in_100k=True)
+            checked.note(path, "unique", "an id that stands once", f"{_show(aspect)} again", allowed_in_100k=True)
         elif aspect not in expected:
-            checked.note(path, "inverse", "only aspects whose sources hold this sentence", _shown(aspect))
+            checked.note(path, "inverse", "only aspects whose sources hold this sentence", _show(aspect))
         seen.add(aspect)
     for aspect in sorted(expected - seen):
-        checked.note(path, "inverse", f"{_shown(aspect)}, whose sources hold this sentence", "a list without it")
+        checked.note(path, "inverse", f"{_show(aspect)}, whose sources hold this sentence", "a list without it")
 
 
 def _check_evaluation(checked: _Checked, task: str) -> None:
@@ -263,7 +263,7 @@ def _check_evaluation(checked: _Checked, task: str) -> None:
     aspects = checked.record.get("results_aspect_list_ids") if scope == "results" else checked.aspects
     if value is None or value is _MISSING:
         if aspects and not checked.is_100k:
-            checked.note(f"$.{key}", "type", "an evaluation, which 'data solve' derives", _shown(value))
+            checked.note(f"$.{key}", "type", "an evaluation, which 'data solve' derives", _show(value))
         elif key not in checked.record and not checked.is_100k:
             expected = "null, since there are no Results aspects" if scope == "results" else "an evaluation, or null"
             checked.note(f"$.{key}", "type", expected, "nothing")
@@ -313,9 +313,9 @@ def _check_covered(
     chosen = set(indices)
     actual = {aspect for aspect in aspects if chosen & set(checked.sources.get(aspect, ()))}
     for aspect in sorted(actual - set(stored)):
-        checked.note(path, "covered", f"{_shown(aspect)}, which the selection covers", "a list without it")
+        checked.note(path, "covered", f"{_show(aspect)}, which the selection covers", "a list without it")
     for aspect in sorted(set(stored) - actual):
-        checked.note(path, "covered", "only aspects that the selection covers", _shown(aspect))
+        checked.note(path, "covered", "only aspects that the selection covers", _show(aspect))
 
 
 _MISSING = object()
@@ -326,10 +326,10 @@ def _texts(values: Any) -> list[str]:
 
 
 def _is(kind: type, value: Any) -> bool:
-    return isinstance(value, kind) and not isinstance(value, bool)  # which Python takes for a number
+    return isinstance(value, kind) and not isinstance(value, bool)  # a bool is an int in Python
 
 
-def _shown(value: Any) -> str:
+def _show(value: Any) -> str:
     """Return a value as a message shows it: JSON-like, on one line, short."""
     if value is _MISSING:
         return "nothing"

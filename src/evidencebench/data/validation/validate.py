@@ -1,4 +1,4 @@
-"""Every rule of the published format, every violation with its place."""
+"""Validate data files: every violation of the published format, with its place."""
 
 import os
 from collections import Counter
@@ -59,7 +59,7 @@ def validate_file(path: PathText, *, optima: bool = False, jobs: int = 1, engine
     UnreadableError
         If the file cannot be opened, decoded or parsed.
     ChangedDataError
-        If it becomes another one meanwhile.
+        If the file changes meanwhile.
 
     Examples
     --------
