@@ -24,7 +24,7 @@ _MOST_FILE_BYTES = 16 << 30
 
 @dataclass(slots=True, kw_only=True)
 class Collector:
-    """Takes in the rows of one batch: replies into the cache, counted and paid for; what failed into `failures`."""
+    """Reads the rows of one batch: it stores and counts replies, and notes failed requests in `failures`."""
 
     batch: BatchJob
     cache: ReplyCache
@@ -32,17 +32,17 @@ class Collector:
     prices: PriceTable
     totals: RunningTotals
     budget: Budget
-    failures: dict[str, str] = field(default_factory=dict)  # by key
-    answered: set[str] = field(default_factory=set)
-    is_short: bool = False  # whether everything came that there is, and rows are missing
+    failures: dict[str, str] = field(default_factory=dict)  # key -> why the request failed
+    answered: set[str] = field(default_factory=set)  # keys
+    is_short: bool = False  # whether the last attempt read the whole results and rows were missing
     _done: set[str] = field(default_factory=set)
     _seen: set[str] = field(default_factory=set)
     _damaged: list[ResultRow] = field(default_factory=list)
 
     async def collect(self, api: BatchApi, calls: Calls, remote: RemoteBatch) -> None:
-        """Take in all rows of a batch that is over. A row that stays damaged is a failure; the others are stored.
+        """Store all rows of a batch that is over. A row that is damaged in every attempt is a failure.
 
-        Raises `EndpointError` if rows are missing in every attempt; what is there is stored all the same.
+        Raises `EndpointError` if rows are missing in every attempt; the other rows are stored then too.
         """
 
         async def attempt() -> None:
@@ -62,7 +62,7 @@ class Collector:
             self.is_short = False
 
         try:
-            with cache_errors(self.cache.path):  # a disk that is full
+            with cache_errors(self.cache.path):  # a temporary file fails if the disk is full
                 await calls.tried(attempt)
         except EndpointError:
             if not self._is_damaged_only(remote):
@@ -78,7 +78,7 @@ class Collector:
     async def _take(self, calls: Calls, row: ResultRow) -> None:
         try:
             request = self.queue.request(self.batch, row.key)
-        except DamagedRequestError as error:  # which loses this reply and no other
+        except DamagedRequestError as error:  # loses this reply only
             self._seen.add(row.key)
             self.failures[row.key] = f"{error}"
             return
@@ -106,16 +106,16 @@ class Collector:
         self.failures.pop(key, None)
 
     def _fail(self, calls: Calls, request: ChatRequest, why: str, *, is_charged: bool) -> None:
-        """Note a request that has no reply; one that was charged for all the same counts at its worst case."""
+        """Note a request that has no reply; if it was charged, its highest possible cost counts as spent."""
         if is_charged and request.key not in self.failures:
             self.totals.count(maybe_charged=1)
             self.budget.settle(request.key, None)
         self.failures[request.key] = f"{calls.where}: model '{request.model_name}': batch {self.batch.name}: {why}"
 
     def _is_damaged_only(self, remote: RemoteBatch) -> bool:
-        """Say whether every row came, though some are damaged: no further attempt would bring more.
+        """Return whether all rows came and some are damaged, so that a further attempt would bring no more.
 
-        Rows without a key count only among readable ones: a page of HTML is no list of lost replies.
+        False if rows without a key outnumber the readable rows: a page of HTML is no list of damaged replies.
         """
         keys = self._seen | {row.key for row in self._damaged if row.key}
         n_nameless = sum(not row.key for row in self._damaged)
@@ -124,7 +124,7 @@ class Collector:
         return len(keys) + n_nameless >= min(remote.n_done + remote.n_failed, self.batch.n_requests)
 
     def _give_up_damaged(self, calls: Calls) -> None:
-        """Count what came damaged as failures: by their keys, and where a key is damaged too, what else is missing."""
+        """Count damaged rows as failures, by their keys; if keys are damaged too, by the keys that are missing."""
         named = {row.key for row in self._damaged} - self._seen
         missing = [key for key in self.queue.keys(self.batch) if key not in self._seen | named]
         if len(missing) <= sum(not row.key for row in self._damaged):

@@ -1,4 +1,4 @@
-"""Requests that wait for a batch, and open batches: kept in the cache's file, on the disk before they are sent."""
+"""Waiting requests and open batches, in the file of the reply cache: on the disk before they are sent."""
 
 import re
 import sqlite3
@@ -22,7 +22,7 @@ _BATCH = "SELECT model, base_url, key_env, id, intent, n_requests, created, name
 
 
 class DamagedRequestError(CacheError):
-    """A waiting request cannot be read any more, so that its reply cannot be kept."""
+    """A waiting request is damaged, so that its reply cannot be stored."""
 
 
 class BatchGroup(NamedTuple):
@@ -42,31 +42,31 @@ class BatchGroup(NamedTuple):
 class BatchJob:
     """A batch that is not collected yet.
 
-    Without a name it may or may not be at the provider. The file also holds those that are over: their names must not
-    be taken for that of a batch in doubt.
+    If it has no name, it may or may not have reached the provider. The file keeps the names of batches that are over
+    too, so that a search for the name of this batch leaves them out.
     """
 
     group: BatchGroup
     id: int
-    intent: str  # a name of ours, made before anything is sent, by which the batch is found again
+    intent: str  # our own name of the batch, made before it is sent, to find it again
     n_requests: int
-    created: float  # when it was intended, in seconds since 1970
-    name: str | None  # the provider's id, as soon as somebody has seen it
+    created: float  # when the intent was written, in seconds since 1970
+    name: str | None  # the provider's id; None until it is known
 
     @property
     def state(self) -> str:
-        """What is said of it: ``intended``, or ``open`` where its name is known."""
+        """``open`` if its name is known, else ``intended``."""
         return "intended" if self.name is None else "open"
 
     @property
     def where(self) -> str:
-        """What messages begin with."""
+        """The beginning of messages about the batch."""
         return f"{self.group.model}: batch {self.name}"
 
 
 @dataclass(frozen=True, slots=True)
 class BatchStatus:
-    """How a batch is, reported while it is submitted, awaited and collected.
+    """The status of a batch, reported while it is submitted, awaited and collected.
 
     `state` is in the provider's words, or one of ours: ``submitted``, ``refused``, ``found``, ``unresolved``,
     ``forgotten``, ``not reached``.
@@ -76,7 +76,7 @@ class BatchStatus:
     state: str
     n_done: int = 0
     n_failed: int = 0
-    message: str = ""  # what a person should know besides
+    message: str = ""  # further words for the user
 
     def __str__(self) -> str:
         batch, failed = self.batch, f", {self.n_failed} failed" if self.n_failed else ""
@@ -92,9 +92,9 @@ class BatchQueue:
         self._cache = cache
 
     async def record(self, request: ChatRequest, *, sender: str, n_bytes: int) -> None:
-        """Keep a request until its batch is over; one that is in a batch already stays there.
+        """Store a request until its batch is over; a request that is in a batch already stays there.
 
-        Whoever of the senders that want the reply comes first submits it. `n_bytes` is its length in a batch.
+        Several senders may want its reply; the first that submits takes it. `n_bytes` is its length in a batch.
         """
 
         def change(connection: sqlite3.Connection) -> None:
@@ -109,7 +109,7 @@ class BatchQueue:
         await self._cache.change(change)
 
     def groups(self, sender: str) -> list[BatchGroup]:
-        """Return the groups of the requests that one sender has waiting."""
+        """Return the groups of the waiting requests of one sender."""
         rows = self._rows(
             "SELECT DISTINCT model, base_url, key_env FROM waiting JOIN wanted USING (key) "
             "WHERE batch IS NULL AND sender = ?",
@@ -120,7 +120,7 @@ class BatchQueue:
     async def intend(
         self, group: BatchGroup, *, sender: str, intent: str, most_requests: int, most_bytes: int
     ) -> BatchJob | None:
-        """Put as many waiting requests as fit into a new batch; None where none waits."""
+        """Return a new batch with as many waiting requests as fit; None if none waits."""
         created, unsent = self._cache.clock(), (*group, sender)
 
         def change(connection: sqlite3.Connection) -> BatchJob | None:
@@ -149,12 +149,12 @@ class BatchQueue:
         return await self._cache.change(change)
 
     async def name(self, batch: BatchJob, name: str) -> BatchJob:
-        """Keep the provider's id of a batch; return the batch with it."""
+        """Store the provider's id of a batch; return the batch with it."""
         await self._execute("UPDATE batch SET name = ?, state = 'open' WHERE id = ?", name, batch.id)
         return replace(batch, name=name)
 
     async def forget(self, batch: BatchJob) -> None:
-        """Forget a batch and its requests: their replies are stored, or they are asked again. Its id is kept."""
+        """Remove a batch and its requests, whose replies are stored or asked for again; its name stays."""
 
         def change(connection: sqlite3.Connection) -> None:
             connection.execute("DELETE FROM waiting WHERE batch = ?", (batch.id,))
@@ -168,42 +168,39 @@ class BatchQueue:
         return {name for (name,) in self._rows("SELECT name FROM batch WHERE name IS NOT NULL")}
 
     async def forget_older(self, created: float) -> None:
-        """Forget requests that were recorded before a time and never submitted."""
+        """Remove requests that were recorded before a time, in seconds since 1970, and never submitted."""
         await self._execute("DELETE FROM waiting WHERE batch IS NULL AND created < ?", created)
 
     def batches(self) -> list[BatchJob]:
-        """Return all that are not collected, oldest first."""
+        """Return all batches that are not collected, oldest first."""
         return [_job(row) for row in self._rows(f"{_BATCH} state != 'over' ORDER BY id")]
 
     def is_wanted(self, batch: BatchJob, sender: str) -> bool:
-        """Say whether a batch holds a request whose reply this sender wants."""
+        """Return whether a batch holds a request whose reply this sender wants."""
         wanted = "SELECT 1 FROM waiting JOIN wanted USING (key) WHERE batch = ? AND sender = ? LIMIT 1"
         return bool(self._rows(wanted, batch.id, sender))
 
     def requests(self, batch: BatchJob) -> Iterator[tuple[str, ChatRequest]]:
-        """Yield the keys and requests of a batch, one at a time in memory."""
+        """Yield (key, request) of a batch, with one request in memory at a time."""
         for key in self.keys(batch):
             if (request := self.request(batch, key)) is not None:
                 yield key, request
 
     def keys(self, batch: BatchJob) -> list[str]:
-        """Return the keys of a batch."""
+        """Return the keys of a batch's requests, in its order."""
         return [key.hex() for (key,) in self._rows("SELECT key FROM waiting WHERE batch = ? ORDER BY id", batch.id)]
 
     def batch_of(self, key: str) -> BatchJob | None:
-        """Return the batch that is not collected and holds a request, or None where there is none."""
+        """Return the open batch that holds the request of this key; None if there is none."""
         holding = "id = (SELECT batch FROM waiting WHERE key = ?)"
         rows = self._rows(f"{_BATCH} {holding}", bytes.fromhex(key))
         return _job(rows[0]) if rows else None
 
     def request(self, batch: BatchJob, key: str) -> ChatRequest | None:
-        """Return one request of a batch, or None where the batch holds none of this key, as we write it.
-
-        Raises `DamagedRequestError` if it is damaged.
-        """
-        if not _KEY.fullmatch(key):
+        """Return the request of a key in a batch; None if the batch has no such key. Raises `DamagedRequestError`."""
+        if not _KEY.fullmatch(key):  # bytes.fromhex would take capitals and blanks too
             return None
-        raw = bytes.fromhex(key)  # which takes capitals and blanks too
+        raw = bytes.fromhex(key)
         rows = self._rows("SELECT key_env, request FROM waiting WHERE key = ? AND batch = ?", raw, batch.id)
         if not rows:
             return None

@@ -1,4 +1,4 @@
-"""Submit a batch exactly once, also across a cut connection or a killed process."""
+"""Submit a batch exactly once, even if the connection is cut or the process is killed."""
 
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -18,7 +18,7 @@ _LOOK_AGAIN_SECONDS = 0.5
 
 
 async def submit_one(api: BatchApi, calls: Calls, queue: BatchQueue, batch: BatchJob, *, folder: Path) -> str:
-    """Submit a batch that is written down already, its body built in a folder; return the provider's id."""
+    """Submit a batch of the queue, its body in a temporary file in `folder`; return the provider's id."""
 
     async def attempt() -> str:
         try:
@@ -29,7 +29,7 @@ async def submit_one(api: BatchApi, calls: Calls, queue: BatchQueue, batch: Batc
                 raise
             return name
 
-    with cache_errors(folder / FILE_NAME), TemporaryFile(dir=folder) as body:  # the disk may be full
+    with cache_errors(folder / FILE_NAME), TemporaryFile(dir=folder) as body:  # fails if the disk is full
         rows = (api.row_of(key, request) for key, request in queue.requests(batch))
         prepared = await api.prepare(calls, rows, body, batch.intent)
         return await calls.tried(attempt)
@@ -38,7 +38,7 @@ async def submit_one(api: BatchApi, calls: Calls, queue: BatchQueue, batch: Batc
 async def _name_after(
     error: UnsureError, api: BatchApi, calls: Calls, queue: BatchQueue, batch: BatchJob
 ) -> str | None:
-    """Look up a batch whose submission got no answer: return its id, or None if it never arrived."""
+    """Return the id of a batch whose submission got no answer; None if it never arrived."""
     try:
         return await api.find(calls, queue, batch)
     except EvidenceBenchError as failure:
@@ -50,10 +50,10 @@ async def _name_after(
 
 @asynccontextmanager
 async def only_submitter(file: Path, sleep: Callable[[float], Awaitable[object]] | None) -> AsyncIterator[bool]:
-    """Hold what one process at a time holds for a cache's file: it alone submits.
+    """Lock a cache's file while the block runs, so that one process at a time submits; yield whether it is locked.
 
-    So a submission without an id was cut off. The lock ends with its process. `sleep` waits until it is free; without
-    one the block is given whether it was.
+    `sleep` waits for another process; if it is None, the block runs at once, with False if another process holds the
+    lock. The lock ends with its process. So under the lock, a batch without an id is one whose submission was cut off.
     """
     path = file.with_name(f"{file.name}.submitting")
     try:

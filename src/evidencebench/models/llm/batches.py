@@ -1,6 +1,7 @@
-"""Requests in batches: half the price, within a day. What is submitted is written down first, so nothing is paid twice.
+"""Send requests in batches, which cost half and take up to a day.
 
-A run is repeated until it is complete: each pass answers what is stored and queues the rest, which becomes batches.
+Each batch is written to the cache before it is submitted, so that nothing is paid twice. A run makes several passes:
+each pass answers from stored replies and queues the other requests, which then become batches.
 """
 
 import secrets
@@ -38,28 +39,28 @@ if TYPE_CHECKING:
 
 _STALE_SECONDS = 7 * 86_400.0
 _FIRST_POLL_SECONDS, _LONGEST_POLL_SECONDS = 0.5, 60.0
-_MOST_SHORT_LOOKS = 3  # at results that lack rows: what a provider does not have now it seldom finds within the hour
+_MOST_SHORT_LOOKS = 3  # at results that lack rows, since missing rows seldom come later
 
 
 class BatchSender:
-    """Queues requests in the place of sending them, submits them in batches, and stores what comes back.
+    """Queues requests instead of sending them, submits them in batches, and stores the replies.
 
-    A run asks everything (`send`), then calls `submit` and `collect`, and asks again what is not answered.
+    A run calls `send` for every request, then `submit` and `collect`, and then asks again for missing answers.
 
     Parameters
     ----------
     cache
-        Keeps replies, waiting requests and the ids of batches; None is refused by `CacheError`.
+        Stores replies, waiting requests and the ids of batches; None raises `CacheError`.
     max_cost_usd
-        The most that all that is queued here may cost; None: no limit.
+        The most that all requests queued here may cost, in US dollars; None: no limit.
     most_requests, most_bytes
-        Of a batch; None: as much as the provider takes.
+        The limits of a batch; None: the provider's.
     on_status
         Called with each status while batches are submitted, awaited and collected.
     environ, folder
         Where keys are looked for, as by `key_for`.
     transport
-        How calls travel; None: over the network.
+        An httpx transport; None: the network.
     """
 
     def __init__(
@@ -88,20 +89,20 @@ class BatchSender:
         self._most_requests, self._most_bytes = most_requests, most_bytes
         self._on_status, self._settings, self._transport = on_status, settings, transport
         self._environ, self._folder = environ, folder
-        self._name = secrets.token_hex(16)  # which no other sender has
-        self._failures: dict[str, str] = {}  # by key: why those failed that failed for good
-        self._unfinished: dict[str, str] = {}  # by key: why those were not answered that the next run asks again
+        self._name = secrets.token_hex(16)  # unique among senders
+        self._failures: dict[str, str] = {}  # key -> why the request failed for good
+        self._unfinished: dict[str, str] = {}  # key -> why the request is left to the next run
         self._submitted: set[int] = set()
         self._misses: Counter[int] = Counter()
         self._providers: dict[BatchGroup, tuple[BatchApi, Server, Key]] = {}
         self._refusals: list[str] = []
 
     async def send(self, request: ChatRequest) -> ChatReply:
-        """Put a request into the queue for the next batch; never returns, since no reply is there yet.
+        """Put a request into the queue for the next batch; it always raises, since there is no reply yet.
 
         Raises `PendingError` when the request is on the disk, or in a batch already, and `EndpointError` if it failed
-        in a batch that was collected. After a `CostLimitError`, what was queued before stays: submit and collect it,
-        and what it did not cost is free again.
+        in a batch that was collected. After a `CostLimitError`, requests queued before stay: submit and collect them,
+        which frees the difference to their true cost.
         """
         key = request.key
         if (failure := self._failures.get(key)) is not None:
@@ -116,10 +117,10 @@ class BatchSender:
         raise PendingError(f"{request.model}: waits for its batch; it is answered when that is done")
 
     async def submit(self) -> list[BatchStatus]:
-        """Submit all that was queued here; return the batches that it made, empty where nothing waited.
+        """Submit all requests queued here; return the status of each new batch, empty if no request waited.
 
-        Only one process submits to a cache at a time; the others wait. After a `FailingServerError`, what was not
-        submitted is asked again; a batch that may have been submitted all the same is looked for at the next start.
+        Only one process submits to a cache at a time; the others wait. After a `FailingServerError`, requests that were
+        not submitted are asked again. A batch that may have been submitted is searched for at the next start.
         """
         made: list[BatchStatus] = []
         async with only_submitter(self._cache.path, self._settings.sleep):
@@ -133,12 +134,12 @@ class BatchSender:
         return made
 
     async def collect(self, *, wait: bool) -> None:
-        """Store the replies of all batches that have ended, whoever submitted them; `wait` for those of this sender.
+        """Store the replies of all batches that have ended, also of other senders; `wait` for those of this sender.
 
-        What ended without a reply is forgotten, so that it is asked again: by the next sender, if this one submitted
-        it. Of a batch that was refused for some of its rows, these fail, and this sender takes the others again. A
-        batch that cannot be looked at is told and passed over, as long as this sender can do without it; otherwise, and
-        if a batch of its requests was refused as a whole, `FailingServerError` leaves them to the next start.
+        A request that ended without a reply is forgotten, so that it is asked again; if this sender submitted it, the
+        next sender does that. If a batch was refused for some of its rows, these rows fail, and this sender submits the
+        others again. A batch whose status cannot be read is reported and left out, if this sender needs no reply of it.
+        If it does, or the whole batch was refused, `FailingServerError` leaves its requests to the next start.
         """
         if not self._cache.path.exists() or not self._queue.batches():
             return
@@ -149,7 +150,7 @@ class BatchSender:
                     await self._search_lost()
             n_awaited = 0
             for batch in self._queue.batches():
-                is_collected = batch.name is not None and await self._collected(batch, is_patient=wait)
+                is_collected = batch.name is not None and await self._collect_batch(batch, is_patient=wait)
                 n_awaited += not is_collected and self._is_wanted(batch)
             if self._refusals:
                 raise FailingServerError(self._refusals.pop())
@@ -201,13 +202,13 @@ class BatchSender:
         return BatchStatus(named, "submitted")
 
     async def _search_lost(self) -> None:
-        """Look for batches whose submission was cut off; nobody else is submitting now."""
+        """Search for batches whose submission was cut off; call it only while no other process submits."""
         for batch in self._queue.batches():
             if batch.name is None:
                 try:
                     self._on_status(await self._status_of_lost(batch))
                 except EvidenceBenchError as error:
-                    self._tell_or_raise(batch, error)
+                    self._report_or_raise(batch, error)
 
     async def _status_of_lost(self, batch: BatchJob) -> BatchStatus:
         age, settle_seconds = self._cache.clock() - batch.created, self._settings.settle_seconds
@@ -224,8 +225,8 @@ class BatchSender:
         await self._queue.forget(batch)
         return BatchStatus(batch, "forgotten", message="it was never submitted, so its requests are asked again")
 
-    async def _collected(self, batch: BatchJob, *, is_patient: bool) -> bool:
-        """Store what has come of a batch that has an id; say whether it is over."""
+    async def _collect_batch(self, batch: BatchJob, *, is_patient: bool) -> bool:
+        """Store the replies of a batch that has an id; return whether the batch is over and all is stored."""
         collector = Collector(
             batch=batch,
             cache=self._cache,
@@ -247,18 +248,18 @@ class BatchSender:
             most = self._settings.max_misses
             most = min(_MOST_SHORT_LOOKS, most) if collector.is_short else most
             is_hopeful = is_patient and isinstance(error, EndpointError) and self._misses[batch.id] < most
-            self._tell_or_raise(batch, error, is_hopeful=is_hopeful)
+            self._report_or_raise(batch, error, is_hopeful=is_hopeful)
             return False
         if batch.id in self._submitted:
             self._totals.count(in_batches=-batch.n_requests)
-        else:  # by another start
+        else:  # submitted by another start
             self._totals.count(sent=len(collector.answered))
         self._note_failures(batch, remote, collector)
         await self._release(batch)
         return True
 
     def _note_failures(self, batch: BatchJob, remote: RemoteBatch, collector: Collector) -> None:
-        """Remember which requests failed, so that this run does not ask them again."""
+        """Note which requests of a batch failed, so that this run does not ask them again."""
         keys = self._queue.keys(batch)
         if remote.is_refused:
             faults = {keys[place - 1]: fault for place, fault in remote.row_faults.items() if 0 < place <= len(keys)}
@@ -277,7 +278,7 @@ class BatchSender:
             self._unfinished.update((key, f"{batch.where}: {reason}") for key in keys if key not in known)
 
     async def _release(self, batch: BatchJob) -> None:
-        """Forget a batch, and give back what is still set aside for its requests."""
+        """Forget a batch, and free the money still set aside for its requests."""
         for key in self._queue.keys(batch):
             self._budget.release(key)
         await self._queue.forget(batch)
@@ -285,8 +286,8 @@ class BatchSender:
     def _is_wanted(self, batch: BatchJob) -> bool:
         return self._queue.is_wanted(batch, self._name)
 
-    def _tell_or_raise(self, batch: BatchJob, error: EvidenceBenchError, *, is_hopeful: bool = False) -> None:
-        """Raise if this sender needs the batch and cannot get it; else report it and go on."""
+    def _report_or_raise(self, batch: BatchJob, error: EvidenceBenchError, *, is_hopeful: bool = False) -> None:
+        """Raise the error if this sender needs the batch and no later look may help; else report it."""
         if isinstance(error, CacheError) or (self._is_wanted(batch) and not is_hopeful):
             raise FailingServerError(str(error)) if isinstance(error, EndpointError) else error
         self._on_status(BatchStatus(batch, "not reached", message=str(error)))

@@ -1,4 +1,4 @@
-"""The cost limit: the most that a request can cost is set aside before it is sent, and replaced by its cost later."""
+"""The cost limit: before a request is sent, its highest possible cost is set aside; its true cost replaces it later."""
 
 import asyncio
 import math
@@ -11,14 +11,14 @@ from evidencebench.models.llm.prices import PriceTable
 from evidencebench.models.llm.tokens import prompt_tokens_of
 from evidencebench.models.llm.totals import shown_usd
 
-_PROMPT_MARGIN = 1.5  # an estimate of prompt tokens times this is not too low
+_PROMPT_MARGIN = 1.5  # factor that makes an estimate of prompt tokens high enough
 
 
 class Budget:
-    """What was spent and what is set aside, against a limit (None: no limit, and nothing is counted).
+    """The US dollars that were spent and those set aside, against a limit (None: no limit, nothing is counted).
 
-    Requests that are sent one by one wait where what is in flight may still turn out cheaper; those of batches do not,
-    since a batch takes hours. All of it happens in one asyncio loop.
+    A request that does not fit waits while requests in flight may turn out cheaper than set aside. A request of a batch
+    does not wait, since a batch takes hours. All methods are called in one asyncio loop.
     """
 
     def __init__(self, prices: PriceTable, max_cost_usd: float | None, *, in_batches: bool = False) -> None:
@@ -31,7 +31,7 @@ class Budget:
 
     @asynccontextmanager
     async def reserved(self, request: ChatRequest) -> AsyncIterator[None]:
-        """Set the most that a request can cost aside while the block runs, or until it is settled."""
+        """Set aside the highest possible cost of a request until it is settled, at most while the block runs."""
         await self.reserve(request)
         try:
             yield
@@ -39,39 +39,39 @@ class Budget:
             self.release(request.key)
 
     async def reserve(self, request: ChatRequest) -> None:
-        """Set the most that a request can cost aside, unless it is.
+        """Set aside the highest possible cost of a request, unless that was done before.
 
-        Raises `CostLimitError` if that is more than is left, or its price is not known.
+        Raises `CostLimitError` if it is more than is left, or the model's price is not known.
         """
         if self._max_cost_usd is None or (key := request.key) in self._reserved:
             return
         most = self._most_usd(request)
         while self.spent_usd + self._reserved_usd + most > self._max_cost_usd:
             if self._in_batches or not self._reserved or self.spent_usd + most > self._max_cost_usd:
-                raise self._exceeded(request, most, self._max_cost_usd)
+                raise self._limit_error(request, most, self._max_cost_usd)
             self._released.clear()
             await self._released.wait()
         self._reserved[key] = most
         self._reserved_usd += most
 
     def settle(self, key: str, cost_usd: float | None) -> None:
-        """Put what was paid in the place of what is set aside, if anything is; None, not known, is the most."""
+        """Count a request's cost in place of the sum set aside, if there is one; None: count the whole sum."""
         if key in self._reserved:
             most = self.release(key)
             self.spent_usd += most if cost_usd is None else cost_usd
 
     def release(self, key: str) -> float:
-        """Give back what is set aside for a request, and return it: 0 where nothing is."""
+        """Free the sum set aside for a request, and return it; 0 if there is none."""
         self._released.set()
         most = self._reserved.pop(key, 0.0)
-        self._reserved_usd = self._reserved_usd - most if self._reserved else 0.0  # no rounding is left over
+        self._reserved_usd = self._reserved_usd - most if self._reserved else 0.0  # 0 drops rounding errors
         return most
 
     def release_all(self) -> None:
-        """Give back all that is set aside, for another loop than before."""
+        """Free all sums set aside, when a new asyncio loop begins."""
         self._reserved, self._reserved_usd, self._released = {}, 0.0, asyncio.Event()
 
-    def _exceeded(self, request: ChatRequest, most: float, limit: float) -> CostLimitError:
+    def _limit_error(self, request: ChatRequest, most: float, limit: float) -> CostLimitError:
         spent, following = f"{shown_usd(self.spent_usd)} is spent", f"the next request could cost {shown_usd(most)}"
         counted = f"{spent} and {following}"
         if self._in_batches:

@@ -1,4 +1,4 @@
-"""The client of language models: nothing is sent twice, replies are stored before use, and the cost limit is kept."""
+"""The client of language models: it sends no request twice, stores each reply before use, and keeps the cost limit."""
 
 import asyncio
 import os
@@ -35,32 +35,32 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _HOUR_SECONDS = 3600.0
-_LOOK_AGAIN_SECONDS = 0.2  # at a request that another process is sending
-_MOST_LOOKS = 3000  # ten minutes
+_LOOK_AGAIN_SECONDS = 0.2  # between two looks at a request that another process sends
+_MOST_LOOKS = 3000  # ten minutes in all
 
 
 @dataclass(slots=True)
 class _Sending:
-    """A request on its way, and how many wait for its reply."""
+    """A request in flight, and the number of callers that wait for its reply."""
 
     task: asyncio.Task[Received]
     n_waiting: int = 0
 
 
 class ChatClient:
-    """Ask language models. Make one with `make_client`, or share `default_client()`.
+    """Asks language models. Make one with `make_client`, or share `default_client()`.
 
-    The same request is never sent twice: it is answered from the cache, or together with the one on its way. A reply is
-    kept in the cache before it is returned.
+    The same request is never sent twice: it is answered from the cache, or by the reply to the same request in flight.
+    A reply is stored in the cache before it is returned.
 
     Parameters
     ----------
     cache
-        Keeps replies, and is closed with the client; None: nothing does.
+        Stores replies, and is closed with the client; None: no reply is stored.
     budget
-        Pays for replies; None: there is no limit. Pass the budget and the totals of the sender, if it has some.
+        Keeps the cost limit; None: there is no limit. Pass the budget and the totals of the sender, if it has some.
     max_in_flight
-        How many requests are sent at a time; more than that wait.
+        The most requests sent at a time; others wait.
     on_drain
         Called by `drain`.
     on_end
@@ -87,107 +87,107 @@ class ChatClient:
         self._loop_thread = LoopThread(on_end)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._process_id = os.getpid()
-        self._slots, self._proving = asyncio.Semaphore(max_in_flight), asyncio.Lock()
+        self._slots, self._writable_lock = asyncio.Semaphore(max_in_flight), asyncio.Lock()
         self._is_writable = cache is None
-        self._sending: dict[str, _Sending] = {}  # by key; an asyncio loop alone would let go of its tasks
+        self._sending: dict[str, _Sending] = {}  # by key; it also holds the tasks, which asyncio does not keep alive
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """Return what `work`, which awaits `ask`, returns; callable from any thread, which waits.
+        """Return the result of `work`, a coroutine that awaits `ask`; call it from any thread, which waits.
 
-        A calling thread that is interrupted cancels its work: what it has not sent yet stays unsent. Raises
+        If the calling thread is interrupted, its work is cancelled: requests that are not sent yet stay unsent. Raises
         `DrainingError` if the client is closed.
         """
         return self._loop_thread.run(work)
 
     async def ask(self, request: ChatRequest, *, stand_in: str) -> Received:
-        """Return the reply to a request: a stored one, one on its way already, or a new one; raises as `Sender.send`.
+        """Return the reply to a request: a stored one, that of the same request in flight, or a new one.
 
-        `stand_in` is what a well-formed reply would look like; only estimates use it.
+        `stand_in` is an example of a well-formed reply; only cost estimates use it. Raises as `Sender.send`.
         """
         key = request.key
         self._enter_loop()
         if (sending := self._sending.get(key)) is not None:
-            received = await _joined(sending)
+            received = await _wait_for(sending)
             self.totals.count(stored=1)
             return Received(reply=received.reply, is_stored=True, cost_usd=received.cost_usd)
-        if (stored := self._stored(key)) is not None:
+        if (stored := self._find_stored(key)) is not None:
             return stored
         if isinstance(self._sender, EstimatingSender):
             return Received(reply=self._sender.estimated(request, stand_in), is_stored=False, cost_usd=None)
-        sending = self._sending[key] = _Sending(asyncio.create_task(self._received(request)))
+        sending = self._sending[key] = _Sending(asyncio.create_task(self._receive(request)))
         sending.task.add_done_callback(_note_failure)
-        return await _joined(sending)
+        return await _wait_for(sending)
 
     def drain(self) -> None:
-        """Send nothing more: what is in flight is finished and stored, and what is not stored raises DrainingError."""
+        """Send nothing more: requests in flight are finished and stored; a new request raises `DrainingError`."""
         self._is_draining = True
         self._on_drain()
 
     def close(self) -> None:
-        """Cancel what is in flight and free everything; the client cannot be used any more."""
+        """Cancel requests in flight and free everything; the client cannot be used any more."""
         self.drain()
         self._loop_thread.close()
         if self._cache is not None:
             self._cache.close()
 
     def _enter_loop(self) -> None:
-        """Start afresh in a forked process, or where the loop before this one has ended."""
+        """Reset the state that belongs to a loop: in a forked process, or after the former loop has ended."""
         loop = asyncio.get_running_loop()
         if loop is self._loop:
             return
         if self._loop is not None and self._process_id == os.getpid() and not self._loop.is_closed():
             raise RuntimeError("a client asks in one event loop at a time; use run(), or make a client for each loop")
         self._loop, self._process_id, self._sending = loop, os.getpid(), {}
-        self._slots, self._proving = asyncio.Semaphore(self._max_in_flight), asyncio.Lock()
+        self._slots, self._writable_lock = asyncio.Semaphore(self._max_in_flight), asyncio.Lock()
         self._budget.release_all()
         self.totals.after_fork()
 
-    def _stored(self, key: str) -> Received | None:
+    def _find_stored(self, key: str) -> Received | None:
         if self._cache is None:
             return None
-        with _stopping_if_nothing_is_kept():
-            found = self._cache.find(key)  # some ten microseconds: a thread would cost more than it frees
+        with _stop_if_cache_fails():
+            found = self._cache.find(key)  # takes ten microseconds, so a thread for it would cost more
         if found is None:
             return None
         self.totals.count_stored(key)
         return Received(reply=found[0], is_stored=True, cost_usd=found[1])
 
-    async def _received(self, request: ChatRequest) -> Received:
-        """Wait for a slot, then send a request, unless another process has sent it meanwhile."""
+    async def _receive(self, request: ChatRequest) -> Received:
+        """Wait for a slot, then return a new reply, or the stored one if another process sent the request by then."""
         key, all_sending = request.key, self._sending
         try:
             async with self._slots, self._budget.reserved(request):
-                if all_sending[key].n_waiting == 0:  # whoever asked was interrupted while this waited for its turn
+                if all_sending[key].n_waiting == 0:  # all callers were interrupted while this waited for its turn
                     raise asyncio.CancelledError
                 self._require_not_draining()
                 await self._require_writable()
-                async with self._claimed(key) as received:
-                    return await self._sent(request) if received is None else received
+                async with self._claim(key) as received:
+                    return await self._send(request) if received is None else received
         finally:
             del all_sending[key]
 
     @asynccontextmanager
-    async def _claimed(self, key: str) -> AsyncIterator[Received | None]:
-        """Keep other processes from sending a request while the block runs; give its reply if one of them has it."""
+    async def _claim(self, key: str) -> AsyncIterator[Received | None]:
+        """Keep other processes from sending a request while the block runs; yield its reply if one of them sent it."""
         if self._cache is None:
             yield None
             return
         n_looks = 0
-        while not (is_ours := self._cache.claim(key)) and n_looks < _MOST_LOOKS:  # one that is stopped keeps its claims
+        while not (is_ours := self._cache.claim(key)) and n_looks < _MOST_LOOKS:  # a suspended process keeps its claim
             n_looks += 1
             await asyncio.sleep(_LOOK_AGAIN_SECONDS)
             self._require_not_draining()
         try:
-            yield self._stored(key)
+            yield self._find_stored(key)
         finally:
             if is_ours:
                 self._cache.give_back(key)
 
-    async def _sent(self, request: ChatRequest) -> Received:
-        """Send a request and keep its reply, which is durable when this returns."""
+    async def _send(self, request: ChatRequest) -> Received:
+        """Send a request and return its reply, which is on the disk by then."""
         self.totals.count(in_flight=1)
         try:
-            with _stopping_if_nothing_is_kept():  # batches are kept in the cache too
+            with _stop_if_cache_fails():  # a `BatchSender` writes to the cache too
                 reply = await self._sender.send(request)
         except (StopError, PendingError):
             raise
@@ -200,7 +200,7 @@ class ChatClient:
         self._budget.settle(request.key, cost_usd)
         self.totals.count_reply(reply.usage, cost_usd)
         if self._cache is not None:
-            with _stopping_if_nothing_is_kept():
+            with _stop_if_cache_fails():
                 await self._cache.put(request, reply, cost_usd)
         return Received(reply=reply, is_stored=False, cost_usd=cost_usd)
 
@@ -209,22 +209,22 @@ class ChatClient:
             raise DrainingError("no more requests are sent, as was asked; run again to go on")
 
     async def _require_writable(self) -> None:
-        """Write to the cache before the first request, since a reply that cannot be kept is paid for at every start."""
-        async with self._proving:
+        """Test that the cache can be written, before the first request: a reply that is not stored is paid again."""
+        async with self._writable_lock:
             if not self._is_writable and self._cache is not None:
-                with _stopping_if_nothing_is_kept():
+                with _stop_if_cache_fails():
                     await self._cache.require_writable()
                 self._is_writable = True
 
 
 def _note_failure(task: asyncio.Task[Received]) -> None:
-    """Look at a task's error, so that asyncio does not report one for which nobody waits any more."""
+    """Read a task's error, since asyncio reports an error that nobody read."""
     if not task.cancelled():
         task.exception()
 
 
-async def _joined(sending: _Sending) -> Received:
-    """Wait for a request, which goes on where the waiting ends early: what was sent for is paid for."""
+async def _wait_for(sending: _Sending) -> Received:
+    """Return the reply of a request in flight; it goes on if the caller is cancelled, since it is paid for."""
     sending.n_waiting += 1
     try:
         await asyncio.wait((sending.task,))
@@ -234,7 +234,8 @@ async def _joined(sending: _Sending) -> Received:
 
 
 @contextmanager
-def _stopping_if_nothing_is_kept() -> Iterator[None]:
+def _stop_if_cache_fails() -> Iterator[None]:
+    """Turn a `CacheError` of the block into the `StopError` `FailingCacheError`."""
     try:
         yield
     except StopError:
@@ -265,26 +266,26 @@ def make_client(
     Parameters
     ----------
     max_connections
-        Requests in flight at a time.
+        The most requests in flight at a time.
     requests_per_minute, tokens_per_minute
-        For each server; None: no limit.
+        The limits for each server; None: no limit.
     timeout_seconds
-        For one attempt.
+        The limit for one attempt.
     total_timeout_seconds
-        For all attempts at a request and the waits between them; None: as long as they take at most, and at least an
-        hour.
+        The limit for all attempts at a request and the waits between them; None: `timeout_seconds` times
+        `max_attempts`, and at least an hour.
     max_attempts
-        For each request, the first included; those that the server refuses as too many are not counted.
+        How often a request is sent at most; attempts that the server refuses as too many (429) are not counted.
     prices
-        A table in the place of the package's own.
+        A file with prices, in place of the package's own table.
     max_cost_usd
-        The most that may be spent; None: no limit.
+        The most that may be spent, in US dollars; None: no limit.
     cache
-        Whether replies are kept between runs, where the environment does not switch that off.
+        Whether replies are stored between runs; the environment can switch that off.
     environ
-        The environment; None: this process's.
+        The environment variables; None: this process's.
     transport
-        How requests travel, such as `httpx.ASGITransport(app)`; None: over the network.
+        An httpx transport, such as `httpx.ASGITransport(app)`; None: the network.
 
     Raises
     ------
@@ -328,5 +329,5 @@ def make_client(
 
 @lru_cache(maxsize=1)
 def default_client() -> ChatClient:
-    """Return the client of this process: standard settings, and a cache unless the environment switches it off."""
+    """Return the one client of this process that has default settings; the environment can switch its cache off."""
     return make_client()
