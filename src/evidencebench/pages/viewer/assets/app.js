@@ -1,7 +1,7 @@
-// Starts the page of the app: the papers of the server, or the pages of people who pick sentences in them.
+// Starts the page of the app: the paper viewer, or the pages of people who pick sentences.
 
 async function startApp() {
-  // The token has become a cookie; it need not stand in the address, from where it is copied.
+  // The token is in a cookie now, so it is taken out of the address, which readers may copy and share.
   if (location.search) history.replaceState(null, "", location.pathname + location.hash);
   document.querySelector(".page-head").append(h("p", { class: "page-title" }, document.title), themeButton());
   const root = document.getElementById("viewer");

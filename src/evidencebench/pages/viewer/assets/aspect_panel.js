@@ -1,4 +1,4 @@
-// Lists the aspects beside the paper: what each says, where it is stated, and who covers it.
+// Lists the aspects beside the paper: the text of each, the sentences that state it, and the systems that cover it.
 
 const MOST_LINKS = 12;
 const MOST_TEXT = 5000; // characters
@@ -6,7 +6,7 @@ const MOST_TEXT = 5000; // characters
 const NO_TEXTS =
   "This data set has no texts of its aspects, only the sentences that state them; one of these is quoted.";
 
-/* `on.choose(aspect)` toggles an aspect, `on.next(aspect)` goes to its next sentence.
+/* `on.choose(aspect)` toggles the highlight of an aspect; `on.next(aspect)` goes to its next sentence.
    Returns {element, showChosen(aspect or null), filter() -> name, show(name)}. */
 function aspectPanel(graded, on) {
   const items = graded.aspects.map((aspect) => ({ aspect, element: aspectItem(graded, aspect, on) }));
@@ -40,7 +40,7 @@ function showPressed({ element }, isPressed) {
   if (isPressed) showWithin(element.closest(".aspects"), element);
 }
 
-// Scrolls the panel and not the page, which stays where the reader is.
+// Scrolls the panel only; the page stays where the reader is.
 function showWithin(panel, element) {
   if (panel.scrollHeight <= panel.clientHeight) return;
   const top = element.getBoundingClientRect().top - panel.getBoundingClientRect().top;
@@ -116,20 +116,20 @@ function aspectText(aspect) {
     : foreign("span", {}, firstWords(aspect.text, MOST_TEXT));
 }
 
-// Where the data has no text of an aspect, a sentence that states it, and little else, tells best what it is about.
+// Quotes a sentence that states the aspect, for data without texts of aspects: the one that states the fewest others.
 function quote(graded, aspect) {
-  const text = quoted(graded, aspect);
+  const text = quoteText(graded, aspect);
   return text === null ? null : foreign("p", { class: "quote" }, text);
 }
 
-function quoted({ paper, stated }, aspect) {
+function quoteText({ paper, stated }, aspect) {
   const [own] = [...aspect.sentences].sort((one, other) => stated[one].length - stated[other].length || one - other);
   return own === undefined ? null : `“${firstWords(paper.sentences[own], 200)}”`;
 }
 
-// What an aspect is about, in a few words.
+// The first words of an aspect's text, or of a sentence that states it.
 function aspectGist(graded, aspect) {
-  return foreign("span", { class: "gist" }, aspect.text === null ? quoted(graded, aspect) : firstWords(aspect.text, 200));
+  return foreign("span", { class: "gist" }, aspect.text === null ? quoteText(graded, aspect) : firstWords(aspect.text, 200));
 }
 
 function aspectFacts(graded, aspect) {
@@ -179,7 +179,7 @@ function sentenceLink(paper, index) {
   return h("a", { href: linkTo(paper.id, index), title: firstWords(paper.sentences[index]) }, `#${index}`);
 }
 
-// Of all systems, not only A and B; and what the aspect is called in the data.
+// Which of all systems, not only of A and B, cover the aspect; and the aspect's id in the data.
 function coveredBy({ sides }, aspect) {
   const answering = aspect.counts ? sides.filter((side) => side.judged) : [];
   const covering = answering.filter((side) => side.covers(aspect) > 0);

@@ -1,6 +1,6 @@
-// Saves picks while they are made, one request at a time.
+// Saves picks on the server while they are made.
 
-// Sends what changes, the newest only, one request at a time; what fails is sent again until it arrives.
+// Sends the newest picks, one request at a time; a request that fails is sent again until it arrives.
 function autosave(send, say) {
   let waiting = null;
   let running = null;
@@ -28,7 +28,7 @@ function autosave(send, say) {
         await send(picks);
       } catch (error) {
         say("failed", error);
-        if (error.status >= 400) break; // the server has an answer to it, which will not change
+        if (error.status >= 400) break; // the server refused it, and would refuse it again
         waiting ??= picks;
         await new Promise((resume) => setTimeout(resume, 2000));
         continue;

@@ -1,6 +1,6 @@
 // The bar above list and paper: the task, the two systems, and help for the keyboard.
 
-// Names and places are taken from the route whenever a reader chooses: the rest of the address stays as it is.
+// Changes the given parameters of the address; its paper, sentence and other parameters stay.
 function choose(changes) {
   const { id, sentence } = readRoute();
   go(linkTo(id, sentence, changes));
@@ -12,7 +12,7 @@ function taskTitle(task) {
   return `${task.name}: ${aspects}, ${budgets[task.budget] ?? counted(task.budget, "sentence")}`;
 }
 
-// A choice from a list: entries are [value, text, name in full where the text is cut]; the listener gets the value.
+// A list to choose from. Entries are [value, text, full name where the text is cut]; the listener gets the value.
 function picker(name, entries, onchange, mark = null) {
   const select = h("select", { onchange: () => onchange(select.value) }, entries.map(optionOf));
   const label = h("label", { class: "picker" }, h("span", { class: "picker-name" }, mark, name), select);
@@ -23,7 +23,7 @@ function optionOf([value, text, title = null]) {
   return h("option", { value, dir: "auto", title }, text);
 }
 
-// A circle is A and a square is B wherever they stand, so that colour is never all that tells them apart.
+// A is a circle and B a square on every page, so that they differ in shape as well as in colour.
 function systemMark(letter) {
   const mark = letter === "a" ? "●" : "■";
   return h("span", { class: `system-mark system-mark-${letter}`, "aria-hidden": "true" }, mark);
@@ -59,7 +59,7 @@ function swapSystems(overview) {
   if (a !== null && b !== null) choose({ a: names[b], b: names[a] });
 }
 
-// The next system in turn; B has one place more, "none".
+// Chooses the next system as A or B; after the last one, B becomes "none".
 function cycleSystem(overview, letter) {
   const names = letter === "b" ? [...systemNames(overview), ""] : systemNames(overview);
   if (!names.length) return;

@@ -1,4 +1,4 @@
-// Says what the words and marks of the paper view mean, for somebody who sees them for the first time.
+// Explains the words and marks of the paper view to somebody who sees them for the first time.
 
 const DEFINITIONS = [
   [

@@ -1,8 +1,8 @@
-// Makes elements. Text goes in as text only, so that nothing a paper or a run says can become markup.
+// Makes elements. Text is added as text nodes only, so that no text of a paper or a run can become markup.
 
 const SVG_NAMESPACE = "http://www.w3.org/2000/svg";
 
-// Control characters but tab and line ends: nothing that can be shown, and no more than a lone surrogate can.
+// Characters that cannot be shown: control characters except tab and line ends, and lone surrogates.
 const CONTROLS = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/g;
 
 function cleaned(text) {
@@ -10,14 +10,14 @@ function cleaned(text) {
 }
 
 function h(tag, attributes = {}, ...children) {
-  return filled(document.createElement(tag), attributes, children);
+  return fill(document.createElement(tag), attributes, children);
 }
 
 function svg(tag, attributes = {}, ...children) {
-  return filled(document.createElementNS(SVG_NAMESPACE, tag), attributes, children);
+  return fill(document.createElementNS(SVG_NAMESPACE, tag), attributes, children);
 }
 
-function filled(element, attributes, children) {
+function fill(element, attributes, children) {
   for (const [name, value] of Object.entries(attributes)) {
     if (typeof value === "function") element.addEventListener(name.replace(/^on/, ""), value);
     else if (value === true) element.setAttribute(name, "");
@@ -34,7 +34,7 @@ function append(element, children) {
   }
 }
 
-// Text from a paper, a run or a person: its direction is its own and cannot turn what stands around it.
+// Text from a paper, a run or a person. Its direction comes from the text, and does not change that of the page.
 function foreign(tag, attributes, text) {
   return h(tag, { dir: "auto", ...attributes, class: `foreign ${attributes.class ?? ""}`.trim() }, text);
 }
@@ -43,14 +43,14 @@ function percent(value) {
   return value === null || value === undefined ? "–" : `${(100 * value).toFixed(1)} %`;
 }
 
-// Names that are alike differ at their ends more often than in the middle, so the middle is left out.
+// Cuts a text in the middle, since names that are alike differ at their ends more often.
 function shortened(text, most = 36) {
   if (text.length <= most) return text;
   const end = Math.floor((most - 1) / 2);
   return `${text.slice(0, most - 1 - end)}…${text.slice(-end)}`;
 }
 
-// What was said last is said again only where it goes away first.
+// Empties the element first, so that a screen reader reads the same text a second time.
 function announce(element, text) {
   if (element.textContent !== text) {
     element.textContent = text;

@@ -1,11 +1,11 @@
-// The records of a page that holds them itself; it answers as the server of the app does.
+// The records of a page in one file, which holds them; its methods are those of `ServerSource`.
 
-// All words of a text so that a word's beginning is found by looking for " beginning".
+// All words of the texts, each after a space: " kin" finds the words that begin with "kin".
 function searchable(texts) {
   return ` ${texts.flatMap(wordsOf).join(" ")}`;
 }
 
-// The highest recall there can be, where the ceiling is shown as a system; else 1.
+// The recall of the oracle on a row, where it is among the systems; else 1.
 function ceilingOf(row, overview, task) {
   const oracle = overview.systems.findIndex((system) => system.is_control && system.label === "oracle");
   return oracle < 0 ? 1 : scoreOf(row, oracle, task);
@@ -31,7 +31,7 @@ const SORT_VALUES = {
   length: (row) => row.n_sentences,
 };
 
-// Rows with no value last, whichever the order; rows with the same value as they stand in the data.
+// Rows without a value come last in both orders; rows with the same value are in the order of the data.
 function sorted(rows, asked) {
   const value = SORT_VALUES[asked.sort] ?? SORT_VALUES.position;
   const sign = asked.order === "desc" ? -1 : 1;
@@ -43,7 +43,7 @@ function sorted(rows, asked) {
   return keyed.map(([, row]) => row);
 }
 
-// Everything lies in the page, as JSON in script elements; an instance is parsed when it is asked for.
+// The records are JSON in script elements of the page; an instance is parsed when it is asked for.
 class EmbeddedSource {
   #overview = null;
   #rows = null;
@@ -56,7 +56,7 @@ class EmbeddedSource {
 
   async rows(asked) {
     const [all, overview] = [this.#all(), await this.overview()];
-    const named = all.filter((row) => row.id === asked.q); // an id given whole means that one paper
+    const named = all.filter((row) => row.id === asked.q); // the whole id of a paper finds that paper only
     const matching = named.length ? named : await this.#search(wordsOf(asked.q ?? ""));
     const fits = FILTERS[asked.only] ?? (() => true);
     const found = matching.filter((row) => fits(row, asked, overview));
@@ -88,7 +88,7 @@ class EmbeddedSource {
     return JSON.parse(element.textContent);
   }
 
-  // The papers are read on the first search, a few at a time, so that typing goes on meanwhile.
+  // The papers are read at the first search, a few at a time, so that the reader can go on typing.
   async #search(words) {
     if (!words.length) return this.#all();
     let paused = performance.now();

@@ -1,6 +1,6 @@
-// Works out what is shown of an instance under a task: which aspects count, who selected what, and what that covers.
+// Computes what the paper view shows: the aspects that count, each system's sentences, and the aspects they cover.
 
-// For display only: scores come from the record, which Python graded.
+// For display only: the scores are those of the record, which Python computed.
 function gradedOf(overview, record, state) {
   const task = overview.tasks[state.task];
   const n = record.paper.sentences.length;
@@ -30,16 +30,16 @@ function gradedOf(overview, record, state) {
     counting: aspects.filter((aspect) => aspect.counts),
     stated,
     sides,
-    chosen: [lettered(sides[state.a], "A"), lettered(sides[state.b], "B")].filter(Boolean),
+    chosen: [withLetter(sides[state.a], "A"), withLetter(sides[state.b], "B")].filter(Boolean),
     isEvidence: (index) => stated[index].some((aspect) => aspect.counts),
   };
 }
 
-function lettered(side, letter) {
+function withLetter(side, letter) {
   return side ? { ...side, letter } : null;
 }
 
-// One system's answer: how surely a sentence is selected, and how surely an aspect is covered, each 0 to 1.
+// One system's answer: the chance that a sentence is selected, and that an aspect is covered, each 0 to 1.
 function gradedSide(system, position, judged, aspects) {
   const shares = new Map();
   for (const index of judged?.certain ?? []) shares.set(index, 1);
@@ -57,7 +57,7 @@ function gradedSide(system, position, judged, aspects) {
   };
 }
 
-// Of n tied sentences of which c state the aspect, k are drawn: it is missed with C(n - c, k) / C(n, k).
+// k of n tied sentences are drawn, and c of the n state the aspect: its chance to be missed is C(n - c, k) / C(n, k).
 function coveredShare(aspect, judged) {
   const holders = new Set(aspect.sentences);
   if (judged.certain.some((index) => holders.has(index))) return 1;
@@ -70,7 +70,7 @@ function coveredShare(aspect, judged) {
   return 1 - missed;
 }
 
-// A number of aspects: whole where it is whole, else with one decimal.
+// A number of aspects as text, with one decimal where it is not whole.
 function tally(number) {
   const whole = Math.round(number);
   return Math.abs(number - whole) < 1e-6 ? whole.toLocaleString("en") : number.toFixed(1);

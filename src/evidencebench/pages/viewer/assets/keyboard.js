@@ -3,7 +3,7 @@
 const KEYS_SWITCH = "evidencebench-keys";
 const TYPING = "input, textarea, select, [contenteditable]";
 
-// A command is {keys, name, run}; Escape and "?" work whether or not single keys are on.
+// A command is {keys, name, run}. Escape and "?" work also where single keys are off.
 function listenToKeys(root, commands) {
   let isOn = recall(KEYS_SWITCH) !== "off";
   const dialog = keyDialog(commands, () => isOn, (value) => {

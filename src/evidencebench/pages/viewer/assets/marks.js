@@ -1,4 +1,4 @@
-// Draws the small things: an aspect's number, a system's mark, and the sentences of a paper as rows.
+// Makes the parts of all papers' pages: an aspect's number, a system's mark, and the sentences as rows.
 
 const N_COLOURS = 8;
 const MOST_STRIPES = 4;
@@ -11,7 +11,7 @@ function aspectName(aspect) {
   return aspect.text === null ? `aspect ${aspect.number}` : `aspect ${aspect.number}: ${firstWords(aspect.text, 200)}`;
 }
 
-// An aspect as its number; a button where something is to happen.
+// An aspect's number; it is a button where `onChoose` is given.
 function chip(aspect, onChoose = null) {
   const name = `${aspectName(aspect)}${aspect.counts ? "" : " (does not count in this task)"}`;
   const attributes = { class: `chip ${aspectClass(aspect)}`, "aria-label": name, title: `${name} (id ${aspect.id})` };
@@ -23,7 +23,7 @@ function chip(aspect, onChoose = null) {
   );
 }
 
-// A's disc or B's square; hollow where chance decides whether the sentence counts.
+// The mark of a system: a disc for A, a square for B; hollow where chance decides whether the sentence counts.
 function mark(side, share = 1) {
   const name =
     share < 1 ? `named by ${side.label}; counts with a chance of ${percent(share)}` : `selected by ${side.label}`;
@@ -31,7 +31,7 @@ function mark(side, share = 1) {
   return h("span", { class: shape, role: "img", "aria-label": name, title: name });
 }
 
-// The same shape where the words beside it say what it means.
+// The same mark without words, for places where the text beside it says what it means.
 function plainMark(side) {
   return h("span", { class: `mark mark-${side.letter.toLowerCase()}`, "aria-hidden": "true" });
 }
@@ -42,7 +42,7 @@ function stripes(aspects) {
   return h("span", { class: "stripes", "aria-hidden": "true" }, bars);
 }
 
-/* The paper in reading order, its abstract set apart. `decorate(index, kind)` says what stands around a sentence:
+/* The paper in reading order, its abstract set apart. `decorate(index, kind)` returns what is put around a sentence:
    {classes, before, after}; kinds are h(eading), a(bstract) and b(ody). */
 function sentenceRows(paper, decorate) {
   const blocks = [];
@@ -64,7 +64,7 @@ function sentenceRows(paper, decorate) {
   return blocks;
 }
 
-// The label is ours, so it is left out where the paper has its own.
+// The label "Abstract", which this page adds where the paper has no such heading.
 function abstractLabel(paper, index) {
   const before = index ? paper.sentences[index - 1].trim().toLowerCase() : "";
   return before === "abstract" ? null : h("p", { class: "abstract-label" }, "Abstract");

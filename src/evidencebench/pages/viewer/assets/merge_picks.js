@@ -1,13 +1,13 @@
-// Two tabs of one person on one paper: what both picked is put together, and nothing goes without a word.
+// Merges the picks that one person made in one paper in two tabs, and tells the person about it.
 
-// A name that no other tab has; the server knows by it that a tab knows its own changes.
+// A random name of this tab. The server keeps it with the picks, so that a tab is not told of its own changes.
 function tabName() {
   return [...crypto.getRandomValues(new Uint32Array(4))].map((part) => part.toString(36)).join("-");
 }
 
-/* Puts together what two tabs made of the picks that both began with: what either added or took back. Where there is no
+/* Merges the picks of two tabs that both began with `base`: what either tab added or took back. Where there is no
    room for all, the other tab's stay. Returns {picks, left}: left is what had no room. */
-function merged({ base, mine, theirs, budget }) {
+function mergePicks({ base, mine, theirs, budget }) {
   const stay = theirs.filter((index) => mine.includes(index) || !base.includes(index));
   const added = mine.filter((index) => !base.includes(index) && !stay.includes(index));
   const room = Math.max(0, budget - stay.length);
@@ -21,7 +21,7 @@ function mergedWords(left) {
   return `${words} Left out, since all picks are used: ${left.length === 1 ? "sentence" : "sentences"} ${which}.`;
 }
 
-// What stands in the place of a paper that was submitted in another tab.
+// The elements that replace a paper that was submitted in another tab.
 function submittedElsewhere(id) {
   return [
     h("p", { class: "people-error", role: "alert" },

@@ -26,7 +26,7 @@ const SORT_ENTRIES = [
   ["length asc", "length, shortest first"],
 ];
 
-// What a route asks of a source: positions and words, nothing that only the address needs.
+// The query of a route for a source: positions of systems and task, filter, order, and words to search.
 function askedOf(overview, route) {
   const { task, a, b } = chosen(overview, route);
   const { sort, order, only } = narrowing(route);
@@ -43,7 +43,7 @@ function askedOf(overview, route) {
   };
 }
 
-// Filter and order of a route; what a link asks for and there is not is left out.
+// Filter and order of a route; unknown ones are ignored.
 function narrowing(route) {
   const only = ONLY_ENTRIES.some(([value]) => value === route.query.get("only")) ? route.query.get("only") : "";
   const ways = SORT_ENTRIES.map(([value]) => value.split(" "));
@@ -52,7 +52,7 @@ function narrowing(route) {
   return { only, sort, order };
 }
 
-// What a link asks of the list and there is not, in words.
+// Messages about filters and orders of a link that do not exist.
 function unknownInList({ query }) {
   const known = { only: ONLY_ENTRIES.map(([value]) => value), sort: SORT_ENTRIES.map(([value]) => value.split(" ")[0]), order: ["asc", "desc"] };
   const words = { only: "“Show”", sort: "“Order”", order: "“Order”" };
@@ -68,7 +68,7 @@ function pageOf(route) {
 
 function listPane() {
   const form = listForm();
-  let held = null; // what is shown, to tell whether it changed
+  let held = null; // key of the rows that are shown, to see whether they changed
   const count = h("p", { class: "list-count", role: "status" });
   const legend = h("p", { class: "list-legend" });
   const rows = h("ol", { class: "rows" });
@@ -76,7 +76,7 @@ function listPane() {
   const element = h("section", { class: "list-pane", "aria-label": "Papers" }, h("h1", {}, "Papers"), form.element, h("div", { class: "list-head" }, count, legend), rows, pages);
   return { element, focusSearch: form.focusSearch, update: form.update, say, show, showError, mark, move, focusOn };
 
-  // The rows are made anew where they changed; a reader who stood on one of them stands there again.
+  // Rows are made again only where they changed; the row that had the focus gets it again.
   function show(overview, route, asked, listing) {
     say(countText(asked, listing));
     const key = JSON.stringify([route.query.toString(), listing.rows, listing.n_found]);
@@ -101,7 +101,7 @@ function listPane() {
     legend.replaceChildren();
   }
 
-  // Said only when it changes: a reader who listens is not told the same again.
+  // Sets the text only where it changed, since a screen reader reads it aloud each time it is set.
   function say(text) {
     if (count.textContent !== text) count.textContent = text;
   }
@@ -124,7 +124,7 @@ function listPane() {
     links().find((link) => link.dataset.id === id)?.focus();
   }
 
-  // Takes the focus to the next row or the one before, from wherever it is.
+  // Moves the focus to the next row or the one before.
   function move(step) {
     const all = links();
     const current = all.indexOf(document.activeElement);
@@ -182,7 +182,7 @@ function rowItem(row, asked, names) {
       scoreLine("b", scoreOf(row, asked.b, asked.task), names[asked.b]), differenceLine(differenceOf(row, asked))));
 }
 
-// What the numbers in the rows are, and whose.
+// The line that explains the numbers in the rows: the measure, the task and the systems.
 function legendOf(overview, { a, b, task }, names) {
   const shown = [["a", a], ["b", b]].filter(([, system]) => system !== null);
   if (task === null || !shown.length) return [];
@@ -206,7 +206,7 @@ function differenceLine(difference) {
   return h("span", { class: "difference-line" }, Number(points) === 0 ? "A = B" : `A − B: ${signed}`);
 }
 
-// "37 of 96 papers; 3 without Results": what was found, in words.
+// The number of found papers in words, such as "37 of 96 papers; 3 without Results".
 function countText(asked, listing) {
   const { n_found: found, n_instances: all, n_searched: searched, n_scored: scored } = listing;
   const number = (n) => n.toLocaleString("en");
@@ -218,7 +218,7 @@ function countText(asked, listing) {
   return parts.join("; ");
 }
 
-// Whether a listing changes while a server goes on reading the data.
+// Whether the list may still change, since the server has not read all data.
 function isUnfinished(asked, { n_searched: searched, n_scored: scored, n_instances: all }) {
   return (asked.q && searched < all) || (needsScores(asked) && scored < all);
 }

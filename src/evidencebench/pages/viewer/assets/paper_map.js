@@ -1,10 +1,10 @@
-// Draws the whole paper beside its text, a line a sentence: where the evidence lies, and who selected what.
+// Draws a map of the paper beside its text, a line for each sentence: the evidence, and what A and B selected.
 
 const MAP_WIDTH = 60;
 const LANES = { A: [0, 9], text: [13, 34], B: [51, 9] }; // where each lane begins, and how wide it is
 const FULL_LINE = 220; // characters that fill the lane of the text
 
-// Both shapes of the map, one for each way the page is laid out; `onPick(index)` is told what was pointed at.
+// Two drawings of the map, upright and flat, for wide and narrow pages; `onPick(index)` gets the clicked sentence.
 function mapOf(graded, onPick) {
   const drawings = [true, false].map((upright) => mapDrawing(graded, upright, onPick));
   const onEach =
@@ -58,7 +58,7 @@ function mapDrawing(graded, upright, onPick) {
   };
 }
 
-// A block of so many sentences along the paper, at a place across it.
+// The path of a rectangle: `length` sentences from `index` on along the paper, `width` units from `start` across it.
 function blockPath(upright, index, start, width, length) {
   return upright
     ? `M${start} ${index}h${width}v${length}h${-width}z`
@@ -84,7 +84,7 @@ function textPaths({ paper }, block) {
     .filter(Boolean);
 }
 
-// Evidence in the colour of its aspect, or in up to four parts; one path a colour keeps long papers cheap.
+// Evidence in the colours of its aspects, at most four. Each colour is one path, since long papers draw faster so.
 function evidencePaths({ stated }, block) {
   const [start, size] = LANES.text;
   const paths = new Map();

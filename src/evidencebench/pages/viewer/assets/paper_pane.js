@@ -1,4 +1,4 @@
-// The pane of one paper: asks for it, shows it, and keeps the reader's place in it.
+// The pane of one paper: loads it, shows it, and keeps the reader's place in it.
 
 function paperPane(overview, { step, foldList }) {
   const number = h("span", { class: "paper-place" });
@@ -26,7 +26,7 @@ function paperPane(overview, { step, foldList }) {
     if (held.record) show(route, state, isNew);
   }
 
-  // False where another paper was asked for meanwhile, or this one cannot be had.
+  // Returns false where the reader has gone to another paper meanwhile, or the paper cannot be loaded.
   async function load(source, id) {
     Object.assign(held, { id, record: null, view: null, key: null });
     say("Loading…");
@@ -47,7 +47,7 @@ function paperPane(overview, { step, foldList }) {
     }
   }
 
-  // The view is made anew for other systems; a sentence of the view that is there is only pointed at.
+  // Makes a new view for another paper, task or system; a link to a sentence of the same view only scrolls there.
   function show(route, state, isNew) {
     const key = JSON.stringify([route.id, state.task, state.a, state.b]);
     const isPointed = route.sentence !== null && (isNew || route.sentence !== held.sentence);
@@ -64,7 +64,7 @@ function paperPane(overview, { step, foldList }) {
     if (isPointed) pointAt(route.sentence);
   }
 
-  // Wherever a jump leads, the address follows, so that a reload and the link lead there too.
+  // Writes the sentence of every jump into the address, so that a reload or a copied link leads there.
   function reach(index) {
     held.sentence = index;
     noteSentence(held.id, index);
@@ -75,7 +75,7 @@ function paperPane(overview, { step, foldList }) {
     body.replaceChildren(view);
   }
 
-  // Another system or task: the reader stays at the same sentence, place and control.
+  // Shows another system or task; sentence, scroll position and focus stay the same.
   function exchange(view) {
     const { scrollY } = window;
     const focused = document.activeElement;
@@ -112,7 +112,7 @@ function paperPane(overview, { step, foldList }) {
     fold.textContent = isFolded ? "Show the list" : "Hide the list";
   }
 
-  // In the data, or null where the paper is not there.
+  // The paper's position in the data; null while it is not loaded.
   function position() {
     return held.record?.paper.position ?? null;
   }
@@ -133,7 +133,7 @@ function paperPane(overview, { step, foldList }) {
     announce(status, text);
   }
 
-  // Where the browser refuses the clipboard, the address bar still holds the link.
+  // Some browsers refuse the clipboard; then the message points to the address bar.
   async function copyLink() {
     try {
       await navigator.clipboard.writeText(location.href);
@@ -144,7 +144,7 @@ function paperPane(overview, { step, foldList }) {
   }
 }
 
-// A sentence on the screen and where it stands there, the reader's own if it can be seen; null above all sentences.
+// A sentence on the screen, if possible the link's target, and its distance from the top; null where there is none.
 function anchorIn(body, targetId) {
   const onScreen = (row) => row.getBoundingClientRect().bottom > 0 && row.getBoundingClientRect().top < window.innerHeight;
   const target = targetId && document.getElementById(targetId);

@@ -1,4 +1,4 @@
-// Shows the text of a paper with its evidence and selections, whole or only what is marked.
+// Shows the text of a paper with its evidence and selections; all sentences, or only the marked ones.
 
 /* Returns {element, rows, highlight(aspect or null), only(isOn), reveal(index)}. */
 function textOf(graded, onChoose) {
@@ -36,7 +36,7 @@ function textOf(graded, onChoose) {
   }
 }
 
-// What stands around a sentence: its number, the marks of those who selected it, and the aspects it states.
+// The elements around a sentence: its number, the marks of the systems that selected it, and the aspects it states.
 function decoration(graded, onChoose) {
   const [path, rest] = splitOnce(linkTo(graded.paper.id), "?");
   const query = rest === undefined ? "" : `?${rest}`;
@@ -73,7 +73,7 @@ function rowClasses(graded, index, aspects) {
   return graded.isEvidence(index) ? `is-evidence ${aspectClass(aspects[0])}` : "is-aside";
 }
 
-// Evidence, selections, and the headings over them.
+// Which rows are marked: evidence, selected sentences, and the headings above them.
 function markedRows(graded) {
   const { paper } = graded;
   const isMarked = paper.sentences.map(
@@ -90,7 +90,7 @@ function markedRows(graded) {
   return isMarked;
 }
 
-// Hidden rows that follow each other within the same part of the page.
+// Runs of hidden rows that follow each other in the same parent element.
 function hiddenRuns(rows) {
   const runs = [];
   rows.forEach((row, index) => {
@@ -102,7 +102,7 @@ function hiddenRuns(rows) {
   return runs;
 }
 
-// A button in the place of hidden rows, which shows them.
+// A button in place of a run of hidden rows; it shows them.
 function gapOf(run) {
   const gap = h(
     "button",
@@ -178,7 +178,7 @@ function toolbar(graded, { jump, toggle, only }) {
   return { element, showMarks, isLess, showLess };
 }
 
-// What the steps go through: in short, what is added where there is room, in full, and the end of the short name.
+// Kind of step -> [short name, what is added where there is room, full name, end of the short name].
 const STEP_NAMES = {
   evidence: ["evidence", "", "evidence sentence"],
   selected: ["selected", " by A", "sentence selected by A"],

@@ -1,4 +1,4 @@
-// Shows one paper: why each score is what it is, the text with its marks, a map of it, and the aspects.
+// Shows one paper: the explanation of each score, the text with its marks, a map of it, and the aspects.
 
 /* `state` is {task, a, b, sentence, heading}: positions, or null where there is none, and the element of the hypothesis;
    `onReach(index)` is told each sentence that the reader is led to. The element returned also has
@@ -54,7 +54,7 @@ function paperView(overview, record, state, onReach = () => {}) {
     requestAnimationFrame(() => element.isConnected && show(state.sentence));
   return Object.assign(element, { jump, toggle, toggleLess, show, reading, resume });
 
-  // Goes to a sentence, wherever it is hidden, and hands it the focus.
+  // Goes to a sentence and gives it the focus; it is shown first where it is hidden.
   function show(index) {
     const row = text.rows[index];
     if (!row) return;
@@ -63,7 +63,7 @@ function paperView(overview, record, state, onReach = () => {}) {
     current = index;
     row.classList.add("is-target");
     row.focus({ preventScroll: true });
-    element.style.setProperty("--bar", `${bars.offsetHeight}px`); // which would cover what stops under it
+    element.style.setProperty("--bar", `${bars.offsetHeight}px`); // so that no sentence is scrolled below the bar
     scrollTo(row);
     onReach(index);
   }
@@ -73,7 +73,7 @@ function paperView(overview, record, state, onReach = () => {}) {
     title.scrollIntoView({ block: "start", behavior: "instant" });
   }
 
-  // Past the text, which has a link and buttons in every row.
+  // A link that skips the text, which has a link and buttons in every row.
   function toAspects() {
     panel.element.focus({ preventScroll: true });
     panel.element.scrollIntoView({ block: "nearest", behavior: "instant" });
@@ -170,7 +170,7 @@ function sideA({ chosen }) {
   return chosen.find(({ letter }) => letter === "A") ?? null;
 }
 
-// Sentences worth stopping at, in reading order; with an aspect highlighted, evidence is that aspect's.
+// The sentences to step through, in reading order; with an aspect highlighted, its evidence only.
 function targetsOf(graded, kind, pressed) {
   const a = sideA(graded);
   const indexes = graded.paper.sentences.map((_, index) => index);
@@ -183,7 +183,7 @@ function targetsOf(graded, kind, pressed) {
   return indexes.filter(graded.isEvidence);
 }
 
-// The next target after the current sentence, or before it; at the end it goes on from the other end.
+// The next target after the current sentence, or before it; after the last one follows the first.
 function nextTarget(targets, current, step) {
   if (step < 0) return targets.findLast((index) => current !== null && index < current) ?? targets[targets.length - 1];
   return targets.find((index) => current === null || index > current) ?? targets[0];
@@ -191,8 +191,8 @@ function nextTarget(targets, current, step) {
 
 const N_SETTLING_FRAMES = 3;
 
-/* At once, since watching the paper fly by helps nobody. Rows that were never seen have a guessed height until they are
-   laid out, one frame later: then the place is found again. */
+/* Scrolls at once, without animation. Rows that were never on the screen have a guessed height until they are
+   laid out, one frame later; so the row is scrolled to again in the next frames. */
 function scrollTo(row, nFrames = N_SETTLING_FRAMES) {
   row.scrollIntoView({ block: "start", behavior: "instant" });
   if (nFrames) requestAnimationFrame(() => document.activeElement === row && scrollTo(row, nFrames - 1));

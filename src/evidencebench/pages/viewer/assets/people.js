@@ -1,10 +1,10 @@
-// People as a system: signing in, the queue of papers, and which page the address asks for.
+// The pages of people who pick: signing in, the queue of papers, and the choice of page by the address.
 
-// "#/pick/ID" picks, "#/papers/ID" looks at what was submitted (the viewer's own address), all else is the queue.
+// "#/pick/ID" is the page to pick, "#/papers/ID" the review after submission; every other address is the queue.
 function readPick() {
   const parts = splitOnce(location.hash, "?")[0].split("/");
   if (parts[0] !== "#" || parts[1] !== "pick" || parts.length < 3) return null;
-  return { id: decoded(parts[2]), sentence: /^\d{1,9}$/.test(parts[3] ?? "") ? Number(parts[3]) : null };
+  return { id: decodePart(parts[2]), sentence: /^\d{1,9}$/.test(parts[3] ?? "") ? Number(parts[3]) : null };
 }
 
 function pickLink(id) {
@@ -106,7 +106,7 @@ function signPage(server, enter) {
   }
 }
 
-// What a language model is told in its prompt, told to people.
+// The instructions for people; language models get the same in their prompt.
 function explained({ n_instances, scope }) {
   return [
     h("p", {}, `You will read ${counted(n_instances, "paper")}. With each comes a hypothesis, and the number of sentences `,
@@ -180,7 +180,7 @@ function queueItem(row) {
     h("span", { class: "queue-facts" }, `${counted(row.n_sentences, "sentence")} · `, h("span", { class: "queue-status" }, said)));
 }
 
-// The first paper behind this one that is not submitted, else the first of all.
+// The next paper in the queue that is not submitted; after the last one follows the first. Null: all are submitted.
 function nextRow(rows, id) {
   const at = rows.findIndex((row) => row.id === id);
   const behind = [...rows.slice(at + 1), ...rows.slice(0, Math.max(at, 0))];

@@ -1,8 +1,8 @@
-// What a person asks of the server: to be signed in, for papers, to keep picks and to submit them.
+// The requests of a person: sign in, get papers, save picks and submit them.
 
 const NAME_KEY = "evidencebench-person";
 
-// The name is remembered for this tab, so that a server that was started anew is signed in to again unasked.
+// The name is kept for this tab, so that a person is signed in again where the server was restarted.
 function peopleServer() {
   let name = recall(NAME_KEY, "sessionStorage");
   let submitted = null;
@@ -37,7 +37,7 @@ function peopleServer() {
     return asPerson(() => asked("paper", { query: { person: name, id } }));
   }
 
-  // What came with the submission need not be asked for again.
+  // The response to a submission holds the review, so it is not asked for again.
   async function review(id) {
     if (submitted?.id === id) return submitted.found;
     return asPerson(() => asked("review", { query: { person: name, id } }));
@@ -51,7 +51,7 @@ function peopleServer() {
     submitted = { id: picks.id, found: await asPerson(() => asked("submit", { method: "POST", body: { person: name, ...picks } })) };
   }
 
-  // Another tab of this browser may have signed somebody else in meanwhile: signs in again, once.
+  // Asks; signs in again and asks once more where another tab has signed somebody else in.
   async function asPerson(ask) {
     try {
       return await ask();

@@ -1,4 +1,4 @@
-// The page on which a person picks the evidence in one paper. It knows the hypothesis, the paper and the budget, no more.
+// The page on which a person picks the evidence in one paper. It has the hypothesis, the paper and the budget only.
 
 const SAVE_TIME_EVERY_SECONDS = 20;
 
@@ -30,7 +30,7 @@ function pickPage(server) {
     }
   }
 
-  // Waits until what was picked lies on the server.
+  // Waits until all picks are saved on the server.
   async function leave() {
     const left = work;
     work = null;
@@ -52,11 +52,11 @@ function pickCommands(work) {
   ];
 }
 
-// Everything about one paper while it is on the page: picks, the time, and what of it the server has.
+// The state of one paper while it is on the page: the picks, the time, and which of them the server has.
 function pickWork(server, { paper, budget, scope, sentences, seconds, revision }, body, keys) {
   const id = paper.id;
   const tab = tabName();
-  let kept = { sentences, revision }; // what the server has, as far as this tab knows
+  let kept = { sentences, revision }; // the state on the server that this tab has seen last
   let picks = [...sentences];
   let current = 0;
   let isOver = false;
@@ -117,43 +117,43 @@ function pickWork(server, { paper, budget, scope, sentences, seconds, revision }
     if (clock.seconds() > keptSeconds) saver.keep(found());
   }
 
-  // Picks and time go to the server; where another tab was faster, what it picked comes back.
+  // Sends picks and time to the server; where another tab has saved meanwhile, its picks come back.
   async function save(found, options = {}) {
     try {
-      know(await server.save({ ...found, revision: kept.revision, tab }, options));
+      noteSaved(await server.save({ ...found, revision: kept.revision, tab }, options));
     } catch (error) {
-      if (!meets(error)) throw error;
+      if (!handleOtherTab(error)) throw error;
     }
   }
 
-  function know(found) {
+  function noteSaved(found) {
     if (found.revision >= kept.revision) kept = { sentences: found.sentences, revision: found.revision };
   }
 
-  // Says whether a refusal was about another tab, and goes on from there.
-  function meets(error) {
+  // Handles a refusal because of another tab, and returns true; false: the error has another cause.
+  function handleOtherTab(error) {
     if (error.is_final) {
       if (!isOver) body.replaceChildren(...submittedElsewhere(id));
       stop();
       return true;
     }
     if (error.revision === undefined) return false;
-    const { picks: together, left } = merged({ base: kept.sentences, mine: picks, theirs: error.sentences, budget });
-    know(error);
+    const { picks: together, left } = mergePicks({ base: kept.sentences, mine: picks, theirs: error.sentences, budget });
+    noteSaved(error);
     picks = together;
-    history.length = 0; // what it would undo is not what is picked now
+    history.length = 0; // its steps do not lead to the merged picks
     draw();
     bar.refuse(mergedWords(left));
     saver.keep(found());
     return true;
   }
 
-  // Somebody comes back to this tab, perhaps from another one of the same paper.
+  // Saves when the tab gets the focus: another tab may have changed the same paper, and its picks come back.
   function lookAgain() {
     saver.keep(found());
   }
 
-  // The page may be gone in a moment: the browser sends this one even then.
+  // Saves when the page is hidden or closed; with `keepalive` the browser sends the request also after that.
   function keepAtOnce() {
     const isNews = clock.seconds() > keptSeconds || !saver.isDone();
     if (document.visibilityState === "hidden" && !isOver && isNews) save(found(), { keepalive: true }).catch(() => {});
@@ -186,7 +186,7 @@ function pickWork(server, { paper, budget, scope, sentences, seconds, revision }
 
   async function askToSubmit() {
     bar.refuse("");
-    if (await confirmed(submitWords(picks, budget))) await submit();
+    if (await confirmInDialog(submitWords(picks, budget))) await submit();
   }
 
   async function submit() {
@@ -195,7 +195,7 @@ function pickWork(server, { paper, budget, scope, sentences, seconds, revision }
     try {
       await server.submit({ ...found(), revision: kept.revision, tab });
     } catch (error) {
-      if (meets(error)) return;
+      if (handleOtherTab(error)) return;
       bar.refuse(error.message);
       if (error.status !== 409) return;
     }
@@ -232,8 +232,8 @@ function submitWords(picks, budget) {
   return { title: `Submit ${what}?`, yes: `Submit ${counted(picks.length, "sentence")}`, words: [...more, final] };
 }
 
-// Asks in a dialog; resolves to whether the answer was yes.
-function confirmed({ title, words, yes }) {
+// Asks in a dialog; resolves to true where the answer is yes.
+function confirmInDialog({ title, words, yes }) {
   return new Promise((resolve) => {
     let said = false;
     const answer = (value) => { said = value; dialog.close(); };

@@ -1,8 +1,8 @@
-// What is seen while somebody picks: the bar with the hypothesis, the sentences, and what is picked so far.
+// The parts of the page to pick: the bar with the hypothesis, the sentences, and the list of picks.
 
 const WIDE = "(min-width: 900px)";
 
-// Hypothesis and count, always in view.
+// The bar with the hypothesis and the number of picks; it is always in view.
 function pickBar(paper, budget) {
   const count = h("b", { class: "pick-count" });
   const saved = h("span", { class: "pick-saved" });
@@ -12,7 +12,7 @@ function pickBar(paper, budget) {
     foreign("h1", { class: "pick-hypothesis", tabindex: "0" }, paper.hypothesis),
     h("p", { class: "pick-facts", role: "status" }, count, h("span", {}, ` Pick up to ${counted(budget, "sentence")}. `), saved),
     refusal);
-  // What is scrolled to must not end up below the bar, however many lines the hypothesis has.
+  // No sentence may be scrolled below the bar, whose height depends on the hypothesis.
   let isAboutSaving = false;
   new ResizeObserver(() => element.closest(".people")?.style.setProperty("--bar-height", `${element.offsetHeight}px`)).observe(element);
   return { element, showCount, showSaved, refuse };
@@ -35,7 +35,7 @@ function pickBar(paper, budget) {
   }
 }
 
-// The sentences; one of them can be reached by Tab, the others from it by arrows.
+// The sentences; Tab reaches one of them, and arrow keys go to the others.
 function pickText(paper, on) {
   let pressed = null;
   const toggle = (index, event) => { if (!endsSelection(event, pressed)) on.toggle(index); };
@@ -86,9 +86,9 @@ function pickButton(sentence, index, on) {
 
 const DRAG_PIXELS = 6;
 
-/* Whether a click was made to select text, for copying it, and is no pick: it ends a drag, extends what is selected, or
-   is the third of a triple click. The second of a double click takes back what the first one picked. A finger that
-   moves scrolls, which is no click; a key has no place and is a pick always. */
+/* Whether a click selects text, and so is no pick: it ends a drag, extends the selection by Shift, or
+   is the third of a triple click. The second of a double click takes back the pick of the first. A finger that
+   moves scrolls the page, which makes no click. A key (`detail` 0) always picks. */
 function endsSelection({ detail, clientX, clientY, shiftKey }, pressed) {
   if (detail === 0 || detail === 2) return false;
   if (detail > 2 || (shiftKey && !getSelection().isCollapsed)) return true;
@@ -100,7 +100,7 @@ function pickLabel(paper, index) {
   return label && h("li", { class: "pick-label" }, label);
 }
 
-// What is picked so far, and what can be done with it.
+// The list of picks, with buttons to remove one, to undo and to submit.
 function pickSide(paper, scope, on) {
   const submit = h("button", { type: "button", class: "pick-submit", onclick: on.askToSubmit });
   const undo = h("button", { type: "button", onclick: on.undo }, "Undo");
@@ -128,7 +128,7 @@ function pickSide(paper, scope, on) {
       h("button", { type: "button", class: "pick-remove", "aria-label": `Remove sentence ${index}`, onclick: () => remove(index) }, "Remove"));
   }
 
-  // The button that was pressed is gone then: the next one takes the focus.
+  // The pressed button goes away with its pick, so the next button gets the focus.
   function remove(index) {
     const at = [...list.querySelectorAll(".pick-remove")].indexOf(document.activeElement);
     on.toggle(index);

@@ -1,4 +1,4 @@
-// Starts the report: results first, the papers when they are asked for, everything open and light in print.
+// Starts the report: shows the results, or the papers where the address names them; opens all parts for print.
 
 const reportParts = { results: document.getElementById("results"), papers: document.getElementById("viewer") };
 const reportTitle = document.title;
@@ -47,10 +47,10 @@ function papersLink() {
   return document.querySelector('.page-head a[data-place="papers"]');
 }
 
-// A link to a section goes there; going back finds the results where they were left.
+// Scrolls to the section of the link; without one, to where the reader left the results.
 function returnToResults() {
   document.title = reportTitle;
-  const section = location.hash.length > 1 ? document.getElementById(decoded(location.hash.slice(1))) : null;
+  const section = location.hash.length > 1 ? document.getElementById(decodePart(location.hash.slice(1))) : null;
   if (section) section.scrollIntoView();
   else window.scrollTo(0, resultsScroll);
 }

@@ -1,4 +1,4 @@
-// What a person is shown after submitting a paper: the viewer's paper, with the person as the first system.
+// The page after a paper is submitted: the paper viewer, with the person as the first system.
 
 function reviewPage(server) {
   const status = h("p", { class: "viewer-status", role: "status" });

@@ -1,13 +1,13 @@
-// Where the reader is, as the part of the address after "#": what is shown can be linked, and Back goes back.
+// The reader's place, as the part of the address after "#", so that it can be linked and Back leads to the last one.
 
-// "#/papers/ID/12?task=...": an id may hold anything, so it is read only after the path is taken apart.
+// Reads "#/papers/ID/12?task=...". The path is split before the id is decoded, since an id may hold "/".
 function readRoute() {
   const [path, query = ""] = splitOnce(location.hash, "?");
   const parts = path.split("/");
   const isPapers = parts[0] === "#" && parts[1] === "papers";
   return {
     place: isPapers ? "papers" : "results",
-    id: isPapers && parts.length > 2 ? decoded(parts[2]) : null,
+    id: isPapers && parts.length > 2 ? decodePart(parts[2]) : null,
     sentence: isPapers && /^\d{1,9}$/.test(parts[3] ?? "") ? Number(parts[3]) : null,
     query: new URLSearchParams(isPapers ? query : ""),
   };
@@ -18,15 +18,15 @@ function splitOnce(text, mark) {
   return at < 0 ? [text] : [text.slice(0, at), text.slice(at + 1)];
 }
 
-function decoded(part) {
+function decodePart(part) {
   try {
     return decodeURIComponent(part);
   } catch {
-    return part; // written by hand, with a "%" that means itself
+    return part; // an address written by hand, with a plain "%"
   }
 }
 
-// The address of the list (id null), an instance or a sentence of it; the query as it stands but for the changes.
+// The address of the list (id null), an instance or a sentence of it. The query stays, with the given changes.
 function linkTo(id, sentence = null, changes = {}) {
   const query = new URLSearchParams(readRoute().query);
   for (const [name, value] of Object.entries(changes)) {
@@ -39,7 +39,7 @@ function linkTo(id, sentence = null, changes = {}) {
   return steps.join("/") + (query.size ? `?${query}` : "");
 }
 
-// Replacing leaves no step for Back, as typing must not.
+// Goes to an address. With `replaces` Back does not return here, which is right for each typed letter of a search.
 function go(hash, { replaces = false } = {}) {
   if (hash === location.hash) return;
   if (!replaces) {
@@ -50,12 +50,12 @@ function go(hash, { replaces = false } = {}) {
   window.dispatchEvent(new HashChangeEvent("hashchange"));
 }
 
-// Notes the sentence the reader is at, for a reload and for the link; nobody is told, and Back has no step more.
+// Writes the reader's sentence into the address, without a "hashchange" event and without a step for Back.
 function noteSentence(id, sentence) {
   try {
     history.replaceState(null, "", linkTo(id, sentence));
   } catch {
-    // A browser refuses too many a second, where a key is held down; the next step notes it.
+    // A browser refuses too many changes in a second, as of a key held down; the next call writes it.
   }
 }
 
@@ -63,7 +63,7 @@ function onRoute(listener) {
   window.addEventListener("hashchange", listener);
 }
 
-// A control and a run may be called the same; what the reader sees and links to must tell them apart.
+// Distinct names for the page and its links, also where a control and a run have the same label.
 function systemNames(overview) {
   const labels = overview.systems.map((system) => system.label);
   return overview.systems.map((system, position) => {
@@ -72,7 +72,7 @@ function systemNames(overview) {
   });
 }
 
-// What a link asks for and this page does not have, in words; a reader would take what is shown for what was asked.
+// Messages about systems and tasks of a link that this page does not have, and what is shown instead.
 function unknownOf(overview, { query }, state) {
   const names = systemNames(overview);
   const told = [["system", names, query.get("a"), names[state.a]], ["system", names, query.get("b"), names[state.b]],
@@ -82,7 +82,7 @@ function unknownOf(overview, { query }, state) {
     .map(([kind, , wanted, shown]) => `This page has no ${kind} “${shortened(cleaned(wanted))}”; showing ${shown ?? "none"}.`);
 }
 
-// Task and systems of a route by position. A system is null where there is none, or the reader wants none.
+// The positions of a route's task and systems; null where there is no system, or the reader chose "none".
 function chosen(overview, route) {
   const names = systemNames(overview);
   const runs = overview.systems.filter((system) => !system.is_control).length;

@@ -1,8 +1,8 @@
-// What the list says of a paper: its scores, and the words that it is searched by.
+// The values of a row of the list: its scores, and the words by which a search finds it.
 
 const PAGE_SIZE = 50;
 
-// Words as the server takes them apart: letters and digits, without case and accents.
+// The words of a text, as `words_of` in search_index.py returns them: letters and digits, without case and accents.
 function wordsOf(text) {
   const plain = text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
   return plain.match(/[\p{L}\p{N}]+/gu) ?? [];
@@ -17,5 +17,5 @@ function differenceOf(row, { task, a, b }) {
   return first === null || second === null ? null : first - second;
 }
 
-// Recalls are quotients of small numbers: what differs at all differs by more.
+// Recalls are quotients of small numbers: two different ones differ by more than this.
 const SAME = 1e-9;

@@ -31,7 +31,7 @@ async function showScatter(root, source) {
   }
 }
 
-// The instances at each place: recalls are quotients of small numbers, so equal places are equal texts.
+// The instances at each point. Recalls are quotients of small numbers, so equal points have equal texts as keys.
 function pointsOf(rows, asked) {
   const points = new Map();
   for (const row of rows) {
@@ -80,10 +80,10 @@ function scatterChart(points, asked, show) {
     svg("text", { class: "chart-tick", x: across(0.5), y: size - 10, "text-anchor": "middle" }, `● A: recall of ${shortened(asked.names[asked.a])}, %`),
     svg("text", { class: "chart-tick", x: -up(0.5), y: 16, transform: "rotate(-90)", "text-anchor": "middle" }, `■ B: recall of ${shortened(asked.names[asked.b])}, %`));
   const marks = points.map((point) => scatterMark(point, across(point.x), up(point.y), asked, show));
-  // The small ones on top, where they can be reached.
+  // Small marks are drawn last, above large ones, so that they can be clicked.
   const drawn = marks.map((mark, at) => [points[at].rows.length, mark]);
   chart.append(...drawn.sort(([one], [other]) => other - one).map(([, mark]) => mark));
-  roam(chart, marks);
+  moveByArrows(chart, marks);
   return chart;
 }
 
@@ -114,8 +114,8 @@ function scatterShape(side, x, y, radius) {
   return svg("rect", { x: x - reach, y: y - reach, width: 2 * reach, height: 2 * reach, ...turned });
 }
 
-// One stop of the Tab key for all marks; arrows go on from there, by how much A is better.
-function roam(chart, marks) {
+// Tab reaches one mark; arrow keys go to the others, in the order of A's lead over B.
+function moveByArrows(chart, marks) {
   marks[0]?.setAttribute("tabindex", "0");
   chart.addEventListener("keydown", (event) => {
     const step = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 }[event.key];

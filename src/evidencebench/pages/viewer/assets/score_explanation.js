@@ -1,8 +1,8 @@
-// Says in sentences why a score is what it is.
+// Explains in sentences how a score comes about.
 
 const MOST_GISTS = 8;
 
-// The score of each chosen system explained, side by side where there are two.
+// The explanation of each chosen system's score, side by side where there are two.
 function scoreExplanation(graded, onChoose) {
   const { chosen } = graded;
   return h(
@@ -28,7 +28,7 @@ function explanationTitle(chosen) {
   return chosen.some(({ judged }) => judged) ? "Why the score is what it is" : "Why there is no score";
 }
 
-// What the task asks of this paper, and the most it allows: the same for every system.
+// Budget, aspects that count, and ceiling of the task on this paper; they are the same for every system.
 function taskTerms({ task, terms, aspects, counting }) {
   if (!terms) {
     const lack =
@@ -135,7 +135,7 @@ function coverWords(graded, side) {
   return `${mean}${tally(nEvidence)} of them ${is} evidence and ${covers} ${words}${praise(terms, judged.recall)}.`;
 }
 
-// As one word, so that no line ends before its sign.
+// With a space that does not break, so that "%" never begins a line.
 function percentage(value) {
   return percent(value).replace(" ", "\u00a0");
 }
@@ -172,7 +172,7 @@ function missedOf(graded, side, onChoose) {
   );
 }
 
-// What was missed is told in words; of very many, the last by their numbers only.
+// The first aspects with their words, and all further ones as numbers.
 function gists(graded, aspects, onChoose) {
   const told = aspects.slice(0, MOST_GISTS);
   return [

@@ -1,4 +1,4 @@
-// Asks the server that the page came from; what it refuses is thrown, in its words and with its status.
+// Asks the page's own server; a refusal is thrown as an error, with the server's message and status.
 
 class RefusalError extends Error {
   constructor(status, message, details = {}) {
@@ -7,7 +7,7 @@ class RefusalError extends Error {
   }
 }
 
-// What of the query is null or undefined is left out; a body is sent as JSON.
+// Parameters of the query that are null or undefined are left out; a body is sent as JSON.
 async function askServer(path, { method = "GET", query = {}, body, ...options } = {}) {
   const given = Object.entries(query).filter(([, value]) => value !== null && value !== undefined);
   const headers = { Accept: "application/json", ...(body && { "Content-Type": "application/json" }) };

@@ -1,8 +1,8 @@
-// The records of the app, which its server gives.
+// The records of the app, from its server.
 
 const LONGEST_ASKED = 2000;
 
-// Everything is asked of the server that the page came from.
+// Asks the server for the overview, the rows of the list, and each instance.
 class ServerSource {
   #positions = new Map();
 
@@ -16,7 +16,7 @@ class ServerSource {
     return found;
   }
 
-  // An id that is too long for an address is asked for by its position, which the list has told.
+  // An id that is too long for an address is replaced by the position, which the list gave.
   async instance(id) {
     const isLong = encodeURIComponent(id).length > LONGEST_ASKED && this.#positions.has(id);
     return askServer("/api/instances", { query: isLong ? { position: this.#positions.get(id) } : { id } });

@@ -1,4 +1,4 @@
-// Puts two systems side by side: what only one of them covers, and the numbers of both.
+// Compares two systems: the aspects that only one of them covers, and the numbers of both.
 
 function comparison(graded, onChoose) {
   const [a, b] = graded.chosen;
@@ -50,7 +50,7 @@ function sideBySide(graded) {
   );
 }
 
-// Selected sentences that are evidence; a mean where chance decides which count.
+// The number of selected sentences that are evidence; the expected number where chance decides which count.
 function evidenceIn({ isEvidence }, side) {
   return side.selected.reduce((sum, index) => sum + (isEvidence(index) ? side.selects(index) : 0), 0);
 }

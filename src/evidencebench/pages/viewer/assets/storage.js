@@ -1,6 +1,6 @@
-// What the browser remembers of the reader's choices: in "localStorage", or in "sessionStorage" for this tab only.
+// Keeps the reader's choices in the browser: in "localStorage", or in "sessionStorage" for this tab only.
 
-// A page opened from a file, or in a private window, may be refused its storage: then nothing is remembered.
+// A browser may refuse storage to a page from a file or in a private window; then nothing is kept.
 function recall(key, storage = "localStorage") {
   try {
     return window[storage].getItem(key);
@@ -14,6 +14,6 @@ function remember(key, value, storage = "localStorage") {
     if (value === null) window[storage].removeItem(key);
     else window[storage].setItem(key, value);
   } catch {
-    // Nothing is lost but the memory of it.
+    // The choice holds until the page is left.
   }
 }

@@ -1,4 +1,4 @@
-// Lets the reader choose light, dark or what the system prefers, and remembers the choice where that is allowed.
+// Lets the reader choose a theme: light, dark or the system's; keeps the choice where storage is allowed.
 
 const THEMES = { auto: "as the system", light: "light", dark: "dark" };
 const THEME_KEY = "evidencebench-theme";
@@ -9,7 +9,7 @@ function setTheme(name) {
   remember(THEME_KEY, name);
 }
 
-// A button that goes through the themes; its text says which one holds.
+// A button that goes to the next theme; its text names the current one.
 function themeButton() {
   const names = Object.keys(THEMES);
   let current = names.includes(recall(THEME_KEY)) ? recall(THEME_KEY) : "auto";

@@ -1,4 +1,4 @@
-// List and paper side by side (one at a time on a small screen), following the address.
+// Shows list and paper side by side (on a small screen one of them), as the address says.
 
 const ASK_AGAIN_MS = 1000;
 const LIST_FOLD = "evidencebench-list-folded";
@@ -49,14 +49,14 @@ function makeViewer(root, source, overview) {
     if (route.id !== null && listing.placeOf(route.id) === null) turnPage(route, paper.position());
   }
 
-  // A link from elsewhere names no page of the list: as the data stand, the paper's position tells it.
+  // A link to a paper may name no page of the list; in the order of the data, the paper's position gives the page.
   function turnPage(route, position) {
     const isNarrowed = ["page", "q", "only", "sort"].some((name) => route.query.has(name));
     if (isNarrowed || position === null || position < PAGE_SIZE || readRoute().id !== route.id) return;
     go(linkTo(route.id, route.sentence, { page: Math.floor(position / PAGE_SIZE) + 1 }), { replaces: true });
   }
 
-  // Between list and paper: the list is found again where it was left.
+  // Goes between list and paper; the list keeps its scroll position.
   function turnTo(route) {
     const before = root.dataset.shows;
     root.dataset.shows = route.id === null ? "list" : "paper";
@@ -92,7 +92,7 @@ function makeViewer(root, source, overview) {
   }
 }
 
-// The page of rows that the list shows, and who stands before and after a paper in it.
+// The page of rows that the list shows, and the papers before and after a paper in it.
 function listingOf(source, overview, list) {
   let held = null; // {key, asked, found}
   return { follow, placeOf, neighbour };
@@ -106,7 +106,7 @@ function listingOf(source, overview, list) {
     await load(route, key, asked);
   }
 
-  // A server goes on searching and scoring after its first answer: it is asked again until it is done.
+  // A server may still be scanning the data after its first response: it is asked again until it is done.
   async function load(route, key, asked) {
     try {
       const found = await source.rows(asked);
@@ -116,7 +116,7 @@ function listingOf(source, overview, list) {
       if (isUnfinished(asked, found)) setTimeout(() => held?.key === key && load(route, key, asked), ASK_AGAIN_MS);
     } catch (error) {
       if (held?.key !== key) return;
-      held = null; // so that the next step asks again
+      held = null; // so that the next call asks again
       list.showError(error);
     }
   }
@@ -126,7 +126,7 @@ function listingOf(source, overview, list) {
     return at < 0 ? null : { number: held.asked.offset + at + 1, of: held.found.n_found };
   }
 
-  // Steps over the border of a page of the list; a paper that is not on it leads to the list's first.
+  // The paper before or after a paper, also on another page of the list; for a paper not in the list, the page's first.
   async function neighbour(id, by) {
     if (!held?.found) return null;
     const { asked, found } = held;
@@ -163,7 +163,7 @@ function viewerCommands({ overview, list, paper, step, foldList }) {
   ];
 }
 
-// On a small screen the search is not there beside the paper, so the list comes first.
+// On a small screen a paper hides the list, so the list is shown before its search gets the focus.
 function toSearch(list) {
   if (!list.element.checkVisibility()) go(linkTo(null));
   setTimeout(list.focusSearch);

@@ -1,9 +1,9 @@
-// Counts how long a person works: the page is in view, and something was moved, pressed or scrolled a minute ago at most.
+// Counts a person's working time: the page is in view, and its last input was less than a minute ago.
 
 const IDLE_SECONDS = 60;
-const LONGEST_TICK_SECONDS = 2; // a machine that slept wakes up in one tick
+const LONGEST_TICK_SECONDS = 2; // the first tick after the machine slept would count the whole sleep
 
-// Seconds go on from what was counted before; stop() ends it.
+// Counts on from `before` seconds; stop() ends it.
 function workClock(before) {
   const inputs = ["pointermove", "pointerdown", "keydown", "wheel", "scroll", "touchmove"];
   let counted = before;
