@@ -1,4 +1,4 @@
-"""Every engine gives every result once, hands over what was begun whatever happens, and tells errors in their words."""
+"""Every engine yields each result once, also those of items that began before an error, and raises the error itself."""
 
 import contextlib
 import os
@@ -61,7 +61,7 @@ def test_an_error_of_the_work_is_raised_once_what_was_begun_is_handed_over(engin
 
 
 def take_into(found: list[int], results: Iterator[int]) -> None:
-    """Note each result as it comes, so that those before an error are known."""
+    """Append each result to ``found`` as it comes, so that the results before an error are kept."""
     for one in results:
         found += [one]
 

@@ -1,4 +1,4 @@
-"""Charts hold what they are given, whatever it is: names as text, numbers in their places, nothing else."""
+"""Charts show any names as text and any numbers at their places, and no other elements."""
 
 import math
 import os
@@ -100,7 +100,7 @@ def charts_of(of_name: st.SearchStrategy[str]) -> st.SearchStrategy[Node]:
 
 
 def parsed(text: str) -> Node:
-    """Parse XML as a cautious reader does: a document type or an entity of its own is an error."""
+    """Parse XML; fail at a document type or an entity declaration, as a cautious reader does."""
 
     def refuse(*_: object) -> None:
         raise AssertionError("a document type or an entity")
@@ -116,7 +116,7 @@ def tag_of(part: Node) -> str:
 
 
 def titles_in(chart: Node) -> list[str]:
-    """Return the names that a pointer or a reader is told, in the order of the document; the chart's own left out."""
+    """Return the texts of all title elements (tooltips) in the order of the document, without the chart's own."""
     return [part.text or "" for part in chart.iter("title")][1:]
 
 
@@ -125,7 +125,7 @@ def of_look(chart: Node, look: str) -> list[Node]:
 
 
 def places_in(chart: Node) -> Iterator[tuple[float, float]]:
-    """Yield every place that something is drawn at."""
+    """Yield every point that the chart draws at."""
     for part in chart.iter():
         found = part.attrib
         for x, y in (("x", "y"), ("cx", "cy"), ("x1", "y1"), ("x2", "y2")):
@@ -137,7 +137,7 @@ def places_in(chart: Node) -> Iterator[tuple[float, float]]:
 
 
 def extents_in(chart: Node) -> Iterator[tuple[float, float, float]]:
-    """Yield (height, left, right) of every text, as wide as it is taken to be."""
+    """Yield (height, left, right) of every text, with the width that `width_of` returns."""
     for part in chart.iter("text"):
         words = part.text or ""
         look = part.attrib.get("class", "")

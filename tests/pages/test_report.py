@@ -1,4 +1,4 @@
-"""The report: what it says, what it says in place of what is not there, and that no text becomes markup."""
+"""The report: the text of its sections, the text where a section has no data, and that no text becomes markup."""
 
 import json
 import re
@@ -57,7 +57,7 @@ HOSTILE = "\u202e</script><img src=x onerror=alert(1)>\x00&amp;<!--\"'`]]>"
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Give a folder with runs over the sample: of each sort, and two with wrong hypotheses."""
+    """Give a folder with runs over the sample: one of each kind, and two with wrong hypotheses."""
     folder = tmp_path_factory.mktemp("runs")
     for system in ("bm25", "tfidf", "lead", "cues", "oracle"):
         execute(system, SAMPLE, folder / f"{system}.jsonl")
@@ -71,7 +71,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def findings(folder: Path) -> Findings:
-    """Give what stands behind `report`."""
+    """Give the findings of the runs of `report`."""
     paths = [folder / "bm25.jsonl", folder / "tfidf.jsonl", folder / "wrong.jsonl"]
     return findings_of(paths, SAMPLE, rules=Rules(), resampling=QUICK)
 
@@ -737,13 +737,13 @@ def test_a_name_of_a_million_characters_does_not_fill_the_page(folder: Path, tmp
     lines[0] = json.dumps({"id": SAMPLE.ids[0], "error": "y" * 1_000_000})
     (tmp_path / "run.jsonl").write_text("\n".join([json.dumps(header), *lines]) + "\n")
     page = report_page([tmp_path / "run.jsonl", folder / "tfidf.jsonl"], SAMPLE, resampling=QUICK)
-    # In full where the system is told of once, and in what the viewer is given.
+    # In full only where the system is described, and in the viewer's records.
     assert len(page) < 12_000_000
     assert page.count("x" * 1_000_000) < 10
 
 
 def skeleton_with(word: str, folder: Path) -> object:
-    """Return what a report is made of in which every text that comes from a file holds a word."""
+    """Return the tags and attributes of a report in which every text from a file holds ``word``."""
     folder.mkdir()
     in_a_name = word.replace("/", "").replace("\x00", "")
     sources = {f"{word}{number}": [number] for number in range(3)}
@@ -753,7 +753,7 @@ def skeleton_with(word: str, folder: Path) -> object:
     }
     dataset = made(folder, members, f"{in_a_name}.json")
     for name in ("a", "b"):
-        # Systems that do not read the words, so that the runs stand in the same order.
+        # Systems that do not read the text, so that the word does not change the order of the runs.
         execute("abstract_backwards" if name == "a" else "lead", dataset, folder / f"{name}.jsonl")
         head, *lines = (folder / f"{name}.jsonl").read_text().splitlines()
         header = json.loads(head) | {"system": {"name": f"{word}{name}", "options": {word: word}}}
@@ -770,7 +770,7 @@ def skeleton_with(word: str, folder: Path) -> object:
 
 
 def record(sources: dict[str, list[int]], kinds: list[str], word: str = "word") -> dict[str, object]:
-    """Return an instance as a file spells it; its first aspect is a Results aspect."""
+    """Return an instance as the JSON of a data file; its first aspect is a Results aspect."""
     return {
         "hypothesis": word,
         "paper_as_candidate_pool": [f"{word} {index}" for index in range(len(kinds))],

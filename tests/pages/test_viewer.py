@@ -1,4 +1,4 @@
-"""What a page is given is what `evaluate` says and cannot end its element; its scripts make nothing but text of it."""
+"""A page's records have the scores of `evaluate`, cannot end their script element, and are shown as text only."""
 
 import json
 import re
@@ -45,7 +45,7 @@ STYLES = {asset.name: asset.read_text(encoding="utf-8") for asset in ASSETS.iter
 
 
 def line(instance: Instance, random: Random) -> dict[str, Any] | None:
-    """Draw an answer of any kind: ordered, tied, a set, over and under the budget, empty, failed or not there."""
+    """Draw an answer of any kind: ordered, tied, a set, over and under the budget, empty, failed or missing."""
     indices = random.sample(range(len(instance.query.sentences)), random.randrange(1, 25))
     scores = sorted((random.randrange(4) for _ in indices), reverse=True)
     kinds: Sequence[dict[str, Any] | None] = (
@@ -202,7 +202,7 @@ def test_an_encoded_record_is_read_back_as_it_was(text: str, instance: Instance)
 
 
 class _Elements(HTMLParser):
-    """Reads a page the way a browser takes it apart: scripts end at the first thing that ends them."""
+    """Parses a page as a browser does: a script element ends at the first end tag in its text."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -255,7 +255,7 @@ def hostile_dataset(folder: Path) -> Dataset:
     return open_dataset(folder / "hostile.json")
 
 
-# What makes markup or code of text, or a style of an attribute.
+# Patterns of code that turns text into markup or code, or sets a style by an attribute.
 FORBIDDEN = (
     r"innerHTML",
     r"outerHTML",
@@ -322,5 +322,5 @@ def test_every_asset_is_joined_into_some_page() -> None:
 
 
 def test_the_hash_of_a_text_is_the_one_that_browsers_compute() -> None:
-    # SHA-256 of nothing, as everyone knows it. That the hashes of whole scripts fit, every test in a browser shows.
+    # The known SHA-256 of the empty text. The tests in a browser show that the hashes of whole scripts are right.
     assert page_parts.content_hash("") == "'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='"

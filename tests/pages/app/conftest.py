@@ -20,7 +20,7 @@ def sample_viewed() -> ViewerData:
 
 @pytest.fixture(scope="session")
 def app(sample_viewed: ViewerData) -> Iterator[Running]:
-    """Give the app of the sample, with everything known of it."""
+    """Give the app of the sample, after its scan is over."""
     from asking_app import running  # noqa: PLC0415 - beside the fixture of its name
 
     with running(sample_viewed) as found:

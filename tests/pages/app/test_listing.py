@@ -1,4 +1,4 @@
-"""The list against the same in plain Python, over random numbers."""
+"""The list's filters and orders against plain Python, over random numbers."""
 
 from math import isnan, nan
 from typing import Any

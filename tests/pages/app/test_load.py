@@ -1,4 +1,4 @@
-"""Many who ask at once, who leave, who do not speak and who do not read."""
+"""Many clients at once, and clients that leave, send nothing or read nothing."""
 
 import contextlib
 import socket
@@ -43,7 +43,7 @@ def test_clients_that_leave_in_the_middle_do_no_harm(app: Running) -> None:
     for number in range(100):
         connection = app.connected()
         connection.sendall(whole[: len(whole) - number % 40])
-        # A reset rather than an orderly end.
+        # The connection ends with a reset, not with an orderly close.
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         connection.close()
     assert app.is_alive()

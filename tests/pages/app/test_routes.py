@@ -1,4 +1,4 @@
-"""What the app answers, against the records it is made of."""
+"""The app's responses, against the records of the viewer."""
 
 import json
 import os
@@ -191,7 +191,7 @@ def test_hostile_texts_come_through_as_they_are(tmp_path: Path) -> None:
 
 
 def test_names_that_are_no_text_are_shown_all_the_same(sample_viewed: ViewerData) -> None:
-    """A file's name may hold bytes that are no UTF-8, which Python reads as lone surrogates."""
+    """A file name may hold bytes that are not UTF-8; Python reads them as lone surrogates."""
     record = msgspec.structs.replace(sample_viewed.systems[0].record, label="run\udcff.jsonl")
     systems = (replace(sample_viewed.systems[0], record=record), *sample_viewed.systems[1:])
     with running(replace(sample_viewed, systems=systems, title="data\udcff")) as app:
@@ -272,7 +272,7 @@ def fields_of(pages: PickingPages) -> dict[str, Any]:
 
 
 class Failing(PickingPages):
-    """People whose pages are broken."""
+    """Pages that raise an unexpected error."""
 
     def may_see(self, request: Request, instance_id: str) -> bool:  # noqa: ARG002 - as what it replaces
         raise ZeroDivisionError(str(sample_path()))
@@ -289,7 +289,7 @@ def test_what_nobody_foresaw_is_told_on_the_terminal_only(
 
 
 class SomeSeen(PickingPages):
-    """People of whom everybody has submitted the first instance."""
+    """Pages for which every person has submitted the first instance."""
 
     def may_see(self, request: Request, instance_id: str) -> bool:  # noqa: ARG002 - as above
         return instance_id == SAMPLE.ids[0]
@@ -316,13 +316,13 @@ MOST = 200
 
 @pytest.fixture
 def _small_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keep the index of data that is small enough for a test, and begin at once."""
+    """Keep the index of small data too, and start its scan at once."""
     monkeypatch.setattr(background_scan, "MOST_IN_MEMORY", MOST)
     monkeypatch.setattr(background_scan, "_HEAD_START_SECONDS", 0)
 
 
 def many(tmp_path: Path) -> Dataset:
-    """Return data that is too large to index anew at each start."""
+    """Return data so large that its index is kept."""
     one = json.loads(sample_path().read_text())[SAMPLE.ids[0]]
     one["paper_as_candidate_pool"] = ["short"] * len(one["paper_as_candidate_pool"])
     path = tmp_path / "many.jsonl"

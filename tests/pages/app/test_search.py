@@ -1,4 +1,4 @@
-"""The search against looking for every word in every text, and the file that keeps it."""
+"""The search against a search by plain Python through every text, and the index's file."""
 
 import fcntl
 import os
@@ -99,7 +99,7 @@ def test_the_language_of_the_index_has_no_meaning(asked: str) -> None:
 
 
 def test_words_are_letters_and_digits_of_any_script() -> None:
-    """The same as the page's, whose pattern is ``[\\p{L}\\p{N}]+`` behind NFKD without ``\\p{M}``."""
+    """The page's script uses the pattern ``[\\p{L}\\p{N}]+`` after NFKD without ``\\p{M}``; both must find the same."""
     for char in map(chr, range(0x33480)):  # beyond which no letter is assigned
         plain = "".join(
             part for part in unicodedata.normalize("NFKD", char) if not unicodedata.category(part).startswith("M")

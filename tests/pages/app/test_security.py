@@ -1,4 +1,4 @@
-"""What the app refuses, over real connections."""
+"""The requests that the app refuses, over real connections."""
 
 import select
 import socket

@@ -1,4 +1,4 @@
-"""A real Chromium, pages that fail the test when they err, and pages that hold a data set with runs."""
+"""A real Chromium, browser pages that fail the test at an error, and files of pages with data and runs."""
 
 from asyncio import AbstractEventLoop, _set_running_loop, get_running_loop
 from collections.abc import Callable, Iterator, Sequence
@@ -27,7 +27,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def _chromium() -> Iterator[tuple[Browser, AbstractEventLoop]]:
-    """Give a Chromium, started once in this process, and the event loop by which playwright speaks with it."""
+    """Give a Chromium, started once in this process, and playwright's event loop."""
     path = browser_path()
     with sync_playwright() as playwright:
         loop = get_running_loop()
@@ -40,7 +40,7 @@ def _chromium() -> Iterator[tuple[Browser, AbstractEventLoop]]:
 
 @pytest.fixture
 def browser(_chromium: tuple[Browser, AbstractEventLoop]) -> Iterator[Browser]:
-    """Give the Chromium; its loop runs during this test only, so that other tests can run one of their own."""
+    """Give the Chromium; its event loop is set during this test only, so that other tests can run their own."""
     browser, loop = _chromium
     _set_running_loop(loop)
     yield browser
@@ -49,7 +49,7 @@ def browser(_chromium: tuple[Browser, AbstractEventLoop]) -> Iterator[Browser]:
 
 @pytest.fixture
 def new_page(browser: Browser) -> Iterator[NewPage]:
-    """Give a function that opens pages, as `Pages` does, and fail the test for what they did wrong."""
+    """Give a function that opens pages, as `Pages` does; fail the test at their errors."""
     pages = Pages(browser=browser)
     yield pages
     pages.close()
@@ -72,7 +72,7 @@ def sample_runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, ...]:
 
 
 BarePage = Callable[..., Path]
-"""Makes a page of a data set with runs, and returns where it lies."""
+"""Makes a page of a data set with runs, and returns the path of its file."""
 
 
 @pytest.fixture

@@ -35,7 +35,7 @@ VIEW = (sys.executable, "-m", "evidencebench", "view", "--data", "sample")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Served:
-    """People's app, while it runs."""
+    """A running app with the pages of people who pick."""
 
     address: Address
     folder: Path
@@ -50,7 +50,7 @@ Serve = Callable[..., AbstractContextManager[Served]]
 
 @pytest.fixture
 def serve(tmp_path: Path, new_page: Pages) -> Serve:
-    """Give a function that serves people for the length of a block, always from one folder."""
+    """Give a function that serves the app during a block; all calls use one folder."""
 
     @contextmanager
     def serving(dataset: Dataset = SAMPLE, *, runs: Sequence[Path] = (), limit: int | None = None) -> Iterator[Served]:
@@ -186,7 +186,7 @@ def test_all_of_it_without_a_mouse(serve: Serve, page: Page) -> None:
 
 
 def tab_to(page: Page, target: Any) -> None:
-    """Press Tab until something has the focus; fail if it cannot be reached."""
+    """Press Tab until an element has the focus; fail if Tab does not reach it."""
     for _ in range(30):
         if target.evaluate("element => element === document.activeElement"):
             return
@@ -469,7 +469,7 @@ def test_signing_out_forgets_the_person_in_this_browser(serve: Serve, page: Page
 
 
 def drag_over(page: Page, index: int) -> str:
-    """Drag the mouse over the words of a sentence; return what is selected then."""
+    """Drag the mouse over the words of a sentence; return the selected text."""
     words = sentence(page, index).locator(".pick-words").bounding_box()
     assert words is not None
     page.mouse.move(words["x"] + 12, words["y"] + 12)

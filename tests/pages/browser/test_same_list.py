@@ -53,7 +53,7 @@ def random_instance(position: int, random: Random) -> Instance:
 
 
 def random_asked(viewed: ViewerData, random: Random) -> dict[str, Any]:
-    """Return what one list is asked for; None where nothing is."""
+    """Draw the query of a list; a value of None is left out."""
     words = [word[: random.randint(1, 6)] for text in ODD_TEXTS for word in words_of(text)]
     texts = (
         None,

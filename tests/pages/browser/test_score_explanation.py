@@ -1,4 +1,4 @@
-"""What the paper view says of a score, in a real Chromium: every case in plain words, and two systems side by side."""
+"""The explanation of a score in a real Chromium: the words of every case, and two systems side by side."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The same list and papers, whether they lie in the page or come from the app; and what is said while they do not."""
+"""The same list and papers from a page in one file and from the app, and the messages where they are not there."""
 
 from pathlib import Path
 
@@ -30,7 +30,7 @@ def viewed(sample_runs: tuple[Path, ...]) -> ViewerData:
 
 
 def listed(page: Page, address: str) -> tuple[str, list[str], list[str]]:
-    """Return what is said of the list, and its rows."""
+    """Return the message above the list, and the texts of its rows."""
     page.goto("about:blank")
     page.goto(address)
     page.locator(".rows > li").first.wait_for()

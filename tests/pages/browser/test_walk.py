@@ -1,4 +1,4 @@
-"""A stranger finds out why a score is what it is; on the way the pictures of the documents are made.
+"""A new reader's way to the explanation of a score; the documents' screenshots are taken on it.
 
 ``make screenshots`` runs this with EVIDENCEBENCH_SCREENSHOTS set to the folder they belong in; without it, the walk is
 the same and the pictures are thrown away.

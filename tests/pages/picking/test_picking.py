@@ -1,4 +1,4 @@
-"""People pick over HTTP, and nothing about an answer reaches them before they have submitted theirs."""
+"""People pick over HTTP, and get no label of a paper before they have submitted their answer."""
 
 import json
 import os
@@ -46,7 +46,7 @@ Reply = Any
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """People's app, asked without a server."""
+    """The app with the pages of people who pick; clients ask it without a server."""
 
     app: ASGIApp
     pages: PickingPages
@@ -55,7 +55,7 @@ class Asked:
 
     @contextmanager
     def browser(self, name: str | None = None) -> Iterator[Client]:
-        """Give a client that keeps cookies, as a browser does; signed in where it is given a name."""
+        """Give a client that keeps cookies, as a browser does; with a name it is signed in."""
         client = TestClient(self.app, self.url, headers={"origin": self.url})
         if name is not None:
             assert client.post("/api/people/session", json={"name": name}).status_code == 200
@@ -68,7 +68,7 @@ Serve = Callable[..., AbstractContextManager[Asked]]
 
 @pytest.fixture
 def serve(tmp_path: Path) -> Serve:
-    """Give a function that serves people for the length of a block."""
+    """Give a function that makes the app during a block."""
 
     @contextmanager
     def serving(
@@ -115,7 +115,7 @@ def keys_of(value: Any) -> set[str]:
 
 
 def told_before_submission(client: Client, name: str, dataset: Dataset) -> list[Reply]:
-    """Return everything that a person gets who asks for everything, in many ways, and submits nothing."""
+    """Return all responses to a person who sends requests of every kind, but submits nothing."""
     systems = range(4)
     replies = [client.get(path) for path in ("/", "/static/app.js", "/static/app.css", "/favicon.ico", "/nothing")]
     replies += [client.get(f"/api/{path}") for path in ("overview", "rows", "instances", "people/session", "people/x")]
@@ -140,7 +140,7 @@ def told_before_submission(client: Client, name: str, dataset: Dataset) -> list[
     return replies
 
 
-# Everything that may be said: who and what is asked, the paper, the budget, and what was picked.
+# The only keys that responses may have: the person, the task, the paper, the budget, and the picks.
 SPEAKABLE = {
     *("people", "person", "is_new", "title", "task", "scope", "n_instances", "error"),
     *("rows", "position", "id", "hypothesis", "n_sentences", "status", "n_picked"),
