@@ -15,7 +15,7 @@ Role = Literal["system", "user", "assistant"]
 Finish = Literal["stop", "length", "refused", "other"]
 """Why a reply ended: by itself, at ``max_tokens``, withheld or refused by the provider, or for any other reason."""
 
-_KEY_VERSION = 1  # raised when the same request would no longer mean the same
+_KEY_VERSION = 1  # to be raised when the same fields would no longer mean the same request
 
 
 class Message(msgspec.Struct, frozen=True):
@@ -34,11 +34,11 @@ class ChatModel:
     model
         ``provider/name``, such as ``openai/gpt-4o-mini`` or ``anthropic/claude-sonnet-4-5``.
     base_url
-        What stands before ``/chat/completions``, such as ``http://127.0.0.1:8000/v1``; None: the provider's own.
+        The address before ``/chat/completions``, such as ``http://127.0.0.1:8000/v1``; None: the provider's own.
     key_env
         The environment variable that holds the key; None: the provider's own; empty: none is sent.
     temperature, top_p
-        Of sampling; None: the model's own, and nothing is sent.
+        Of sampling; None: nothing is sent, so that the model's own value holds.
     seed
         Of sampling, sent where the provider takes one. Another seed is another request, so it draws another reply.
     max_tokens
@@ -81,8 +81,8 @@ class ChatModel:
         )
 
 
-class ChatRequest(msgspec.Struct, frozen=True, kw_only=True, dict=True):  # a place for what is computed once
-    """One request: all that decides the reply, and nothing that does not. The other fields are those of `ChatModel`."""
+class ChatRequest(msgspec.Struct, frozen=True, kw_only=True, dict=True):  # dict: for the cached property
+    """One request: everything that decides the reply, and nothing else. The other fields are those of `ChatModel`."""
 
     model: str
     messages: tuple[Message, ...]  # the conversation so far, oldest first
@@ -122,7 +122,7 @@ class ChatRequest(msgspec.Struct, frozen=True, kw_only=True, dict=True):  # a pl
 
 
 class Usage(msgspec.Struct, frozen=True, kw_only=True):
-    """What a reply was charged for, in tokens, as the provider counted; None where it did not say."""
+    """The tokens that a reply was charged for, as the provider counted them; None where it did not say."""
 
     prompt_tokens: int | None = None  # all of the prompt, cached parts included
     completion_tokens: int | None = None  # all of the reply, hidden reasoning included
@@ -131,7 +131,7 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 NOTHING_USED = Usage(prompt_tokens=0, completion_tokens=0)
-"""Of a prompt that was refused before a model ran."""
+"""The usage of a prompt that was refused before a model ran."""
 
 
 class ChatReply(msgspec.Struct, frozen=True, kw_only=True):
@@ -144,7 +144,7 @@ class ChatReply(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Received(msgspec.Struct, frozen=True, kw_only=True):
-    """A reply as a strategy gets it: durable already, and with what it cost when it was sent."""
+    """A reply as a strategy gets it, with its cost when it was sent. It is in the cache already, if there is one."""
 
     reply: ChatReply
     is_stored: bool  # whether it was in the cache already, so that nothing was sent and nothing paid now
@@ -152,7 +152,7 @@ class Received(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Sender(Protocol):
-    """What carries a request to a model."""
+    """Anything that sends a request to a model and brings its reply."""
 
     async def send(self, request: ChatRequest) -> ChatReply:
         """Return the reply.

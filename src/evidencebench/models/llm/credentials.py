@@ -34,30 +34,30 @@ def key_for(server: Server, *, environ: Mapping[str, str] | None = None, folder:
 
     It is looked up in the environment (None: this process's), then in ``.env`` in a folder (None: the working folder).
     """
-    value = _looked_up(server.key_env, environ, folder)[0]
+    value = _look_up(server.key_env, environ, folder)[0]
     require_key(f"model of {server.provider.name}", server.base_url, key_env=server.key_env, key=value)
     return Key(value)
 
 
 def place_of_key(key_env: str, *, environ: Mapping[str, str] | None = None, folder: Path | None = None) -> str | None:
     """Return where the key in a variable is found: ``environment`` or ``.env``; None: nowhere. Looks as `key_for`."""
-    value, place = _looked_up(key_env, environ, folder)
+    value, place = _look_up(key_env, environ, folder)
     return place if value else None
 
 
-def _looked_up(key_env: str, environ: Mapping[str, str] | None, folder: Path | None) -> tuple[str, str]:
-    """Return the value of a variable, empty where there is none, and where it was looked for last."""
+def _look_up(key_env: str, environ: Mapping[str, str] | None, folder: Path | None) -> tuple[str, str]:
+    """Return the value of a variable, empty where there is none, and the last place that was looked in."""
     if not key_env:
         return "", "environment"
     if value := (os.environ if environ is None else environ).get(key_env, ""):
         return value, "environment"
-    return _from_file((folder or Path()) / ".env", key_env), ".env"
+    return _value_in_file((folder or Path()) / ".env", key_env), ".env"
 
 
 def reply_without_key(reply: ChatReply, key: Key) -> ChatReply:
-    """Return a reply that can be stored: a server may tell the key back in it.
+    """Return a reply without the key, fit to be stored: a server may repeat the key in it.
 
-    Keys of fewer than 8 characters are placeholders such as ``EMPTY``, which could stand in any reply, and are left.
+    A key of fewer than 8 characters is a placeholder, such as ``EMPTY``, which may stand in any reply. It stays there.
     """
     if len(key.value) < _LEAST_SECRET_CHARACTERS:
         return reply
@@ -68,7 +68,7 @@ def reply_without_key(reply: ChatReply, key: Key) -> ChatReply:
 
 
 def read_dotenv(text: str, where: str = ".env") -> dict[str, str]:
-    r"""Return name -> value of a file of settings, as python-dotenv reads it; nothing is expanded, the last one counts.
+    r"""Return the values in a ``.env`` file by name, as python-dotenv reads it. Nothing is expanded; the last counts.
 
     Examples
     --------
@@ -96,10 +96,10 @@ def read_dotenv(text: str, where: str = ".env") -> dict[str, str]:
     return found
 
 
-def _from_file(path: Path, name: str) -> str:
+def _value_in_file(path: Path, name: str) -> str:
     try:
         return read_dotenv(read_whole(path, at_most=_MOST_BYTES).decode(), str(path)).get(name, "")
-    except (FileNotFoundError, NotADirectoryError, IsADirectoryError):  # some keep a folder of that name
+    except (FileNotFoundError, NotADirectoryError, IsADirectoryError):  # ``.env`` may be a folder
         return ""
     except OSError as error:
         raise SystemSpecError(f"{path}: cannot be read: {error.strerror}; set {name} in the environment") from error

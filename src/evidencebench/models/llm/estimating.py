@@ -1,4 +1,4 @@
-"""What a run would cost, found without sending anything: prompts are counted, and stand-ins replace replies."""
+"""Estimate the cost of a run without sending anything: prompts are counted, and stand-ins replace replies."""
 
 from dataclasses import dataclass, replace
 
@@ -19,7 +19,7 @@ class ModelEstimate:
 
 
 class EstimatingSender:
-    """Counts requests in the place of sending them; a reply is taken to be of `completion_tokens`, or `max_tokens`."""
+    """Counts requests instead of sending them; a reply has `completion_tokens`, at most the request's `max_tokens`."""
 
     def __init__(self, prices: PriceTable, *, completion_tokens: int = 400, batch: bool = False) -> None:
         self._prices, self._completion_tokens, self._batch = prices, completion_tokens, batch
@@ -41,7 +41,7 @@ class EstimatingSender:
         return ChatReply(text=stand_in, usage=Usage(prompt_tokens=n_prompt, completion_tokens=n_reply))
 
     def estimates(self) -> tuple[ModelEstimate, ...]:
-        """Return what was counted, a model each, in the order of their names."""
+        """Return one estimate for each model, in the order of their names."""
         return tuple(replace(one, cost_usd=self._cost_of(one)) for _, one in sorted(self._sums.items()))
 
     async def send(self, request: ChatRequest) -> ChatReply:

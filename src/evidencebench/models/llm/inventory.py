@@ -1,4 +1,4 @@
-"""What a cache of replies holds: counted, read one after the other, and removed."""
+"""Count, read and remove the replies in a cache."""
 
 import sqlite3
 import zlib
@@ -24,7 +24,7 @@ _REMOVE = f"DELETE FROM reply WHERE {_CHOSEN}"  # noqa: S608
 
 
 class ReplyFilter(NamedTuple):
-    """Which replies are meant: of a model (None: any), kept before a time in seconds since 1970 (None: any)."""
+    """Chooses replies: of a model (None: any), kept before a time in seconds since 1970 (None: any)."""
 
     model: str | None = None
     before: float | None = None
@@ -35,15 +35,15 @@ ALL_REPLIES = ReplyFilter()
 
 @dataclass(frozen=True, slots=True)
 class ModelReplies:
-    """The replies of one model; tokens of all of them, where those that do not say count 0."""
+    """The replies of one model. Tokens are summed over them; a reply that does not tell its tokens counts 0."""
 
     model: str
     n_replies: int
     prompt_tokens: int
     completion_tokens: int
-    cost_usd: float | None  # of those whose price was known; None where it was of none
+    cost_usd: float | None  # of the replies whose price was known; None where none was
     n_unpriced: int
-    oldest: float  # kept then, in seconds since 1970
+    oldest: float  # when the oldest was kept, in seconds since 1970
     newest: float
 
 
@@ -59,28 +59,28 @@ class KeptReply:
 
 
 def replies_by_model(cache: ReplyCache, which: ReplyFilter = ALL_REPLIES) -> list[ModelReplies]:
-    """Return what a cache holds of each model, in the order of their names."""
+    """Return counts of the replies of each model, in the order of their names."""
     with cache.reading() as connection:
         return [ModelReplies(*row) for row in connection.execute(_BY_MODEL, which)]
 
 
 def kept_replies(cache: ReplyCache, which: ReplyFilter = ALL_REPLIES) -> Iterator[KeptReply | str]:
-    """Yield every reply, oldest first, with a few in memory; the key alone of one that is damaged.
+    """Yield every reply, oldest first, with a few in memory at a time; of a damaged one, its key alone.
 
-    Others may write meanwhile: what comes while this runs may be yielded too.
+    Other processes may write meanwhile: a reply that comes during the loop may be yielded too.
     """
     last = 0
     while True:
         with cache.reading() as connection:
             rows = connection.execute(_PAGE, (*which, last, _PAGE_ROWS)).fetchall()
         for _, key, created, packed in rows:
-            yield _kept(cache, key.hex(), created, packed) or key.hex()
+            yield _read_kept(cache, key.hex(), created, packed) or key.hex()
         if len(rows) < _PAGE_ROWS:
             return
         last = rows[-1][0]
 
 
-def _kept(cache: ReplyCache, key: str, created: float, packed: bytes) -> KeptReply | None:
+def _read_kept(cache: ReplyCache, key: str, created: float, packed: bytes) -> KeptReply | None:
     try:
         found = cache.find(key)
         request = msgspec.json.decode(unpacked(packed), type=ChatRequest)
@@ -97,7 +97,7 @@ def damaged_keys(cache: ReplyCache) -> list[str]:
 
 
 def remove_replies(cache: ReplyCache, which: ReplyFilter) -> None:
-    """Remove replies."""
+    """Remove the replies that a filter chooses."""
     cache.change_now(lambda connection: connection.execute(_REMOVE, which))
 
 
@@ -108,14 +108,14 @@ def remove_keys(cache: ReplyCache, keys: list[str]) -> None:
 
 
 def n_waiting(cache: ReplyCache) -> int:
-    """Return how many requests are written down for batches and not submitted."""
+    """Return how many requests are recorded for a batch and not submitted."""
     with cache.reading() as connection:
         count: int = connection.execute("SELECT count(*) FROM waiting WHERE batch IS NULL").fetchone()[0]
     return count
 
 
 def remove_batches(cache: ReplyCache) -> None:
-    """Forget all open batches and all requests that wait."""
+    """Forget all open batches and all requests that wait for a batch."""
 
     def remove(connection: sqlite3.Connection) -> None:
         connection.execute("DELETE FROM waiting")

@@ -17,7 +17,7 @@ from evidencebench.storage.reading import PathText, read_whole
 
 _MILLION = 1_000_000
 _MOST_BYTES = 16 << 20
-# gpt-4o-2024-08-06, claude-sonnet-4-5-20250929, mistral-large-2411, gpt-4-0613; nothing that could be another model
+# The end of gpt-4o-2024-08-06, claude-sonnet-4-5-20250929, mistral-large-2411, gpt-4-0613; never another model's
 _DATE = re.compile(r"[-@](?:20\d\d-[01]\d-[0-3]\d|20\d{6}|[012]\d[0-3]\d|latest)")
 
 
@@ -29,8 +29,8 @@ class Price(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
     input: _Usd
     output: _Usd  # hidden reasoning included
-    cached_input: _Usd | None = None  # of prompt that the provider had in its cache; None: as `input`
-    batch: _Usd | None = None  # by what the others are multiplied in a batch; None: not known
+    cached_input: _Usd | None = None  # of the prompt's part that the provider had in its cache; None: as `input`
+    batch: _Usd | None = None  # factor on the other prices in a batch; None: not known
 
 
 class _File(msgspec.Struct, frozen=True):
@@ -43,8 +43,8 @@ class _File(msgspec.Struct, frozen=True):
 class PriceTable:
     """Prices by ``provider/name``.
 
-    A name stands for itself and for itself with a date behind it; one that ends in ``*`` for all that begin so. The
-    longest name that fits decides.
+    A name in the table fits the model of this name, also with a date behind it. A name that ends in ``*`` fits all
+    models that begin so. The longest name that fits decides.
     """
 
     as_of: str  # the day the prices were written down
@@ -61,7 +61,7 @@ class PriceTable:
             )
         except OSError as error:
             raise UnreadableError(f"{path}: cannot be read: {error.strerror}; give a table of prices") from error
-        return _parsed(content, str(path or "prices.json"))
+        return _parse_table(content, str(path or "prices.json"))
 
     def price_of(self, model: str) -> Price | None:
         """Return a model's price, or None where it is not known.
@@ -112,20 +112,20 @@ def _fits(name: str, model: str) -> bool:
     return model.startswith(name) and _DATE.fullmatch(model, len(name)) is not None
 
 
-def _parsed(content: bytes, where: str) -> PriceTable:
+def _parse_table(content: bytes, where: str) -> PriceTable:
     try:
-        raw = json.loads(content, object_pairs_hook=_once, parse_constant=_refuse)
+        raw = json.loads(content, object_pairs_hook=_unrepeated, parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:  # broken UTF-8 is a ValueError too
         raise UnreadableError(f"{where}: expected JSON: {error}; correct it") from error
     try:
         file = msgspec.convert(raw, _File)
     except msgspec.ValidationError as error:
         raise FormatError(f"{where}: {error}; give as_of and models, as in the package's own prices.json") from error
-    models = {name: _price(value, name, where) for name, value in file.models.items()}
+    models = {name: _parse_price(value, name, where) for name, value in file.models.items()}
     return PriceTable(as_of=file.as_of, models=models)
 
 
-def _price(value: Any, name: str, where: str) -> Price:
+def _parse_price(value: Any, name: str, where: str) -> Price:
     try:
         price = msgspec.convert(value, Price)
     except msgspec.ValidationError as error:
@@ -135,11 +135,11 @@ def _price(value: Any, name: str, where: str) -> Price:
     return price
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _unrepeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if repeated := repeated_keys(pairs):
         raise ValueError(f"'{repeated[0]}' stands twice")
     return dict(pairs)
 
 
-def _refuse(constant: str) -> NoReturn:
+def _refuse_constant(constant: str) -> NoReturn:
     raise ValueError(f"{constant} is no number")

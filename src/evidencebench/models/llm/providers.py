@@ -23,17 +23,17 @@ class Provider:
     name: str  # what stands before the slash of a model
     base_url: str | None  # what stands before /chat/completions or /messages; None: it must be given
     key_env: str  # the variable that holds the key; empty: none is sent unless the model's key_env is given
-    wire: Wire = "openai"  # the protocol in which requests are written
-    key_header: str = "Authorization"  # carries the key; Authorization puts Bearer before it
+    wire: Wire = "openai"  # the protocol of its requests and replies
+    key_header: str = "Authorization"  # holds the key; in Authorization, Bearer stands before it
     extra_headers: tuple[tuple[str, str], ...] = ()
-    seed_field: str = "seed"  # what the seed is called in a request; empty: the provider takes none, and none is sent
-    max_tokens_field: str = "max_tokens"  # what the longest reply is called in a request
-    queries: frozenset[str] = frozenset()  # what the address's query may hold
+    seed_field: str = "seed"  # a request's field for the seed; empty: the provider takes none, and none is sent
+    max_tokens_field: str = "max_tokens"  # a request's field for the longest reply
+    queries: frozenset[str] = frozenset()  # the names that the query of its address may have
     has_batches: bool = False  # whether its batches can be used here
-    charges_for_withheld: bool = False  # whether it may charge for a prompt that its filter does not let through
+    charges_for_withheld: bool = False  # whether it may charge for a prompt that its filter holds back
 
     def headers(self, key: str) -> dict[str, str]:
-        """Return what carries a key, if there is one, and what the provider asks for besides."""
+        """Return the headers of a request: that of the key, if there is one, and the extra ones of the provider."""
         carried = f"Bearer {key}" if self.key_header == "Authorization" else key
         return dict(self.extra_headers) | ({self.key_header: carried} if key else {})
 
@@ -92,7 +92,7 @@ PROVIDERS: Mapping[str, Provider] = MappingProxyType({row.name: row for row in _
 
 
 def provider_of(model: str) -> Provider:
-    """Return who serves a model, ``provider/name``; raise `SystemSpecError` if no such provider is known.
+    """Return the provider of a model, ``provider/name``; raise `SystemSpecError` if no such provider is known.
 
     Examples
     --------
@@ -109,7 +109,7 @@ def provider_of(model: str) -> Provider:
 
 
 class ModelAddress(Protocol):
-    """What says who is asked: a `ChatModel`, a `ChatRequest` or a `BatchGroup`."""
+    """The fields that say which server is asked, as in a `ChatModel`, a `ChatRequest` or a `BatchGroup`."""
 
     @property
     def model(self) -> str:
@@ -129,7 +129,7 @@ class ModelAddress(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Server:
-    """Where requests to a model go."""
+    """The server that requests to a model are sent to."""
 
     provider: Provider
     base_url: str
@@ -141,13 +141,13 @@ class Server:
         return is_loopback(self.base_url)
 
     def address(self, path: str) -> str:
-        """Return the address of something on the server, such as ``/chat/completions``."""
+        """Return the whole address of a path on the server, such as ``/chat/completions``."""
         before, question_mark, query = self.base_url.partition("?")
         return f"{before.rstrip('/')}{path}{question_mark}{query}"
 
 
 def server_of(asked: ModelAddress) -> Server:
-    """Return where requests to a model go; nothing is sent, and no key is looked for."""
+    """Return the server of a model; raise `SystemSpecError` where its options are wrong. No key is looked for."""
     provider, where = provider_of(asked.model), f"model '{asked.model}'"
     base_url = asked.base_url or provider.base_url
     if base_url is None:
@@ -177,5 +177,5 @@ def server_of(asked: ModelAddress) -> Server:
 
 
 def _is_own(provider: Provider, base_url: str) -> bool:
-    """Whether a provider's key belongs to an address: its own, or any where it has none of its own."""
+    """Whether a provider's key belongs to an address: its own address, or any if it has no address of its own."""
     return provider.base_url is None or urlsplit(provider.base_url).hostname == urlsplit(base_url).hostname

@@ -1,7 +1,7 @@
-"""Read a language model's reply: what it is, and which sentences it names. No reply makes the reader raise.
+"""Read a language model's reply: its class, and the sentences that it names. No reply makes the reader raise.
 
-`evidencebench.models.llm.parsing` has the grammar. What it does not read is *unparseable*, and never guessed: the model
-is asked again.
+`evidencebench.models.llm.parsing` has the grammar. A reply that it does not read is *unparseable*, and never guessed
+at: the model is asked again.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -18,17 +18,17 @@ from evidencebench.models.llm.parsing.visible import parts_before_prompts, visib
 from evidencebench.wording import counted
 
 MAX_LISTED = 20
-"""So many of the numbers that name no shown sentence are kept in a reading."""
+"""The most numbers that `Reading.out_of_range` keeps."""
 
-_MAX_NAMED = 100_000  # no more numbers of one reply are looked at
+_MAX_NAMED = 100_000  # the most numbers of one reply that are looked at
 _MAX_IN_MESSAGE = 5
 
 
 class ReplyClass(StrEnum):
-    """What a reply is. Where several fit, the first in this order counts."""
+    """The class of a reply. Where several fit, the first in this order counts."""
 
     FAILED = "failed"
-    """There is no reply: whoever asked says so, never the reader."""
+    """There is no reply. The code that asks sets this class, never the reader."""
     REFUSED = "refused"
     """The provider withheld it, or it says that the model will not answer and holds no list."""
     TRUNCATED = "truncated"
@@ -38,25 +38,24 @@ class ReplyClass(StrEnum):
     EMPTY = "empty"
     """It says that no sentence is selected."""
     OUT_OF_RANGE = "out_of_range"
-    """It names what is no shown sentence. The others that it names count."""
+    """It names a number that is no shown sentence. The shown sentences that it names count."""
     OVER_LENGTH = "over_length"
     """It names more sentences than the budget."""
     DUPLICATE = "duplicate"
     """It names a sentence twice. Each counts once."""
     ANSWERED = "answered"
-    """It is as it should be."""
+    """It names shown sentences, each once and within the budget."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """What a reply says.
+    """The class of a reply, and the sentences that it names or scores.
 
-    `indices` are the sentences that it names or scores, as indices into the paper: each once, as given (scores: in the
-    order of the last ones), only those that were shown; more than the budget if it is over length; none of a reply
-    without an answer, but those before the cut of an order or of scores, and the scored ones of too few.
-    `out_of_range` has at most `MAX_LISTED` numbers that name no shown sentence, each once, as given: both ends of a
-    range that runs backwards or is longer than the paper, the whole part of a fraction, and 10**12 for anything of more
-    than 12 digits. `why` is the reason of the class, for people; empty where it is answered.
+    `indices` are the shown sentences that it names, each once, in its order (with scores: that of their last ones),
+    even if they are more than the budget. A reply without an answer has none; but an order or scores that are cut off
+    keep those before the cut, and scores of too few sentences are kept. `out_of_range` has the other numbers, each once
+    and at most `MAX_LISTED`: both ends of a range that runs backwards or is longer than the paper, the whole part of a
+    fraction, and 10**12 for more than 12 digits. `why` is the reason of the class, for people; empty if ``answered``.
     """
 
     reply_class: ReplyClass
@@ -68,7 +67,7 @@ class Reading:
 
 
 def read_selection(reply: ChatReply, shown: Mapping[int, str], *, budget: int | None, n_sentences: int) -> Reading:
-    r"""Return what a reply to a selection prompt says.
+    r"""Return the reading of a reply to a prompt for a selection.
 
     ``shown`` are the sentences in the prompt by their index in the paper, which has ``n_sentences``. At most ``budget``
     may be selected; None: any number.
@@ -81,32 +80,32 @@ def read_selection(reply: ChatReply, shown: Mapping[int, str], *, budget: int | 
     ('out_of_range', (0, 2), (7,), 'answer line')
     """
     missing, found = _find(reply, ShownSentences(shown))
-    return missing if found is None or missing.why else _judged(found, shown, budget, n_sentences)
+    return missing if found is None or missing.why else _judge(found, shown, budget, n_sentences)
 
 
 def read_order(reply: ChatReply, shown: Mapping[int, str], *, n_sentences: int) -> Reading:
-    """Return what a reply to a prompt for an order says: the best sentence first, any of them may be missing.
+    """Return the reading of a reply to a prompt for an order: the best sentence first; sentences may be missing.
 
-    An order that is cut off is ``truncated``, and `Reading.indices` then holds what stands before the cut, without the
-    last number, which may be cut itself. The parameters are those of `read_selection`.
+    An order that is cut off is ``truncated``. `Reading.indices` then holds the numbers before the cut, without the last
+    one, which may be cut itself. The parameters are those of `read_selection`.
     """
     missing, found = _find(reply, ShownSentences(shown))
     if found is None:
         return missing
     if not missing.why:
-        return _judged(found, shown, None, n_sentences)
-    reading = _judged(replace(found, spans=found.spans[:-1]), shown, None, n_sentences)
+        return _judge(found, shown, None, n_sentences)
+    reading = _judge(replace(found, spans=found.spans[:-1]), shown, None, n_sentences)
     return replace(reading, reply_class=missing.reply_class, why=missing.why)
 
 
 def read_scores(reply: ChatReply, shown: Mapping[int, str], *, n_sentences: int) -> Reading:
-    r"""Return what a reply to a scoring prompt says; the parameters are those of `read_selection`.
+    r"""Return the reading of a reply to a prompt for scores; the parameters are those of `read_selection`.
 
     Scores are read from lines such as ``12: 7``, ``[12] 7/10``, ``- 12 - 7.5``, from table rows, and from JSON. Those
-    of another scale than 10, such as ``3/5`` or ``70%``, are brought to it; those outside 0..10 are clipped. Lines
-    below the last line ``SCORES:`` count, else all lines. Of a sentence scored twice the last score counts. Of a reply
-    that was cut off the last line does not count, the class is ``truncated``, and the other scores are kept. So are
-    those where fewer than half of the shown sentences have one: the class is then ``unparseable``.
+    of another scale, such as ``3/5`` or ``70%``, are brought to 0..10; those outside are clipped. The lines below the
+    last line ``SCORES:`` count, else all lines. If a sentence is scored twice, the last score counts. A reply that was
+    cut off is ``truncated``, and its last line does not count. If fewer than half of the shown sentences have a score,
+    the class is ``unparseable``. Both keep the scores that were read.
 
     Examples
     --------
@@ -132,7 +131,7 @@ def read_scores(reply: ChatReply, shown: Mapping[int, str], *, n_sentences: int)
         reply_class, why = ReplyClass.TRUNCATED, "the reply was cut off at its longest length"
     elif not indices:
         return replace(
-            _unread(text, "no scores were found in the reply"), out_of_range=tuple(out_of_range)[:MAX_LISTED]
+            _without_list(text, "no scores were found in the reply"), out_of_range=tuple(out_of_range)[:MAX_LISTED]
         )
     elif 2 * len(indices) < len(shown):
         why = f"only {len(indices)} of {len(shown)} sentences have a score that can be read"
@@ -151,7 +150,7 @@ _WITHHELD = Reading(reply_class=ReplyClass.REFUSED, why="the provider withheld t
 _HAS_ANSWER = Reading(reply_class=ReplyClass.ANSWERED)
 
 
-def _unread(text: str, why: str) -> Reading:
+def _without_list(text: str, why: str) -> Reading:
     """Return the reading of a reply without a list."""
     if refuses(text):
         why = "the reply says that the model will not answer"
@@ -160,7 +159,7 @@ def _unread(text: str, why: str) -> Reading:
 
 
 def _find(reply: ChatReply, shown: ShownSentences) -> tuple[Reading, FoundAnswer | None]:
-    """Return the reading of a reply without an answer, and the answer; both of one that is cut within its list."""
+    """Return a reading that says why a reply has no whole answer, `why` empty if it has one, and the answer found."""
     if reply.finish == "refused":
         return _WITHHELD, None
     whole = visible_text(reply.text, shown).rstrip()
@@ -181,18 +180,18 @@ def _find_in(text: str, finish: Finish, shown: ShownSentences) -> tuple[Reading,
         found = find_answer(text, shown, is_cut=is_cut)
     except DoubtError:
         why = _DOUBT
-    # What ended for a reason that is not known may be cut, so that an open list is not taken either.
+    # A reply that ended for an unknown reason may be cut off, so that an open list is not taken either.
     if found is not None and ((found.is_open and finish != "stop") or (found.may_go_on and is_cut)):
         return Reading(reply_class=ReplyClass.TRUNCATED, why="the reply was cut off in its list"), found
     if found is not None and (found.spans or not found.is_open):
         return _HAS_ANSWER, found
     if is_cut:
         return Reading(reply_class=ReplyClass.TRUNCATED, why="the reply was cut off before its list"), None
-    return _unread(text, why), None
+    return _without_list(text, why), None
 
 
-def _judged(found: FoundAnswer, shown: Mapping[int, str], budget: int | None, n_sentences: int) -> Reading:
-    """Return the reading of a list."""
+def _judge(found: FoundAnswer, shown: Mapping[int, str], budget: int | None, n_sentences: int) -> Reading:
+    """Return the reading of an answer: its class, the shown sentences that it names, and the other numbers."""
     if not found.spans:
         why = "the reply says that no sentence is selected"
         return Reading(reply_class=ReplyClass.EMPTY, read_by=found.read_by, why=why)
@@ -232,7 +231,7 @@ def _class_of(
 
 
 def _numbers(spans: Sequence[Span], n_sentences: int) -> list[tuple[int, bool]]:
-    """Return the numbers that spans hold, each with whether it may be an index."""
+    """Return the numbers in spans, each with whether it may be an index of a sentence."""
     numbers: list[tuple[int, bool]] = []
     for first, last in spans:
         if last is None:

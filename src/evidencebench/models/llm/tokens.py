@@ -1,4 +1,4 @@
-"""How many tokens a text has, about: no tokenizer, no table, no library."""
+"""Estimate how many tokens a text has, without a tokenizer."""
 
 from evidencebench.models.llm.chat import ChatRequest
 
@@ -6,7 +6,7 @@ _LETTERS = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _DIGITS = b"0123456789"
 _SPACES = b" \t\n\r\x0b\x0c"
 _BEYOND_ASCII = bytes(range(128, 256))
-_MESSAGE_TOKENS = 8  # what a chat template puts around a message
+_MESSAGE_TOKENS = 8  # tokens that a chat template puts around a message
 
 
 def estimated_tokens(text: str) -> int:

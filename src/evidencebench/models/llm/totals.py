@@ -14,7 +14,7 @@ _SIZES = ((10**9, "G"), (10**6, "M"), (10**3, "k"))  # so that no count is longe
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestTotals:
-    """All that was counted up to one moment; `cost_usd` is of the replies whose price is known."""
+    """All counts up to one moment; `cost_usd` is the sum over the replies whose price is known."""
 
     sent: int = 0  # requests, whatever became of them; those that reached no server are not counted
     requests: int = 0  # replies received and not in the cache before
@@ -34,17 +34,17 @@ class RequestTotals:
 
     @property
     def of_unknown_cost(self) -> int:
-        """How many requests were or may be charged for, nobody here knows how much."""
+        """How many requests were, or may be, charged for at an unknown cost."""
         return self.unpriced + self.maybe_charged + self.in_batches
 
     @property
     def has_known_cost(self) -> bool:
-        """Whether the sum is of any use: a reply has a price, or nothing is or was charged for."""
+        """Whether `cost_usd` can be shown: some reply has a price, or nothing was or may yet be charged for."""
         return self.requests > self.unpriced or not (self.of_unknown_cost or self.in_flight)
 
 
 class RunningTotals:
-    """Totals that grow."""
+    """Totals that grow while requests run; any thread may add to them."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -57,28 +57,28 @@ class RunningTotals:
         return self._totals
 
     def after_fork(self) -> None:
-        """Count on in a forked process, where the lock may be held by a thread that is not there."""
+        """Replace the lock in a forked process: a thread that does not exist there may hold it."""
         self._lock = threading.Lock()
 
     def count(self, **more: float) -> None:
-        """Add to the totals of these names; a number may be negative."""
+        """Add numbers to the totals of these names; a number may be negative."""
         with self._lock:
             self._totals = replace(self._totals, **{name: getattr(self._totals, name) + n for name, n in more.items()})
 
     def count_collected(self, key: str, usage: Usage, cost_usd: float | None) -> None:
-        """Add a reply that came in a batch; who asks for it next finds it in the cache, which is not counted again."""
+        """Add a reply that came in a batch. The next request for it finds it in the cache and is not counted again."""
         self._collected.add(key)
         self.count_reply(usage, cost_usd)
 
     def count_stored(self, key: str) -> None:
-        """Add a reply that was found in the cache, unless it came there here and this is the first to ask for it."""
+        """Add a reply that was found in the cache, except at the first request for one of `count_collected`."""
         if key in self._collected:
             self._collected.discard(key)
         else:
             self.count(stored=1)
 
     def count_reply(self, usage: Usage, cost_usd: float | None) -> None:
-        """Add a reply that was sent for, and what it cost; None where that is not known."""
+        """Add a reply to a request that was sent, and its cost; None where that is not known."""
         self.count(
             requests=1,
             prompt_tokens=usage.prompt_tokens or 0,
@@ -101,9 +101,9 @@ class RunningTotals:
         '1 sent, 2 stored, 0 failed, $0.25'
         """
         now = self._totals
-        n_sent = max(now.sent, now.requests)  # what is handed in by others than our senders was sent by them
+        n_sent = max(now.sent, now.requests)  # a sender of the user's own does not count what it sends
         counts = f"{_short(n_sent)} sent, {_short(now.stored)} stored, {_short(now.failures)} failed"
-        return f"{counts}, {_cost(now)}"[:_LINE_CHARACTERS]
+        return f"{counts}, {_cost_text(now)}"[:_LINE_CHARACTERS]
 
     def fields(self) -> dict[str, Any]:
         """Return the totals by name; the cost is None where nothing is known of it though something was charged."""
@@ -112,7 +112,7 @@ class RunningTotals:
         return shown | {"cost_usd": now.cost_usd if now.has_known_cost else None}
 
 
-def _cost(totals: RequestTotals) -> str:
+def _cost_text(totals: RequestTotals) -> str:
     if not totals.has_known_cost:
         return "price unknown" if totals.unpriced else "cost unknown"
     shown, n_unknown = shown_usd(totals.cost_usd), totals.of_unknown_cost

@@ -2,7 +2,7 @@
 
 The grammar, on a page::
 
-    reply    what stands behind the reasoning marks (<think>...</think>), up to a next prompt that the model begins
+    reply    the text behind the reasoning marks (<think>...</think>), up to a next prompt that the model itself begins
     answer   the last of: a line that begins with ANSWER, a tag <answer>, a LaTeX box, JSON that opens a line
              else JSON that does not parse, by its key: "sentences": [3, 17
              else the whole reply, its last line in brackets, or what words of choosing introduce: Selected: [3, 17]
@@ -13,13 +13,13 @@ The grammar, on a page::
     items    one a line, with or without bullets or numbering: [3] why | 3: why | Sentence 3 - why | a quoted sentence
     scores   one a line: 12: 7 | [12] 7/10 | 12 -> 70% | JSON
 
-What this does not read is not guessed: a list in prose is a citation, an answer with an exception (*none, but [3] is
-close*) may mean one thing or the other. So it is where a second list stands behind the answer. A line of the reply that
-stands in a sentence of the paper is the paper's. Of a reply that was cut off, an open list is not taken. Digits are
-ASCII's; those of other writings are no numbers.
+Text that this grammar does not read is never guessed at. A list in prose is a citation. An answer with an exception
+(*none, but [3] is close*), or with a second list behind it, may mean one thing or the other. A line of the reply that
+repeats a sentence of the paper is no answer. In a reply that was cut off, a list without its closing bracket is not
+taken. Only ASCII digits are numbers.
 
 * ``text``: plain marks for decorated ones; the sentences of the prompt, found again where a reply quotes them.
-* ``visible``: what is left without reasoning marks and without a next prompt that the model begins itself.
+* ``visible``: the reply without hidden reasoning and without a next prompt that the model itself begins.
 * ``phrases``: *none*, refusals, and remarks that add nothing to a list.
 * ``numbers`` and ``items``: the two forms of a list.
 * ``json_answers``: a JSON value, whatever its keys.

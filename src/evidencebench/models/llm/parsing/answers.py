@@ -1,4 +1,4 @@
-"""The answer of a reply: where it may stand, the last such place first, and what stands there."""
+"""Find the answer in a reply: the places where it may stand, the last one first, and the sentences named there."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -13,33 +13,33 @@ from evidencebench.models.llm.parsing.text import MAX_LINE, ShownSentences, has_
 
 
 class Branch(StrEnum):
-    """What read a reply, by the name under which runs count it (``read_by ...``)."""
+    """The branch of the grammar that read a reply. Runs count it under this name (``read_by ...``)."""
 
     ANSWER_LINE = "answer line"  # numbers, or *none*, behind ``ANSWER:``
     ITEMS = "answer items"  # a list with one item a line
     QUOTES = "quotes"  # the texts of sentences, one a line
     TAG = "tag"  # ``<answer>`` or a LaTeX box
     JSON = "json"
-    JSON_KEY = "json key"  # what is nearly JSON, such as Python, or is cut off
-    CHOICE = "choice"  # what words of choosing introduce, such as *I select*
+    JSON_KEY = "json key"  # a list behind a key in text that is nearly JSON, such as Python, or is cut off
+    CHOICE = "choice"  # a list behind words of choosing, such as *I select*
     LIST = "list"  # a reply that is a list and nothing else, or that ends with one in brackets
     SCORE_LINES = "score lines"
     REFUSAL = "refusal"
 
 
 class DoubtError(ValueError):
-    """What the answer names is not sure, and no earlier list counts in its place."""
+    """It is not sure which sentences the answer names. No earlier list counts in its place."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundAnswer:
-    """The sentences that a reply names: none where it says so."""
+    """The sentences that a reply names; `spans` is empty where the reply says that none is selected."""
 
     spans: list[Span]
     read_by: Branch
-    end: int
+    end: int  # position behind it
     is_open: bool = False  # whether a bracket is not closed
-    may_go_on: bool = False  # whether no bracket ends it and the text ends with it
+    may_go_on: bool = False  # whether it ends the text without a closing bracket
 
 
 _PLACE = re.compile(
@@ -71,24 +71,25 @@ _NOT_CHOSEN = re.compile(
     re.IGNORECASE,
 )
 _BEFORE_VALUE = re.compile(r"(?:[\s*_$:]|```[A-Za-z0-9]{0,12}[ \t]*(?=\n))*+")
-_MAX_PLACES = 40  # of one kind, the last ones
-_MAX_SHORT = 300  # characters of a reply that says in words that nothing is selected
+_MAX_PLACES = 40  # of each kind, only the last so many are looked at
+_MAX_SHORT = 300  # characters; a longer reply cannot say in words alone that nothing is selected
 
 
 def find_answer(text: str, shown: ShownSentences, *, is_cut: bool) -> FoundAnswer | None:
-    """Return the reply's answer, which may be an explicitly empty one; None where it has none.
+    """Return the reply's answer, which may be explicitly empty; None where it has none.
 
-    The last place that is not the paper's own line is the answer; one that cannot be read is an answer all the same.
-    Two without a word between contradict each other, unless they name the same. Of a reply that was cut off, only the
-    surest places are looked at. Raises `DoubtError` if its answer cannot be read for sure.
+    The answer stands at the last place that does not repeat the paper, even if it cannot be read there. Two answers
+    without a word between them contradict each other, unless they name the same. In a reply that was cut off, only the
+    surest places count. Raises `DoubtError` where it is not sure which sentences the answer names.
     """
     values = list(json_values(text))
     outside = [True] * (len(text) + 1)
     for start, end, _ in values:
         outside[start:end] = [False] * (end - start)
+    places = [(place, end) for place, end in _places(text, shown) if outside[place.start()]]
     found = [
-        *((True, start, one) for start, end, value in values for one in _in_json(text, start, end, value, shown)),
-        *(one for place, end in _places(text, shown) if outside[place.start()] for one in _at(text, place, end, shown)),
+        *((True, start, one) for start, end, value in values for one in _json_answers(text, start, end, value, shown)),
+        *(one for place, end in places for one in _answers_at(text, place, end, shown)),
     ]
     keys = [
         key
@@ -96,33 +97,33 @@ def find_answer(text: str, shown: ShownSentences, *, is_cut: bool) -> FoundAnswe
         if outside[key.start()] and not shown.hold(line_around(text, key.start()), key[0].strip("\"' :=[\n"))
     ]
     if found:
-        return _last(text, sorted(found, key=lambda one: one[:2]), keys[-1].start() if keys else 0, shown)
+        return _last_answer(text, sorted(found, key=lambda one: one[:2]), keys[-1].start() if keys else 0, shown)
     if len(keys) > 1:
         raise DoubtError
     if keys:
         numbers = read_numbers(text, keys[0].end(), len(text))
         is_inner = text[: keys[0].start()].rstrip(" \t\n{").endswith(":")
-        return None if numbers is None or is_inner else _in_numbers(text, numbers, Branch.JSON_KEY)
+        return None if numbers is None or is_inner else _answer_from_numbers(text, numbers, Branch.JSON_KEY)
     return None if is_cut or values else _find_alone(text.strip(), shown)
 
 
 _Place = tuple[bool, int, FoundAnswer | None]
-"""Whether the reply says it itself or may quote the paper, the position, what stands there: None if not readable."""
+"""Whether it is the reply's own (else it may quote the paper), its position, and its answer; None: not readable."""
 
 
-def _last(text: str, found: Sequence[_Place], last_key: int, shown: ShownSentences) -> FoundAnswer:
-    """Return the last answer, or raise `DoubtError` if that is not sure."""
+def _last_answer(text: str, found: Sequence[_Place], last_key: int, shown: ShownSentences) -> FoundAnswer:
+    """Return the last answer; raise `DoubtError` where it is not sure."""
     _, start, last = found[-1]
     if last is None or last_key > last.end or _is_revised(text, last, shown):
         raise DoubtError
     before = found[-2][2] if len(found) > 1 and found[-2][0] else None
     if before and before.spans != last.spans and not text[before.end : start].strip(MARKS + "\n"):
-        raise DoubtError  # nothing revokes the first
+        raise DoubtError  # no words take the first one back
     return last
 
 
-def _in_json(text: str, start: int, end: int, value: object, shown: ShownSentences) -> list[FoundAnswer | None]:
-    """Return what a JSON value names, None where it cannot be told; nothing where it has no list or is the paper's."""
+def _json_answers(text: str, start: int, end: int, value: object, shown: ShownSentences) -> list[FoundAnswer | None]:
+    """Return the answer in a JSON value: [None] where it is not sure, [] without one or in a repeated sentence."""
     try:
         spans = None if shown.hold(text[start:end], text[start]) else listed_in(value, shown)
     except (UnsureListError, RecursionError):
@@ -131,7 +132,7 @@ def _in_json(text: str, start: int, end: int, value: object, shown: ShownSentenc
 
 
 def _places(text: str, shown: ShownSentences) -> Iterator[tuple[re.Match[str], int]]:
-    """Yield the places of tags and of the keyword, the last first, and where each ends: where the next one begins."""
+    """Yield the tags and keywords, the last first, each with its end: where the next one begins, or its closing tag."""
     end = next_start = len(text)
     for place in reversed(list(_PLACE.finditer(text))[-_MAX_PLACES:]):
         if place["answer"] is None and shown.hold(line_around(text, place.start()), place[0]):
@@ -143,8 +144,8 @@ def _places(text: str, shown: ShownSentences) -> Iterator[tuple[re.Match[str], i
         next_start = place.start("answer") if place["answer"] else place.start()
 
 
-def _at(text: str, place: re.Match[str], end: int, shown: ShownSentences) -> Iterator[_Place]:
-    """Yield what stands at a place; nothing where it quotes the paper, or nothing is behind it."""
+def _answers_at(text: str, place: re.Match[str], end: int, shown: ShownSentences) -> Iterator[_Place]:
+    """Yield the answer at a place; none where it quotes the paper, or where nothing stands behind it."""
     is_line = place["answer"] is not None
     start, words = (place.start("answer"), place["answer"]) if is_line else (place.start(), place[0])
     is_quoted = is_line and not {'"', "'", "`", ">"}.isdisjoint(place["lead"])
@@ -154,7 +155,7 @@ def _at(text: str, place: re.Match[str], end: int, shown: ShownSentences) -> Ite
     if found is not None and (is_own or (is_line and not is_quoted)):
         is_mentioned = is_quoted and has_letter(text[found.end : line_end_of(text, found.end, len(text))])
         yield is_own, start, None if is_mentioned else found
-    # *The answer is* begins other sentences too.
+    # Words that cannot be read are an answer too, but not behind *is* or *are*: *The answer is* begins other sentences.
     if found is None and is_own and text[place.end() : end].strip(MARKS + "\n") and text[place.end() - 1] not in "eEsS":
         yield True, start, None
 
@@ -176,10 +177,10 @@ def _is_revised(text: str, found: FoundAnswer, shown: ShownSentences) -> bool:
 
 
 def _find_alone(text: str, shown: ShownSentences) -> FoundAnswer | None:
-    """Return the list of a reply without a keyword, where it is clearly no citation; None where there is none.
+    """Return the list of a reply without tag, keyword and JSON, where it is clearly no citation; else None.
 
-    It is the whole reply, its last line in brackets, or what the last words of choosing (*I select*, *Selected
-    sentences:*) introduce, if nothing but a remark stands behind it.
+    It is the whole reply, its last line in brackets, or the list behind the last words of choosing (*I select*,
+    *Selected sentences:*), if nothing but a remark stands behind it.
     """
     if len(text) <= _MAX_SHORT and "\n\n" not in text and says_none(text):
         return FoundAnswer(spans=[], read_by=Branch.LIST, end=len(text))
@@ -193,11 +194,11 @@ def _find_alone(text: str, shown: ShownSentences) -> FoundAnswer | None:
             return FoundAnswer(spans=numbers.spans, read_by=Branch.LIST, end=len(text))
     items = read_items(text, 0, len(text), shown)
     if items and not text[items.end :].strip(MARKS) and (items.is_quoted or items.kinds == {"number"}):
-        return replace(_in_items(text, items), read_by=Branch.QUOTES if items.is_quoted else Branch.LIST)
-    return _chosen(text, shown)
+        return replace(_answer_from_items(text, items), read_by=Branch.QUOTES if items.is_quoted else Branch.LIST)
+    return _find_chosen(text, shown)
 
 
-def _chosen(text: str, shown: ShownSentences) -> FoundAnswer | None:
+def _find_chosen(text: str, shown: ShownSentences) -> FoundAnswer | None:
     """Return the list behind the last words of choosing."""
     for choice in reversed(list(_CHOICE.finditer(text))[-_MAX_PLACES:]):
         line = line_around(text, choice.start())
@@ -216,48 +217,48 @@ def _chosen(text: str, shown: ShownSentences) -> FoundAnswer | None:
 def read_value(text: str, start: int, end: int, shown: ShownSentences, branch: Branch) -> FoundAnswer | None:
     """Return the list that stands at a place: JSON, words such as *none*, numbers on a line, or items below each other.
 
-    None: there is none of which it is sure what it names.
+    None where there is no list, or where it is not sure which sentences it names.
     """
     before = _BEFORE_VALUE.match(text, start, end)
     start = before.end() if before else start
     line_end = line_end_of(text, start, end)
     line = text[start:line_end]
     if line[:1] in {"{", "["} and (value := json_at(text[:end], start)) and not _is_numbers(value[0]):
-        return next(iter(_in_json(text, start, value[1], value[0], shown)), None)
+        return next(iter(_json_answers(text, start, value[1], value[0], shown)), None)
     if shown.index_of(line) is None:
         if says_none(text[start:end]):
             return FoundAnswer(spans=[], read_by=branch, end=line_end, may_go_on=not text[line_end:].strip())
         numbers = read_numbers(text, start, end)
         if numbers is not None and _is_whole_list(text, numbers, end, shown):
-            return _in_numbers(text, numbers, branch)
+            return _answer_from_numbers(text, numbers, branch)
     is_introduced = line.rstrip(" *_").endswith(":") and not _NOT_CHOSEN.search(line) and read_item(line, shown) is None
     start = line_end + 1 if is_introduced else start
     line_start = text.rfind("\n", 0, start) + 1
     starts_line = not text[line_start:start].strip()
     items = read_items(text, line_start if starts_line else start, end, shown)
     is_sure = items is not None and (starts_line or items.n_items > 1 or items.is_quoted)
-    return _in_items(text, items) if items is not None and is_sure else None
+    return _answer_from_items(text, items) if items is not None and is_sure else None
 
 
 def _is_numbers(value: object) -> bool:
-    """Whether a JSON value may be a list of numbers with something behind it."""
+    """Whether a JSON value holds numbers alone, so that it may be the first part of a list, as in ``[3], [17]``."""
     return not value or (isinstance(value, list) and all(isinstance(one, str) and one.isdecimal() for one in value))
 
 
-def _in_numbers(text: str, numbers: NumberList, branch: Branch) -> FoundAnswer:
+def _answer_from_numbers(text: str, numbers: NumberList, branch: Branch) -> FoundAnswer:
     may_go_on = (not numbers.is_bracketed or numbers.wants_more) and not text[numbers.end :].strip(" \t\n,;")
     return FoundAnswer(
         spans=numbers.spans, read_by=branch, end=numbers.end, is_open=numbers.is_open, may_go_on=may_go_on
     )
 
 
-def _in_items(text: str, items: ItemList) -> FoundAnswer:
+def _answer_from_items(text: str, items: ItemList) -> FoundAnswer:
     branch = Branch.QUOTES if items.is_quoted else Branch.ITEMS
     return FoundAnswer(spans=items.spans, read_by=branch, end=items.end, may_go_on=not text[items.end :].strip())
 
 
 def _is_whole_list(text: str, numbers: NumberList, end: int, shown: ShownSentences) -> bool:
-    """Whether numbers on a line are all that is named: nothing follows them but a remark, and no item below them."""
+    """Whether the numbers on a line are the whole list: only a remark follows them there, and no item below."""
     line_end = line_end_of(text, numbers.end, end)
     rest = text[numbers.end : line_end]
     if numbers.is_open and text[numbers.end : end].strip(" \t\n,"):
@@ -265,7 +266,7 @@ def _is_whole_list(text: str, numbers: NumberList, end: int, shown: ShownSentenc
     if not is_remark(rest):
         return False
     if len(numbers.spans) == 1 and not numbers.is_bracketed and rest[:1] in {".", ")"} and has_letter(rest):
-        return False  # which may only number an item
+        return False  # it may only number an item
     below_text = text[line_end:end].lstrip()
     line, is_next = below_text.split("\n", 1)[0], text.count("\n", line_end, end - len(below_text)) == 1
     below = read_item(line, shown)

@@ -9,7 +9,7 @@ from evidencebench.models.llm.parsing.phrases import MARKS, without_parentheses
 from evidencebench.models.llm.parsing.text import ShownSentences, has_letter
 
 ItemKind = Literal["number", "remark", "echo", "quote", "unread"]
-"""Numbers alone; with a remark; with the text of their sentence; that text alone; not sure what."""
+"""Numbers alone; numbers with a remark; a number with its sentence's text; that text alone; not sure what."""
 
 _HEAD = re.compile(
     r"(?P<indent>[ \t]*)(?P<bullet>(?:[-+>]|->|=>|\*(?!\*))[ \t]+|[-+](?=[\[#(]))?"
@@ -25,7 +25,7 @@ _BEHIND_A_NUMBER = re.compile(r"[\s\"'`*_]*(?:[:|(.,;]|-+[\s>]|$)")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListItem:
-    """One line of a list, and what it names if that is sure."""
+    """One line of a list; `spans` is empty where it is not sure which sentences it names."""
 
     kind: ItemKind
     indent: int
@@ -34,7 +34,7 @@ class ListItem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ItemList:
-    """What items one below the other name, at least one, and the position behind them."""
+    """One or more items, one below the other; `end` is the position behind them."""
 
     spans: list[Span]
     kinds: set[ItemKind]
@@ -48,16 +48,16 @@ class ItemList:
 
 
 def read_item(line: str, shown: ShownSentences) -> ListItem | None:
-    """Return the item that a line is; None where it has neither bullet nor number nor sentence.
+    """Return a line as an item; None where it has neither bullet nor number nor sentence.
 
     The 3 of ``3. text`` only numbers the item.
     """
     head = _HEAD.match(line)
-    if head is None:  # every part of it may be missing
+    if head is None:  # never, since the expression also matches nothing
         return None
     body, indent = line[head.end() :], len(head["indent"])
     ordinal = whole_number(head["ordinal"].strip("*(.)")) if head["ordinal"] else None
-    if (quoted := _quoted(line[head.end("bullet") if head["bullet"] else 0 :], body, ordinal, shown)) is not None:
+    if (quoted := _find_quoted(line[head.end("bullet") if head["bullet"] else 0 :], body, ordinal, shown)) is not None:
         return ListItem(kind="quote", indent=indent, spans=((quoted, quoted),))
     found = read_numbers(body, 0, len(body))
     if found is not None and found.spans and not found.is_open:
@@ -71,8 +71,8 @@ def read_item(line: str, shown: ShownSentences) -> ListItem | None:
     return ListItem(kind="unread", indent=indent) if is_item else None
 
 
-def _quoted(whole: str, body: str, ordinal: int | None, shown: ShownSentences) -> int | None:
-    """Return the sentence whose text an item is, that of its ordinal where it is one of several."""
+def _find_quoted(whole: str, body: str, ordinal: int | None, shown: ShownSentences) -> int | None:
+    """Return the index of the sentence whose text an item is; of several such sentences, that of the ordinal."""
     if not has_letter(body):
         return None
     index = shown.index_of(whole)
@@ -83,16 +83,16 @@ def _quoted(whole: str, body: str, ordinal: int | None, shown: ShownSentences) -
 
 
 def begins_with_number(line: str) -> bool:
-    """Whether a line that is no item may be one all the same."""
+    """Whether a line begins with a number, marks aside, so that it may be an item that cannot be read."""
     return line.lstrip(MARKS + "[({")[:1].isdecimal()
 
 
 def read_items(text: str, start: int, end: int, shown: ShownSentences) -> ItemList | None:
-    """Return the list of items that begins at a position; None where none does, or what belongs to it is not sure.
+    """Return the list of items that begins at ``start``; None where there is none, or where its end is not sure.
 
-    It goes on over empty lines, over what is indented below an item, and over a remark right below one. It ends with
-    another kind of line. Where items stand behind that one, it is not sure whether they belong to the list, unless it
-    holds numbers alone and they explain them.
+    The list goes on over empty lines, over lines indented below an item, and over a remark right below one. Any other
+    line ends it. It is not sure whether items behind that line belong to the list, unless the list holds numbers alone
+    and those items explain them.
     """
     items: list[ListItem] = []
     position = last = start

@@ -1,4 +1,4 @@
-"""A JSON value, and what it names: a list, below one of many keys, of numbers, texts, or objects that hold one."""
+"""Find the JSON values in a reply, and the sentences that they name by numbers, texts or objects in a list."""
 
 import json
 import re
@@ -10,27 +10,27 @@ from evidencebench.models.llm.parsing.numbers import Span, read_numbers, whole_n
 from evidencebench.models.llm.parsing.phrases import MARKS, says_none
 from evidencebench.models.llm.parsing.text import ShownSentences, line_end_of
 
-# Keys as they are compared: in small letters, without anything else. The surest come first.
-_LISTS = (
+# Keys in the form in which they are compared: lower-case letters alone. The surest come first.
+_LIST_KEYS = (
     *("sentences", "sentenceindices", "sentenceids", "sentencenumbers", "selectedsentences", "selectedsentenceindices"),
     *("selectedids", "selectedindices", "selected", "selection", "indices", "indexes", "ids", "answer", "answers"),
     *("finalanswer", "evidencesentences", "evidenceindices", "evidence", "order", "ranking"),
 )
-_INDICES = ("sentenceindex", "sentenceid", "sentencenumber", "sentence", "index", "idx")
-_OF_ENTRIES = (*_INDICES, "text", "quote", "content", "id", "number", "no")  # what may say the sentence of an entry
+_INDEX_KEYS = ("sentenceindex", "sentenceid", "sentencenumber", "sentence", "index", "idx")
+_ENTRY_KEYS = (*_INDEX_KEYS, "text", "quote", "content", "id", "number", "no")  # keys of an entry for its sentence
 _MAX_PLACES = 40
 _START = re.compile(r"^(?:[ \t]{0,8}```[^\n`]{0,20}\n\s*(?=[\[{])|[ \t]*(?=\{\s*\"|\[\s*[\"{]))", re.MULTILINE)
 _TRAILING_COMMA = re.compile(r",(?=\s*[\]}])")
-# Numbers as written: their digits may be more than Python likes to convert.
+# Numbers stay text, since Python refuses to convert thousands of digits.
 _DECODER = json.JSONDecoder(strict=False, parse_int=str, parse_float=str, parse_constant=str)
 
 
 class UnsureListError(ValueError):
-    """What a list holds is not sure to name a sentence."""
+    """It is not sure which sentence an entry of a list names."""
 
 
 def json_at(text: str, start: int) -> tuple[Any, int] | None:
-    """Return the JSON object or list at a position, trailing commas forgiven, and the position behind it.
+    """Return the JSON object or list at a position, and the position behind it; None without one. Forgive last commas.
 
     Examples
     --------
@@ -47,81 +47,81 @@ def json_at(text: str, start: int) -> tuple[Any, int] | None:
 
 
 def json_values(text: str) -> Iterator[tuple[int, int, Any]]:
-    """Yield where the JSON values that open a line or a fence start and end, and the values."""
+    """Yield the start, the end and the value of each JSON object or list that opens a line or a code fence."""
     end = 0
     for place in list(_START.finditer(text))[-_MAX_PLACES:]:
         start = place.end()
         if start >= end and (found := json_at(text, start)) is not None:
             value, value_end = found
-            # ``[41] text`` is a sentence with its number.
+            # A list with text behind it, as in ``[41] text``, is a sentence with its number.
             if isinstance(value, dict) or not text[value_end : line_end_of(text, value_end, len(text))].strip(MARKS):
                 end = value_end
                 yield start, end, value
 
 
 def by_comparable_key(value: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an object with its keys as they are compared."""
+    """Return an object with its keys in the form in which they are compared: ``Sentence IDs`` is ``sentenceids``."""
     return {re.sub("[^a-z]+", "", key[:80].lower()): one for key, one in value.items()}
 
 
 def listed_in(value: Any, shown: ShownSentences) -> list[Span] | None:
-    """Return what a JSON value names: its own items, or those below the surest key; None where it has no such key.
+    """Return the sentences that a JSON value names, as a list or below its surest key; None where it is neither.
 
-    Raises `UnsureListError` if there is a list, and one of its items is not sure to name a sentence.
+    Raises `UnsureListError` where it is not sure which sentence an entry of the list names.
     """
     if isinstance(value, list):
         if all(isinstance(one, dict) and str(one.get("rank")).isdecimal() for one in value):
             value = sorted(value, key=lambda one: whole_number(one["rank"]))
-        return [span for one in value for span in _named_by(one, shown)]
+        return [span for one in value for span in _read_entry(one, shown)]
     if isinstance(value, dict):
         by_name = by_comparable_key(value)
-        for name in _LISTS:
-            if name in by_name and (found := _listed_below(by_name[name], shown)) is not None:
+        for name in _LIST_KEYS:
+            if name in by_name and (found := _read_below(by_name[name], shown)) is not None:
                 return found
-        if not by_name.keys().isdisjoint(_INDICES):
+        if not by_name.keys().isdisjoint(_INDEX_KEYS):
             raise UnsureListError  # an entry without its list, such as a line of JSON
     return None
 
 
-def _listed_below(value: Any, shown: ShownSentences) -> list[Span] | None:
-    """Return what stands below the key of a list; None where it is a text, which may explain the list."""
+def _read_below(value: Any, shown: ShownSentences) -> list[Span] | None:
+    """Return the sentences below the key of a list; None where a text stands there that is no list."""
     if value is None:
         return []
     if isinstance(value, str):
-        return [] if says_none(value) else _whole_list(value)
+        return [] if says_none(value) else _read_numbers_alone(value)
     found = listed_in(value, shown)
     if found is None:
         raise UnsureListError
     return found
 
 
-def _whole_list(text: str) -> list[Span] | None:
-    """Return the numbers that a text is a list of, and nothing else."""
+def _read_numbers_alone(text: str) -> list[Span] | None:
+    """Return the numbers of a text that is a list of numbers and nothing else; else None."""
     numbers = read_numbers(text, 0, len(text))
     if numbers is None or numbers.is_open or numbers.end != len(text.rstrip(" .")):
         return None
     return numbers.spans
 
 
-def _named_by(value: Any, shown: ShownSentences) -> list[Span]:
-    """Return what one element of a list names."""
+def _read_entry(value: Any, shown: ShownSentences) -> list[Span]:
+    """Return the sentences that one entry of a list names."""
     if isinstance(value, str):
-        return _named_by_text(value, shown)
+        return _read_text_entry(value, shown)
     if isinstance(value, list):
-        return [span for one in value for span in _named_by(one, shown)]
+        return [span for one in value for span in _read_entry(one, shown)]
     if isinstance(value, dict) and not any(one is False for one in value.values()):
         by_name = by_comparable_key(value)
-        for name in (*_LISTS, *_OF_ENTRIES):
+        for name in (*_LIST_KEYS, *_ENTRY_KEYS):
             one = by_name.get(name)
-            if isinstance(one, list) or (one is not None and name in _OF_ENTRIES):
-                return _named_by(one, shown)
+            if isinstance(one, list) or (one is not None and name in _ENTRY_KEYS):
+                return _read_entry(one, shown)
     raise UnsureListError
 
 
-def _named_by_text(text: str, shown: ShownSentences) -> list[Span]:
+def _read_text_entry(text: str, shown: ShownSentences) -> list[Span]:
     if says_none(text):
         return []
-    if (found := _whole_list(text)) is not None:
+    if (found := _read_numbers_alone(text)) is not None:
         return found
     item = read_item(text, shown)
     if item is None or not item.spans:

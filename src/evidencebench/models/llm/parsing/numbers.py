@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from evidencebench.models.llm.parsing.text import has_letter
 
 Span = tuple[int, int | None]
-"""First and last number of a range, the same twice for a single number; None as the last: no whole number."""
+"""First and last number of a range; a single number stands twice. The last is None for a number that is not whole."""
 
 MAX_DIGITS = 12
-"""Longer numbers are all read as 10 to the power of this: they name no sentence."""
+"""A number with more digits is read as 10 to the power of this: it names no sentence."""
 
-# A text is first turned into letters, one a token; the grammar of lists is an expression over these letters:
+# A text is first turned into letters, one for each token. The grammar of lists is an expression over these letters:
 # n number, l label, m minus or range, r range, s separator, b line break, [ ( { themselves, c closing, x all else.
 _TOKEN = re.compile(
     r"""
@@ -43,21 +43,21 @@ _SPAN = re.compile(r"m?n(?:c?[mr]l?[\[({]?l?(?P<last>n))?")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NumberList:
-    """Numbers one behind the other, as far as they are a list."""
+    """A list of numbers, and how it is written."""
 
     spans: list[Span]
     end: int  # behind the last number or bracket
     is_bracketed: bool
     is_labelled: bool
     is_open: bool  # whether a bracket is not closed
-    wants_more: bool  # whether a separator is the last
+    wants_more: bool  # whether it ends with a separator
 
 
 def read_numbers(text: str, start: int, end: int) -> NumberList | None:
-    """Return the list of numbers that stands at a position; None where none does, or a bracket holds what is no number.
+    """Return the list of numbers at a position; None where there is none, or where a bracket holds anything else.
 
-    A list without brackets ends with its line, or with what is no number, unless a separator stands last. What stands
-    in parentheses right behind a number is a remark. An empty bracket is a list without spans.
+    A list without brackets ends before text that is no number, and with its line unless a separator stands last. Words
+    in parentheses right behind a number are a remark. An empty bracket is a list without spans.
     """
     letters, tokens = _tokens(text, start, end)
     found = _LIST.match(letters)
@@ -76,7 +76,7 @@ def read_numbers(text: str, start: int, end: int) -> NumberList | None:
 
 
 def _tokens(text: str, start: int, end: int) -> tuple[str, list[re.Match[str]]]:
-    """Return the letters of the tokens up to the first that is in no list, and the tokens."""
+    """Return the tokens up to the first that can be in no list, as one letter each and as matches."""
     letters: list[str] = []
     tokens: list[re.Match[str]] = []
     while letters[-1:] != ["x"] and (token := _TOKEN.match(text, start, end)):
@@ -95,14 +95,14 @@ def _tokens(text: str, start: int, end: int) -> tuple[str, list[re.Match[str]]]:
 def _span_of(found: re.Match[str], tokens: list[re.Match[str]]) -> Span:
     """Return the span of a number, or of a range."""
     is_negative = found[0].startswith("m")
-    first = _single(tokens[found.start() + is_negative][0], is_negative=is_negative)
+    first = _single_span(tokens[found.start() + is_negative][0], is_negative=is_negative)
     if found["last"] is None:
         return first
-    last = _single(tokens[found.start("last")][0])
+    last = _single_span(tokens[found.start("last")][0])
     return (first[0], None if None in {first[1], last[1]} else last[1])
 
 
-def _single(number: str, *, is_negative: bool = False) -> Span:
+def _single_span(number: str, *, is_negative: bool = False) -> Span:
     """Return the span of one number as written, such as ``12``, ``12.0`` or ``12.5``."""
     whole, _, fraction = number.partition(".")
     value = whole_number(whole)

@@ -1,11 +1,11 @@
-"""What models say instead of a list, or behind one: that nothing is selected, that they refuse, remarks."""
+"""Phrases instead of a list or behind one: that nothing is selected, refusals, remarks."""
 
 import re
 
 from evidencebench.models.llm.parsing.text import has_digit, has_letter
 
 MARKS = " \t.!?,;:*`_\"'$\\&+/|)]}<>#~-"
-"""What may stand around a list and says nothing."""
+"""The characters that may stand around a list and mean nothing."""
 
 _WINDOW = 400
 _NONE = re.compile(
@@ -25,7 +25,7 @@ _ASIDE = re.compile(r"\([^()\n]{0,200}\)|</[A-Za-z_]{1,20}>")
 
 
 def says_none(text: str) -> bool:
-    """Whether a text begins by saying that no sentence is selected; where a number follows, one may be after all.
+    """Whether a text begins by saying that no sentence is selected, and no digit follows in its paragraph.
 
     Examples
     --------
@@ -49,7 +49,7 @@ def refuses(text: str) -> bool:
 
 
 def is_remark(rest: str) -> bool:
-    """Whether what follows a list on its line, parentheses aside, adds no sentence to it: nothing, or a mere reason.
+    """Whether the text behind a list on its line adds no sentence: nothing or a mere reason, parentheses aside.
 
     Examples
     --------
@@ -61,5 +61,5 @@ def is_remark(rest: str) -> bool:
 
 
 def without_parentheses(text: str) -> str:
-    """Return a text without words in parentheses and tags that are closed."""
+    """Return a text without closing tags and without parentheses that hold words."""
     return _ASIDE.sub(lambda found: "" if has_letter(found[0]) else found[0], text)

@@ -1,4 +1,4 @@
-"""Texts as they are compared: plain marks for decorated ones, and the sentences of the prompt found in a reply."""
+"""Compare texts: plain marks for decorated ones, and the sentences of the prompt, found again in a reply."""
 
 # ruff: noqa: RUF001 - a table of marks that look alike
 
@@ -8,14 +8,14 @@ from collections.abc import Mapping
 from functools import cached_property, lru_cache
 
 MAX_CHARACTERS = 100_000
-"""Of a longer reply only the end is read, since the answer stands last. So much is some 25,000 tokens."""
+"""Of a longer reply only the end is read, since the answer stands last. It is about 25,000 tokens."""
 
 MAX_LINE = 4000
-"""Of a longer line only so much is looked at."""
+"""Only so many characters of a line are looked at."""
 
 _PLAIN_MARKS = str.maketrans(
     {
-        # Single marks, so that those inside a JSON text do not end it.
+        # Single marks, since double ones inside a JSON text would end it.
         **dict.fromkeys("“”„‟«»「」『』＂‘’‚‛‹›＇´", "'"),
         **dict.fromkeys("‐‑‒–—―−－﹣•◦▪▫‣●○■□⁃∙", "-"),
         **dict.fromkeys("（﹙", "("),
@@ -42,15 +42,15 @@ _PLAIN_MARKS = str.maketrans(
     }
 )
 _NO_QUOTES = str.maketrans("", "", "\"'`*")
-_TURN_MARK = re.compile(r"<\|[^|<>\n]{0,40}\|>|</?s>|<(?:end|start)_of_turn>")  # what servers leave between turns
+_TURN_MARK = re.compile(r"<\|[^|<>\n]{0,40}\|>|</?s>|<(?:end|start)_of_turn>")  # servers leave them between turns
 _NUMBERED = re.compile(r"[\s\"'`>*-]{0,9}\[\s?[0-9]{1,9}\s?\]")
-_MIN_PART = 30  # characters without blanks from which on a part of a sentence names it, if no other sentence holds it
+_MIN_PART = 30  # characters without blanks: a part this long names a sentence, if no other sentence holds it
 _MIN_BEGINNING = 12
-_MAX_LOOK_UPS = 2000  # of parts, each of which reads the whole paper
+_MAX_LOOK_UPS = 2000  # of parts of sentences: each reads the whole paper
 
 
 def plain_text(text: str) -> str:
-    """Return the end of a text where it is overlong, with plain marks for decorated ones and plain line breaks."""
+    """Return a text with plain marks for decorated ones and plain line breaks; of an overlong text only the end."""
     return text[-MAX_CHARACTERS:].replace("\r\n", "\n").replace("\r", "\n").translate(_PLAIN_MARKS)
 
 
@@ -60,7 +60,7 @@ def without_turn_marks(text: str) -> str:
 
 
 def comparable(text: str) -> str:
-    """Return a text as quotations are compared: NFKC, no case, blanks or quotation marks, plain dashes.
+    """Return a text in the form in which quotations are compared: NFKC, no case, blanks or quotes, plain dashes.
 
     Examples
     --------
@@ -72,7 +72,7 @@ def comparable(text: str) -> str:
     return "".join(without_turn_marks(text).casefold().translate(_NO_QUOTES).split()).strip(".,;:")
 
 
-# A paper is read again with each of its replies.
+# Cached, since a paper's sentences are compared with each of its replies.
 _comparable_sentence = lru_cache(maxsize=4096)(comparable)
 _lowered_sentence = lru_cache(maxsize=4096)(lambda sentence: plain_text(sentence).casefold())
 
@@ -88,21 +88,21 @@ def has_digit(text: str) -> bool:
 
 
 def line_end_of(text: str, position: int, end: int) -> int:
-    """Return where the line of a position ends, at the end at the latest."""
+    """Return the end of the line at a position, at most ``end``."""
     found = text.find("\n", position, end)
     return end if found < 0 else found
 
 
 def line_around(text: str, position: int) -> str:
-    """Return the line of a position, as far as is reasonable."""
+    """Return the line at a position, at most `MAX_LINE` characters before and behind it."""
     start = max(text.rfind("\n", 0, position) + 1, position - MAX_LINE)
     return text[start : line_end_of(text, position, min(len(text), position + MAX_LINE))]
 
 
 class ShownSentences:
-    """The sentences that a prompt showed, by their index in the paper, and where their texts stand in a reply.
+    """The sentences that a prompt showed, by their index in the paper; finds their texts again in a reply.
 
-    What it takes to compare texts is computed when it is first needed, since most replies hold numbers alone.
+    The forms for comparison are computed when they are first needed, since most replies hold numbers alone.
     """
 
     def __init__(self, texts: Mapping[int, str]) -> None:
@@ -127,11 +127,11 @@ class ShownSentences:
         return "\n".join(map(_lowered_sentence, self.texts.values()))
 
     def index_of(self, quoted: str) -> int | None:
-        """Return the first sentence of this text; None where there is none, or it has no word."""
+        """Return the index of the first sentence with this text; None where there is none, or the text has no word."""
         return self._by_text.get(comparable(quoted)) if re.search(r"[^\W\d_]{2}", quoted) else None
 
     def index_of_part(self, quoted: str) -> int | None:
-        """Return the only sentence that holds a text, or the part of it before ``...``; None where there is none."""
+        """Return the index of the only sentence that holds a text, or its part before ``...``; None without one."""
         part = comparable(quoted.split("...", 1)[0])
         self._n_look_ups += 1
         if len(part) < _MIN_PART or self._n_look_ups > _MAX_LOOK_UPS:
@@ -140,7 +140,7 @@ class ShownSentences:
         return holding[0] if len(holding) == 1 else None
 
     def begins(self, index: int, text: str) -> bool:
-        """Whether a text is the beginning of a sentence, or begins with it: 12 characters, or all of it."""
+        """Whether a text and a sentence are equal, or one of them begins with the other, which has 12 characters."""
         if index not in self.texts:
             return False
         own, other = _comparable_sentence(self.texts[index]), comparable(text)
@@ -148,11 +148,11 @@ class ShownSentences:
         return own[:shorter] == other[:shorter] and (shorter >= _MIN_BEGINNING or (own == other and shorter > 0))
 
     def hold(self, line: str, words: str, said: str = "") -> bool:
-        """Whether a line of a reply stands in a sentence, or holds one, so that it is the paper's and no answer.
+        """Whether a line of a reply repeats the paper, and so is no answer: it stands in a sentence, or holds one.
 
         `words` in the line would make it an answer, such as ``ANSWER``; `said` is the answer, from these words on.
         """
-        if words.casefold() not in self._lowered:  # which is quick, and true of nearly all replies
+        if words.casefold() not in self._lowered:  # a quick check, which settles nearly all replies
             return False
         numbered = _NUMBERED.match(line)
         own, holding = comparable(line[numbered.end() :] if numbered else line), comparable(words)

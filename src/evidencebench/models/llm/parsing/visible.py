@@ -1,10 +1,10 @@
-"""What a reply says, without reasoning marks, and where it goes on with a prompt of its own."""
+"""The visible text of a reply: without hidden reasoning, and without a next prompt that the model itself begins."""
 
 import re
 
 from evidencebench.models.llm.parsing.text import ShownSentences, line_around, plain_text, without_turn_marks
 
-_MAX_TAGS = 1000  # no more tags of one reply are looked at
+_MAX_TAGS = 1000  # only the last so many tags of a reply are looked at
 _TAG = re.compile(
     r"""
     (?P<final><\|channel\|>\s{0,9}final[^<\n]{0,40}<\|message\|>)
@@ -17,16 +17,16 @@ _NEXT_PROMPT = re.compile(r"^(?:[ \t]*<paper>[ \t]*$|Hypothesis:)", re.MULTILINE
 
 
 def visible_text(text: str, shown: ShownSentences) -> str:
-    """Return what a reply says: with plain marks, without hidden reasoning.
+    """Return the text of a reply with plain marks and without hidden reasoning.
 
-    Reasoning ends with the last ``</think>`` (or a tag of such a name) that starts or ends its line or that follows a
-    ``<think>``, whether something opened it or not, since some servers open it in the prompt. What an unclosed
-    ``<think>`` at the start of a line opens is all reasoning. A tag in a line of the paper is none.
+    Reasoning ends with the last ``</think>`` (or a similar tag) that starts or ends its line, or that follows a
+    ``<think>``. It need not be opened, since some servers open it in the prompt. All text behind an unclosed
+    ``<think>`` at the start of a line is reasoning. A tag in a line that repeats the paper does not count.
     """
     text = plain_text(text)
     start, opened = 0, -1
     for tag in list(_TAG.finditer(text))[-_MAX_TAGS:]:
-        if _is_of_paper(text, tag, shown):
+        if _repeats_paper(text, tag, shown):
             continue
         stands_alone = tag["start"] is not None or tag["end"] is not None
         if tag["final"] or (tag["slash"] and (opened >= 0 or stands_alone)):
@@ -37,10 +37,10 @@ def visible_text(text: str, shown: ShownSentences) -> str:
 
 
 def parts_before_prompts(text: str) -> list[str]:
-    """Return what stands before the first lines that begin prompts, which are the model's own next ones, not its reply.
+    """Return the parts of a text that may be the reply, before a next prompt that the model itself begins.
 
-    A line ``<paper>`` always ends a reply. A line ``Hypothesis:`` may also begin one, so that the text before the first
-    one and that before the last are candidates: the earlier one with an answer is the reply.
+    A line ``<paper>`` always ends a reply. A line ``Hypothesis:`` may end one, or belong to it: then the text before it
+    is the first candidate and the longer text the second. The first candidate with an answer is the reply.
     """
     prompts = list(_NEXT_PROMPT.finditer(text))
     end = next((one.start() for one in prompts if not one[0].startswith("H")), len(text))
@@ -48,7 +48,7 @@ def parts_before_prompts(text: str) -> list[str]:
     return [*([before] if before.strip() else []), text[:end]]
 
 
-def _is_of_paper(text: str, tag: re.Match[str], shown: ShownSentences) -> bool:
-    """Whether the line of a tag, which is not alone on it, stands in a sentence of the paper."""
+def _repeats_paper(text: str, tag: re.Match[str], shown: ShownSentences) -> bool:
+    """Whether a tag is not alone on its line, and the line repeats a sentence of the paper."""
     words, line = tag[0].strip(), line_around(text, tag.start())
     return line.strip() != words and shown.hold(line, words, line)

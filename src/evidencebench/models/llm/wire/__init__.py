@@ -1,4 +1,4 @@
-"""How requests are written and replies are read, one protocol a file: pure functions of bytes.
+"""How requests are written and replies are read, one protocol in each file: pure functions of bytes.
 
 Read `counts` (checks of what a reply counts), then `openai` and `anthropic`.
 """
@@ -17,7 +17,7 @@ from evidencebench.web.transient import TransientError
 _BodyOf = Callable[[ChatRequest, Provider], dict[str, Any]]
 _ReplyOf = Callable[[bytes | msgspec.Raw], ChatReply]
 
-# Protocol -> where requests are sent, what is sent, and how the reply is read.
+# Protocol -> the path of requests, the function that writes a body, and the one that reads a reply.
 _WIRES: Mapping[Wire, tuple[str, _BodyOf, _ReplyOf]] = MappingProxyType(
     {
         "openai": (openai.PATH, openai.body_of, openai.reply_of),
@@ -27,13 +27,13 @@ _WIRES: Mapping[Wire, tuple[str, _BodyOf, _ReplyOf]] = MappingProxyType(
 
 
 def body_of(request: ChatRequest) -> dict[str, Any]:
-    """Return what is sent for a request, as a JSON object: also a line's body in a batch."""
+    """Return the body of a request as a JSON object; a line of a batch holds the same."""
     provider = provider_of(request.model)
     return _WIRES[provider.wire][1](request, provider)
 
 
 def posted(request: ChatRequest) -> tuple[str, bytes]:
-    """Return where a request is sent, behind the base URL, and what is sent."""
+    """Return the path of a request, behind the base URL, and its body."""
     provider = provider_of(request.model)
     path, body_of_wire, _ = _WIRES[provider.wire]
     return path, msgspec.json.encode(body_of_wire(request, provider))

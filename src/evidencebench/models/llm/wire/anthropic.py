@@ -1,7 +1,7 @@
 """Anthropic's Messages.
 
-Structured replies come as the input of a tool that the model must use, which models have been able to since Claude 3. A
-model that reasons cannot be made to use a tool, so there the reply's format is given instead (Claude 4.5 and later).
+A structured reply is the input of a tool that the model must use (Claude 3 and later). A model that reasons cannot be
+made to use a tool, so that it is given the format of the reply instead (Claude 4.5 and later).
 """
 
 from typing import Any
@@ -16,7 +16,7 @@ from evidencebench.web.served_json import decode_served, optional_part
 from evidencebench.web.transient import TransientError
 
 PATH = "/messages"
-"""Behind the base URL."""
+"""The path behind the base URL."""
 
 _TOOL = "reply"
 _TEXTS = ("text",)
@@ -32,10 +32,10 @@ _FINISHES: dict[str, Finish] = {
 
 
 def body_of(request: ChatRequest, provider: Provider) -> dict[str, Any]:
-    """Return what is sent for a request, as a JSON object.
+    """Return the body of a request as a JSON object.
 
-    A reasoning effort that is a number is the budget of thinking tokens; a word is sent as it is, with the thinking
-    that adapts to it (Claude 4.6 and later).
+    A reasoning effort that is a number is the budget of thinking tokens. A word is sent as it is, with adaptive
+    thinking (Claude 4.6 and later).
     """
     body: dict[str, Any] = {
         "model": request.model_name,
@@ -75,7 +75,7 @@ def _structure(request: ChatRequest) -> dict[str, Any]:
     return {"tools": [tool], "tool_choice": {"type": "tool", "name": _TOOL}}
 
 
-# Only what a reply cannot be without has a type: a paid reply is not lost for what else is strange about it.
+# Only fields that a reply cannot do without have a type: a paid reply is not lost because another field is odd.
 class _AnthropicBlock(msgspec.Struct, frozen=True):
     type: Any = None
     text: Any = None

@@ -1,4 +1,4 @@
-"""What servers report beside the text, such as token counts: absurd ones are dropped, the paid reply is kept."""
+"""Checks of a reply's other values, such as token counts: an absurd one is dropped, and the paid reply is kept."""
 
 from typing import Annotated, Any
 
@@ -10,16 +10,16 @@ from evidencebench.web.transient import TransientError
 _NAME_CHARACTERS = 120
 
 Count = Annotated[int, msgspec.Meta(ge=0, le=1_000_000_000)]
-"""Of tokens. What is negative or absurd would spoil the sum of the costs."""
+"""A count of tokens. A negative or absurd one would spoil the sum of the costs."""
 
 
 def is_text(kind: Any, kinds: tuple[str, ...]) -> bool:
-    """Whether a part of a reply is text of it, as is what does not say what it is."""
+    """Whether a part of a reply is text: its kind is one of ``kinds``, or it names none."""
     return not isinstance(kind, str) or kind in kinds
 
 
 def joined(texts: list[Any]) -> str:
-    """Return the texts of a reply's parts as one; what is no text is left out beside others."""
+    """Return the texts of a reply's parts as one, without values that are no text; raise if there is nothing else."""
     found = "".join(text for text in texts if isinstance(text, str))
     if not found and not all(isinstance(text, str | None) for text in texts):
         raise TransientError("expected a reply with a text, got parts without one")

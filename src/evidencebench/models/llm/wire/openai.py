@@ -1,4 +1,4 @@
-"""OpenAI's chat completions, as OpenAI and all who followed write them."""
+"""OpenAI's chat completions, as OpenAI and compatible servers speak them."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from evidencebench.web.transient import TransientError
 
 _TEXTS = ("text", "output_text")  # parts of hidden reasoning are of other types
 PATH = "/chat/completions"
-"""Behind the base URL."""
+"""The path behind the base URL."""
 
 _FINISHES: dict[str, Finish] = {
     "stop": "stop",
@@ -29,7 +29,7 @@ _FINISHES: dict[str, Finish] = {
 
 
 def body_of(request: ChatRequest, provider: Provider) -> dict[str, Any]:
-    """Return what is sent for a request, as a JSON object."""
+    """Return the body of a request as a JSON object."""
     body: dict[str, Any] = {
         "model": request.model_name,
         "messages": [{"role": message.role, "content": message.text} for message in request.messages],
@@ -46,7 +46,7 @@ def body_of(request: ChatRequest, provider: Provider) -> dict[str, Any]:
     return body
 
 
-# Only what a reply cannot be without has a type: a paid reply is not lost for what else is strange about it.
+# Only fields that a reply cannot do without have a type: a paid reply is not lost because another field is odd.
 class _OpenaiMessage(msgspec.Struct, frozen=True):
     content: Any = None
     refusal: Any = None
@@ -103,7 +103,7 @@ def reply_of(content: bytes | msgspec.Raw) -> ChatReply:
 
 
 def _texts(message: _OpenaiMessage) -> tuple[str, str]:
-    """Return what a message says, and what it refuses with."""
+    """Return the text of a message, and the text of its refusal; either may be empty."""
     content = message.content
     if isinstance(content, str | None):
         text, refusal = content or "", ""
