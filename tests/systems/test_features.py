@@ -16,6 +16,7 @@ from evidencebench.query import Kind, Query
 from evidencebench.systems.selectors.features import FEATURES, Feature, chosen_features, feature_table
 from evidencebench.systems.selectors.paper_columns import EVIDENCE_CUES, PaperColumns
 from evidencebench.systems.selectors.rhetorical_roles import Role
+from examples import SHORTER
 from make_feature_table import REFERENCE, reference
 from strategies import WORDS, queries
 
@@ -242,9 +243,17 @@ def test_sentences_that_are_said_twice_are_wholly_alike(query: Query) -> None:
     assert all(value == pytest.approx(1) or value == 0 for value in column)
 
 
-@pytest.mark.parametrize("text", ["tea " * 250_000, "increas" * 150_000, "p" + " " * 1_000_000 + "1", "\n" * 1_000_000])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "tea " * (250_000 // SHORTER),
+        "increas" * (150_000 // SHORTER),
+        "p" + " " * (1_000_000 // SHORTER) + "1",
+        "\n" * (1_000_000 // SHORTER),
+    ],
+)
 @pytest.mark.parametrize("kind", Kind)
-def test_a_megabyte_in_one_sentence_takes_seconds_at_most(kind: Kind, text: str) -> None:
+def test_a_very_long_sentence_takes_seconds_at_most(kind: Kind, text: str) -> None:
     started = time.process_time()
     table = table_of(query_of((kind, text), (BODY, "Tea reduces strokes.")))
     assert time.process_time() - started < 10

@@ -8,6 +8,7 @@ from hypothesis import given
 from evidencebench.data.dataset import Dataset
 from evidencebench.query import Kind, Query
 from evidencebench.systems.selectors.rhetorical_roles import Role, label_role, roles_of, runs_of, title_role
+from examples import SHORTER
 from strategies import queries
 
 
@@ -120,18 +121,18 @@ def test_every_sentence_has_a_section_and_a_place_in_its_run(query: Query) -> No
 @pytest.mark.parametrize(
     "text",
     [
-        "a" * 1_000_000,
-        "a" + " " * 1_000_000 + "b",
-        "a" + "-" * 1_000_000 + "b",
-        "-" * 1_000_000 + "!",
-        "a-" * 500_000,
-        "i" * 1_000_000,
-        "statistic" * 100_000,
-        "1. " * 300_000,
+        "a" * (1_000_000 // SHORTER),
+        "a" + " " * (1_000_000 // SHORTER) + "b",
+        "a" + "-" * (1_000_000 // SHORTER) + "b",
+        "-" * (1_000_000 // SHORTER) + "!",
+        "a-" * (500_000 // SHORTER),
+        "i" * (1_000_000 // SHORTER),
+        "statistic" * (100_000 // SHORTER),
+        "1. " * (300_000 // SHORTER),
     ],
     ids=lambda text: text[:9],
 )
-def test_a_megabyte_of_one_thing_takes_a_second_at_most(text: str) -> None:
+def test_a_long_text_of_one_thing_takes_a_second_at_most(text: str) -> None:
     started = time.process_time()
     label_role(text)
     title_role(text)

@@ -3,6 +3,7 @@
 # ruff: noqa: RUF001 - models write marks that look like others
 
 import json
+import time
 from collections.abc import Callable, Iterable, Sequence
 from random import Random
 
@@ -351,12 +352,17 @@ BAIT = (
 )
 
 
+N_CHARACTERS_OF_BAIT, MOST_SECONDS = (1_000_000, 10.0) if IS_THOROUGH else (30_000, 2.0)
+
+
 @pytest.mark.parametrize("bait", BAIT, ids=ascii)
-def test_a_megabyte_of_bait_is_read_at_once(bait: str) -> None:
-    text = bait * (1_000_000 // len(bait))
+def test_much_bait_is_read_at_once(bait: str) -> None:
+    text = bait * (N_CHARACTERS_OF_BAIT // len(bait))
+    begun = time.process_time()
     for reply in (f"{text}\nANSWER: [3]", f"ANSWER: {text}"[: MAX_CHARACTERS // 2]):
         require_lawful(selection(reply), 5)
     scores(text[: MAX_CHARACTERS // 2])
+    assert time.process_time() - begun < MOST_SECONDS
 
 
 @pytest.mark.parametrize("depth", [100, 300, 900])
