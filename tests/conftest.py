@@ -19,6 +19,10 @@ from skips import DATA_FOLDER, pytest_terminal_summary  # noqa: F401 - pytest ca
 
 load_profile()
 
+# Where processes test side by side, threads of torch and LightGBM in each would only wait for one another.
+if "PYTEST_XDIST_WORKER" in os.environ:
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 # A shell that starts the tests behind `&` lets them and their processes ignore Ctrl-C, which some tests send.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
