@@ -12,9 +12,9 @@ from evidencebench.system import Ranking
 
 
 class AnswerLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One answer: sentences, or the error that stands in their place.
+    """A line of a run: the sentences of an answer, or the error in their place.
 
-    ``answered`` says when, of people only; ``crc`` is the checksum of the line, as `storage.json_lines` makes it.
+    ``answered`` is the time, of people's answers only; ``crc`` is the line's checksum (see `storage.json_lines`).
     """
 
     id: str
@@ -30,9 +30,9 @@ class AnswerLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
-    """The system gave no answer, and why: not the same as an empty answer, nor as a missing one.
+    """A failed answer, with its error; it is neither an empty answer nor a missing one.
 
-    ``notes`` counts what was done in vain, as in `Ranking`. ``trace`` is where in the system's code it failed, as
+    ``notes`` counts the work that was done, as in `Ranking`. ``trace`` is where in the system's code it failed, as
     Python shows a traceback; no run file holds it.
     """
 
@@ -47,7 +47,7 @@ _decoder = msgspec.json.Decoder(AnswerLine)
 
 
 def encode_answer(instance_id: str, task: str | None, answer: Answer, *, answered: str | None = None) -> bytes:
-    """Return one line of a run, without its line end; ``answered`` says when, ISO 8601, UTC, if it is kept."""
+    """Return one line of a run, without its line end; ``answered`` is the time of the answer, ISO 8601 in UTC."""
     if isinstance(answer, Failure):
         line = AnswerLine(id=instance_id, task=task, error=answer.error, notes=dict(answer.notes))
     else:
@@ -64,7 +64,7 @@ def encode_answer(instance_id: str, task: str | None, answer: Answer, *, answere
 
 
 def decode_answer(line: memoryview) -> Answer:
-    """Return the answer in a line of a run that was checked."""
+    """Return the answer in a line of a run that `checked_line` has accepted."""
     found = _decoder.decode(line)
     if found.sentences is None:
         return Failure(error=found.error or "unknown", notes=found.notes)
@@ -72,7 +72,7 @@ def decode_answer(line: memoryview) -> Answer:
 
 
 def checked_line(path: Path, number: int, line: memoryview) -> AnswerLine:
-    """Return a line of a run decoded; raise `RunFormatError` or a decoder's error where it holds no sound answer."""
+    """Return a decoded line of a run; raise `RunFormatError` or a decoder's error where it holds no valid answer."""
     found = _decoder.decode(line)
     if found.crc is not None and not has_checksum(line, found.crc):
         _require_same_answer(path, number, found, found.crc)
@@ -82,7 +82,7 @@ def checked_line(path: Path, number: int, line: memoryview) -> AnswerLine:
 
 
 def _require_same_answer(path: Path, number: int, line: AnswerLine, crc: str) -> None:
-    """Raise unless a line differs from what was sealed in its spelling only, as another program writes it again."""
+    """Raise unless the checksum fits the line as we would write it; another program may have written it otherwise."""
     if not has_checksum(with_checksum(msgspec.json.encode(msgspec.structs.replace(line, crc=None))), crc):
         raise RunFormatError(
             f"{path}: line {number}: the answer to '{line.id}' is not the one that was written: its crc {crc} does not "

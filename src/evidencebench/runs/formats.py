@@ -11,7 +11,7 @@ import msgspec
 
 from evidencebench.errors import RunFormatError
 from evidencebench.runs.answer_line import Answer, Failure
-from evidencebench.runs.given_answers import ranked
+from evidencebench.runs.given_answers import ranking_of
 from evidencebench.runs.run_file import RUN_BEGINS, RunFile, read_content, read_run
 from evidencebench.storage.json_lines import lines_of, repeated_keys
 from evidencebench.storage.reading import BROKEN_JSON, PathText
@@ -19,7 +19,7 @@ from evidencebench.system import Ranking
 from evidencebench.wording import counted
 
 _TREC_COLUMNS = 6
-# Plain digits: int() and float() would take 1_0 and the digits of every script too. The lengths that matter by far.
+# Plain digits only, as int() and float() also take 1_0 and digits of other scripts; lengths are bounded generously.
 _DOCNO = re.compile(r"[0-9]{1,18}")
 _SCORE = re.compile(r"[+-]?(?:[0-9]{1,400}\.?[0-9]{0,400}|\.[0-9]{1,400})(?:[eE][+-]?[0-9]{1,4})?")
 _GZIP = b"\x1f\x8b"
@@ -36,7 +36,7 @@ _MAX_SHOWN = 3
 
 
 def open_run(path: PathText) -> RunFile:
-    """Read the answers in a file, whichever of the three forms it has.
+    """Return the answers in a file, which has one of three forms.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ def _is_answer_line(line: bytes) -> bool:
 
 def _read_plain(path: Path, content: bytes) -> RunFile:
     try:
-        answers = json.loads(_text(path, content), object_pairs_hook=_unrepeated)
+        answers = json.loads(_text(path, content), object_pairs_hook=_dict_of_unique)
     except (ValueError, RecursionError) as error:
         raise RunFormatError(f"{path}: expected a JSON object {{id: [indices]}}: {error}") from error
     if any(isinstance(value, dict) and "hypothesis" in value for value in answers.values()):
@@ -116,7 +116,7 @@ def _read_plain(path: Path, content: bytes) -> RunFile:
 
 
 class _RankedAnswer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """An answer that says what its order means."""
+    """An answer that says what its order means: ``{"ranking": [...]}`` or ``{"set": [...]}``."""
 
     ranking: tuple[int, ...] | None = None
     set: tuple[int, ...] | None = None
@@ -135,7 +135,7 @@ def _plain_answer(value: Any) -> Answer:
     raise msgspec.ValidationError("Expected either 'ranking' or 'set'")
 
 
-def _unrepeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _dict_of_unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if repeated := repeated_keys(pairs):
         raise ValueError(f"'{repeated[0]}' stands more than once")
     return dict(pairs)
@@ -162,5 +162,5 @@ def _read_trec(path: Path, content: bytes) -> RunFile:
         if not _SCORE.fullmatch(score) or not math.isfinite(float(score)):
             raise RunFormatError(f"{path}: line {number}: expected a score that is a finite number, got '{score}'")
         scored.setdefault(query_id, []).append((-float(score), int(index)))
-    answers: dict[tuple[str, str | None], Answer] = {(query, None): ranked(pairs) for query, pairs in scored.items()}
+    answers: dict[tuple[str, str | None], Answer] = {(query, None): ranking_of(one) for query, one in scored.items()}
     return RunFile(path, None, answers, content)

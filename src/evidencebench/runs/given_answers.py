@@ -19,7 +19,7 @@ _EXPECTED = "expected sentence indices, {index: score}, a Ranking, or None for a
 
 
 def answers_in(given: Mapping[str, GivenAnswer]) -> dict[str, Answer]:
-    """Return instance id -> answer, read as the files of others are.
+    """Return instance id -> answer, by the rules for files that were made elsewhere.
 
     An answer is the indices of sentences, in which the order means nothing; sentence -> score, the highest first, where
     a sentence is its index, as a number or as text, or ``id#00042``; a `Ranking`, whose order counts; or None for an
@@ -40,7 +40,7 @@ def _answer(instance_id: object, given: object) -> Answer:
         case Ranking() | Failure():
             return given
         case Mapping():
-            return _scored(instance_id, given)
+            return _ranking_from(instance_id, given)
         case str() | bytes():
             raise AnswerError(f"answers: {instance_id}: {_EXPECTED}, got the text {given!r}")
         case Iterable():
@@ -48,8 +48,8 @@ def _answer(instance_id: object, given: object) -> Answer:
     raise AnswerError(f"answers: {instance_id}: {_EXPECTED}, got {type(given).__name__}")
 
 
-def _scored(instance_id: str, given: Mapping[object, object]) -> Ranking:
-    """Return the sentences by score, ties by index, as the columns of a TREC run mean it."""
+def _ranking_from(instance_id: str, given: Mapping[object, object]) -> Ranking:
+    """Return the sentences by score, ties by index, as in a TREC run."""
     pairs = []
     for sentence, score in given.items():
         if isinstance(score, str | bytes):  # float() would take 1_0, and the digits of every script
@@ -61,17 +61,17 @@ def _scored(instance_id: str, given: Mapping[object, object]) -> Ranking:
         if not math.isfinite(number):
             raise AnswerError(f"answers: {instance_id}: {sentence!r}: expected a finite score, got {number}")
         pairs.append((-number, _sentence(instance_id, sentence)))
-    return ranked(pairs)
+    return ranking_of(pairs)
 
 
-def ranked(pairs: list[tuple[float, int]]) -> Ranking:
+def ranking_of(pairs: list[tuple[float, int]]) -> Ranking:
     """Return sentences, given as (minus the score, index), by score, ties by index."""
     pairs.sort()
     return Ranking(sentences=tuple(index for _, index in pairs), scores=tuple(-score for score, _ in pairs))
 
 
 def _sentence(instance_id: str, sentence: object) -> int:
-    """Return the index that stands in a key of scores."""
+    """Return the index of a sentence from a key of scores."""
     if not isinstance(sentence, str):
         return _index(instance_id, sentence)
     paper, mark, digits = sentence.rpartition("#")

@@ -15,7 +15,7 @@ FORMAT_VERSION = 1
 SHOWN_DIGITS = 12
 """How many digits of a checksum a signature shows."""
 
-# Of each nested system a list, the system and its value.
+# A nested system takes three levels: a list, the system, and the value of an option.
 _MAX_SHOWN_DEPTH = 3 * MAX_DEPTH
 
 
@@ -60,7 +60,7 @@ def _signature(name: str, options: Mapping[str, Any], depth: int) -> str:
 
 
 def code_text(versions: Mapping[str, str]) -> str:
-    """Return the digests of own code among versions as a signature ends in them; empty where there is none.
+    """Return the digests of users' own code, with which a signature ends; empty where there is none.
 
     >>> code_text({"numpy": "2.1", "code of mine:Best": "sha256:1f3c2a9b4d5e6f70"})
     '[code 1f3c2a9b4d5e]'
@@ -79,7 +79,7 @@ class DataHeader(msgspec.Struct, frozen=True, kw_only=True):
     n: Annotated[int, msgspec.Meta(ge=0)]
 
     def __post_init__(self) -> None:
-        """Keep what can be written: a file's name may hold bytes that are no text."""
+        """Replace bytes of a file's name that are no text, so that the header can be written."""
         for name in ("name", "path"):
             msgspec.structs.force_setattr(self, name, getattr(self, name).encode(errors="replace").decode())
 
@@ -119,17 +119,17 @@ def check_same_run(
     *,
     what_to_do: str = "choose another file, or start over with --overwrite",
 ) -> None:
-    """Raise unless a run begun under one header may be continued under another.
+    """Raise `RunMismatchError` unless a run that was begun with one header may be continued with another.
 
-    Everything must agree but where the data lies, when the run was begun, and what follows from the rest. The
-    `RunMismatchError` names every field that differs, and ends in what to do.
+    All fields must agree, except where the data lies, when the run was begun, and what follows from other fields. The
+    message names every field that differs, and ends in ``what_to_do``.
     """
     if old.system.name != new.system.name:  # its options and prompts differ too, and listing them would not help
         found = f"system was {old.system.name}, now {new.system.name}"
     else:
         differing = (
             differences(old.system.options, new.system.options),
-            differences(_deciding(old), _deciding(new)),
+            differences(_deciding_fields(old), _deciding_fields(new)),
             differences(old.versions, new.versions),
         )
         found = "; ".join(filter(None, differing))
@@ -137,8 +137,8 @@ def check_same_run(
         raise RunMismatchError(f"{path}: begun as another run: {found}; {what_to_do}")
 
 
-def _deciding(header: RunHeader) -> dict[str, Any]:
+def _deciding_fields(header: RunHeader) -> dict[str, Any]:
     fields: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(header))
     del fields["system"], fields["created"], fields["versions"], fields["data"]["path"], fields["data"]["name"]
-    del fields["trained_on"]  # which follows from the model, and whose digest is among the versions
+    del fields["trained_on"]  # it follows from the model, whose digest is among the versions
     return fields

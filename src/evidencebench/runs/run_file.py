@@ -16,7 +16,7 @@ from evidencebench.system import Ranking
 from evidencebench.wording import counted, one_line
 
 MOST_RUN_BYTES = 8 << 30
-"""How large a run may be: that of a system which scores every sentence of the largest data, for six tasks, has 3 GB."""
+"""The most bytes of a run: one with scores of all sentences of the largest data, for six tasks, has 3 GB."""
 
 RUN_BEGINS = b'{"evidencebench_run":'
 """The first bytes of every run file."""
@@ -27,8 +27,8 @@ _header_decoder = msgspec.json.Decoder(RunHeader)
 class RunFile:
     """A run as it lies on disk, its answers decoded when they are asked for.
 
-    The header is None in the files of others. ``is_bare`` says that answers are bare lists of sentences, which do not
-    tell whether they are rankings or sets; ``content`` holds the bytes that it was read from.
+    The header is None for files that were made elsewhere. ``is_bare`` says that answers are bare lists of sentences,
+    which do not tell whether they are rankings or sets. ``content`` holds the bytes of the file.
     """
 
     def __init__(
@@ -55,12 +55,12 @@ class RunFile:
 
     @property
     def name(self) -> str:
-        """The system's signature; for files of others, the file's name."""
+        """The system's signature; for files that were made elsewhere, the file's name."""
         return self.header.signature if self.header else self.path.name
 
     @property
     def signature(self) -> str:
-        """What decides its answers: the system as it ran, with its own code's digest; or a file's name and checksum."""
+        """The system as it ran, with the digest of users' own code; without a header, the file's name and checksum."""
         if self.header is not None:
             return f"{self.header.signature}{code_text(self.header.versions)}"
         return f"{self.path.name}@sha256:{self.sha256[:SHOWN_DIGITS]}"
@@ -71,7 +71,7 @@ class RunFile:
         return hashlib.sha256(self._content).hexdigest()
 
     def trained_on(self, sha256: str) -> bool | None:
-        """Say whether what made it was trained on data of this checksum; None where the file cannot say."""
+        """Say whether the system was trained on data of this checksum; None where the file does not say."""
         known = self.header.trained_on if self.header is not None else None
         return None if known is None else sha256 in known
 

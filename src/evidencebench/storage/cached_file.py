@@ -1,6 +1,6 @@
 """Files of the cache that would change answers if they were damaged: each has its digest in a file beside it.
 
-A file whose digest is missing or another one is as good as absent, and is made again.
+A file whose digest is missing or does not match counts as absent, and is made again.
 """
 
 import hashlib
@@ -15,7 +15,7 @@ _MOST_BYTES = 4 << 30
 
 
 def digest_file(path: Path) -> Path:
-    """Return where the digest of a file stands.
+    """Return the path of a file's digest.
 
     >>> digest_file(Path("onnx/model.onnx")).as_posix()
     'onnx/model.onnx.sha256'
@@ -24,7 +24,7 @@ def digest_file(path: Path) -> Path:
 
 
 def is_intact(path: Path) -> bool:
-    """Say whether a cached file is there and is what it was when it was written."""
+    """Say whether a cached file is there and matches its digest."""
     try:
         return digest_file(path).read_text(encoding="ascii").strip() == file_sha256(path)
     except (OSError, UnicodeDecodeError):
@@ -32,7 +32,7 @@ def is_intact(path: Path) -> bool:
 
 
 def read_cached(path: Path) -> bytes | None:
-    """Return a file as it was cached, or None where it is absent or damaged; what is returned is what was checked."""
+    """Return a cached file's content, or None where it is absent or damaged; these very bytes are checked."""
     try:
         content = read_whole(path, at_most=_MOST_BYTES)
         digest = digest_file(path).read_text(encoding="ascii").strip()
@@ -44,20 +44,20 @@ def read_cached(path: Path) -> bytes | None:
 def write_cached(path: Path, content: bytes) -> None:
     """Write a file and its digest; raises `DataError` if it cannot.
 
-    A process that is killed in between leaves a digest that fits nothing, so that the file is made again.
+    A process that is killed in between leaves a digest that does not match, so that the file is made again.
     """
     write_whole(digest_file(path), f"{hashlib.sha256(content).hexdigest()}\n")
     write_whole(path, content)
 
 
 def put_in_cache(part: Path, path: Path) -> None:
-    """Give a finished file its name and its digest, as `write_cached` does; raises `DataError` or `OSError`."""
+    """Rename a finished file to ``path``, and write its digest first; raises `DataError` or `OSError`."""
     write_whole(digest_file(path), f"{file_sha256(part)}\n")
     put_in_place(part, path)
 
 
 def remove_cached(path: Path) -> None:
-    """Remove a file and its digest, as far as they are there."""
+    """Remove a file and its digest, where they exist."""
     for one in (path, digest_file(path)):
         with suppress(FileNotFoundError):
             one.unlink()

@@ -1,4 +1,4 @@
-"""SQLite files that processes share: made in one step, so never half there, and marked as files of this package."""
+"""SQLite files that processes share: made in one step, so never incomplete, and marked as files of this package."""
 
 import os
 import secrets
@@ -16,16 +16,16 @@ _ROOM_BYTES = 256 << 10  # what some dozen replies take, or a batch of vectors
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DatabaseFormat:
-    """One sort of SQLite file."""
+    """A kind of SQLite file that this package makes."""
 
-    keeps: str  # what is in it, as messages say it
+    keeps: str  # its content, as messages name it
     application_id: int  # in its head, to tell our files from those of others
     version: int  # a file of another one is refused
     tables: str  # the statements that make an empty file
 
 
 def connect(path: Path, form: DatabaseFormat, *, is_made: bool = True) -> sqlite3.Connection:
-    """Return a connection in autocommit, usable from any thread, one at a time; ``is_made``: a missing file is made.
+    """Return a connection in autocommit, usable from one thread at a time; ``is_made``: make a missing file.
 
     Raises `CacheError` if the file is something else, of another version, or was deleted without the files that belong
     to it; `sqlite3.Error` or `OSError` if it cannot be opened.
@@ -48,12 +48,12 @@ def connect(path: Path, form: DatabaseFormat, *, is_made: bool = True) -> sqlite
 
 
 def reserve_space(connection: sqlite3.Connection) -> None:
-    """Write zeros into a file, which fails if it cannot be written; call `release_space` after the commit.
+    """Write zeros into a file, to fail early if it cannot be written; call `release_space` after the commit.
 
-    SQLite opens a file that it may only read without a word, and whether the disk is full only writing tells. Who pays
-    for what is to be kept writes first.
+    SQLite opens a read-only file without an error, and only writing shows that a disk is full. So space is reserved
+    before money is paid for what will be kept.
     """
-    release_space(connection)  # of a process that was killed
+    release_space(connection)  # zeros of a process that was killed
     connection.execute(f"CREATE TABLE room AS SELECT zeroblob({_ROOM_BYTES}) AS zeros")
 
 
@@ -63,7 +63,7 @@ def release_space(connection: sqlite3.Connection) -> None:
 
 
 def compact(path: Path, form: DatabaseFormat) -> None:
-    """Give the space of what was removed back to the disk; raises `sqlite3.Error` if others hold the file too long."""
+    """Give the space of removed rows back to the disk; raises `sqlite3.Error` if others lock the file too long."""
     connection = connect(path, form, is_made=False)
     try:
         connection.execute("VACUUM")
@@ -73,7 +73,7 @@ def compact(path: Path, form: DatabaseFormat) -> None:
 
 
 def size_bytes(path: Path) -> int:
-    """Return how long a file is, with the log that belongs to it; 0 where there is none."""
+    """Return the bytes of a file and of the log that belongs to it; 0 where there is none."""
     files = (path, path.with_name(f"{path.name}-wal"))
     return sum(file.stat().st_size for file in files if file.exists())
 
@@ -111,7 +111,7 @@ def _make(path: Path, form: DatabaseFormat) -> None:
         finally:
             connection.close()
         with locked_folder(path.parent):
-            if not path.exists():  # what another process that was first has put must not be lost
+            if not path.exists():  # else another process has made it, whose rows must not be lost
                 put_in_place(draft, path)
     finally:
         draft.unlink(missing_ok=True)

@@ -38,7 +38,7 @@ class Journal:
         return os.fstat(self._descriptor).st_size == 0
 
     def begin(self, header: bytes) -> None:
-        """Write the first line, unless lines follow one: a call that failed at once leaves a header alone."""
+        """Write the header, unless lines follow one already; a header alone, of a call that failed, is replaced."""
         with open(self._descriptor, "rb", closefd=False) as file:
             file.seek(0)
             file.readline()
@@ -50,9 +50,9 @@ class Journal:
         self.append(header)
 
     def start_over(self) -> None:
-        """Put an empty file in its place; whoever reads the old one keeps it.
+        """Replace the file by an empty one; a process that reads the old one keeps it.
 
-        The new file is locked before the old one is let go, so that no other process can write in between.
+        The new file is locked before the old one is released, so that no other process can write in between.
         """
         part = self._path.with_name(f".{secrets.token_hex(8)}.part")
         descriptor = os.open(part, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o600)
@@ -72,7 +72,7 @@ class Journal:
         os.close(self._descriptor)
 
     def lies_at(self, path: Path) -> bool:
-        """Say whether it is still what a path names, rather than a file that was removed, replaced or linked to."""
+        """Say whether a path still names this very file: it was not removed, replaced or made a link."""
         return _lies_at(path, self._descriptor)
 
     def append(self, line: bytes) -> None:
@@ -93,13 +93,13 @@ class Journal:
 def open_journal(path: Path, begins: bytes, *, truncate: bool = False) -> Iterator[Journal]:
     """Open a journal to append to, its torn last line repaired; made if it does not exist.
 
-    ``begins`` are the first bytes of every journal of this sort: a file that begins otherwise is somebody's, and is not
-    touched. ``truncate`` throws away what it holds. Raises `RunError` if it cannot be written, is no regular file,
+    ``begins`` are the first bytes of every journal of this kind: a file that begins otherwise is not ours, and is not
+    touched. ``truncate`` removes all lines. Raises `RunError` if it cannot be written, is no regular file,
     holds something else, or another process is writing it.
     """
-    target = Path(os.path.realpath(path))  # a link stays one where the file starts over
+    target = Path(os.path.realpath(path))  # so that a link stays a link when the file is replaced
     try:
-        descriptor = _opened(target, path, begins)
+        descriptor = _open_locked(target, path, begins)
     except OSError as error:
         raise RunError(f"{path}: cannot be written: {error.strerror}") from error
     journal = Journal(target, descriptor)
@@ -118,13 +118,13 @@ def open_journal(path: Path, begins: bytes, *, truncate: bool = False) -> Iterat
         journal.close()
 
 
-def _opened(target: Path, path: Path, begins: bytes) -> int:
-    """Return a locked descriptor of a journal, or of a new file; messages call it ``path``."""
+def _open_locked(target: Path, path: Path, begins: bytes) -> int:
+    """Return a locked descriptor of a journal, made if missing; messages name it ``path``."""
     for _ in range(_MAX_OPENINGS):
         descriptor = os.open(target, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NONBLOCK | os.O_NOCTTY, 0o666)
         try:
             _require_journal(descriptor, path, begins)
-            if _lies_at(target, descriptor):  # else somebody has put another file there since it was opened
+            if _lies_at(target, descriptor):  # else another file was put there since it was opened
                 return descriptor
         except BaseException:
             os.close(descriptor)

@@ -1,4 +1,4 @@
-r"""Text of JSON, a line at a time: how lines are read, which are whole, and the checksum at the end of one.
+r"""JSON Lines: how lines are read, which lines are whole, and the checksum at the end of a line.
 
 >>> [(line.number, bytes(line.content)) for line in lines_of(b'{"a": 1}\n\n{"b"')]
 [(1, b'{"a": 1}'), (3, b'{"b"')]
@@ -33,12 +33,12 @@ class TextLine(NamedTuple):
 
 
 def lines_of(text: bytes) -> Iterator[TextLine]:
-    """Yield the lines of a text that are not blank, as every reader of lines takes them."""
+    """Yield the lines of a text that are not blank."""
     return lines_in([text])
 
 
 def lines_in(parts: Iterable[bytes]) -> Iterator[TextLine]:
-    """Yield the lines of a text that comes in parts; raises `UnreadableError` where one goes on without end."""
+    """Yield the lines of a text in parts that are not blank; raises `UnreadableError` where a line is over 256 MiB."""
     rest, base, number = b"", 0, 0
     for part in parts:
         text = rest + part if rest else part
@@ -61,12 +61,12 @@ def _is_blank(line: memoryview) -> bool:
 
 
 def start_of(text: bytes | mmap) -> int:
-    """Return where a text begins: behind the byte-order mark that some editors put before UTF-8."""
+    """Return the byte at which a text begins: after the byte-order mark that some editors put before UTF-8."""
     return len(codecs.BOM_UTF8) if text[: len(codecs.BOM_UTF8)] == codecs.BOM_UTF8 else 0
 
 
 def is_whole_object(line: bytes | memoryview) -> bool:
-    """Say whether a line without its line end is all of a JSON object, which no torn line is."""
+    """Say whether a line, without its line end, is a whole JSON object; a torn line is not."""
     try:
         msgspec.json.decode(line, type=dict[str, msgspec.Raw])
     except BROKEN_JSON:
@@ -84,10 +84,10 @@ def with_checksum(line: bytes) -> bytes:
 
 
 def has_checksum(line: bytes | memoryview, crc: str) -> bool:
-    """Say whether a line that `with_checksum` returned, and that holds this ``crc``, is what it was."""
+    """Say whether a line of `with_checksum` is unchanged; ``crc`` is the checksum that it holds."""
     return f"{zlib.crc32(line[:-_N_CHECKSUM_BYTES]):08x}" == crc
 
 
 def repeated_keys(pairs: Iterable[tuple[str, object]]) -> list[str]:
-    """Return the keys that stand more than once among an object's members, which readers of JSON keep silent about."""
+    """Return the keys that stand more than once among an object's members; readers of JSON report none."""
     return [key for key, count in Counter(key for key, _ in pairs).items() if count > 1]

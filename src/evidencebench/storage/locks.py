@@ -1,4 +1,4 @@
-"""Locks between processes: a process holds a file or a folder while a block runs. One that is killed lets go of it."""
+"""Locks between processes: a process holds a file or a folder while a block runs. A killed process holds no more."""
 
 import fcntl
 import os
@@ -18,7 +18,7 @@ def try_lock(descriptor: int) -> bool:
 
 @contextmanager
 def locked_file(path: Path) -> Iterator[bool]:
-    """Hold the lock of a file, which is made, while the block runs; gives False where another process holds it."""
+    """Hold the lock of a file (made if missing) while the block runs; yields False where another process holds it."""
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
     try:
         yield try_lock(descriptor)

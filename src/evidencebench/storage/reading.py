@@ -1,8 +1,8 @@
-"""Files opened to be read: regular ones only, and no more of them than can be meant.
+"""Open and read files: regular files only, and no more bytes than expected.
 
-A pipe is waited for without end, a device gives bytes without end; both can stand where a file is asked for. So every
-file that a user names is opened here: `open_file` to read it piece by piece, `read_whole` for all of it, `read_stream`
-for standard input. What is wrong is an `OSError` whose ``strerror`` says it in words:
+A pipe can make a reader wait forever, and a device can give bytes forever; users may name either. So every file that a
+user names is opened here: `open_file` to read it piece by piece, `read_whole` for all of it, `read_stream` for standard
+input. Errors are of type `OSError`, with a ``strerror`` for messages:
 ``f"{path}: cannot be read: {error.strerror}"``.
 """
 
@@ -21,7 +21,7 @@ BROKEN_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 """What msgspec raises for bytes that are not the JSON that is expected: malformed, no UTF-8, nested too deep."""
 
 MOST_BYTES = 64 << 20
-"""How much of a file is read into memory as a whole where nothing else is said: far more than any card or table has."""
+"""The most bytes that `read_whole` reads by default: far more than any model card or table of prices has."""
 
 _WORDS = {
     stat.S_IFIFO: "is a pipe; expected a regular file: save what comes out of it into one first",
@@ -32,11 +32,11 @@ _WORDS = {
 
 
 PathText: TypeAlias = str | os.PathLike[str]
-"""A path as people write it."""
+"""A path, as text or as a `Path`."""
 
 
 def paths_from(given: PathText | Iterable[PathText]) -> tuple[Path, ...]:
-    """Return a list of paths, given several or a single one.
+    """Return paths, given several or a single one.
 
     >>> paths_from("run.jsonl") == paths_from([Path("run.jsonl")])
     True
@@ -45,13 +45,13 @@ def paths_from(given: PathText | Iterable[PathText]) -> tuple[Path, ...]:
 
 
 def open_file(path: Path) -> BufferedReader:
-    """Return a regular file, open for reading; nothing else is waited for.
+    """Return a regular file, open for reading; raises `OSError` for anything else, without waiting.
 
     >>> open_file(Path("/dev/null"))
     Traceback (most recent call last):
     OSError: [Errno 22] is a device; expected a regular file: '/dev/null'
     """
-    _require_regular(path, path.stat())  # before it is opened, since a tape rewinds when it is
+    _require_regular(path, path.stat())  # before opening it, which would rewind a tape
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)  # it may be a pipe by now
     try:
         _require_regular(path, os.fstat(descriptor))
@@ -62,13 +62,13 @@ def open_file(path: Path) -> BufferedReader:
 
 
 def read_whole(path: Path, *, at_most: int = MOST_BYTES) -> bytes:
-    """Return the bytes of a regular file that has no more than so many; raises `OSError`."""
+    """Return the bytes of a regular file; raises `OSError` where it has more than ``at_most``, or cannot be read."""
     with open_file(path) as file:
         return read_stream(file, at_most=at_most, name=path)
 
 
 def read_stream(stream: IO[bytes], *, at_most: int = MOST_BYTES, name: str | Path = "-") -> bytes:
-    """Return the bytes of a stream up to its end; raises `OSError`, which names it, where there are more than so many.
+    """Return the bytes of a stream up to its end; raises `OSError`, with ``name``, where there are over ``at_most``.
 
     >>> import io
     >>> read_stream(io.BytesIO(b"tea"), at_most=3)

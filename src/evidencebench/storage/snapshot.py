@@ -1,7 +1,7 @@
-"""A file as it was when it was opened: only what is asked for is read, and a change is an error.
+"""A file as it was when it was opened: parts are read when they are asked for, and a change of the file is an error.
 
-No page of a file is ever mapped: who looks at one that was cut off meanwhile is killed by the system (SIGBUS), and no
-check that comes before can close the gap. What is handed out is a copy.
+No file of a user is mapped into memory: where a mapped file is cut, the system kills the process that reads it
+(SIGBUS), and no check before the reading prevents that. Bytes that are returned are copies.
 """
 
 import gzip
@@ -28,16 +28,16 @@ _BLOCK_BYTES = 1 << 20
 _QUICKLY_READ_BYTES = 64 << 20
 
 FileState = tuple[int, int, int, int, int]
-"""Device, inode, bytes, and nanoseconds since 1970 of the last change: as tools set it, as the system saw it."""
+"""Device, inode, bytes, and the times of the last change by mtime and by ctime, in nanoseconds since 1970."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Snapshot:
-    """What a file held when it was opened, unpacked where it is packed.
+    """The content of a file when it was opened, unpacked if it is gzipped.
 
-    What is small is held in memory, as ``content``. What is large is read from the file, or, where it was packed, from
-    a temporary file without a name, which no other process can change; ``unpacked`` is its descriptor. ``state`` is
-    that by which a change of the file is noticed; None of what was unpacked, which is a copy that stays.
+    Small content is held in memory, as ``content``. Large content is read from the file, or, if that is gzipped, from a
+    temporary file without a name, which no other process can change; ``unpacked`` is its descriptor. ``state`` shows
+    whether the file has changed; None for unpacked content, which is a copy.
     """
 
     path: Path
@@ -49,12 +49,12 @@ class Snapshot:
 
     @property
     def is_sha256_at_hand(self) -> bool:
-        """Whether the checksum was made already, or there is little to read."""
+        """Whether the checksum is computed already, or can be from at most 64 MiB."""
         return self.packed_sha256 is not None or "sha256" in vars(self) or self.size <= _QUICKLY_READ_BYTES
 
     @cached_property
     def sha256(self) -> str:
-        """The checksum of the file as it lay on disk, made when first asked for."""
+        """The checksum of the file as it lay on disk, in hexadecimal; computed when first asked for."""
         if self.packed_sha256 is not None:
             return self.packed_sha256
         total = hashlib.sha256()
@@ -87,7 +87,7 @@ class Snapshot:
 
 
 def open_snapshot(path: Path) -> Snapshot:
-    """Return what a file holds, unpacked where its name ends in ``.gz``.
+    """Return the snapshot of a file, unpacked where its name ends in ``.gz``.
 
     Raises `UnreadableError` if it cannot be read, and `ChangedDataError` if it changes meanwhile.
     """
@@ -96,7 +96,7 @@ def open_snapshot(path: Path) -> Snapshot:
     try:
         with open_file(path) as file:
             if path.name.endswith(".gz"):
-                return _unpacked(file, path)
+                return _unpack(file, path)
             found = os.fstat(file.fileno())
             on_disk = Snapshot(path=path, size=found.st_size, state=_state(found))
             is_small = on_disk.size <= MOST_HELD_BYTES
@@ -107,13 +107,13 @@ def open_snapshot(path: Path) -> Snapshot:
 
 
 def blocks(snapshot: Snapshot) -> Iterator[bytes]:
-    """Yield all of it in order, a piece at a time."""
+    """Yield the whole content in order, in blocks of 1 MiB."""
     for start in range(0, snapshot.size, _BLOCK_BYTES):
         yield snapshot.read(start, min(start + _BLOCK_BYTES, snapshot.size))
 
 
 def state_of(path: Path) -> FileState | None:
-    """Return a file's state (size, times, number), which shows a change; None if the disk does not tell it."""
+    """Return a file's state, which another one follows after a change; None if it cannot be read."""
     try:
         return _state(path.stat())
     except OSError:
@@ -121,7 +121,7 @@ def state_of(path: Path) -> FileState | None:
 
 
 def changed(path: Path) -> ChangedDataError:
-    """Return the error that says that a data file is another one by now."""
+    """Return the error for a data file that has changed."""
     return ChangedDataError(f"{path}: the data file has changed since it was opened; start again")
 
 
@@ -144,8 +144,8 @@ class _Hashed:
         raise OSError(f"asked to go back to byte {offset} of what is hashed as it is read")
 
 
-def _unpacked(file: IO[bytes], path: Path) -> Snapshot:
-    """Return what a gzip file unpacks to, with the checksum of the very bytes that were unpacked."""
+def _unpack(file: IO[bytes], path: Path) -> Snapshot:
+    """Return the snapshot of a gzip file, with the checksum of the very bytes that were unpacked."""
     packed = _Hashed(file)
     with tempfile.SpooledTemporaryFile(max_size=MOST_HELD_BYTES) as unpacked:
         with gzip.GzipFile(fileobj=packed, mode="rb") as plain:

@@ -41,19 +41,19 @@ def data_folder(environ: Mapping[str, str]) -> Path:
 def user_folder(environ: Mapping[str, str], *, own: str, shared: str, default: str) -> Path:
     """Return the folder that the environment names for files of one sort; it need not exist yet.
 
-    The variable ``own`` names the folder itself; ``shared`` one in which ours is called `evidencebench`, ignored unless
-    absolute; ``default`` is the shared folder in the home folder (`HOME`, or as the system knows it) where neither is
-    set. An empty variable is as good as none (XDG Base Directory Specification 0.8). Raises `EvidenceBenchError` where
-    a home folder is needed, and there is none.
+    The variable ``own`` names the folder itself. The variable ``shared`` names the folder above `evidencebench`, and is
+    ignored unless absolute. Where neither is set, that is ``default`` in the home folder (`HOME`, or as the system
+    knows it). An empty variable counts as not set (XDG Base Directory Specification 0.8). Raises `EvidenceBenchError`
+    where a home folder is needed, and none is known.
     """
     if named := environ.get(own):
-        return _expanded(named, environ, own)
+        return _expand_home(named, environ, own)
     if (folder := Path(environ.get(shared, ""))).is_absolute():
         return folder / "evidencebench"
     return _home(environ, own) / default / "evidencebench"
 
 
-def _expanded(named: str, environ: Mapping[str, str], variable: str) -> Path:
+def _expand_home(named: str, environ: Mapping[str, str], variable: str) -> Path:
     first, *rest = Path(named).parts
     if first == "~":
         return _home(environ, variable).joinpath(*rest)

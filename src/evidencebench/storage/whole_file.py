@@ -17,7 +17,7 @@ from evidencebench.storage.locks import locked_folder
 
 Output = IO[bytes] | gzip.GzipFile
 
-# Names of what this process has open anyway: opened by name, they would lose where writing had got to.
+# Streams that this process has open: opened again by name, they would be written from the beginning.
 _DESCRIPTORS = {"/dev/stdout": 1, "/dev/stderr": 2}
 _DESCRIPTOR = re.compile(r"/(?:dev|proc/self)/fd/(\d{1,9})")
 
@@ -33,17 +33,17 @@ def write_whole(path: Path, content: str | bytes | Iterable[bytes]) -> None:
 
 @contextmanager
 def whole_file(path: Path, *, follows_links: bool = True) -> Iterator[Output]:
-    """Give a file that becomes ``path`` when the block ends well, and vanishes when it does not.
+    """Yield a file that becomes ``path`` when the block ends without an error, and is deleted otherwise.
 
-    A file that is there is replaced; of a link, what it points to, unless ``follows_links`` is off. Where a stream is
-    there, see `is_stream`, it stays, and all is written into it when the block ends well. What is written is gzipped
-    where the name ends in ``.gz``, the same bytes for the same content. Raises `DataError` if it cannot be written, or
+    A file that is there is replaced; of a link, its target, unless ``follows_links`` is off. A stream (see `is_stream`)
+    stays, and all is written into it when the block ends without an error. The content is gzipped where the name ends
+    in ``.gz``, with the same bytes for the same content. Raises `DataError` if it cannot be written, or
     is neither a regular file nor a stream.
     """
     try:
         if follows_links and is_stream(path):
             with tempfile.TemporaryFile() as held:
-                with _packed(held, path) as file:
+                with _gzip_by_name(held, path) as file:
                     yield file
                 held.seek(0)
                 number = _descriptor(path)
@@ -51,7 +51,7 @@ def whole_file(path: Path, *, follows_links: bool = True) -> Iterator[Output]:
                 with os.fdopen(opened, "wb") as stream:
                     shutil.copyfileobj(held, stream)
         else:
-            with _replacement(path.resolve() if follows_links else path) as part, _packed(part, path) as file:
+            with _replacement(path.resolve() if follows_links else path) as part, _gzip_by_name(part, path) as file:
                 yield file
     except OSError as error:
         if isinstance(error, BrokenPipeError) and is_standard_output(path):
@@ -60,9 +60,9 @@ def whole_file(path: Path, *, follows_links: bool = True) -> Iterator[Output]:
 
 
 def put_in_place(part: Path, path: Path) -> None:
-    """Give a finished file or folder its name in one step, when all of it is on the disk; raises `OSError`.
+    """Rename a finished file or folder to ``path`` in one step, after all of it is on the disk; raises `OSError`.
 
-    Both names are on one disk. A file that is there is replaced; a folder that is there must be empty.
+    Both names must be on one disk. A file that is there is replaced; a folder that is there must be empty.
     """
     for inside in [*(part.rglob("*") if part.is_dir() else ()), part]:
         sync_to_disk(inside)
@@ -70,10 +70,10 @@ def put_in_place(part: Path, path: Path) -> None:
 
 
 def write_folder(folder: Path, files: Mapping[str, bytes], *, names_all: str, owned: Sequence[str]) -> None:
-    """Write files that belong together such that there are the old ones or the new ones, whoever else writes there.
+    """Write files that belong together, so that a reader finds all the old ones or all the new ones.
 
-    ``files`` maps names to contents; a name is new where the content is, but for the file that names all, which is
-    written last. Then what matches the ``owned`` patterns and is none of the files is removed. Raises `DataError`.
+    ``files`` maps names to contents. New content must have a new name, except for the file ``names_all``, which names
+    the others and is written last. Then other files that match the patterns ``owned`` are removed. Raises `DataError`.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -97,7 +97,7 @@ def sync_to_disk(path: Path) -> None:
 
 
 def is_stream(path: Path) -> bool:
-    """Say whether what is written to a path goes elsewhere at once rather than becoming a file.
+    """Say whether a path is a stream: what is written to it goes on at once, and becomes no file.
 
     A pipe, a terminal, ``/dev/null`` and ``/dev/stdout`` are streams; a disk is none.
     """
@@ -121,7 +121,7 @@ def _descriptor(path: Path) -> int | None:
 
 
 @contextmanager
-def _packed(file: IO[bytes], path: Path) -> Iterator[Output]:
+def _gzip_by_name(file: IO[bytes], path: Path) -> Iterator[Output]:
     if path.name.endswith(".gz"):
         with gzip.GzipFile(filename="", mode="wb", compresslevel=6, fileobj=file, mtime=0) as packed:
             yield packed
@@ -131,7 +131,7 @@ def _packed(file: IO[bytes], path: Path) -> Iterator[Output]:
 
 @contextmanager
 def _replacement(path: Path) -> Iterator[IO[bytes]]:
-    """Give a file beside a path that takes its place, with its permissions."""
+    """Yield a file beside a path, which replaces it in the end, with its permissions."""
     mode = _mode_for(path)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
     part = Path(name)

@@ -34,7 +34,7 @@ def ask(address: str, headers: dict[str, str], timeout_seconds: float) -> HTTPRe
         if response.status not in _REDIRECTS:
             return response
         with response:
-            there = _redirected(there, response.headers["Location"])
+            there = _redirect_target(there, response.headers["Location"])
     raise wrong_file(address, f"at most {_MOST_REDIRECTS} redirects", "more")
 
 
@@ -64,8 +64,8 @@ def require_web_address(address: str) -> str:
     return address
 
 
-def _redirected(address: str, location: str | None) -> str:
-    """Return where a redirect leads, if one may go there: to the web, and never from https down to http."""
+def _redirect_target(address: str, location: str | None) -> str:
+    """Return the target of a redirect; raise unless it is on the web, and not from https down to http."""
     if location is None:
         raise wrong_file(address, "a redirect to an address", "one to nowhere")
     try:
@@ -82,7 +82,7 @@ def _redirected(address: str, location: str | None) -> str:
 
 def blocks_of(response: HTTPResponse) -> Iterator[bytes]:
     """Yield an answer's bytes as they come, never more than its Content-Length."""
-    left = response.length  # counted here: http.client does not in every version, nor does it miss what never came
+    left = response.length  # counted here: not every version of http.client does, and none reports a body that was cut
     while left is None or left > 0:
         with transient_errors():
             block = response.read1(_BLOCK_BYTES if left is None else min(left, _BLOCK_BYTES))

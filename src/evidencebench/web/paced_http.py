@@ -1,4 +1,4 @@
-"""HTTP whose answers keep coming: a timeout alone lets a server send a byte now and then, or headers without end."""
+"""HTTP with a least speed and a longest head: a timeout alone lets a server send a byte now and then, without end."""
 
 import io
 import time
@@ -8,18 +8,18 @@ from typing import Any
 from urllib.request import AbstractHTTPHandler, Request
 
 LEAST_BYTES_A_SECOND = 1_000
-"""What comes slower than this, over a whole timeout, is taken for a server that hangs."""
+"""A server that sends fewer bytes a second, over a whole timeout, is taken for one that hangs."""
 
 MOST_HEAD_BYTES = 1 << 20
-"""Of status lines and headers before an answer's body, some of the body included."""
+"""The most bytes of status lines and headers before a body; the first bytes of the body may be among them."""
 
 
 class EndlessHeadError(Exception):
-    """A server sends headers, or answers before the answer, without end."""
+    """A server sends headers, or answers of status 1xx, without end."""
 
 
 class Paced(io.RawIOBase):
-    """What comes from a connection, as long as it keeps coming."""
+    """The bytes of a connection, read as long as they come fast enough."""
 
     def __init__(self, raw: io.RawIOBase, seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
         self._raw, self._seconds, self._clock = raw, seconds, clock
@@ -48,7 +48,7 @@ class Paced(io.RawIOBase):
         return n_read
 
     def end_head(self) -> None:
-        """Take what comes from now on for the body, which may be of any length."""
+        """End the head: the bytes that follow are the body, which may have any length."""
         self._head_bytes = None
 
     def close(self) -> None:

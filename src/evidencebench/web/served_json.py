@@ -1,4 +1,4 @@
-"""JSON as servers send it: a reply that was paid for is read even if fields that nobody needs are damaged."""
+"""JSON as servers send it: a reply that was paid for is read even if fields that are not needed are damaged."""
 
 import json
 import re
@@ -22,10 +22,10 @@ _SOUND_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,17})(?:\.[0-9]{1,30})?(?:[eE][+
 
 
 def decode_served(content: bytes | msgspec.Raw, form: type[T]) -> T:
-    r"""Return JSON in a form, also where it is sound only in the fields of that form.
+    r"""Return JSON decoded as ``form``, even if fields that are not in the form are damaged.
 
     Bytes that are no UTF-8 and halves of surrogate pairs are read as U+FFFD. NaN, infinity, numbers that no float
-    holds, and what is nested beyond all measure are read as null.
+    holds, and values below 100 levels are read as null.
 
     >>> decode_served(b'{"text": "a\\ud800", "logprob": NaN}', dict)
     {'text': 'a�', 'logprob': None}
@@ -33,7 +33,7 @@ def decode_served(content: bytes | msgspec.Raw, form: type[T]) -> T:
     try:
         return msgspec.json.decode(content, type=form)
     except BROKEN_JSON:
-        return msgspec.json.decode(_mended(bytes(content)), type=form)
+        return msgspec.json.decode(_mend(bytes(content)), type=form)
 
 
 def optional_part(content: bytes | msgspec.Raw, form: type[T]) -> T | None:
@@ -44,8 +44,8 @@ def optional_part(content: bytes | msgspec.Raw, form: type[T]) -> T | None:
         return None
 
 
-def _mended(content: bytes) -> bytes:
-    """Return what can be read of JSON as sound JSON."""
+def _mend(content: bytes) -> bytes:
+    """Return damaged JSON as valid JSON, as far as it can be read."""
     if len(content) > _MOST_BYTES:
         raise msgspec.DecodeError(f"JSON is malformed, and too long to be mended: {len(content)} bytes")
     text = content.decode("utf-8-sig", errors="replace")
@@ -60,19 +60,19 @@ def _mended(content: bytes) -> bytes:
             if depth == _MOST_DEPTH:
                 mended.append("null")
         if depth < _MOST_DEPTH:
-            mended.append(_sound(piece))
+            mended.append(_mend_piece(piece))
         if piece in "]}":
             depth -= 1
     return "".join(mended).encode()
 
 
-def _sound(piece: str) -> str:
+def _mend_piece(piece: str) -> str:
     if piece[0] == '"':
-        return _UNSOUND.sub(_sound_escape, piece)
-    return piece if piece in "[]{}" else _NUMBERS.sub(_sound_number, piece)
+        return _UNSOUND.sub(_mend_escape, piece)
+    return piece if piece in "[]{}" else _NUMBERS.sub(_mend_number, piece)
 
 
-def _sound_escape(found: re.Match[str]) -> str:
+def _mend_escape(found: re.Match[str]) -> str:
     part = found[0]
     if part[0] != "\\":
         return json.dumps(part)[1:-1]
@@ -81,5 +81,5 @@ def _sound_escape(found: re.Match[str]) -> str:
     return part if part[1] in _ESCAPED else "\\" + part
 
 
-def _sound_number(found: re.Match[str]) -> str:
+def _mend_number(found: re.Match[str]) -> str:
     return found[0] if _SOUND_NUMBER.fullmatch(found[0]) else "null"

@@ -16,9 +16,9 @@ ANSWER_SECONDS = 120.0
 
 
 class TimedConnection(H11Protocol):
-    """A connection to a server of ours that ends by itself, and of which there may be at most so many.
+    """A connection to a server of ours that ends slow clients; there may be at most ``max_connections``.
 
-    It ends where a request's head is not whole in time, even if bytes trickle in, or its answer is not.
+    It ends where a request's head, or its answer, is not complete in time, even if bytes trickle in.
     """
 
     head_seconds: float = HEAD_SECONDS
@@ -54,11 +54,11 @@ class TimedConnection(H11Protocol):
         super().connection_lost(exc)
 
     def send_400_response(self, msg: str) -> None:
-        """Say that it is no HTTP, and end."""
+        """Answer bytes that are no HTTP by status 400, and end the connection."""
         self.refuse("400 Bad Request", "text/plain", msg.encode())
 
     def refuse(self, status: str, content_type: str, body: bytes) -> None:
-        """Answer what has not become a request, and end."""
+        """Answer before there is a request, and end the connection."""
         head = (
             f"HTTP/1.1 {status}\r\nContent-Type: {content_type}\r\nX-Content-Type-Options: nosniff\r\n"
             f"Content-Length: {len(body)}\r\nConnection: close\r\n\r\n"
@@ -71,7 +71,7 @@ class TimedConnection(H11Protocol):
         self.transport.abort()
 
     def _follow(self) -> None:
-        """Begin to count anew where another request is answered than before, or none any more."""
+        """Start the next time limit where an answer has begun or ended."""
         answered = None if self.cycle is None or self.cycle.response_complete else self.cycle
         if answered is not self._answered:
             self._answered = answered
@@ -83,7 +83,7 @@ class TimedConnection(H11Protocol):
         self._deadline = None if seconds is None else self.loop.call_later(seconds, self._end)
 
     def _end(self) -> None:
-        """End the connection, but for an answer that is still on its way: it has as long as any other."""
+        """End the connection; an answer that is still being sent first gets its time limit once more."""
         if self.answer_seconds is not None and self.transport.get_write_buffer_size() and not self._is_late:
             self._is_late = True
             self._wait(self.answer_seconds)
@@ -92,7 +92,7 @@ class TimedConnection(H11Protocol):
 
 
 def config_for(app: ASGIApp, **options: Any) -> uvicorn.Config:
-    """Return how uvicorn serves an app whose logs are ours alone; the options are those of uvicorn."""
+    """Return the configuration of uvicorn for an app, without its logs; ``options`` are uvicorn's."""
     return uvicorn.Config(
         app,
         ws="none",

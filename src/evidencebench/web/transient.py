@@ -2,7 +2,7 @@
 
 
 class TransientError(Exception):
-    """A failure that the next attempt may not meet; ``wait_seconds``: as the server asked; None: it did not."""
+    """A failure that the next attempt may not meet; ``wait_seconds``: the wait that the server asked for, or None."""
 
     def __init__(self, message: str, wait_seconds: float | None = None) -> None:
         super().__init__(message)

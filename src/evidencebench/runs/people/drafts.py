@@ -16,12 +16,12 @@ from evidencebench.wording import counted
 class Picks:
     """What a person picks in one tab of a browser: 0-based indices, in the order they were picked.
 
-    ``revision`` is that of the draft which the tab knows, and changed. ``tab`` is a name that no other tab has, nor
-    this one after it was loaded again.
+    ``revision`` is that of the draft that the tab has changed. ``tab`` is a name that only this tab has, and another
+    one after it was loaded again.
     """
 
     sentences: tuple[int, ...]
-    seconds: int = 0  # how long the person says to have worked on it
+    seconds: int = 0  # how long the person worked on it, as the page says
     revision: int = 0
     tab: str = ""
 
@@ -29,7 +29,7 @@ class Picks:
 class PickDraft(msgspec.Struct, frozen=True, kw_only=True):
     """Picks that are not final, and when the person first saw the paper (ISO 8601, UTC).
 
-    ``revision`` counts the changes, and is 0 in files of earlier versions, which did not count; ``tab`` made the last.
+    ``revision`` counts the changes; it is 0 in files of earlier versions. ``tab`` is the one that made the last change.
     """
 
     opened: str
@@ -50,7 +50,7 @@ _decoder = msgspec.json.Decoder(_DraftsFile)
 
 
 def checked_picks(sentences: Sequence[int], *, n_sentences: int, budget: int) -> tuple[int, ...]:
-    """Return picks as they were made; raise `PeopleError` where one does not exist or repeats, or they are too many."""
+    """Return picks as they are; raise `PeopleError` where one does not exist or repeats, or they are too many."""
     for index in sentences:
         if not 0 <= index < n_sentences:
             raise PeopleError(f"sentence {index}: the paper has sentences 0..{n_sentences - 1}")
@@ -62,7 +62,7 @@ def checked_picks(sentences: Sequence[int], *, n_sentences: int, budget: int) ->
 
 
 def read_drafts(path: Path) -> dict[str, PickDraft]:
-    """Return instance id -> draft, none where there is no file; raise `RunFormatError` where it holds other things."""
+    """Return instance id -> draft, none where there is no file; raise `RunFormatError` for another file."""
     try:
         return _decoder.decode(read_whole(path)).drafts
     except FileNotFoundError:
@@ -77,7 +77,7 @@ def write_drafts(path: Path, drafts: Mapping[str, PickDraft]) -> None:
     """Replace the file of drafts; raise `RunError` where it cannot be written, or is a link by now."""
     require_no_link(path)
     try:
-        with whole_file(path, follows_links=False) as file:  # a link made this moment is replaced
+        with whole_file(path, follows_links=False) as file:  # a link that was made since is replaced
             file.write(msgspec.json.encode(_DraftsFile(drafts=dict(drafts))))
     except DataError as error:
         raise RunError(str(error)) from error

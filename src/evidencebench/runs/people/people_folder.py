@@ -14,19 +14,19 @@ from evidencebench.runs.people.person_names import checked_name, file_stem
 from evidencebench.version import __version__
 
 MOST_OPEN = 200
-"""How many people have their files open at once; those who were asked for least recently are let go."""
+"""The most people with open files; the files of those who were asked for least recently are closed."""
 
 SYSTEM_NAME = "person"
-"""What people are called as a system."""
+"""The name of the system that every person is."""
 
 
 def utc_now() -> datetime:
-    """Return what time it is."""
+    """Return the current time in UTC."""
     return datetime.now(UTC)
 
 
 class PeopleFolder:
-    """Who picks sentences, on one task of one data set; their runs lie in one folder, which is made if need be."""
+    """The people who pick sentences, on one task of one data set; their files lie in one folder, made if missing."""
 
     def __init__(
         self,
@@ -48,10 +48,10 @@ class PeopleFolder:
             raise RunError(f"{folder}: no folder can be made here: {error.strerror}") from error
 
     def person(self, name: str) -> Person:
-        """Return a person by name, with what was picked before.
+        """Return a person by name, with the earlier picks.
 
-        Ask anew for each thing that is done: the files of people who were not asked for lately are let go, and read
-        again when they are. It raises `PeopleError` where nobody can be called that, and what `Person` raises.
+        Ask again for each action: the files of people who were not asked for lately are closed, and read again here.
+        Raises `PeopleError` for a name that is not allowed, and what `Person` raises.
         """
         name = checked_name(name)
         with self._lock:
@@ -70,7 +70,7 @@ class PeopleFolder:
             return self._people[name]
 
     def without_folder(self, message: str) -> str:
-        """Return an error's message as people may read it: its files by their names only."""
+        """Return an error's message for people: without the folder's path before the names of files."""
         return message.replace(f"{self.folder}{os.sep}", "")
 
     def close(self) -> None:

@@ -20,7 +20,7 @@ from evidencebench.storage.journal import Journal, open_journal
 from evidencebench.system import Ranking
 
 Clock = Callable[[], datetime]
-"""Says what time it is, in UTC."""
+"""Returns the current time in UTC."""
 
 _log = logging.getLogger(__name__)
 
@@ -38,13 +38,13 @@ class Submission:
     seconds_open: int
 
     def as_ranking(self) -> Ranking:
-        """Return it as the answer of any system: a set, whose order says nothing."""
+        """Return the submission as an answer: a set, whose order says nothing."""
         notes = {"seconds": self.seconds, "seconds_open": self.seconds_open}
         return Ranking(sentences=self.sentences, ordered=False, notes=notes)
 
 
 class Person:
-    """A person's answers to one task. Threads may share it; processes may not, and the second one is told.
+    """A person's answers to one task. Threads may share it; a second process gets an error.
 
     Make one with `PeopleFolder`. No file is made before the person has opened a paper, so that a name typed wrong
     leaves nothing behind.
@@ -63,7 +63,7 @@ class Person:
         self._submitted: dict[str, Submission] = {}
         self._drafts: dict[str, PickDraft] = {}
         if os.path.lexists(run_path):
-            self._opened_journal()
+            self._ensure_journal()
 
     @property
     def name(self) -> str:
@@ -101,7 +101,7 @@ class Person:
         It raises `FinalError` where the instance was submitted.
         """
         with self._lock:
-            self._opened_journal()  # opened first, since it may have to be read again
+            self._ensure_journal()  # opened first, since it may have to be read again
             if instance_id in self._submitted:
                 raise FinalError(f"{instance_id}: already submitted, and a submission is final")
             if instance_id not in self._drafts:
@@ -110,10 +110,10 @@ class Person:
             return self._drafts[instance_id]
 
     def save(self, instance_id: str, picks: Picks) -> PickDraft:
-        """Keep picks that are not final; the paper counts as opened now where it was not.
+        """Save picks that are not final; a paper that was not opened yet counts as opened now.
 
-        Seconds are never counted fewer than said before, nor more than have passed. It raises `StaleError` where
-        another tab has changed the picks since, so that nothing is replaced that this one has not seen.
+        The seconds never decrease, and are at most the time since the paper was opened. Raises `StaleError` where
+        another tab has changed the picks since, so that a tab replaces only picks that it has seen.
         """
         with self._lock:
             draft = self._with_picks(instance_id, picks)
@@ -127,7 +127,7 @@ class Person:
         It raises `UnopenedError` where the person has not opened the paper, and what `save` does.
         """
         with self._lock:
-            self._opened_journal()
+            self._ensure_journal()
             if instance_id not in self._submitted and instance_id not in self._drafts:
                 raise UnopenedError(
                     f"{instance_id}: submitted without having been opened; open the paper, and pick again"
@@ -150,7 +150,7 @@ class Person:
         drafts = {one: kept for one, kept in self._drafts.items() if one != instance_id}
         try:
             self._write(drafts)
-        except RunError as error:  # the submission is on the disk, and whoever reads both forgets the draft
+        except RunError as error:  # the submission is on the disk, and readers ignore its draft
             _log.warning("a draft that was submitted is not taken away: %s", error)
             self._drafts = drafts
 
@@ -177,7 +177,7 @@ class Person:
         self._drafts = drafts
 
     def _append(self, line: bytes) -> None:
-        journal = self._opened_journal()
+        journal = self._ensure_journal()
         try:
             journal.append(line)
             journal.sync()
@@ -185,7 +185,7 @@ class Person:
             self._release()  # a torn line is mended when the journal is opened again
             raise RunError(f"{self.run_path}: cannot be written: {error.strerror}") from error
 
-    def _opened_journal(self) -> Journal:
+    def _ensure_journal(self) -> Journal:
         if self._journal is None:
             require_no_link(self.run_path)
             require_no_link(self._drafts_path)
@@ -206,7 +206,7 @@ class Person:
             journal.append(msgspec.json.encode(self._header))
         run = read_run(self.run_path)
         begun = run.header or self._header
-        # What a person picks does not hang on the versions of libraries.
+        # A person's picks do not depend on the versions of libraries.
         now = msgspec.structs.replace(self._header, versions=begun.versions)
         check_same_run(self.run_path, begun, now, what_to_do="view it as it was begun, or choose another folder")
         self._submitted = {

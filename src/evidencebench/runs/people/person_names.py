@@ -8,9 +8,9 @@ from evidencebench.errors import PeopleError
 
 MAX_NAME_LENGTH = 80
 
-# Control, format and half characters: they turn what stands beside a name, or cannot be seen.
+# Control, format and surrogate characters: they turn the text beside a name, or cannot be seen.
 _UNSEEN_CATEGORIES = frozenset({"Cc", "Cf", "Cs"})
-# What else is drawn as nothing (Default_Ignorable_Code_Point of Unicode 16), and the blank of Braille.
+# Other characters that are drawn as nothing (Default_Ignorable_Code_Point of Unicode 16), and the blank of Braille.
 _UNSEEN = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2065\u2800\u3164\ufe00-\ufe0f\uffa0\ufff0-\ufff8\U000e0000-\U000e0fff]"
 )
@@ -19,8 +19,8 @@ _UNSEEN = re.compile(
 def checked_name(text: str) -> str:
     r"""Return a person's name as it is kept: composed, without white space around it, single spaces within.
 
-    It raises `PeopleError` where a name is empty, too long, shows nothing, or holds what cannot be seen: two names that
-    look the same are one.
+    Raises `PeopleError` where a name is empty or too long, shows nothing, or holds characters that cannot be seen. So
+    no two people have names that look the same.
 
     >>> checked_name("  Ada   Lovelace ")
     'Ada Lovelace'
@@ -39,7 +39,7 @@ def checked_name(text: str) -> str:
 
 
 def file_stem(name: str) -> str:
-    """Return what the files of a `checked_name` are called: readable, safe on every disk, another for every other name.
+    """Return how the names of a person's files begin: readable, safe on every disk, and different for each name.
 
     >>> file_stem("Ada Lovelace")
     'ada-lovelace-76740216'
