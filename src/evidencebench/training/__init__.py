@@ -1,6 +1,6 @@
-"""Train systems on labels: no system imports this room, which reads labels on purpose.
+"""Train the models of systems. Training reads labels, so no system may import this folder.
 
-In reading order: `training_table` (what can be trained), `folds`, `selector_examples` and `selector` (learned
-selectors, `best` among them); `listwise` (what fine-tuning learns from), `listwise_trainer`, `training_folder`,
+In reading order: `training_table` (the names of trainings), `folds`, `selector_examples` and `selector` (learned
+selectors, `best` among them); `listwise` (the examples of fine-tuning), `listwise_trainer`, `training_folder`,
 `fine_tuning`, `embedder`, `reranker`; `prompt_examples`; then the folder `crossval`.
 """

@@ -1,4 +1,4 @@
-"""Fine-tune an embedder: sentences of a paper that state more of what is asked come nearer to the hypothesis."""
+"""Fine-tune an embedder: vectors of sentences that state more aspects come nearer to the hypothesis's vector."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,19 +20,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EmbedderTraining(FineTuning):
-    """How an embedder is fine-tuned: the options of `FineTuning`, and these.
+    """The training of an embedder; its options are those of `FineTuning`, and these.
 
     Attributes
     ----------
     format
-        How hypothesis and sentences are written, as `Dense` has it. One with an instruction tells the scopes apart.
+        How hypothesis and sentences are written, as in `Dense`. Only a format with an instruction tells scopes apart.
     neighbours, title
-        What is read along with a sentence, as `Dense` has it.
+        The context that is encoded with a sentence, as in `Dense`.
     temperature
         Similarities are divided by this before the softmax.
     hardness
-        How much rather negatives are drawn that are similar to the hypothesis at the outset: e to the power of this for
-        each standard deviation; 0: all alike.
+        How strongly negatives similar to the hypothesis are preferred: a sentence's weight is exp(hardness * z), with z
+        its standardised similarity before training. 0: all negatives are equally likely.
 
     References
     ----------
@@ -55,7 +55,7 @@ class EmbedderTraining(FineTuning):
 
     @property
     def answers_with(self) -> dict[str, Any]:
-        """The options beside ``model`` with which `Dense` reads texts as they were read in training."""
+        """The options of `Dense`, beside ``model``, that make it write texts as in training."""
         plain = {"format": "plain", "neighbours": 0, "title": False}
         own = {"format": self.format, "neighbours": self.neighbours, "title": self.title}
         return {key: value for key, value in own.items() if value != plain[key]}

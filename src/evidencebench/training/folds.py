@@ -1,4 +1,4 @@
-"""Cut instances into folds such that no paper is in two of them."""
+"""Split instances into folds, so that no paper is in two folds."""
 
 from collections.abc import Sequence
 from typing import TypeVar
@@ -25,7 +25,7 @@ def paper_folds(papers: Sequence[str], n_folds: int, generator: np.random.Genera
 
 
 def split_at_fold(items: Sequence[Item], fold: Sequence[int]) -> tuple[list[Item], list[Item]]:
-    """Return the items that a fold leaves to be trained on, and those at its positions, each in order."""
+    """Return the items outside a fold, to train on, and the items of the fold; both in order."""
     held_out = frozenset(fold)
     seen = [item for position, item in enumerate(items) if position not in held_out]
     return seen, [items[position] for position in fold]

@@ -1,7 +1,7 @@
-"""The examples of fine-tuning: texts to find sentences for, and how much of the answer each sentence states.
+"""The examples of fine-tuning: anchors, and the share of the aspects that each sentence states. No torch is needed.
 
-For example the hypothesis "Tea lowers pressure" is an anchor, and of the paper's sentences the two that state one of
-its two aspects each have the share 0.5. Nothing here needs torch.
+For example, the hypothesis "Tea lowers pressure" is an anchor. If two sentences of the paper each state one of its two
+aspects, each has the share 0.5.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,7 +24,7 @@ Anchors = Literal["hypothesis", "aspects", "both"]
 """What sentences are compared with: the hypothesis, the texts of the aspects, or both."""
 
 Scope = Literal["all", "results", "both"]
-"""Whose sources are to be found: of all aspects, of those labelled Results, or of the one and the other in turn."""
+"""Whose sources are to be found: those of all aspects, those of Results aspects, or both, one anchor each."""
 
 _SCOPES: Mapping[Scope, tuple[AspectScope, ...]] = {
     "all": ("all",),
@@ -37,8 +37,8 @@ _SCOPES: Mapping[Scope, tuple[AspectScope, ...]] = {
 class Anchor:
     """A text that a model is to find sentences for.
 
-    ``shares`` says how much of what is to be found each text of the example states, sum 1; ``is_masked`` that a text is
-    neither right nor wrong, so that it takes no part.
+    ``shares`` has one number for each text of the example: its share of the stated aspects, in all 1. ``is_masked`` is
+    true for a text that is neither right nor wrong: it takes no part.
     """
 
     text: EncodedText
@@ -50,7 +50,7 @@ class Anchor:
 class ListwiseExample:
     """One instance as fine-tuning reads it: the different sentences of its paper, and at least one anchor.
 
-    Repeats of a sentence are one text, so that no source is wrong elsewhere in its paper.
+    A repeated sentence is one text: otherwise the repeat of a source could count as wrong.
     """
 
     texts: tuple[EncodedText, ...]
@@ -58,12 +58,12 @@ class ListwiseExample:
 
     @property
     def positives(self) -> Positions:
-        """Which texts are right for an anchor."""
+        """Positions of the texts that are right for an anchor."""
         return np.flatnonzero(np.any([anchor.shares > 0 for anchor in self.anchors], axis=0))
 
     @property
     def negatives(self) -> Positions:
-        """Which texts are right for none, and wrong for an anchor at least."""
+        """Positions of the texts that are right for no anchor, and wrong for at least one."""
         is_wrong = np.any([~anchor.is_masked for anchor in self.anchors], axis=0)
         is_wrong[self.positives] = False
         return np.flatnonzero(is_wrong)
@@ -71,10 +71,10 @@ class ListwiseExample:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListwiseBatch:
-    """What a step reads: texts drawn from a few examples.
+    """The texts of one training step, drawn from a few examples.
 
-    Anchors with the same prefix stand together. ``labels``, anchors x texts, say how much of what is to be found a text
-    states; NaN where it takes no part, as it is masked or of another example. The labels of an example sum to 1.
+    Anchors with the same prefix stand together. ``labels`` has the shape (anchors, texts) and holds shares; NaN for a
+    text that is masked or belongs to another example than the anchor. The labels of an example sum to 1.
     """
 
     anchors: tuple[EncodedText, ...]
@@ -91,12 +91,12 @@ def listwise_examples(
     neighbours: int = 0,
     title: bool = False,
 ) -> list[ListwiseExample]:
-    """Return one example an instance that has something to find; those without a source are left out.
+    """Return one example for each instance that has a source to find; other instances are left out.
 
-    A hypothesis is an anchor once a scope. Wrong for it is what states none of the scope's aspects: to one that asks
-    for results, how the study was done is a wrong answer. An aspect's own text is an anchor where the data has it;
-    sources of other aspects are neither right nor wrong for it. Nor are the sources of other instances of a paper for
-    any anchor, unless they are its own. It raises `DataError` if no instance has anything to find.
+    A hypothesis is an anchor once for each scope. Wrong for it are sentences that state none of the scope's aspects:
+    under ``results``, a sentence about methods is wrong. The text of an aspect is an anchor if the data has it; sources
+    of other aspects are masked for it. Sources of the paper's other instances are masked for every anchor, unless they
+    are its own sources too. It raises `DataError` if no instance has a source to find.
     """
     of_paper: dict[str, set[str]] = {}
     for one in instances:
@@ -107,7 +107,7 @@ def listwise_examples(
         texts = sentence_texts(one.query, text_format, "all", neighbours=neighbours, title=title)
         place = {text: position for position, text in enumerate(dict.fromkeys(texts))}
         row = [place[text] for text in texts]
-        is_known = np.zeros(len(place), dtype=np.bool_)  # a source of anything, in any instance of the paper
+        is_known = np.zeros(len(place), dtype=np.bool_)  # a source of any aspect, in any instance of the paper
         known = of_paper[one.query.paper_id]
         is_known[[row[index] for index, sentence in enumerate(one.query.sentences) if sentence in known]] = True
         if chosen := tuple(
@@ -130,10 +130,10 @@ def drawn(
     generator: np.random.Generator,
     weights: Floats | None = None,
 ) -> Positions:
-    """Return positions of the texts that a step reads, ascending, none twice.
+    """Return the positions of the texts drawn for a step, ascending, none twice.
 
-    ``positives`` and ``negatives`` are the most of either; ``weights``, one positive number a text, say how likely it
-    is drawn as a negative.
+    At most ``positives`` right and ``negatives`` wrong texts are drawn. A wrong text is drawn with a probability in
+    proportion to its number in ``weights``.
     """
     right, wrong = example.positives, example.negatives
     chance = None if weights is None or not len(wrong) else weights[wrong] / weights[wrong].sum()
@@ -148,10 +148,10 @@ def drawn(
 
 
 def batch_of(parts: Sequence[tuple[ListwiseExample, Positions]]) -> ListwiseBatch:
-    """Return the batch of examples with the texts drawn of each.
+    """Return the batch of examples, each with the positions of its drawn texts.
 
-    An anchor's shares are those of the texts drawn, scaled to sum 1; one whose sources were not drawn is left out. The
-    anchors of an example weigh the same. Equal anchors, such as one hypothesis for two scopes, become one row.
+    An anchor's shares of the drawn texts are scaled to sum 1; an anchor is left out if none of its sources was drawn.
+    All anchors of an example have the same weight. Equal anchors, such as a hypothesis for two scopes, become one row.
     """
     n_texts = sum(len(positions) for _, positions in parts)
     rows: list[tuple[EncodedText, Floats]] = []
@@ -186,7 +186,7 @@ def _anchors(
     wanted: Anchors,
     scopes: Sequence[AspectScope],
 ) -> Iterator[Anchor]:
-    """Yield the anchors of an instance; ``row`` holds the place of each sentence among the different texts."""
+    """Yield the anchors of an instance; ``row`` maps a sentence's index to its position among the different texts."""
     labels = instance.labels
 
     def counts_of(aspects: Sequence[str]) -> Floats:

@@ -1,4 +1,4 @@
-"""The trainers of sentence-transformers with a listwise loss. Importing it imports torch, which is slow."""
+"""The trainers of sentence-transformers with a listwise loss. Importing this module imports torch, which is slow."""
 
 import math
 import random
@@ -26,7 +26,7 @@ from evidencebench.models.embedding.transformer import model_inputs
 from evidencebench.training.listwise import Floats, ListwiseBatch, ListwiseExample
 
 Draw = Callable[[Sequence[int], int], ListwiseBatch]
-"""Places of examples and an epoch -> what is drawn of them."""
+"""Positions of examples, epoch -> the batch drawn of them."""
 
 Features = dict[str, Any]
 Model = SentenceTransformer | CrossEncoder
@@ -47,9 +47,9 @@ def make_trainer(
     on_progress: Callable[[int, int], None] | None,
     **arguments: Any,
 ) -> "EmbedderTrainer | RerankerTrainer":
-    """Return what trains a model, on the device where it is, with its checkpoints in a folder.
+    """Return the trainer of a model, on the model's device; checkpoints go to a folder.
 
-    ``max_tokens`` is where texts are cut; ``arguments`` are those of sentence-transformers that are left open here.
+    Texts are cut to ``max_tokens``; ``arguments`` are further arguments of sentence-transformers.
     """
     from datasets import Dataset  # noqa: PLC0415 - an extra
 
@@ -73,8 +73,8 @@ def make_trainer(
         dataloader_pin_memory=False,
         **arguments,
     )
-    given.device  # noqa: B018 - it counts the cards when it is asked for the first time
-    given._n_gpu = min(given._n_gpu, 1)  # noqa: SLF001 - the batch's labels cannot be split over several cards
+    given.device  # noqa: B018 - the first access counts the GPUs
+    given._n_gpu = min(given._n_gpu, 1)  # noqa: SLF001 - the labels of a batch cannot be split over several GPUs
     collator = ListwiseCollator(model, draw, max_tokens)
     trainer: EmbedderTrainer | RerankerTrainer = make(
         model=model,
@@ -89,18 +89,18 @@ def make_trainer(
 
 
 class _PlainTrainer:
-    """The base of both trainers, without the library's own card, which would read the data and ask the hub."""
+    """The base of both trainers, without the library's model card, which would read the data and ask the hub."""
 
     model: Any
-    has_begun = False  # whether a step has been taken, so that a checkpoint has been read
+    has_begun = False  # whether a step has begun: then the checkpoint was read without error
 
     def training_step(self, *given: Any, **named: Any) -> Any:
-        """Take a step."""
+        """Note that training has begun, and take a step."""
         self.has_begun = True
         return super().training_step(*given, **named)  # type: ignore[misc]
 
     def add_model_card_callback(self, default_args_dict: dict[str, Any]) -> None:
-        """Add none."""
+        """Add no callback that writes a model card."""
 
     def _save(self, output_dir: str | None = None, state_dict: Any = None) -> None:  # noqa: ARG002 - the library's
         self.model.save_pretrained(output_dir, create_model_card=False)
@@ -115,9 +115,9 @@ class RerankerTrainer(_PlainTrainer, CrossEncoderTrainer):
 
 
 class ListwiseCollator:
-    """Turns places of examples into the tokens and labels of what is drawn of them, anew in each epoch."""
+    """Turns positions of examples into tokens and labels of texts drawn of them, other texts in each epoch."""
 
-    valid_label_columns: ClassVar[list[str]] = []  # which the trainer asks for
+    valid_label_columns: ClassVar[list[str]] = []  # the trainer reads it
 
     def __init__(self, model: Model, draw: Draw, max_tokens: int | None) -> None:
         self.epoch = 0
@@ -126,7 +126,7 @@ class ListwiseCollator:
         self._cut = max_tokens or self._longest
 
     def __call__(self, rows: Sequence[dict[str, int]]) -> Features:
-        """Return what the trainer hands to the loss: tokens under ``NAME_``, and ``label``."""
+        """Return the input of the loss: tokens under names such as ``part0_input_ids``, and ``label``."""
         batch = self._draw([row["place"] for row in rows], self.epoch)
         label = torch.from_numpy(batch.labels).float()
         try:
@@ -144,14 +144,14 @@ class ListwiseCollator:
         return {"label": label, **named}
 
     def _tokens(self, texts: Sequence[EncodedText], max_tokens: int | None) -> Features:
-        """Return the tokens of texts that share a prefix and a layout."""
+        """Return the tokens of texts that share a prefix, and are all single texts or all pairs."""
         self._model.max_seq_length = max_tokens
         found: Features = self._model.preprocess(model_inputs(texts), prompt=texts[0].prefix or None)
         return found
 
 
 class EmbedderLoss(torch.nn.Module):
-    """The listwise loss of the similarities of anchors and texts."""
+    """The listwise loss of the similarities between anchors and texts."""
 
     def __init__(self, model: Model, similarity: str, temperature: float) -> None:
         super().__init__()
@@ -159,7 +159,7 @@ class EmbedderLoss(torch.nn.Module):
         self._similarity, self._temperature = similarity, temperature
 
     def forward(self, features: Sequence[Features], labels: torch.Tensor) -> torch.Tensor:
-        """Return the loss; the last of the features are the texts, the others the anchors."""
+        """Return the loss; the last entry of the features holds the texts, the others hold the anchors."""
         vectors = [self.model(part)["sentence_embedding"] for part in features]
         if self._similarity != "dot":
             vectors = [torch.nn.functional.normalize(part, dim=-1) for part in vectors]
@@ -167,7 +167,7 @@ class EmbedderLoss(torch.nn.Module):
 
 
 class RerankerLoss(torch.nn.Module):
-    """The listwise loss of a cross-encoder's scores of pairs."""
+    """The listwise loss of a cross-encoder's scores of (anchor, text) pairs."""
 
     def __init__(self, model: Model) -> None:
         super().__init__()
@@ -180,7 +180,7 @@ class RerankerLoss(torch.nn.Module):
         prompt: str | None = None,  # noqa: ARG002 - the trainer's
         task: str | None = None,  # noqa: ARG002 - the trainer's
     ) -> torch.Tensor:
-        """Return the loss; the features are the pairs of anchor and text that have a label, row by row."""
+        """Return the loss; the features hold the pairs that have a label, row by row."""
         scores = torch.zeros_like(labels)
         scores[~labels.isnan()] = self.model(features[0])["scores"].flatten().to(labels.dtype)
         return listwise_loss(scores, labels)
@@ -200,7 +200,7 @@ def listwise_loss(scores: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
 
 
 class _TrainingCallback(TrainerCallback):
-    """Tells the collator the epoch and the caller the progress, and stops where the loss is not finite."""
+    """Passes the epoch to the collator and the progress to the caller; raises if the loss is not finite."""
 
     def __init__(self, collator: ListwiseCollator, on_progress: Callable[[int, int], None] | None) -> None:
         self._collator, self._on_progress = collator, on_progress
@@ -232,9 +232,9 @@ def hardness_weights(
     max_tokens: int | None,
     similarity: str,
 ) -> list[Floats]:
-    """Return how likely each text is drawn as a negative: e to the power of ``hardness`` for each standard deviation.
+    """Return, for each example, the weight of each text when negatives are drawn: exp(hardness * z).
 
-    What deviates is the similarity to the first anchor, as the model finds it now.
+    z is the standardised similarity of the text to the first anchor, computed with the model as it is now.
     """
     longest = model.max_seq_length
     found = []
@@ -263,7 +263,7 @@ def _vectors(
 
 @contextmanager
 def own_randomness() -> Iterator[None]:
-    """Leave the random numbers of the whole process, which the trainer seeds, as they were."""
+    """Restore the random state of the process after the block, since the trainer sets seeds."""
     of_python, of_numpy = random.getstate(), np.random.get_state()  # noqa: NPY002 - what the trainer seeds
     with torch.random.fork_rng():
         try:

@@ -1,4 +1,4 @@
-"""Draw examples for a prompt from labelled data: the one place where labels become part of what a system is shown."""
+"""Draw examples for prompts from labelled data: only here do labels become part of a system's input."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,12 +17,11 @@ from evidencebench.systems.strategies.example_file import ExampleFile, ExampleSo
 
 
 def draw_examples(dataset: Dataset, n: int, *, seed: int) -> ExampleFile:
-    """Return n examples drawn at random, each of another paper, none without evidence; `DataError` if there are fewer.
+    """Return n random examples, each of another paper with evidence; raise `DataError` if there are fewer such papers.
 
-    An example holds the texts of a minimum cover of all aspects, and of one of the Results aspects where there are any.
-    Instances are decoded until there are enough, so a few examples of gigabytes cost little. The first of many are the
-    same as when fewer are drawn. Draw from data that will not be scored: a system that is shown them refuses their
-    papers.
+    An example holds the texts of a minimum cover of all aspects, and one of the Results aspects if there are any. Only
+    as many instances are read as needed, so that large data is fast too. With the same seed, fewer examples are the
+    first of more. Draw from data that will not be scored: a system with examples refuses to answer their papers.
     """
     if n < 1:
         raise DataError(f"expected at least 1 example to draw, got {n}")
@@ -40,7 +39,7 @@ def draw_examples(dataset: Dataset, n: int, *, seed: int) -> ExampleFile:
 
 
 def write_examples(path: PathText, examples: ExampleFile) -> None:
-    """Write examples into a file, which has all of them or is as it was; raises `DataError`."""
+    """Write examples to a file, as a whole or not at all; raise `DataError` if that fails."""
     write_whole(Path(path), msgspec.json.format(msgspec.json.encode(examples), indent=1) + b"\n")
 
 
@@ -59,7 +58,7 @@ def _in_random_order(dataset: Dataset, seed: int) -> Iterator[PromptExample]:
 
 
 def _best_sentences(instance: Instance, scope: AspectScope) -> tuple[str, ...]:
-    """Return the texts of the fewest sentences that cover all that counts, in paper order."""
+    """Return the texts of a minimum cover of the scope's aspects, in paper order."""
     cover = minimum_cover(coverage_of(instance.labels, scope))
     return tuple(instance.query.sentences[index] for index in sorted(cover.sentences))
 

@@ -1,4 +1,4 @@
-"""Fine-tune a reranker: a model that reads the hypothesis with each sentence learns which of them state more of it."""
+"""Fine-tune a reranker: a model that reads a hypothesis with a sentence learns to score sentences by their aspects."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RerankerTraining(FineTuning):
-    """How a reranker is fine-tuned: the options of `FineTuning`, of which three have their own sense here.
+    """The training of a reranker; its options are those of `FineTuning`, and three mean something else here.
 
     Attributes
     ----------
     base
-        An encoder gets a fresh head, which learns too; a cross-encoder of one output keeps its own.
+        An encoder gets a new head, which is trained too; a cross-encoder with one output keeps its own.
     scope
-        The model does not see which is meant, so ``both`` makes one order for either.
+        The model does not read the scope, so ``both`` gives one order for both scopes.
     max_tokens
-        Where hypothesis and sentence together are cut.
+        Hypothesis and sentence together are cut to this many tokens.
 
     References
     ----------
@@ -46,23 +46,23 @@ class RerankerTraining(FineTuning):
         return listwise_examples(instances, FORMATS["plain"], anchors=self.anchors, scope=self.scope)
 
     def _load(self, folder: Path, device: str, seed: int) -> "CrossEncoder":
-        """Return a cross-encoder of one output, from local safetensors without code of its own; raises `ModelError`."""
+        """Return a cross-encoder with one output, from safetensors in a folder; raise `ModelError` if that fails."""
         import torch  # noqa: PLC0415 - an extra, and slow to import
         from sentence_transformers import CrossEncoder  # noqa: PLC0415
 
         with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(int(np.random.default_rng([seed]).integers(2**62)))  # a fresh head is drawn here
+            torch.manual_seed(int(np.random.default_rng([seed]).integers(2**62)))  # decides the weights of a new head
             try:
                 model: CrossEncoder = CrossEncoder(
                     str(folder),
-                    device="cpu",  # so that the head does not depend on where it is trained
+                    device="cpu",  # so that the head does not depend on the device of the training
                     num_labels=1,
                     trust_remote_code=False,
                     local_files_only=True,
                     activation_fn=torch.nn.Identity(),
                     model_kwargs={"use_safetensors": True, "dtype": torch.float32},
                 )
-            except Exception as error:  # broken files fail in as many ways as there are libraries below
+            except Exception as error:  # broken files can fail in any library
                 raise ModelError(f"{folder}: cannot be loaded as a base for a reranker: {error}") from error
         return model.to(device)
 

@@ -1,4 +1,4 @@
-"""Fit a learned selector: linear models and boosted trees, averaged, and how much repetition to discount."""
+"""Train a selector: fit linear models and boosted trees, whose scores are averaged, and choose the strength."""
 
 import hashlib
 import platform
@@ -31,13 +31,13 @@ from evidencebench.training.selector_examples import SCOPES, SelectorExample, Ta
 from evidencebench.version import __version__
 
 STRENGTH = 0.85
-"""How much repetition is discounted unless told otherwise; on the train split 0.5 to 1 do about as well."""
+"""The default strength of the discount for repetition; on the train split, 0.5 to 1 score about the same."""
 
 STRENGTHS = (0.3, 0.5, 0.7, 0.85, 1.0)
-"""What is tried, in cross-validation within the training data, for how much repetition to discount."""
+"""The strengths that cross-validation within the training data compares."""
 
 TUNED_TASKS = ("er_at_optimal", "er_at_10", "result_er_at_optimal", "result_er_at_5")
-"""The tasks whose mean aspect recall the strength is chosen by."""
+"""The strength is chosen by the mean aspect recall on these tasks."""
 
 _TARGETS: tuple[Target, ...] = ("share", "relative", "any")
 _RANKING_OBJECTIVES = ("lambdarank", "rank_xendcg")
@@ -46,7 +46,7 @@ _LEAST_PAPERS = 6
 
 _RIDGE = 1000.0
 
-# Small, slow-learning trees on few features at a time: with some hundred papers at most, variance is the enemy.
+# Small trees, a low learning rate and few features a tree: with some hundred papers, larger trees would overfit.
 _TREES: Mapping[str, Any] = {
     "learning_rate": 0.05,
     "num_leaves": 15,
@@ -63,24 +63,24 @@ _TREES: Mapping[str, Any] = {
 _N_TREES = 200
 _RANKING_TREES: Mapping[str, Any] = {"num_leaves": 8, "lambdarank_truncation_level": 20}
 _N_RANKING_TREES = 100
-_GRADES = 20  # a sentence that states every aspect has this grade, for objectives that want whole numbers
+_GRADES = 20  # the grade of a sentence that states every aspect, for objectives that need whole numbers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SelectorTraining:
-    """How a selector is trained.
+    """The training of a selector.
 
     Attributes
     ----------
     hypothesis
         Whether the model may read the hypothesis.
     embedding
-        Whether it has the vectors of `minilm`.
+        Whether it reads the vectors of `minilm`.
     strength
-        How much repetition is discounted, in 0..1; None: the best of `STRENGTHS`, by cross-validation within the
-        training data.
+        How much of its score a sentence loses that repeats a chosen one, in 0..1; None: the best of `STRENGTHS`, by
+        cross-validation within the training data.
     figures
-        Whether the card gets figures from such a cross-validation, which takes most of the time.
+        Whether the card gets scores from such a cross-validation, which takes most of the time.
     """
 
     system: ClassVar[str] = "selector"
@@ -96,7 +96,7 @@ class SelectorTraining:
 
     @property
     def n_tried(self) -> int:
-        """Configurations that are compared in cross-validation within the training data."""
+        """The number of strengths that cross-validation within the training data compares."""
         return len(STRENGTHS) if self.strength is None else 1
 
     def fit(
@@ -108,10 +108,11 @@ class SelectorTraining:
         data: Mapping[str, Any] | None = None,
         on_progress: Callable[[int, int], None] | None = None,
     ) -> SelectorCard:
-        """Fit a model and write it into a folder; what stood there is replaced when all of the new model is written.
+        """Fit a model and write it into a folder; an older model there is replaced once the new one is complete.
 
-        ``seed`` is of folds, bagging and features drawn; ``data`` is told in the card; ``on_progress`` is called with
-        (models fitted, models in all). It raises `DataError` if there are too few papers, or none has an aspect.
+        ``seed`` decides the folds, and the sentences and features of each tree. ``data`` is written into the card.
+        ``on_progress`` is called with (models fitted, models in all). It raises `DataError` if there are fewer than six
+        papers, or no instance has an aspect.
         """
         folder = Path(folder)
         require_lightgbm("train selector")
@@ -128,13 +129,13 @@ class SelectorTraining:
         out_of_fold: dict[int, dict[AspectScope, Floats]] = {}
         for number, fold in enumerate(folds):
             report(number, len(folds) + 1)
-            model = _fitted(split_at_fold(examples, fold)[0], features, strength=STRENGTH, seed=seed)
+            model = _fit_model(split_at_fold(examples, fold)[0], features, strength=STRENGTH, seed=seed)
             out_of_fold |= {place: model.scores(examples[place].paper) for place in fold}
         tried = STRENGTHS if self.strength is None else (self.strength,)
         recalls = {strength: _recalls(examples, out_of_fold, strength) for strength in tried}
         strength = max(tried, key=lambda one: sum(recalls[one].values()))
         report(len(folds), len(folds) + 1)
-        model = _fitted(examples, features, strength=strength, seed=seed)
+        model = _fit_model(examples, features, strength=strength, seed=seed)
         report(len(folds) + 1, len(folds) + 1)
         card = msgspec.structs.replace(
             model.card,
@@ -159,7 +160,7 @@ class SelectorTraining:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BestTraining:
-    """How `best` is trained: as `SelectorTraining` with vectors.
+    """The training of `best`: `SelectorTraining` with vectors.
 
     Attributes
     ----------
@@ -186,21 +187,21 @@ class BestTraining:
         return training.fit(instances, folder, seed=seed, data=data, on_progress=on_progress)
 
 
-# What a training that is killed leaves in the folder of a selector.
+# Files that a killed training leaves in the folder of a selector.
 _LEFT = (".*.json.*.part", ".trees-*.part", ".weights-*.part")
 
 
 def write_model(model: SelectorModel, folder: Path) -> None:
-    """Write a model into a folder, the card last: it names the other files, so the model is there whole or not."""
+    """Write a model into a folder, the card last: it names the other files, so a model with a card is complete."""
     card = msgspec.json.format(msgspec.json.encode(model.card), indent=1)
     trees = {name: text.encode() for name, text in model.trees.items()}
     write_folder(folder, {**trees, CARD: card}, names_all=CARD, owned=("trees-*.txt", *_LEFT))
 
 
-def _fitted(
+def _fit_model(
     examples: Sequence[SelectorExample], features: tuple[Feature, ...], *, strength: float, seed: int
 ) -> SelectorModel:
-    """Return the model of all members fitted to the examples."""
+    """Return the model whose members are fitted to the examples."""
     members: list[Linear | Trees] = []
     trees: dict[str, str] = {}
 
@@ -213,27 +214,27 @@ def _fitted(
     for scope in SCOPES:
         labelled = [example for example in examples if scope in example.shares]
         if not labelled and scope == "results":
-            continue  # EvidenceBench-100k labels none; what is learned of all aspects then serves both
+            continue  # EvidenceBench-100k labels no results; the members for all aspects then serve both scopes
         if not labelled:
             raise DataError("training: no instance has an aspect")
         table = np.concatenate([example.table for example in labelled])
         for target in _TARGETS:
             values = np.concatenate([example.target(scope, target) for example in labelled])
-            members.append(_ridge(scope, target, table, values))
+            members.append(_fit_ridge(scope, target, table, values))
             parameters = {**_TREES, "extra_trees": True}
-            add_trees(scope, target, _boosted(table, values, parameters, n_trees=_N_TREES, seed=seed))
+            add_trees(scope, target, _fit_trees(table, values, parameters, n_trees=_N_TREES, seed=seed))
         grades = np.rint(_GRADES * np.concatenate([example.shares[scope] for example in labelled]))
         groups = [len(example.table) for example in labelled]
         for objective in _RANKING_OBJECTIVES:
             parameters = {**_TREES, **_RANKING_TREES, "objective": objective}
-            text = _boosted(table, grades, parameters, n_trees=_N_RANKING_TREES, seed=seed, groups=groups)
+            text = _fit_trees(table, grades, parameters, n_trees=_N_RANKING_TREES, seed=seed, groups=groups)
             add_trees(scope, objective, text)
     card = SelectorCard(features=tuple(feature.name for feature in features), strength=strength, members=tuple(members))
     return SelectorModel(card, trees)
 
 
-def _ridge(scope: AspectScope, target: Target, table: Floats, values: Floats) -> Linear:
-    """Return ridge regression on standardised columns, from the normal equations."""
+def _fit_ridge(scope: AspectScope, target: Target, table: Floats, values: Floats) -> Linear:
+    """Return a ridge regression on standardised columns, solved by the normal equations."""
     center, scale = table.mean(axis=0), table.std(axis=0)
     scale[scale < 1e-9] = 1.0  # noqa: PLR2004 - a constant column, up to rounding, says nothing and gets no weight
     standard = (table - center) / scale
@@ -248,7 +249,7 @@ def _ridge(scope: AspectScope, target: Target, table: Floats, values: Floats) ->
     )
 
 
-def _boosted(
+def _fit_trees(
     table: Floats,
     values: Floats,
     parameters: Mapping[str, Any],
@@ -257,7 +258,7 @@ def _boosted(
     seed: int,
     groups: Sequence[int] | None = None,
 ) -> str:
-    """Return boosted trees in LightGBM's text format."""
+    """Return boosted trees, fitted to the values, in LightGBM's text format."""
     lightgbm = require_lightgbm("train selector")
     full = {"objective": "regression", **parameters, "seed": seed, "label_gain": list(range(_GRADES + 1))}
     dataset = lightgbm.Dataset(table, values, group=groups, free_raw_data=True)
@@ -268,7 +269,7 @@ def _boosted(
 def _recalls(
     examples: Sequence[SelectorExample], scores: Mapping[int, Mapping[AspectScope, Floats]], strength: float
 ) -> dict[str, float]:
-    """Return the mean aspect recall of each task for selections from these scores."""
+    """Return task name -> mean aspect recall of the selections made from these scores; ``scores`` is by example."""
     found: dict[str, list[float]] = {}
     for place, example in enumerate(examples) if scores else ():
         orders = {scope: order_by_scores(example.paper, values, strength) for scope, values in scores[place].items()}

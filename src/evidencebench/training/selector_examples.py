@@ -12,8 +12,8 @@ from evidencebench.systems.selectors.features import Feature, feature_table
 from evidencebench.systems.selectors.paper_columns import Floats, PaperColumns, TextEmbedder
 
 Target = Literal["share", "relative", "any"]
-"""What a model predicts of a sentence: the share of aspects it states; that share beside the paper's highest; whether
-it states any."""
+"""What a model predicts for a sentence: the share of aspects that it states; that share divided by the paper's highest;
+or whether it states any aspect."""
 
 SCOPES: tuple[AspectScope, ...] = ("all", "results")
 
@@ -22,7 +22,7 @@ SCOPES: tuple[AspectScope, ...] = ("all", "results")
 class SelectorExample:
     """One instance as training reads it.
 
-    ``shares`` say, for each scope that has aspects, what share of them each sentence states.
+    ``shares`` maps each scope that has aspects to the share of them that each sentence states.
     """
 
     instance: Instance
@@ -31,7 +31,7 @@ class SelectorExample:
     shares: dict[AspectScope, Floats]
 
     def target(self, scope: AspectScope, target: Target) -> Floats:
-        """Return one number a sentence."""
+        """Return the value to predict for each sentence."""
         shares = self.shares[scope]
         if target == "share":
             return shares

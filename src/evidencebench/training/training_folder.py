@@ -1,4 +1,4 @@
-"""The folder ``MODEL.part`` beside a model's own, where it is trained: locked, with checkpoints, removed at the end."""
+"""The folder ``MODEL.part``, in which the model of folder ``MODEL`` is trained: locked, and removed at the end."""
 
 import os
 import shutil
@@ -25,7 +25,7 @@ _MAX_SHOWN = 3
 
 @contextmanager
 def training_folder(folder: Path) -> Iterator[Path]:
-    """Give the folder where the model of ``folder`` is trained, to this process alone; raises `ModelError`."""
+    """Yield the locked folder in which the model of ``folder`` is trained; raise `ModelError` if it cannot be used."""
     require_replaceable(folder, FineTunedCard)
     part = folder.with_name(f"{folder.name}.part")
     try:
@@ -42,9 +42,9 @@ def training_folder(folder: Path) -> Iterator[Path]:
 
 
 def last_checkpoint(part: Path, plan: Mapping[str, Any]) -> Path | None:
-    """Return the last whole checkpoint in a folder; those in parts are removed.
+    """Return the last complete checkpoint in a folder; incomplete ones are removed.
 
-    Raises `ModelError`, and keeps all, if it is of another plan or of an earlier version.
+    Raises `ModelError`, and removes no complete one, if it is of another plan or of an earlier version.
     """
     if (part / "checkpoint.safetensors").exists():
         raise ModelError(
@@ -53,7 +53,7 @@ def last_checkpoint(part: Path, plan: Mapping[str, Any]) -> Path | None:
         )
     found: Path | None = None
     for path in sorted(part.glob("checkpoint-*"), key=lambda path: path.stat().st_mtime_ns):
-        if (path / "trainer_state.json").is_file():  # which the trainer writes last
+        if (path / "trainer_state.json").is_file():  # the trainer writes this file last
             found = path
         else:
             shutil.rmtree(path)
@@ -79,12 +79,12 @@ def _require_same_plan(part: Path, now: Mapping[str, Any]) -> None:
 
 
 def put_model(model: "SentenceTransformer | CrossEncoder", card: FineTunedCard, part: Path, folder: Path) -> None:
-    """Write a model into the folder where it was trained, then put it in its place, and what stood there away."""
+    """Write a model into the folder where it was trained, then move it to its own folder in place of what was there."""
     draft, old = part / "model", part / "old"
     for left in (draft, old):
         shutil.rmtree(left, ignore_errors=True)
     tokenizer = getattr(model.tokenizer, "backend_tokenizer", None)
-    if tokenizer is not None:  # which keeps in its file how it cut and padded last
+    if tokenizer is not None:  # otherwise its file would hold the last limits of cutting and padding
         tokenizer.no_truncation()
         tokenizer.no_padding()
     with named_write_errors(part, "the training itself is done and kept; "):
@@ -93,7 +93,7 @@ def put_model(model: "SentenceTransformer | CrossEncoder", card: FineTunedCard, 
         mode = stat.S_IMODE((draft / CARD).stat().st_mode)
         for path in draft.rglob("*"):
             if path.is_file():
-                path.chmod(mode)  # safetensors gives its files to their owner alone
+                path.chmod(mode)  # safetensors writes files that only their owner may read
         if folder.exists():
             put_in_place(folder, old)
         put_in_place(draft, folder)
@@ -102,7 +102,7 @@ def put_model(model: "SentenceTransformer | CrossEncoder", card: FineTunedCard, 
 
 @contextmanager
 def named_write_errors(part: Path, state: str) -> Iterator[None]:
-    """Say what to do where a file cannot be written."""
+    """Turn errors of writing files into a `ModelError` that says what to do; ``state`` is part of its message."""
     from safetensors import SafetensorError  # noqa: PLC0415 - an extra
 
     try:

@@ -1,4 +1,4 @@
-"""The only table of what can be trained, and how a training is made from a specification."""
+"""The table of trainings, and how a training is made from a specification."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
@@ -20,13 +20,12 @@ from evidencebench.wording import did_you_mean
 
 
 class Training(Protocol):
-    """How a model is trained: a frozen dataclass whose fields are its options.
+    """The protocol of trainings: a training is a frozen dataclass whose fields are its options.
 
-    Its class attribute ``system`` names the system that answers. With an option ``hypothesis`` it can be trained
-    without the hypothesis, where that is false; with an option ``figures`` it does work for its model's card alone,
-    which it can be spared. Optional properties are ``n_tried``, how many configurations it compares within its
-    instances, and ``answers_with``, the options that the system needs beside the folder, its ``model``. Own code is
-    named ``package.module:factory`` or ``file.py:factory``.
+    The class attribute ``system`` names the system that answers with the model. Two options have a fixed meaning, if
+    there are such: ``hypothesis`` says whether the model reads the hypothesis; ``figures`` says whether to compute the
+    card's figures, and false is faster. Two properties are optional: ``n_tried``, the number of configurations that the
+    training compares, and ``answers_with``, the options that the system needs beside ``model``, the folder.
     """
 
     def fit(
@@ -45,7 +44,7 @@ class Training(Protocol):
 TRAININGS: Mapping[str, Any] = MappingProxyType(
     {"selector": SelectorTraining, "best": BestTraining, "embedder": EmbedderTraining, "reranker": RerankerTraining}
 )
-"""Name -> the `Training`."""
+"""Name -> class of the `Training`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,51 +58,51 @@ class Trainable:
 
     @property
     def blind(self) -> "Trainable | None":
-        """The same training without the hypothesis; None if it has no such option, or is without it already."""
+        """The same training with ``hypothesis=false``; None if it has no such option, or it is false already."""
         if not getattr(self.training, "hypothesis", False):
             return None
         return replace(self, training=replace(self.training, hypothesis=False))  # type: ignore[type-var]
 
     @property
     def quick(self) -> "Trainable":
-        """The same training without the work that is for the model's card only."""
+        """The same training with ``figures=false``, if it has that option."""
         if not hasattr(self.training, "figures"):
             return self
         return replace(self, training=replace(self.training, figures=False))  # type: ignore[type-var]
 
     @property
     def n_tried(self) -> int:
-        """Configurations that it compares within the instances that it is trained on; 1 where it tunes nothing."""
+        """The number of configurations that it compares within its instances; 1 if it tunes nothing."""
         return int(getattr(self.training, "n_tried", 1))
 
     def specification(self, model: Path) -> str:
-        """Return the specification of the system with a model."""
+        """Return the specification of the system that answers with the model in a folder."""
         needed = {"model": str(model), **getattr(self.training, "answers_with", {})}
         given = "".join(f",{key}={value}" for key, value in self.options.items())
         return f"{write_specification(self.system, needed)}{given}"
 
 
 def trainable(spec: str) -> Trainable | None:
-    """Return the training in a specification; None for a system that needs none, or whose ``model`` is given.
+    """Return the training that a specification names; None for a system without training, or with a ``model``.
 
     Options of the training and of the system stand side by side, as in ``selector:embedding=true,hypothesis_weight=1``.
-    Raises `SystemSpecError` if one does not fit.
+    Raises `SystemSpecError` if an option does not fit.
     """
     found = parse_specification(spec)
-    factory = None if "model" in found.options else _training_named(found.name)
+    factory = None if "model" in found.options else _find_training(found.name)
     if factory is None:
         return None
     of_training = [field.name for field in fields(factory)]
     mine = {key: value for key, value in found.options.items() if key in of_training}
     rest = {key: value for key, value in found.options.items() if key not in of_training}
-    system = factory.system if found.name in TRAININGS else _beside(found.name, factory.system)
+    system = factory.system if found.name in TRAININGS else _own_system_name(found.name, factory.system)
     _require_options(found.name, of_training, system, rest)
     training = factory(**make_options(found.name, factory, mine))
     return Trainable(name=found.name, training=training, system=system, options=rest)
 
 
-def _training_named(name: str) -> Any:
-    """Return the training of a name, or None where it names a system."""
+def _find_training(name: str) -> Any:
+    """Return the class of the training of this name; None if it names a system."""
     if name in TRAININGS:
         return TRAININGS[name]
     if name in TAKEN_AWAY:
@@ -124,8 +123,8 @@ def _training_named(name: str) -> Any:
     return None
 
 
-def _beside(training: str, system: str) -> str:
-    """Return the name of the own system that answers: by the training's file, if it lies there and that is so named."""
+def _own_system_name(training: str, system: str) -> str:
+    """Return the name of the system that answers for own code; if it is in the training's file, by that file."""
     file, module = training.rpartition(":")[0], system.partition(":")[0]
     is_there = is_file(file) and module == find_own_code(training)[1].__name__
     return f"{file}:{system.partition(':')[2]}" if is_there else system

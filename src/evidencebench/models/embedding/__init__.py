@@ -1,5 +1,5 @@
-"""Texts to vectors, each computed once.
+"""Turn texts into vectors, each computed once and then read from a cache.
 
-Read `formats` (how texts are written), `vector_cache`, `encoder` (the contract, and the way through the cache), then
-what computes: `folder` (a model's files), `transformer`, `onnx`, `endpoint`.
+Read `formats` (how texts are written), `vector_cache`, `encoder` (the protocol, and the use of the cache), `folder` (a
+model's files), then the encoders: `transformer`, `onnx`, `endpoint`.
 """

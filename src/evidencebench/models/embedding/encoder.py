@@ -1,4 +1,4 @@
-"""Texts to vectors: the protocol of encoders, the checks that every vector passes, and the way through the cache."""
+"""Turn texts into vectors: the protocol of encoders, the check of every vector, and the use of the cache."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -17,19 +17,19 @@ Loaded = TypeVar("Loaded")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VectorBatch:
-    """Vectors as an encoder hands them over."""
+    """The vectors of some of the texts that an encoder was given."""
 
-    positions: Sequence[int]  # which of the texts asked for they belong to
-    vectors: Floats  # texts x dimensions, float32, as the model gives them: not normalised here
-    is_truncated: Sequence[bool]  # which texts the model could not read to their end; endpoints do not say: False
+    positions: Sequence[int]  # the texts' positions among those given
+    vectors: Floats  # shape (texts, dimensions), float32, not normalised
+    is_truncated: Sequence[bool]  # whether a text was cut, since it is too long; False for servers, which do not say
 
 
 class Encoder(Protocol):
-    """Anything that turns texts into vectors."""
+    """An object that turns texts into vectors."""
 
     @property
     def identity(self) -> str:
-        """Return all that decides a vector but the text: vectors of equal identity may stand in for each other."""
+        """Return a text of all settings that decide vectors: with equal identities, equal texts have equal vectors."""
         ...
 
     def batches(self, texts: Sequence[EncodedText]) -> Iterator[VectorBatch]:
@@ -41,12 +41,12 @@ class Encoder(Protocol):
 class Embedded:
     """The vectors of some texts."""
 
-    vectors: Floats  # texts x dimensions, float32, as the model gives them
-    n_truncated: int  # texts that the model could not read to their end
+    vectors: Floats  # shape (texts, dimensions), float32, not normalised
+    n_truncated: int  # how many texts were cut, since they are too long
 
 
 def embed(encoder: Encoder, cache: VectorCache | None, texts: Sequence[EncodedText]) -> Embedded:
-    """Return one vector a text, in the order of the texts: read where it is known, else computed and kept by batch."""
+    """Return one vector a text, in the order of the texts; vectors not in the cache are computed and stored there."""
     known: dict[EncodedText, CachedVector] = {} if cache is None else cache.get(texts)
     missing = [text for text in dict.fromkeys(texts) if text not in known]
     dimension = next((len(found.vector) for found in known.values()), None)
@@ -68,9 +68,9 @@ def embed(encoder: Encoder, cache: VectorCache | None, texts: Sequence[EncodedTe
 
 
 def vector_faults(vectors: object, n_texts: int, dimension: int | None) -> str | None:
-    """Return what is wrong with a batch of vectors as "expected ..., got ...", or None.
+    """Return the fault of a batch of vectors as "expected ..., got ..."; None if it has none.
 
-    `dimension` is how long vectors of this model have been so far; None when these are its first.
+    `dimension` is the length of the model's vectors so far; None if these are its first.
     """
     if not isinstance(vectors, np.ndarray) or vectors.ndim != 2:  # noqa: PLR2004 - a matrix
         return f"expected a vector a text, got {type(vectors).__name__}"
@@ -85,14 +85,14 @@ def vector_faults(vectors: object, n_texts: int, dimension: int | None) -> str |
 
 
 def normalised(vectors: Floats) -> Floats:
-    """Return the vectors at length 1."""
+    """Return the vectors scaled to length 1."""
     wide = vectors.astype(np.float64)
     short: Floats = (wide / np.linalg.norm(wide, axis=-1, keepdims=True)).astype(np.float32)
     return short
 
 
 def loaded_once(load: Callable[Given, Loaded]) -> Callable[Given, Loaded]:
-    """Return a function that loads the last four models once each, and tries a failure no second time."""
+    """Return `load` with a memory of its last four results, errors included, so that no failure is tried again."""
 
     @lru_cache(maxsize=4)
     def outcome(*given: Given.args, **named: Given.kwargs) -> Loaded | ModelError | CacheError:

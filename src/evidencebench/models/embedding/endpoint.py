@@ -1,4 +1,4 @@
-"""Any server that speaks OpenAI's ``/embeddings``: bounded attempts and replies, and only sound vectors come back."""
+"""Vectors from a server with OpenAI's ``/embeddings``, with limits on attempts and replies; vectors are checked."""
 
 import base64
 import binascii
@@ -38,16 +38,16 @@ _LONGEST_WAIT_SECONDS = 60.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Endpoint:
-    """Where texts are sent, and within which limits."""
+    """The server to which texts are sent, and the limits of requests."""
 
-    base_url: str  # what stands before /embeddings, such as https://api.openai.com/v1
+    base_url: str  # the address up to /embeddings, such as https://api.openai.com/v1
     model: str
     key_env: str = "OPENAI_API_KEY"  # the environment variable that holds the key; empty: no key is sent
     dimensions: int | None = None  # the length of vectors to ask for; None: the model's own
     batch_texts: int = 128  # in a request
     batch_characters: int = 100_000  # in a request; a longer text is sent alone
-    timeout_seconds: float = 60.0  # for a connection, and for a whole reply
-    max_attempts: int = 5  # for each request, the first included
+    timeout_seconds: float = 60.0  # the longest wait for a connection, and for a whole reply
+    max_attempts: int = 5  # how often a request is sent at most
     max_reply_bytes: int = 256 << 20
 
     def require_sound(self, system: str) -> None:
@@ -61,7 +61,7 @@ class Endpoint:
 
     @property
     def address(self) -> str:
-        """What is asked."""
+        """The address that requests are sent to."""
         return f"{self.base_url.rstrip('/')}/embeddings"
 
 
@@ -182,11 +182,11 @@ def _numbers(embedding: list[float] | str) -> Floats:
     """Return a vector from a list, or from base64 of little-endian 32-bit floats."""
     if isinstance(embedding, str):
         return np.frombuffer(base64.b64decode(embedding, validate=True), dtype="<f4").astype(np.float32)
-    with np.errstate(over="ignore"):  # a number that overflows becomes infinite, which is refused later
+    with np.errstate(over="ignore"):  # a number too large becomes infinite, which is refused later
         return np.array(embedding, dtype=np.float64).astype(np.float32)
 
 
-@lru_cache(maxsize=4)  # its connections are used again
+@lru_cache(maxsize=4)  # so that connections are used again
 def endpoint_encoder(of: Endpoint) -> EndpointEncoder:
-    """Return the encoder of a server; the same one for the same limits."""
+    """Return the encoder of an endpoint; an equal endpoint gets the same encoder."""
     return EndpointEncoder(of)

@@ -1,4 +1,4 @@
-"""A model's files: where they are, that none of them can run code, and a digest of what decides its vectors."""
+"""A model's files: find or fetch them, check that none can run code, and compute the digest of those that decide."""
 
 import hashlib
 import importlib.util
@@ -18,7 +18,7 @@ _HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")
 _DECIDING = ("*.safetensors", "*.json", "*.txt", "*.model", "*.jinja")
 _PICKLES = frozenset({".bin", ".pt", ".pth", ".ckpt", ".pkl", ".pickle"})
 _OURS = "sentence_transformers."
-# What configurations call how many there are of something, and how large something is; with more than any model has.
+# Names of counts and of sizes in configurations, and limits that are higher than those of any model.
 _LAYERS = re.compile(r"(layers?|heads?)$")
 _SIZE = re.compile(r"(size|dim|embeddings|length)$|^d_")
 _MOST_LAYERS = 10_000
@@ -26,10 +26,10 @@ _MOST_SIZE = 100_000_000
 
 
 def require_model(system: str, model: str, revision: str | None) -> None:
-    """Raise unless a model is a folder that can be loaded, or could be the id of one on the hub.
+    """Raise unless a model is a folder that can be loaded, or has the form of a hub id; nothing is loaded or fetched.
 
-    Nothing is loaded or fetched. Raises `ModelError` if there is no such folder, or it holds no weights that are safe
-    to load, and `SystemSpecError` if it is a hub's model without a revision.
+    Raises `ModelError` if there is no such folder, or it holds no weights that are safe to load, and `SystemSpecError`
+    if a hub id has no revision.
     """
     folder = Path(model).expanduser()
     if folder.is_dir():
@@ -46,23 +46,23 @@ def require_model(system: str, model: str, revision: str | None) -> None:
 
 
 def model_folder(model: str, revision: str | None) -> Path:
-    """Return the folder of a model, fetched from the hub where it is not local and not fetched yet.
+    """Return the folder of a model; a hub's model is fetched first, unless that was done before.
 
-    Only weights, configuration and vocabulary are fetched, never code or pickles. Raises `ModelError` if it cannot be
-    fetched, or holds no weights that are safe to load.
+    Only weights, configuration and vocabulary are fetched, never code or pickles. Raises `ModelError` if the model
+    cannot be fetched, or holds no weights that are safe to load.
     """
-    folder = _place_of(model, revision)
+    folder = _folder_of(model, revision)
     _require_safe(folder)
     return folder
 
 
-def _place_of(model: str, revision: str | None) -> Path:
+def _folder_of(model: str, revision: str | None) -> Path:
     folder = Path(model).expanduser()
-    return folder if folder.is_dir() else _fetched(model, revision)
+    return folder if folder.is_dir() else _fetch(model, revision)
 
 
 @lru_cache(maxsize=16)  # a branch could move between two calls of one process
-def _fetched(model: str, revision: str | None) -> Path:
+def _fetch(model: str, revision: str | None) -> Path:
     from huggingface_hub import snapshot_download  # noqa: PLC0415 - an extra, and slow to import
 
     try:
@@ -72,16 +72,16 @@ def _fetched(model: str, revision: str | None) -> Path:
 
 
 class PinnedDigest:
-    """The digest of a model that must not change during a run, since the run's header holds it before any answer.
+    """The digest of a model that must not change during a run, since the run's header holds the digest.
 
-    The error calls the model `name`; `now` returns its digest.
+    `name` is the model in the error's message; `now` computes the digest.
     """
 
     def __init__(self, name: object, now: Callable[[], str]) -> None:
         self._name, self._now, self._first = name, now, ""
 
     def digest(self) -> str:
-        """Return the digest; raise `ModelError` if it is another one than the first time."""
+        """Return the digest; raise `ModelError` if it differs from that of the first call."""
         now = self._now()
         self._first = self._first or now
         if now != self._first:
@@ -91,11 +91,11 @@ class PinnedDigest:
 
 def pinned_files(model: str, revision: str | None) -> PinnedDigest:
     """Return the pinned digest of a model's files."""
-    return PinnedDigest(f"model '{model}'", lambda: model_digest(_place_of(model, revision)))
+    return PinnedDigest(f"model '{model}'", lambda: model_digest(_folder_of(model, revision)))
 
 
 def model_digest(folder: Path) -> str:
-    """Return the SHA-256 of the files that decide what a model computes, their names included."""
+    """Return the SHA-256 over names and contents of the files that decide what a model computes."""
     stamps = tuple(
         (str(path.relative_to(folder)), path.stat().st_size, path.stat().st_mtime_ns)
         for path in _deciding_files(folder)
@@ -103,7 +103,7 @@ def model_digest(folder: Path) -> str:
     return _digest(folder, stamps)
 
 
-@lru_cache(maxsize=16)  # by size and time of every file, since a digest reads all weights
+@lru_cache(maxsize=16)  # for the same sizes and times of files, since a digest reads all weights
 def _digest(folder: Path, stamps: tuple[tuple[str, int, int], ...]) -> str:
     total = hashlib.sha256()
     for name, _, _ in stamps:
@@ -116,7 +116,7 @@ def _deciding_files(folder: Path) -> list[Path]:
 
 
 def _require_safe(folder: Path) -> None:
-    """Raise unless every part of a model has safetensors weights, and no part of it is code of its own."""
+    """Raise unless every part of a model has safetensors weights, and none brings code."""
     if not (folder / "config.json").is_file() and not (folder / "modules.json").is_file():
         raise ModelError(f"{folder}: expected a model's folder with a config.json, got none; give another folder")
     files = [path for path in folder.rglob("*") if path.exists() and not path.is_dir()]
@@ -143,7 +143,7 @@ def _require_sane_sizes(config: Path) -> None:
     try:
         values = msgspec.json.decode(read_whole(config), type=dict[str, object])
     except (OSError, *BROKEN_JSON):
-        return  # the library that reads it raises a better error
+        return  # the library that loads the model raises a better error
     for name, value in values.items():
         most = _MOST_LAYERS if _LAYERS.search(name) else _MOST_SIZE if _SIZE.search(name) else None
         if most is not None and isinstance(value, int) and value > most:
@@ -151,7 +151,7 @@ def _require_sane_sizes(config: Path) -> None:
 
 
 def _require_known_parts(modules: Path) -> None:
-    """Raise unless a model is made of parts that sentence-transformers has itself."""
+    """Raise unless all parts of a model are classes of sentence-transformers."""
     try:
         parts = msgspec.json.decode(read_whole(modules), type=list[dict[str, object]])
     except (OSError, *BROKEN_JSON) as error:
@@ -165,7 +165,7 @@ def _require_known_parts(modules: Path) -> None:
 
 
 def require_extra(system: str, extra: str, *packages: str) -> None:
-    """Raise `MissingExtraError` unless packages can be imported; nothing is imported."""
+    """Raise `MissingExtraError` if a package is not installed; no package is imported."""
     missing = [package for package in packages if importlib.util.find_spec(package) is None]
     if missing:
         raise MissingExtraError(
@@ -174,7 +174,7 @@ def require_extra(system: str, extra: str, *packages: str) -> None:
 
 
 def library_versions(*packages: str) -> dict[str, str]:
-    """Return the installed version of each package by its name on the index, those that are not installed left out."""
+    """Return package name -> installed version; packages that are not installed are left out."""
     found = {}
     for package in packages:
         with suppress(PackageNotFoundError):

@@ -1,4 +1,4 @@
-"""The texts that embedding models read: presets for query and sentence, instructions, and a sentence's context."""
+"""The texts that embedding models read: hypothesis and sentences with prefixes, instructions and context."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ INSTRUCTIONS: Mapping[AspectScope, str] = MappingProxyType(
         ),
     }
 )
-"""Scope of the aspects that count -> what an instruction-following model is told to look for."""
+"""Scope of the aspects that count -> the instruction for models that take one."""
 
 _INSTRUCTION = "{instruction}"
 
@@ -36,11 +36,11 @@ _INSTRUCTION = "{instruction}"
 class TextFormat:
     """How hypothesis and sentences are written for one family of models."""
 
-    query_prefix: str = ""  # before the text; {instruction} is replaced by the instruction for the scope
+    query_prefix: str = ""  # before the hypothesis; {instruction} is replaced by the instruction for the scope
     sentence_prefix: str = ""
-    has_titles: bool = False  # whether a sentence is the second of two segments, the first its section's title
-    pooling: Pooling = "model"  # how token vectors become one: as the model's own files say, or by this
-    similarity: Similarity = "cosine"  # what a sentence is scored by
+    has_titles: bool = False  # whether the input is a pair: the section's title, then the sentence
+    pooling: Pooling = "model"  # how token vectors become one; "model": as the model's own files say
+    similarity: Similarity = "cosine"  # how vectors are compared
 
     @property
     def reads_scope(self) -> bool:
@@ -70,8 +70,8 @@ class EncodedText:
     """One text as an encoder receives it; equal texts are encoded once."""
 
     text: str
-    prefix: str = ""  # what stands before it; apart, since some models leave it out when they pool
-    title: str | None = None  # the first of two segments; None where there is one
+    prefix: str = ""  # put before the text; a field of its own, since some models leave it out when they pool
+    title: str | None = None  # the first text of a pair; None: the text is read alone
 
 
 def hypothesis_text(query: Query, text_format: TextFormat, scope: AspectScope) -> EncodedText:
@@ -85,8 +85,8 @@ def sentence_texts(
 ) -> list[EncodedText]:
     """Return each sentence as a model reads it, in paper order.
 
-    Around it stand `neighbours` sentences on either side, as far as they are in the same section, and before it its
-    section's title if `title` says so. Formats with titles of their own always have it in its place.
+    A sentence is joined with `neighbours` sentences before and after it in the same section. With `title`, the title of
+    its section comes first. A format that reads pairs always has the title as the first text of the pair.
     """
     prefix = text_format.sentence_prefix.replace(_INSTRUCTION, INSTRUCTIONS[scope])
     texts = []

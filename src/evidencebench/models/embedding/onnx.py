@@ -1,7 +1,7 @@
-"""The same models on ONNX Runtime, for processors: converted once, kept on disk, in 32-bit floats or 8-bit integers.
+"""Local models on ONNX Runtime, faster without a GPU: converted once and cached, with 32-bit floats or 8-bit integers.
 
-Once a model is converted, torch is not even imported. Every text is computed by itself, since the 8-bit form scales
-numbers by the largest of its batch: so a vector never depends on what else was asked.
+Torch is imported for the conversion only. Each text is computed alone, since the 8-bit form scales numbers by the
+largest of a batch: so a vector does not depend on other texts.
 """
 
 import hashlib
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
 LIBRARIES = ("onnxruntime", "tokenizers")
-_CONVERSION = "1"  # counted up whenever converted files change
+_CONVERSION = "1"  # raised when the conversion changes
 _OPSET = 17
 _TEXTS_A_BATCH = 64
 _LEAST_COSINE = 0.9999
@@ -34,17 +34,17 @@ _PROBES = ("Tea.", "Tea lowered blood pressure by 3 mmHg (95% CI 1 to 5).", "The
 
 
 class OnnxEncoder:
-    """A converted model. Make one with `onnx_encoder`, which loads each once."""
+    """A converted model. Make one with `onnx_encoder`, which loads each model once."""
 
     def __init__(self, of: LocalModel, *, int8: bool, folder: Path | None) -> None:
         import onnxruntime  # noqa: PLC0415 - an extra, and slow to import
         from tokenizers import Tokenizer  # noqa: PLC0415
 
         identity = f"sha256={of.digest()}|pooling={of.pooling}|max_tokens={of.max_tokens}"
-        content = _converted(of, identity, int8=int8, folder=folder)
+        content = _load_or_convert(of, identity, int8=int8, folder=folder)
         options = onnxruntime.SessionOptions()
-        # Texts run beside each other, each on one thread: less waiting than several threads on one text, and the same
-        # sums on a machine of any number of processors.
+        # Each text runs on one thread, several texts at a time. That is faster than several threads for one text, and
+        # gives the same sums for any number of processors.
         options.intra_op_num_threads = 1
         options.log_severity_level = 3
         self._session = onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
@@ -58,7 +58,7 @@ class OnnxEncoder:
         self.identity = f"onnx{_CONVERSION}|{identity}|{'int8' if int8 else 'float32'}|{versions}"
 
     def batches(self, texts: Sequence[EncodedText]) -> Iterator[VectorBatch]:
-        """Yield vectors in the texts' order; a batch is what is kept at a time, not what is computed at a time."""
+        """Yield vectors in the order of the texts; batches only set how many are stored at a time."""
         for start in range(0, len(texts), _TEXTS_A_BATCH):
             of_batch = texts[start : start + _TEXTS_A_BATCH]
             found = self._tokenizer.encode_batch(
@@ -90,8 +90,8 @@ onnx_encoder = loaded_once(OnnxEncoder)
 """Return the encoder of a converted model, converted and loaded at the first call in a process."""
 
 
-def _converted(of: LocalModel, identity: str, *, int8: bool, folder: Path | None) -> bytes:
-    """Return the converted model as it is kept, or convert and keep it: where there is none, or one that is damaged."""
+def _load_or_convert(of: LocalModel, identity: str, *, int8: bool, folder: Path | None) -> bytes:
+    """Return the converted model from the cache; if it is missing or damaged there, convert and store it."""
     if folder is None:
         return _convert(of, int8=int8)
     key = hashlib.sha256(f"{_CONVERSION}|{identity}".encode()).hexdigest()[:32]
@@ -111,11 +111,11 @@ def _converted(of: LocalModel, identity: str, *, int8: bool, folder: Path | None
 
 
 def _convert(of: LocalModel, *, int8: bool) -> bytes:
-    """Return a model as ONNX, its tokenizer and limit in its metadata."""
+    """Return a model as an ONNX file; its metadata hold the tokenizer and the token limit."""
     import onnx  # noqa: PLC0415 - an extra, and slow to import
 
     model = load_transformer(of, "cpu")
-    of.digest()  # or it changed while it was loaded
+    of.digest()  # raises if the files changed while they were loaded
     tokenizer = model.tokenizer
     if not getattr(tokenizer, "is_fast", False):
         raise ModelError(f"{of.folder}: expected a tokenizer.json to convert it to ONNX, got none; use backend=torch")
@@ -125,7 +125,7 @@ def _convert(of: LocalModel, *, int8: bool) -> bytes:
         path = Path(temporary) / "model.onnx"
         try:
             _export(model, path)
-        except Exception as error:  # an exporter has as many failures as there are architectures
+        except Exception as error:  # an exporter can fail in many ways
             raise ModelError(f"{of.folder}: cannot be converted to ONNX: {error}; use backend=torch") from error
         _require_same(of, model, path)
         if int8:
@@ -159,7 +159,7 @@ def _export(model: "SentenceTransformer", path: Path) -> None:
         list(_PROBES), padding=True, truncation=True, max_length=model.max_seq_length, return_tensors="pt"
     )
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of the exporter; what matters is checked by `_require_same`
+        warnings.simplefilter("ignore")  # the exporter warns; `_require_same` checks its result
         torch.onnx.export(
             Whole().eval(),
             tuple(example[name] for name in names),
@@ -173,7 +173,7 @@ def _export(model: "SentenceTransformer", path: Path) -> None:
 
 
 def _require_same(of: LocalModel, model: "SentenceTransformer", path: Path) -> None:
-    """Raise unless the converted model gives the model's own vectors, at lengths the exporter did not see alone."""
+    """Raise unless the converted model gives the model's own vectors, also for text lengths that were not exported."""
     import onnxruntime  # noqa: PLC0415 - an extra, and slow to import
 
     session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
@@ -191,13 +191,13 @@ def _require_same(of: LocalModel, model: "SentenceTransformer", path: Path) -> N
 
 
 def _quantise(path: Path) -> None:
-    """Turn the weights of matrix products into 8-bit integers, one scale a column; activations follow at run time."""
+    """Turn the weights of matrix products into 8-bit integers, one scale a column; inputs are scaled at run time."""
     import onnx  # noqa: PLC0415 - an extra, and slow to import
     from onnxruntime.quantization import QuantType, quantize_dynamic  # noqa: PLC0415
     from onnxruntime.quantization.quant_utils import add_pre_process_metadata  # noqa: PLC0415
 
     whole = onnx.load(path)
-    add_pre_process_metadata(whole)  # else it advises on the terminal to do what changes nothing here
+    add_pre_process_metadata(whole)  # without it, the library prints advice that does not apply here
     source = path.with_suffix(".float32.onnx")
     onnx.save(whole, source)
     quantize_dynamic(

@@ -1,4 +1,4 @@
-"""Any sentence-transformers model on torch: lengths first, then batches of like length."""
+"""Run any sentence-transformers model on torch, in batches of texts of similar length."""
 
 import logging
 import re
@@ -21,30 +21,30 @@ Dtype = Literal["float32", "float16", "bfloat16"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LocalModel:
-    """All that decides what a local model computes, beside its files' contents."""
+    """A model's files and the settings that decide its vectors."""
 
-    model: str  # a folder, or a hub's id with its revision
+    model: str  # a folder, or a hub id
     revision: str | None = None
-    sha256: str | None = None  # what its files must be, see `model_digest`; None: what they are when it is loaded
+    sha256: str | None = None  # the digest that its files must have, see `model_digest`; None: any
     pooling: Pooling = "model"  # how token vectors become one
-    max_tokens: int | None = None  # where texts are cut; None: where the model's own files say
+    max_tokens: int | None = None  # longer texts are cut; None: at the limit in the model's own files
     dtype: Dtype = "float32"
-    device: str = "cpu"  # cpu, cuda, mps, ...; auto takes the first of cuda, mps and cpu that there is
+    device: str = "cpu"  # cpu, cuda, mps, ...; auto: the first of cuda, mps and cpu that the machine has
 
     @property
     def folder(self) -> Path:
-        """Where its files are."""
+        """The folder of its files, fetched first if needed."""
         return model_folder(self.model, self.revision)
 
     def digest(self) -> str:
-        """Return the digest of its files."""
+        """Return the digest of its files; raise `ModelError` if it is not `sha256`."""
         found = model_digest(self.folder)
         if self.sha256 not in {None, found}:
             raise ModelError(f"model '{self.model}': the model has changed since it was first used; start again")
         return found
 
 
-# Tokens in a batch, padding included: more does not make a processor faster, and a graphics card only needs more.
+# Tokens in a batch, padding included. Larger batches are not faster on a processor; a GPU needs larger ones.
 _TOKENS_ON_CPU = 512
 _TOKENS_ELSEWHERE = 16_384
 LIBRARIES = ("torch", "sentence-transformers", "transformers", "tokenizers")
@@ -89,7 +89,7 @@ transformer_encoder = loaded_once(TransformerEncoder)
 
 
 def chosen_device(device: str) -> str:
-    """Return the device to compute on, ``auto`` resolved."""
+    """Return the device to compute on, such as ``cuda`` for ``auto``; raise `ModelError` if the machine lacks it."""
     import torch  # noqa: PLC0415 - an extra, and slow to import
 
     has = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available(), "cpu": True}
@@ -103,7 +103,7 @@ def chosen_device(device: str) -> str:
 
 
 def load_transformer(of: LocalModel, device: str) -> "SentenceTransformer":
-    """Return a model, from local files and safetensors only, without code of its own."""
+    """Return a model, loaded from safetensors in local files; code that comes with a model is not run."""
     import torch  # noqa: PLC0415 - an extra, and slow to import
     from sentence_transformers import SentenceTransformer  # noqa: PLC0415
     from sentence_transformers.sentence_transformer import modules  # noqa: PLC0415
@@ -121,7 +121,7 @@ def load_transformer(of: LocalModel, device: str) -> "SentenceTransformer":
                 mode = "mean" if of.pooling == "model" else {"last": "lasttoken"}.get(of.pooling, of.pooling)
                 pooled = modules.Pooling(backbone.get_embedding_dimension(), pooling_mode=mode)
                 model = SentenceTransformer(modules=[backbone, pooled], device=device)
-        except Exception as error:  # broken files fail in as many ways as there are libraries below
+        except Exception as error:  # broken files can fail in any library
             raise ModelError(f"{folder}: cannot be loaded as an embedding model: {error}") from error
     if made_up:
         raise ModelError(
@@ -138,14 +138,14 @@ def load_transformer(of: LocalModel, device: str) -> "SentenceTransformer":
 
 @contextmanager
 def quiet_loading() -> Iterator[list[str]]:
-    """Silence the loading libraries, and give the names of weights that were missing and so initialised at random."""
+    """Silence the loading libraries; yield a list that gets the names of missing weights, which are random then."""
     made_up: list[str] = []
 
     def keep(record: logging.LogRecord) -> bool:
         report = record.getMessage()
         names = re.findall(r"^(\S+)\s*\| MISSING", report, re.MULTILINE)
-        names += re.findall(r"'([\w.]+)'", report.partition("newly initialized:")[2])  # the wording before 5.0
-        made_up.extend(name for name in names if not name.startswith("pooler."))  # which no embedding passes through
+        names += re.findall(r"'([\w.]+)'", report.partition("newly initialized:")[2])  # the words of versions below 5
+        made_up.extend(name for name in names if not name.startswith("pooler."))  # embeddings do not use the pooler
         return False
 
     reporting = logging.getLogger("transformers.modeling_utils")
@@ -178,12 +178,12 @@ def quietly() -> Iterator[None]:
 
 
 def model_inputs(texts: Sequence[EncodedText]) -> list[str | tuple[str, str]]:
-    """Return texts as sentence-transformers takes them, without their prefix, which it takes as a prompt."""
+    """Return texts or pairs for sentence-transformers; prefixes are left out, since they are given as prompts."""
     return [text.text if text.title is None else (text.title, text.text) for text in texts]
 
 
 def token_lengths(tokenizer: Any, texts: Sequence[EncodedText]) -> list[int]:
-    """Return how many tokens each text has before it is cut."""
+    """Return the number of tokens of each text, before any is cut."""
     first = [text.prefix + (text.text if text.title is None else text.title) for text in texts]
     second = [text.text for text in texts] if texts and texts[0].title is not None else None
     found = tokenizer(first, second, truncation=False, padding=False, verbose=False)
@@ -193,7 +193,7 @@ def token_lengths(tokenizer: Any, texts: Sequence[EncodedText]) -> list[int]:
 def batches_of_like_length(
     texts: Sequence[EncodedText], lengths: Sequence[int], tokens_a_batch: int
 ) -> Iterator[list[int]]:
-    """Yield the positions of each batch: the longest texts first, one prefix and one layout in a batch."""
+    """Yield the positions of each batch, longest texts first; a batch has one prefix, and texts only or pairs only."""
     order = sorted(range(len(texts)), key=lambda at: (texts[at].prefix, texts[at].title is not None, -lengths[at], at))
     batch: list[int] = []
     for position in order:

@@ -36,14 +36,14 @@ EMBEDDINGS = DatabaseFormat(keeps="embeddings", application_id=0x45424D42, versi
 
 @dataclass(frozen=True, slots=True)
 class CachedVector:
-    """One text's vector, and whether the model could not read the text to its end."""
+    """One text's vector, and whether the text was cut, since it is too long for the model."""
 
     vector: Floats
     is_truncated: bool
 
 
 class VectorCache:
-    """The vectors of one encoder in a file that others share; made when first written to."""
+    """The vectors of one encoder, in a file that all encoders and processes share."""
 
     def __init__(self, folder: Path, identity: str) -> None:
         self.path = folder / FILE_NAME
@@ -53,16 +53,16 @@ class VectorCache:
         self._is_writable = False
 
     def dimension(self) -> int | None:
-        """Return the length of the vectors kept, or None where there is none yet."""
-        with self._opened() as connection:
+        """Return the length of the stored vectors; None if there are none."""
+        with self._open() as connection:
             row = self._encoder(connection)
             return None if row is None else row[1]
 
     def get(self, texts: Sequence[EncodedText]) -> dict[EncodedText, CachedVector]:
-        """Return what is known of these texts; a vector that is damaged is none, and is computed again."""
+        """Return text -> vector for the texts that are stored; damaged vectors are left out and so computed again."""
         keys = {digest_of(text): text for text in texts}
         found: dict[EncodedText, CachedVector] = {}
-        with self._opened() as connection:
+        with self._open() as connection:
             row = self._encoder(connection)
             if row is None:
                 return {}
@@ -80,19 +80,19 @@ class VectorCache:
         return found
 
     def require_writable(self) -> None:
-        """Write something the first time, so that nothing is computed or paid for that cannot be kept."""
+        """Test once that the file can be written, so that no vector is computed or paid that cannot be stored."""
         if not self._is_writable:
             for change in (reserve_space, release_space):
-                with self._opened() as connection:
+                with self._open() as connection:
                     connection.execute("BEGIN IMMEDIATE")
                     change(connection)
                     connection.execute("COMMIT")
             self._is_writable = True
 
     def put(self, texts: Sequence[EncodedText], vectors: Floats, is_truncated: Sequence[bool]) -> None:
-        """Keep one batch, all of it or nothing, in place of what is there and could not be used."""
+        """Store one batch, as a whole or not at all; damaged vectors of the same texts are replaced."""
         rows = np.ascontiguousarray(vectors, dtype="<f4")
-        with self._opened() as connection:
+        with self._open() as connection:
             connection.execute("BEGIN IMMEDIATE")
             connection.execute(
                 "INSERT OR IGNORE INTO encoder (identity, dimension) VALUES (?, ?)", (self._identity, rows.shape[1])
@@ -129,7 +129,7 @@ class VectorCache:
         return row
 
     def _vector(self, key: object, is_truncated: object, blob: object) -> Floats | None:
-        """Return the vector of a row, or None where the row is not what was written, or was not checked then."""
+        """Return the vector of a row; None if the row is damaged, or was written without a checksum."""
         if not (isinstance(key, bytes) and isinstance(blob, bytes) and is_truncated in {0, 1}):
             return None
         content, check = blob[:-_N_CHECK_BYTES], blob[-_N_CHECK_BYTES:]
@@ -143,11 +143,11 @@ class VectorCache:
         return whole.digest()[:_N_CHECK_BYTES]
 
     @contextmanager
-    def _opened(self) -> Iterator[sqlite3.Connection]:
-        """Give the connection of this process; roll back what an error leaves open."""
+    def _open(self) -> Iterator[sqlite3.Connection]:
+        """Yield the connection of this process; roll back a transaction that an error left open."""
         with self._lock:
             try:
-                if self._connection is None or self._connection[0] != os.getpid():  # never carried over a fork
+                if self._connection is None or self._connection[0] != os.getpid():  # a forked process needs its own
                     self._connection = (os.getpid(), connect(self.path, EMBEDDINGS))
                     self._connection[1].execute("PRAGMA synchronous = NORMAL")
                 connection = self._connection[1]
@@ -164,13 +164,13 @@ class VectorCache:
 
 
 def digest_of(text: EncodedText) -> bytes:
-    """Return what a text is kept under: the SHA-256 of all its parts."""
+    """Return the key of a text: the SHA-256 of text, prefix and title."""
     return hashlib.sha256(json.dumps([text.text, text.prefix, text.title]).encode()).digest()
 
 
 @dataclass(frozen=True, slots=True)
 class EncoderVectors:
-    """How many vectors there are of one encoder, and how many numbers each has."""
+    """The number of stored vectors of one encoder, and their length."""
 
     identity: str
     dimension: int
@@ -178,8 +178,8 @@ class EncoderVectors:
 
 
 def vectors_by_encoder(path: Path) -> list[EncoderVectors]:
-    """Return what a file holds of each encoder, in the order in which they came."""
-    with _existing(path) as connection:
+    """Return the counts of each encoder in a file, the oldest encoder first."""
+    with _open_existing(path) as connection:
         rows = connection.execute(
             "SELECT identity, dimension, (SELECT count(*) FROM embedding WHERE encoder = encoder.id) "
             "FROM encoder ORDER BY id"
@@ -189,7 +189,7 @@ def vectors_by_encoder(path: Path) -> list[EncoderVectors]:
 
 def remove_vectors(path: Path) -> None:
     """Remove all vectors, and give their space back to the disk."""
-    with _existing(path) as connection:
+    with _open_existing(path) as connection:
         connection.execute("BEGIN IMMEDIATE")
         connection.execute("DELETE FROM embedding")
         connection.execute("DELETE FROM encoder")
@@ -198,7 +198,7 @@ def remove_vectors(path: Path) -> None:
 
 
 @contextmanager
-def _existing(path: Path) -> Iterator[sqlite3.Connection]:
+def _open_existing(path: Path) -> Iterator[sqlite3.Connection]:
     try:
         with closing(connect(path, EMBEDDINGS, is_made=False)) as connection:
             yield connection

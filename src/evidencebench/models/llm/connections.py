@@ -1,4 +1,4 @@
-"""HTTP to one server: bounded in time and size, no redirects; a failure says whether the request may have arrived."""
+"""HTTP to one server, with limits on time and size, without redirects; errors tell whether the request was sent."""
 
 import asyncio
 import ssl
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _LONGEST_CONNECTING_SECONDS = 30.0
-_IDLE_SECONDS = 4.0  # many servers close what was idle for 5
-_DECODERS = {  # some wrap deflate and some do not
+_IDLE_SECONDS = 4.0  # many servers close a connection after 5 idle seconds
+_DECODERS = {  # window bits to try: servers send deflate with or without a header
     "gzip": (zlib.MAX_WBITS | 16,),
     "x-gzip": (zlib.MAX_WBITS | 16,),
     "deflate": (zlib.MAX_WBITS, -zlib.MAX_WBITS),
@@ -27,12 +27,12 @@ _DECODERS = {  # some wrap deflate and some do not
 
 
 class NotSentError(TransientError):
-    """Nothing reached the server, so that nothing can have been charged."""
+    """The request did not reach the server, so that nothing was charged."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpAnswer:
-    """What a server sent back, whatever its status; `headers` are found in any case of letters."""
+    """A server's answer of any status; the names of `headers` are found in upper and lower case."""
 
     status: int
     headers: Mapping[str, str]
@@ -40,9 +40,9 @@ class HttpAnswer:
 
 
 class Connections:
-    """The connections to one server for one asyncio loop, each in a client of its own.
+    """The connections to one server for one asyncio loop, each in an httpx client of its own.
 
-    The pool of httpx looks at all of its connections for each request: with 200 of them that took 12 ms of computing.
+    One client for all would be slow: its pool looks at every connection for each request, 12 ms for 200 connections.
     """
 
     def __init__(self, *, is_loopback: bool, transport: "httpx.AsyncBaseTransport | None" = None) -> None:
@@ -53,7 +53,7 @@ class Connections:
     async def post(
         self, address: str, *, headers: Mapping[str, str], body: bytes, seconds: float, max_bytes: int, key: str
     ) -> HttpAnswer:
-        """Post JSON and return what comes back within some seconds, from connecting to the last byte."""
+        """Post JSON and return the answer; `seconds` limits the time from connecting to the last byte."""
 
         async def read(reply: "httpx.Response") -> HttpAnswer:
             content = await content_of(reply, max_bytes)
@@ -62,7 +62,7 @@ class Connections:
             return HttpAnswer(status=reply.status_code, headers=reply.headers, content=content)
 
         sent: dict[str, Any] = {"content": body, "headers": {"Content-Type": "application/json", **headers}}
-        client = self._idle.pop() if self._idle else self._new_client()  # the last one is the most likely to be open
+        client = self._idle.pop() if self._idle else self._new_client()  # the last one is most likely still open
         try:
             answer = await exchange(client, "POST", address, read, seconds=seconds, key=key, **sent)
         except BaseException:
@@ -72,7 +72,7 @@ class Connections:
         return answer
 
     async def aclose(self) -> None:
-        """Close what is idle."""
+        """Close all idle connections."""
         while self._idle:
             await self._idle.pop().aclose()
 
@@ -99,9 +99,9 @@ async def exchange(
     unanswered: type[TransientError] = TransientError,
     **sent: Any,
 ) -> T:
-    """Send a request and return what `read` makes of the answer, within some seconds.
+    """Send a request and return what `read` returns for the answer; `seconds` limits the time for both.
 
-    Raises `NotSentError` where nothing reached the server, and `unanswered` where something may have.
+    Raises `NotSentError` if the request did not reach the server, and `unanswered` if it may have.
     """
     import httpx  # noqa: PLC0415 - an extra
 
@@ -117,24 +117,24 @@ async def exchange(
         failure = NotSentError(shown(str(error) or type(error).__name__, key))
     except (httpx.HTTPError, ssl.SSLError) as error:
         failure = unanswered(shown(str(error) or type(error).__name__, key))
-    raise failure  # here, so that it does not hold the library's error, whose request holds the key
+    raise failure  # raised here, so that it does not hold httpx's error, whose request holds the key
 
 
 async def content_of(reply: "httpx.Response", max_bytes: int) -> bytes:
-    """Return the body of an answer, or a start of it that is longer than `max_bytes`."""
+    """Return the body of an answer; if it is longer than `max_bytes`, only a start that is longer than that too."""
     content = bytearray()
     async for block in reply.aiter_raw():
         content += block
         if len(content) > max_bytes:
             break
-    return _decoded(bytes(content), reply.headers.get("Content-Encoding", ""), max_bytes)
+    return _decode(bytes(content), reply.headers.get("Content-Encoding", ""), max_bytes)
 
 
-def _decoded(content: bytes, coding: str, max_bytes: int) -> bytes:
-    """Return a body without its gzip or deflate coding, which some proxies use unasked; as it is if that fails.
+def _decode(content: bytes, coding: str, max_bytes: int) -> bytes:
+    """Return a body without its gzip or deflate coding, which some proxies add unasked; unchanged if decoding fails.
 
-    Not by httpx: it decodes a block whole, so a small hostile body fills the memory before the bound is looked at;
-    and it raises on a wrong label, so a reply that is paid for would be paid for again.
+    httpx would decode a block as a whole, so that a small hostile body could fill the memory; and it would raise an
+    error if the coding's name is wrong, so that a paid reply would be lost.
     """
     for window_bits in _DECODERS.get(coding.strip().lower(), ()):
         decoder = zlib.decompressobj(window_bits)
@@ -148,10 +148,10 @@ def _decoded(content: bytes, coding: str, max_bytes: int) -> bytes:
 
 
 def certificates(*, is_loopback: bool) -> ssl.SSLContext:
-    """Return the certificates that are trusted; slow to load, so once a server."""
+    """Return the trusted certificates. Loading them is slow, so call it once a server."""
     import httpx  # noqa: PLC0415 - an extra
 
-    return _made(lambda: httpx.create_ssl_context(trust_env=not is_loopback))
+    return _make_from_environment(lambda: httpx.create_ssl_context(trust_env=not is_loopback))
 
 
 def new_client(
@@ -162,12 +162,12 @@ def new_client(
     timeout: "httpx.Timeout",
     limits: "httpx.Limits",
 ) -> "httpx.AsyncClient":
-    """Return a client that follows no redirect, keeps no cookie, and uses proxies for other machines only."""
+    """Return a client that follows no redirect, keeps no cookie, and uses no proxy for this machine."""
     from http.cookiejar import CookieJar, DefaultCookiePolicy  # noqa: PLC0415 - slow to import
 
     import httpx  # noqa: PLC0415 - an extra
 
-    return _made(
+    return _make_from_environment(
         lambda: httpx.AsyncClient(
             transport=transport,
             verify=verify,
@@ -185,8 +185,8 @@ def new_client(
     )
 
 
-def _made(make: Callable[[], T]) -> T:
-    """Call `make`, which reads the environment's settings; errors show none of them, since proxies have passwords."""
+def _make_from_environment(make: Callable[[], T]) -> T:
+    """Return the result of `make`, which reads the environment; errors show no value of it, such as a password."""
     import httpx  # noqa: PLC0415 - an extra
 
     try:
@@ -195,6 +195,6 @@ def _made(make: Callable[[], T]) -> T:
         failure = "a SOCKS proxy is set, which needs socksio; pip install 'httpx[socks]', or unset ALL_PROXY"
     except (ValueError, httpx.InvalidURL):
         failure = "the proxy's address cannot be used; correct HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY"
-    except OSError:  # also those of certificates
+    except OSError:  # includes ssl.SSLError
         failure = "the certificates cannot be loaded; correct SSL_CERT_FILE and SSL_CERT_DIR"
     raise FailingServerError(f"language models: the environment: {failure}")  # here, so that it holds no other error

@@ -1,4 +1,4 @@
-"""Durable writing for many callers: one thread commits all waiting changes together, then wakes the callers."""
+"""Write to a database for many callers: one thread commits all waiting changes together, then wakes the callers."""
 
 import sqlite3
 import threading
@@ -13,7 +13,7 @@ from evidencebench.errors import CacheError, EvidenceBenchError
 T = TypeVar("T")
 
 Change = Callable[[sqlite3.Connection], T]
-"""What is done inside the transaction; what it returns goes to whoever asked for it."""
+"""A function that is called inside the transaction; its result goes to its caller."""
 
 Connect = Callable[[Path], sqlite3.Connection]
 
@@ -21,19 +21,19 @@ _Waiting = tuple[Change[Any], Future[Any]]
 _Queue = SimpleQueue[_Waiting | None]
 
 _MOST_CHANGES = 1024  # in a transaction
-_LONGEST_WAIT_MILLISECONDS = 600_000  # for another process that holds the file, such as one that compacts it
+_LONGEST_WAIT_MILLISECONDS = 600_000  # for another process that locks the file, such as one that compacts it
 _LONGEST_CLOSING_SECONDS = 5.0
 
 
 class Reopening:
-    """A connection that is opened when needed, and again when its file has been moved away or replaced."""
+    """A connection that is opened at its first use, and again if its file was moved away or replaced."""
 
     def __init__(self, path: Path, connect: Connect) -> None:
         self._path, self._connect = path, connect
         self._opened: tuple[sqlite3.Connection, tuple[int, int]] | None = None
 
     def connection(self) -> sqlite3.Connection:
-        """Return the connection to the file that is there now."""
+        """Return the connection to the file that is at the path now."""
         if self._opened is not None and self._opened[1] != _identity(self._path):
             self.close()
         if self._opened is None:
@@ -72,9 +72,9 @@ class GroupCommit:
         self._started: tuple[_Queue, threading.Thread] | None = None
 
     def submit(self, change: Change[T]) -> Future[T]:
-        """Have a change made, from any thread, even if nobody waits for it any more.
+        """Let the writing thread make a change; callable from any thread.
 
-        What is returned is done when the change is on the disk, and fails with `CacheError` where it is not there.
+        The future that it returns is done when the change is on the disk, and fails with `CacheError` if it cannot be.
         """
         done: Future[T] = Future()
         with self._lock:
@@ -88,9 +88,9 @@ class GroupCommit:
         return done
 
     def close(self, seconds: float = _LONGEST_CLOSING_SECONDS) -> None:
-        """Return when all that was submitted is written and the file given back; the next change opens it again.
+        """Write all submitted changes, then close the file; the next change opens it again.
 
-        Raises `CacheError` if that takes longer than it may, since another process holds the file.
+        Raises `CacheError` if that takes longer than `seconds`, because another process locks the file.
         """
         with self._lock:
             started, self._started = self._started, None
@@ -118,7 +118,7 @@ def _write(queue: _Queue, path: Path, connect: Connect) -> None:
 
 
 def _next_group(queue: _Queue) -> list[_Waiting]:
-    """Wait for a change, then take all that are there; empty behind the last one."""
+    """Wait for a change, then return all waiting changes; empty if no more will come."""
     group: list[_Waiting] = []
     while (waiting := queue.get()) is not None:
         group.append(waiting)
@@ -134,12 +134,12 @@ def _commit(group: list[_Waiting], file: Reopening) -> None:
     outcomes: list[Any]
     try:
         outcomes = _in_one_transaction([change for change, _ in group], file.connection())
-    except BaseException as error:  # noqa: BLE001 - whatever it is, whoever waits must hear of it
+    except BaseException as error:  # noqa: BLE001 - the waiting callers must get every error
         if not isinstance(error, EvidenceBenchError):
             file.close()
         outcomes = [error] * len(group)
     for (_, done), outcome in zip(group, outcomes, strict=True):
-        if done.set_running_or_notify_cancel():  # a caller that was cancelled meanwhile is not woken
+        if done.set_running_or_notify_cancel():  # False if the caller was cancelled in the meantime
             if isinstance(outcome, BaseException):
                 done.set_exception(outcome)
             else:
@@ -147,9 +147,9 @@ def _commit(group: list[_Waiting], file: Reopening) -> None:
 
 
 def _in_one_transaction(changes: list[Change[Any]], connection: sqlite3.Connection) -> list[Any]:
-    """Return what each change returns, or its error where it fails: then it alone is undone."""
+    """Return the result of each change, or its error; a change that fails is undone, the others are kept."""
     outcomes: list[Any] = []
-    connection.execute(f"PRAGMA busy_timeout = {_LONGEST_WAIT_MILLISECONDS}")  # what waits may have been paid for
+    connection.execute(f"PRAGMA busy_timeout = {_LONGEST_WAIT_MILLISECONDS}")  # waiting replies may be paid
     connection.execute("BEGIN IMMEDIATE")
     try:
         for change in changes:
@@ -157,7 +157,7 @@ def _in_one_transaction(changes: list[Change[Any]], connection: sqlite3.Connecti
             try:
                 outcomes.append(change(connection))
             except Exception as error:
-                if not connection.in_transaction:  # SQLite has undone all of it, such as on a full disk
+                if not connection.in_transaction:  # SQLite has undone the whole transaction, such as on a full disk
                     raise
                 connection.execute("ROLLBACK TO change")
                 outcomes.append(error)

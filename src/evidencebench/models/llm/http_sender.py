@@ -1,4 +1,4 @@
-"""Requests over HTTP: bounded in time, size and attempts; a failure says whether another attempt may succeed."""
+"""Send requests over HTTP, with limits on time, size and attempts; retry failures that another attempt may mend."""
 
 import asyncio
 import importlib.util
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     import httpx
 
 _OK = range(200, 300)
-_FIRST_BUSY_SECONDS, _LONGEST_BUSY_SECONDS = 10.0, 60.0  # where the server does not say how long
+_FIRST_BUSY_SECONDS, _LONGEST_BUSY_SECONDS = 10.0, 60.0  # the pause if a busy server names none
 _LEAST_ATTEMPTS_A_CONNECTION = 3
 
 
@@ -46,14 +46,14 @@ _LEAST_ATTEMPTS_A_CONNECTION = 3
 class Bounds:
     """How long and how often a request is tried.
 
-    `max_failures_in_a_row` requests that fail for good, with no success between, stop everything. So do as many failed
-    attempts, or three for each connection, at a server that has never replied.
+    Sending stops after `max_failures_in_a_row` requests that failed for good, with no success between. If a server has
+    never replied, it also stops after as many failed attempts, or three for each connection if that is more.
     """
 
     timeout_seconds: float = 600.0  # of one attempt, from connecting to the last byte
-    total_timeout_seconds: float = 3600.0  # of all attempts and the waits between them; waits for our limits are not
-    max_attempts: int = 6  # the first included; those that the server refuses as too many are not counted
-    max_connections: int = 16  # requests that are sent at a time, which whoever asks sees to
+    total_timeout_seconds: float = 3600.0  # of all attempts and the waits between them, without waits for rate limits
+    max_attempts: int = 6  # the first included; attempts that the server refuses as too many are not counted
+    max_connections: int = 16  # requests sent at a time; the caller keeps this limit
     max_failures_in_a_row: int = 25
     longest_wait_seconds: float = 120.0  # before an attempt, unless the server asks for more
     max_reply_bytes: int = 16 << 20
@@ -72,7 +72,7 @@ class _ServerState:
 
 @dataclass(slots=True, kw_only=True)
 class _Post:
-    """One request on its way: its content, the same in each attempt, its number of attempts, and its deadline."""
+    """One request in flight: its content, which all attempts share, its numbers of attempts, and its deadline."""
 
     request: ChatRequest
     server: Server
@@ -99,19 +99,19 @@ class HttpSender:
     Parameters
     ----------
     limits, bounds
-        Kept for each server, and for each request.
+        The rate limits of each server, and the bounds of each request.
     totals, budget
-        Count each attempt, and pay for those that may have been charged for without a reply; None: nothing does.
+        Count each attempt, and the cost of attempts that may have been charged without a reply; None: own ones.
     clock, sleep
-        Seconds that always grow, and what waits seconds of them.
+        The time in seconds, which never goes back, and a coroutine that waits a number of seconds.
     jitter
-        Draws a number in 0..1, by which waits are spread.
+        Returns a random number in 0..1, which makes waits differ.
     today
-        Returns the time, for a server that asks to wait until a date.
+        Returns the date and time, for a server that asks to wait until then.
     environ, folder
         Where keys are looked for, as by `key_for`.
     transport
-        How requests travel, such as `httpx.ASGITransport(app)`; None: over the network.
+        An httpx transport, such as `httpx.ASGITransport(app)`; None: the network.
     """
 
     def __init__(
@@ -140,10 +140,10 @@ class HttpSender:
         self._of_other_loops: list[object] = []
 
     async def send(self, request: ChatRequest) -> ChatReply:
-        """Return the reply to a request; `FailingServerError` where no other would fare better, `EndpointError` else.
+        """Return the reply to a request.
 
-        What would have to be sent again raises `CostLimitError` if it could cost more than is left, and
-        `DrainingError` after `stop_retrying`.
+        Raises `EndpointError` if the request failed for good, `FailingServerError` if every other would fail too.
+        Before a further attempt: `CostLimitError` if it could cost too much, `DrainingError` after `stop_retrying`.
         """
         try:
             server, (path, body) = server_of(request), posted(request)
@@ -156,7 +156,7 @@ class HttpSender:
             request=request, server=server, key=key, address=server.address(path), body=body, deadline=deadline
         )
         try:
-            reply = await self._tried(post, state)
+            reply = await self._try(post, state)
         except StopError:
             raise
         except EvidenceBenchError as error:
@@ -171,7 +171,7 @@ class HttpSender:
         return reply
 
     def stop_retrying(self) -> None:
-        """Let attempts in flight finish, and end every wait for another one; callable from any thread."""
+        """Let attempts in flight finish, and begin no further attempt; callable from any thread."""
         self._is_stopped = True
         loop = self._loop
         if loop is not None and not loop.is_closed():
@@ -184,24 +184,24 @@ class HttpSender:
             await state.connections.aclose()
 
     def _state_of(self, server: Server) -> _ServerState:
-        """Return the connections to a server, new ones in another loop than before, as in a forked process."""
+        """Return the state of a server; each asyncio loop has its own, such as that of a forked process."""
         loop = asyncio.get_running_loop()
         if loop is not self._loop:
-            self._of_other_loops.append(self._servers)  # kept: closing them is for the process that they belong to
+            self._of_other_loops.append(self._servers)  # kept open: they may belong to the process before the fork
             self._loop, self._servers, self._stopped = loop, {}, asyncio.Event()
             if self._is_stopped:
                 self._stopped.set()
         if server.base_url not in self._servers:
             self._servers[server.base_url] = _ServerState(
                 connections=Connections(is_loopback=server.is_loopback, transport=self._transport),
-                limiter=RateLimiter(self._limits, clock=self._clock, sleep=self._nap, jitter=self._jitter),
+                limiter=RateLimiter(self._limits, clock=self._clock, sleep=self._sleep_or_stop, jitter=self._jitter),
             )
         return self._servers[server.base_url]
 
-    async def _tried(self, post: _Post, state: _ServerState) -> ChatReply:
+    async def _try(self, post: _Post, state: _ServerState) -> ChatReply:
         while True:
             try:
-                return await self._attempted(post, state)
+                return await self._attempt(post, state)
             except TransientError as error:
                 last = error
             if isinstance(last, BusyError):
@@ -212,7 +212,7 @@ class HttpSender:
             wait = self._wait_after(last, post, state)
             if post.n_faults == self._bounds.max_attempts or self._clock() + wait >= post.deadline:
                 break
-            await self._nap(wait)
+            await self._sleep_or_stop(wait)
             if self._clock() >= post.deadline:
                 break
         raise EndpointError(
@@ -230,7 +230,7 @@ class HttpSender:
             )
 
     def _wait_after(self, last: TransientError, post: _Post, state: _ServerState) -> float:
-        """Return the seconds until the next attempt; where the server wants a pause, all who ask it make one."""
+        """Return the seconds until the next attempt; a pause that the server asks for holds for all its requests."""
         is_busy, asked = isinstance(last, BusyError), last.wait_seconds
         if asked is not None and asked > self._bounds.total_timeout_seconds:
             raise FailingServerError(
@@ -250,16 +250,16 @@ class HttpSender:
         )
         return max(grown, spread(asked or 0.0, self._jitter()))
 
-    async def _attempted(self, post: _Post, state: _ServerState) -> ChatReply:
+    async def _attempt(self, post: _Post, state: _ServerState) -> ChatReply:
         asked_at = self._clock()
-        await self._budget.reserve(post.request)  # again, where the attempt before may have been charged
+        await self._budget.reserve(post.request)  # reserves again after an attempt that may have been charged
         correct = await state.limiter.turn(lambda: prompt_tokens_of(post.request) + post.request.max_tokens)
         post.deadline += self._clock() - asked_at
         is_first = not post.is_sent
         self._totals.count(attempts=1, retries=int(post.n_attempts > 0), sent=int(is_first))
         post.is_sent = True
         try:
-            came = await state.connections.post(
+            answer = await state.connections.post(
                 post.address,
                 headers=post.server.provider.headers(post.key.value),
                 body=post.body,
@@ -267,37 +267,37 @@ class HttpSender:
                 max_bytes=self._bounds.max_reply_bytes,
                 key=post.key.value,
             )
-            reply = _read(post, came) if came.status in _OK else None
+            reply = _read(post, answer) if answer.status in _OK else None
         except (NotSentError, StopError):
             correct(0)
             self._totals.count(sent=-int(is_first))
             post.is_sent = not is_first
             raise
         except (TransientError, EndpointError, asyncio.CancelledError):
-            self._maybe_charged(post)
+            self._count_maybe_charged(post)
             raise
         if reply is None:
             correct(0)
-            return self._refused(post, came)
+            return self._handle_refusal(post, answer)
         if reply.usage.prompt_tokens is not None and reply.usage.completion_tokens is not None:
             correct(reply.usage.prompt_tokens + reply.usage.completion_tokens)
         return reply
 
-    def _maybe_charged(self, post: _Post) -> None:
+    def _count_maybe_charged(self, post: _Post) -> None:
         self._totals.count(maybe_charged=1)
         self._budget.settle(post.request.key, None)
 
-    def _refused(self, post: _Post, came: HttpAnswer) -> ChatReply:
-        if is_withheld(came.status, came.content):
+    def _handle_refusal(self, post: _Post, answer: HttpAnswer) -> ChatReply:
+        if is_withheld(answer.status, answer.content):
             return withheld_reply(is_charged=post.server.provider.charges_for_withheld)
-        if may_have_run(came.status):
-            self._maybe_charged(post)
+        if may_have_run(answer.status):
+            self._count_maybe_charged(post)
         raise failure_of(
-            came.status, came.headers, came.content, where=post.where, key=post.key.value, now=self._today()
+            answer.status, answer.headers, answer.content, where=post.where, key=post.key.value, now=self._today()
         )
 
-    async def _nap(self, seconds: float) -> None:
-        """Sleep unless attempts are to end."""
+    async def _sleep_or_stop(self, seconds: float) -> None:
+        """Sleep; raise `DrainingError` as soon as no further attempt may begin."""
         sleeping = asyncio.ensure_future(self._sleep(seconds))
         stopping = asyncio.ensure_future(self._stopped.wait())
         try:
@@ -309,13 +309,13 @@ class HttpSender:
             raise DrainingError("a request would have to be sent again, but no more are sent; run again to go on")
 
 
-def _read(post: _Post, came: HttpAnswer) -> ChatReply:
-    """Return the reply in a body; what is sound is read whatever its media type says, since it is paid for."""
+def _read(post: _Post, answer: HttpAnswer) -> ChatReply:
+    """Return the reply in a body, whatever its media type: a sound reply is paid for."""
     try:
-        reply = reply_of(post.server.provider.wire, came.content)
+        reply = reply_of(post.server.provider.wire, answer.content)
     except TransientError as error:
-        media_type = came.headers.get("Content-Type", "unknown type")
-        failure = shown(f"{error}, in {len(came.content)} bytes of {media_type}", post.key.value)
+        media_type = answer.headers.get("Content-Type", "unknown type")
+        failure = shown(f"{error}, in {len(answer.content)} bytes of {media_type}", post.key.value)
     else:
         return reply_without_key(reply, post.key)
     raise TransientError(failure)

@@ -1,4 +1,4 @@
-"""One background thread that runs an asyncio loop, for callers that wait in threads of their own."""
+"""A background thread that runs an asyncio loop, for callers in other threads."""
 
 import asyncio
 import concurrent.futures
@@ -23,11 +23,11 @@ class _RunningLoop:
     thread: threading.Thread
     process_id: int = field(default_factory=os.getpid)
     lock: threading.Lock = field(default_factory=threading.Lock)
-    is_ending: bool = False  # no work is taken on any more; read and changed under the lock
+    is_ending: bool = False  # no new work is accepted; read and changed under the lock
 
 
 class LoopThread:
-    """A loop that starts when first used, and again in a forked process; `closing` is awaited in it when it ends."""
+    """A loop that starts at its first use, and again in a forked process; `closing` is awaited in it at its end."""
 
     def __init__(self, closing: Callable[[], Awaitable[object]]) -> None:
         self._closing = closing
@@ -37,43 +37,43 @@ class LoopThread:
         self._end: Callable[[], object] = lambda: None
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """Return what `work` returns, run in the loop; blocks the calling thread, which is not the loop's own.
+        """Return the result of `work`, run in the loop; call it from another thread than the loop's, which waits.
 
-        A calling thread that is interrupted cancels its work. Raises `DrainingError` if the loop is closed before the
-        work is done.
+        If the calling thread is interrupted, its work is cancelled. Raises `DrainingError` if the loop is closed before
+        the work is done.
         """
         try:
-            future = self._begun(work)
+            future = self._submit(work)
         except BaseException:
-            work.close()  # since Python warns of coroutines that were never started
+            work.close()  # Python warns of coroutines that were never started
             raise
         try:
             return future.result()
         except concurrent.futures.CancelledError as error:
-            raise _closed() from error
+            raise _closed_error() from error
         finally:
-            future.cancel()  # does nothing to what is done
+            future.cancel()  # does nothing if the work is done
 
     def close(self) -> None:
-        """Cancel what runs, and end the thread; a second time does nothing."""
+        """Cancel all work and end the thread; a second call does nothing."""
         self._is_closed = True
         self._end()
 
-    def _begun(self, work: Coroutine[Any, Any, T]) -> concurrent.futures.Future[T]:
-        running = self._started()
+    def _submit(self, work: Coroutine[Any, Any, T]) -> concurrent.futures.Future[T]:
+        running = self._ensure_started()
         with running.lock:
             if running.is_ending:
-                raise _closed()
+                raise _closed_error()
             return asyncio.run_coroutine_threadsafe(work, running.loop)
 
-    def _started(self) -> _RunningLoop:
+    def _ensure_started(self) -> _RunningLoop:
         running = self._running
         if running is not None and running.process_id != os.getpid():
-            # a fork: the thread stayed in the other process, and may have held the lock
+            # After a fork: the thread is in the other process only, and may have held the lock.
             self._lock, self._running = threading.Lock(), None
         with self._lock:
             if self._is_closed:
-                raise _closed()
+                raise _closed_error()
             if self._running is None:
                 self._running = _start(self._closing)
                 self._end = weakref.finalize(self, _end, self._running)  # also when the interpreter exits
@@ -82,7 +82,7 @@ class LoopThread:
             return self._running
 
 
-def _closed() -> DrainingError:
+def _closed_error() -> DrainingError:
     return DrainingError("the client was closed before the replies were there; make another to go on")
 
 
@@ -110,7 +110,7 @@ def _start(closing: Callable[[], Awaitable[object]]) -> _RunningLoop:
 
 
 def _end(running: _RunningLoop) -> None:
-    """End a loop. All work that was taken on was handed to it before it is stopped, so that it cancels all of it."""
+    """End a loop; it cancels its work. The lock makes sure that all accepted work reached the loop before."""
     if running.process_id != os.getpid():
         return
     with running.lock:

@@ -1,4 +1,4 @@
-"""How much may be sent to a server in a minute, and the pause that all its requests keep when it asks for one."""
+"""Rate limits of a server: requests and tokens in a minute, and pauses that the server asks for."""
 
 import asyncio
 import random
@@ -7,12 +7,12 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 _MINUTE_SECONDS = 60.0
-_SPREAD = 0.25  # part of a pause over which those who waited for its end start again
-_LONGEST_NAP_SECONDS = 1.0  # a correction may make room earlier than was reckoned
+_SPREAD = 0.25  # waits are longer by up to this share, so that requests do not start all at once
+_LONGEST_NAP_SECONDS = 1.0  # then look again: a correction may have made room earlier
 
 
 def spread(seconds: float, jitter: float) -> float:
-    """Return somewhat more seconds than were asked for, so that not all who wait go at once; `jitter` is in 0..1."""
+    """Return the seconds * (1 + jitter / 4), so that waiting requests do not start all at once; `jitter` is in 0..1."""
     return seconds * (1 + _SPREAD * jitter)
 
 
@@ -20,7 +20,7 @@ def spread(seconds: float, jitter: float) -> float:
 class RateLimits:
     """Limits for one server: attempts and tokens in any minute (None: no limit).
 
-    A single request of more tokens than may be sent in a minute is sent when nothing else was.
+    A request with more tokens than the limit is sent when no other was sent in the last minute.
     """
 
     requests_per_minute: float | None = None
@@ -35,7 +35,7 @@ class _Entry:
 
 
 class _RateWindow:
-    """What was let through in the last seconds, against the most that may be."""
+    """The amounts let through in the last `seconds`, and the most that may be."""
 
     def __init__(self, most: float, seconds: float) -> None:
         self._most, self._seconds = most, seconds
@@ -64,10 +64,10 @@ class _RateWindow:
 
 
 class RateLimiter:
-    """Lets attempts through to one server, in the order in which they came, by `turn`.
+    """Lets attempts to one server through, in the order in which they called `turn`.
 
-    `clock` gives seconds that always grow, `sleep` waits seconds of it, and `jitter` draws a number in 0..1, by which
-    those who waited for the end of a pause are spread.
+    `clock` returns the time in seconds, which never goes back; `sleep` waits a number of seconds. `jitter` returns a
+    random number in 0..1, which makes the waits after a pause differ.
     """
 
     def __init__(
@@ -89,9 +89,9 @@ class RateLimiter:
         self._paused_until = float("-inf")
 
     async def turn(self, n_tokens: Callable[[], float]) -> Callable[[float], None]:
-        """Wait until an attempt may be made; return what corrects afterwards how many tokens it counts for.
+        """Wait until an attempt may be made; return a function to call afterwards with the tokens really used.
 
-        `n_tokens` says how many those are, and is asked only where tokens are limited.
+        `n_tokens` returns an estimate of its tokens; it is called only if tokens are limited.
         """
         n = 0.0 if self._tokens is None else n_tokens()
         limited = [(window, amount) for window, amount in ((self._requests, 1.0), (self._tokens, n)) if window]
@@ -109,7 +109,7 @@ class RateLimiter:
         return lambda used: tokens.correct(entries[-1], used)
 
     def pause(self, seconds: float) -> None:
-        """Let nothing through for a time."""
+        """Let no attempt through for a number of seconds from now."""
         self._paused_until = max(self._paused_until, self._clock() + seconds)
 
     async def _wait_for_pause(self) -> None:

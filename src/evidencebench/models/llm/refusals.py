@@ -1,4 +1,4 @@
-"""Errors from a server's refusals: try again, this request has failed, or nothing more can be sent."""
+"""Turn a server's refusal into an error: try again, this request has failed, or no request can succeed."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -10,7 +10,7 @@ from evidencebench.models.llm.chat import NOTHING_USED, ChatReply, Usage
 from evidencebench.web.served_json import optional_part
 from evidencebench.web.transient import TransientError
 
-# A server that gave up waiting for the model behind it: that may have run, and be charged for.
+# The server stopped waiting for the model behind it, which may have run and may be charged.
 _MAY_HAVE_RUN = frozenset({408, 504, 524})
 _MAY_WITHHOLD = frozenset({400, 403})
 _TOO_MANY_REQUESTS = 429
@@ -36,7 +36,7 @@ _WITHHELD = (
     "content was flagged",
     "flagged by moderation",
 )
-_DO = {  # where the server refuses the key, the account or the model
+_DO = {  # status -> advice, if the server refuses the key, the account or the model
     401: "correct the key",
     402: "see to the account at the provider",
     403: "see what the key may do at the provider",
@@ -45,7 +45,7 @@ _DO = {  # where the server refuses the key, the account or the model
 
 
 def refusal_text(content: bytes) -> str:
-    """Return what a refusal says: its message and code, or all of it where it has another form."""
+    """Return the message and code of a refusal, or its whole text if it has another form."""
     error = _error_in(content)
     if isinstance(error, dict):
         error = " ".join(str(error[name]) for name in ("message", "code", "type") if error.get(name))
@@ -53,7 +53,7 @@ def refusal_text(content: bytes) -> str:
 
 
 def is_withheld(status: int, content: bytes) -> bool:
-    """Whether a provider refuses a prompt for what it says, which is a refusal of the model and no failure."""
+    """Return whether a provider refuses a prompt for its content: then the reply is a refusal, and no failure."""
     if status not in _MAY_WITHHOLD:
         return False
     error = _error_in(content)
@@ -62,9 +62,9 @@ def is_withheld(status: int, content: bytes) -> bool:
 
 
 def may_have_run(status: int) -> bool:
-    """Whether a model may have run for a request that was answered by a status other than 200, and be charged for.
+    """Return whether the model may have run, and be charged, for a request that was answered by this status.
 
-    Any other refusal costs nothing: 400 to 404, 413, 422, 429 come before a model runs, 500, 502, 503 in its place.
+    Other statuses cost nothing: 400 to 404, 413, 422 and 429 come before a model runs, 500, 502 and 503 instead.
 
     Source
     ------
@@ -76,14 +76,14 @@ def may_have_run(status: int) -> bool:
 
 
 def withheld_reply(*, is_charged: bool = False) -> ChatReply:
-    """Return the reply to a prompt that the provider does not let through, for which it may charge all the same."""
+    """Return the reply to a prompt that the provider does not pass on to the model; it may charge for it."""
     return ChatReply(text="", finish="refused", usage=Usage() if is_charged else NOTHING_USED)
 
 
 def failure_of(
     status: int, headers: Mapping[str, str], content: bytes, *, where: str, key: str, now: datetime
 ) -> TransientError | EvidenceBenchError:
-    """Return the error that a reply of a status other than 200 is, its message without the key."""
+    """Return the error for an answer of a status other than 200; its message leaves the key out."""
     said = refusal_text(content)
     message = f"status {status}: {shown(said, key)}"
     if status in _REDIRECTS:

@@ -1,4 +1,4 @@
-"""Find out what a strategy asks without sending anything: replies come from the cache, or are missing."""
+"""Find out which requests a strategy makes, without sending any: replies come from the cache, or are missing."""
 
 from dataclasses import dataclass, field
 
@@ -9,7 +9,7 @@ from evidencebench.models.llm.reply_cache import ReplyCache
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Replayed:
-    """One request, and the reply that is stored for it (None: there is none) with its cost (None: not known)."""
+    """One request with its stored reply (None: there is none) and the reply's cost (None: not known)."""
 
     request: ChatRequest
     reply: ChatReply | None = None
@@ -18,16 +18,16 @@ class Replayed:
 
 @dataclass(slots=True, kw_only=True)
 class ReplayingSender:
-    """Notes every request in the place of sending it; without a cache only first requests come."""
+    """Notes every request instead of sending it; without a cache, a strategy makes only its first requests."""
 
     cache: ReplyCache | None = None
-    noted: list[Replayed] = field(default_factory=list)  # all that was asked, in order
+    noted: list[Replayed] = field(default_factory=list)  # all requests, in order
 
     async def send(self, request: ChatRequest) -> ChatReply:
-        """Return the stored reply; raise `PendingError` if there is none, so that what else is asked is noted too."""
+        """Return the stored reply; raise `PendingError` if there is none, so that further requests are noted too."""
         try:
             found = None if self.cache is None else self.cache.find(request.key)
-        except CacheError:  # damaged, so not to be had
+        except CacheError:  # a damaged reply counts as missing
             found = None
         if found is None:
             self.noted.append(Replayed(request=request))

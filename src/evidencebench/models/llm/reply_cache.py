@@ -57,7 +57,7 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO NOTHING
 
 
 class ReplyCache:
-    """The replies in a folder's file, which others share; made when first used. `clock` gives seconds since 1970."""
+    """The replies in a folder's file, which all processes share; made at its first use. `clock`: seconds since 1970."""
 
     def __init__(self, folder: Path, *, clock: Callable[[], float] = time.time) -> None:
         self.path = folder / FILE_NAME
@@ -66,7 +66,7 @@ class ReplyCache:
         self._begin()
 
     def find(self, key: str) -> tuple[ChatReply, float | None] | None:
-        """Return the reply to a request and what it cost in US dollars (None: its price is not known), or None.
+        """Return (reply, cost in US dollars) of a request; None if it is not stored. A cost of None is not known.
 
         Raises `CacheError` if the row or the file is damaged.
         """
@@ -78,49 +78,49 @@ class ReplyCache:
             return None
         packed, cost_usd, digest = row
         if not isinstance(packed, bytes) or digest != _digest(key, packed, cost_usd):
-            raise self._damaged(key)
+            raise self._damaged_error(key)
         try:
             return msgspec.json.decode(unpacked(packed), type=ChatReply), cost_usd
         except (zlib.error, ValueError) as error:
-            raise self._damaged(key) from error
+            raise self._damaged_error(key) from error
 
     async def put(self, request: ChatRequest, reply: ChatReply, cost_usd: float | None) -> None:
-        """Keep one reply; returns when it is on the disk. What is there already stays."""
+        """Store one reply; it returns when the reply is on the disk. A reply that is stored already stays."""
         await self.change(lambda connection: self._insert(connection, request, reply, cost_usd))
 
     def claim(self, key: str) -> bool:
-        """Say whether no other process sends this request now; then none does until `give_back`, or our end."""
+        """Return whether no other process sends this request; if so, none does until `give_back`, or this one ends."""
         self._notice_fork()
         return self._locks.take(key)
 
     def give_back(self, key: str) -> None:
-        """Let other processes send a request that was claimed."""
+        """Let other processes send a request that this process claimed."""
         self._notice_fork()
         self._locks.give_back(key)
 
     async def require_writable(self) -> None:
-        """Write something, so that nothing is paid for that cannot be kept.
+        """Test that the file can be written, so that no reply is paid that cannot be stored.
 
-        Raises `CacheError` if the file cannot be written: it belongs to another user, or the disk is full.
+        Raises `CacheError` if it cannot: it belongs to another user, or the disk is full.
         """
         await self.change(reserve_space)
         await self.change(release_space)
 
     async def change(self, change: Change[T]) -> T:
-        """Make any change of the file together with all that wait; return when it is on the disk."""
+        """Make a change of the file, in one commit with other waiting changes; return its result when it is on disk."""
         self._notice_fork()
         with cache_errors(self.path):
             return await asyncio.wrap_future(self._writer.submit(change))
 
     def change_now(self, change: Change[T]) -> T:
-        """Do what `change` does, without an event loop."""
+        """Make a change as `change` does, from a thread without an event loop."""
         self._notice_fork()
         with cache_errors(self.path):
             return self._writer.submit(change).result()
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
-        """Give this process's reading connection, which no writer holds up; what goes wrong is a `CacheError`."""
+        """Yield this process's connection for reading, which waits for no writer; errors become `CacheError`."""
         self._notice_fork()
         with self._lock, cache_errors(self.path):
             yield self._reading.connection()
@@ -151,9 +151,9 @@ class ReplyCache:
         self._locks = RequestLocks(self.path.with_name(f"{FILE_NAME}.asking"))
 
     def _notice_fork(self) -> None:
-        """Open the file again in a forked process, for which SQLite asks; the lock may be held by nobody there."""
+        """Open the file again in a forked process, as SQLite requires, with a new lock, since the old may be held."""
         if self._process_id != os.getpid():
-            self._forked = self._reading  # kept: closing it here would drop the other process's locks
+            self._forked = self._reading  # not closed: that would drop the other process's locks
             self._begin()
 
     def _insert(
@@ -175,7 +175,7 @@ class ReplyCache:
         )
         connection.execute(_INSERT, row)
 
-    def _damaged(self, key: str) -> CacheError:
+    def _damaged_error(self, key: str) -> CacheError:
         return CacheError(
             f"{self.path}: the reply {key[:12]}... is damaged, so it is not used; remove all damaged ones with "
             "'evidencebench cache prune --damaged', and they are asked for again"
@@ -183,7 +183,7 @@ class ReplyCache:
 
 
 def opened(path: Path) -> sqlite3.Connection:
-    """Return a connection whose commits are on the disk when they return; the file is made where there is none."""
+    """Return a connection whose commits are on the disk when they return; make the file if there is none."""
     connection = connect(path, REPLIES)
     connection.execute("PRAGMA synchronous = FULL")
     return connection
@@ -194,7 +194,7 @@ def cache_errors(path: Path) -> Iterator[None]:
     """Turn errors of SQLite and of the disk into `CacheError`, which names the file and says what to do."""
     try:
         yield
-    except (sqlite3.Error, OSError, UnicodeDecodeError) as error:  # the last: damage in what SQLite says itself
+    except (sqlite3.Error, OSError, UnicodeDecodeError) as error:  # the last: SQLite's own message is damaged
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # without the details in the higher bits
         advice = (
             f"it is damaged: move it and the files beside it whose names begin with {path.name} away; what is lost "
@@ -206,13 +206,13 @@ def cache_errors(path: Path) -> Iterator[None]:
 
 
 def packed_request(request: ChatRequest) -> bytes:
-    """Return the canonical JSON of a request, compressed, without the name of the key's variable."""
+    """Return the canonical JSON of a request, compressed, without the name of the API key's variable."""
     without_name = msgspec.structs.replace(request, key_env=None)
     return zlib.compress(msgspec.json.encode(without_name, order="deterministic"), 1)
 
 
 def unpacked(packed: bytes) -> bytes:
-    """Return what was compressed; raise `zlib.error` or `ValueError` if it is damaged, or larger than what is kept."""
+    """Return the content of a compressed value; raise `zlib.error` or `ValueError` if it is damaged or too large."""
     unpacker = zlib.decompressobj()
     content = unpacker.decompress(packed, _MOST_BYTES)
     if not unpacker.eof or unpacker.unused_data:
@@ -221,5 +221,5 @@ def unpacked(packed: bytes) -> bytes:
 
 
 def _digest(key: str, packed: bytes, cost_usd: float | None) -> bytes:
-    """Return what tells a row from a damaged one: it binds the reply and its cost to the request."""
+    """Return the checksum of a row, over the request's key, the reply and its cost; a damaged row has another."""
     return hashlib.blake2b(f"{key} {cost_usd!r} ".encode() + packed, digest_size=16).digest()

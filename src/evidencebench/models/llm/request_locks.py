@@ -1,18 +1,18 @@
-"""Locks on requests that a process is sending, so that two runs at once pay for the same request only once."""
+"""Lock requests while a process sends them, so that two runs at the same time pay for a request only once."""
 
 import fcntl
 import os
 from contextlib import suppress
 from pathlib import Path
 
-_OFFSET_DIGITS = 15  # of a key: below 2**60, which every system can lock at
+_OFFSET_DIGITS = 15  # hexadecimal digits of a key: offsets below 2**60 can be locked on every system
 
 
 class RequestLocks:
     """A lock for each request, on one byte of an empty file that all processes share. It ends with its process.
 
-    Two caches in one process do not keep each other off, and where files cannot be locked nobody is kept off: then the
-    same request may be paid twice, as may any whose process was killed.
+    A request may still be paid twice: by two caches in one process, on a disk without locks, or after its process was
+    killed.
     """
 
     def __init__(self, path: Path) -> None:
@@ -20,7 +20,7 @@ class RequestLocks:
         self._descriptor: int | None = None
 
     def take(self, key: str) -> bool:
-        """Say whether a request is this process's to send; if so, keep it from others until it is given back."""
+        """Return whether this process may send a request; if so, no other process may until `give_back`."""
         try:
             if self._descriptor is None:
                 self._descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
@@ -32,7 +32,7 @@ class RequestLocks:
         return True
 
     def give_back(self, key: str) -> None:
-        """Let others send a request."""
+        """Let other processes send a request."""
         if self._descriptor is not None:
             with suppress(OSError):
                 fcntl.lockf(self._descriptor, fcntl.LOCK_UN, 1, _place(key))

@@ -1,4 +1,4 @@
-"""Providers' batch interfaces, one a file. Read `calls`, `contract`, and `openai` or `anthropic`."""
+"""The batch interfaces of providers. Read `calls`, `contract`, then `openai` or `anthropic`."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -13,7 +13,7 @@ _APIS: Mapping[Wire, BatchApi] = MappingProxyType({"openai": OpenaiBatchApi(), "
 
 
 def batches_of(model: str) -> BatchApi:
-    """Return the batches of the provider of a model, ``provider/name``; raise `SystemSpecError` if it has none.
+    """Return the batch interface for a model ``provider/name``; raise `SystemSpecError` if its provider has none.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Anthropic's batches: all requests in one body, one list of results. They take no name of ours."""
+"""Anthropic's batches: all requests in one body, all results in one list. They cannot carry a name of ours."""
 
 import asyncio
 from collections.abc import Iterable, Iterator
@@ -88,7 +88,7 @@ class AnthropicBatchApi:
         return submitted_id(await calls.once("POST", _PATH, prepared))
 
     async def find(self, calls: Calls, queue: BatchQueue, batch: BatchJob) -> str | None:
-        """Look for a batch of the same age and size whose results are for our requests, which only its end tells."""
+        """Return the id of a batch of the same age and size whose results are for our requests; it must have ended."""
         perhaps: list[str] = []
         since, known = batch.created - _CLOCK_SKEW_SECONDS, queue.known_names()
         async for one in listed(calls, _PATH, Page[_AnthropicBatch], since=since, after="after_id"):
@@ -104,7 +104,7 @@ class AnthropicBatchApi:
         return None
 
     async def look(self, calls: Calls, name: str) -> RemoteBatch:
-        """Return how a batch does."""
+        """Return a batch's status and counts."""
         batch = await fetched(calls, f"{_PATH}/{safe_id(name)}", _AnthropicBatch, "a batch")
         counts = batch.request_counts
         is_over = batch.processing_status == "ended"
@@ -117,11 +117,11 @@ class AnthropicBatchApi:
         )
 
     def rows(self, file: IO[bytes]) -> Iterator[ResultRow]:
-        """Return what became of the requests."""
+        """Yield the results of the requests."""
         return read_rows(file, _AnthropicLine, _row)
 
     async def _holds(self, calls: Calls, name: str, queue: BatchQueue, batch: BatchJob) -> bool:
-        """Say whether all results of a batch are for our requests; a part of the results is no answer."""
+        """Return whether all results of a batch are for our requests; retry while only a part of them comes."""
 
         async def attempt() -> bool:
             with TemporaryFile() as file:
@@ -144,7 +144,7 @@ def _body_parts(rows: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def _results(name: str) -> str:
-    """Return where results are. The ``results_url`` is not used: it could be an address that must not see the key."""
+    """Return the path of the results. ``results_url`` is not used: its server may be another, and would get the key."""
     return f"{_PATH}/{safe_id(name)}/results"
 
 

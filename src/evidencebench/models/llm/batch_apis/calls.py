@@ -1,4 +1,4 @@
-"""Plain HTTP calls to a provider, with files of any length from and to the disk."""
+"""HTTP calls to a provider about batches; files of any length are read from and written to the disk."""
 
 import asyncio
 import random
@@ -32,25 +32,25 @@ _MOST_ANSWER_BYTES = 64 << 20
 
 
 class RefusedBatchError(EndpointError):
-    """The server refuses what was sent, for what stands in it."""
+    """The server refuses a batch for its content."""
 
 
 class UnsureError(TransientError):
-    """A request without an answer, which the server may have carried out: sending it again could do it twice."""
+    """A call without an answer, which the server may have carried out: a further attempt could do it twice."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallSettings:
-    """How long calls about batches are tried, and by which clock."""
+    """How often and how long calls about batches are tried."""
 
     max_attempts: int = 6  # for each call, the first included
-    timeout_seconds: float = 120.0  # without a byte coming or going
+    timeout_seconds: float = 120.0  # without a byte sent or received
     total_timeout_seconds: float = 3600.0  # for one attempt
-    longest_wait_seconds: float = 120.0  # before an attempt, also where the server asks for more
-    settle_seconds: float = 60.0  # until a new batch shows in the provider's list
-    max_misses: int = 30  # looks at an open batch that may fail in a row
+    longest_wait_seconds: float = 120.0  # before an attempt, even if the server asks for more
+    settle_seconds: float = 60.0  # until a new batch is in the provider's list
+    max_misses: int = 30  # how many looks at an open batch may fail in a row
     sleep: Callable[[float], Coroutine[Any, Any, object]] = asyncio.sleep
-    jitter: Callable[[], float] = random.random  # draws a number in 0..1, by which waits are spread
+    jitter: Callable[[], float] = random.random  # a random number in 0..1, which makes waits differ
     today: Callable[[], datetime] = lambda: datetime.now(UTC)
 
 
@@ -62,11 +62,11 @@ class Calls:
 
     @property
     def where(self) -> str:
-        """What messages begin with."""
+        """The server's address, with which messages begin."""
         return self._server.base_url.partition("?")[0]
 
     async def fetch(self, path: str, into: IO[bytes], *, most_bytes: int) -> None:
-        """Write what stands at a path into a file, from its beginning; raises as `tried`."""
+        """Download a path into a file, which is emptied first; raises as `tried`."""
 
         async def attempt() -> None:
             into.seek(0)
@@ -77,7 +77,7 @@ class Calls:
         into.seek(0)
 
     async def tried(self, attempt: Callable[[], Awaitable[T]]) -> T:
-        """Return an attempt's result; repeat it after a `TransientError`, at last raise `EndpointError`."""
+        """Return an attempt's result; repeat it after a `TransientError`, raise `EndpointError` after the last one."""
         number = 0
         while True:
             number += 1
@@ -98,10 +98,10 @@ class Calls:
             await self.settings.sleep(seconds)
 
     async def once(self, method: str, path: str, content: bytes | IO[bytes] | None = None, **more: Any) -> bytes:
-        """Send JSON, from memory or a file, or `more` that httpx takes, in one attempt; return the body of the answer.
+        """Call once, with JSON from memory or a file, or httpx's arguments in `more`; return the body of the answer.
 
-        Raises `UnsureError` if it may have been done all the same, another `TransientError` if it was not and the next
-        attempt may succeed, and `RefusedBatchError` if it is refused for what was sent.
+        Raises `UnsureError` if the server may have carried the call out, another `TransientError` if it did not and a
+        further attempt may succeed, and `RefusedBatchError` if it refuses the content.
         """
         into = BytesIO()
         await self._exchange(method, path, into, _MOST_ANSWER_BYTES, content, **more)
@@ -112,7 +112,7 @@ class Calls:
         return shown(text, self._key.value)
 
     def without_key(self, reply: ChatReply) -> ChatReply:
-        """Return a reply that can be stored: a server may tell the key back in it."""
+        """Return a reply without the API key, which a server may repeat in it, so that it can be stored."""
         return reply_without_key(reply, self._key)
 
     async def _exchange(
@@ -124,7 +124,7 @@ class Calls:
         content: bytes | IO[bytes] | None = None,
         **more: Any,
     ) -> None:
-        """Ask once, and write the body of an answer of status 200."""
+        """Call once, and write the body of a successful answer into a file."""
 
         async def read(reply: "httpx.Response") -> None:
             if reply.status_code not in _OK:
@@ -141,7 +141,7 @@ class Calls:
             headers["Content-Type"] = "application/json"
             more["content"] = content
             if not isinstance(content, bytes):
-                headers["Content-Length"] = str(content.seek(0, 2))  # which httpx cannot know
+                headers["Content-Length"] = str(content.seek(0, 2))  # httpx cannot know the length
                 more["content"] = _blocks(content)
         await exchange(
             self._client,
@@ -169,7 +169,7 @@ class Calls:
 async def calls_to(
     server: Server, key: Key, settings: CallSettings, *, transport: "httpx.AsyncBaseTransport | None" = None
 ) -> AsyncIterator[Calls]:
-    """Give calls to a server, over connections that are closed when the block ends."""
+    """Yield the `Calls` to a server; their connections are closed when the block ends."""
     try:
         import httpx  # noqa: PLC0415 - an extra
     except ImportError as error:

@@ -1,4 +1,4 @@
-"""What every provider's batches have in common: the calls to write, and what servers answer, checked before use."""
+"""The protocol of batch interfaces, and the reading of servers' answers, which are checked before use."""
 
 import re
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
@@ -35,13 +35,13 @@ class RemoteBatch:
     is_over: bool  # whether nothing will change any more
     n_done: int
     n_failed: int
-    paths: tuple[str, ...] = ()  # where the rows are, behind the base URL
-    fault: str = ""  # why the batch as a whole was refused
-    row_faults: Mapping[int, str] = field(default_factory=dict)  # why single rows were, by place in it, from 1
+    paths: tuple[str, ...] = ()  # paths of the results, to be put behind the base URL
+    fault: str = ""  # why the whole batch was refused
+    row_faults: Mapping[int, str] = field(default_factory=dict)  # row number, from 1 -> why that row was refused
 
     @property
     def is_refused(self) -> bool:
-        """Whether nothing of it was asked."""
+        """Whether the batch was refused, so that none of its requests ran."""
         return bool(self.fault or self.row_faults)
 
 
@@ -49,66 +49,66 @@ class RemoteBatch:
 class ResultRow:
     """The result of one request of a batch."""
 
-    key: str  # as `ChatRequest.key`, if the server tells the truth
+    key: str  # the request's key, as the server says; empty if it cannot be read
     reply: ChatReply | None = None
-    failure: str = ""  # why there is no reply; empty where the batch ended before the request's turn came
-    is_done: bool = False  # the provider says that it was answered, though what it gives may be no reply
-    is_damaged: bool = False  # it cannot be read; an empty key cannot either
-    is_cut: bool = False  # it cannot be read since what came ends within it, so that more may be missing
+    failure: str = ""  # why there is no reply; empty if the batch ended before the request's turn
+    is_done: bool = False  # whether the provider says that the request was answered, even if the reply is unreadable
+    is_damaged: bool = False  # whether the row cannot be read
+    is_cut: bool = False  # whether the file ends within the row, so that more rows may be missing
 
 
 class UnresolvedError(FailingServerError):
-    """A batch may or may not have been submitted; it stays written down, to be looked for."""
+    """A batch may or may not have been submitted; it stays in the queue and is searched for later."""
 
 
 class BatchApi(Protocol):
-    """One provider's batches."""
+    """One provider's batch interface."""
 
-    most_requests: int  # that a batch may hold
-    most_bytes: int  # of a batch
+    most_requests: int  # the most requests in a batch
+    most_bytes: int  # the largest size of a batch
 
     def row_of(self, key: str, request: ChatRequest) -> bytes:
-        """Return what stands in a batch for a request."""
+        """Return a request as a row of a batch."""
         ...
 
     async def prepare(self, calls: Calls, rows: Iterable[bytes], body: IO[bytes], intent: str) -> bytes | IO[bytes]:
-        """Write the rows into a file and do all that costs nothing; return what `create` sends."""
+        """Write the rows into a file and take all steps that cost nothing; return the body that `create` sends."""
         ...
 
     async def create(self, calls: Calls, prepared: bytes | IO[bytes]) -> str:
-        """Submit in one attempt; return the provider's id, or raise as `Calls.once`."""
+        """Submit a batch in one attempt; return the provider's id. Raises as `Calls.once`."""
         ...
 
     async def find(self, calls: Calls, queue: BatchQueue, batch: BatchJob) -> str | None:
-        """Return the id of a batch that may have been submitted, None if it was not.
+        """Return the id of a batch that may have been submitted; None if it was not.
 
-        Raises `UnresolvedError`, which names the ids that it may have, if only the end of those batches can tell.
+        Raises `UnresolvedError`, which names the possible ids, if these batches must end before one can tell.
         """
         ...
 
     async def look(self, calls: Calls, name: str) -> RemoteBatch:
-        """Return how a batch does."""
+        """Return a batch's status, counts and faults."""
         ...
 
     def rows(self, file: IO[bytes]) -> Iterator[ResultRow]:
-        """Yield what became of the requests, line by line; a damaged line is a row of its own."""
+        """Yield the result of each request, line by line; a damaged line is a row of its own."""
         ...
 
 
 class HasId(msgspec.Struct, frozen=True):
-    """Anything with an id."""
+    """Any answer of a server that has an id."""
 
     id: str
 
 
 class ListedBatch(HasId, frozen=True, kw_only=True):
-    """What every provider's batches have in common."""
+    """The id and time of a batch in a provider's list."""
 
     created_at: Any = None
 
     @property
     def created(self) -> float:
-        """Seconds since 1970; infinity if the provider does not say, so that no batch is skipped for its age."""
+        """Seconds since 1970; infinity if the provider names no time, so that no batch is skipped for its age."""
         if isinstance(self.created_at, int | float):
             return self.created_at
         try:
@@ -121,14 +121,14 @@ BatchT = TypeVar("BatchT", bound=ListedBatch)
 
 
 class Page(msgspec.Struct, Generic[T], frozen=True):
-    """A part of a provider's list."""
+    """A page of a provider's list."""
 
     data: list[T]
     has_more: bool = False
 
 
 async def fetched(calls: Calls, path: str, form: type[T], what: str, **queries: str) -> T:
-    """Return what stands at a path, in its form; raise `EndpointError` if it has not that form in all attempts."""
+    """Return the JSON at a path as a `form`; raise `EndpointError` if no attempt gets such JSON."""
 
     async def attempt() -> T:
         return decoded(await calls.once("GET", path, params=queries or None), form, what)
@@ -139,9 +139,9 @@ async def fetched(calls: Calls, path: str, form: type[T], what: str, **queries: 
 async def listed(
     calls: Calls, path: str, form: type[Page[BatchT]], *, since: float, after: str
 ) -> AsyncIterator[BatchT]:
-    """Yield the batches in a provider's list, newest first, up to the page that reaches back to a time.
+    """Yield the batches in a provider's list, newest first, up to the page that reaches back to the time `since`.
 
-    `after` is the query that gives the id behind which a page begins.
+    `after` is the name of the query parameter that says after which id a page begins.
     """
     behind: dict[str, str] = {}
     for _ in range(_MOST_PAGES):
@@ -154,7 +154,7 @@ async def listed(
 
 
 def decoded(content: bytes, form: type[T], what: str) -> T:
-    """Return an answer in its form, or raise `TransientError`."""
+    """Return an answer's JSON as a `form`; raise `TransientError` if it is not such JSON."""
     try:
         return decode_served(content, form)
     except msgspec.DecodeError as error:
@@ -170,14 +170,14 @@ def submitted_id(content: bytes) -> str:
 
 
 def safe_id(name: str) -> str:
-    """Return an id that may stand in an address, or raise `EndpointError`."""
+    """Return an id if it may be part of a URL; else raise `EndpointError`."""
     if not _ID.fullmatch(name) or set(name) == {"."}:
         raise EndpointError("expected an id of letters, digits, '-', '_' and '.', got something else from the server")
     return name
 
 
 def read_rows(file: IO[bytes], form: type[T], row_of: Callable[[T], ResultRow]) -> Iterator[ResultRow]:
-    """Yield a row for each line that is not empty; one that cannot be read is a damaged row, with its key if possible.
+    """Yield a row for each line that is not empty; an unreadable line is a damaged row, with its key if possible.
 
     Raises `TransientError` if a line is too long for any reply.
     """
@@ -194,7 +194,7 @@ def read_rows(file: IO[bytes], form: type[T], row_of: Callable[[T], ResultRow]) 
 
 
 def answered_row(key: str, wire: Wire, content: msgspec.Raw) -> ResultRow:
-    """Return the row of a request that was answered: the reply, or why it cannot be read."""
+    """Return the row of a request that was answered: with its reply, or with the reason why it cannot be read."""
     try:
         return ResultRow(key=key, reply=reply_of(wire, content), is_done=True)
     except TransientError as error:
@@ -202,5 +202,5 @@ def answered_row(key: str, wire: Wire, content: msgspec.Raw) -> ResultRow:
 
 
 def key_of(custom_id: str) -> str:
-    """Return a row's id as we write it."""
+    """Return the request's key in a row's id: a server may have changed its case."""
     return custom_id.strip().lower()

@@ -1,4 +1,4 @@
-"""OpenAI's batches: a file of requests goes up, a file of replies and one of errors come down."""
+"""OpenAI's batches: a file of requests is uploaded; a file of replies and a file of errors are downloaded."""
 
 import asyncio
 from collections.abc import Iterable, Iterator
@@ -47,7 +47,7 @@ class _Fault(msgspec.Struct, frozen=True):
 
     @property
     def row(self) -> int | None:
-        """The one row at fault, counted from 1; None for all rows, which share their model."""
+        """The number of the row at fault, from 1; None if all rows are, since they share their model."""
         return None if "model" in (self.code or "") else self.line
 
 
@@ -81,7 +81,7 @@ class _OpenaiLine(msgspec.Struct, frozen=True):
 
 
 class OpenaiBatchApi:
-    """The batches of OpenAI, and of servers that speak as it does."""
+    """The batches of OpenAI, and of servers with the same interface."""
 
     most_requests = 50_000
     most_bytes = 200_000_000
@@ -94,7 +94,7 @@ class OpenaiBatchApi:
     async def prepare(self, calls: Calls, rows: Iterable[bytes], body: IO[bytes], intent: str) -> bytes:
         """Write the file of requests and upload it."""
         await asyncio.to_thread(body.writelines, rows)
-        body.flush()  # its length is asked of the disk
+        body.flush()  # httpx reads its length from the disk
         form = {"purpose": (None, "batch"), "file": ("evidencebench.jsonl", body, "application/jsonl")}
 
         async def upload() -> str:
@@ -110,7 +110,7 @@ class OpenaiBatchApi:
         return submitted_id(await calls.once("POST", "/batches", prepared))
 
     async def find(self, calls: Calls, queue: BatchQueue, batch: BatchJob) -> str | None:  # noqa: ARG002 - as the other
-        """Look for the batch that has our intent in its metadata."""
+        """Return the id of the batch that has our intent in its metadata."""
         since = batch.created - _CLOCK_SKEW_SECONDS
         async for one in listed(calls, "/batches", Page[_OpenaiBatch], since=since, after="after"):
             if isinstance(one.metadata, dict) and one.metadata.get(_INTENT) == batch.intent:
@@ -118,7 +118,7 @@ class OpenaiBatchApi:
         return None
 
     async def look(self, calls: Calls, name: str) -> RemoteBatch:
-        """Return how a batch does."""
+        """Return a batch's status, counts and faults."""
         batch = await fetched(calls, f"/batches/{safe_id(name)}", _OpenaiBatch, "a batch")
         counts = batch.request_counts or _OpenaiCounts()
         files = [file for file in (batch.output_file_id, batch.error_file_id) if file]
@@ -134,7 +134,7 @@ class OpenaiBatchApi:
         )
 
     def rows(self, file: IO[bytes]) -> Iterator[ResultRow]:
-        """Return what became of the requests, from the file of replies or that of errors."""
+        """Yield the results of the requests, from the file of replies or the file of errors."""
         return read_rows(file, _OpenaiLine, _row)
 
 
@@ -158,12 +158,12 @@ def _row(line: _OpenaiLine) -> ResultRow:
 
 
 def _is_refusal(response: _Response) -> bool:
-    """Whether a response has the status of one; where that is no status, the body tells."""
+    """Return whether a response has the status of a refusal; False if its status is no number."""
     return isinstance(response.status_code, int) and response.status_code in _REFUSALS
 
 
 def _failure(error: Any) -> str:
-    """Return what a row's error says; empty where its turn never came."""
+    """Return the message of a row's error; empty if the batch ended before the request's turn."""
     if not isinstance(error, dict):
         return str(error)
     if error.get("code") in _UNFINISHED:
