@@ -2,7 +2,7 @@
 
 from html import escape
 
-from evidencebench.pages.markup import shown
+from evidencebench.pages.markup import replace_forbidden
 from evidencebench.pages.viewer.page_parts import SHARED_SCRIPTS, data_elements, script, security_policy, style
 from evidencebench.pages.viewer.viewer_data import ViewerData
 
@@ -27,7 +27,7 @@ def bare_page(viewed: ViewerData) -> str:
             '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n',
             f'<meta http-equiv="Content-Security-Policy" content="{security_policy(script_text, style_text)}">\n',
             '<meta name="viewport" content="width=device-width, initial-scale=1">\n',
-            f"<title>{escape(shown(viewed.title))}</title>\n<style>{style_text}</style>\n</head>\n<body>\n",
+            f"<title>{escape(replace_forbidden(viewed.title))}</title>\n<style>{style_text}</style>\n</head>\n<body>\n",
             '<header class="page-head"></header>\n<main id="viewer"></main>\n',
             *data_elements(viewed.overview(), rows, records),
             f"<script>{script_text}</script>\n</body>\n</html>\n",

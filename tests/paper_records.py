@@ -7,7 +7,7 @@ from pathlib import Path
 from playwright.sync_api import Page
 
 from browsing import address_of
-from evidencebench.pages.markup import encoded
+from evidencebench.pages.markup import encode_json
 from evidencebench.pages.paper import PaperRecord
 from evidencebench.pages.viewer.page_parts import SHARED_SCRIPTS, content_hash, script, style
 from evidencebench.pages.viewer.page_records import (
@@ -139,7 +139,7 @@ def paper_page(overview: Overview, record: GradedInstance) -> str:
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<style>{style_text}</style></head><body><header><p>Papers</p></header><main></main>"
-        f'<script type="application/json" id="overview">{encoded(overview).decode()}</script>'
-        f'<script type="application/json" id="record">{encoded(record).decode()}</script>'
+        f'<script type="application/json" id="overview">{encode_json(overview).decode()}</script>'
+        f'<script type="application/json" id="record">{encode_json(record).decode()}</script>'
         f"<script>{script_text}</script></body></html>"
     )

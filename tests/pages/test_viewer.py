@@ -26,7 +26,7 @@ from evidencebench.execution.answering import answers_from
 from evidencebench.execution.execute import execute
 from evidencebench.execution.fitting import tasks_of
 from evidencebench.execution.making import make_system
-from evidencebench.pages.markup import encoded
+from evidencebench.pages.markup import encode_json
 from evidencebench.pages.paper import paper_of
 from evidencebench.pages.viewer import page_parts
 from evidencebench.pages.viewer.page_records import AspectRecord, GradedInstance, Overview, Status
@@ -182,7 +182,7 @@ HOSTILE = st.sampled_from(
 
 @given(st.recursive(json_values | HOSTILE, lambda inner: st.dictionaries(HOSTILE, inner), max_leaves=4))
 def test_encoded_data_cannot_end_its_element_and_say_the_same(value: Any) -> None:
-    data = encoded(value)
+    data = encode_json(value)
     assert not re.search(rb"[<>&]", data)
     assert json.loads(data) == value
 
@@ -196,7 +196,7 @@ def test_an_encoded_record_is_read_back_as_it_was(text: str, instance: Instance)
         terms=(None,),
         answers=((None,),),
     )
-    data = encoded(record)
+    data = encode_json(record)
     assert b"<" not in data
     assert msgspec.json.decode(data, type=GradedInstance) == record
 

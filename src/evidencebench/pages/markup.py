@@ -20,18 +20,18 @@ def node(tag: str, attributes: Mapping[str, object] | None = None, *children: Ch
     >>> as_html(node("p", {"class": "note"}, "1 < 2 ", node("b", None, "& so on")))
     '<p class="note">1 &lt; 2 <b>&amp; so on</b></p>'
     """
-    made = ET.Element(tag, {name: shown(str(value)) for name, value in (attributes or {}).items()})
+    made = ET.Element(tag, {name: replace_forbidden(str(value)) for name, value in (attributes or {}).items()})
     for child in children:
         if isinstance(child, ET.Element):
             made.append(child)
         elif child and len(made):
-            made[-1].tail = (made[-1].tail or "") + shown(child)
+            made[-1].tail = (made[-1].tail or "") + replace_forbidden(child)
         elif child:
-            made.text = (made.text or "") + shown(child)
+            made.text = (made.text or "") + replace_forbidden(child)
     return made
 
 
-def shown(text: str) -> str:
+def replace_forbidden(text: str) -> str:
     """Return text with the characters that XML forbids (control characters, lone surrogates) replaced by U+FFFD."""
     return _FORBIDDEN.sub("\ufffd", text)
 
@@ -55,10 +55,10 @@ def as_xml(root: Node) -> str:
     return ET.tostring(root, encoding="unicode", method="xml")
 
 
-def encoded(record: object) -> bytes:
+def encode_json(record: object) -> bytes:
     r"""Return a record as JSON that is safe inside an HTML page: it holds no ``<``, ``>`` or ``&``.
 
-    >>> encoded(["</script>"])
+    >>> encode_json(["</script>"])
     b'["\\u003c/script\\u003e"]'
     """
     try:

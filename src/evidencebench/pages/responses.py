@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from evidencebench.pages.markup import encoded
+from evidencebench.pages.markup import encode_json
 
 DATA_CHANGED = "the data file has changed since the app was started; start it again"
 """The reason that is sent where the data file is not the file that was opened."""
@@ -17,4 +17,4 @@ class RefusedError(HTTPException):
 
 def json_response(found: object, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
     """Return a response whose body is the record as JSON."""
-    return Response(encoded(found), status, headers, "application/json")
+    return Response(encode_json(found), status, headers, "application/json")

@@ -20,7 +20,7 @@ from evidencebench.pages.app.background_scan import BackgroundScan
 from evidencebench.pages.app.listing import ListQuery, Only, Order, Sort, matching_positions
 from evidencebench.pages.app.security import BODY_SECONDS, SecuredApp
 from evidencebench.pages.app.serving import Address
-from evidencebench.pages.markup import shown
+from evidencebench.pages.markup import replace_forbidden
 from evidencebench.pages.picking.routes import PickingPages
 from evidencebench.pages.responses import DATA_CHANGED, RefusedError, json_response
 from evidencebench.pages.viewer.page_parts import APP_SCRIPTS, APP_STYLES, script, style
@@ -228,7 +228,7 @@ def _page_without_data(title: str) -> str:
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{escape(shown(title))}</title>\n"
+        f"<title>{escape(replace_forbidden(title))}</title>\n"
         '<link rel="icon" href="/favicon.ico" type="image/svg+xml">\n'
         '<link rel="stylesheet" href="/static/app.css">\n<script src="/static/app.js" defer></script>\n</head>\n'
         '<body data-source="server">\n<header class="page-head"></header>\n<main id="viewer"></main>\n'

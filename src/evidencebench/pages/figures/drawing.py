@@ -5,7 +5,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from evidencebench.pages.figures.lettering import TITLE_SIZE, fitted, title_name
+from evidencebench.pages.figures.lettering import TITLE_SIZE, fit_text, title_name
 from evidencebench.pages.markup import Child, Node, node
 
 WIDTH = 640
@@ -36,7 +36,7 @@ def chart(title: str, description: str, *body: Child, height: int, key: str | No
     derived from title and description.
     """
     name = title_name(title)
-    heading = text(MARGIN, 20, fitted(name, WIDTH - 2 * MARGIN, TITLE_SIZE), "chart-title")
+    heading = text(MARGIN, 20, fit_text(name, WIDTH - 2 * MARGIN, TITLE_SIZE), "chart-title")
     return _root(name, description, heading, *body, height=height, role="img", key=key)
 
 

@@ -18,7 +18,7 @@ from evidencebench.pages.figures.drawing import (
     ticks,
     upright_lines,
 )
-from evidencebench.pages.figures.lettering import BOLD_SIZE, fitted, shown_name, title_name, width_of
+from evidencebench.pages.figures.lettering import BOLD_SIZE, fit_text, shown_name, title_name, width_of
 from evidencebench.pages.markup import Node, node
 
 # Height of a row, in units.
@@ -91,7 +91,7 @@ def difference_chart(
     above, zero = HEAD + 12, columns.scale.at(0)
     taken = MARGIN + _FROM_ZERO + width_of(f"← {_BETTER}")
     left, right = (
-        fitted(shown_name(side), room - taken) for side, room in zip(sides, (zero, WIDTH - zero), strict=True)
+        fit_text(shown_name(side), room - taken) for side, room in zip(sides, (zero, WIDTH - zero), strict=True)
     )
     behind = [
         line(zero, top, zero, top + len(bars) * _ROW, "chart-zero"),
@@ -154,7 +154,7 @@ def _rows(
     y = top
     for group in groups:
         if is_grouped:
-            title = fitted(shown_name(group.name), WIDTH - 2 * MARGIN, BOLD_SIZE)
+            title = fit_text(shown_name(group.name), WIDTH - 2 * MARGIN, BOLD_SIZE)
             drawn.append(line(MARGIN, y + 2, WIDTH - MARGIN, y + 2, "chart-grid"))
             drawn.append(text(MARGIN, y + _ROW - 5, title, "chart-group"))
             y += _ROW
@@ -167,7 +167,7 @@ def _rows(
         drawn += tick_names(columns.scale, named, top - 4)
     middle = (columns.scale.start + columns.scale.end) / 2
     room = 2 * (min(middle, WIDTH - middle) - MARGIN)
-    drawn.append(text(middle, y + 31, fitted(title_name(unit), room), "chart-tick", "middle"))
+    drawn.append(text(middle, y + 31, fit_text(title_name(unit), room), "chart-tick", "middle"))
     if bars and not any(bar.is_control for bar in bars):
         return drawn, y + 42
     return [*drawn, text(MARGIN, y + 48, "* hollow mark: a control" if bars else "no rows", "chart-note")], y + 58
@@ -182,13 +182,13 @@ def _row(bar: Bar, y: float, columns: _RowColumns, position: int) -> Node:
     note = None
     if bar.note:
         title += f", {title_name(bar.note)}"
-        short = fitted(shown_name(bar.note), WIDTH - MARGIN - columns.notes + 1)
+        short = fit_text(shown_name(bar.note), WIDTH - MARGIN - columns.notes + 1)
         note = text(columns.notes, y + 4, short, "chart-note")
     return node(
         "g",
         {"class": look_of(position, is_control=bar.is_control)},
         node("title", None, title),
-        text(columns.names, y + 4, fitted(name, columns.names - MARGIN + 1), "chart-name", "end"),
+        text(columns.names, y + 4, fit_text(name, columns.names - MARGIN + 1), "chart-name", "end"),
         *_mark(bar, y, columns.scale, position),
         text(columns.values, y + 4, numbers, "chart-value"),
         note,

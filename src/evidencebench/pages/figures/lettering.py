@@ -54,10 +54,10 @@ def width_of(text: str, size: float = FONT_SIZE) -> float:
     return size * sum(map(_width_share, text))
 
 
-def fitted(text: str, width: float, size: float = FONT_SIZE) -> str:
+def fit_text(text: str, width: float, size: float = FONT_SIZE) -> str:
     """Return text cut so that it is not wider than ``width`` units, as `width_of` measures it.
 
-    >>> fitted("abstract_backwards", 60)
+    >>> fit_text("abstract_backwards", 60)
     'abs…rds'
     """
     if width_of(text, size) <= width:

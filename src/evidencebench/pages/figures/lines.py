@@ -19,7 +19,7 @@ from evidencebench.pages.figures.drawing import (
     ticks,
     upright_lines,
 )
-from evidencebench.pages.figures.lettering import fitted, shown_name, title_name, width_of
+from evidencebench.pages.figures.lettering import fit_text, shown_name, title_name, width_of
 from evidencebench.pages.markup import Node, node
 
 _PLOT = 300
@@ -69,15 +69,12 @@ def _axes(across: Scale, up: Scale, x_name: str, y_name: str, right: float) -> I
     named = _named_ticks(across)
     yield from upright_lines(across, named, up.end, up.start)
     yield from tick_names(across, named, up.start + 15)
-    yield text((_LEFT + right) / 2, up.start + 32, fitted(title_name(x_name), right - _LEFT), "chart-tick", "middle")
-    yield text(MARGIN, up.end - 10, fitted(title_name(y_name), right), "chart-tick")
+    yield text((_LEFT + right) / 2, up.start + 32, fit_text(title_name(x_name), right - _LEFT), "chart-tick", "middle")
+    yield text(MARGIN, up.end - 10, fit_text(title_name(y_name), right), "chart-tick")
 
 
 def _named_ticks(across: Scale) -> list[tuple[float, str]]:
-    """Return (number, name) of the ticks: round numbers, and the axis's first number, such as budget 1, if it fits.
-
-    There are at most as many as have room for their names.
-    """
+    """Return (number, name) of as many round numbers as fit, and of the axis's first number, such as 1, if it fits."""
     for most in (8, 6, 4, 3, 2):
         found = ticks(across.low, across.high, most=most)
         for chosen in ([across.low, *found], found):
@@ -139,7 +136,7 @@ def _labels(numbered: Sequence[tuple[int, ChartLine]], across: Scale, up: Scale,
             node("title", None, title_name(one.name)),
             None if end is None else line(across.at(end[0]) + 6, up.at(end[1]), x - 14, y, "chart-lead"),
             marker(x - 8, y, series, size=3.5),
-            text(x, y + 4, fitted(_name(one), WIDTH - MARGIN - x + 1), "chart-name"),
+            text(x, y + 4, fit_text(_name(one), WIDTH - MARGIN - x + 1), "chart-name"),
         )
 
 

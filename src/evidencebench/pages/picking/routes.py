@@ -236,10 +236,7 @@ class PickingPages:
         return self.offer(instance_id)
 
     def _required_person(self, request: Request, name: str | None) -> Person:
-        """Return the person who is signed in; refuse where that is not ``name``, the person whom the page shows.
-
-        The two can differ, since all tabs of a browser share one session.
-        """
+        """Return the person who is signed in; refuse where the page shows another ``name``: tabs share one session."""
         person = self._person_of(request)
         if person is None:
             raise RefusedError(401, "sign in first")

@@ -40,7 +40,7 @@ def code(text: str) -> Node:
     return node("code", FOREIGN, text)
 
 
-def folded(summary: str, *children: Child, is_open: bool = False) -> Node:
+def folding_part(summary: str, *children: Child, is_open: bool = False) -> Node:
     """Return a part that the reader can fold away; it is open in print."""
     return node("details", {"open": ""} if is_open else None, node("summary", None, summary), *children)
 
@@ -48,11 +48,11 @@ def folded(summary: str, *children: Child, is_open: bool = False) -> Node:
 def figure(chart: Node, table: Table, *, is_open: bool = False) -> Node:
     """Return a chart above the table of its numbers; the table is folded unless ``is_open``."""
     label = f"Chart: {chart.findtext('title') or ''}"
-    numbers = folded("The numbers as a table", shown_table(table), is_open=is_open)
+    numbers = folding_part("The numbers as a table", table_node(table), is_open=is_open)
     return node("figure", None, _frame(label, chart), numbers)
 
 
-def shown_table(table: Table, *, most: int = 300) -> Node:
+def table_node(table: Table, *, most: int = 300) -> Node:
     """Return a table in a frame of its own, numbers at the right; text of more than ``most`` characters is cut."""
     columns = list(zip(*table.rows, strict=True)) or [("",)] * len(table.columns)
     numeric = [all(not isinstance(cell, str) for cell in column) for column in columns]
@@ -98,18 +98,18 @@ def _word_attributes(text: str) -> dict[str, str]:
     return FOREIGN | {"class": "foreign long"} if len(text) > _LONG else FOREIGN
 
 
-def points(difference: Estimate) -> str:
+def points_text(difference: Estimate) -> str:
     """Return a difference of recalls with its interval, as text in signed percentage points.
 
-    >>> points(Estimate(mean=0.051, low=-0.002, high=0.104, n=9, n_clusters=7))
+    >>> points_text(Estimate(mean=0.051, low=-0.002, high=0.104, n=9, n_clusters=7))
     '+5.1 [-0.2, +10.4]'
-    >>> points(Estimate(mean=-0.0, low=None, high=None, n=1, n_clusters=1))
+    >>> points_text(Estimate(mean=-0.0, low=None, high=None, n=1, n_clusters=1))
     '+0.0 (one paper: no interval)'
     """
     mean, *ends = (f"{round(100 * one, 1) + 0.0:+.1f}" for one in (difference.mean, *(difference.interval or ())))
     return f"{mean} [{', '.join(ends)}]" if ends else f"{mean} (one paper: no interval)"
 
 
-def shown_list(*items: Child) -> Node:
+def list_node(*items: Child) -> Node:
     """Return a list with these items."""
     return node("ul", None, *(node("li", None, item) for item in items))

@@ -13,7 +13,7 @@ from evidencebench.pages.figures import BarGroup, grouped_chart
 from evidencebench.pages.markup import Node, node
 from evidencebench.pages.report.blocks import figure, note, section
 from evidencebench.pages.report.findings import Findings
-from evidencebench.pages.report.opening import described
+from evidencebench.pages.report.opening import task_in_words
 from evidencebench.query import Kind
 from evidencebench.scoring.resampling import Estimate, bootstrap_columns
 from evidencebench.scoring.score_texts import percent
@@ -92,8 +92,8 @@ def breakdowns_section(findings: Findings) -> Node:
         "breakdowns",
         "Recall by kind of instance",
         note(
-            f"On {task.name} ({described(task)}). Intervals resample papers within the group; a group of one paper has "
-            "none. Groups differ in how hard they are, so compare systems within a group, not groups. All, some or "
+            f"On {task.name} ({task_in_words(task)}). Intervals resample papers within the group; a group of one paper "
+            "has none. Groups differ in how hard they are, so compare systems within a group, not groups. All, some or "
             "none in the abstract: its sentences cover all, some or none of the aspects that any sentence covers."
         ),
         *(_figure(findings, task, *one) for one in breakdowns_of(findings, task).items()),

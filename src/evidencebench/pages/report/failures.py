@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from evidencebench.pages.markup import Node
-from evidencebench.pages.report.blocks import note, section, shown_table
+from evidencebench.pages.report.blocks import note, section, table_node
 from evidencebench.pages.report.findings import Findings
 from evidencebench.runs.answer_line import Failure
 from evidencebench.runs.people.people_folder import SYSTEM_NAME
@@ -147,7 +147,7 @@ def failures_section(findings: Findings) -> Node:
 def _table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Cell]], *, otherwise: str = "") -> Node | None:
     """Return a table; one without rows is replaced by the text ``otherwise``, or by None where that is empty."""
     if rows:
-        return shown_table(Table(title=title, columns=columns, rows=rows))
+        return table_node(Table(title=title, columns=columns, rows=rows))
     return note(otherwise) if otherwise else None
 
 

@@ -107,10 +107,7 @@ def findings_of(
     limit: int | None = None,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> Findings:
-    """Score and rank runs. The arguments are those of `score_runs`, and so are its errors.
-
-    Raises `RunMismatchError` also if no run was asked each paper's own hypothesis.
-    """
+    """Score and rank runs, as `score_runs`; raise `RunMismatchError` also if none was asked papers' own hypotheses."""
     scored = score_runs(paths, dataset, tasks, rules=rules, with_selections=True, limit=limit, on_progress=on_progress)
     own = {label: run for label, run in scored.runs.items() if run.header is None or run.header.hypothesis == "own"}
     if not own:

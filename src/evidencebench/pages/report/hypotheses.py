@@ -12,11 +12,11 @@ from evidencebench.pages.report.blocks import (
     code,
     figure,
     isolated_name,
+    list_node,
     note,
     paragraph,
-    points,
+    points_text,
     section,
-    shown_list,
 )
 from evidencebench.pages.report.findings import Findings
 from evidencebench.runs.header import RunHeader, SystemHeader
@@ -123,7 +123,7 @@ def _row(pair: Pair) -> list[Cell]:
     found, difference = pair.comparison, pair.comparison.test.difference
     means = (100 * found.first.mean, 100 * found.second.mean)
     overlap = percent(found.overlap, alone="")
-    return [pair.first, found.task.name, *means, points(difference), f"{pair.p_value:.4f}", overlap, difference.n]
+    return [pair.first, found.task.name, *means, points_text(difference), f"{pair.p_value:.4f}", overlap, difference.n]
 
 
 def _runs_without_partner(findings: Findings, partners: Mapping[str, str | None], data: str) -> Iterator[Node]:
@@ -141,10 +141,10 @@ def _runs_without_partner(findings: Findings, partners: Mapping[str, str | None]
                 commands[label] = code(_command(header, data, number))
     if commands:
         yield paragraph(f"{said}. To measure it, make these runs and add them to the report:")
-        yield shown_list(*_items_by_run(commands))
+        yield list_node(*_items_by_run(commands))
     if reasons:
         yield paragraph("Not to be measured:" if commands else f"{said}:")
-        yield shown_list(*_items_by_run(reasons))
+        yield list_node(*_items_by_run(reasons))
 
 
 def _why_no_partner(system: SystemHeader) -> str:
@@ -197,4 +197,4 @@ def _items_by_run(texts: Mapping[str, Child]) -> list[Node]:
 
 
 def _titled_list(title: str, items: Sequence[Node]) -> Node | None:
-    return node("div", None, paragraph(title), shown_list(*items)) if items else None
+    return node("div", None, paragraph(title), list_node(*items)) if items else None

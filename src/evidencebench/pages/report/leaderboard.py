@@ -3,9 +3,9 @@
 from evidencebench.data.tasks import Task
 from evidencebench.pages.figures import interval_chart
 from evidencebench.pages.markup import Node, node
-from evidencebench.pages.report.blocks import figure, folded, note, section, shown_table
+from evidencebench.pages.report.blocks import figure, folding_part, note, section, table_node
 from evidencebench.pages.report.findings import Findings
-from evidencebench.pages.report.opening import described, why_not_significant
+from evidencebench.pages.report.opening import task_in_words, why_not_significant
 from evidencebench.scoring.cautions import TRAINED_ON_IT
 from evidencebench.scoring.leaderboard import COLUMNS, Standing
 from evidencebench.scoring.resampling import Estimate
@@ -31,9 +31,11 @@ def leaderboard_section(findings: Findings) -> Node:
             "every chart of recall here.",
             f" † {TRAINED_ON_IT.capitalize()}." if is_seen else "",
         ),
-        shown_table(_overview(findings)) if len(findings.tasks) > 1 else None,
+        table_node(_overview(findings)) if len(findings.tasks) > 1 else None,
         *(
-            folded(f"{task.name}: {described(task)}", _board(findings, task), is_open=is_all_open or not position)
+            folding_part(
+                f"{task.name}: {task_in_words(task)}", _board(findings, task), is_open=is_all_open or not position
+            )
             for position, task in enumerate(findings.tasks)
         ),
     )

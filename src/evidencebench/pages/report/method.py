@@ -3,13 +3,13 @@
 from evidencebench.pages.markup import Node, node
 from evidencebench.pages.report.blocks import (
     code,
-    folded,
+    folding_part,
     isolated_name,
+    list_node,
     note,
     paragraph,
     section,
-    shown_list,
-    shown_table,
+    table_node,
 )
 from evidencebench.pages.report.findings import Findings
 from evidencebench.scoring.controls import CONTROLS
@@ -40,7 +40,7 @@ def signatures_section(findings: Findings) -> Node:
             "version. Two scores with the same one are the same number where the system answers alike each time: what "
             "stands behind the name of a language model, a model's folder or a library may have changed."
         ),
-        folded(counted(len(rows), "score"), shown_table(table, most=100_000)),
+        folding_part(counted(len(rows), "score"), table_node(table, most=100_000)),
     )
 
 
@@ -81,7 +81,7 @@ def method_section(findings: Findings, command: str) -> Node:
     return section(
         "method",
         "How this was computed",
-        shown_list(*(node("span", None, node("strong", None, f"{name}: "), text) for name, text in said.items())),
+        list_node(*(node("span", None, node("strong", None, f"{name}: "), text) for name, text in said.items())),
         note(
             "In the documentation of evidencebench: docs/tasks-and-measures.md says this at length, with sources; "
             "docs/report.md says how to read this page."

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from evidencebench.data.tasks import Task
 from evidencebench.pages.markup import Child, Node, node
-from evidencebench.pages.report.blocks import code, isolated_name, note, paragraph, points, shown_list
+from evidencebench.pages.report.blocks import code, isolated_name, list_node, note, paragraph, points_text
 from evidencebench.pages.report.findings import Findings
 from evidencebench.runs.run_file import RunFile
 from evidencebench.scoring.cautions import cautions_of
@@ -52,7 +52,7 @@ def _facts(findings: Findings) -> Node:
 
 def _runs(runs: Mapping[str, RunFile]) -> Node:
     no_header = " (the file does not say what made it)"
-    return shown_list(
+    return list_node(
         *(
             node("span", None, isolated_name(label), ": ", code(run.signature), "" if run.header else no_header)
             for label, run in runs.items()
@@ -67,7 +67,7 @@ def _main_finding(findings: Findings) -> list[Child]:
     runs = [row for row in ranked if not row.is_control and findings.name_of(row) not in controls]
     if not runs:
         return [f"On {task.name}, no run here competes: every one is a control or knows the labels."]
-    said: list[Child] = ["On ", isolated_name(task.name), f" ({described(task)}), ", *_leaders(runs)]
+    said: list[Child] = ["On ", isolated_name(task.name), f" ({task_in_words(task)}), ", *_leaders(runs)]
     said += [" ", _ranks_text(runs[0], len(ranked))]
     if controls:
         said += _comparison_with_control(findings, runs[0], controls[0])
@@ -114,13 +114,13 @@ def _comparison_with_control(findings: Findings, leader: Standing, control: str)
     else:
         how = f"significantly {how}"
     pairs = "the one pair" if len(board.p_values) == 1 else f"the {len(board.p_values)} pairs"
-    test = f"{points(difference)} points, p = {p_value:.4f} (sign flips, Holm over {pairs} of this task's leaderboard)."
+    test = f"p = {p_value:.4f} (sign flips, Holm over {pairs} of this task's leaderboard)."
     return [
         " It is ",
         node("strong", None, how),
         " the best control that reads no labels, ",
         isolated_name(control),
-        f": {test}",
+        f": {points_text(difference)} points, {test}",
     ]
 
 
@@ -156,11 +156,11 @@ def _systems(n: int) -> str:
     return "no system is" if n == 0 else "1 system is" if n == 1 else f"{n} systems are"
 
 
-def described(task: Task) -> str:
+def task_in_words(task: Task) -> str:
     """Return a task in words: which aspects count, and how many sentences.
 
     >>> from evidencebench.data.tasks import TASKS
-    >>> described(TASKS["result_er_at_optimal"])
+    >>> task_in_words(TASKS["result_er_at_optimal"])
     'Results aspects; as few sentences as cover all that can be covered'
     """
     scope = "all aspects" if task.scope == "all" else "Results aspects"

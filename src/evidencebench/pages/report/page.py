@@ -9,7 +9,7 @@ import msgspec
 
 from evidencebench.data.dataset import Dataset, dataset_from
 from evidencebench.data.tasks import TaskOrName, tasks_from
-from evidencebench.pages.markup import Node, as_html, beginning_of, node, shown
+from evidencebench.pages.markup import Node, as_html, beginning_of, node, replace_forbidden
 from evidencebench.pages.report.breakdowns import breakdowns_section, scatter_section
 from evidencebench.pages.report.curves import curves_of, curves_section
 from evidencebench.pages.report.failures import costs_section, failures_section
@@ -145,7 +145,7 @@ def _parts(title: str, results: Node, findings: Findings, viewed: ViewerData | N
     yield '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
     yield f'<meta http-equiv="Content-Security-Policy" content="{security_policy(script_text, style_text)}">\n'
     yield '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-    yield f"<title>{escape(shown(title))}</title>\n<style>{style_text}</style>\n</head>\n<body>\n"
+    yield f"<title>{escape(replace_forbidden(title))}</title>\n<style>{style_text}</style>\n</head>\n<body>\n"
     papers = node("a", {"href": "#/papers", "data-place": "papers"}, "Papers") if viewed else None
     results_link = node("a", {"href": "#", "data-place": "results"}, "Results")
     links = node("nav", {"aria-label": "Report"}, results_link, papers)

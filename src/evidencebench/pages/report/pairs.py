@@ -4,7 +4,7 @@ from itertools import combinations
 
 from evidencebench.pages.figures import Bar, bar_of, difference_chart, reach_of, stacked
 from evidencebench.pages.markup import Node
-from evidencebench.pages.report.blocks import figure, note, points, section, shown_table
+from evidencebench.pages.report.blocks import figure, note, points_text, section, table_node
 from evidencebench.pages.report.findings import Findings
 from evidencebench.scoring.compare import Pair, Pairs, compare_pairs
 from evidencebench.scoring.score_texts import percent
@@ -46,16 +46,13 @@ def _pairs_with_controls(findings: Findings) -> Pairs:
 
 
 def _show_pairs(findings: Findings, pairs: Pairs, *, against_controls: bool = False) -> list[Node]:
-    """Return a chart of the pairs on the first task, the table of all pairs, and a note if none can be significant.
-
-    More than `_MOST_DRAWN` pairs get no chart.
-    """
+    """Return a chart of the first task's pairs (up to `_MOST_DRAWN`), a table of all, and a note on significance."""
     title = "Runs against the controls that read no labels" if against_controls else "Runs against runs"
     table = _table(title, pairs)
     task = findings.tasks[0]
     drawn = [pair for pair in pairs.members if pair.comparison.task == task]
     if not 0 < len(drawn) <= _MOST_DRAWN:
-        shown = shown_table(table)
+        shown = table_node(table)
     elif against_controls:
         shown = figure(stacked(_charts_by_run(drawn), title=f"{title}: {task.name}"), table)
     else:
@@ -105,7 +102,7 @@ def _row(pair: Pair, *, with_overlap: bool) -> list[Cell]:
         pair.first,
         pair.second,
         found.task.name,
-        points(test.difference),
+        points_text(test.difference),
         f"{pair.p_value:.4f}",
         test.n_better,
         test.n_equal,

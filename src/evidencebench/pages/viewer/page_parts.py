@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from importlib.resources import files
 
-from evidencebench.pages.markup import encoded
+from evidencebench.pages.markup import encode_json
 from evidencebench.pages.viewer.page_records import GradedInstance, ListRow, Overview
 
 # In the order in which they are joined; a file may use the names that earlier files define.
@@ -53,11 +53,11 @@ def security_policy(script_text: str, style_text: str) -> str:
 
 def data_elements(overview: Overview, rows: Sequence[ListRow], records: Iterable[GradedInstance]) -> Iterator[str]:
     """Yield the script elements that hold the data of a page in one file; its script finds them by their ids."""
-    yield f'<script type="application/json" id="overview">{encoded(overview).decode()}</script>\n'
-    yield f'<script type="application/json" id="rows">{encoded(rows).decode()}</script>\n'
+    yield f'<script type="application/json" id="overview">{encode_json(overview).decode()}</script>\n'
+    yield f'<script type="application/json" id="rows">{encode_json(rows).decode()}</script>\n'
     for record in records:
         place = f'class="instance" id="instance-{record.paper.position}"'
-        yield f'<script type="application/json" {place}>{encoded(record).decode()}</script>\n'
+        yield f'<script type="application/json" {place}>{encode_json(record).decode()}</script>\n'
 
 
 def _asset(name: str) -> str:
