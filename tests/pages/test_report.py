@@ -142,7 +142,7 @@ def test_what_is_not_there_is_said_in_its_section(
 
 def test_the_opening_names_the_leader_its_ranks_and_the_best_control(report: Element, findings: Findings) -> None:
     task = findings.tasks[0]
-    leader = next(row for row in findings.board[task.name] if not row.is_control)
+    leader = next(row for row in findings.standings[task.name] if not row.is_control)
     (said,) = report.section("summary").all("p", **{"class": "finding"})
     assert said.text.startswith(f"On {task.name} (all aspects; ")
     assert f"the best of 2 runs, {leader.system}, covers {percent(leader.recall)} % of the aspects" in said.text
@@ -175,7 +175,7 @@ def test_the_opening_and_the_ranks_are_one_verdict_whatever_other_tasks_there_ar
         found = findings_of(answers, SAMPLE, list(map(task_named, tasks)), rules=Rules(), resampling=QUICK)
         (said,) = report_of(answers, SAMPLE, *tasks).section("summary").all("p", **{"class": "finding"})
         verdicts.add(said.text)
-        leader, *others = (row for row in found.board["er_at_25"] if row.rank is not None)
+        leader, *others = (row for row in found.standings["er_at_25"] if row.rank is not None)
         control = next(row for row in others if row.is_control)
         assert f"p = {found.boards['er_at_25'].p_value(leader, control):.4f}" in said.text
         for row in others:
@@ -227,7 +227,7 @@ def test_the_leaderboard_shows_the_standings(report: Element, findings: Findings
         rows = report.section("leaderboard").table(task.name)
         assert [
             [row.system, percent(row.recall), row.n, row.failed, row.empty, row.missing]
-            for row in findings.board[task.name]
+            for row in findings.standings[task.name]
         ] == [
             [
                 row["system"].removesuffix("\u00a0*"),
@@ -236,7 +236,7 @@ def test_the_leaderboard_shows_the_standings(report: Element, findings: Findings
             ]
             for row in rows
         ]
-        for row, standing in zip(rows, findings.board[task.name], strict=True):
+        for row, standing in zip(rows, findings.standings[task.name], strict=True):
             assert row["ranks"] == "-".join(map(str, dict.fromkeys(standing.rank or ())))
             assert row["system"].endswith("*") == standing.is_control
 
@@ -245,7 +245,7 @@ def test_the_table_of_all_tasks_says_mean_interval_and_ranks(report: Element, fi
     rows = report.section("leaderboard").table("Mean aspect recall in % [interval] (ranks), by task")
     found = {row["system"]: row for row in rows}
     for task in findings.tasks:
-        for row in findings.board[task.name]:
+        for row in findings.standings[task.name]:
             ranks = "" if row.rank is None else f" ({'-'.join(map(str, dict.fromkeys(row.rank)))})"
             assert found[findings.name_of(row)][task.name] == f"{percent(row.recall)}{ranks}"
 
@@ -646,7 +646,7 @@ def test_a_system_that_notes_seconds_is_no_person(tmp_path: Path) -> None:
 def test_every_score_of_a_run_has_its_signature(report: Element, findings: Findings) -> None:
     rows = report.section("signatures").table("Signatures")
     expected = [
-        row.signature for task in findings.tasks for row in findings.board[task.name] if row.signature is not None
+        row.signature for task in findings.tasks for row in findings.standings[task.name] if row.signature is not None
     ]
     assert [row["signature"] for row in rows] == expected
     assert all(f"task:{row['task']}|" in row["signature"] for row in rows)
@@ -704,12 +704,12 @@ def test_a_run_that_only_says_that_it_is_a_control_does_not_replace_it(folder: P
     head, *lines = (folder / "lead.jsonl").read_text().splitlines()
     (tmp_path / "lead.jsonl").write_text("\n".join([head, *lines[:1]]) + "\n")
     found = findings_of([tmp_path / "lead.jsonl"], SAMPLE, [TASKS["er_at_10"]], rules=Rules(), resampling=QUICK)
-    names = [found.name_of(row) for row in found.board["er_at_10"]]
+    names = [found.name_of(row) for row in found.standings["er_at_10"]]
     assert {"lead", "lead\u00a0*"} <= set(names)
     assert "lead\u00a0*" in found.label_free_controls(TASKS["er_at_10"])
     assert "lead" not in found.label_free_controls(TASKS["er_at_10"])
     whole = findings_of([folder / "lead.jsonl"], SAMPLE, [TASKS["er_at_10"]], rules=Rules(), resampling=QUICK)
-    assert [found.name_of(row) for row in whole.board["er_at_10"]].count("lead") == 1
+    assert [found.name_of(row) for row in whole.standings["er_at_10"]].count("lead") == 1
     assert "lead" in whole.label_free_controls(TASKS["er_at_10"])
 
 

@@ -37,24 +37,27 @@ class Curve:
 class Curves:
     """The curves over the aspects of a scope, runs first, then controls; each is a mean over ``n`` instances.
 
-    ``ceiling`` is the mean of the highest recall at each budget, over the instances where that is proven. ``apart``
-    are the labels of the runs that were asked each task separately; they have points at the budgets of those tasks.
+    ``ceiling`` is the mean of the highest recall at each budget, over the instances where that is proven.
+    ``asked_per_task`` are the labels of the runs that were asked each task separately, so they have few points.
     """
 
     scope: AspectScope
     curves: tuple[Curve, ...]
     ceiling: Curve
     n: int
-    apart: tuple[str, ...]
+    asked_per_task: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Answers:
-    """A system's answers: their source and the rules that read them."""
+    """A system's answers: their source and the rules that read them.
+
+    ``separate_tasks`` are the tasks that were asked separately; empty: one answer serves every task.
+    """
 
     source: AnswerSource
     rules: Rules
-    apart: frozenset[str] = frozenset()  # the tasks that were asked separately; empty: one answer serves every task
+    separate_tasks: frozenset[str] = frozenset()
 
     def recalls(self, instance: Instance, coverages: Mapping[AspectScope, Coverage], largest: int) -> list[list[float]]:
         """Return recall as [scope][budget]; NaN where the task was not asked. The numbers are those of `evaluate`.
@@ -62,14 +65,14 @@ class _Answers:
         It takes less time: an answer that serves every task is checked once, and cut at each budget once.
         """
         n_sentences, budgets = len(instance.query.sentences), range(1, largest + 1)
-        if not self.apart:
+        if not self.separate_tasks:
             checked = check_answer(self.source(instance, _task("all", 1)), n_sentences, self.rules)
             selections = [checked.selection(k) for k in budgets]
             return [[aspect_recall(one, coverage) for one in selections] for coverage in coverages.values()]
 
         def recall(scope: AspectScope, coverage: Coverage, k: int) -> float:
             task = _task(scope, k)
-            if task.name not in self.apart:
+            if task.name not in self.separate_tasks:
                 return float("nan")
             checked = check_answer(self.source(instance, task), n_sentences, self.rules)
             return aspect_recall(checked.selection(k), coverage)
@@ -102,11 +105,11 @@ def _answers(findings: Findings) -> dict[tuple[str, bool], _Answers]:
         (label, False): _Answers(
             source=answers_of(run),
             rules=scored.rules,
-            apart=frozenset(task for _, task in run.done if task is not None),
+            separate_tasks=frozenset(task for _, task in run.done if task is not None),
         )
         for label, run in scored.runs.items()
     }
-    on_a_board = {row.system for rows in findings.board.values() for row in rows if row.is_control}
+    on_a_board = {row.system for rows in findings.standings.values() for row in rows if row.is_control}
     for name in scored.controls:
         if name in on_a_board and not CONTROLS[name].knows_labels:
             # A control is read by the default rules, whatever the rules for runs.
@@ -128,8 +131,8 @@ def _curves(
         Curve(system=name, is_control=is_control, points=tuple(points[largest * place : largest * (place + 1)]))
         for place, (name, is_control) in enumerate([*answers, ("ceiling", True)])
     )
-    apart = tuple(label for (label, _), one in answers.items() if one.apart)
-    return Curves(scope=scope, curves=tuple(curves), ceiling=ceiling, n=n, apart=apart)
+    asked_per_task = tuple(label for (label, _), one in answers.items() if one.separate_tasks)
+    return Curves(scope=scope, curves=tuple(curves), ceiling=ceiling, n=n, asked_per_task=asked_per_task)
 
 
 def _ceilings(instance: Instance, scope: AspectScope, largest: int) -> list[float]:
@@ -149,7 +152,7 @@ def _task(scope: AspectScope, budget: int) -> Task:
 
 def curves_section(findings: Findings, found: Sequence[Curves], largest: int) -> Node:
     """Return the section with a chart and a table for each scope that has aspects."""
-    apart = list(dict.fromkeys(label for curves in found for label in curves.apart))
+    asked_per_task = list(dict.fromkeys(label for curves in found for label in curves.asked_per_task))
     return section(
         "curves",
         "Recall by budget",
@@ -165,11 +168,11 @@ def curves_section(findings: Findings, found: Sequence[Curves], largest: int) ->
         None if any(curves.curves for curves in found) else note("There is no curve to draw."),
         note(
             "Asked each task apart, with its budget in the question, and so without answers at other budgets than ",
-            f"those of its tasks: {', '.join(map(beginning_of, apart))}. Other budgets can be asked, as in ",
+            f"those of its tasks: {', '.join(map(beginning_of, asked_per_task))}. Other budgets can be asked, as in ",
             code("evidencebench run ... --task er_at_5 --task er_at_15"),
             ".",
         )
-        if apart
+        if asked_per_task
         else None,
     )
 

@@ -44,8 +44,8 @@ class Findings:
         return self.scored.tasks
 
     @property
-    def board(self) -> dict[str, tuple[Standing, ...]]:
-        """Task -> its standings, the best first."""
+    def standings(self) -> dict[str, tuple[Standing, ...]]:
+        """Task name -> the standings on its leaderboard, the best first."""
         return {task: one.standings for task, one in self.boards.items()}
 
     def bar(self, system: str, recall: Estimate, *, is_control: bool, note: str = "") -> Bar:
@@ -67,7 +67,7 @@ class Findings:
         """Return system -> scores on a task, in the order of its leaderboard; systems are named by `name_of`."""
         return {
             self.name_of(row): (self.scored.controls if row.is_control else self.scored.scores)[row.system][task.name]
-            for row in self.board[task.name]
+            for row in self.standings[task.name]
         }
 
     def name_of(self, row: Standing) -> str:
@@ -92,7 +92,7 @@ class Findings:
         stands_for = {run_of_control(self.scored, name, task) for name in there}
         return tuple(
             self.name_of(row)
-            for row in self.board[task.name]
+            for row in self.standings[task.name]
             if row.system in (there if row.is_control else stands_for)
         )
 

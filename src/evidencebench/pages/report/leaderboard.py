@@ -44,7 +44,7 @@ def leaderboard_section(findings: Findings) -> Node:
 def _overview(findings: Findings) -> Table:
     """Return the table of all tasks: mean, interval and ranks of every system on every task."""
     shown = {
-        task.name: {_name(findings, row): _mean_and_ranks(row) for row in findings.board[task.name]}
+        task.name: {_name(findings, row): _mean_and_ranks(row) for row in findings.standings[task.name]}
         for task in findings.tasks
     }
     names = dict.fromkeys(name for rows in shown.values() for name in rows)
@@ -65,7 +65,7 @@ def _mean_and_ranks(row: Standing) -> str:
 
 
 def _board(findings: Findings, task: Task) -> Node:
-    rows = findings.board[task.name]
+    rows = findings.standings[task.name]
     bars = [
         findings.bar(
             row.system,

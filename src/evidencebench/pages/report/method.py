@@ -27,7 +27,7 @@ def signatures_section(findings: Findings) -> Node:
     rows = [
         [row.system, task.name, score_text(row.recall), row.signature]
         for task in findings.tasks
-        for row in findings.board[task.name]
+        for row in findings.standings[task.name]
         if row.signature is not None
     ]
     table = Table(title="Signatures", columns=["run", "task", "score", "signature"], rows=rows)

@@ -63,7 +63,7 @@ def _runs(runs: Mapping[str, RunFile]) -> Node:
 def _main_finding(findings: Findings) -> list[Child]:
     task = findings.tasks[0]
     controls = findings.label_free_controls(task)
-    ranked = [row for row in findings.board[task.name] if row.rank is not None]
+    ranked = [row for row in findings.standings[task.name] if row.rank is not None]
     runs = [row for row in ranked if not row.is_control and findings.name_of(row) not in controls]
     if not runs:
         return [f"On {task.name}, no run here competes: every one is a control or knows the labels."]
@@ -148,8 +148,8 @@ def _ranks_text(row: Standing, n_ranked: int) -> str:
     assert row.rank is not None
     best, worst = row.rank
     claimed = f"rank {best}" if best == worst else f"ranks {best} to {worst}"
-    apart = f"{_systems(best - 1)} significantly better, and {_systems(n_ranked - worst)} significantly worse"
-    return f"It can claim {claimed} of {n_ranked}, controls included: {apart}."
+    others = f"{_systems(best - 1)} significantly better, and {_systems(n_ranked - worst)} significantly worse"
+    return f"It can claim {claimed} of {n_ranked}, controls included: {others}."
 
 
 def _systems(n: int) -> str:

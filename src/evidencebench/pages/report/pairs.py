@@ -40,7 +40,7 @@ def _pairs_with_controls(findings: Findings) -> Pairs:
     asked = []
     for task in findings.tasks:
         controls = findings.label_free_controls(task)
-        runs = [findings.name_of(row) for row in findings.board[task.name] if not row.is_control]
+        runs = [findings.name_of(row) for row in findings.standings[task.name] if not row.is_control]
         asked.append((findings.columns(task), [(run, one) for run in runs if run not in controls for one in controls]))
     return compare_pairs(asked, findings.resampling, with_overlaps=False)
 

@@ -65,11 +65,11 @@ function ceilingWords({ budget, n_aspects: n, ceiling }) {
 }
 
 function uncoverable({ terms, counting }, onChoose) {
-  const barren = counting.filter((aspect) => !aspect.sentences.length);
-  if (!terms || !barren.length) return null;
-  const [has, theyCount] = barren.length === 1 ? ["has", "it counts"] : ["have", "they count"];
-  const words = `${counted(barren.length, "aspect")} ${has} no sentence in the paper and cannot be covered`;
-  return h("p", { class: "uncoverable" }, `${words}, but ${theyCount}: `, chips(barren, onChoose));
+  const withoutSource = counting.filter((aspect) => !aspect.sentences.length);
+  if (!terms || !withoutSource.length) return null;
+  const [has, theyCount] = withoutSource.length === 1 ? ["has", "it counts"] : ["have", "they count"];
+  const words = `${counted(withoutSource.length, "aspect")} ${has} no sentence in the paper and cannot be covered`;
+  return h("p", { class: "uncoverable" }, `${words}, but ${theyCount}: `, chips(withoutSource, onChoose));
 }
 
 function sideExplanation(graded, side, onChoose) {
